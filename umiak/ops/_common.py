@@ -1,0 +1,219 @@
+"""What op families share: checks and shapes for ``infer``, gradients under broadcasting, compute types, shard strings."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.dtype import DType
+from umiak.ir import sym as dim
+from umiak.ir.meta import Meta
+from umiak.ops.base import Op
+
+# Kinds of dtype, one letter each: what an op accepts is written as a string of them, "fc" for floating and complex.
+KIND_NAMES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
+_WEAK_KIND = {"bool": "b", "int": "i", "float": "f", "complex": "c"}
+
+
+def kind_of(dtype: DType) -> str:
+    """The letter of a dtype's kind."""
+    if dtype.is_floating:
+        return "f"
+    if dtype.is_integer:
+        return "i"
+    return "b" if dtype.is_bool else "c"
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether an operand is a tensor (eager, traced or Meta), rather than a number or absent."""
+    return hasattr(x, "shape") and getattr(x, "weak", None) is None
+
+
+def sizes(x: Any) -> tuple:
+    """The shape of a tensor as a tuple."""
+    return tuple(x.shape)
+
+
+# --- checks --------------------------------------------------------------------------------------------------------
+
+
+def accept(op: Op, kinds: str, *metas: Meta | None) -> None:
+    """Refuse tensor operands whose dtype is not of one of ``kinds``."""
+    for m in metas:
+        if m is not None and m.weak is None and kind_of(m.dtype) not in kinds:
+            names = " or ".join(KIND_NAMES[k] for k in kinds)
+            op.fail(TypeError, f"operands of {names} dtype", m.dtype.name)
+
+
+def same_dtype(op: Op, *metas: Meta | None) -> DType:
+    """The one dtype of the tensor operands; numbers take it, and are refused where it cannot hold their kind."""
+    found: DType | None = None
+    for m in metas:
+        if m is not None and m.weak is None:
+            if found is not None and found is not m.dtype:
+                op.fail(TypeError, "operands of one dtype", f"{found.name} and {m.dtype.name}", "Cast one of them first.")
+            found = m.dtype
+    if found is None:
+        op.fail(TypeError, "at least one tensor operand", "numbers only")
+    assert found is not None
+    order = "bifc"
+    for m in metas:
+        if m is not None and m.weak is not None and order.index(_WEAK_KIND[m.weak]) > order.index(kind_of(found)):
+            op.fail(TypeError, f"numbers that {found.name} can hold", f"a Python {m.weak}", "Cast the tensor first.")
+    return found
+
+
+def broadcast_shape(op: Op, *metas: Meta | None) -> tuple:
+    """The shape that the operands broadcast to."""
+    shape: tuple = ()
+    for m in metas:
+        if m is not None and m.shape:
+            shape = _broadcast_two(op, shape, tuple(m.shape)) if shape else tuple(m.shape)
+    return shape
+
+
+def _broadcast_two(op: Op, a: tuple, b: tuple) -> tuple:
+    if len(a) < len(b):
+        a, b = b, a
+    head = len(a) - len(b)
+    try:
+        return a[:head] + tuple(dim.broadcast(m, n) for m, n in zip(a[head:], b, strict=True))
+    except ValueError:
+        return op.fail(ValueError, "shapes that broadcast", f"{a} and {b}")
+
+
+def same_shape(op: Op, a: Sequence, b: Sequence, what: str = "equal shapes") -> None:
+    """Refuse shapes that differ."""
+    if len(a) != len(b) or not all(dim.eq(m, n) for m, n in zip(a, b, strict=True)):
+        op.fail(ValueError, what, f"{tuple(a)} and {tuple(b)}")
+
+
+def check_axes(op: Op, axes: Iterable[int], ndim: int) -> None:
+    """Refuse axes that are negative, beyond the rank or repeated (the public face normalises them)."""
+    axes = tuple(axes)
+    if not all(0 <= a < ndim for a in axes):
+        op.fail(IndexError, f"axes from 0 to {ndim - 1}", axes if len(axes) != 1 else axes[0])
+    if len(set(axes)) != len(axes):
+        op.fail(ValueError, "distinct axes", axes)
+
+
+def reduced_shape(shape: Sequence, axes: Iterable[int], keepdim: bool) -> tuple:
+    """``shape`` with ``axes`` reduced: size 1 or gone."""
+    axes = set(axes)
+    if keepdim:
+        return tuple(1 if i in axes else n for i, n in enumerate(shape))
+    return tuple(n for i, n in enumerate(shape) if i not in axes)
+
+
+def restore(g: Any, x: Any, axes: Iterable[int], keepdim: bool) -> Any:
+    """Give a reduced value its reduced dims back, as size 1, so that it broadcasts against ``x``."""
+    return g if keepdim else F.reshape(g, shape=reduced_shape(sizes(x), axes, True))
+
+
+def count(x: Any, axes: Iterable[int]) -> Any:
+    """How many elements of ``x`` are reduced over ``axes``: an int or a Sym."""
+    return dim.product(x.shape[a] for a in axes)
+
+
+# --- gradients -----------------------------------------------------------------------------------------------------
+
+
+def back(g: Any, x: Any) -> Any:
+    """Gradient for operand ``x``: ``g`` summed down to its shape; None where ``x`` is a number or absent."""
+    if g is None or not is_tensor(x):
+        return None
+    return F.sum_to(g, shape=sizes(x))
+
+
+def conj(v: Any) -> Any:
+    """Conjugate of a complex tensor or number; anything else as it is."""
+    if is_tensor(v):
+        return F.conj(v) if v.dtype.is_complex else v
+    return v.conjugate() if isinstance(v, complex) else v
+
+
+def as_tensor(v: Any, like: Any) -> Any:
+    """A number as a 0-d tensor of ``like``'s dtype; tensors pass."""
+    return v if is_tensor(v) else F.full(v, dtype=like.dtype, shape=())
+
+
+# --- compute types -------------------------------------------------------------------------------------------------
+
+
+def widen(x: Any) -> Any:
+    """A low-precision tensor in the type its arithmetic is done in; anything else as it is."""
+    return F.cast(x, dtype=x.dtype.compute) if is_tensor(x) and x.dtype.compute is not x.dtype else x
+
+
+def cast_to(x: Any, dtype: DType) -> Any:
+    """``x`` in ``dtype``; free when it is already."""
+    return x if x is None or x.dtype is dtype else F.cast(x, dtype=dtype)
+
+
+def in_compute_type(method: Callable) -> Callable:
+    """Wrap ``decompose`` or ``vjp`` bodies over plain operands: low-precision tensors come in widened, results leave narrowed.
+
+    Without it every small op of a composite would round to the storage type.
+    """
+
+    @functools.wraps(method)
+    def run(self: Op, *args: Any) -> Any:
+        low = next((a.dtype for a in args if is_tensor(a) and a.dtype.compute is not a.dtype), None)
+        if low is None:
+            return method(self, *args)
+        results = method(self, *(widen(a) for a in args))
+
+        def narrow(y: Any) -> Any:
+            return F.cast(y, dtype=low) if is_tensor(y) and y.dtype is low.compute else y
+
+        return tuple(map(narrow, results)) if isinstance(results, tuple) else narrow(results)
+
+    return run
+
+
+# --- shard strings (docs/design/ops.md) ----------------------------------------------------------------------------
+
+
+def factor_names(n: int, prefix: str = "") -> list[str]:
+    """``n`` names for factors: a, b, c, …"""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    return [prefix + (letters[i] if i < 26 else f"z{i}") for i in range(n)]
+
+
+def shard_string(operands: Iterable[Sequence[str]], results: Iterable[Sequence[str]], **how: str) -> str:
+    """Join factor lists: ``[["i", "k"], ["k", "j"]], [["i", "j"]], k="sum"`` → ``i k, k j -> i j ; k=sum``."""
+    text = f"{', '.join(map(' '.join, operands))} -> {', '.join(map(' '.join, results))}"
+    return text + (" ; " + " ".join(f"{k}={v}" for k, v in how.items()) if how else "")
+
+
+def aligned(names: Sequence[str], m: Meta | None) -> list[str]:
+    """The factors of an operand that broadcasts against a result with factors ``names``."""
+    if m is None or not m.shape:
+        return []
+    tail = names[len(names) - len(m.shape) :]
+    return ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(m.shape, tail, strict=True)]
+
+
+def shard_pointwise(*metas: Meta | None, results: int = 1) -> str:
+    """Operands broadcast against each other; each result has the full shape."""
+    names = factor_names(max((len(m.shape) for m in metas if m is not None), default=0))
+    operands = [aligned(names, m) for m in metas]
+    used = {f for o in operands for f in o}
+    full = [f if f in used else "1" for f in names]
+    return shard_string(operands, [full] * results)
+
+
+def shard_reduce(x: Meta, axes: Iterable[int], keepdim: bool, how: str, results: int = 1) -> str:
+    """``axes`` are reduced; ``how`` combines the partial results of shards (``whole`` where nothing does)."""
+    names, axes = factor_names(len(x.shape)), set(axes)
+    out = [f if i not in axes else "1" for i, f in enumerate(names) if keepdim or i not in axes]
+    return shard_string([names], [out] * results, **{names[a]: how for a in sorted(axes)})
+
+
+def shard_along(x: Meta, axes: Iterable[int], results: int = 1) -> str:
+    """One operand, results of its shape; ``axes`` must be whole on each shard."""
+    names = factor_names(len(x.shape))
+    return shard_string([names], [names] * results, **{names[a]: "whole" for a in axes})
