@@ -1,0 +1,1 @@
+"""Programs in SSA form and the symbolic sizes they compute with."""

@@ -1,0 +1,258 @@
+"""The ambient record of what symbolic code took for granted: guards on hints, and checks left to run time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from umiak.ir import expr
+from umiak.ir.expr import Bool, DimError, Sym
+
+
+@dataclass(frozen=True, eq=False)
+class Check:
+    """A condition that the running program must test before it computes."""
+
+    condition: Sym
+    message: str
+
+
+def specialise_zero_one(hint: int) -> bool:
+    """Only 0 and 1 become constants: they change broadcasting and emptiness; any other size is one size of many."""
+    return hint in (0, 1)
+
+
+class Scope:
+    """Symbols, guards and checks of one trace.
+
+    ``guards`` are conditions that were true for the hints: a captured program is valid where they hold. ``checks`` are
+    conditions on unhinted symbols: the program tests them. ``specialise(hint)`` says which hints become constants.
+    """
+
+    def __init__(self, prefix: str = "s", specialise: Callable[[int], bool] = specialise_zero_one) -> None:
+        self.prefix = prefix
+        self.specialise = specialise
+        self.symbols: list[Sym] = []
+        self.guards: list[Sym] = []
+        self.checks: list[Check] = []
+        self._facts: set[Sym] = set()
+        self._equal: dict[Sym, Any] = {}
+        self._outer: list[Scope | None] = []
+
+    def __enter__(self) -> Scope:
+        self._outer.append(get_scope())
+        set_scope(self)
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        set_scope(self._outer.pop())
+
+    def size(self, hint: int | None = None, lo: int = 0, hi: int | None = None, name: str | None = None) -> Sym | int:
+        """A size: the constant itself when the policy specialises the hint, otherwise a new symbol."""
+        if hint is not None:
+            if self.specialise(hint):
+                return hint
+            # The specialised values are ruled out for the others, so that `size == 1` needs no guard.
+            while lo < hint and self.specialise(lo):
+                lo += 1
+        return self.symbol("int", hint, lo, hi, name)
+
+    def symbol(
+        self,
+        kind: str = "int",
+        hint: Any = None,
+        lo: int | None = None,
+        hi: int | None = None,
+        name: str | None = None,
+    ) -> Sym:
+        """A new symbol of this scope; a number that is not a size has no lower bound."""
+        out = expr.symbol(name or self._fresh_name(), hint, lo, hi, kind)
+        self.symbols.append(out)
+        return out
+
+    def _fresh_name(self) -> str:
+        taken = {s.name for s in self.symbols}
+        n = len(self.symbols)
+        while f"{self.prefix}{n}" in taken:
+            n += 1
+        return f"{self.prefix}{n}"
+
+    def simplify(self, x: Any) -> Any:
+        """``x`` under the equalities recorded so far."""
+        return substitute(x, self._equal) if self._equal else x
+
+    def decide(self, condition: Bool) -> bool | None:
+        """What is already known about a condition, without recording anything."""
+        condition = self.simplify(condition)
+        if type(condition) is not Sym:
+            return bool(condition)
+        if condition in self._facts:
+            return True
+        opposite = expr.negate(condition)
+        if type(opposite) is Sym and opposite in self._facts:
+            return False
+        if condition.op == "or" and any(self.decide(c) for c in condition.args):
+            return True
+        if condition.op == "and" and all(self.decide(c) for c in condition.args):
+            return True
+        return None
+
+    def guard(self, condition: Sym) -> bool:
+        """Settle a hinted condition by its hint, and record that the program relies on it."""
+        condition = self.simplify(condition)
+        value = bool(condition.hint)
+        held = condition if value else expr.negate(condition)
+        self.guards.append(held)  # type: ignore[arg-type]
+        self._assume(held)
+        return value
+
+    def check(self, condition: Sym, message: str) -> None:
+        """Leave a condition to run time."""
+        condition = self.simplify(condition)
+        self.checks.append(Check(condition, message))
+        self._assume(condition)
+
+    def _assume(self, condition: Any) -> None:
+        if type(condition) is not Sym:
+            return
+        self._facts.add(condition)
+        if condition.op == "and":
+            for part in condition.args:
+                self._assume(part)
+        if condition.op != "eq" or any(expr.kind_of(a) == "float" for a in condition.args):
+            return
+        left, right = condition.args
+        # The later symbol gives way to the earlier one, and any symbol to a number.
+        for old, new in ((right, left), (left, right)):
+            if type(old) is Sym and old.op == "symbol" and old not in symbols_of(new):
+                self._equal = {k: substitute(v, {old: new}) for k, v in self._equal.items()}
+                self._equal[old] = new
+                self._facts |= {f for fact in self._facts if type(f := substitute(fact, {old: new})) is Sym}
+                return
+
+
+class _Slot(threading.local):
+    scope: Scope | None = None
+
+
+_slot = _Slot()
+
+
+def _get() -> Scope | None:
+    return _slot.scope
+
+
+def _set(scope: Scope | None) -> None:
+    _slot.scope = scope
+
+
+# Slots: the engine keeps its ambient state in one context object and installs its own pair at start-up.
+_getter: Callable[[], Scope | None] = _get
+_setter: Callable[[Scope | None], None] = _set
+
+
+def install(getter: Callable[[], Scope | None], setter: Callable[[Scope | None], None]) -> None:
+    """Say where the current scope is kept."""
+    global _getter, _setter
+    _getter, _setter = getter, setter
+
+
+def get_scope() -> Scope | None:
+    """The current scope, or None outside of any trace."""
+    return _getter()
+
+
+def set_scope(scope: Scope | None) -> None:
+    _setter(scope)
+
+
+def require_scope(condition: Any) -> Scope:
+    scope = get_scope()
+    if scope is None:
+        raise RuntimeError(
+            f"the condition {condition} on symbolic sizes was met outside of any trace: nothing can hold it"
+        )
+    return scope
+
+
+def symbols_of(x: Any) -> dict[Sym, None]:
+    """The symbols in an expression or a nested tuple, in order of first occurrence."""
+    found: dict[Sym, None] = {}
+    seen: set[int] = set()
+
+    def visit(node: Any) -> None:
+        if type(node) in (tuple, list):
+            for item in node:
+                visit(item)
+        elif type(node) is Sym and id(node) not in seen:
+            seen.add(id(node))
+            if node.op == "symbol":
+                found[node] = None
+            else:
+                for arg in node.args:
+                    visit(arg)
+
+    visit(x)
+    return found
+
+
+def substitute(x: Any, mapping: dict[Sym, Any]) -> Any:
+    """Replace symbols (all at once) in an expression or a nested tuple, simplifying again."""
+    memo: dict[int, Any] = {}
+
+    def visit(node: Any) -> Any:
+        if type(node) is tuple:
+            return tuple(visit(item) for item in node)
+        if type(node) is not Sym:
+            return node
+        done = memo.get(id(node))
+        if done is None:
+            if node.op == "symbol":
+                done = mapping.get(node, node)
+            else:
+                args = tuple(visit(a) for a in node.args)
+                same = all(a is b for a, b in zip(args, node.args, strict=True))
+                done = node if same else expr.rebuild(node.op, args)
+            memo[id(node)] = done
+        return done
+
+    return visit(x)
+
+
+def truth(condition: Sym) -> bool:
+    """``bool(condition)``: known, or settled by a guard; without hints it is an error, not a guess."""
+    scope = get_scope()
+    if scope is not None and (known := scope.decide(condition)) is not None:
+        return known
+    if condition.hinted:
+        return require_scope(condition).guard(condition)
+    raise TypeError(
+        f"the condition {condition} is not known while the program is built, because its sizes have no hint. "
+        "Instead of `if a == b:` write sym.require(a == b, message) to test it at run time, "
+        "or sym.where(a == b, x, y) to choose a value at run time"
+    )
+
+
+def settle(condition: Bool, message: str) -> bool:
+    """The three regimes of seam 8: evaluate, guard by hint, or leave a run-time check and go on."""
+    if type(condition) is not Sym:
+        return bool(condition)
+    scope = require_scope(condition)
+    known = scope.decide(condition)
+    if known is not None:
+        return known
+    if condition.hinted:
+        return scope.guard(condition)
+    scope.check(condition, message)
+    return True
+
+
+def require(condition: Bool, message: str) -> None:
+    """Demand a condition: raise now, guard, or check at run time."""
+    if not settle(condition, message):
+        raise DimError(message)
+
+
+expr.decide_truth = truth
