@@ -6,6 +6,8 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType
@@ -108,9 +110,9 @@ def reduced_shape(shape: Sequence, axes: Iterable[int], keepdim: bool) -> tuple:
     return tuple(n for i, n in enumerate(shape) if i not in axes)
 
 
-def restore(g: Any, x: Any, axes: Iterable[int], keepdim: bool) -> Any:
-    """Give a reduced value its reduced dims back, as size 1, so that it broadcasts against ``x``."""
-    return g if keepdim else F.reshape(g, shape=reduced_shape(sizes(x), axes, True))
+def restore(g: Any, axes: Sequence[int], keepdim: bool) -> Any:
+    """Give a reduced value its reduced dims back, as size 1, so that it broadcasts against the whole one."""
+    return g if keepdim or not axes else F.unsqueeze(g, axes=tuple(axes))
 
 
 def count(x: Any, axes: Iterable[int]) -> Any:
@@ -133,6 +135,11 @@ def conj(v: Any) -> Any:
     if is_tensor(v):
         return F.conj(v) if v.dtype.is_complex else v
     return v.conjugate() if isinstance(v, complex) else v
+
+
+def zeros(x: Any) -> Any:
+    """Zeros of the shape and type of ``x``: the derivative of what is constant almost everywhere."""
+    return F.full(0, dtype=x.dtype, shape=sizes(x))
 
 
 def as_tensor(v: Any, like: Any) -> Any:
@@ -217,3 +224,21 @@ def shard_along(x: Meta, axes: Iterable[int], results: int = 1) -> str:
     """One operand, results of its shape; ``axes`` must be whole on each shard."""
     names = factor_names(len(x.shape))
     return shard_string([names], [names] * results, **{names[a]: "whole" for a in axes})
+
+
+# --- samples -------------------------------------------------------------------------------------------------------
+
+
+def draw(rng: Any, shape: Sequence[int] = (2, 3), dtype: DType | None = None, lo: float = -2.0, hi: float = 2.0, avoid: Sequence[float] = ()) -> Any:
+    """An array for a sample: uniform in [lo, hi), at least 0.1 from the kinks in ``avoid``; complex off the real axis."""
+    dtype = dtype or dt.float64
+    x = rng.uniform(lo, hi, shape)
+    for kink in avoid:
+        x = np.where(np.abs(x - kink) < 0.1, kink + 0.15 * (hi - lo), x)
+    if dtype.is_complex:
+        x = x + 1j * rng.uniform(0.2, 0.8, shape)
+    if dtype.is_integer:
+        x = rng.integers(max(int(lo), 0) if dtype is dt.uint8 else int(lo), int(hi) + 1, shape)
+    if dtype.is_bool:
+        x = rng.integers(0, 2, shape)
+    return np.asarray(x).astype(dtype.numpy)

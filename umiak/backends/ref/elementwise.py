@@ -1,0 +1,195 @@
+"""NumPy kernels of element-by-element ops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from umiak.backends.ref.registry import kernel
+from umiak.ops import elementwise as ops
+
+
+def number_as(value: Any, like: np.ndarray) -> np.ndarray:
+    """A Python number in the dtype of ``like``, wrapping where it does not fit; arrays pass."""
+    if isinstance(value, np.ndarray):
+        return value
+    if like.dtype.kind in "iu" and not isinstance(value, bool):
+        value = int(value) & (2 ** (8 * like.dtype.itemsize) - 1)
+        return np.array(value, f"u{like.dtype.itemsize}").astype(like.dtype)
+    return np.asarray(value).astype(like.dtype)
+
+
+def together(*values: Any) -> list[np.ndarray]:
+    """Operands of one op: numbers take the dtype of the first array."""
+    like = next(v for v in values if isinstance(v, np.ndarray))
+    return [number_as(v, like) for v in values]
+
+
+def unary(cls: type, fn: Callable) -> None:
+    @kernel(cls)
+    def run(op, out, x):
+        out[...] = fn(x)
+
+
+def binary(cls: type, fn: Callable) -> None:
+    @kernel(cls)
+    def run(op, out, x, y):
+        out[...] = fn(*together(x, y))
+
+
+def special(name: str) -> Callable:
+    """A function of ``scipy.special``, imported when first called."""
+
+    def call(*args: Any) -> Any:
+        import scipy.special
+
+        return getattr(scipy.special, name)(*args)
+
+    return call
+
+
+def logistic(x):
+    # exp of a negative number only, so that nothing overflows on the way to 0 or 1.
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, e) / (1 + e)
+
+
+def heaviside(x, y):
+    # NaN stays NaN, as in the comparison-free form.
+    return np.where(x == 0, y, np.where(x < 0, 0, np.where(x > 0, 1, x))).astype(x.dtype)
+
+
+def power(x, y):
+    if x.dtype.kind not in "iu":
+        return np.power(x, y)
+    negative = y < 0
+    whole = np.power(x, np.where(negative, 0, y))
+    odd = np.where(y % 2 == 0, 1, x)
+    return np.where(negative, np.where(x == 1, 1, np.where(x == -1, odd, 0)), whole)
+
+
+def floor_div(x, y):
+    if x.dtype.kind not in "iu":
+        return np.floor(x / y)
+    return np.floor_divide(x, y)
+
+
+
+UNARY = {
+    ops.Neg: np.negative,
+    ops.Abs: np.abs,
+    ops.Sign: np.sign,
+    ops.Floor: np.floor,
+    ops.Ceil: np.ceil,
+    ops.Trunc: np.trunc,
+    ops.Round: np.rint,
+    ops.Reciprocal: lambda x: 1 / x,
+    ops.Exp: np.exp,
+    ops.Exp2: np.exp2,
+    ops.Expm1: np.expm1,
+    ops.Log: np.log,
+    ops.Log2: np.log2,
+    ops.Log10: np.log10,
+    ops.Log1p: np.log1p,
+    ops.Sqrt: np.sqrt,
+    ops.Rsqrt: lambda x: 1 / np.sqrt(x),
+    ops.Logistic: logistic,
+    ops.Sin: np.sin,
+    ops.Cos: np.cos,
+    ops.Tan: np.tan,
+    ops.Asin: np.arcsin,
+    ops.Acos: np.arccos,
+    ops.Atan: np.arctan,
+    ops.Sinh: np.sinh,
+    ops.Cosh: np.cosh,
+    ops.Tanh: np.tanh,
+    ops.Asinh: np.arcsinh,
+    ops.Acosh: np.arccosh,
+    ops.Atanh: np.arctanh,
+    ops.Erf: special("erf"),
+    ops.Erfc: special("erfc"),
+    ops.Erfinv: special("erfinv"),
+    ops.Lgamma: special("gammaln"),
+    ops.Digamma: special("psi"),
+    ops.I0: special("i0"),
+    ops.I0e: special("i0e"),
+    ops.I1: special("i1"),
+    ops.I1e: special("i1e"),
+    ops.Isnan: np.isnan,
+    ops.Isinf: np.isinf,
+    ops.Isfinite: np.isfinite,
+    ops.LogicalNot: np.logical_not,
+    ops.BitwiseNot: np.invert,
+    ops.Conj: np.conjugate,
+    ops.Real: np.real,
+    ops.Imag: np.imag,
+    ops.Angle: lambda x: np.where(np.isnan(x), np.abs(x), np.angle(x)),
+}
+
+BINARY = {
+    ops.Add: np.add,
+    ops.Sub: np.subtract,
+    ops.Mul: np.multiply,
+    ops.Div: np.true_divide,
+    ops.FloorDiv: floor_div,
+    ops.Remainder: np.remainder,
+    ops.Fmod: np.fmod,
+    ops.Pow: power,
+    ops.Maximum: np.maximum,
+    ops.Minimum: np.minimum,
+    ops.Fmax: np.fmax,
+    ops.Fmin: np.fmin,
+    ops.Atan2: np.arctan2,
+    ops.Copysign: np.copysign,
+    ops.Heaviside: heaviside,
+    ops.LogicalAnd: np.logical_and,
+    ops.LogicalOr: np.logical_or,
+    ops.LogicalXor: np.logical_xor,
+    ops.BitwiseAnd: np.bitwise_and,
+    ops.BitwiseOr: np.bitwise_or,
+    ops.BitwiseXor: np.bitwise_xor,
+    ops.ShiftLeft: np.left_shift,
+    ops.ShiftRight: np.right_shift,
+}
+
+for _cls, _fn in UNARY.items():
+    unary(_cls, _fn)
+for _cls, _fn in BINARY.items():
+    binary(_cls, _fn)
+
+
+@kernel(ops.Nextafter, raw=True)
+def nextafter(op, out, x, y):
+    out[...] = np.nextafter(*together(x, y))
+
+
+@kernel(ops.Polygamma)
+def polygamma(op, out, x):
+    out[...] = special("polygamma")(op.n, x)
+
+
+@kernel(ops.Complex)
+def complex_(op, out, re, im):
+    out.real, out.imag = together(re, im)
+
+
+@kernel(ops.Copy, raw=True)
+def copy(op, out, x):
+    np.copyto(out, x)
+
+
+@kernel(ops.Cast, raw=True)
+def cast(op, out, x):
+    if out.dtype.kind == "b":
+        out[...] = x.astype(np.float32) != 0 if x.dtype.kind == "V" else x != 0
+        return
+    if x.dtype.kind == "c" and out.dtype.kind != "c":
+        x = x.real
+    # Types that NumPy does not know convert to and from float32.
+    if x.dtype.kind == "V" or (out.dtype.kind == "V" and x.dtype != np.float64):
+        x = x.astype(np.float32)
+    out[...] = x.astype(out.dtype)
