@@ -49,7 +49,7 @@ cdef inline void pin(Storage s) noexcept:              # the address is known ou
 cdef inline void unpin(Storage s) noexcept:
     s.pins -= 1
 
-cdef inline void bump_version(Storage s) noexcept:
+cdef inline void bump_storage(Storage s) noexcept:
     s.version += 1
 
 cdef inline int resident(Storage s) except -1:         # call before s.data is read where offloaded memory may come by

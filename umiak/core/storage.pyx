@@ -93,7 +93,7 @@ cdef class Storage:
 
     def bump(self):
         """Count an in-place write."""
-        bump_version(self)
+        bump_storage(self)
 
     def use_on_stream(self, int64_t stream):
         """Tell that work on ``stream`` uses this memory: when freed, it waits for that work."""

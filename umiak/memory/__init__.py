@@ -1,0 +1,48 @@
+"""Allocators over raw memory, and what they tell about themselves.
+
+A place is given as a :class:`umiak.core.place.Place` or by its index.
+"""
+
+from __future__ import annotations
+
+from umiak.core import storage
+from umiak.core.place import Place
+
+__all__ = ["empty_cache", "get_limit", "reset_peaks", "set_limit", "stats"]
+
+
+def _allocator(place: Place | int) -> storage.Allocator:
+    return storage.allocator(place if isinstance(place, int) else place.index)
+
+
+def stats(place: Place | int) -> dict[str, int]:
+    """What the allocator of ``place`` holds and has done.
+
+    Bytes: ``allocated`` (in blocks handed out), ``requested`` (of them asked for), ``reserved`` (held from the system), ``pending``
+    (freed, but still used by other streams) and ``cached``; ``allocated_peak``, ``requested_peak``, ``reserved_peak``.
+    Counts since the start: ``allocations``, ``frees``, ``source_allocations``, ``source_frees``, ``retries`` (room had to
+    be made first), ``failures``.
+    """
+    return _allocator(place).stats()
+
+
+def reset_peaks(place: Place | int) -> None:
+    """Let the peaks of ``place`` start again from what is in use now."""
+    _allocator(place).reset_peaks()
+
+
+def empty_cache(place: Place | int) -> int:
+    """Give cached memory of ``place`` back to the system; returns how many bytes."""
+    return _allocator(place).empty_cache()
+
+
+def set_limit(place: Place | int, nbytes: int) -> None:
+    """Let ``place`` hold at most ``nbytes`` of raw memory from now on; 0 lifts the limit."""
+    if nbytes < 0:
+        raise ValueError(f"set_limit requires a number of bytes of at least 0, got {nbytes}")
+    _allocator(place).limit = nbytes
+
+
+def get_limit(place: Place | int) -> int:
+    """The limit of ``place`` in bytes, 0 when it has none."""
+    return _allocator(place).limit
