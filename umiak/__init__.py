@@ -1,0 +1,3 @@
+"""Umiak: the engine under the ``paddle`` package."""
+
+__version__ = "0.1.0"

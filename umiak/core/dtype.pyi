@@ -1,0 +1,41 @@
+from typing import Any, final
+
+import numpy
+
+@final
+class DType:
+    """The type of a tensor's elements. One object per type: compare with ``is`` or ``==``."""
+
+    id: int
+    name: str
+    itemsize: int
+    npt: int
+    numpy: numpy.dtype[Any]
+    is_bool: bool
+    is_integer: bool
+    is_floating: bool
+    is_complex: bool
+    compute: DType
+    real: DType
+
+bool: DType
+uint8: DType
+int8: DType
+int16: DType
+int32: DType
+int64: DType
+float16: DType
+bfloat16: DType
+float32: DType
+float64: DType
+complex64: DType
+complex128: DType
+float8_e4m3fn: DType
+float8_e5m2: DType
+
+def convert(x: Any) -> DType:
+    """The dtype of a DType, a name (``"float32"``, ``"paddle.float32"``, NumPy's spellings), a NumPy or a Python type."""
+
+def from_id(id: int) -> DType: ...
+def all_dtypes() -> tuple[DType, ...]:
+    """Every dtype, by id."""

@@ -1,0 +1,81 @@
+"""Places: interned (device type, device id) pairs with a small index that fits in a dispatch key."""
+
+from cpython.object cimport PyObject, PyTypeObject, newfunc
+
+cdef list _all = []             # by index
+cdef list _types = []           # device types, by type index
+cdef dict _by_key = {}          # (device type, id) -> Place
+
+
+cdef class Place:
+    """One device. ``Place("cpu")`` and ``Place("cpu", 0)`` are the same object."""
+
+    def __repr__(self):
+        return f"Place({self})"
+
+    def __str__(self):
+        return self.device_type if self.index == 0 else f"{self.device_type}:{self.device_id}"
+
+    def __hash__(self):
+        return self.index
+
+    def __reduce__(self):
+        return Place, (self.device_type, self.device_id)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+cdef object _intern(str device_type, int device_id):
+    cdef Place p
+    key = (device_type, device_id)
+    found = _by_key.get(key)
+    if found is not None:
+        return found
+    if not device_type or ":" in device_type or device_id < 0:
+        raise ValueError(f"requires a device type and a device id of at least 0, got {device_type!r} and {device_id}")
+    if len(_all) == PLACE_COUNT:
+        raise RuntimeError(f"one process can name {PLACE_COUNT} places; {device_type}:{device_id} is one too many")
+    p = <Place>_plain_new(Place, <PyObject*>(), NULL)
+    p.device_type = device_type
+    p.device_id = device_id
+    p.index = len(_all)
+    if device_type not in _types:
+        _types.append(device_type)
+    p.type_index = _types.index(device_type)
+    _all.append(p)
+    _by_key[key] = p
+    return p
+
+
+def _parse(str device_type not None, int device_id=0):
+    return _intern(device_type, device_id)
+
+
+# An interned class needs a __new__ of its own, which a cdef class cannot write: fill the slot of the type.
+cdef newfunc _plain_new = (<PyTypeObject*>Place).tp_new
+
+
+cdef object _interning_new(type cls, PyObject* args, PyObject* kwargs):
+    return _parse(*<tuple>args, **(<dict>kwargs if kwargs is not NULL else {}))
+
+
+(<PyTypeObject*>Place).tp_new = <newfunc>_interning_new
+Place("cpu")                    # index 0
+
+
+cdef Place place_from_index(int index):
+    return <Place>_all[index]
+
+
+def from_index(int index):
+    if not 0 <= index < len(_all):
+        raise ValueError(f"requires the index of one of {len(_all)} places, got {index}")
+    return place_from_index(index)
+
+
+def all_places():
+    return tuple(_all)

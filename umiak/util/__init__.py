@@ -1,0 +1,1 @@
+"""Small tools without knowledge of tensors: switches, errors, pytrees, disk cache, logging."""
