@@ -52,10 +52,18 @@ cdef object _intern(str device_type, int device_id):
 
 
 def _parse(str device_type not None, int device_id=0):
+    """The signature of Place."""
     return _intern(device_type, device_id)
 
 
-# An interned class needs a __new__ of its own, which a cdef class cannot write: fill the slot of the type.
+# An interned class needs a __new__ of its own, which a cdef class cannot write: fill the slot of the type, and
+# empty the one by which Cython's own constructor would be called past it.
+cdef extern from *:
+    """
+    #define UMIAK_NO_VECTORCALL(cls) (((PyTypeObject *)(cls))->tp_vectorcall = NULL)
+    """
+    void UMIAK_NO_VECTORCALL(type)
+
 cdef newfunc _plain_new = (<PyTypeObject*>Place).tp_new
 
 
@@ -64,6 +72,7 @@ cdef object _interning_new(type cls, PyObject* args, PyObject* kwargs):
 
 
 (<PyTypeObject*>Place).tp_new = <newfunc>_interning_new
+UMIAK_NO_VECTORCALL(Place)
 Place("cpu")                    # index 0
 
 
