@@ -13,7 +13,7 @@ from umiak.core import dtype as dt
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops.base import Op
+from umiak.ops.base import Op, Saved
 
 # Kinds of dtype, one letter each: what an op accepts is written as a string of them, "fc" for floating and complex.
 KIND_NAMES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
@@ -177,6 +177,31 @@ def in_compute_type(method: Callable) -> Callable:
             return F.cast(y, dtype=low) if is_tensor(y) and y.dtype is low.compute else y
 
         return tuple(map(narrow, results)) if isinstance(results, tuple) else narrow(results)
+
+    return run
+
+
+class _Wide(Sequence):
+    """Saved tensors that are widened when used, so that what is not used is still not saved."""
+
+    def __init__(self, items: Sequence) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, i: Any) -> Any:
+        return tuple(map(widen, self.items[i])) if isinstance(i, slice) else widen(self.items[i])
+
+
+def vjp_in_compute_type(method: Callable) -> Callable:
+    """The same for ``vjp``: saved tensors and gradients come in widened, each result leaves in the dtype of its operand."""
+
+    @functools.wraps(method)
+    def run(self: Op, s: Saved, *grads: Any) -> tuple:
+        wide = Saved(_Wide(s.inputs), _Wide(s.outputs), _Wide(s.residuals), s.params, s.needs)
+        results = method(self, wide, *map(widen, grads))
+        return tuple(cast_to(y, x.dtype) if is_tensor(x) else None for x, y in zip(s.inputs, results, strict=True))
 
     return run
 
