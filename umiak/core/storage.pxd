@@ -7,9 +7,15 @@ cdef enum StorageState:
     OFFLOADED = 1
     FREED = 2
 
+cdef enum MemoryAccess:        # what the host may do with the memory of an allocator
+    ACCESS_DEVICE = 0          # nothing: it is copied by the backend
+    ACCESS_HOST = 1            # read and write it
+    ACCESS_NOTHING = 2         # there is no memory behind the addresses
+
 cdef class Allocator:
     """Gives and takes back raw memory of one place. Subclasses live in umiak.memory and in backends."""
     cdef object __weakref__
+    cdef readonly int access
     cdef int allocate(self, Storage s, int64_t nbytes, int64_t stream) except -1   # sets s.data, s.handle, s.capacity
     cdef void release(self, Storage s) noexcept                                    # after s's events
     # The rest is optional. Callers have checked that s is ours, unpinned and not in use by any stream.
@@ -39,6 +45,7 @@ cdef Storage foreign_storage(int place, char* data, int64_t nbytes, object owner
 cdef void use_on_stream(Storage s, int64_t stream)
 cdef int set_allocator(int place, Allocator a) except -1
 cdef Allocator get_allocator(int place)                # sets the place up if need be
+cdef int place_access(int place) except -1             # ACCESS_* of its allocator
 cdef int move_to(Storage s, char* data, int64_t capacity, int64_t handle) except -1    # copies; the caller frees the old memory
 cdef int make_resident(Storage s) except -1            # slow path of resident()
 cdef int out_of_memory(int place, int64_t nbytes, int64_t allocated, int64_t reserved, int64_t limit, str why) except -1

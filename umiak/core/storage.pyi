@@ -3,7 +3,10 @@
 class Allocator:
     """Gives and takes back raw memory of one place; subclassed in Cython."""
 
+    access: int  # 0 a device's memory, 1 the host's, 2 none behind the addresses
+    limit: int  # bytes of raw memory, 0 for none
     def stats(self) -> dict[str, int]: ...
+    def reset_peaks(self) -> None: ...
     def empty_cache(self) -> int: ...
 
 class Storage:

@@ -12,7 +12,7 @@ cdef list _waiting = []                # foreign memory in use when it was dropp
 
 
 cdef class Allocator:
-    """Gives and takes back raw memory of one place."""
+    """Gives and takes back raw memory of one place. ``access``: 0 for a device's memory, 1 for the host's, 2 for none at all."""
 
     cdef int allocate(self, Storage s, int64_t nbytes, int64_t stream) except -1:
         raise NotImplementedError(f"{type(self).__name__} cannot allocate")
@@ -248,6 +248,10 @@ cdef Allocator get_allocator(int place):
     if 0 <= place < STREAM_PLACES and _allocators[place] != NULL:
         return <Allocator>_allocators[place]
     return find_allocator(place)
+
+
+cdef int place_access(int place) except -1:
+    return get_allocator(place).access
 
 
 cdef int set_allocator(int place, Allocator a) except -1:

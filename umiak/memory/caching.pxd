@@ -18,6 +18,7 @@ cdef struct Pending            # a freed block that other streams may still use
 cdef class Source:
     """Raw memory of one place. ``nothing`` is the address of empty storages: valid, aligned, never read or written."""
     cdef char* nothing
+    cdef int access            # ACCESS_* of storage.pxd
     cdef char* take(self, int64_t nbytes) except? NULL          # NULL without an exception: there is no more
     cdef void give(self, char* data, int64_t nbytes) noexcept
     cdef int copy(self, char* target, const char* source, int64_t nbytes) except -1

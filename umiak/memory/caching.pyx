@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
-from umiak.core.storage cimport Allocator, Storage, move_to, out_of_memory
+from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Allocator, Storage, move_to, out_of_memory
 from umiak.core.stream cimport MAX_STREAMS, record_ticket, stream_idle, stream_state, synchronize_place, ticket_done
 
 import os
@@ -86,6 +86,7 @@ cdef class HostSource(Source):
 
     def __cinit__(self):
         self.nothing = umiak_nothing
+        self.access = ACCESS_HOST
 
     cdef char* take(self, int64_t nbytes) except? NULL:
         return umiak_host_take(nbytes)
@@ -118,6 +119,7 @@ cdef class NullSource(Source):
         self.next = <uint64_t>(place + 1) << 56
         self.nothing = <char*>self.next
         self.next += 64
+        self.access = ACCESS_NOTHING
 
     cdef char* take(self, int64_t nbytes) except? NULL:
         cdef char* p = <char*>self.next
@@ -142,6 +144,7 @@ cdef class CachingAllocator(Allocator):
     def __cinit__(self, int place, Source source not None, int64_t limit=0, int64_t cache_limit=0):
         self.place = place
         self.source = source
+        self.access = source.access
         self.limit = limit
         self.cache_limit = cache_limit
 

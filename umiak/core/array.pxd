@@ -1,0 +1,13 @@
+"""Tensors as NumPy arrays and back."""
+from libc.stdint cimport int64_t
+from umiak.core.tensor cimport Tensor
+
+cdef enum:
+    SHARE_NEVER = 0            # values of `share`
+    SHARE_ALWAYS = 1           # or ValueError
+    SHARE_IF_POSSIBLE = 2
+
+cdef object operand_array(Tensor t)        # for the time of one kernel call: keeps nothing alive, pins nothing, checks nothing
+cdef object tensor_to_numpy(Tensor t)      # shares the memory and pins it for as long as the array lives
+cdef Tensor tensor_from_numpy(object array, int place, int share)
+cdef Tensor tensor_over(int dtype, int ndim, const int64_t* dims, const int64_t* strides, char* data, int place, object owner)

@@ -1,0 +1,198 @@
+# cython: language_level=3, binding=False
+"""Tensors as NumPy arrays and back."""
+cimport cython
+cimport numpy as cnp
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy
+
+import numpy
+
+from umiak.core.context cimport EngineContext, context_pointer
+from umiak.core.dtype cimport DType, ITEMSIZE, dtype_from_id, dtype_id_from_npt
+from umiak.core.place cimport Place, place_from_index
+from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Storage, foreign_storage, pin, place_access, resident, unpin
+from umiak.core.tensor cimport *
+
+cnp.import_array()
+
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(PyObject* subtype, PyObject* descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
+                                void* data, int flags, PyObject* obj)
+    int PyArray_SetBaseObject(PyObject* array, PyObject* base) except -1      # steals base
+    PyObject* ndarray_type "((PyObject*)&PyArray_Type)"
+
+cdef object BFLOAT16 = dtype_from_id(7).numpy
+cdef int UINT16_NPT = numpy.dtype("uint16").num
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
+cdef class Pinned:
+    """Base object of an array over a tensor's memory: while it lives, the memory stays where it is."""
+    cdef Storage storage
+
+    def __dealloc__(self):
+        if self.storage is not None:
+            unpin(self.storage)
+
+
+cdef inline object make_array(Tensor t):
+    cdef cnp.npy_intp[64] strides
+    cdef cnp.npy_intp* given = NULL
+    cdef DType dtype = dtype_from_id(t.key & K_DTYPE_MASK)
+    cdef PyObject* descr = <PyObject*>dtype.numpy
+    cdef int i
+    if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:          # not contiguous
+        for i in range(t.ndim):
+            strides[i] = t.strides[i] * dtype.itemsize
+        given = strides
+    Py_INCREF(<object>descr)                                # the reference that NewFromDescr takes
+    return PyArray_NewFromDescr(ndarray_type, descr, t.ndim, <cnp.npy_intp*>t.dims, given, tensor_data(t), cnp.NPY_ARRAY_WRITEABLE, NULL)
+
+
+cdef object operand_array(Tensor t):
+    resident(t.storage)
+    return make_array(t)
+
+
+cdef int need_host(int place, str what) except -1:
+    cdef int access = place_access(place)
+    if access == ACCESS_NOTHING:
+        raise RuntimeError(f"[{what}] requires a tensor with data, got one on {place_from_index(place)}, which keeps none")
+    if access != ACCESS_HOST:
+        raise ValueError(f"[{what}] requires memory of the host, got a tensor on {place_from_index(place)}. Copy it to the cpu first.")
+    return 0
+
+
+cdef object tensor_to_numpy(Tensor t):
+    cdef Pinned base
+    if t.storage is None:
+        raise ValueError("[numpy] requires a tensor with data, got a symbolic one")
+    need_host(t.storage.place, "numpy")
+    resident(t.storage)
+    array = make_array(t)
+    base = Pinned.__new__(Pinned)
+    base.storage = t.storage
+    pin(t.storage)
+    Py_INCREF(base)
+    PyArray_SetBaseObject(<PyObject*>array, <PyObject*>base)
+    return array
+
+
+cdef Tensor tensor_over(int dtype, int ndim, const int64_t* dims, const int64_t* strides, char* data, int place, object owner):
+    """A tensor over foreign memory; ``strides`` in elements, or NULL when contiguous. ``owner`` lives as long as the memory is used."""
+    cdef Tensor t = Tensor.__new__(Tensor)
+    cdef int64_t n = 1, low = 0, high = 0, head
+    cdef int i
+    reserve_rank(t, ndim)
+    for i in range(ndim - 1, -1, -1):
+        t.dims[i] = dims[i]
+        # The stride of an axis that is never stepped along may be anything: make it what a contiguous tensor has.
+        t.strides[i] = n if strides == NULL or dims[i] <= 1 else strides[i]
+        n *= dims[i]
+    if n == 0:
+        n = 1
+        for i in range(ndim - 1, -1, -1):
+            t.strides[i] = n
+            n *= dims[i]
+    else:
+        for i in range(ndim):
+            if t.strides[i] < 0:
+                low += (t.dims[i] - 1) * t.strides[i]
+            else:
+                high += (t.dims[i] - 1) * t.strides[i]
+        high += 1
+    # A storage starts at a multiple of 64, so that alignment can be told from the offset alone.
+    head = (<uint64_t>data + low * ITEMSIZE[dtype]) & 63
+    t.storage = foreign_storage(place, data + low * ITEMSIZE[dtype] - head, head + (high - low) * ITEMSIZE[dtype], owner)
+    t.offset = head - low * ITEMSIZE[dtype]
+    t.key = <uint32_t>dtype | (<uint32_t>place << K_PLACE_SHIFT)
+    classify(t)
+    return t
+
+
+cdef str why_not_shared(cnp.ndarray a, int itemsize):
+    """The reason why a tensor cannot lie over this array's memory, or None."""
+    cdef int i
+    if not cnp.PyArray_ISNOTSWAPPED(a):
+        return "its bytes are swapped"
+    if not cnp.PyArray_ISWRITEABLE(a):
+        return "it is read-only and tensors are not"
+    if <size_t>cnp.PyArray_DATA(a) % <size_t>min(itemsize, 8):
+        return "its elements are not aligned"
+    for i in range(cnp.PyArray_NDIM(a)):
+        if cnp.PyArray_DIM(a, i) > 1 and cnp.PyArray_STRIDE(a, i) % itemsize:
+            return f"its stride of {cnp.PyArray_STRIDE(a, i)} bytes is no multiple of the {itemsize} bytes of an element"
+    return None
+
+
+cdef Tensor tensor_from_numpy(object array, int place, int share):
+    cdef EngineContext context
+    cdef int64_t[64] strides
+    cdef cnp.ndarray a
+    cdef Tensor t
+    cdef int dtype, itemsize, i, access
+    cdef int64_t nbytes
+    cdef char* target
+    cdef const char* source
+    if not isinstance(array, numpy.ndarray):
+        raise TypeError(f"[from_numpy] requires a numpy.ndarray, got {type(array).__name__}")
+    a = array
+    if cnp.PyArray_TYPE(a) == UINT16_NPT:
+        a = a.view(a.dtype.newbyteorder("=")) if cnp.PyArray_ISNOTSWAPPED(a) else a.astype("uint16")
+        a = a.view(BFLOAT16)
+    try:
+        dtype = dtype_id_from_npt(cnp.PyArray_TYPE(a))
+    except TypeError:
+        raise TypeError(f"[from_numpy] requires an array of bool, integers of 8 to 64 bits (uint8 the only unsigned), floats of 8 to 64 "
+                        f"bits or complex numbers, got dtype {a.dtype}. Convert it with .astype().") from None
+    access = place_access(place)
+    itemsize = ITEMSIZE[dtype]
+    if share:
+        reason = why_not_shared(a, itemsize) if access == ACCESS_HOST else f"{place_from_index(place)} cannot use the host's memory"
+        if reason is None:
+            for i in range(cnp.PyArray_NDIM(a)):
+                strides[i] = cnp.PyArray_STRIDE(a, i) // itemsize
+            return tensor_over(dtype, cnp.PyArray_NDIM(a), <int64_t*>cnp.PyArray_DIMS(a), strides, <char*>cnp.PyArray_DATA(a), place, a)
+        if share == SHARE_ALWAYS:
+            raise ValueError(f"[from_numpy] requires an array that can be shared, got one that cannot: {reason}. Let it be copied.")
+    context = <EngineContext>context_pointer()
+    t = new_tensor(dtype, cnp.PyArray_NDIM(a), <int64_t*>cnp.PyArray_DIMS(a), place, context.stream[place])
+    if access == ACCESS_HOST:
+        if cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_ISNOTSWAPPED(a):
+            nbytes = t.numel * itemsize
+            target = tensor_data(t)
+            source = <char*>cnp.PyArray_DATA(a)
+            if nbytes > 1 << 18:
+                with nogil:
+                    memcpy(target, source, nbytes)
+            else:
+                memcpy(target, source, nbytes)
+        else:
+            numpy.copyto(make_array(t), a)
+    elif access != ACCESS_NOTHING:
+        need_host(place, "from_numpy")
+    return t
+
+
+# ---- Python face
+
+def to_numpy(Tensor t not None):
+    return tensor_to_numpy(t)
+
+
+def operand(Tensor t not None):
+    """What a Python kernel sees. It is valid only while the tensor is: do not keep it."""
+    need_host(t.storage.place, "operand")
+    return operand_array(t)
+
+
+def from_numpy(array, Place place=None, copy=True):
+    if place is None:
+        place = (<EngineContext>context_pointer()).state.place
+        if place is None:
+            raise RuntimeError("[from_numpy] requires a place, got none and there is no default one. Import umiak before making tensors.")
+    return tensor_from_numpy(array, place.index, SHARE_IF_POSSIBLE if copy is None else SHARE_NEVER if copy else SHARE_ALWAYS)
