@@ -1,0 +1,1 @@
+"""From an op and a class of operands to something that runs."""

@@ -1,0 +1,118 @@
+"""Recorded operations → a call program that C replays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from umiak.core.dispatch import CallProgram
+from umiak.core.scalar import ScalarProgram
+from umiak.ir.expr import Sym
+from umiak.ir.linearise import linearise
+from umiak.ir.program import Operation, Value
+from umiak.ir.scope import symbols_of
+
+TAGS = {bool: 2, int: 3, float: 4, complex: 5}
+SYM_TAGS = {"bool": 2, "int": 3, "float": 4}
+
+
+def live(operations: Sequence[Operation], outputs: Iterable[Value | None]) -> list[Operation]:
+    """The operations that the outputs depend on, in order."""
+    wanted = {id(v) for v in outputs if v is not None}
+    kept = []
+    for operation in reversed(operations):
+        if any(id(r) in wanted for r in operation.results):
+            kept.append(operation)
+            wanted.update(id(v) for v in operation.values)
+    return kept[::-1]
+
+
+def used(operations: Sequence[Operation], outputs: Iterable[Value | None]) -> set[int]:
+    """Ids of the values that live operations read or that are outputs."""
+    ids = {id(v) for operation in operations for v in operation.values}
+    return ids | {id(v) for v in outputs if v is not None}
+
+
+def scalars_in(operations: Sequence[Operation]) -> list[Sym]:
+    """Symbols that numbers and params of the operations need, in order."""
+    found: dict[Sym, None] = {}
+    for operation in operations:
+        for x in operation.operands:
+            if type(x) is Sym:
+                found.update(symbols_of(x))
+        found.update(symbols_of(tuple(operation.params)))
+    return list(found)
+
+
+def call_program(
+    operations: Sequence[Operation],
+    inputs: Sequence[Value],
+    outputs: Sequence[Value | None],
+    symbols: Sequence[Sym],
+    sources: Sequence[tuple[int, int]],
+) -> CallProgram:
+    """Lower live ``operations``. ``symbols`` are read at run time from ``sources`` in the same order."""
+    number = {id(v): i for i, v in enumerate(inputs)}
+    exprs: list[Any] = []
+    weak: list[tuple[int, int]] = []  # (tag, position in exprs)
+    steps = []
+    count = len(inputs)
+    last_use: dict[int, int] = {}
+    for at, operation in enumerate(operations):
+        operands = []
+        for x in operation.operands:
+            if x is None:
+                operands.append(-1)
+            elif type(x) is Value:
+                if id(x) not in number:
+                    raise ValueError(f"[{operation.name}] reads {x!r}, which is no input of the program. Keep concrete tensors out of ops' methods.")
+                operands.append(number[id(x)])
+                last_use[number[id(x)]] = at
+            else:
+                tag = SYM_TAGS[x.kind] if type(x) is Sym else TAGS[type(x)]
+                operands.append(-2 - len(weak))
+                weak.append((tag, len(exprs)))
+                if tag == TAGS[complex]:
+                    exprs += [float(x.real), float(x.imag)]
+                else:
+                    exprs.append(float(x) if tag == 4 and type(x) is not Sym else x)
+        params: list[int] = []
+        lengths: list[int] = []
+        for p, declared in zip(operation.params, operation.op.param_fields.values(), strict=True):
+            if declared.kind == "ints":
+                lengths.append(len(p))
+                params += range(len(exprs), len(exprs) + len(p))
+                exprs += p
+            else:
+                params.append(len(exprs))
+                exprs.append(_as_float(p) if declared.kind == "float" else p)
+        for r in operation.results:
+            number[id(r)] = count
+            count += 1
+        steps.append((operation.op, operands, params, lengths, len(operation.results)))
+    results = [-1 if v is None else number[id(v)] for v in outputs]
+    linear = linearise(exprs, symbols)
+    registers = linear.outputs
+    drops: list[list[int]] = [[] for _ in steps]
+    produced = len(inputs)
+    for at, step in enumerate(steps):
+        for v in range(produced, produced + step[4]):
+            if v not in results:
+                drops[last_use.get(v, at)].append(v)
+        produced += step[4]
+    for v, at in last_use.items():
+        assert v >= len(inputs) or v not in drops[at]
+    return CallProgram(
+        len(inputs),
+        [(op, x, [registers[p] for p in params], lengths, n, drop) for (op, x, params, lengths, n), drop in zip(steps, drops, strict=True)],
+        results,
+        [(tag, registers[at], registers[at + 1] if tag == TAGS[complex] else 0) for tag, at in weak],
+        ScalarProgram(linear.inputs, list(linear.constants), linear.named_code()),
+        list(sources),
+    )
+
+
+def _as_float(p: Any) -> Any:
+    from umiak.ir.expr import to_float
+
+    return to_float(p) if type(p) is Sym and p.kind != "float" else float(p) if type(p) is not Sym else p

@@ -1,0 +1,37 @@
+"""The one home of ambient state: see context.pyx."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+cdef enum:
+    MAX_PLACES = 64
+    # plan modes: part of the L1 key
+    MODE_GRAD = 1
+    MODE_DETERMINISTIC = 256
+    AMP_SHIFT = 1            # bits 1-2: level; 3-7: dtype id; 16-31: custom list id
+    # observer modes: any of them takes the Python path
+    OBSERVE_TRACE = 1
+    OBSERVE_PROFILE = 2
+    OBSERVE_NAN = 4
+    OBSERVE_LOG = 8
+    OBSERVE_HOOKS = 16
+
+cdef class RankState:
+    """What all threads of one (virtual) rank share."""
+    cdef public int rank
+    cdef public int default_dtype          # dtype id of Python floats
+    cdef public object place               # default Place, or None until the backends are known
+    cdef public dict generators            # place index -> Generator
+    cdef public dict names                 # unique-name counters
+    cdef public dict values                # mesh, groups, and whatever higher layers keep per rank
+
+cdef class EngineContext:
+    """What one thread of one rank runs under."""
+    cdef uint32_t observers
+    cdef uint64_t plan_mode
+    cdef int64_t[MAX_PLACES] stream        # current stream of each place, 0 is the default stream
+    cdef readonly RankState state
+    cdef public list trace                 # stack of tracers; the last one records
+    cdef public dict values                # thread-level state of higher layers (AMP lists, sym scope, ...)
+    cdef public int backward_depth
+
+cdef PyObject* context_pointer() except NULL    # borrowed; creates the thread's context on first use

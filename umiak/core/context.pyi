@@ -1,0 +1,34 @@
+"""All ambient state, behind one thread-local pointer."""
+
+from typing import Any
+
+from umiak.core.place import Place
+
+class RankState:
+    rank: int
+    default_dtype: int
+    place: Place | None
+    generators: dict
+    names: dict[str, int]
+    values: dict[Any, Any]
+
+class EngineContext:
+    state: RankState
+    trace: list
+    values: dict[Any, Any]
+    grad_enabled: bool  # settable
+    deterministic: bool
+    observers: int
+    plan_mode: int
+    def set_amp(self, level: int, dtype_id: int, custom: int = 0) -> None: ...
+    def get_stream(self, place: Place) -> int: ...
+    def set_stream(self, place: Place, stream: int) -> int: ...
+    def fork(self) -> EngineContext: ...  # a context for another thread of the same rank
+    def activate(self) -> EngineContext | None: ...  # make it this thread's context; returns the former one
+
+def current() -> EngineContext: ...
+def new_rank(rank: int) -> EngineContext: ...  # a virtual rank
+
+class no_grad_guard:
+    def __enter__(self) -> None: ...
+    def __exit__(self, *exc: object) -> None: ...

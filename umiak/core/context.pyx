@@ -1,0 +1,152 @@
+# cython: language_level=3, binding=False
+"""All ambient state, behind one thread-local pointer.
+
+A thread runs under an EngineContext; threads of one (virtual) rank share its RankState. Nothing ambient is a module
+global, so a virtual rank is simply another RankState, and two threads never see each other's grad mode.
+"""
+import threading
+
+from umiak.core.place cimport Place
+
+
+cdef extern from "tls.h":
+    PyObject* UMIAK_CONTEXT
+
+cdef object _keep = threading.local()      # owns each thread's context until the thread ends
+
+
+cdef class RankState:
+    """What all threads of one (virtual) rank share."""
+
+    def __init__(self, int rank=0):
+        self.rank = rank
+        self.default_dtype = 8             # float32
+        self.place = None
+        self.generators = {}
+        self.names = {}
+        self.values = {}
+
+
+cdef class EngineContext:
+    """What one thread of one rank runs under."""
+
+    def __init__(self, RankState state not None):
+        self.state = state
+        self.plan_mode = MODE_GRAD
+        self.trace = []
+        self.values = {}
+
+    @property
+    def grad_enabled(self):
+        return (self.plan_mode & MODE_GRAD) != 0
+
+    @grad_enabled.setter
+    def grad_enabled(self, bint on):
+        if on:
+            self.plan_mode |= MODE_GRAD
+        else:
+            self.plan_mode &= ~<uint64_t>MODE_GRAD
+
+    @property
+    def deterministic(self):
+        return (self.plan_mode & MODE_DETERMINISTIC) != 0
+
+    @deterministic.setter
+    def deterministic(self, bint on):
+        if on:
+            self.plan_mode |= MODE_DETERMINISTIC
+        else:
+            self.plan_mode &= ~<uint64_t>MODE_DETERMINISTIC
+
+    @property
+    def observers(self):
+        return self.observers
+
+    @observers.setter
+    def observers(self, uint32_t bits):
+        self.observers = bits
+
+    @property
+    def plan_mode(self):
+        return self.plan_mode
+
+    @plan_mode.setter
+    def plan_mode(self, uint64_t bits):
+        self.plan_mode = bits
+
+    def set_amp(self, int level, int dtype_id, int custom=0):
+        """Set the mixed-precision mode: ``level`` 0 (off), 1 or 2; ``custom`` names a registered pair of op lists."""
+        if not (0 <= level <= 2 and 0 <= dtype_id < 32 and 0 <= custom < 65536):
+            raise ValueError(f"[set_amp] requires level 0..2, dtype id < 32, list id < 65536, got {(level, dtype_id, custom)}")
+        cdef uint64_t clear = (<uint64_t>3 << AMP_SHIFT) | (<uint64_t>31 << 3) | (<uint64_t>65535 << 16)
+        self.plan_mode &= ~clear
+        if level:
+            self.plan_mode |= (<uint64_t>level << AMP_SHIFT) | (<uint64_t>dtype_id << 3) | (<uint64_t>custom << 16)
+
+    def amp(self):
+        """(level, dtype id, custom list id)"""
+        return ((self.plan_mode >> AMP_SHIFT) & 3, (self.plan_mode >> 3) & 31, (self.plan_mode >> 16) & 65535)
+
+    def get_stream(self, Place place not None):
+        return self.stream[place.index]
+
+    def set_stream(self, Place place not None, int64_t stream):
+        cdef int64_t old = self.stream[place.index]
+        self.stream[place.index] = stream
+        return old
+
+    def fork(self):
+        """A context for another thread of the same rank, with this one's modes."""
+        cdef EngineContext c = EngineContext(self.state)
+        cdef int i
+        c.plan_mode = self.plan_mode
+        c.observers = self.observers
+        for i in range(MAX_PLACES):
+            c.stream[i] = self.stream[i]
+        c.values = dict(self.values)
+        return c
+
+    def activate(self):
+        """Make this the calling thread's context; return the one it replaces (or None)."""
+        global UMIAK_CONTEXT
+        old = <object>UMIAK_CONTEXT if UMIAK_CONTEXT != NULL else None
+        _keep.context = self
+        UMIAK_CONTEXT = <PyObject*>self
+        return old
+
+
+# The process's own rank. Threads that nobody gave a context run under it.
+cdef RankState _root = RankState(0)
+
+
+cdef PyObject* context_pointer() except NULL:
+    if UMIAK_CONTEXT == NULL:
+        EngineContext(_root).activate()
+    return UMIAK_CONTEXT
+
+
+def current():
+    """The calling thread's context."""
+    return <object>context_pointer()
+
+
+def new_rank(int rank):
+    """A context of a new virtual rank: its own generators, names, default dtype, groups."""
+    cdef RankState s = RankState(rank)
+    s.place = _root.place
+    return EngineContext(s)
+
+
+cdef class no_grad_guard:
+    """``with no_grad_guard():`` — calls inside are not recorded."""
+    cdef uint64_t saved
+
+    def __enter__(self):
+        cdef EngineContext c = <EngineContext>context_pointer()
+        self.saved = c.plan_mode & MODE_GRAD
+        c.plan_mode &= ~<uint64_t>MODE_GRAD
+
+    def __exit__(self, *exc):
+        cdef EngineContext c = <EngineContext>context_pointer()
+        c.plan_mode |= self.saved
+        return False

@@ -1,0 +1,113 @@
+"""Dispatch by class of operands: see dispatch.pyx and docs/design/dispatch.md."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from umiak.core.scalar cimport ScalarProgram
+from umiak.core.tensor cimport Node, Tensor
+
+ctypedef int (*launch_t)(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil
+
+cdef struct Operand:
+    PyObject* t                # the tensor (borrowed), or NULL
+    uint32_t desc              # its descriptor, or a tag
+    int n_bits                 # words of a number operand: 0, 1 or 2
+    uint64_t[2] bits
+
+cdef struct Source:            # where a scalar input comes from
+    int16_t operand            # >= 0: a tensor operand; -1: the scalar pack
+    int16_t axis               # size `axis`; stride `axis - 64`; 128: element offset; or the index in the pack
+
+cdef enum:
+    AXIS_STRIDE = 64
+    AXIS_OFFSET = 128
+    PLAN_LAUNCH = 0            # one kernel
+    PLAN_VIEW = 1              # sizes, strides and offset only
+    PLAN_RESHAPE = 2           # a view when strides allow, else a copy
+    PLAN_CALLS = 3             # a call program
+    PLAN_PYTHON = 4            # a Python function over tensors
+    FLAG_INTO = 1              # outputs are given
+    FLAG_QUIET = 2             # observers have had their turn
+    FLAG_INNER = 4             # a step of a call program: no view records
+
+cdef class OpBase:
+    cdef public dict attributes
+    cdef int n_operands
+    cdef int n_params
+    cdef char[32] kinds        # 'f' float, 'i' int, 't' tuple of ints
+    cdef PyObject** slots      # open-addressing table of plans
+    cdef uint64_t* hashes
+    cdef int capacity
+    cdef readonly int entries
+
+cdef class Plan:
+    cdef readonly OpBase op    # the op that runs (under AMP: with its casts)
+    cdef uint32_t* descs
+    cdef int n_descs
+    cdef uint64_t modes
+    cdef uint64_t sig
+    cdef readonly int kind
+    cdef readonly int n_out    # outputs and residuals
+    cdef readonly int n_visible
+    cdef readonly bint single
+    cdef readonly int place
+    cdef bint elementwise      # equal operand shapes are the output shape
+    cdef bint same_is_identity # returns its operand when the shape is the wanted one already
+    cdef bint has_streams
+    cdef int[16] out_dtype
+    cdef int[16] out_rank
+    cdef int* out_regs         # registers of sizes (PLAN_VIEW: sizes, strides, offset)
+    cdef ScalarProgram shape
+    cdef Source* sources
+    cdef int n_sources
+    cdef readonly object infer_python      # set when infer could not be made a scalar program
+    cdef launch_t launch
+    cdef void* launch_self
+    cdef readonly object kernel
+    cdef object keep
+    cdef readonly CallProgram program
+    # gradient
+    cdef readonly bint records
+    cdef uint64_t needs
+    cdef uint32_t out_differentiable
+    cdef int[16] save_in
+    cdef int n_save_in
+    cdef int[16] save_out
+    cdef int n_save_out
+    cdef Source* ints
+    cdef int n_ints
+    cdef dict vjps             # mask of present grads -> CallProgram
+    cdef object residuals      # CallProgram that recomputes them, or None
+
+cdef struct Step:
+    int n_x
+    int n_params
+    int n_out
+    int out0
+    int n_drop
+    int* x                     # value index; -1 none; -2 - k: number k
+    int* params                # registers
+    int* drop                  # values not needed after this step
+    uint64_t sig
+
+cdef class CallProgram:
+    cdef readonly int n_inputs
+    cdef readonly int n_values
+    cdef readonly int n_outputs
+    cdef int n_steps
+    cdef list ops
+    cdef Step* steps
+    cdef int* outputs          # value index or -1
+    cdef int n_numbers
+    cdef int* number_tag
+    cdef int* number_reg
+    cdef int* number_reg2       # imaginary parts
+    cdef ScalarProgram scalars
+    cdef Source* sources       # for forward programs
+    cdef int n_sources
+    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags) except -1
+
+cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into)
+cdef object call1(OpBase op, Tensor x)
+cdef object call2(OpBase op, Tensor x, Tensor y)
+cdef int write_into(Tensor x, Tensor value) except -1
+cdef object apply_raw(OpBase op, tuple operands, tuple params, int flags)
+cdef Tensor quiet_copy(Tensor t)

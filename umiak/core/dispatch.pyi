@@ -1,0 +1,28 @@
+"""Dispatch by class of operands. See docs/design/dispatch.md."""
+
+from typing import Any
+
+from umiak.core.tensor import Tensor
+
+class OpBase:
+    """C part of an op record: the table of its plans."""
+
+    attributes: dict[str, Any]
+    def __call__(self, *operands_and_params: Any) -> Any: ...
+    def _bind(self, n_operands: int, param_kinds: tuple[str, ...]) -> None: ...
+    def table_size(self) -> int: ...
+    def clear(self) -> None: ...
+
+def apply(op: OpBase, operands: tuple, params: tuple = ()) -> Any:
+    """Run ``op``. Operands are tensors, numbers or None; returns a Tensor or a tuple of them."""
+
+def apply1(op: OpBase, x: Any) -> Tensor: ...
+def apply2(op: OpBase, x: Any, y: Any) -> Tensor: ...
+def apply_into(op: OpBase, outs: tuple, operands: tuple, params: tuple = ()) -> None:
+    """Run ``op`` writing into existing tensors (no gradient is recorded; versions are bumped). For optimizer updates."""
+
+def assign(x: Tensor, value: Tensor) -> Tensor:
+    """Write ``value`` into ``x`` in place: data, version and history (base nodes of views included). Returns ``x``."""
+
+def install(**slots: Any) -> None:
+    """Fill slots: on_miss, vjp_plan, slow_path, slow_assign, promote, decorate_error."""

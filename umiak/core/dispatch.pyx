@@ -1,0 +1,1301 @@
+# cython: language_level=3, binding=False
+"""Dispatch by class of operands.
+
+The first level of caching: op identity + the class of every operand (dtype, rank, layout, place, needs-grad, kind of number) + plan
+modes → an immutable plan. Sizes and numbers are not part of the key; a plan evaluates them with its scalar program. What is not in the
+table is Python's business: the slot ``on_miss`` builds a plan, everything after that is C.
+"""
+cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy
+
+from umiak.core.array cimport operand_array
+from umiak.core.context cimport EngineContext, MODE_GRAD, RankState, context_pointer
+from umiak.core.dtype cimport BOOL, DType, ITEMSIZE, dtype_from_id
+from umiak.core.place cimport Place, place_from_index
+from umiak.core.scalar cimport ScalarProgram
+from umiak.core.storage cimport Storage, use_on_stream
+from umiak.core.tensor cimport *
+
+cdef extern from "Python.h":
+    double PyFloat_AS_DOUBLE(PyObject*)
+    bint PyFloat_CheckExact(object)
+    bint PyLong_CheckExact(object)
+    int Py_IS_TYPE "Py_IS_TYPE"(PyObject*, PyObject*)
+
+cdef enum:
+    INLINE_X = 32              # operands kept on the stack
+    INLINE_S = 64              # scalar words
+    INLINE_R = 128             # registers
+    MAX_OUT = 16
+    INNER_BYTES_NOGIL = 1 << 18
+
+# What higher layers fill in (see install).
+cdef object ON_MISS = None
+cdef object VJP_PLAN = None
+cdef object SLOW_PATH = None
+cdef object SLOW_ASSIGN = None
+cdef object PROMOTE = None
+cdef object EXPLAIN = None
+cdef object SCATTER_VIEW = None
+cdef OpBase COPY = None
+cdef PyObject* BINARY_OPS[B_COUNT]
+cdef PyObject* UNARY_OPS[U_COUNT]
+cdef object _slot_refs = {}
+BINARY_NAMES = ("add", "sub", "mul", "div", "floor_div", "remainder", "pow", "matmul", "bitwise_and", "bitwise_or", "bitwise_xor",
+                "shift_left", "shift_right", "lt", "le", "gt", "ge", "eq", "ne")
+UNARY_NAMES = ("neg", "abs", "bitwise_not")
+
+
+def install(**slots):
+    """Fill slots. ``binary`` and ``unary`` are dicts from operator name to interned op."""
+    global ON_MISS, VJP_PLAN, SLOW_PATH, SLOW_ASSIGN, PROMOTE, EXPLAIN, COPY, SCATTER_VIEW
+    cdef int i
+    for name, value in slots.items():
+        _slot_refs[name] = value
+        if name == "on_miss": ON_MISS = value
+        elif name == "vjp_plan": VJP_PLAN = value
+        elif name == "slow_path": SLOW_PATH = value
+        elif name == "slow_assign": SLOW_ASSIGN = value
+        elif name == "promote": PROMOTE = value
+        elif name == "explain": EXPLAIN = value
+        elif name == "scatter_view": SCATTER_VIEW = value
+        elif name == "copy": COPY = value
+        elif name == "binary":
+            for i, key in enumerate(BINARY_NAMES):
+                BINARY_OPS[i] = <PyObject*>value[key]
+        elif name == "unary":
+            for i, key in enumerate(UNARY_NAMES):
+                UNARY_OPS[i] = <PyObject*>value[key]
+        else:
+            raise TypeError(f"[install] has no slot {name!r}")
+
+
+# ---- op records ----------------------------------------------------------------------------------------------------
+cdef class OpBase:
+    """C part of an op record: how params are packed, and the table of plans."""
+
+    def _bind(self, int n_operands, tuple kinds):
+        cdef int i
+        if len(kinds) > 32:
+            raise ValueError(f"[{type(self).__name__}] requires at most 32 params, got {len(kinds)}")
+        self.n_operands = n_operands
+        self.n_params = len(kinds)
+        for i, kind in enumerate(kinds):
+            self.kinds[i] = {"float": b"f", "int": b"i", "ints": b"t"}[kind][0]
+
+    def __call__(self, *args):
+        """``op(*operands, *params)`` for ops with a fixed number of operands."""
+        return apply(self, args[:self.n_operands], args[self.n_operands:])
+
+    def table_size(self):
+        """Number of plans in the table (distinct operand classes met)."""
+        return self.entries
+
+    def plans(self):
+        """The plans in the table."""
+        return [<object>self.slots[i] for i in range(self.capacity) if self.slots[i] != NULL]
+
+    def clear(self):
+        """Forget all plans, e.g. after a backend's kernels changed."""
+        cdef int i
+        cdef PyObject** old = self.slots
+        cdef int capacity = self.capacity
+        self.slots = NULL
+        self.capacity = 0
+        self.entries = 0
+        for i in range(capacity):
+            Py_XDECREF(old[i])
+        free(old)
+        free(self.hashes)
+        self.hashes = NULL
+
+    def __dealloc__(self):
+        self.clear()
+
+
+cdef int insert(OpBase op, uint64_t h, Plan plan) except -1:
+    cdef PyObject** slots
+    cdef uint64_t* hashes
+    cdef int i, j, capacity
+    if (op.entries + 1) * 2 > op.capacity:
+        capacity = op.capacity * 2 if op.capacity else 8
+        slots = <PyObject**>calloc(capacity, sizeof(PyObject*))
+        hashes = <uint64_t*>calloc(capacity, sizeof(uint64_t))
+        if slots == NULL or hashes == NULL:
+            free(slots)
+            free(hashes)
+            raise MemoryError()
+        for i in range(op.capacity):
+            if op.slots[i] != NULL:
+                j = op.hashes[i] & (capacity - 1)
+                while slots[j] != NULL:
+                    j = (j + 1) & (capacity - 1)
+                slots[j] = op.slots[i]
+                hashes[j] = op.hashes[i]
+        free(op.slots)
+        free(op.hashes)
+        op.slots = slots
+        op.hashes = hashes
+        op.capacity = capacity
+    j = h & (op.capacity - 1)
+    while op.slots[j] != NULL:
+        j = (j + 1) & (op.capacity - 1)
+    Py_INCREF(plan)
+    op.hashes[j] = h
+    op.slots[j] = <PyObject*>plan
+    op.entries += 1
+    return 0
+
+
+# ---- plans -----------------------------------------------------------------------------------------------------------
+cdef Source* make_sources(list pairs) except NULL:
+    cdef Source* s = <Source*>malloc((len(pairs) + 1) * sizeof(Source))
+    cdef int i
+    if s == NULL:
+        raise MemoryError()
+    for i, (operand, axis) in enumerate(pairs):
+        s[i].operand = operand
+        s[i].axis = axis
+    return s
+
+
+cdef class Plan:
+    """How one op runs on one class of operands. Immutable once in a table."""
+
+    def __init__(self, OpBase op not None, int kind, list outs, int n_visible, bint single, int place, list sources,
+                 ScalarProgram shape, list out_regs, bint elementwise=False, bint same_is_identity=False, bint has_streams=False,
+                 infer_python=None):
+        cdef int i
+        if len(outs) > MAX_OUT:
+            raise ValueError(f"[{op}] requires at most {MAX_OUT} outputs and residuals, got {len(outs)}")
+        self.op = op
+        self.kind = kind
+        self.n_out = len(outs)
+        self.n_visible = n_visible
+        self.single = single
+        self.place = place
+        self.sources = make_sources(sources)
+        self.n_sources = len(sources)
+        self.shape = shape
+        self.out_regs = <int*>malloc((len(out_regs) + 1) * sizeof(int))
+        if self.out_regs == NULL:
+            raise MemoryError()
+        for i, reg in enumerate(out_regs):
+            self.out_regs[i] = reg
+        for i, (dtype_id, rank) in enumerate(outs):
+            self.out_dtype[i] = dtype_id
+            self.out_rank[i] = rank
+        self.elementwise = elementwise
+        self.same_is_identity = same_is_identity
+        self.has_streams = has_streams
+        self.infer_python = infer_python
+        self.vjps = {}
+
+    def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None):
+        """A native launch function by address, or a Python kernel."""
+        self.launch = <launch_t><void*>address
+        self.launch_self = <void*>launch_self
+        self.kernel = kernel
+        self.keep = keep
+
+    def set_program(self, CallProgram program not None):
+        self.program = program
+
+    def set_gradient(self, uint64_t needs, uint32_t out_mask, list save_in, list save_out, list ints, residuals=None):
+        """Record a node at every run: which operands need grad, which outputs get it, what is kept."""
+        cdef int i
+        if len(save_in) > 16 or len(save_out) > 16:
+            raise ValueError(f"[{self.op}] requires at most 16 saved inputs and outputs, got {len(save_in)} and {len(save_out)}")
+        self.records = True
+        self.needs = needs
+        self.out_differentiable = out_mask
+        self.n_save_in = len(save_in)
+        self.n_save_out = len(save_out)
+        for i, index in enumerate(save_in):
+            self.save_in[i] = index
+        for i, index in enumerate(save_out):
+            self.save_out[i] = index
+        self.ints = make_sources(ints)
+        self.n_ints = len(ints)
+        self.residuals = residuals
+
+    def set_vjp(self, uint64_t mask, program):
+        self.vjps[mask] = program
+
+    @property
+    def keep(self):
+        return self.keep
+
+    @keep.setter
+    def keep(self, value):
+        self.keep = value
+
+    @property
+    def saves(self):
+        """(indices of saved operands, indices of saved outputs)"""
+        return ([self.save_in[i] for i in range(self.n_save_in)], [self.save_out[i] for i in range(self.n_save_out)])
+
+    def __dealloc__(self):
+        free(self.descs)
+        free(self.out_regs)
+        free(self.sources)
+        free(self.ints)
+
+    def __repr__(self):
+        kind = ("launch", "view", "reshape", "calls", "python")[self.kind]
+        return f"<Plan {self.op!r} {kind} on {place_from_index(self.place)}>"
+
+
+cdef inline int load_sources(const Source* s, int count, const Operand* xs, const uint64_t* scalars, int64_t* regs) noexcept:
+    cdef int i
+    cdef PyObject* t
+    for i in range(count):
+        if s[i].operand < 0:
+            regs[i] = <int64_t>scalars[s[i].axis]
+        else:
+            t = xs[s[i].operand].t
+            if s[i].axis < AXIS_STRIDE:
+                regs[i] = (<Tensor>t).dims[s[i].axis]
+            elif s[i].axis < AXIS_OFFSET:
+                regs[i] = (<Tensor>t).strides[s[i].axis - AXIS_STRIDE]
+            else:
+                regs[i] = (<Tensor>t).offset // ITEMSIZE[(<Tensor>t).key & K_DTYPE_MASK]
+    return 0
+
+
+# ---- numbers -----------------------------------------------------------------------------------------------------------
+cdef uint64_t _float_bits(double d) noexcept:
+    cdef uint64_t bits
+    memcpy(&bits, &d, 8)
+    return bits
+
+
+cdef double _bits_float(uint64_t bits) noexcept:
+    cdef double d
+    memcpy(&d, &bits, 8)
+    return d
+
+
+cdef object number_of(const Operand* x):
+    cdef int tag = x.desc >> K_TAG_SHIFT
+    if tag == TAG_FLOAT: return _bits_float(x.bits[0])
+    if tag == TAG_INT: return <int64_t>x.bits[0]
+    if tag == TAG_BOOL: return x.bits[0] != 0
+    if tag == TAG_COMPLEX: return complex(_bits_float(x.bits[0]), _bits_float(x.bits[1]))
+    return None
+
+
+cdef object operand_object(const Operand* x):
+    return <object>x.t if x.t != NULL else number_of(x)
+
+
+cdef int parse_operand(object o, Operand* x) except -1:
+    """0 when understood; 1 when it is something only the slow path may know (a symbolic scalar)."""
+    cdef double d
+    x.t = NULL
+    x.n_bits = 0
+    if isinstance(o, Tensor):
+        x.t = <PyObject*>o
+    elif o is None:
+        x.desc = TAG_ABSENT << K_TAG_SHIFT
+    elif PyFloat_CheckExact(o):
+        x.desc = TAG_FLOAT << K_TAG_SHIFT
+        d = <double>o
+        memcpy(x.bits, &d, 8)
+        x.n_bits = 1
+    elif isinstance(o, bool):
+        x.desc = TAG_BOOL << K_TAG_SHIFT
+        x.bits[0] = o is True
+        x.n_bits = 1
+    elif PyLong_CheckExact(o):
+        x.desc = TAG_INT << K_TAG_SHIFT
+        x.bits[0] = <uint64_t><int64_t>o
+        x.n_bits = 1
+    elif isinstance(o, complex):
+        x.desc = TAG_COMPLEX << K_TAG_SHIFT
+        x.bits[0] = _float_bits(o.real)
+        x.bits[1] = _float_bits(o.imag)
+        x.n_bits = 2
+    elif isinstance(o, float):
+        return parse_operand(float(o), x)
+    elif isinstance(o, int):
+        return parse_operand(int(o), x)
+    else:
+        return 1
+    return 0
+
+
+cdef int bad_operand(OpBase op, object o) except -1:
+    raise TypeError(f"[{op.name}] requires tensors or Python numbers as operands, got {type(o).__name__}")
+
+
+cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) except -2:
+    """Pack params into words; the number of words, or -1 when one is symbolic."""
+    cdef int j, k = 0, n_tuples = 0
+    cdef object value
+    sig[0] = 0
+    if len(params) != op.n_params:
+        raise TypeError(f"[{op.name}] requires {op.n_params} params {tuple(op.param_fields)}, got {len(params)}")
+    for j in range(op.n_params):
+        value = params[j]
+        if op.kinds[j] == c't':
+            if not isinstance(value, (tuple, list)):
+                raise TypeError(f"[{op.name}] requires a tuple of ints for param {tuple(op.param_fields)[j]!r}, got {value!r}")
+            if n_tuples == 8 or k + len(value) > INLINE_S or len(value) > 254:
+                raise ValueError(f"[{op.name}] requires params of at most {INLINE_S} numbers, got more")
+            sig[0] |= <uint64_t>(len(value) + 1) << (8 * n_tuples)
+            n_tuples += 1
+            for item in value:
+                if not PyLong_CheckExact(item):
+                    item = as_int(op, item)
+                    if item is None:
+                        return -1
+                out[k] = <uint64_t><int64_t>item
+                k += 1
+        else:
+            if k >= INLINE_S:
+                raise ValueError(f"[{op.name}] requires params of at most {INLINE_S} numbers, got more")
+            if op.kinds[j] == c'f':
+                if isinstance(value, (float, int)):
+                    out[k] = _float_bits(<double>value)
+                elif hasattr(value, "__float__") and not hasattr(value, "is_symbolic"):
+                    out[k] = _float_bits(float(value))
+                else:
+                    return -1
+            else:
+                if not PyLong_CheckExact(value):
+                    value = as_int(op, value)
+                    if value is None:
+                        return -1
+                out[k] = <uint64_t><int64_t>value
+            k += 1
+    return k
+
+
+cdef object as_int(OpBase op, object value):
+    if hasattr(value, "is_symbolic"):
+        return None
+    if hasattr(value, "__index__"):
+        return value.__index__()
+    raise TypeError(f"[{op.name}] requires an int param, got {value!r}")
+
+
+cdef tuple unpack_params(OpBase op, const uint64_t* bits, uint64_t sig):
+    cdef int j, k = 0, i, count, n_tuples = 0
+    cdef list out = [], item
+    for j in range(op.n_params):
+        if op.kinds[j] == c't':
+            count = <int>((sig >> (8 * n_tuples)) & 255) - 1
+            n_tuples += 1
+            item = []
+            for i in range(count):
+                item.append(<int64_t>bits[k])
+                k += 1
+            out.append(tuple(item))
+        elif op.kinds[j] == c'f':
+            out.append(_bits_float(bits[k]))
+            k += 1
+        else:
+            out.append(<int64_t>bits[k])
+            k += 1
+    return tuple(out)
+
+
+# ---- the path every call takes ------------------------------------------------------------------------------------------
+cdef tuple operand_tuple(const Operand* xs, int n):
+    cdef int i
+    return tuple([operand_object(&xs[i]) for i in range(n)])
+
+
+cdef Plan miss(OpBase op, Operand* xs, int n, uint32_t* descs, const uint64_t* params, uint64_t sig, uint64_t modes, uint64_t h):
+    cdef Plan plan
+    if ON_MISS is None:
+        raise RuntimeError(f"[{op.name}] requires an installed planner, got none. Import umiak, not umiak.core.")
+    plan = ON_MISS(op, operand_tuple(xs, n), unpack_params(op, params, sig), modes)
+    if plan is None:
+        raise RuntimeError(f"[{op.name}] got no plan for operands {operand_tuple(xs, n)}")
+    plan.descs = <uint32_t*>malloc((n + 1) * sizeof(uint32_t))
+    if plan.descs == NULL:
+        raise MemoryError()
+    memcpy(plan.descs, descs, n * sizeof(uint32_t))
+    plan.n_descs = n
+    plan.modes = modes
+    plan.sig = sig
+    insert(op, h, plan)
+    return plan
+
+
+cdef object slow(OpBase op, tuple operands, tuple params):
+    if SLOW_PATH is None:
+        raise TypeError(f"[{op.name}] requires dense tensors, got {operands}")
+    return SLOW_PATH(op, operands, params)
+
+
+cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into):
+    cdef PyObject* ctx = context_pointer()
+    cdef uint32_t[INLINE_X] inline_descs
+    cdef uint32_t* descs = inline_descs
+    cdef object scratch
+    cdef uint32_t kinds = 0, any_grad = 0, place_desc = 0
+    cdef uint64_t h, modes
+    cdef int i, j
+    cdef bint found_tensor = False
+    cdef Plan plan
+    cdef PyObject* t
+    if n > INLINE_X:
+        scratch = PyBytes_FromStringAndSize(NULL, n * sizeof(uint32_t))
+        descs = <uint32_t*>PyBytes_AS_STRING(scratch)
+    for i in range(n):
+        t = xs[i].t
+        if t != NULL:
+            kinds |= (<Tensor>t).kind
+            any_grad |= (<Tensor>t).key
+            descs[i] = (<Tensor>t).key
+            found_tensor = True
+        else:
+            descs[i] = xs[i].desc
+    if kinds or ((<EngineContext>ctx).observers and not (flags & FLAG_QUIET)):
+        if kinds & ~<uint32_t>KIND_VIEW or ((<EngineContext>ctx).observers and not (flags & FLAG_QUIET)):
+            if flags & FLAG_INTO:
+                raise TypeError(f"[{op.name}] requires dense tensors to write into, got {operand_tuple(xs, n)}")
+            return slow(op, operand_tuple(xs, n), unpack_params(op, params, sig))
+        any_grad = 0
+        for i in range(n):
+            t = xs[i].t
+            if t != NULL:
+                if (<Tensor>t).kind & KIND_VIEW:
+                    refresh(<Tensor>t)
+                any_grad |= (<Tensor>t).key
+                descs[i] = (<Tensor>t).key
+    modes = (<EngineContext>ctx).plan_mode
+    if not (modes & MODE_GRAD and any_grad & K_NEEDS_GRAD) or flags & FLAG_INTO:
+        # Without a gradient to record, calls inside and outside no_grad share a plan.
+        modes &= ~<uint64_t>MODE_GRAD
+        if any_grad & K_NEEDS_GRAD:
+            for i in range(n):
+                descs[i] &= ~<uint32_t>K_NEEDS_GRAD
+    if not found_tensor:
+        modes |= <uint64_t>((<Place>(<EngineContext>ctx).state.place).index + 1) << 40
+    h = (modes ^ sig) * <uint64_t>0x9E3779B97F4A7C15
+    for i in range(n):
+        h = (h ^ descs[i]) * <uint64_t>0x100000001b3
+    h ^= h >> 29
+    if op.capacity:
+        j = h & (op.capacity - 1)
+        while op.slots[j] != NULL:
+            if op.hashes[j] == h:
+                plan = <Plan>op.slots[j]
+                if plan.n_descs == n and plan.modes == modes and plan.sig == sig and memcmp(plan.descs, descs, n * sizeof(uint32_t)) == 0:
+                    return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
+            j = (j + 1) & (op.capacity - 1)
+    plan = miss(op, xs, n, descs, params, sig, modes, h)
+    return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
+
+
+cdef int shape_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig) except -1:
+    """A check of the shape program failed: ``infer`` on the concrete operands says why."""
+    EXPLAIN(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig))
+    raise RuntimeError(f"[{plan.op.name}] the shape program refused operands that infer accepts: {operand_tuple(xs, n)}")
+
+
+cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into, EngineContext ctx):
+    cdef uint64_t[INLINE_S + 32] scalars_inline
+    cdef uint64_t* scalars = scalars_inline
+    cdef int64_t[INLINE_R] regs_inline
+    cdef int64_t* regs = regs_inline
+    cdef int64_t[K_RANK_MASK + 1] dims
+    cdef PyObject* outs[MAX_OUT]
+    cdef void* ptrs_inline[INLINE_X + MAX_OUT]
+    cdef void** ptrs = ptrs_inline
+    cdef object scratch, scratch2, scratch3
+    cdef int i, k, d, n_weak = 0, failed
+    cdef int64_t stream = ctx.stream[plan.place]
+    cdef Tensor o, t, first = None
+    cdef bint same
+    cdef tuple made
+
+    # The scalar pack: number operands, then params.
+    for i in range(n):
+        n_weak += xs[i].n_bits if xs[i].t == NULL else 0
+    if n_weak == 0:
+        scalars = <uint64_t*>params
+    else:
+        if n_weak > 32:
+            scratch = PyBytes_FromStringAndSize(NULL, (n_weak + np) * 8)
+            scalars = <uint64_t*>PyBytes_AS_STRING(scratch)
+        k = 0
+        for i in range(n):
+            if xs[i].t == NULL:
+                for d in range(xs[i].n_bits):
+                    scalars[k] = xs[i].bits[d]
+                    k += 1
+        memcpy(scalars + k, params, np * 8)
+
+    # Sizes.
+    same = False
+    if plan.elementwise:
+        same = True
+        for i in range(n):
+            if xs[i].t != NULL:
+                if first is None:
+                    first = <Tensor>xs[i].t
+                elif (<Tensor>xs[i].t).ndim != first.ndim or memcmp((<Tensor>xs[i].t).dims, first.dims, first.ndim * 8) != 0:
+                    same = False
+                    break
+        same = same and first is not None
+    if not same and (plan.shape is not None or plan.infer_python is not None):
+        if plan.infer_python is not None:
+            scratch2 = plan.infer_python(operand_tuple(xs, n), unpack_params(plan.op, params, sig))
+            scratch3 = PyBytes_FromStringAndSize(NULL, (len(scratch2) + 1) * 8)
+            regs = <int64_t*>PyBytes_AS_STRING(scratch3)
+            for i, value in enumerate(scratch2):
+                regs[i] = value
+        else:
+            if plan.shape.n_regs > INLINE_R:
+                scratch3 = PyBytes_FromStringAndSize(NULL, (plan.shape.n_regs + 1) * 8)
+                regs = <int64_t*>PyBytes_AS_STRING(scratch3)
+            load_sources(plan.sources, plan.n_sources, xs, scalars, regs)
+            failed = plan.shape.run(regs)
+            if failed:
+                shape_failed(plan, xs, n, params, sig)
+
+    if plan.same_is_identity and not flags & FLAG_INTO:
+        t = <Tensor>xs[0].t
+        if t.ndim == plan.out_rank[0]:
+            for d in range(t.ndim):
+                if regs[plan.out_regs[d]] != t.dims[d]:
+                    break
+            else:
+                return t
+
+    if plan.kind == PLAN_LAUNCH:
+        k = 0
+        for i in range(plan.n_out):
+            if flags & FLAG_INTO and i < plan.n_visible:
+                check_into(plan, i, <Tensor>into[i], first.dims if same else NULL, regs, k)
+                k += plan.out_rank[i]
+                outs[i] = into[i]
+                Py_INCREF(<object>outs[i])
+                continue
+            try:
+                if same:
+                    o = new_tensor(plan.out_dtype[i], first.ndim, first.dims, plan.place, stream)
+                else:
+                    for d in range(plan.out_rank[i]):
+                        dims[d] = regs[plan.out_regs[k]]
+                        k += 1
+                    o = new_tensor(plan.out_dtype[i], plan.out_rank[i], dims, plan.place, stream)
+            except BaseException as error:
+                for d in range(i):
+                    Py_DECREF(<object>outs[d])
+                if isinstance(error, MemoryError):
+                    raise MemoryError(f"[{plan.op.name}] {error}") from None
+                raise
+            Py_INCREF(o)
+            outs[i] = <PyObject*>o
+        try:
+            if plan.launch != NULL:
+                if n + plan.n_out > INLINE_X + MAX_OUT:
+                    scratch2 = PyBytes_FromStringAndSize(NULL, (n + plan.n_out) * sizeof(void*))
+                    ptrs = <void**>PyBytes_AS_STRING(scratch2)
+                for i in range(n):
+                    ptrs[i] = tensor_data(<Tensor>xs[i].t) if xs[i].t != NULL else NULL
+                for i in range(plan.n_out):
+                    ptrs[n + i] = tensor_data(<Tensor>outs[i])
+                failed = plan.launch(plan.launch_self, ptrs, first.dims if same else regs, scalars, stream)
+                if failed:
+                    raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
+            else:
+                launch_python(plan, xs, n, params, sig, outs)
+            if plan.has_streams:
+                for i in range(n):
+                    if xs[i].t != NULL and (<Tensor>xs[i].t).storage.stream != stream:
+                        use_on_stream((<Tensor>xs[i].t).storage, stream)
+            if flags & FLAG_INTO:
+                for i in range(plan.n_visible):
+                    bump_version(<Tensor>outs[i])
+                return None
+            if plan.records:
+                record(plan, xs, n, scalars, outs)
+            if plan.single:
+                return <object>outs[0]
+            made = PyTuple_New(plan.n_visible)
+            for i in range(plan.n_visible):
+                Py_INCREF(<object>outs[i])
+                PyTuple_SET_ITEM(made, i, <object>outs[i])
+            return made
+        finally:
+            for i in range(plan.n_out):
+                Py_DECREF(<object>outs[i])
+
+    if plan.kind == PLAN_VIEW:
+        t = <Tensor>xs[0].t
+        d = plan.out_rank[0]
+        for i in range(2 * d):
+            dims[i % (K_RANK_MASK + 1)] = regs[plan.out_regs[i]]
+        o = view_of(plan, t, regs)
+    elif plan.kind == PLAN_RESHAPE:
+        t = <Tensor>xs[0].t
+        for d in range(plan.out_rank[0]):
+            dims[d] = regs[plan.out_regs[d]]
+        o = reshape_of(plan, t, plan.out_rank[0], dims)
+    if plan.kind == PLAN_VIEW or plan.kind == PLAN_RESHAPE:
+        if flags & FLAG_INTO:
+            write_into(<Tensor>into[0], o)
+            return None
+        if plan.records:
+            outs[0] = <PyObject*>o
+            record(plan, xs, n, scalars, outs)
+        if not flags & FLAG_INNER and o.storage is t.storage:
+            remember_view(o, t, plan.op, unpack_params(plan.op, params, sig))
+        return o
+
+    # Composites: a call program, or Python over tensors.
+    made = run_calls(plan, xs, n, scalars, params, sig, ctx)
+    for i in range(plan.n_out):
+        outs[i] = <PyObject*>made[i]                     # borrowed from `made`
+    if flags & FLAG_INTO:
+        for i in range(plan.n_visible):
+            write_into(<Tensor>into[i], <Tensor>outs[i])
+        return None
+    if plan.records:
+        record(plan, xs, n, scalars, outs)
+    if plan.single:
+        return made[0]
+    return made if plan.n_visible == plan.n_out else made[:plan.n_visible]
+
+
+cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64_t* regs, int k) except -1:
+    cdef int d
+    cdef bint ok = (o.key & K_DTYPE_MASK) == <uint32_t>plan.out_dtype[i] and o.ndim == plan.out_rank[i] and \
+        ((o.key >> K_PLACE_SHIFT) & K_PLACE_MASK) == <uint32_t>plan.place
+    if ok:
+        for d in range(o.ndim):
+            if o.dims[d] != (same[d] if same != NULL else regs[plan.out_regs[k + d]]):
+                ok = False
+    if not ok:
+        want = [(same[d] if same != NULL else regs[plan.out_regs[k + d]]) for d in range(plan.out_rank[i])]
+        raise ValueError(
+            f"[{plan.op.name}] requires an output of shape {want} and dtype {dtype_from_id(plan.out_dtype[i]).name} on "
+            f"{place_from_index(plan.place)}, got shape {o.shape}, dtype {o.dtype.name} on {o.place}")
+    return 0
+
+
+cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** outs) except -1:
+    cdef list ins = [], results = []
+    cdef int i
+    for i in range(n):
+        ins.append(operand_array(<Tensor>xs[i].t) if xs[i].t != NULL else number_of(&xs[i]))
+    for i in range(plan.n_out):
+        results.append(operand_array(<Tensor>outs[i]))
+    plan.kernel(plan.op, results, ins, unpack_params(plan.op, params, sig))
+    return 0
+
+
+cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, const uint64_t* params, uint64_t sig, EngineContext ctx):
+    cdef PyObject* inputs_inline[INLINE_X]
+    cdef PyObject** inputs = inputs_inline
+    cdef PyObject* outs[MAX_OUT]
+    cdef int64_t[INLINE_R] ints_inline
+    cdef int64_t* ints = ints_inline
+    cdef object scratch, scratch2
+    cdef uint64_t modes = ctx.plan_mode
+    cdef int i, j
+    cdef list result = []
+    cdef Tensor o
+    # Inside a composite nothing is recorded and no cast is added: its own node and plan stand for all of it.
+    ctx.plan_mode = modes & ~<uint64_t>(MODE_GRAD | 0xFFFF00FE)
+    try:
+        if plan.kind == PLAN_PYTHON:
+            made = plan.kernel(operand_tuple(xs, n), unpack_params(plan.op, params, sig))
+            return made if isinstance(made, tuple) else (made,)
+        if n > INLINE_X:
+            scratch = PyBytes_FromStringAndSize(NULL, n * sizeof(void*))
+            inputs = <PyObject**>PyBytes_AS_STRING(scratch)
+        if plan.program.n_sources > INLINE_R:
+            scratch2 = PyBytes_FromStringAndSize(NULL, plan.program.n_sources * 8)
+            ints = <int64_t*>PyBytes_AS_STRING(scratch2)
+        for i in range(n):
+            inputs[i] = xs[i].t
+        load_sources(plan.program.sources, plan.program.n_sources, xs, scalars, ints)
+        plan.program.execute(inputs, ints, outs, FLAG_INNER | FLAG_QUIET)
+        for i in range(plan.program.n_outputs):
+            o = <Tensor>outs[i]
+            Py_DECREF(o)
+            result.append(o)
+        for i in range(plan.program.n_outputs):
+            o = <Tensor>result[i]
+            for j in range(n):
+                if xs[j].t != NULL and (<Tensor>xs[j].t).storage is o.storage:
+                    result[i] = call1(COPY, o)           # only view ops may alias their operands
+                    break
+        return tuple(result)
+    finally:
+        ctx.plan_mode = modes
+
+
+# ---- views -------------------------------------------------------------------------------------------------------------
+cdef Tensor view_of(Plan plan, Tensor t, const int64_t* regs):
+    cdef int64_t[K_RANK_MASK + 1] dims
+    cdef int64_t[K_RANK_MASK + 1] strides
+    cdef int i, d = plan.out_rank[0]
+    for i in range(d):
+        dims[i] = regs[plan.out_regs[i]]
+        strides[i] = regs[plan.out_regs[d + i]]
+    cdef Tensor o = new_view(t, d, dims, strides, regs[plan.out_regs[2 * d]] * ITEMSIZE[plan.out_dtype[0]])
+    o.key = (o.key & ~<uint32_t>K_DTYPE_MASK) | plan.out_dtype[0]
+    return o
+
+
+cdef bint reshape_strides(Tensor t, int nd, const int64_t* dims, int64_t* strides) noexcept:
+    """Strides of ``t`` seen with other sizes, if its layout allows that without a copy."""
+    cdef int64_t[K_RANK_MASK + 1] od
+    cdef int64_t[K_RANK_MASK + 1] os
+    cdef int i, n = 0, a, b
+    cdef int64_t have, want, s
+    if t.numel == 0 or ((t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK) == LAYOUT_CONTIGUOUS:
+        s = 1
+        for i in range(nd - 1, -1, -1):
+            strides[i] = s
+            s *= dims[i] if dims[i] else 1
+        return True
+    for i in range(t.ndim):                              # axes of size 1 have no say
+        if t.dims[i] != 1:
+            od[n] = t.dims[i]
+            os[n] = t.strides[i]
+            n += 1
+    # Runs of old axes that are contiguous among themselves are matched with runs of new axes of the same product, from the last axis on.
+    a = n - 1
+    b = nd - 1
+    while a >= 0:
+        have = od[a]
+        s = os[a]
+        while a > 0 and os[a - 1] == od[a] * os[a]:
+            a -= 1
+            have *= od[a]
+        a -= 1
+        want = 1
+        while b >= 0 and want * dims[b] <= have:
+            want *= dims[b]
+            strides[b] = s
+            s *= dims[b]
+            b -= 1
+            if want == have and (b < 0 or dims[b] != 1):
+                break
+        if want != have:
+            return False
+    while b >= 0:
+        strides[b] = 1
+        b -= 1
+    return True
+
+
+cdef Tensor reshape_of(Plan plan, Tensor t, int nd, const int64_t* dims):
+    cdef int64_t[K_RANK_MASK + 1] strides
+    cdef Tensor o
+    if reshape_strides(t, nd, dims, strides):
+        return new_view(t, nd, dims, strides, t.offset)
+    o = quiet_copy(t)
+    reshape_strides(o, nd, dims, strides)
+    return new_view(o, nd, dims, strides, o.offset)
+
+
+cdef Tensor quiet_copy(Tensor t):
+    """A contiguous copy without history."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef uint64_t modes = ctx.plan_mode
+    ctx.plan_mode = 0
+    try:
+        return call1(COPY, shallow(t))
+    finally:
+        ctx.plan_mode = modes
+
+
+cdef int remember_view(Tensor o, Tensor parent, object op, tuple params) except -1:
+    cdef ViewRecord r = ViewRecord.__new__(ViewRecord)
+    r.parent = parent
+    r.op = op
+    r.params = params
+    r.parent_node = parent.node
+    o.view = r
+    o.kind |= KIND_VIEW
+    return 0
+
+
+cdef int refresh(Tensor t) except -1:
+    """A view whose parent was written to (by any alias) gets its history anew: view op of the parent's new value."""
+    cdef ViewRecord r = t.view
+    cdef Tensor fresh
+    cdef EngineContext ctx
+    cdef uint64_t modes
+    if r is None:
+        t.kind &= ~<uint8_t>KIND_VIEW
+        return 0
+    if r.parent.kind & KIND_VIEW:
+        refresh(r.parent)
+    if r.parent_node is r.parent.node:
+        return 0
+    ctx = <EngineContext>context_pointer()
+    modes = ctx.plan_mode
+    ctx.plan_mode = modes | MODE_GRAD
+    try:
+        fresh = apply_raw(<OpBase>r.op, (r.parent,), r.params, FLAG_INNER | FLAG_QUIET)
+    finally:
+        ctx.plan_mode = modes
+    t.node = fresh.node
+    t.out_index = fresh.out_index
+    t.key = (t.key & ~<uint32_t>K_NEEDS_GRAD) | (fresh.key & K_NEEDS_GRAD)
+    r.parent_node = r.parent.node
+    return 0
+
+
+tensor_slots().refresh = refresh
+
+
+# ---- writing in place ----------------------------------------------------------------------------------------------------
+cdef int write_into(Tensor x, Tensor value) except -1:
+    """Copy data into ``x``; no history."""
+    cdef Operand[1] xs
+    cdef PyObject* outs[1]
+    xs[0].t = <PyObject*>value
+    xs[0].n_bits = 0
+    outs[0] = <PyObject*>x
+    dispatch(COPY, xs, 1, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, outs)
+    return 0
+
+
+def assign(Tensor x not None, Tensor value not None):
+    """Write ``value`` into ``x``: data, version, and history (of the bases of views too). Returns ``x``.
+
+    Raises RuntimeError for a leaf that requires grad outside ``no_grad``, ValueError when shapes differ.
+    """
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef bint tracked
+    if (x.kind | value.kind) & ~<uint8_t>KIND_VIEW:
+        if SLOW_ASSIGN is None:
+            raise TypeError(f"[assign] requires dense tensors, got {x!r} and {value!r}")
+        return SLOW_ASSIGN(x, value)
+    refresh_if_view(x)
+    refresh_if_view(value)
+    tracked = ctx.plan_mode & MODE_GRAD != 0 and ((x.key | value.key) & K_NEEDS_GRAD) != 0
+    if ctx.plan_mode & MODE_GRAD:
+        check_leaf(x)
+    if ((x.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK) == LAYOUT_BROADCAST:
+        raise RuntimeError(f"[assign] requires a tensor whose elements have memory of their own, got an expanded view of shape {x.shape}")
+    if x is value:
+        return x
+    if tracked and value.node is None:
+        value = call1(COPY, value)                       # a node of its own, so that x becomes no leaf
+    write_into(x, value)
+    if tracked:
+        rebase(x, value)
+    return x
+
+
+cdef int check_leaf(Tensor x) except -1:
+    cdef Tensor root = x
+    while root.view is not None:
+        root = root.view.parent
+    if root.node is None and root.key & K_NEEDS_GRAD:
+        raise RuntimeError(
+            "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
+            + (" (through a view of it)" if root is not x else "") + ". Use paddle.no_grad() to update parameters.")
+    return 0
+
+
+cdef int rebase(Tensor x, Tensor value) except -1:
+    """``x`` now is ``value``. For a view, the parent becomes scatter_view(parent, value), up to the base."""
+    cdef ViewRecord r = x.view
+    cdef Tensor whole
+    if r is not None:
+        whole = SCATTER_VIEW(old_value(r.parent), value, r.op, r.params)
+        rebase(r.parent, whole)
+        r.parent_node = None                             # whatever it was, it lags now
+        refresh(x)
+        return 0
+    x.node = value.node
+    x.out_index = value.out_index
+    x.key = (x.key & ~<uint32_t>K_NEEDS_GRAD) | (value.key & K_NEEDS_GRAD)
+    return 0
+
+
+cdef Tensor old_value(Tensor t):
+    """``t`` with the history it has now, for use as the operand that a write replaces. Its data are not read by any gradient."""
+    cdef Tensor o = shallow(t)
+    o.node = t.node
+    o.out_index = t.out_index
+    o.key = t.key
+    return o
+
+
+# ---- gradient nodes --------------------------------------------------------------------------------------------------------
+cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject** outs) except -1:
+    cdef Node node = Node.__new__(Node)
+    cdef tuple edges = PyTuple_New(n), saved
+    cdef object e
+    cdef PyObject* t
+    cdef Tensor o
+    cdef int i, k
+    cdef uint32_t version
+    node.plan = plan
+    node.n_out = plan.n_visible
+    if n > 8:
+        node.more_index = <uint32_t*>calloc(n - 8, sizeof(uint32_t))
+        if node.more_index == NULL:
+            raise MemoryError()
+    for i in range(n):
+        t = xs[i].t
+        if t != NULL and (<Tensor>t).key & K_NEEDS_GRAD:
+            if (<Tensor>t).node is not None:
+                e = (<Tensor>t).node
+                if i < 8: node.edge_index[i] = (<Tensor>t).out_index
+                else: node.more_index[i - 8] = (<Tensor>t).out_index
+            else:
+                e = <object>t
+        else:
+            e = None
+        Py_INCREF(e)
+        PyTuple_SET_ITEM(edges, i, e)
+    node.edges = edges
+    k = plan.n_save_in + plan.n_save_out
+    if k:
+        saved = PyTuple_New(k)
+        if k > 8:
+            node.more_versions = <uint32_t*>calloc(k - 8, sizeof(uint32_t))
+            if node.more_versions == NULL:
+                raise MemoryError()
+        for i in range(k):
+            if i < plan.n_save_in:
+                t = xs[plan.save_in[i]].t
+                if t == NULL:
+                    e = None
+                else:
+                    e = <object>t
+            else:
+                e = shallow(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
+            if e is not None:
+                version = tensor_version(<Tensor>e)
+                if i < 8: node.versions[i] = version
+                else: node.more_versions[i - 8] = version
+            Py_INCREF(e)
+            PyTuple_SET_ITEM(saved, i, e)
+        node.saved = saved
+    if plan.n_ints:
+        if plan.n_ints > 8:
+            node.ints = <int64_t*>malloc(plan.n_ints * sizeof(int64_t))
+            if node.ints == NULL:
+                node.ints = node.inline_ints
+                raise MemoryError()
+        load_sources(plan.ints, plan.n_ints, xs, scalars, node.ints)
+    for i in range(plan.n_visible):
+        if plan.out_differentiable >> i & 1:
+            o = <Tensor>outs[i]
+            o.node = node
+            o.out_index = i
+            o.key |= K_NEEDS_GRAD
+    return 0
+
+
+# ---- call programs -----------------------------------------------------------------------------------------------------------
+cdef int* int_array(values) except NULL:
+    cdef int* a = <int*>malloc((len(values) + 1) * sizeof(int))
+    cdef int i
+    if a == NULL:
+        raise MemoryError()
+    for i, v in enumerate(values):
+        a[i] = v
+    return a
+
+
+cdef class CallProgram:
+    """A list of op calls over numbered values, replayed in C: a vjp, or a composite's decomposition.
+
+    ``steps``: (op, operands, param registers, lengths of tuple params, number of outputs, values to drop after it); an operand is a value index, -1 for
+    none, or ``-2 - k`` for number ``k`` of ``numbers`` (tag, register, register of the imaginary part). Values are the inputs, then the outputs of the steps in order.
+    """
+
+    def __cinit__(self, int n_inputs, list steps, list outputs, list numbers, ScalarProgram scalars not None, list sources):
+        cdef int i, value = n_inputs, shift
+        cdef Step* s
+        self.n_inputs = n_inputs
+        self.n_steps = len(steps)
+        self.ops = [step[0] for step in steps]
+        self.steps = <Step*>calloc(self.n_steps + 1, sizeof(Step))
+        if self.steps == NULL:
+            raise MemoryError()
+        for i, (op, xs, params, lengths, n_out, drop) in enumerate(steps):
+            s = &self.steps[i]
+            s.n_x = len(xs)
+            s.x = int_array(xs)
+            s.n_params = len(params)
+            s.params = int_array(params)
+            s.n_out = n_out
+            s.out0 = value
+            s.n_drop = len(drop)
+            s.drop = int_array(drop)
+            for shift, length in enumerate(lengths):
+                s.sig |= <uint64_t>(length + 1) << (8 * shift)
+            value += n_out
+        self.n_values = value
+        self.n_outputs = len(outputs)
+        self.outputs = int_array(outputs)
+        self.n_numbers = len(numbers)
+        self.number_tag = int_array([tag for tag, _, _ in numbers])
+        self.number_reg = int_array([reg for _, reg, _ in numbers])
+        self.number_reg2 = int_array([reg for _, _, reg in numbers])
+        self.scalars = scalars
+        self.sources = make_sources(sources)
+        self.n_sources = len(sources)
+
+    def __dealloc__(self):
+        cdef int i
+        if self.steps != NULL:
+            for i in range(self.n_steps):
+                free(self.steps[i].x)
+                free(self.steps[i].params)
+                free(self.steps[i].drop)
+        free(self.steps)
+        free(self.outputs)
+        free(self.number_tag)
+        free(self.number_reg)
+        free(self.number_reg2)
+        free(self.sources)
+
+    def __repr__(self):
+        return "CallProgram(" + "; ".join(
+            f"%{self.steps[i].out0} = {self.ops[i]!r}({', '.join(str(self.steps[i].x[j]) for j in range(self.steps[i].n_x))})"
+            for i in range(self.n_steps)) + f"; return {[self.outputs[i] for i in range(self.n_outputs)]})"
+
+    @property
+    def steps_ops(self):
+        return list(self.ops)
+
+    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags) except -1:
+        """Run; ``outs`` receives owned references (NULL where an output is none)."""
+        cdef PyObject* values_inline[INLINE_R]
+        cdef PyObject** values = values_inline
+        cdef int64_t[INLINE_R] regs_inline
+        cdef int64_t* regs = regs_inline
+        cdef Operand[INLINE_X] xs_inline
+        cdef Operand* xs = xs_inline
+        cdef uint64_t[INLINE_S] params
+        cdef object scratch, scratch2, scratch3, result
+        cdef Step* s
+        cdef int i, j, code, filled = self.n_inputs
+        if self.n_values > INLINE_R:
+            scratch = PyBytes_FromStringAndSize(NULL, self.n_values * sizeof(void*))
+            values = <PyObject**>PyBytes_AS_STRING(scratch)
+        if self.scalars.n_regs > INLINE_R:
+            scratch2 = PyBytes_FromStringAndSize(NULL, (self.scalars.n_regs + 1) * 8)
+            regs = <int64_t*>PyBytes_AS_STRING(scratch2)
+        for i in range(self.n_inputs):
+            values[i] = inputs[i]
+        memcpy(regs, ints, self.scalars.n_inputs * sizeof(int64_t))
+        if self.scalars.run(regs):
+            raise ValueError("a size check inside a composite or gradient failed; the operands' shapes are inconsistent")
+        try:
+            for i in range(self.n_steps):
+                s = &self.steps[i]
+                xs = xs_inline
+                if s.n_x > INLINE_X:
+                    scratch3 = PyBytes_FromStringAndSize(NULL, s.n_x * sizeof(Operand))
+                    xs = <Operand*>PyBytes_AS_STRING(scratch3)
+                for j in range(s.n_x):
+                    code = s.x[j]
+                    xs[j].n_bits = 0
+                    if code >= 0:
+                        xs[j].t = values[code]
+                        if values[code] == NULL:
+                            xs[j].desc = TAG_ABSENT << K_TAG_SHIFT
+                    elif code == -1:
+                        xs[j].t = NULL
+                        xs[j].desc = TAG_ABSENT << K_TAG_SHIFT
+                    else:
+                        xs[j].t = NULL
+                        xs[j].desc = self.number_tag[-2 - code] << K_TAG_SHIFT
+                        xs[j].bits[0] = <uint64_t>regs[self.number_reg[-2 - code]]
+                        xs[j].n_bits = 1
+                        if self.number_tag[-2 - code] == TAG_COMPLEX:
+                            xs[j].bits[1] = <uint64_t>regs[self.number_reg2[-2 - code]]
+                            xs[j].n_bits = 2
+                for j in range(s.n_params):
+                    params[j] = <uint64_t>regs[s.params[j]]
+                result = dispatch(<OpBase>self.ops[i], xs, s.n_x, params, s.n_params, s.sig, flags, NULL)
+                if s.n_out == 1 and isinstance(result, Tensor):
+                    Py_INCREF(result)
+                    values[filled] = <PyObject*>result
+                    filled += 1
+                else:
+                    for item in <tuple?>result:
+                        Py_INCREF(item)
+                        values[filled] = <PyObject*>item
+                        filled += 1
+                result = None
+                for j in range(s.n_drop):
+                    code = s.drop[j]
+                    Py_XDECREF(values[code])
+                    values[code] = NULL
+            for i in range(self.n_outputs):
+                code = self.outputs[i]
+                outs[i] = NULL
+                if code >= 0 and values[code] != NULL:
+                    outs[i] = values[code]
+                    Py_INCREF(<object>outs[i])
+            return 0
+        finally:
+            for i in range(self.n_inputs, filled):
+                Py_XDECREF(values[i])
+
+
+# ---- entries from Python -------------------------------------------------------------------------------------------------------
+cdef object apply_raw(OpBase op, tuple operands, tuple params, int flags):
+    cdef Operand[INLINE_X] xs_inline
+    cdef Operand* xs = xs_inline
+    cdef uint64_t[INLINE_S] words
+    cdef uint64_t sig
+    cdef int i, np, n = len(operands)
+    cdef object scratch
+    cdef bint foreign = False
+    if n > INLINE_X:
+        scratch = PyBytes_FromStringAndSize(NULL, n * sizeof(Operand))
+        xs = <Operand*>PyBytes_AS_STRING(scratch)
+    for i in range(n):
+        if parse_operand(operands[i], &xs[i]):
+            if not hasattr(operands[i], "is_symbolic"):
+                bad_operand(op, operands[i])
+            foreign = True
+    if foreign:
+        return slow(op, operands, params)
+    np = parse_params(op, params, words, &sig)
+    if np < 0:
+        return slow(op, operands, params)
+    if (<EngineContext>context_pointer()).observers and not flags & FLAG_QUIET:
+        return slow(op, operands, params)
+    for i in range(n):
+        if xs[i].t != NULL and (<Tensor>xs[i].t).kind & ~<uint8_t>KIND_VIEW:
+            return slow(op, operands, params)
+    return dispatch(op, xs, n, words, np, sig, flags, NULL)
+
+
+def apply(OpBase op not None, tuple operands not None, tuple params=()):
+    """Run ``op``. Operands are tensors, numbers or None; returns a Tensor, or a tuple of them."""
+    return apply_raw(op, operands, params, 0)
+
+
+def apply_plain(OpBase op not None, tuple operands not None, tuple params=()):
+    """``apply`` past the observers (what an observer itself calls)."""
+    return apply_raw(op, operands, params, FLAG_QUIET)
+
+
+cdef object call1(OpBase op, Tensor x):
+    cdef Operand[1] xs
+    xs[0].t = <PyObject*>x
+    xs[0].n_bits = 0
+    return dispatch(op, xs, 1, NULL, 0, 0, 0, NULL)
+
+
+cdef object call2(OpBase op, Tensor x, Tensor y):
+    cdef Operand[2] xs
+    xs[0].t = <PyObject*>x
+    xs[0].n_bits = 0
+    xs[1].t = <PyObject*>y
+    xs[1].n_bits = 0
+    return dispatch(op, xs, 2, NULL, 0, 0, 0, NULL)
+
+
+def apply1(OpBase op not None, x):
+    """Run an op of one operand and no params."""
+    if isinstance(x, Tensor) and op.n_params == 0:
+        return call1(op, <Tensor>x)
+    return apply_raw(op, (x,), (), 0)
+
+
+def apply2(OpBase op not None, x, y):
+    """Run an op of two operands and no params."""
+    cdef Operand[2] xs
+    if op.n_params or parse_operand(x, &xs[0]) or parse_operand(y, &xs[1]):
+        return apply_raw(op, (x, y), (), 0)
+    return dispatch(op, xs, 2, NULL, 0, 0, 0, NULL)
+
+
+def apply_into(OpBase op not None, tuple outs not None, tuple operands not None, tuple params=()):
+    """Run ``op`` writing into existing tensors; no gradient is recorded and versions are bumped."""
+    cdef Operand[INLINE_X] xs
+    cdef PyObject* into[MAX_OUT]
+    cdef uint64_t[INLINE_S] words
+    cdef uint64_t sig
+    cdef int i, np, n = len(operands), m = len(outs)
+    if n > INLINE_X or m > MAX_OUT:
+        raise ValueError(f"[{op.name}] requires at most {INLINE_X} operands and {MAX_OUT} outputs to write into, got {n} and {m}")
+    for i in range(n):
+        if parse_operand(operands[i], &xs[i]):
+            bad_operand(op, operands[i])
+    for i in range(m):
+        into[i] = <PyObject*><Tensor?>outs[i]
+        if (<Tensor>into[i]).kind & ~<uint8_t>KIND_VIEW:
+            raise TypeError(f"[{op.name}] requires dense tensors to write into, got {outs[i]!r}")
+    np = parse_params(op, params, words, &sig)
+    if np < 0:
+        raise TypeError(f"[{op.name}] requires concrete params, got {params}")
+    dispatch(op, xs, n, words, np, sig, FLAG_INTO | FLAG_QUIET, into)
+
+
+# ---- operators -----------------------------------------------------------------------------------------------------------------
+cdef inline bint number_fits(int tag, uint32_t key) noexcept:
+    """A number operand that needs no promotion: its kind is not above the tensor's."""
+    cdef int dt = key & K_DTYPE_MASK
+    if tag == TAG_BOOL: return True
+    if tag == TAG_INT: return dt != BOOL
+    if tag == TAG_FLOAT: return dt >= 6
+    if tag == TAG_COMPLEX: return dt == 10 or dt == 11
+    return False
+
+
+cdef object binary_slow(int which, object a, object b):
+    if PROMOTE is None:
+        return NotImplemented
+    pair = PROMOTE(BINARY_NAMES[which], a, b)
+    return NotImplemented if pair is NotImplemented else apply_raw(<OpBase>BINARY_OPS[which], (pair[0], pair[1]), (), 0)
+
+
+cdef object binary(int which, object a, object b):
+    cdef Operand[2] xs
+    cdef uint32_t key
+    if BINARY_OPS[which] == NULL:
+        return NotImplemented
+    if parse_operand(a, &xs[0]) or parse_operand(b, &xs[1]):
+        if hasattr(a, "is_symbolic") or hasattr(b, "is_symbolic"):
+            return apply_raw(<OpBase>BINARY_OPS[which], (a, b), (), 0)
+        return binary_slow(which, a, b)
+    if xs[0].t != NULL and xs[1].t != NULL:
+        key = (<Tensor>xs[0].t).key
+        if (key ^ (<Tensor>xs[1].t).key) & K_DTYPE_MASK:
+            return binary_slow(which, a, b)
+    elif xs[0].t != NULL:
+        key = (<Tensor>xs[0].t).key
+        if not number_fits(xs[1].desc >> K_TAG_SHIFT, key):
+            return binary_slow(which, a, b)
+    else:
+        key = (<Tensor>xs[1].t).key
+        if not number_fits(xs[0].desc >> K_TAG_SHIFT, key):
+            return binary_slow(which, a, b)
+    if which == B_DIV or which == B_POW or which == B_MATMUL:
+        # Integer division gives floats, a negative power of an integer is the face's business, and a number has no matmul.
+        if (key & K_DTYPE_MASK) < 6 or (which == B_MATMUL and (xs[0].t == NULL or xs[1].t == NULL)):
+            return binary_slow(which, a, b)
+    elif (key & K_DTYPE_MASK) == BOOL and which < B_MATMUL:
+        return binary_slow(which, a, b)
+    return dispatch(<OpBase>BINARY_OPS[which], xs, 2, NULL, 0, 0, 0, NULL)
+
+
+cdef object unary(int which, object a):
+    return call1(<OpBase>UNARY_OPS[which], <Tensor>a)
+
+
+tensor_slots().binary = binary
+tensor_slots().unary = unary

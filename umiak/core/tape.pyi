@@ -1,0 +1,21 @@
+"""Reverse-mode differentiation over recorded calls. See docs/design/tape.md."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umiak.core.tensor import Node, Tensor
+
+def backward(
+    tensors: Sequence[Tensor], grads: Sequence[Tensor | None] | None = None, retain_graph: bool = False, create_graph: bool = False
+) -> None: ...
+def grad(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    grad_outputs: Sequence[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+    no_grad_vars: Sequence[Tensor] | None = None,
+) -> list[Tensor | None]: ...
+def python_node(name: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], backward: Callable[..., Any]) -> Node:
+    """Attach a node to ``outputs`` whose gradient function is Python: ``backward(*output_grads) -> tuple`` (PyLayer, custom ops)."""

@@ -1,0 +1,655 @@
+# cython: language_level=3, binding=False
+"""Reverse-mode differentiation over recorded calls.
+
+A backward run owns its state: nodes reached, how many consumers each still waits for, gradients collected so far. A node remembers its slot in
+the run that claimed it first; a second run that meets it meanwhile (another thread, a hook that calls backward) looks its slots up in a
+dict of its own. So runs may nest and overlap.
+"""
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, realloc
+from libc.string cimport memset
+
+from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
+from umiak.core.dispatch cimport (
+    CallProgram, FLAG_INNER, FLAG_INTO, FLAG_QUIET, OpBase, Operand, Plan, call2, dispatch, quiet_copy)
+from umiak.core.place cimport Place
+from umiak.core.tensor cimport *
+
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*)
+
+cdef OpBase ADD = None
+cdef OpBase COPY = None
+cdef list FULL = None          # dtype id -> Full op
+cdef object VJP_PLAN = None
+cdef int64_t RUNS = 0
+
+
+def install(OpBase add not None, OpBase copy not None, list full not None, vjp_plan not None):
+    """Give the tape the ops it needs itself: the sum of gradients, a copy, a constant; and the maker of vjp programs."""
+    global ADD, COPY, FULL, VJP_PLAN
+    ADD = add
+    COPY = copy
+    FULL = full
+    VJP_PLAN = vjp_plan
+
+
+cdef struct Entry:
+    PyObject* node             # owned
+    int deps                   # consumers still to come
+    int first                  # its gradients start here in `grads`
+    int n_out
+
+
+cdef class Run:
+    """State of one backward pass."""
+    cdef int64_t id
+    cdef Entry* entries
+    cdef int count, capacity
+    cdef PyObject** grads      # owned, NULL where none came
+    cdef int n_grads, grads_capacity
+    cdef int* stack
+    cdef int n_stack, stack_capacity
+    cdef dict overflow         # id(node) -> slot, for nodes claimed by another run
+    cdef dict leaves           # id(leaf) -> [leaf, contributions to come, sum] for leaves with hooks
+    cdef dict captures         # id(leaf) or (id(node), index) -> position in results
+    cdef list results
+    cdef set blocked           # ids of leaves, (id(node), index) of others that gradients do not pass
+    cdef bint accumulate, retain, create
+
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self.count):
+            if self.entries[i].node != NULL:
+                if (<Node>self.entries[i].node).run == self.id:
+                    (<Node>self.entries[i].node).run = -1
+                Py_DECREF(<object>self.entries[i].node)
+        for i in range(self.n_grads):
+            Py_XDECREF(self.grads[i])
+        free(self.entries)
+        free(self.grads)
+        free(self.stack)
+
+    cdef int push(self, int slot) except -1:
+        cdef int* grown
+        if self.n_stack == self.stack_capacity:
+            grown = <int*>realloc(self.stack, (self.stack_capacity * 2 + 64) * sizeof(int))
+            if grown == NULL:
+                raise MemoryError()
+            self.stack = grown
+            self.stack_capacity = self.stack_capacity * 2 + 64
+        self.stack[self.n_stack] = slot
+        self.n_stack += 1
+        return 0
+
+    cdef int find(self, Node node) except -2:
+        """The node's slot, or -1."""
+        if node.run == self.id:
+            return <int>node.slot
+        if self.overflow is not None:
+            return self.overflow.get(id(node), -1)
+        return -1
+
+    cdef int claim(self, Node node) except -1:
+        """Give the node a slot."""
+        cdef int slot = self.count
+        cdef Entry* grown
+        cdef PyObject** grown_grads
+        cdef int size
+        if node.released:
+            raise RuntimeError(
+                f"[backward] requires a graph that is still there, got node {node.name!r} whose saved tensors are freed. "
+                "Pass retain_graph=True to the first backward to run a second one.")
+        if self.count == self.capacity:
+            size = self.capacity * 2 + 32
+            grown = <Entry*>realloc(self.entries, size * sizeof(Entry))
+            if grown == NULL:
+                raise MemoryError()
+            self.entries = grown
+            self.capacity = size
+        if self.n_grads + node.n_out > self.grads_capacity:
+            size = self.grads_capacity * 2 + 32 + node.n_out
+            grown_grads = <PyObject**>realloc(self.grads, size * sizeof(PyObject*))
+            if grown_grads == NULL:
+                raise MemoryError()
+            self.grads = grown_grads
+            self.grads_capacity = size
+        memset(self.grads + self.n_grads, 0, node.n_out * sizeof(PyObject*))
+        Py_INCREF(node)
+        self.entries[slot].node = <PyObject*>node
+        self.entries[slot].deps = 0
+        self.entries[slot].first = self.n_grads
+        self.entries[slot].n_out = node.n_out
+        self.n_grads += node.n_out
+        self.count += 1
+        if node.run == -1:
+            node.run = self.id
+            node.slot = slot
+        else:
+            if self.overflow is None:
+                self.overflow = {}
+            self.overflow[id(node)] = slot
+        return slot
+
+    cdef int discover(self, Node root) except -1:
+        """Reach everything below ``root`` and count consumers."""
+        cdef Node node
+        cdef object e
+        cdef int slot
+        if self.find(root) >= 0:
+            return 0
+        self.push(self.claim(root))
+        while self.n_stack:
+            self.n_stack -= 1
+            node = <Node>self.entries[self.stack[self.n_stack]].node
+            for e in node.edges:
+                if e is None:
+                    continue
+                if isinstance(e, Node):
+                    slot = self.find(<Node>e)
+                    if slot < 0:
+                        slot = self.claim(<Node>e)
+                        self.push(slot)
+                    self.entries[slot].deps += 1
+                elif (<Tensor>e).hooks is not None:
+                    if self.leaves is None:
+                        self.leaves = {}
+                    record = self.leaves.get(id(e))
+                    if record is None:
+                        self.leaves[id(e)] = [e, 1, None]
+                    else:
+                        record[1] += 1
+        return 0
+
+    cdef int add_to(self, int at, Tensor g) except -1:
+        """Add a contribution to a gradient slot."""
+        cdef object total
+        if self.grads[at] == NULL:
+            Py_INCREF(g)
+            self.grads[at] = <PyObject*>g
+        else:
+            total = call2(ADD, <Tensor>self.grads[at], g)
+            Py_INCREF(total)
+            Py_DECREF(<object>self.grads[at])
+            self.grads[at] = <PyObject*>total
+        return 0
+
+    cdef int give(self, object edge, uint32_t index, PyObject* g) except -1:
+        """Deliver a gradient (or its absence) along an edge."""
+        cdef int slot
+        cdef Entry* entry
+        if isinstance(edge, Node):
+            slot = self.find(<Node>edge)
+            entry = &self.entries[slot]
+            if g != NULL:
+                self.add_to(entry.first + index, <Tensor>g)
+                entry = &self.entries[slot]
+            entry.deps -= 1
+            if entry.deps == 0:
+                self.push(slot)
+            return 0
+        if self.leaves is not None:
+            record = self.leaves.get(id(edge))
+            if record is not None:
+                record[1] -= 1
+                if g != NULL:
+                    record[2] = <object>g if record[2] is None else call2(ADD, record[2], <object>g)
+                if record[1] == 0 and record[2] is not None:
+                    g_obj = call_hooks((<Tensor>edge).hooks, record[2])
+                    record[2] = None
+                    self.leaf(<Tensor>edge, g_obj)
+                return 0
+        if g != NULL:
+            self.leaf(<Tensor>edge, <object>g)
+        return 0
+
+    cdef int leaf(self, Tensor t, object g) except -1:
+        """A gradient arrives at a leaf."""
+        if self.captures is not None:
+            at = self.captures.get(id(t))
+            if at is not None:
+                self.results[at] = g if self.results[at] is None else call2(ADD, self.results[at], g)
+        if self.accumulate:
+            accumulate(t, g, self.create)
+        return 0
+
+    cdef int execute(self) except -1:
+        """Run every ready node until none is left."""
+        cdef int slot, i
+        cdef Entry entry
+        cdef Node node
+        cdef PyObject** grads
+        cdef list out
+        cdef object g
+        cdef uint32_t index
+        while self.n_stack:
+            self.n_stack -= 1
+            slot = self.stack[self.n_stack]
+            entry = self.entries[slot]
+            node = <Node>entry.node
+            if node.tensor_hooks is not None:
+                for index, hooks in list(node.tensor_hooks.items()):
+                    if self.grads[entry.first + index] != NULL and hooks:
+                        g = call_hooks(hooks, <object>self.grads[entry.first + index])
+                        Py_INCREF(g)
+                        Py_DECREF(<object>self.grads[entry.first + index])
+                        self.grads[entry.first + index] = <PyObject*>g
+                        g = None
+            if node.retained is not None and self.accumulate:
+                for index, ref in node.retained.items():
+                    t = ref()
+                    if t is not None and self.grads[entry.first + index] != NULL:
+                        accumulate(<Tensor>t, <object>self.grads[entry.first + index], self.create)
+                    t = None
+            if self.captures is not None:
+                for i in range(entry.n_out):
+                    at = self.captures.get((id(node), i))
+                    if at is not None and self.grads[entry.first + i] != NULL:
+                        self.results[at] = <object>self.grads[entry.first + i]
+            if self.blocked is not None:
+                for i in range(entry.n_out):
+                    if (id(node), i) in self.blocked:
+                        Py_XDECREF(self.grads[entry.first + i])
+                        self.grads[entry.first + i] = NULL
+            self.step(node, entry.first, entry.n_out)
+        return 0
+
+    cdef int step(self, Node node, int first, int n_out) except -1:
+        """Differentiate one node and deliver."""
+        cdef PyObject* inputs_inline[64]
+        cdef PyObject* results[32]
+        cdef int i, k = 0, n_edges = len(node.edges), n_saved = 0 if node.saved is None else len(node.saved)
+        cdef uint64_t mask = 0
+        cdef Plan plan
+        cdef CallProgram vjp
+        cdef list returned = None
+        cdef list keep = None
+        cdef object e, g
+        for i in range(n_out):
+            if self.grads[first + i] != NULL:
+                mask |= <uint64_t>1 << i
+        if mask == 0:
+            for i in range(n_edges):
+                e = node.edges[i]
+                if e is not None:
+                    self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], NULL)
+            return 0
+        if node.plan is None or node.pre_hooks is not None or node.post_hooks is not None or n_edges > 32 or n_saved + n_out > 64:
+            returned = python_step(self, node, first, n_out, mask)
+        else:
+            plan = <Plan>node.plan
+            vjp = plan.vjps.get(mask)
+            if vjp is None:
+                vjp = VJP_PLAN(plan, mask)
+            if n_saved:
+                keep = saved_tensors(node, plan, self.create)
+                for i in range(n_saved):
+                    e = keep[i]
+                    inputs_inline[k] = <PyObject*>e if e is not None else NULL
+                    k += 1
+            for i in range(n_out):
+                if self.grads[first + i] != NULL:
+                    inputs_inline[k] = self.grads[first + i]
+                    k += 1
+            vjp.execute(inputs_inline, node.ints, results, FLAG_INNER | FLAG_QUIET)
+        if not self.retain:
+            node.saved = None
+            node.released = True
+            keep = None
+        for i in range(n_out):
+            Py_XDECREF(self.grads[first + i])
+            self.grads[first + i] = NULL
+        if returned is not None:
+            for i in range(n_edges):
+                e = node.edges[i]
+                g = returned[i]
+                returned[i] = None
+                if e is not None:
+                    self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], <PyObject*>g if g is not None else NULL)
+                g = None
+            return 0
+        i = 0
+        try:
+            while i < n_edges:
+                e = node.edges[i]
+                if e is not None:
+                    self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], results[i])
+                Py_XDECREF(results[i])
+                results[i] = NULL
+                i += 1
+        finally:
+            while i < n_edges:
+                Py_XDECREF(results[i])
+                i += 1
+        return 0
+
+
+cdef object call_hooks(list hooks, object g):
+    for entry in list(hooks):
+        replaced = entry[0](g)
+        if replaced is not None:
+            if not isinstance(replaced, Tensor):
+                raise TypeError(f"[hook] requires a Tensor or None as result, got {type(replaced).__name__}")
+            g = replaced
+    return g
+
+
+cdef list saved_tensors(Node node, Plan plan, bint create):
+    """What the node saved, versions checked; under create_graph outputs and residuals get their history back."""
+    cdef int i, at
+    cdef list out = []
+    cdef Tensor t, o
+    cdef uint32_t version
+    cdef PyObject* inputs[64]
+    cdef PyObject* residuals[32]
+    cdef CallProgram program
+    for i in range(len(node.saved)):
+        e = node.saved[i]
+        if e is None:
+            out.append(None)
+            continue
+        t = <Tensor>e
+        version = node.versions[i] if i < 8 else node.more_versions[i - 8]
+        if t.storage is not None and tensor_version(t) != version:
+            what = f"operand {plan.save_in[i]}" if i < plan.n_save_in else f"output {plan.save_out[i - plan.n_save_in]}"
+            raise RuntimeError(
+                f"[{plan.op.name}] requires {what} (shape {t.shape}) as it was in the forward pass for its gradient, got it modified in place: "
+                f"version {tensor_version(t)}, expected {version}. Clone it before the in-place operation.")
+        if create and i >= plan.n_save_in:
+            at = plan.save_out[i - plan.n_save_in]
+            if at < plan.n_visible and plan.out_differentiable >> at & 1:
+                o = shallow(t)
+                o.node = node
+                o.out_index = at
+                o.key |= K_NEEDS_GRAD
+                out.append(o)
+                continue
+        out.append(t)
+    if create and plan.residuals is not None:
+        program = <CallProgram>plan.residuals
+        for i in range(plan.n_save_in):
+            inputs[i] = <PyObject*>out[i] if out[i] is not None else NULL
+        program.execute(inputs, node.ints, residuals, FLAG_INNER | FLAG_QUIET)
+        for i in range(program.n_outputs):
+            fresh = <object>residuals[i]
+            Py_DECREF(fresh)
+            for at in range(plan.n_save_out):
+                if plan.save_out[at] == plan.n_visible + i:
+                    out[plan.n_save_in + at] = fresh
+    return out
+
+
+cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
+    """The general path: Python-defined gradients, node hooks, very wide nodes."""
+    cdef list grads = [<object>run.grads[first + i] if run.grads[first + i] != NULL else None for i in range(n_out)]
+    cdef list result = []
+    cdef list values
+    cdef PyObject** inputs
+    cdef PyObject** outs
+    cdef CallProgram vjp
+    cdef Plan plan
+    cdef int i
+    if node.pre_hooks is not None:
+        for entry in list(node.pre_hooks):
+            replaced = entry[0](tuple(grads))
+            if replaced is not None:
+                grads = list(replaced)
+    if node.plan is None:
+        made = node.python(*grads)
+        result = list(made) if isinstance(made, (tuple, list)) else [made]
+        if len(result) != len(node.edges):
+            raise RuntimeError(
+                f"[{node.name}] requires as many gradients as tensor inputs ({len(node.edges)}), got {len(result)}")
+    else:
+        plan = node.plan
+        mask = 0
+        for i in range(n_out):
+            if grads[i] is not None:
+                mask |= <uint64_t>1 << i
+        vjp = plan.vjps.get(mask)
+        if vjp is None:
+            vjp = VJP_PLAN(plan, mask)
+        values = (saved_tensors(node, plan, run.create) if node.saved is not None else []) + [g for g in grads if g is not None]
+        inputs = <PyObject**>calloc(len(values) + 1, sizeof(PyObject*))
+        outs = <PyObject**>calloc(vjp.n_outputs + 1, sizeof(PyObject*))
+        try:
+            if inputs == NULL or outs == NULL:
+                raise MemoryError()
+            for i in range(len(values)):
+                inputs[i] = <PyObject*>values[i] if values[i] is not None else NULL
+            vjp.execute(inputs, node.ints, outs, FLAG_INNER | FLAG_QUIET)
+            for i in range(vjp.n_outputs):
+                result.append(<object>outs[i] if outs[i] != NULL else None)
+                Py_XDECREF(outs[i])
+        finally:
+            free(inputs)
+            free(outs)
+    if node.post_hooks is not None:
+        for entry in list(node.post_hooks):
+            replaced = entry[0](tuple(result), tuple(grads))
+            if replaced is not None:
+                result = list(replaced)
+    for g in result:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"[{node.name}] requires tensors or None as gradients, got {type(g).__name__}")
+    return result
+
+
+cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
+    """``leaf.grad += grad``: by taking the tensor when nobody else holds it, in place when that is safe."""
+    cdef Tensor g = <Tensor?>grad
+    cdef Tensor old
+    cdef Operand[2] xs
+    cdef PyObject* into[1]
+    if leaf._grad is None:
+        if create:
+            leaf._grad = g
+        # References: the caller's slot, `grad`, `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
+        elif Py_REFCNT(<PyObject*>g) <= 3 and g.node is None and g.is_contiguous() and not g.kind and Py_REFCNT(<PyObject*>g.storage) == 1:
+            g.key &= ~<uint32_t>K_NEEDS_GRAD
+            leaf._grad = g
+        else:
+            leaf._grad = quiet_copy(g)
+        return 0
+    old = <Tensor>leaf._grad
+    if not create and not (old.kind | g.kind) and old.node is None and Py_REFCNT(<PyObject*>old) <= 2 and old.ndim == g.ndim \
+            and (old.key & (K_DTYPE_MASK | K_LAYOUT_MASK << K_LAYOUT_SHIFT)) == (g.key & K_DTYPE_MASK):
+        xs[0].t = <PyObject*>old
+        xs[1].t = <PyObject*>g
+        xs[0].n_bits = xs[1].n_bits = 0
+        into[0] = <PyObject*>old
+        dispatch(ADD, xs, 2, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, into)
+    else:
+        leaf._grad = call2(ADD, old, g)
+    return 0
+
+
+cdef object ones_like(Tensor t):
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef int dt = t.key & K_DTYPE_MASK
+    place = ctx.state.place
+    if ((t.key >> K_PLACE_SHIFT) & K_PLACE_MASK) == <uint32_t>(<Place>place).index:
+        return _ones(t, dt)
+    ctx.state.place = t.place
+    try:
+        return _ones(t, dt)
+    finally:
+        ctx.state.place = place
+
+
+cdef object _ones(Tensor t, int dt):
+    cdef Operand[1] xs
+    cdef uint64_t[64] shape
+    cdef double one = 1.0
+    cdef int i
+    xs[0].t = NULL
+    xs[0].desc = TAG_FLOAT << K_TAG_SHIFT
+    xs[0].n_bits = 1
+    xs[0].bits[0] = (<uint64_t*>&one)[0]
+    for i in range(t.ndim):
+        shape[i] = <uint64_t>t.dims[i]
+    return dispatch(<OpBase>FULL[dt], xs, 1, shape, t.ndim, <uint64_t>(t.ndim + 1), FLAG_QUIET, NULL)
+
+
+cdef object start_grad(Tensor t, object g):
+    if not t.key & K_NEEDS_GRAD:
+        raise RuntimeError("[backward] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
+    if g is None:
+        return ones_like(t)
+    if not isinstance(g, Tensor):
+        raise TypeError(f"[backward] requires a Tensor or None as gradient, got {type(g).__name__}")
+    if (<Tensor>g).shape != t.shape:
+        raise ValueError(f"[backward] requires a gradient of the tensor's shape {t.shape}, got {(<Tensor>g).shape}")
+    if (<Tensor>g).dtype is not t.dtype:
+        raise TypeError(f"[backward] requires a gradient of the tensor's dtype {t.dtype.name}, got {(<Tensor>g).dtype.name}")
+    return g
+
+
+cdef object drive(Run run, list roots, list grads):
+    """Common part of backward and grad."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef uint64_t modes = ctx.plan_mode
+    cdef Tensor t
+    cdef int i, slot
+    cdef list starts = []
+    for i in range(len(roots)):
+        t = <Tensor?>roots[i]
+        refresh_if_view(t)
+        starts.append(start_grad(t, grads[i]))
+    # Gradients are neither cast nor recorded, except that create_graph records them.
+    ctx.plan_mode = (modes & ~<uint64_t>(0xFFFF00FE | MODE_GRAD)) | (MODE_GRAD if run.create else 0)
+    ctx.backward_depth += 1
+    try:
+        for t in roots:
+            if t.node is not None:
+                run.discover(t.node)
+        for i in range(len(roots)):
+            t = <Tensor>roots[i]
+            g = starts[i]
+            starts[i] = None
+            if t.node is None:
+                run.leaf(t, call_hooks(t.hooks, g) if t.hooks is not None else g)
+            else:
+                slot = run.find(t.node)
+                run.add_to(run.entries[slot].first + t.out_index, <Tensor>g)
+            g = None
+        for i in range(run.count):
+            if run.entries[i].deps == 0:
+                run.push(i)
+        run.execute()
+    finally:
+        ctx.plan_mode = modes
+        ctx.backward_depth -= 1
+
+
+cdef Run new_run(bint retain, bint create):
+    global RUNS
+    cdef Run run = Run.__new__(Run)
+    RUNS += 1
+    run.id = RUNS
+    run.retain = retain
+    run.create = create
+    run.accumulate = True
+    return run
+
+
+def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=False):
+    """Accumulate into ``.grad`` of the leaves the gradients of ``tensors``, weighted by ``grads`` (ones where None)."""
+    cdef list roots = list(tensors)
+    cdef list weights = [None] * len(roots) if grads is None else list(grads)
+    if len(weights) != len(roots):
+        raise ValueError(f"[backward] requires one gradient per tensor ({len(roots)}), got {len(weights)}")
+    drive(new_run(retain_graph or create_graph, create_graph), roots, weights)
+
+
+def backward1(Tensor tensor not None, grad=None, bint retain_graph=False):
+    """``backward`` of one tensor, without building lists for it in Python."""
+    drive(new_run(retain_graph, False), [tensor], [grad])
+
+
+def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_graph=False, bint allow_unused=False, no_grad_vars=None):
+    """Gradients of ``outputs`` with respect to ``inputs``; ``.grad`` of leaves is left alone.
+
+    Raises ValueError when an input has no part in the outputs, unless ``allow_unused``.
+    """
+    cdef list roots = list(outputs)
+    cdef list wanted = list(inputs)
+    cdef list weights = [None] * len(roots) if grad_outputs is None else list(grad_outputs)
+    cdef Tensor t
+    cdef int i
+    if len(weights) != len(roots):
+        raise ValueError(f"[grad] requires one gradient per output ({len(roots)}), got {len(weights)}")
+    cdef Run run = new_run(create_graph if retain_graph is None else retain_graph, create_graph)
+    run.accumulate = False
+    run.captures = {}
+    run.results = [None] * len(wanted)
+    doubles = {}
+    for i in range(len(wanted)):
+        t = <Tensor?>wanted[i]
+        refresh_if_view(t)
+        if not t.key & K_NEEDS_GRAD:
+            raise RuntimeError(f"[grad] requires inputs with stop_gradient=False, got stop_gradient=True at position {i}")
+        key = id(t) if t.node is None else (id(t.node), t.out_index)
+        if key in run.captures:
+            doubles[i] = run.captures[key]
+        else:
+            run.captures[key] = i
+    if no_grad_vars:
+        run.blocked = set()
+        for t in no_grad_vars:
+            run.blocked.add(id(t) if t.node is None else (id(t.node), t.out_index))
+    drive(run, roots, weights)
+    for i, at in doubles.items():
+        run.results[i] = run.results[at]
+    if not allow_unused:
+        for i in range(len(wanted)):
+            if run.results[i] is None:
+                raise ValueError(
+                    f"[grad] requires inputs that the outputs depend on, got an unused one at position {i}. Pass allow_unused=True to get None for it.")
+    return run.results
+
+
+def python_node(str name, inputs, outputs, backward):
+    """Attach to ``outputs`` a node whose gradient is ``backward(*output_grads)``, one gradient (or None) per input."""
+    cdef Node node = Node.__new__(Node)
+    cdef Tensor t
+    cdef list edges = []
+    cdef int i
+    node.n_out = len(outputs)
+    node.python = _Python(name, backward)
+    if len(inputs) > 8:
+        node.more_index = <uint32_t*>calloc(len(inputs) - 8, sizeof(uint32_t))
+        if node.more_index == NULL:
+            raise MemoryError()
+    for i, x in enumerate(inputs):
+        if x is None or not (<Tensor?>x).key & K_NEEDS_GRAD:
+            edges.append(None)
+            continue
+        t = <Tensor>x
+        refresh_if_view(t)
+        edges.append(t if t.node is None else t.node)
+        if i < 8: node.edge_index[i] = t.out_index
+        else: node.more_index[i - 8] = t.out_index
+    node.edges = tuple(edges)
+    for i, x in enumerate(outputs):
+        t = <Tensor?>x
+        t.node = node
+        t.out_index = i
+        t.key |= K_NEEDS_GRAD
+    return node
+
+
+class _Python:
+    """A Python-defined gradient and its name."""
+
+    __slots__ = ("call", "name")
+
+    def __init__(self, name, call):
+        self.name = name
+        self.call = call
+
+    def __call__(self, *grads):
+        return self.call(*grads)

@@ -1,0 +1,512 @@
+# cython: language_level=3, binding=False
+"""Tensor: what a value is (storage, sizes, strides, dtype, place) and where it hangs in the gradient graph."""
+cimport cython
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+from umiak.core.context cimport EngineContext, context_pointer
+from umiak.core.dtype cimport DType, ITEMSIZE, dtype_from_id
+from umiak.core.place cimport Place, place_from_index
+from umiak.core.storage cimport Storage, new_storage
+
+
+cdef extern from "Python.h":
+    int PyObject_GenericSetAttr(object, object, object) except -1
+    void PyType_Modified(PyTypeObject*)
+
+cdef extern from *:
+    """
+    /* Clients add methods to the tensor type; CPython 3.10+ freezes static types by a flag that may be cleared after PyType_Ready. */
+    static void umiak_open_type(PyTypeObject *t) {
+    #ifdef Py_TPFLAGS_IMMUTABLETYPE
+        t->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE;
+    #endif
+        PyType_Modified(t);
+    }
+    """
+    void umiak_open_type(PyTypeObject*)
+
+
+cdef class Version:
+    """A version counter that an alias group owns apart from its storage."""
+
+
+@cython.final
+@cython.freelist(64)
+cdef class ViewRecord:
+    """How a view came from its parent."""
+
+
+@cython.final
+@cython.freelist(256)
+@cython.trashcan(True)
+cdef class Node:
+    """One recorded call; ``Tensor.grad_fn`` shows it. tape.pyx gives it life."""
+
+    def __cinit__(self):
+        self.ints = self.inline_ints
+        self.run = -1
+
+    def __dealloc__(self):
+        if self.ints != self.inline_ints:
+            free(self.ints)
+        if self.more_index != NULL:
+            free(self.more_index)
+        if self.more_versions != NULL:
+            free(self.more_versions)
+
+    @property
+    def name(self):
+        return self.plan.op.name if self.plan is not None else str(getattr(self.python, "name", "python"))
+
+    @property
+    def next_functions(self):
+        """(node or leaf tensor, output index) per operand; None where the operand needs no gradient."""
+        cdef int i
+        out = []
+        for i, e in enumerate(self.edges):
+            out.append(None if e is None else (e, self.edge_index[i] if i < 8 else self.more_index[i - 8]))
+        return tuple(out)
+
+    def register_hook(self, hook):
+        """``hook(input_grads, output_grads)`` runs after the node; a tuple it returns replaces the input grads."""
+        if self.post_hooks is None:
+            self.post_hooks = []
+        return HookHandle(self.post_hooks, hook)
+
+    def register_prehook(self, hook):
+        """``hook(output_grads)`` runs before the node; a tuple it returns replaces the output grads."""
+        if self.pre_hooks is None:
+            self.pre_hooks = []
+        return HookHandle(self.pre_hooks, hook)
+
+    def __repr__(self):
+        return f"<Node {self.name}>"
+
+
+class HookHandle:
+    """What registering a hook returns; ``remove()`` takes the hook away again."""
+
+    __slots__ = ("entry", "hooks")
+
+    def __init__(self, hooks, hook):
+        if not callable(hook):
+            raise TypeError(f"[register_hook] requires a callable, got {type(hook).__name__}")
+        self.hooks = hooks
+        self.entry = [hook]                 # a list, so that equal hooks stay apart
+        hooks.append(self.entry)
+
+    def remove(self):
+        """Take the hook away; False when it was gone already."""
+        for i, entry in enumerate(self.hooks):
+            if entry is self.entry:
+                del self.hooks[i]
+                return True
+        return False
+
+
+cdef int reserve_rank(Tensor t, int ndim) except -1:
+    """Set the rank, with room for sizes and strides."""
+    if ndim > K_RANK_MASK:
+        raise ValueError(f"[tensor] requires at most {K_RANK_MASK} axes, got {ndim}")
+    if t.dims != t.inline_dims:
+        free(t.dims)
+        t.dims = t.inline_dims
+    if ndim <= INLINE_RANK:
+        t.strides = t.inline_strides
+    else:
+        t.dims = <int64_t*>malloc(2 * ndim * sizeof(int64_t))
+        if t.dims == NULL:
+            t.dims = t.inline_dims
+            raise MemoryError()
+        t.strides = t.dims + ndim
+    t.ndim = ndim
+    return 0
+
+
+cdef void classify(Tensor t) noexcept:
+    """Recompute numel and the rank, layout and alignment bits of the descriptor."""
+    cdef int i, layout = LAYOUT_CONTIGUOUS
+    cdef int64_t n = 1
+    cdef bint zero = False
+    for i in range(t.ndim - 1, -1, -1):
+        if t.dims[i] != 1:
+            if t.strides[i] != n:
+                layout = LAYOUT_STRIDED
+            if t.strides[i] == 0:
+                zero = True
+        n *= t.dims[i]
+    t.numel = n
+    if n == 0:
+        layout = LAYOUT_CONTIGUOUS
+    elif layout:
+        if zero:
+            layout = LAYOUT_BROADCAST
+        elif t.ndim and t.strides[t.ndim - 1] == 1:
+            layout = LAYOUT_INNER
+    t.key &= ~<uint32_t>((K_RANK_MASK << K_RANK_SHIFT) | (K_LAYOUT_MASK << K_LAYOUT_SHIFT) | K_ALIGNED)
+    t.key |= (t.ndim << K_RANK_SHIFT) | (layout << K_LAYOUT_SHIFT)
+    if (t.offset & 63) == 0:
+        t.key |= K_ALIGNED
+
+
+cdef Tensor new_tensor(int dtype, int ndim, const int64_t* dims, int place, int64_t stream):
+    """A contiguous tensor with its own (uninitialised) memory."""
+    cdef Tensor t = Tensor.__new__(Tensor)
+    cdef int64_t n = 1
+    cdef int i
+    if ndim > INLINE_RANK:
+        reserve_rank(t, ndim)
+    else:
+        t.ndim = ndim
+    for i in range(ndim - 1, -1, -1):
+        t.dims[i] = dims[i]
+        t.strides[i] = n
+        n *= dims[i]
+    t.numel = n
+    t.key = dtype | (ndim << K_RANK_SHIFT) | K_ALIGNED | (place << K_PLACE_SHIFT)
+    t.storage = new_storage(place, n * ITEMSIZE[dtype], stream)
+    return t
+
+
+cdef Tensor new_view(Tensor base, int ndim, const int64_t* dims, const int64_t* strides, int64_t offset):
+    """A tensor over ``base``'s storage; ``offset`` in bytes from the storage's start. No history."""
+    cdef Tensor t = Tensor.__new__(Tensor)
+    if ndim > INLINE_RANK:
+        reserve_rank(t, ndim)
+    else:
+        t.ndim = ndim
+    memcpy(t.dims, dims, ndim * sizeof(int64_t))
+    memcpy(t.strides, strides, ndim * sizeof(int64_t))
+    t.offset = offset
+    t.key = base.key & ~<uint32_t>K_NEEDS_GRAD
+    t.storage = base.storage
+    t.counter = base.counter
+    classify(t)
+    return t
+
+
+cdef Tensor shallow(Tensor t):
+    """The same data without history: what the tape saves of outputs, so that no cycle arises."""
+    cdef Tensor o = Tensor.__new__(Tensor)
+    if t.ndim > INLINE_RANK:
+        reserve_rank(o, t.ndim)
+    else:
+        o.ndim = t.ndim
+    memcpy(o.dims, t.dims, t.ndim * sizeof(int64_t))
+    memcpy(o.strides, t.strides, t.ndim * sizeof(int64_t))
+    o.numel = t.numel
+    o.offset = t.offset
+    o.key = t.key & ~<uint32_t>K_NEEDS_GRAD
+    o.kind = t.kind & ~<uint8_t>KIND_VIEW
+    o.storage = t.storage
+    o.counter = t.counter
+    return o
+
+
+cdef tensor_slots_t SLOTS
+
+cdef tensor_slots_t* tensor_slots() noexcept:
+    return &SLOTS
+
+
+cdef inline object binary(int which, object a, object b):
+    return SLOTS.binary(which, a, b)
+
+
+@cython.freelist(512)
+cdef class Tensor:
+    """A dense, strided array with a place, a dtype and a gradient."""
+
+    def __cinit__(self):
+        self.dims = self.inline_dims
+        self.strides = self.inline_strides
+
+    def __dealloc__(self):
+        if self.dims != self.inline_dims:
+            free(self.dims)
+
+    def __init__(self):
+        if self.storage is None and self.kind == 0:
+            _make_empty(self)
+
+    # -- attributes of users -------------------------------------------------------------------------------------
+    # A dict made on first use: a declared __dict__ would cost every tensor a quarter of its creation time.
+    def __getattr__(self, name):
+        if self.extra is not None:
+            try:
+                return self.extra[name]
+            except KeyError:
+                pass
+        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+
+    def __setattr__(self, name, value):
+        try:
+            PyObject_GenericSetAttr(self, name, value)
+        except AttributeError:
+            if hasattr(type(self), name):
+                raise
+            if self.extra is None:
+                self.extra = {}
+            self.extra[name] = value
+
+    def __delattr__(self, name):
+        if self.extra is None or name not in self.extra:
+            raise AttributeError(f"'Tensor' object has no deletable attribute {name!r}")
+        del self.extra[name]
+
+    @property
+    def _attributes(self):
+        """Attributes that users set on this instance (a copy)."""
+        return dict(self.extra) if self.extra is not None else {}
+
+    # -- what it is ----------------------------------------------------------------------------------------------
+    @property
+    def shape(self):
+        cdef int i
+        cdef list r = []
+        for i in range(self.ndim):
+            r.append(self.dims[i])
+        return r
+
+    @property
+    def strides(self):
+        cdef int i
+        cdef list r = []
+        for i in range(self.ndim):
+            r.append(self.strides[i])
+        return r
+
+    @property
+    def dtype(self):
+        return dtype_from_id(self.key & K_DTYPE_MASK)
+
+    @property
+    def place(self):
+        return place_from_index((self.key >> K_PLACE_SHIFT) & K_PLACE_MASK)
+
+    @property
+    def offset(self):
+        """Bytes from the start of the storage."""
+        return self.offset
+
+    @property
+    def storage(self):
+        return self.storage
+
+    @property
+    def _kind(self):
+        return self.kind
+
+    @_kind.setter
+    def _kind(self, int bits):
+        self.kind = bits
+
+    def is_contiguous(self):
+        return ((self.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK) == LAYOUT_CONTIGUOUS
+
+    def data_ptr(self):
+        """The address of the first element now; it may change unless the storage is pinned."""
+        if self.storage is None:
+            raise ValueError("[data_ptr] requires a tensor with data, got a symbolic one")
+        return <size_t>(self.storage.data + self.offset)
+
+    # -- gradient ------------------------------------------------------------------------------------------------
+    @property
+    def stop_gradient(self):
+        return (self.key & K_NEEDS_GRAD) == 0
+
+    @stop_gradient.setter
+    def stop_gradient(self, bint stop):
+        cdef int dt = self.key & K_DTYPE_MASK
+        if stop:
+            self.key &= ~<uint32_t>K_NEEDS_GRAD
+        else:
+            self.key |= K_NEEDS_GRAD
+
+    @property
+    def grad(self):
+        return self._grad
+
+    @grad.setter
+    def grad(self, value):
+        cdef Tensor g
+        if value is not None:
+            if not isinstance(value, Tensor):
+                raise TypeError(f"[grad] requires a Tensor or None, got {type(value).__name__}")
+            g = value
+            if g.shape != self.shape:
+                raise ValueError(f"[grad] requires the tensor's shape {self.shape}, got {g.shape}")
+        self._grad = value
+
+    @property
+    def is_leaf(self):
+        return self.node is None
+
+    @property
+    def grad_fn(self):
+        refresh_if_view(self)
+        return self.node
+
+    @property
+    def output_index(self):
+        return self.out_index
+
+    @property
+    def inplace_version(self):
+        return 0 if self.storage is None else tensor_version(self)
+
+    def _bump_version(self):
+        """Record a write that happened outside the engine."""
+        bump_version(self)
+
+    def _own_version(self):
+        """Give this alias (and views made of it from now on) a version counter of its own."""
+        self.counter = Version()
+
+    @property
+    def _base(self):
+        return None if self.view is None else self.view.parent
+
+    def _grad_hooks(self):
+        """The list of gradient hooks, made on first use."""
+        if self.hooks is None:
+            self.hooks = []
+        return self.hooks
+
+    def register_hook(self, hook):
+        """``hook(grad)`` runs when this tensor's gradient is complete; a tensor it returns replaces the gradient."""
+        if self.stop_gradient:
+            raise RuntimeError("[register_hook] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
+        refresh_if_view(self)
+        if self.node is None:
+            return HookHandle(self._grad_hooks(), hook)
+        if self.node.tensor_hooks is None:
+            self.node.tensor_hooks = {}
+        return HookHandle(self.node.tensor_hooks.setdefault(self.out_index, []), hook)
+
+    def retain_grads(self):
+        """Keep ``.grad`` of this non-leaf tensor in later backward runs."""
+        import weakref
+        if self.stop_gradient:
+            raise RuntimeError("[retain_grads] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
+        if self.node is None:
+            return
+        self.retains = True
+        if self.node.retained is None:
+            self.node.retained = {}
+        self.node.retained[self.out_index] = weakref.ref(self)
+
+    def detach(self):
+        """The same data without history; the version is shared, so writes through it are noticed."""
+        return shallow(self)
+
+    def detach_(self):
+        """Forget the history of this tensor."""
+        if self.view is not None:
+            raise RuntimeError("[detach_] requires a tensor that is not a view of another, got a view. Use detach().")
+        self.node = None
+        self.out_index = 0
+        self.key &= ~<uint32_t>K_NEEDS_GRAD
+        return self
+
+    def _share(self, Tensor other not None):
+        """Become another tensor's data (sizes, dtype, storage); history and attributes stay."""
+        reserve_rank(self, other.ndim)
+        memcpy(self.dims, other.dims, other.ndim * sizeof(int64_t))
+        memcpy(self.strides, other.strides, other.ndim * sizeof(int64_t))
+        self.offset = other.offset
+        self.storage = other.storage
+        self.counter = other.counter
+        self.key = (other.key & ~<uint32_t>K_NEEDS_GRAD) | (self.key & K_NEEDS_GRAD)
+        classify(self)
+
+    def _init_symbolic(self, DType dtype not None, int ndim):
+        """Make this (fresh) tensor a symbolic one: dtype and rank, no data. Sizes are the subclass's business."""
+        cdef int i
+        reserve_rank(self, ndim)
+        for i in range(ndim):
+            self.dims[i] = -1
+            self.strides[i] = 0
+        self.key = dtype.id | (ndim << K_RANK_SHIFT) | (self.key & K_NEEDS_GRAD)
+        self.kind |= KIND_SYMBOLIC
+
+    # -- operators -----------------------------------------------------------------------------------------------
+    def __add__(self, other): return binary(B_ADD, self, other)
+    def __radd__(self, other): return binary(B_ADD, other, self)
+    def __sub__(self, other): return binary(B_SUB, self, other)
+    def __rsub__(self, other): return binary(B_SUB, other, self)
+    def __mul__(self, other): return binary(B_MUL, self, other)
+    def __rmul__(self, other): return binary(B_MUL, other, self)
+    def __truediv__(self, other): return binary(B_DIV, self, other)
+    def __rtruediv__(self, other): return binary(B_DIV, other, self)
+    def __floordiv__(self, other): return binary(B_FLOORDIV, self, other)
+    def __rfloordiv__(self, other): return binary(B_FLOORDIV, other, self)
+    def __mod__(self, other): return binary(B_MOD, self, other)
+    def __rmod__(self, other): return binary(B_MOD, other, self)
+    def __pow__(self, other, modulo): return binary(B_POW, self, other)
+    def __rpow__(self, other, modulo): return binary(B_POW, other, self)
+    def __matmul__(self, other): return binary(B_MATMUL, self, other)
+    def __rmatmul__(self, other): return binary(B_MATMUL, other, self)
+    def __and__(self, other): return binary(B_AND, self, other)
+    def __rand__(self, other): return binary(B_AND, other, self)
+    def __or__(self, other): return binary(B_OR, self, other)
+    def __ror__(self, other): return binary(B_OR, other, self)
+    def __xor__(self, other): return binary(B_XOR, self, other)
+    def __rxor__(self, other): return binary(B_XOR, other, self)
+    def __lshift__(self, other): return binary(B_SHL, self, other)
+    def __rlshift__(self, other): return binary(B_SHL, other, self)
+    def __rshift__(self, other): return binary(B_SHR, self, other)
+    def __rrshift__(self, other): return binary(B_SHR, other, self)
+    def __lt__(self, other): return binary(B_LT, self, other)
+    def __le__(self, other): return binary(B_LE, self, other)
+    def __gt__(self, other): return binary(B_GT, self, other)
+    def __ge__(self, other): return binary(B_GE, self, other)
+    def __eq__(self, other): return binary(B_EQ, self, other)
+    def __ne__(self, other): return binary(B_NE, self, other)
+    def __neg__(self): return SLOTS.unary(U_NEG, self)
+    def __abs__(self): return SLOTS.unary(U_ABS, self)
+    def __invert__(self): return SLOTS.unary(U_NOT, self)
+    def __pos__(self): return self
+
+    def __hash__(self):
+        return <Py_ssize_t>(<size_t><void*>self >> 4)
+
+
+umiak_open_type(<PyTypeObject*>Tensor)
+
+
+cdef int _make_empty(Tensor t) except -1:
+    cdef EngineContext c = <EngineContext>context_pointer()
+    cdef Place place = c.state.place
+    if place is None:
+        raise RuntimeError("[Tensor] requires a default place, got none. Import umiak before making tensors.")
+    reserve_rank(t, 1)
+    t.dims[0] = 0
+    t.strides[0] = 1
+    t.key = c.state.default_dtype | (place.index << K_PLACE_SHIFT)
+    t.storage = new_storage(place.index, 0, c.stream[place.index])
+    classify(t)
+    return 0
+
+
+def empty(shape, DType dtype not None, Place place=None):
+    """Uninitialised contiguous memory. Raises MemoryError when it does not fit, ValueError on negative sizes."""
+    cdef EngineContext c = <EngineContext>context_pointer()
+    cdef int64_t[K_RANK_MASK] dims
+    cdef int n = 0
+    cdef object total = 1
+    if place is None:
+        place = c.state.place
+    if len(shape) > K_RANK_MASK:
+        raise ValueError(f"[empty] requires at most {K_RANK_MASK} axes, got {len(shape)}")
+    for size in shape:
+        if size < 0:
+            raise ValueError(f"[empty] requires sizes >= 0, got {list(shape)}")
+        total *= size
+        if total * dtype.itemsize >= 1 << 62:
+            raise MemoryError(f"[empty] requires a size that memory can hold, got {list(shape)} of {dtype.name}")
+        dims[n] = size
+        n += 1
+    return new_tensor(dtype.id, n, dims, place.index, c.stream[place.index])

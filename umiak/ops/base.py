@@ -1,0 +1,240 @@
+"""The op record: one frozen class per op, which every consumer reads.
+
+A subclass of :class:`Op` declares operands (``inputs``), static attributes (annotated fields) and params
+(fields set to :func:`param`). Static attributes select code and are part of the identity of the op; params are
+numbers that travel beside it and never cause a new record, cache entry or compile.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from umiak.core import dispatch
+from umiak.util.errors import op_error
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+MISSING: Any = _Missing()
+
+
+@dataclass(frozen=True)
+class Param:
+    """Declaration of a run-time number of an op.
+
+    ``kind`` is ``"float"``, ``"int"`` or ``"ints"`` (a tuple of ints; its length belongs to the class of the call).
+    """
+
+    kind: str = "float"
+    default: Any = MISSING
+
+
+def param(kind: str = "float", default: Any = MISSING) -> Any:
+    """Declare a param: ``eps: float = param(default=1e-5)``, ``starts: tuple = param("ints")``."""
+    return Param(kind, default)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One call that the generated tests make. ``inputs`` are arrays, Python numbers or None."""
+
+    inputs: tuple
+    attrs: dict = field(default_factory=dict)
+    params: dict = field(default_factory=dict)
+    differentiable: tuple[int, ...] | None = None  # default: every floating or complex array
+    note: str = ""
+
+
+class Saved:
+    """What ``vjp`` sees of the forward call."""
+
+    __slots__ = ("inputs", "needs", "outputs", "params", "residuals")
+
+    def __init__(self, inputs: tuple, outputs: tuple, residuals: tuple, params: Any, needs: tuple[bool, ...]) -> None:
+        self.inputs = inputs
+        self.outputs = outputs
+        self.residuals = residuals
+        self.params = params
+        self.needs = needs
+
+
+REGISTRY: dict[str, type[Op]] = {}
+FUNCTIONS: dict[str, Callable] = {}
+
+
+def snake(name: str) -> str:
+    """``LayerNorm`` → ``layer_norm``; a Python keyword gets a trailing underscore."""
+    out = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+    return out + "_" if keyword.iskeyword(out) else out
+
+
+class OpMeta(type(dispatch.OpBase)):  # type: ignore[misc]
+    """Collects fields and interns instances: equal static attributes are the same object."""
+
+    def __new__(mcs, name: str, bases: tuple, ns: dict) -> type:
+        statics: dict[str, Any] = {}
+        params: dict[str, Param] = {}
+        for base in reversed(bases):
+            statics.update(getattr(base, "static_fields", {}))
+            params.update(getattr(base, "param_fields", {}))
+        for key, annotation in ns.get("__annotations__", {}).items():
+            if str(annotation).startswith(("ClassVar", "typing.ClassVar")):
+                continue
+            value = ns.pop(key, MISSING)
+            if isinstance(value, Param):
+                params[key] = value
+            else:
+                statics[key] = value
+        ns["static_fields"] = statics
+        ns["param_fields"] = params
+        cls = super().__new__(mcs, name, bases, ns)
+        cls._instances = {}
+        cls.name = snake(name)
+        return cls
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        fields = cls.static_fields
+        if args:
+            if len(args) > len(fields):
+                raise TypeError(f"[{cls.name}] takes {len(fields)} attributes {tuple(fields)}, got {len(args)}")
+            kwargs.update(zip(fields, args, strict=False))
+        values = []
+        for key, default in fields.items():
+            value = kwargs.pop(key, default)
+            if value is MISSING:
+                raise TypeError(f"[{cls.name}] requires attribute {key!r}")
+            if type(value) is list:
+                value = tuple(value)
+            values.append(value)
+        if kwargs:
+            raise TypeError(f"[{cls.name}] has no attribute {', '.join(map(repr, kwargs))}; it has {tuple(fields)}")
+        ident = tuple(values)
+        # 1, True and 1.0 are equal as dict keys but are different attributes.
+        key = (ident, tuple(map(type, ident)))
+        found = cls._instances.get(key)
+        if found is None:
+            found = cls.__new__(cls)
+            for name, value in zip(fields, ident, strict=True):
+                object.__setattr__(found, name, value)
+            found.attributes = dict(zip(fields, ident, strict=True))
+            found.bind()
+            found = cls._instances.setdefault(key, found)
+        return found
+
+
+class Op(dispatch.OpBase, metaclass=OpMeta):
+    """Base of every op record. See docs/design/ops.md for how to write one."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("x",)
+    static_fields: ClassVar[dict[str, Any]]
+    param_fields: ClassVar[dict[str, Param]]
+    name: ClassVar[str]
+    _instances: ClassVar[dict]
+
+    # Properties; lists anywhere else are computed from these.
+    elementwise: ClassVar[bool] = False
+    linear: ClassVar[bool] = False
+    monotone: ClassVar[bool] = False
+    view: ClassVar[bool] = False
+    random: ClassVar[bool] = False
+    effect: ClassVar[str | None] = None
+    amp: ClassVar[str] = "promote"
+    foreign: ClassVar[dict[str, Any]] = {}
+
+    # Optional parts of a record.
+    decompose: ClassVar[Any] = None
+    vjp: ClassVar[Any] = None
+    forward_train: ClassVar[Any] = None
+    shard: ClassVar[Any] = None
+    strides: ClassVar[Any] = None
+    variadic_outputs: ClassVar[bool] = False
+
+    def infer(self, *operands: Any) -> Any:
+        raise TypeError(f"[{self.name}] defines no infer")
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        return iter(())
+
+    def bind(self) -> None:
+        """Fill the C part of the record (called once per interned instance)."""
+        self._bind(len(self.inputs), tuple(p.kind for p in self.param_fields.values()))
+
+    def multiple(self, n_outputs: int) -> bool:
+        """Whether a call gives a tuple. Ops with a variable number of outputs give one always."""
+        return n_outputs != 1 or self.variadic_outputs
+
+    def fail(self, kind: type[Exception], required: str, got: Any, hint: str = "") -> Any:
+        """Raise ``kind`` in the house form: op, what was required, what came, what to do."""
+        raise op_error(kind, self.name, required, got, hint)
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{k}={v!r}" for k, v in self.attributes.items())
+        return f"{self.name}({inner})"
+
+    def __reduce__(self) -> tuple:
+        return (_rebuild, (self.name, tuple(self.attributes.items())))
+
+    def __setattr__(self, key: str, value: Any) -> None:
+        if key in self.static_fields:
+            raise AttributeError(f"[{self.name}] is frozen: {key!r} cannot be set")
+        super().__setattr__(key, value)
+
+
+def _rebuild(name: str, attributes: tuple) -> Op:
+    return REGISTRY[name](**dict(attributes))
+
+
+def register(cls: type[Op]) -> type[Op]:
+    """Enter an op class in the registry and make its strict function."""
+    if cls.name in REGISTRY:
+        raise ValueError(f"op {cls.name!r} is registered twice: {REGISTRY[cls.name]} and {cls}")
+    REGISTRY[cls.name] = cls
+    FUNCTIONS[cls.name] = _make_function(cls)
+    return cls
+
+
+def _make_function(cls: type[Op]) -> Callable:
+    """Write the strict function of an op as source, so that a call costs one dict lookup and one dispatch."""
+    operands = [n.rstrip("?").lstrip("*") for n in cls.inputs]
+    head, env = [], {"cls": cls, "MISSING": MISSING, "table": {}, "apply": dispatch.apply}
+    for raw, n in zip(cls.inputs, operands, strict=True):
+        head.append(f"{n}=None" if raw.endswith("?") else n)
+    defaulted = any(raw.endswith("?") for raw in cls.inputs)
+    for n, d in [*cls.static_fields.items(), *((k, p.default) for k, p in cls.param_fields.items())]:
+        if d is MISSING:
+            head.append(f"{n}=MISSING" if defaulted else n)
+        else:
+            defaulted = True
+            env[f"_d_{n}"] = d
+            head.append(f"{n}=_d_{n}")
+    statics = list(cls.static_fields)
+    variadic = cls.inputs[-1].startswith("*") if cls.inputs else False
+    ops = ", ".join(operands[:-1] + [f"*{operands[-1]}"] if variadic else operands)
+    params = "".join(f", {n}" for n in cls.param_fields)
+    if statics:
+        key = ", ".join(f"{n}, type({n})" for n in statics) + ","
+        lookup = (
+            f"    try: op = table[({key})]\n"
+            f"    except (KeyError, TypeError):\n"
+            f"        op = cls({', '.join(statics)})\n"
+            f"        try: table[({key})] = op\n"
+            f"        except TypeError: pass\n"
+        )
+    else:
+        env["op"] = cls()
+        lookup = ""
+    call = f"apply(op, ({ops}{',' if ops else ''}){', (' + params[2:] + ',)' if params else ''})"
+    source = f"def {cls.name}({', '.join(head)}):\n{lookup}    return {call}\n"
+    exec(compile(source, f"<op {cls.name}>", "exec"), env)
+    function = env[cls.name]
+    function.__doc__ = cls.__doc__
+    function.__module__ = "umiak.ops"
+    return function
