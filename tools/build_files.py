@@ -1,7 +1,7 @@
 """What ``meson.build`` asks about the source tree, one path a line.
 
 ``build_files.py extensions`` lists the Cython modules. ``build_files.py leftovers PACKAGE`` lists, relative to the
-package, what its wheel leaves out: bytecode, generated or compiled files, and Cython sources (``.pxd`` and ``.pyi`` stay).
+package, what its wheel leaves out: bytecode, generated and compiled files, Cython sources (``.pxd``, ``.pyi`` stay).
 """
 
 import sys

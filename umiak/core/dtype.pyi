@@ -34,7 +34,7 @@ float8_e4m3fn: DType
 float8_e5m2: DType
 
 def convert(x: Any) -> DType:
-    """The dtype of a DType, a name (``"float32"``, ``"paddle.float32"``, NumPy's spellings), a NumPy or a Python type."""
+    """The dtype of a DType, a name (``"float32"``, ``"paddle.float32"``, NumPy's spellings), a NumPy or Python type."""
 
 def from_id(id: int) -> DType: ...
 def all_dtypes() -> tuple[DType, ...]:

@@ -119,11 +119,13 @@ def convert(x):
         return x
     try:
         found = _by_key.get(x)
-        if found is None:
+        if found is None and x is not None:     # for NumPy, None is float64
             found = _by_key[numpy.dtype(x.lower() if isinstance(x, str) else x)]
-        return found
+        if found is not None:
+            return found
     except (KeyError, TypeError, ValueError):
-        raise TypeError(f"requires a data type such as paddle.float32 or 'float32', got {x!r}") from None
+        pass
+    raise TypeError(f"requires a data type such as paddle.float32 or 'float32', got {x!r}")
 
 
 def all_dtypes():

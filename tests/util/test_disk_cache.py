@@ -1,0 +1,97 @@
+import os
+import threading
+
+import pytest
+
+from umiak.util.disk_cache import DiskCache, default_folder
+
+
+@pytest.fixture
+def cache(tmp_path):
+    return DiskCache(tmp_path / "cache")
+
+
+def entries(cache):
+    return sorted(cache.folder.glob("*.entry"))
+
+
+def test_round_trip(cache):
+    assert cache.get("k") is None
+    cache.put("k", b"payload")
+    assert cache.get("k") == b"payload"
+    assert cache.get(b"k") == b"payload"
+    cache.put("k", b"")
+    assert cache.get("k") == b""
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda d: d[:-1], lambda d: d[:10], lambda d: b"", lambda d: d[:-1] + b"?", lambda d: d + b"x"]
+)
+def test_damaged_entry_is_absent_and_deleted(cache, damage):
+    cache.put("k", b"payload")
+    (path,) = entries(cache)
+    path.write_bytes(damage(path.read_bytes()))
+    assert cache.get("k") is None
+    assert entries(cache) == []
+
+
+def test_folder_is_private(tmp_path):
+    cache = DiskCache(tmp_path / "a" / "b")
+    assert cache.folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_folder_that_others_can_write_is_refused(tmp_path):
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.raises(PermissionError, match="nobody else can write"):
+        DiskCache(folder)
+
+
+def test_link_is_refused(tmp_path):
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with pytest.raises(PermissionError):
+        DiskCache(tmp_path / "link")
+
+
+def test_trim_drops_the_least_recently_used(tmp_path):
+    cache = DiskCache(tmp_path / "c", limit=1 << 20)
+    for i in range(4):
+        cache.put(str(i), bytes(1000))
+        os.utime(cache._path(str(i)), ns=(i * 10**9, i * 10**9))
+    cache.get("0")  # used again: now the newest
+    cache.limit = 2200
+    cache.trim()
+    assert [i for i in range(4) if cache.get(str(i)) is not None] == [0, 3]
+
+
+def test_writing_keeps_within_the_limit(tmp_path):
+    cache = DiskCache(tmp_path / "c", limit=20_000)
+    for i in range(100):
+        cache.put(str(i), bytes(1000))
+    assert sum(p.stat().st_size for p in entries(cache)) <= 20_000 * 17 / 16 + 2000
+
+
+def test_concurrent_writers_leave_whole_entries(cache):
+    def write(byte):
+        for _ in range(50):
+            cache.put("k", bytes([byte]) * 5000)
+
+    threads = [threading.Thread(target=write, args=(b,)) for b in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        seen = cache.get("k")
+        assert seen is None or (len(seen) == 5000 and len(set(seen)) == 1)
+    for thread in threads:
+        thread.join()
+    assert len(list(cache.folder.iterdir())) == 1
+
+
+def test_default_folder_follows_the_environment(monkeypatch, tmp_path):
+    monkeypatch.setenv("UMIAK_CACHE_DIR", str(tmp_path))
+    assert default_folder("jit") == tmp_path / "jit"
+    monkeypatch.delenv("UMIAK_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
+    assert default_folder("jit") == tmp_path / "x" / "umiak" / "jit"
