@@ -1,0 +1,341 @@
+"""The miss path of dispatch: from an op and one class of operands to an immutable plan.
+
+Everything here runs once per class. ``infer`` runs on the concrete operands (so that a user's mistake is reported in the op's words), then on
+symbolic sizes, whose expressions and checks become the plan's shape program. The forward call is a kernel of the backend, a view, or the
+replayed decomposition; the gradient is the op's vjp, traced and replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from umiak.autodiff import rules
+from umiak.compiler import amp
+from umiak.compiler.calls import call_program, live, scalars_in, used
+from umiak.core import context, dispatch
+from umiak.core.dispatch import CallProgram, Plan
+from umiak.core.scalar import ScalarProgram
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.linearise import linearise
+from umiak.ir.meta import Meta, Strided, weak_kind
+from umiak.ir.scope import Scope
+from umiak.ir.tracer import SymTensor, Tracer
+from umiak.ops.base import Op
+
+LAUNCH, VIEW, RESHAPE, CALLS, PYTHON = range(5)
+AXIS_STRIDE, AXIS_OFFSET = 64, 128
+MODE_GRAD = 1
+WORDS = {"bool": 1, "int": 1, "float": 1, "complex": 2}
+
+# Ops whose infer could not be evaluated symbolically: they cost Python per call. A test keeps this empty.
+PYTHON_INFER: dict[str, str] = {}
+
+
+@dataclass
+class Classes:
+    """The symbols that stand for one class of operands, and where C reads them."""
+
+    scope: Scope
+    metas: list[Meta | None]
+    operands: list[Any]  # None, a Sym (number), or a Meta
+    params: tuple
+    sources: dict[Sym, tuple[int, int]] = field(default_factory=dict)
+
+
+def concrete_metas(operands: Sequence[Any]) -> list[Meta | None]:
+    return [
+        None if x is None else Meta(tuple(x.shape), x.dtype) if isinstance(x, Tensor) else Meta((), None, weak_kind(x)) for x in operands
+    ]
+
+
+def place_of(op: Op, operands: Sequence[Any]) -> Any:
+    """The one place of the tensor operands (the default place where there is none)."""
+    places = {x.place for x in operands if isinstance(x, Tensor)}
+    if len(places) > 1:
+        op.fail(ValueError, "operands on one place", ", ".join(sorted(map(str, places))), "Move them with Tensor.to first.")
+    return places.pop() if places else context.current().state.place
+
+
+def explain(op: Op, operands: tuple, params: tuple) -> None:
+    """Run ``infer`` on the concrete operands, for its error."""
+    op.infer(*concrete_metas(operands), *params)
+
+
+def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Classes:
+    """A symbol for every size, number operand and param."""
+    scope = Scope()
+    metas: list[Meta | None] = []
+    stand_ins: list[Any] = []
+    sources: dict[Sym, tuple[int, int]] = {}
+    word = 0
+    for i, x in enumerate(operands):
+        if x is None:
+            metas.append(None)
+            stand_ins.append(None)
+        elif isinstance(x, Tensor):
+            sizes = tuple(scope.symbol("int", lo=0, name=f"d{i}_{axis}") for axis in range(x.ndim))
+            sources.update({s: (i, axis) for axis, s in enumerate(sizes)})
+            metas.append(Meta(sizes, x.dtype))
+            stand_ins.append(metas[-1])
+        else:
+            kind = weak_kind(x)
+            metas.append(Meta((), None, kind))
+            if kind == "complex":
+                stand_ins.append(x)  # has no symbolic form: the gradient refuses it
+            else:
+                s = scope.symbol("float" if kind == "float" else "int", name=f"n{i}")
+                sources[s] = (-1, word)
+                stand_ins.append(s)
+            word += WORDS[kind]
+    symbolic = []
+    for name, declared, value in zip(op.param_fields, op.param_fields.values(), params, strict=True):
+        count = len(value) if declared.kind == "ints" else 1
+        made = tuple(
+            scope.symbol("float" if declared.kind == "float" else "int", name=f"p_{name}{k}" if declared.kind == "ints" else f"p_{name}")
+            for k in range(count)
+        )
+        sources.update({s: (-1, word + k) for k, s in enumerate(made)})
+        word += count
+        symbolic.append(made if declared.kind == "ints" else made[0])
+    return Classes(scope, metas, stand_ins, tuple(symbolic), sources)
+
+
+def as_tuple(x: Any) -> tuple:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def on_miss(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
+    """Dispatch's slot: build the plan for this class of operands."""
+    return build(op, operands, params, modes)
+
+
+def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
+    metas = concrete_metas(operands)
+    level, dtype_id, custom = (modes >> 1) & 3, (modes >> 3) & 31, (modes >> 16) & 65535
+    if level:
+        op = amp.with_casts(op, metas, level, dtype_id, custom)
+    place = place_of(op, operands)
+    visible = as_tuple(op.infer(*metas, *params))
+    needs = tuple(isinstance(x, Tensor) and not x.stop_gradient for x in operands)
+    wanted = bool(modes & MODE_GRAD) and any(needs) and rules.differentiable(op)
+    continuous = [i for i, m in enumerate(visible) if m.dtype.is_floating or m.dtype.is_complex]
+    wanted = wanted and bool(continuous)
+    backend = backend_for(place)
+    classes = symbols_for(op, operands, params)
+    single = not op.multiple(len(visible))
+
+    outs, shape, registers, fallback = shape_program(op, classes, visible)
+    train = wanted and op.forward_train is not None
+    kernel = None if op.view else backend.kernel(op, metas, modes)
+    if train and not (kernel is not None and kernel.residuals):
+        kernel = None
+    common = {"n_visible": len(visible), "single": single, "place": place.index, "has_streams": backend.has_streams}
+    sources = list(classes.sources.values())
+    out_ids = [(m.dtype.id, len(m.shape)) for m in visible]
+
+    traced = None
+    if op.view:
+        plan = view_plan(op, operands, classes, visible, common)
+    elif kernel is not None:
+        if train:
+            traced = trace_forward(op, classes, needs)
+            extra = traced.results[len(visible) :]
+            out_ids += [(v.meta.dtype.id, len(v.meta.shape)) for v in extra]
+            with classes.scope:
+                outs, shape, registers, fallback = lower_shapes(classes, [*outs, *(v.meta for v in extra)])
+        plan = Plan(
+            op, LAUNCH, out_ids, sources=sources, shape=shape, out_regs=registers, infer_python=fallback,
+            elementwise=op.elementwise and not train and len(visible) == 1 and fallback is None, same_is_identity=op.name == "sum_to", **common,
+        )  # fmt: skip
+        kernel.install(plan)
+    elif op.decompose is not None or train:
+        traced = trace_forward(op, classes, needs if train else None)
+        out_ids = [(v.meta.dtype.id, len(v.meta.shape)) for v in traced.results]
+        plan = Plan(op, CALLS, out_ids, sources=sources, shape=shape, out_regs=registers, infer_python=fallback, **common)
+        operations = live(traced.operations, traced.results)
+        symbols = scalars_in(operations)
+        plan.set_program(call_program(operations, traced.inputs, traced.results, symbols, [classes.sources[s] for s in symbols]))
+    else:
+        raise TypeError(
+            f"[{op.name}] requires a kernel on {backend.device_type} or a decomposition, got neither. Register a kernel with the backend."
+        )
+    if wanted:
+        set_gradient(plan, op, classes, visible, needs, traced if train else None, continuous)
+    return plan
+
+
+def backend_for(place: Any) -> Any:
+    from umiak.backends import base
+
+    return base.backend_of(place)
+
+
+# --- sizes -----------------------------------------------------------------------------------------------------------
+
+
+def shape_program(op: Op, classes: Classes, visible: Sequence[Meta]) -> tuple:
+    """(symbolic output metas, program, registers of output sizes, Python fallback)"""
+    try:
+        with classes.scope:
+            outs = list(as_tuple(op.infer(*classes.metas, *classes.params)))
+            return lower_shapes(classes, outs)
+    except Exception as error:  # any failure of a symbolic run has the same answer: evaluate infer per call
+        PYTHON_INFER.setdefault(op.name, f"{type(error).__name__}: {error}")
+
+    def sizes(operands: tuple, params: tuple) -> list[int]:
+        return [n for m in as_tuple(op.infer(*concrete_metas(operands), *params)) for n in m.shape]
+
+    classes.scope = Scope()
+    return list(visible), None, list(range(sum(len(m.shape) for m in visible))), sizes
+
+
+def lower_shapes(classes: Classes, outs: Sequence[Meta]) -> tuple:
+    exprs = [n for m in outs for n in m.shape]
+    linear = linearise(exprs, list(classes.sources), classes.scope.checks)
+    return list(outs), scalar_program(linear), list(linear.outputs), None
+
+
+def scalar_program(linear: Any) -> ScalarProgram:
+    return ScalarProgram(linear.inputs, list(linear.constants), linear.named_code())
+
+
+def view_plan(op: Op, operands: tuple, classes: Classes, visible: Sequence[Meta], common: dict) -> Plan:
+    """Sizes, strides and offset as a program over the operand's own."""
+    out_ids = [(m.dtype.id, len(m.shape)) for m in visible]
+    sources = dict(classes.sources)
+    if op.name == "reshape":
+        outs, shape, registers, fallback = shape_program(op, classes, visible)
+        return Plan(op, RESHAPE, out_ids, sources=list(sources.values()), shape=shape, out_regs=registers, infer_python=fallback, **common)
+    x = classes.metas[0]
+    assert x is not None
+    with classes.scope as scope:
+        strides = tuple(scope.symbol("int", name=f"t{axis}") for axis in range(len(x.shape)))
+        offset = scope.symbol("int", name="offset")
+        sources.update({s: (0, AXIS_STRIDE + axis) for axis, s in enumerate(strides)})
+        sources[offset] = (0, AXIS_OFFSET)
+        op.infer(*classes.metas, *classes.params)
+        out = op.strides(Strided(x.shape, strides, offset, x.dtype), *classes.params)
+        linear = linearise([*out.shape, *out.strides, out.offset], list(sources), scope.checks)
+    return Plan(op, VIEW, out_ids, sources=list(sources.values()), shape=scalar_program(linear), out_regs=list(linear.outputs), **common)
+
+
+# --- forward and gradient ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Trace:
+    operations: list
+    inputs: list
+    results: list
+
+
+def stand_in(tracer: Tracer, x: Any) -> Any:
+    return tracer.input(x) if isinstance(x, Meta) else x
+
+
+def values(tensors: Sequence[Any]) -> list:
+    return [t.value if isinstance(t, SymTensor) else None for t in tensors]
+
+
+def trace_forward(op: Op, classes: Classes, needs: tuple | None) -> Trace:
+    """The decomposition (or, with ``needs``, outputs and residuals of ``forward_train``)."""
+    with Tracer(classes.scope) as tracer:
+        operands = [stand_in(tracer, x) for x in classes.operands]
+        if needs is None:
+            results = as_tuple(op.decompose(*operands, *classes.params))
+        else:
+            outputs, residuals = op.forward_train(needs, *operands, *classes.params)
+            results = as_tuple(outputs) + tuple(residuals)
+        check_results(op, results)
+    # One slot per operand, so that C can pass operands by position.
+    inputs = [v if v is not None else object() for v in values(operands)]
+    return Trace(list(tracer.operations), inputs, values(results))
+
+
+def check_results(op: Op, results: Sequence[Any]) -> None:
+    for r in results:
+        if not isinstance(r, SymTensor):
+            raise TypeError(f"[{op.name}] requires tensors as results of its decomposition, got {type(r).__name__}")
+
+
+@dataclass
+class Gradient:
+    """What later masks of present gradients need to trace the vjp again."""
+
+    op: Op
+    classes: Classes
+    outputs: list[Meta]
+    residuals: list[Meta]
+    needs: tuple
+    save_in: list[int]
+    save_out: list[int]
+    ints: list[Sym]
+
+
+def set_gradient(
+    plan: Plan, op: Op, classes: Classes, visible: Sequence[Meta], needs: tuple, train: Trace | None, continuous: list[int]
+) -> None:
+    with classes.scope:
+        outputs = list(as_tuple(op.infer(*classes.metas, *classes.params)))
+    residuals = [v.meta for v in train.results[len(outputs) :]] if train is not None else []
+    mask = sum(1 << i for i in continuous)
+    g = Gradient(op, classes, outputs, residuals, needs, [], [], [])
+    operations, operands, saved, grads, made = trace_vjp(g, mask)
+    ids = used(operations, made)
+    g.save_in = [i for i, v in enumerate(operands) if v is not None and id(v) in ids]
+    g.save_out = [i for i, v in enumerate(saved) if v is not None and id(v) in ids]
+    g.ints = scalars_in(operations)
+    recompute = None
+    if any(i >= len(outputs) for i in g.save_out):
+        # Under create_graph residuals are computed again from the operands, so that their part of a higher derivative is not lost.
+        assert train is not None
+        again = live(train.operations, train.results[len(outputs) :])
+        wanted = used(again, train.results[len(outputs) :])
+        g.save_in = sorted({*g.save_in, *(i for i, v in enumerate(train.inputs) if id(v) in wanted)})
+        g.ints = list(dict.fromkeys([*g.ints, *scalars_in(again)]))
+        recompute = call_program(
+            again, [train.inputs[i] for i in g.save_in], train.results[len(outputs) :], g.ints, [classes.sources[s] for s in g.ints]
+        )
+    plan.set_gradient(
+        sum(1 << i for i, n in enumerate(needs) if n), mask, g.save_in, g.save_out, [classes.sources[s] for s in g.ints], recompute
+    )
+    plan.set_vjp(mask, finish_vjp(g, operations, operands, saved, grads, made))
+    plan.gradient = g
+
+
+def trace_vjp(g: Gradient, mask: int) -> tuple:
+    """(live operations, operand values, output and residual values, gradient values, resulting values)"""
+    with Tracer(g.classes.scope) as tracer:
+        operands = [stand_in(tracer, x) for x in g.classes.operands]
+        saved = [tracer.input(m) for m in [*g.outputs, *g.residuals]]
+        grads = [tracer.input(m) if mask >> i & 1 else None for i, m in enumerate(g.outputs)]
+        n = len(g.outputs)
+        inputs = tuple(operands)
+        made = rules.vjp(g.op, inputs, tuple(saved[:n]), tuple(saved[n:]), g.classes.params, tuple(grads), g.needs)
+        for i, (x, dx) in enumerate(zip(inputs, made, strict=True)):
+            if dx is not None and (dx.dtype is not x.dtype or dx.ndim != x.ndim):
+                raise RuntimeError(
+                    f"[{g.op.name}] requires a gradient of operand {i}'s type {x.meta}, got {dx.meta} from its vjp"
+                )
+    results = values(made)
+    return live(tracer.operations, results), values(operands), values(saved), values(grads), results
+
+
+def finish_vjp(g: Gradient, operations: list, operands: list, saved: list, grads: list, made: list) -> CallProgram:
+    inputs = [operands[i] for i in g.save_in] + [saved[i] for i in g.save_out] + [v for v in grads if v is not None]
+    return call_program(operations, inputs, made, g.ints, [g.classes.sources[s] for s in g.ints])
+
+
+def vjp_plan(plan: Plan, mask: int) -> CallProgram:
+    """The tape's slot: the vjp for another set of present gradients."""
+    g: Gradient = plan.gradient
+    program = finish_vjp(g, *trace_vjp(g, mask))
+    plan.set_vjp(mask, program)
+    return program
+
+
+def install() -> None:
+    dispatch.install(on_miss=on_miss, vjp_plan=vjp_plan, explain=explain)
