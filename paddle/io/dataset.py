@@ -1,0 +1,161 @@
+"""Datasets: by index (``Dataset``) or as a stream (``IterableDataset``), and combinations of them."""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import paddle
+
+
+class Dataset:
+    """A dataset read by index: subclasses define ``__getitem__`` and ``__len__``.
+
+    Example:
+        >>> import paddle
+        >>> class Squares(paddle.io.Dataset):
+        ...     def __getitem__(self, i):
+        ...         return i * i
+        ...     def __len__(self):
+        ...         return 4
+        >>> [x.tolist() for x in paddle.io.DataLoader(Squares(), batch_size=2)]
+        [[0, 1], [4, 9]]
+    """
+
+    def __getitem__(self, idx: int) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} defines no __getitem__")
+
+    def __len__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} defines no __len__")
+
+
+class IterableDataset(Dataset):
+    """A dataset read as a stream: subclasses define ``__iter__``."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError(f"{type(self).__name__} defines no __iter__")
+
+    def __getitem__(self, idx: int) -> Any:
+        raise RuntimeError(f"{type(self).__name__} is an IterableDataset: it has no items by index")
+
+    def __len__(self) -> int:
+        raise RuntimeError(f"{type(self).__name__} is an IterableDataset: it has no length")
+
+
+class TensorDataset(Dataset):
+    """Item ``i`` is the tuple of ``t[i]`` for every tensor.
+
+    Raises:
+        ValueError: the first dims differ.
+    """
+
+    def __init__(self, tensors: Sequence[Any]) -> None:
+        sizes = [t.shape[0] for t in tensors]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"[TensorDataset] requires tensors with the same first dim, got {sizes}")
+        self.tensors = tensors
+
+    def __getitem__(self, index: int) -> tuple:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return self.tensors[0].shape[0]
+
+
+class ComposeDataset(Dataset):
+    """Item ``i`` is the fields of item ``i`` of every dataset, one after another."""
+
+    def __init__(self, datasets: Sequence[Dataset]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("[ComposeDataset] requires at least one dataset, got none")
+        sizes = [len(d) for d in self.datasets]
+        if len(set(sizes)) > 1:
+            raise ValueError(f"[ComposeDataset] requires datasets of one length, got {sizes}")
+
+    def __len__(self) -> int:
+        return len(self.datasets[0])
+
+    def __getitem__(self, idx: int) -> tuple:
+        fields: list[Any] = []
+        for d in self.datasets:
+            item = d[idx]
+            fields.extend(item if isinstance(item, (list, tuple)) else [item])
+        return tuple(fields)
+
+
+class ChainDataset(IterableDataset):
+    """The streams of several datasets, one after another."""
+
+    def __init__(self, datasets: Sequence[IterableDataset]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("[ChainDataset] requires at least one dataset, got none")
+
+    def __iter__(self) -> Iterator[Any]:
+        return itertools.chain.from_iterable(self.datasets)
+
+
+class ConcatDataset(Dataset):
+    """The items of several datasets, one after another."""
+
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """Running sums of the lengths."""
+        return list(itertools.accumulate(len(d) for d in sequence))
+
+    def __init__(self, datasets: Iterable[Dataset]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise ValueError("[ConcatDataset] requires at least one dataset, got none")
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, idx: int) -> Any:
+        if not -len(self) <= idx < len(self):
+            raise IndexError(f"[ConcatDataset] requires an index below {len(self)}, got {idx}")
+        idx %= len(self)
+        which = bisect.bisect_right(self.cumulative_sizes, idx)
+        return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
+
+
+class Subset(Dataset):
+    """The items of ``dataset`` at ``indices``."""
+
+    def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, idx: int) -> Any:
+        return self.dataset[self.indices[idx]]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
+    """Split a dataset at random into parts that do not overlap.
+
+    Args:
+        lengths: sizes that sum to ``len(dataset)``, or fractions that sum to 1 (what rounding leaves goes to the first parts).
+        generator: an iterator that gives an order; by default a permutation drawn from ``paddle``'s generator.
+
+    Raises:
+        ValueError: the lengths do not sum to the whole.
+    """
+    total = len(dataset)
+    if lengths and abs(sum(lengths) - 1) < 1e-9 and all(0 <= n <= 1 for n in lengths) and total != 1:
+        sizes = [int(total * n) for n in lengths]
+        for i in range(total - sum(sizes)):
+            sizes[i % len(sizes)] += 1
+    else:
+        sizes = list(lengths)  # type: ignore[arg-type]
+    if sum(sizes) != total:
+        raise ValueError(f"[random_split] requires lengths that sum to {total} or fractions that sum to 1, got {list(lengths)}")
+    order = list(itertools.islice(generator, total)) if generator is not None else paddle.randperm(total).tolist()
+    ends = list(itertools.accumulate(sizes))
+    return [Subset(dataset, order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

@@ -1,0 +1,603 @@
+"""Learning-rate schedules: each is a formula over ``last_epoch``, the number of ``step()`` calls so far.
+
+A schedule is given to an optimizer in place of a number; the optimizer reads ``last_lr`` at every step and saves the
+schedule with its own state. Schedules advance only when the user calls ``step()``.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import Any
+
+
+def _require(ok: bool, kind: type[Exception], who: object, required: str, got: Any) -> None:
+    if not ok:
+        raise kind(f"[{type(who).__name__}] requires {required}, got {got!r}")
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float)) and not isinstance(x, bool)
+
+
+class LRScheduler:
+    """Base of all schedules. A subclass defines ``get_lr()`` from ``self.base_lr`` and ``self.last_epoch``.
+
+    Args:
+        learning_rate: the base rate, a float ≥ 0.
+        last_epoch: index of the last epoch done; -1 starts afresh.
+        verbose: print each change.
+
+    Example:
+        >>> import paddle
+        >>> class Halving(paddle.optimizer.lr.LRScheduler):
+        ...     def get_lr(self):
+        ...         return self.base_lr * 0.5**self.last_epoch
+        >>> s = Halving(0.8)
+        >>> s.step()
+        >>> s()
+        0.4
+    """
+
+    def __init__(self, learning_rate: float = 0.1, last_epoch: int = -1, verbose: bool = False) -> None:
+        if not _is_number(learning_rate):
+            raise TypeError(f"[{type(self).__name__}] requires a float learning_rate, got {type(learning_rate)}")
+        _require(learning_rate >= 0, ValueError, self, "learning_rate >= 0", learning_rate)
+        self.base_lr = float(learning_rate)
+        self.last_lr = float(learning_rate)
+        self.last_epoch = last_epoch
+        self.verbose = verbose
+        self.step()
+
+    def __call__(self) -> float:
+        """The current rate."""
+        return self.last_lr
+
+    def get_lr(self) -> float:
+        """The rate at ``self.last_epoch``."""
+        raise NotImplementedError(f"{type(self).__name__} defines no get_lr")
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on by one epoch, or to ``epoch``, and compute the rate there."""
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self.last_lr = self.get_lr()
+        self._report()
+
+    def _report(self) -> None:
+        if self.verbose:
+            print(f"Epoch {self.last_epoch}: {type(self).__name__} set learning rate to {self.last_lr}.")
+
+    def state_keys(self) -> None:
+        """Set ``self.keys``: the names of the attributes that ``state_dict`` saves."""
+        self.keys = ["last_epoch", "last_lr"]
+
+    def state_dict(self) -> dict[str, Any]:
+        """What is needed to go on from here."""
+        self.state_keys()
+        return {k: _plain(getattr(self, k)) for k in self.keys if hasattr(self, k)}
+
+    def set_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a saved state. Raises RuntimeError where a key is missing."""
+        self.state_keys()
+        for k in self.keys:
+            if k not in state_dict:
+                raise RuntimeError(f"[{type(self).__name__}.set_state_dict] requires key {k!r}, got {sorted(state_dict)}")
+            setattr(self, k, state_dict[k])
+        if len(state_dict) > len(self.keys):
+            extra = sorted(set(state_dict) - set(self.keys))
+            warnings.warn(f"{type(self).__name__} has no use for {extra} of the state: was it saved by another schedule?", stacklevel=2)
+
+    set_dict = set_state_dict
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if hasattr(value, "numpy") else value
+
+
+class NoamDecay(LRScheduler):
+    """``learning_rate * d_model**-0.5 * min(epoch**-0.5, epoch * warmup_steps**-1.5)``.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.NoamDecay(d_model=64, warmup_steps=100)
+        >>> s()
+        0.0
+    """
+
+    def __init__(
+        self, d_model: int, warmup_steps: int, learning_rate: float = 1.0, last_epoch: int = -1, verbose: bool = False
+    ) -> None:
+        _require(d_model > 0, ValueError, self, "d_model > 0", d_model)
+        self.d_model = d_model
+        self.warmup_steps = warmup_steps
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        falling = 1.0 if self.last_epoch == 0 else self.last_epoch**-0.5
+        rising = self.warmup_steps**-1.5 * self.last_epoch
+        return self.base_lr * self.d_model**-0.5 * min(falling, rising)
+
+
+class PiecewiseDecay(LRScheduler):
+    """``values[i]`` until epoch ``boundaries[i]``, the last value from then on.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.PiecewiseDecay(boundaries=[3, 6], values=[0.1, 0.05, 0.01])
+        >>> s()
+        0.1
+    """
+
+    def __init__(self, boundaries: Sequence[int], values: Sequence[float], last_epoch: int = -1, verbose: bool = False) -> None:
+        _require(len(boundaries) > 0, ValueError, self, "at least one boundary", boundaries)
+        _require(len(values) > len(boundaries), ValueError, self, "one value more than boundaries", f"{len(values)} and {len(boundaries)}")
+        self.boundaries = boundaries
+        self.values = values
+        super().__init__(last_epoch=last_epoch, verbose=verbose)
+
+    def get_lr(self) -> float:
+        return self.values[sum(self.last_epoch >= b for b in self.boundaries)]
+
+
+class NaturalExpDecay(LRScheduler):
+    """``learning_rate * exp(-gamma * epoch)``."""
+
+    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
+        _require(gamma > 0, ValueError, self, "gamma > 0, so that the rate falls", gamma)
+        self.gamma = gamma
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        return self.base_lr * math.exp(-self.gamma * self.last_epoch)
+
+
+class InverseTimeDecay(LRScheduler):
+    """``learning_rate / (1 + gamma * epoch)``."""
+
+    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
+        self.gamma = gamma
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        return self.base_lr / (1 + self.gamma * self.last_epoch)
+
+
+class PolynomialDecay(LRScheduler):
+    """``(learning_rate - end_lr) * (1 - epoch/decay_steps)**power + end_lr``; ``end_lr`` after ``decay_steps``,
+    or with ``cycle`` the decay starts again over the next multiple of ``decay_steps``.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float,
+        decay_steps: int,
+        end_lr: float = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        last_epoch: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        _require(isinstance(decay_steps, int) and decay_steps > 0, ValueError, self, "a positive integer decay_steps", decay_steps)
+        _require(power > 0, ValueError, self, "power > 0", power)
+        self.decay_steps = decay_steps
+        self.end_lr = end_lr
+        self.power = power
+        self.cycle = cycle
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        epoch, steps = self.last_epoch, self.decay_steps
+        if self.cycle:
+            steps *= max(1, math.ceil(epoch / steps))
+        else:
+            epoch = min(epoch, steps)
+        return (self.base_lr - self.end_lr) * (1 - epoch / steps) ** self.power + self.end_lr
+
+
+class LinearWarmup(LRScheduler):
+    """Rises linearly from ``start_lr`` to ``end_lr`` in ``warmup_steps``, then is ``learning_rate``, a number or another
+    schedule (which then starts at its epoch 0).
+
+    Example:
+        >>> import paddle
+        >>> after = paddle.optimizer.lr.CosineAnnealingDecay(0.5, T_max=10)
+        >>> s = paddle.optimizer.lr.LinearWarmup(after, warmup_steps=5, start_lr=0.0, end_lr=0.5)
+        >>> for _ in range(5):
+        ...     s.step()
+        >>> s()
+        0.5
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler,
+        warmup_steps: int,
+        start_lr: float,
+        end_lr: float,
+        last_epoch: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        if not (_is_number(learning_rate) or isinstance(learning_rate, LRScheduler)):
+            raise TypeError(f"[LinearWarmup] requires a float or an LRScheduler as learning_rate, got {type(learning_rate)}")
+        _require(isinstance(warmup_steps, int) and warmup_steps > 0, ValueError, self, "a positive integer warmup_steps", warmup_steps)
+        _require(end_lr > start_lr, ValueError, self, f"end_lr > start_lr {start_lr}", end_lr)
+        self.learning_rate = learning_rate
+        self.warmup_steps = warmup_steps
+        self.start_lr = start_lr
+        self.end_lr = end_lr
+        super().__init__(start_lr, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        if self.last_epoch < self.warmup_steps:
+            return (self.end_lr - self.start_lr) * self.last_epoch / self.warmup_steps + self.start_lr
+        if isinstance(self.learning_rate, LRScheduler):
+            self.learning_rate.step(self.last_epoch - self.warmup_steps)
+            return self.learning_rate()
+        return self.learning_rate
+
+    def state_dict(self) -> dict[str, Any]:
+        state = super().state_dict()
+        if isinstance(self.learning_rate, LRScheduler):
+            state["LinearWarmup_LR"] = self.learning_rate.state_dict()
+        return state
+
+    def set_state_dict(self, state_dict: dict[str, Any]) -> None:
+        state = dict(state_dict)
+        inner = state.pop("LinearWarmup_LR", None)
+        super().set_state_dict(state)
+        if inner is not None and isinstance(self.learning_rate, LRScheduler):
+            self.learning_rate.set_state_dict(inner)
+
+    set_dict = set_state_dict
+
+
+class ExponentialDecay(LRScheduler):
+    """``learning_rate * gamma**epoch``, with ``0 < gamma < 1``."""
+
+    def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
+        _require(0.0 < gamma < 1.0, ValueError, self, "0 < gamma < 1", gamma)
+        self.gamma = gamma
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        return self.base_lr * self.gamma**self.last_epoch
+
+
+class MultiStepDecay(LRScheduler):
+    """``learning_rate * gamma**n`` where ``n`` counts the milestones reached."""
+
+    def __init__(
+        self, learning_rate: float, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1, verbose: bool = False
+    ) -> None:
+        _require(isinstance(milestones, (tuple, list)), TypeError, self, "milestones as a tuple or list", milestones)
+        _require(all(a < b for a, b in zip(milestones, milestones[1:], strict=False)), ValueError, self, "rising milestones", milestones)
+        _require(gamma < 1.0, ValueError, self, "gamma < 1", gamma)
+        self.milestones = milestones
+        self.gamma = gamma
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        return self.base_lr * self.gamma ** bisect_right(self.milestones, self.last_epoch)
+
+
+class StepDecay(LRScheduler):
+    """``learning_rate * gamma**(epoch // step_size)``.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.StepDecay(0.5, step_size=2, gamma=0.5)
+        >>> s.step(2)
+        >>> s()
+        0.25
+    """
+
+    def __init__(self, learning_rate: float, step_size: int, gamma: float = 0.1, last_epoch: int = -1, verbose: bool = False) -> None:
+        _require(isinstance(step_size, int), TypeError, self, "an integer step_size", step_size)
+        _require(step_size > 0, ValueError, self, "step_size > 0", step_size)
+        _require(gamma < 1.0, ValueError, self, "gamma < 1", gamma)
+        self.step_size = step_size
+        self.gamma = gamma
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        return self.base_lr * self.gamma ** (self.last_epoch // self.step_size)
+
+
+class LambdaDecay(LRScheduler):
+    """``learning_rate * lr_lambda(epoch)``."""
+
+    def __init__(self, learning_rate: float, lr_lambda: Callable[[int], float], last_epoch: int = -1, verbose: bool = False) -> None:
+        _require(callable(lr_lambda), TypeError, self, "a callable lr_lambda", lr_lambda)
+        self.lr_lambda = lr_lambda
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        return self.base_lr * self.lr_lambda(self.last_epoch)
+
+
+class MultiplicativeDecay(LRScheduler):
+    """``learning_rate * lr_lambda(1) * … * lr_lambda(epoch)``."""
+
+    def __init__(self, learning_rate: float, lr_lambda: Callable[[int], float], last_epoch: int = -1, verbose: bool = False) -> None:
+        _require(callable(lr_lambda), TypeError, self, "a callable lr_lambda", lr_lambda)
+        self.lr_lambda = lr_lambda
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        return math.prod(map(self.lr_lambda, range(1, self.last_epoch + 1)), start=self.base_lr)
+
+
+class CosineAnnealingDecay(LRScheduler):
+    """``eta_min + (learning_rate - eta_min) * (1 + cos(pi * epoch / T_max)) / 2``, going up again after ``T_max``.
+
+    Computed step by step from the rate before, so that a rate changed by hand is respected; ``step(epoch)`` uses the closed form.
+    """
+
+    def __init__(self, learning_rate: float, T_max: int, eta_min: float = 0, last_epoch: int = -1, verbose: bool = False) -> None:
+        _require(isinstance(T_max, int), TypeError, self, "an integer T_max", T_max)
+        _require(T_max > 0, ValueError, self, "T_max > 0", T_max)
+        _require(_is_number(eta_min), TypeError, self, "a number eta_min", eta_min)
+        self.T_max = T_max
+        self.eta_min = float(eta_min)
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        n, low = self.T_max, self.eta_min
+        if self.last_epoch == 0:
+            return self.base_lr
+        if (self.last_epoch - 1 - n) % (2 * n) == 0:  # at the bottom: the ratio below is 0/0
+            return self.last_lr + (self.base_lr - low) * (1 - math.cos(math.pi / n)) / 2
+        here, before = (1 + math.cos(math.pi * e / n) for e in (self.last_epoch, self.last_epoch - 1))
+        return here / before * (self.last_lr - low) + low
+
+    def step(self, epoch: int | None = None) -> None:
+        if epoch is None:
+            return super().step()
+        self.last_epoch = epoch
+        self.last_lr = self.eta_min + (self.base_lr - self.eta_min) * (1 + math.cos(math.pi * epoch / self.T_max)) / 2
+        return self._report()
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """Cosine from ``learning_rate`` to ``eta_min`` in ``T_0`` epochs, then again from the top in ``T_0 * T_mult``, and so on."""
+
+    def __init__(
+        self, learning_rate: float, T_0: int, T_mult: int = 1, eta_min: float = 0, last_epoch: int = -1, verbose: bool = False
+    ) -> None:
+        _require(isinstance(T_0, int) and T_0 > 0, ValueError, self, "a positive integer T_0", T_0)
+        _require(isinstance(T_mult, int) and T_mult >= 1, ValueError, self, "an integer T_mult >= 1", T_mult)
+        self.T_0 = T_0
+        self.T_i = T_0
+        self.T_mult = T_mult
+        self.eta_min = eta_min
+        self.T_cur = last_epoch
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        return self.eta_min + (self.base_lr - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+
+    def step(self, epoch: float | None = None) -> None:
+        epoch = self.last_epoch + 1 if epoch is None else epoch
+        _require(epoch >= 0, ValueError, self, "epoch >= 0", epoch)
+        position, length = epoch, self.T_0
+        while position >= length:  # skip whole cycles; a fraction of an epoch is allowed
+            if self.T_mult == 1:
+                position %= length
+                break
+            position, length = position - length, length * self.T_mult
+        self.T_cur, self.T_i = position, length
+        self.last_epoch = math.floor(epoch)
+        self.last_lr = self.get_lr()
+        self._report()
+
+
+class LinearLR(LRScheduler):
+    """The factor on ``learning_rate`` goes from ``start_factor`` to ``end_factor`` in ``total_steps``, step by step from the rate before."""
+
+    def __init__(
+        self,
+        learning_rate: float,
+        total_steps: int,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        last_epoch: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        _require(0 < start_factor <= 1.0, ValueError, self, "0 < start_factor <= 1", start_factor)
+        _require(0 <= end_factor <= 1.0, ValueError, self, "0 <= end_factor <= 1", end_factor)
+        _require(total_steps > 0, ValueError, self, "total_steps > 0", total_steps)
+        self.start_factor = start_factor
+        self.end_factor = end_factor
+        self.total_steps = total_steps
+        super().__init__(learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        if self.last_epoch == 0:
+            return self.base_lr * self.start_factor
+        if self.last_epoch > self.total_steps:
+            return self.last_lr
+        rise = self.end_factor - self.start_factor
+        return self.last_lr * (1.0 + rise / (self.total_steps * self.start_factor + (self.last_epoch - 1) * rise))
+
+
+def _linear(start: float, end: float, fraction: float) -> float:
+    return start + (end - start) * fraction
+
+
+def _cosine(start: float, end: float, fraction: float) -> float:
+    return end + (start - end) * (1 + math.cos(math.pi * fraction)) / 2
+
+
+class OneCycleLR(LRScheduler):
+    """One cycle over ``total_steps``: up from ``max/divide_factor`` to ``max`` in ``phase_pct`` of them, then down to
+    ``end_learning_rate``. With ``three_phase`` it comes down to the initial rate in a mirrored phase first.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.OneCycleLR(max_learning_rate=0.5, total_steps=100)
+        >>> s()
+        0.02
+    """
+
+    def __init__(
+        self,
+        max_learning_rate: float,
+        total_steps: int,
+        divide_factor: float = 25.0,
+        end_learning_rate: float = 0.0001,
+        phase_pct: float = 0.3,
+        anneal_strategy: str = "cos",
+        three_phase: bool = False,
+        last_epoch: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        _require(_is_number(max_learning_rate), TypeError, self, "a number max_learning_rate", max_learning_rate)
+        _require(max_learning_rate >= 0, ValueError, self, "max_learning_rate >= 0", max_learning_rate)
+        _require(isinstance(total_steps, int), TypeError, self, "an integer total_steps", total_steps)
+        _require(total_steps > 0, ValueError, self, "total_steps > 0", total_steps)
+        _require(0 <= phase_pct <= 1, ValueError, self, "0 <= phase_pct <= 1", phase_pct)
+        _require(anneal_strategy in ("cos", "linear"), ValueError, self, "anneal_strategy 'cos' or 'linear'", anneal_strategy)
+        low, high, end = max_learning_rate / float(divide_factor), max_learning_rate, float(end_learning_rate)
+        peak = phase_pct * total_steps - 1
+        _require(not three_phase or phase_pct < 0.5, ValueError, self, "phase_pct < 0.5 with three_phase", phase_pct)
+        self.total_steps = total_steps
+        self._anneal = _cosine if anneal_strategy == "cos" else _linear
+        if three_phase:
+            self._knots = [(0.0, low), (peak, high), (2 * peak, low), (total_steps - 1, end)]
+        else:
+            self._knots = [(0.0, low), (peak, high), (total_steps - 1, end)]
+        super().__init__(low, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        at = self.last_epoch
+        _require(at <= self.total_steps, ValueError, self, f"at most total_steps = {self.total_steps} steps", at)
+        phase = next((i for i, (end, _) in enumerate(self._knots[1:-1]) if at <= end), len(self._knots) - 2)
+        (t0, v0), (t1, v1) = self._knots[phase : phase + 2]
+        return self._anneal(v0, v1, (at - t0) / (t1 - t0) if t1 > t0 else 1.0)
+
+
+class CyclicLR(LRScheduler):
+    """Cycles between ``base_learning_rate`` and ``max_learning_rate``: up in ``step_size_up`` steps, down in ``step_size_down``.
+
+    ``mode``: ``"triangular"`` (constant height), ``"triangular2"`` (half the height every cycle), ``"exp_range"``
+    (``exp_gamma**steps``); or give ``scale_fn`` of the cycle number or, with ``scale_mode="iterations"``, of the step.
+    """
+
+    def __init__(
+        self,
+        base_learning_rate: float,
+        max_learning_rate: float,
+        step_size_up: int,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        exp_gamma: float = 1.0,
+        scale_fn: Callable[[float], float] | None = None,
+        scale_mode: str = "cycle",
+        last_epoch: int = -1,
+        verbose: bool = False,
+    ) -> None:
+        _require(_is_number(max_learning_rate), TypeError, self, "a number max_learning_rate", max_learning_rate)
+        _require(max_learning_rate >= 0, ValueError, self, "max_learning_rate >= 0", max_learning_rate)
+        _require(isinstance(step_size_up, int) and step_size_up > 0, ValueError, self, "a positive integer step_size_up", step_size_up)
+        down = step_size_up if step_size_down is None else step_size_down
+        _require(isinstance(down, int) and down > 0, ValueError, self, "a positive integer step_size_down", down)
+        modes: dict[str, tuple[Callable[[float], float], str]] = {
+            "triangular": (lambda n: 1.0, "cycle"),
+            "triangular2": (lambda n: 0.5 ** (n - 1), "cycle"),
+            "exp_range": (lambda n: exp_gamma**n, "iterations"),
+        }
+        _require(mode in modes or scale_fn is not None, ValueError, self, f"mode one of {sorted(modes)}", mode)
+        _require(scale_mode in ("cycle", "iterations"), ValueError, self, "scale_mode 'cycle' or 'iterations'", scale_mode)
+        self.max_lr = float(max_learning_rate)
+        self.amplitude = self.max_lr - base_learning_rate
+        self.cycle_size = step_size_up + down
+        self.step_up_pct = step_size_up / self.cycle_size
+        self.scale_fn, self.scale_mode = (scale_fn, scale_mode) if scale_fn is not None else modes[mode]
+        super().__init__(base_learning_rate, last_epoch, verbose)
+
+    def get_lr(self) -> float:
+        cycle = 1 + self.last_epoch // self.cycle_size
+        fraction = 1.0 + self.last_epoch / self.cycle_size - cycle
+        height = fraction / self.step_up_pct if fraction <= self.step_up_pct else (1 - fraction) / (1 - self.step_up_pct)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        return self.base_lr + self.amplitude * height * scale
+
+
+class ReduceOnPlateau(LRScheduler):
+    """Multiplies the rate by ``factor`` when ``step(metrics)`` has seen no improvement for more than ``patience`` calls.
+
+    Args:
+        mode: ``"min"``: smaller metrics are better; ``"max"``: larger.
+        threshold, threshold_mode: an improvement must exceed ``best * threshold`` (``"rel"``) or ``threshold`` (``"abs"``).
+        cooldown: calls after a cut in which nothing is counted.
+        min_lr, epsilon: the rate never falls below ``min_lr``; cuts smaller than ``epsilon`` are not made.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.ReduceOnPlateau(1.0, factor=0.5, patience=0)
+        >>> for loss in (3.0, 2.0, 2.0):
+        ...     s.step(loss)
+        >>> s()
+        0.5
+    """
+
+    def __init__(
+        self,
+        learning_rate: float,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float = 0,
+        epsilon: float = 1e-8,
+        verbose: bool = False,
+    ) -> None:
+        _require(mode in ("min", "max"), ValueError, self, "mode 'min' or 'max'", mode)
+        _require(factor < 1.0, ValueError, self, "factor < 1", factor)
+        _require(threshold_mode in ("rel", "abs"), ValueError, self, "threshold_mode 'rel' or 'abs'", threshold_mode)
+        _require(_is_number(learning_rate), TypeError, self, "a float learning_rate", learning_rate)
+        self.mode = mode
+        self.factor = factor
+        self.patience = patience
+        self.threshold = threshold
+        self.threshold_mode = threshold_mode
+        self.cooldown = cooldown
+        self.min_lr = min_lr
+        self.epsilon = epsilon
+        self.cooldown_counter = 0
+        self.best: float | None = None
+        self.num_bad_epochs = 0
+        self.base_lr = self.last_lr = float(learning_rate)  # not super().__init__: the first step() needs a metric
+        self.last_epoch = 0
+        self.verbose = verbose
+
+    def state_keys(self) -> None:
+        self.keys = ["cooldown_counter", "best", "num_bad_epochs", "last_epoch", "last_lr"]
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Report ``metrics``: a number, or an array or tensor with one element."""
+        if not (_is_number(metrics) or hasattr(metrics, "item")):
+            raise TypeError(f"[ReduceOnPlateau] requires metrics as a number, array or tensor, got {type(metrics)}")
+        value = float(metrics.item() if hasattr(metrics, "item") else metrics)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        if self.cooldown_counter > 0:
+            self.cooldown_counter -= 1
+            return
+        if self.best is None or self._better(value, self.best):
+            self.best, self.num_bad_epochs = value, 0
+        else:
+            self.num_bad_epochs += 1
+        if self.num_bad_epochs > self.patience:
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+            lower = max(self.last_lr * self.factor, self.min_lr)
+            if self.last_lr - lower > self.epsilon:
+                self.last_lr = lower
+                self._report()
+
+    def _better(self, value: float, best: float) -> bool:
+        margin = best * self.threshold if self.threshold_mode == "rel" else self.threshold
+        return value < best - margin if self.mode == "min" else value > best + margin
