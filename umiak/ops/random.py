@@ -1,0 +1,482 @@
+"""Random numbers, all drawn from one primitive that names its place in a stream.
+
+A random op takes ``seed`` (64 bits, which stream) and ``offset`` (where in it). Its element number i, counted over the whole
+tensor in row-major order, uses the words ``offset + i*draws`` up to ``offset + (i+1)*draws - 1``, where ``draws`` is an
+attribute of the record. Whoever calls reserves ``draws`` words for each element: offsets are given out in program order, and
+nothing that fuses, removes or repeats ops may change them. So eager, captured, fused and sharded runs draw the same bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.dtype import DType
+from umiak.ir import sym as dim
+from umiak.ir.meta import Meta
+from umiak.ops._common import accept, cast_to, draw, factor_names, in_compute_type, shard_along, shard_pointwise, shard_string, sizes, widen
+from umiak.ops.base import Op, Sample, param, register
+
+
+class Random(Op):
+    """``words``: how many uniform numbers an element takes; one of 32 bits, or two where they are float64."""
+
+    random = True
+    vjp = None
+    words: ClassVar[int] = 1
+
+    @property
+    def draws(self) -> int:
+        """How many 32-bit words of the stream an element uses."""
+        wide = getattr(self, "dtype", dt.float32).compute is dt.float64
+        return self.words * (2 if wide else 1)
+
+    def shaped(self, shape: Any) -> tuple:
+        if not all(dim.le(0, n) for n in shape):
+            self.fail(ValueError, "sizes of 0 or more", tuple(shape))
+        return tuple(shape)
+
+
+@register
+class Philox(Random):
+    """Philox4x32-10 bits: each element is one uniform 32-bit word, held as an int64 from 0 to 2**32 - 1.
+
+    The key is ``seed`` (its low and high 32 bits, modulo 2**64). Element i, in row-major order, is lane ``(offset + i) % 4`` of
+    the block whose 128-bit counter is ``(offset + i) // 4``.
+    """
+
+    inputs = ()
+    shape: tuple = param("ints")
+    seed: int = param("int")
+    offset: int = param("int")
+
+    def infer(self, shape, seed, offset):
+        return Meta(self.shaped(shape), dt.int64)
+
+    def shard(self, shape, seed, offset):
+        # A shard is made by philox_part, which counts elements in the whole.
+        return shard_string([], [factor_names(len(shape))])
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for shape, seed, offset in (((2, 5), 0, 0), ((7,), 12345678901234, 3), ((), 1, 6), ((0, 3), 1, 0), ((3,), -1, 2**33 + 1)):
+            yield Sample((), {}, {"shape": shape, "seed": seed, "offset": offset})
+
+
+@register
+class PhiloxPart(Random):
+    """The box of ``shape`` at ``starts`` in what :class:`Philox` gives for the shape ``whole``: one shard of it."""
+
+    inputs = ()
+    shape: tuple = param("ints")
+    starts: tuple = param("ints")
+    whole: tuple = param("ints")
+    seed: int = param("int")
+    offset: int = param("int")
+
+    def infer(self, shape, starts, whole, seed, offset):
+        if not len(shape) == len(starts) == len(whole):
+            self.fail(ValueError, "a shape, starts and a whole of one rank", f"{shape}, {starts} and {whole}")
+        if not all(dim.le(a + n, m) for a, n, m in zip(starts, shape, whole, strict=True)):
+            self.fail(ValueError, f"a part inside {tuple(whole)}", f"{tuple(shape)} at {tuple(starts)}")
+        return Meta(self.shaped(shape), dt.int64)
+
+    def shard(self, shape, *params):
+        return shard_string([], [factor_names(len(shape))])
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for shape, starts, whole in (((2, 2), (1, 3), (4, 5)), ((3,), (0,), (3,)), ((), (), ()), ((0, 2), (1, 0), (2, 2))):
+            yield Sample((), {}, {"shape": shape, "starts": starts, "whole": whole, "seed": 7, "offset": 5})
+
+
+# --- uniform numbers -----------------------------------------------------------------------------------------------
+
+
+def uniforms(shape: Any, k: int, seed: Any, offset: Any, dtype: DType, open_ends: bool = False) -> list:
+    """``k`` tensors of uniform numbers in [0, 1), or in (0, 1) with ``open_ends``: float64 of 53 bits, otherwise float32 of 24.
+
+    The open kind has the values (i + 0.5) / 2**n, which never round to 0 or 1.
+    """
+    shape, rank = tuple(shape), len(shape)
+    wide = dtype.compute is dt.float64
+    trail = ((k,) if k > 1 else ()) + ((2,) if wide else ())
+    bits = F.philox(shape + trail, seed, offset)
+
+    def pick(x: Any, axis: int, i: int) -> Any:
+        return F.squeeze(F.slice(x, axes=(axis,), starts=(i,), sizes=(1,), steps=(1,)), axes=(axis,))
+
+    out = []
+    for i in range(k):
+        word = pick(bits, rank, i) if k > 1 else bits
+        if wide:
+            high, low = F.shift_right(pick(word, rank, 0), 5), F.shift_right(pick(word, rank, 1), 6)
+            whole, n = F.add(F.mul(high, 2**26), low), 53
+        else:
+            whole, n = F.shift_right(word, 8), 24
+        if open_ends:
+            whole, n = F.shift_right(whole, 1), n - 1
+        value = F.cast(whole, dtype=dt.float64 if wide else dt.float32)
+        out.append(F.mul(F.add(value, 0.5) if open_ends else value, 2.0**-n))
+    return out
+
+
+class Stream(Random):
+    """A tensor of ``shape`` and ``dtype`` drawn from the stream; further params describe the distribution."""
+
+    inputs = ()
+    kinds: ClassVar[str] = "f"
+    dtype: Any
+    shape: tuple = param("ints")
+    seed: int = param("int")
+    offset: int = param("int")
+
+    def infer(self, shape, seed, offset, *params):
+        accept(self, self.kinds, Meta((), self.dtype))
+        return Meta(self.shaped(shape), self.dtype)
+
+    def shard(self, shape, *params):
+        return shard_string([], [factor_names(len(shape))])
+
+    def value(self, u: list, *params: Any) -> Any:
+        """The element from ``words`` uniform numbers in (0, 1)."""
+        raise TypeError(f"[{self.name}] defines no value")
+
+    def decompose(self, shape, seed, offset, *params):
+        u = uniforms(shape, self.words, seed, offset, self.dtype, open_ends=True)
+        return cast_to(self.value(u, *params), self.dtype)
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        dtypes = (dt.int64, dt.int32) if cls.kinds == "i" else (dt.float32, dt.float64, dt.bfloat16)
+        for shape, dtype in zip(((2, 3), (5,), (3,), (), (0, 2)), dtypes * 2, strict=False):
+            yield Sample((), {"dtype": dtype}, {"shape": shape, "seed": 42, "offset": 9, **cls.params})
+
+    params: ClassVar[dict] = {}
+
+
+@register
+class UniformRandom(Stream):
+    """Uniform in [low, high); rounding may reach high where it is far from 0."""
+
+    low: float = param(default=0.0)
+    high: float = param(default=1.0)
+    params = {"low": -1.0, "high": 3.0}
+
+    def decompose(self, shape, seed, offset, low, high):
+        (u,) = uniforms(shape, 1, seed, offset, self.dtype)
+        return cast_to(F.add(F.mul(u, high - low), low), self.dtype)
+
+
+@register
+class NormalRandom(Stream):
+    """Normal, by the Box-Muller transform; the second number of each pair is not used, so that elements stay independent of shape."""
+
+    words = 2
+    mean: float = param(default=0.0)
+    std: float = param(default=1.0)
+    params = {"mean": 1.0, "std": 2.0}
+
+    def value(self, u, mean, std):
+        radius = F.sqrt(F.mul(F.log(u[0]), -2.0))
+        return F.add(F.mul(F.mul(radius, F.cos(F.mul(u[1], 2 * math.pi))), std), mean)
+
+
+@register
+class TruncatedNormal(Stream):
+    """Normal with ``mean`` and ``std``, conditioned on lying between ``low`` and ``high``."""
+
+    mean: float = param(default=0.0)
+    std: float = param(default=1.0)
+    low: float = param(default=-2.0)
+    high: float = param(default=2.0)
+
+    def value(self, u, mean, std, low, high):
+        def quantile(bound: Any) -> Any:  # 2*cdf - 1 of a bound
+            z = F.full((bound - mean) / (std * math.sqrt(2)), dtype=u[0].dtype, shape=())
+            return F.erf(z)
+
+        a, b = quantile(low), quantile(high)
+        z = F.erfinv(F.add(a, F.mul(u[0], F.sub(b, a))))
+        return F.minimum(F.maximum(F.add(F.mul(z, std * math.sqrt(2)), mean), low), high)
+
+
+@register
+class Exponential(Stream):
+    """Exponential with the given ``rate``."""
+
+    rate: float = param(default=1.0)
+
+    def value(self, u, rate):
+        return F.div(F.neg(F.log(u[0])), rate)
+
+
+@register
+class Gumbel(Stream):
+    """Standard Gumbel: -log(-log(u))."""
+
+    def value(self, u):
+        return F.neg(F.log(F.neg(F.log(u[0]))))
+
+
+@register
+class Cauchy(Stream):
+    """Cauchy about ``loc`` with the given ``scale``."""
+
+    loc: float = param(default=0.0)
+    scale: float = param(default=1.0)
+
+    def value(self, u, loc, scale):
+        return F.add(F.mul(F.tan(F.mul(F.sub(u[0], 0.5), math.pi)), scale), loc)
+
+
+@register
+class Geometric(Stream):
+    """How many trials, each successful with probability ``p``, until the first success."""
+
+    p: float = param()
+    params = {"p": 0.3}
+
+    def value(self, u, p):
+        failure = F.log1p(F.neg(F.full(p, dtype=u[0].dtype, shape=())))
+        return F.ceil(F.div(F.log(u[0]), failure))
+
+
+def word63(shape: Any, seed: Any, offset: Any) -> Any:
+    """Uniform integers from 0 to 2**63 - 1; two words each."""
+    rank = len(shape)
+    bits = F.philox((*shape, 2), seed, offset)
+    high, low = (F.squeeze(F.slice(bits, axes=(rank,), starts=(i,), sizes=(1,), steps=(1,)), axes=(rank,)) for i in (0, 1))
+    return F.bitwise_or(F.shift_left(F.shift_right(high, 1), 32), low)
+
+
+@register
+class RandInt(Stream):
+    """Integers from ``low`` to ``high - 1``. The bias, of reducing 63 bits, is below (high - low) / 2**63."""
+
+    kinds = "i"
+    words = 2
+    low: int = param("int")
+    high: int = param("int")
+    params = {"low": -3, "high": 9}
+
+    def infer(self, shape, seed, offset, low, high):
+        if not dim.lt(low, high):
+            self.fail(ValueError, "low below high", f"{low} and {high}")
+        return super().infer(shape, seed, offset)
+
+    def decompose(self, shape, seed, offset, low, high):
+        return cast_to(F.add(F.remainder(word63(shape, seed, offset), high - low), low), self.dtype)
+
+
+@register
+class RandPerm(Random):
+    """The numbers from 0 to ``size - 1`` in random order."""
+
+    inputs = ()
+    words = 2
+    dtype: Any
+    size: int = param("int")
+    seed: int = param("int")
+    offset: int = param("int")
+
+    def infer(self, size, seed, offset):
+        return Meta(self.shaped((size,)), self.dtype)
+
+    def decompose(self, size, seed, offset):
+        # The order of 63-bit keys: equal ones are as good as impossible.
+        return F.cast(F.sort(word63((size,), seed, offset), axis=0)[1], dtype=self.dtype)
+
+    def shard(self, size, seed, offset):
+        return shard_string([], [["1"]])
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for dtype, size in ((dt.int64, 7), (dt.int32, 1), (dt.int64, 0), (dt.float32, 4)):
+            yield Sample((), {"dtype": dtype}, {"size": size, "seed": 3, "offset": 4})
+
+
+# --- draws that depend on a tensor ---------------------------------------------------------------------------------
+
+
+@register
+class Bernoulli(Random):
+    """1 with the probability that ``p`` gives for the element, otherwise 0. One word each."""
+
+    inputs = ("p",)
+    seed: int = param("int")
+    offset: int = param("int")
+
+    def infer(self, p, seed, offset):
+        accept(self, "f", p)
+        return Meta(p.shape, p.dtype)
+
+    def decompose(self, p, seed, offset):
+        (u,) = uniforms(p.shape, 1, seed, offset, dt.float32)
+        return F.cast(F.lt(u, cast_to(p, dt.float32)), dtype=p.dtype)
+
+    def shard(self, p, *params):
+        return shard_pointwise(p)
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for shape, dtype in (((2, 3), dt.float32), ((4,), dt.float64), ((), dt.float32), ((0,), dt.float32), ((3,), dt.bfloat16)):
+            yield Sample((draw(rng, shape, dtype, 0.0, 1.0),), params={"seed": 5, "offset": 2})
+
+
+class Masked(Random):
+    """Elements of ``x`` dropped with probability ``p``. The mask is drawn again for the gradient: only seed and offset are kept.
+
+    One word for each element of the mask: of x, or with ``axes`` of x with every other dim taken as 1.
+    """
+
+    axes: Any = None
+    p: float = param()
+    seed: int = param("int")
+    offset: int = param("int")
+
+    def infer(self, x, p, seed, offset):
+        accept(self, "f", x)
+        return Meta(x.shape, x.dtype)
+
+    def kept(self, x: Any, p: Any, seed: Any, offset: Any) -> Any:
+        shape = sizes(x)
+        if self.axes is not None:
+            shape = tuple(n if i in self.axes else 1 for i, n in enumerate(shape))
+        (u,) = uniforms(shape, 1, seed, offset, dt.float32)
+        return F.ge(u, p)
+
+    def shard(self, x, *params):
+        return shard_pointwise(x)
+
+    @classmethod
+    def cases(cls, rng: Any, attrs: dict) -> Iterator[Sample]:
+        for shape, dtype in (((3, 4), dt.float64), ((5,), dt.float32), ((), dt.float64), ((0, 2), dt.float32), ((4,), dt.bfloat16)):
+            yield Sample((draw(rng, shape, dtype),), attrs, {"p": 0.4, "seed": 11, "offset": 6})
+        for p in (0.0, 1.0):
+            yield Sample((draw(rng, (4,)),), attrs, {"p": p, "seed": 11, "offset": 6})
+        yield Sample((draw(rng, (3, 4)),), {**attrs, "axes": (0,)}, {"p": 0.5, "seed": 1, "offset": 0})
+
+
+@register
+class Dropout(Masked):
+    """Elements dropped with probability ``p``. ``mode`` "upscale_in_train" divides the others by 1 - p; "downscale_in_infer" leaves them."""
+
+    mode: str = "upscale_in_train"
+
+    def apply_mask(self, v: Any, x: Any, p: Any, seed: Any, offset: Any) -> Any:
+        kept = self.kept(x, p, seed, offset)
+        return F.where(kept, v if self.mode == "downscale_in_infer" else F.div(v, 1.0 - p), 0)
+
+    def decompose(self, x, p, seed, offset):
+        return self.apply_mask(x, x, p, seed, offset)
+
+    def vjp(self, s, g):
+        return (self.apply_mask(g, s.inputs[0], *s.params),)
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        for mode in ("upscale_in_train", "downscale_in_infer"):
+            yield from cls.cases(rng, {"mode": mode})
+
+
+@register
+class AlphaDropout(Masked):
+    """Dropout for SELU networks: dropped elements take SELU's negative limit, and the whole keeps its mean and variance."""
+
+    LIMIT: ClassVar[float] = -1.7580993408473766
+
+    def scale(self, p: Any) -> Any:
+        return ((1.0 - p) * (1.0 + p * self.LIMIT * self.LIMIT)) ** -0.5
+
+    @in_compute_type
+    def decompose(self, x, p, seed, offset):
+        # With p == 1 the scale is infinite: everything is dropped, to 0.
+        keep = dim.minimum(p, 1.0 - 1e-12)
+        a = self.scale(keep)
+        kept = F.add(F.mul(F.where(self.kept(x, p, seed, offset), x, self.LIMIT), a), -a * self.LIMIT * keep)
+        return F.mul(kept, dim.where(p == 1.0, 0.0, 1.0))
+
+    def vjp(self, s, g):
+        x, p = s.inputs[0], s.params.p
+        a = self.scale(dim.minimum(p, 1.0 - 1e-12))
+        return (F.where(self.kept(x, *s.params), F.mul(g, a), 0),)
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        yield from cls.cases(rng, {})
+
+
+@register
+class Categorical(Random):
+    """An index along the last dim, drawn with probabilities softmax(``logits``): the argmax after adding Gumbel noise. One word a logit."""
+
+    inputs = ("logits",)
+    seed: int = param("int")
+    offset: int = param("int")
+
+    def infer(self, logits, seed, offset):
+        accept(self, "f", logits)
+        if not logits.shape:
+            self.fail(ValueError, "rank 1 or more", "a 0-d tensor")
+        return Meta(tuple(logits.shape[:-1]), dt.int64)
+
+    def decompose(self, logits, seed, offset):
+        noise = F.gumbel(dt.float32, sizes(logits), seed, offset)
+        return F.argmax(F.add(cast_to(logits, dt.float32), noise), axis=logits.ndim - 1)
+
+    def shard(self, logits, *params):
+        names = factor_names(len(logits.shape))
+        return shard_string([names], [names[:-1]], **{names[-1]: "whole"})
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for shape, dtype in (((2, 3), dt.float32), ((4,), dt.float64), ((0, 3), dt.float32), ((2, 3), dt.bfloat16)):
+            yield Sample((draw(rng, shape, dtype),), params={"seed": 5, "offset": 2})
+
+
+@register
+class Multinomial(Random):
+    """``k`` indices along the last dim, drawn with probabilities in proportion to ``x``.
+
+    With ``replacement``, by inverting the cumulated probabilities: one word a draw. Without, the first of exponential waiting
+    times with rates ``x``: one word an element of x.
+    """
+
+    replacement: bool = False
+    k: int = param("int", 1)
+    seed: int = param("int")
+    offset: int = param("int")
+
+    def infer(self, x, k, seed, offset):
+        accept(self, "f", x)
+        if not x.shape:
+            self.fail(ValueError, "rank 1 or more", "a 0-d tensor")
+        if not self.replacement and not dim.le(k, x.shape[-1]):
+            self.fail(ValueError, f"at most {x.shape[-1]} draws without replacement", k)
+        return Meta((*x.shape[:-1], k), dt.int64)
+
+    def decompose(self, x, k, seed, offset):
+        x, last = widen(x), x.ndim - 1
+        if not self.replacement:
+            (u,) = uniforms(x.shape, 1, seed, offset, dt.float32, open_ends=True)
+            rate = F.div(x, cast_to(F.neg(F.log(u)), x.dtype))
+            return F.top_k(rate, axis=last, k=k)[1]
+        cdf = F.cumsum(x, axis=last)
+        (u,) = uniforms((*sizes(x)[:-1], k), 1, seed, offset, dt.float32)
+        total = F.slice(cdf, axes=(last,), starts=(x.shape[last] - 1,), sizes=(1,), steps=(1,))
+        below = F.le(F.unsqueeze(cdf, axes=(last,)), F.unsqueeze(F.mul(cast_to(u, x.dtype), total), axes=(last + 1,)))
+        return F.sum(F.cast(below, dtype=dt.int64), axes=(last + 1,))
+
+    def shard(self, x, *params):
+        names = factor_names(len(x.shape))
+        return shard_string([names], [[*names[:-1], "1"]], **{names[-1]: "whole"})
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for replacement in (False, True):
+            for shape, k, dtype in (((2, 4), 3, dt.float32), ((5,), 2, dt.float64), ((0, 3), 2, dt.float32), ((3,), 1, dt.bfloat16)):
+                yield Sample((draw(rng, shape, dtype, 0.1, 1.0),), {"replacement": replacement}, {"k": k, "seed": 5, "offset": 2})
