@@ -1,0 +1,103 @@
+"""The names under which the project is installed: version, wheel contents, stand-in, refusal."""
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def load(path: str):
+    """Import one file by itself, without its package."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def distribution(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "absent")])
+    return load("paddle/_distribution.py")
+
+
+def test_version_is_the_same_everywhere():
+    (built,) = re.findall(r"version: '(.*)',\n  license", (ROOT / "meson.build").read_text())
+    (imported,) = re.findall(r'__version__ = "(.*)"', (ROOT / "umiak/__init__.py").read_text())
+    assert built == imported
+
+
+@pytest.mark.parametrize("name", ["paddlepaddle-3.3.1.dist-info", "paddlepaddle_gpu-3.3.1.dist-info"])
+def test_reference_framework_in_the_same_environment_is_refused(distribution, tmp_path, name):
+    distribution.check()
+    (tmp_path / name).mkdir()
+    required = name.split("-")[0].replace("_", "-")
+    with pytest.raises(ImportError, match=rf"umiak, and {required} 3\.3\.1 in {re.escape(str(tmp_path))}"):
+        distribution.check()
+
+
+def test_refusal_comes_at_import(tmp_path):
+    (tmp_path / "paddlepaddle-3.3.1.dist-info").mkdir()
+    code = f"import sys; sys.path.append({str(tmp_path)!r}); exec(open('paddle/_distribution.py').read())"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "ImportError: import paddle requires one distribution" in run.stderr
+
+
+def test_stand_in_is_accepted(distribution, tmp_path):
+    shim = load("tools/make_shim.py")
+    assert shim.MARKER == distribution.MARKER
+    wheel = shim.build(tmp_path / "dist")
+    ZipFile(wheel).extractall(tmp_path)
+    assert (tmp_path / "paddlepaddle-3.3.1.dist-info").is_dir()
+    distribution.check()
+
+
+def test_stand_in_is_the_same_every_time(tmp_path):
+    build = load("tools/make_shim.py").build
+    assert build(tmp_path / "a").read_bytes() == build(tmp_path / "b").read_bytes()
+
+
+def test_stand_in_has_metadata_only(tmp_path):
+    wheel = ZipFile(load("tools/make_shim.py").build(tmp_path))
+    assert {name.split("/")[0] for name in wheel.namelist()} == {"paddlepaddle-3.3.1.dist-info"}
+    metadata = wheel.read("paddlepaddle-3.3.1.dist-info/METADATA").decode()
+    assert "Name: paddlepaddle\nVersion: 3.3.1\n" in metadata
+    assert "Requires-Dist: umiak\n" in metadata
+
+
+def test_wheel_leaves_out_what_is_not_source(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    package = Path("umiak")
+    for name in ("a.py", "a.pyi", "a.pxd", "a.h", "py.typed", "b/c.pyx", "b/c.c", "b/c.so", "b/__pycache__/c.pyc"):
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).touch()
+    tools = load("tools/build_files.py")
+    assert sorted(map(str, tools.leftovers("umiak"))) == [
+        "b/__pycache__",
+        "b/__pycache__/c.pyc",
+        "b/c.c",
+        "b/c.pyx",
+        "b/c.so",
+    ]
+    assert list(map(str, tools.extensions())) == ["umiak/b/c.pyx"]
+
+
+def test_wheel_check_finds_what_is_wrong():
+    problems = load("tools/check_wheel.py").problems
+    sources = ["umiak/a.py", "umiak/b.pyx", "umiak/b.pxd"]
+    good = ["umiak/a.py", "umiak/b.pxd", "umiak/b.cpython-311-x86_64-linux-gnu.so", "umiak-0.1.dist-info/RECORD"]
+    assert problems(good, sources) == []
+    bad = [*good[:1], "umiak/b.c", "extra/x.py", "umiak/__pycache__/a.pyc"]
+    assert problems(bad, sources) == [
+        "missing: umiak/b.pxd",
+        "should not be there: umiak/b.c",
+        "should not be there: umiak/__pycache__/a.pyc",
+        "requires one compiled umiak/b.pyx, got []",
+        "stray top-level entry: extra",
+    ]
