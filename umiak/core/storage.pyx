@@ -4,7 +4,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 
-from umiak.core.stream cimport RUNNING, STREAM_PLACES, open_place, record_ticket, stream_idle, ticket_done
+from umiak.core.stream cimport RUNNING, STREAM_PLACES, mark_opened, open_place, record_ticket, stream_idle, ticket_done
 from umiak.core.stream import place_name
 
 cdef PyObject* _allocators[64]         # owned references, by place index
@@ -263,6 +263,7 @@ cdef int set_allocator(int place, Allocator a) except -1:
     else:
         Py_INCREF(a)
         _allocators[place] = <PyObject*>a
+        mark_opened(place)
     Py_XDECREF(former)
     return 0
 

@@ -31,10 +31,13 @@ cdef class Event:
 cdef int[64] RUNNING
 
 cdef Stream get_stream(int place, int64_t id)
-cdef StreamState* stream_state(int place, int64_t id) except NULL
+cdef StreamState* stream_state(int place, int64_t id) except NULL      # makes the stream if need be
+cdef StreamState** stream_table(int place) noexcept    # by id, NULL where a stream is not in use; stays where it is
 cdef int64_t record_ticket(int place, int64_t id) except -1
 cdef int ticket_done(int place, int64_t id, int64_t ticket) except -1      # 1 or 0, without waiting
+cdef int wait_ticket(StreamState* s, int64_t ticket) except -1
 cdef int stream_idle(int place, int64_t id) except -1
 cdef int synchronize_place(int place) except -1
 cdef int set_driver(int place, StreamDriver driver) except -1
 cdef int open_place(int place) except -1       # ask the backend to set up a place, once
+cdef void mark_opened(int place) noexcept      # it was set up by hand

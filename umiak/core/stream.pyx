@@ -67,6 +67,10 @@ cdef int open_place(int place) except -1:
     return 0
 
 
+cdef void mark_opened(int place) noexcept:
+    _opened[place] = 1
+
+
 def set_opener(opener):
     """Install ``opener(place_index)``: called once per place, before its first stream or storage is made.
 
@@ -126,6 +130,10 @@ cdef StreamState* stream_state(int place, int64_t id) except NULL:
             (<StreamDriver>_drivers[place]).create(s)
         table[id] = s
     return s
+
+
+cdef StreamState** stream_table(int place) noexcept:
+    return _states[place]
 
 
 cdef inline int refresh(StreamState* s) except -1:

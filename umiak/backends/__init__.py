@@ -1,0 +1,28 @@
+"""Where ops run: one package per backend, all entering through the entry-point group ``umiak.backends``.
+
+Nothing is loaded at import; the first place that is used, or the first question about backends, loads them.
+"""
+
+from umiak.backends.base import (
+    Backend,
+    Kernel,
+    chain,
+    device_types,
+    discover,
+    find_kernel,
+    get,
+    register,
+    unregister,
+)
+
+__all__ = [
+    "Backend",
+    "Kernel",
+    "chain",
+    "device_types",
+    "discover",
+    "find_kernel",
+    "get",
+    "register",
+    "unregister",
+]

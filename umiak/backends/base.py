@@ -1,0 +1,167 @@
+"""What a backend is, and how backends are found.
+
+A distribution offers a backend by an entry point in the group ``umiak.backends`` that names a :class:`Backend` object, or a
+class or function that makes one. Ours are declared in the same way. Several backends may serve one device type: the one with the
+highest ``priority`` gives memory and streams, and each is asked for a kernel in turn.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from umiak.core import storage, stream
+from umiak.core.place import Place, from_index
+
+if TYPE_CHECKING:
+    from umiak.ops.base import Op
+
+GROUP = "umiak.backends"
+
+
+class Kernel(NamedTuple):
+    """How one op runs on one class of operands.
+
+    Either native: ``address`` of ``int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars,
+    int64_t stream)``, called with ``launch_self``; it returns 0, or another number when it failed. Or in Python:
+    ``run(op, outs, ins, params)`` with a list of arrays to write, a list of arrays, numbers and Nones to read, and a tuple
+    of numbers.
+    """
+
+    address: int = 0
+    launch_self: int = 0
+    run: Callable[[Any, list, list, tuple], None] | None = None
+    residuals: bool = False  # it also writes the residuals of the op's forward_train when they follow the outputs
+    keep: Any = None  # what must live as long as the kernel is used
+
+    def install(self, plan: Any) -> None:
+        """Let a plan of dispatch launch this kernel."""
+        plan.set_kernel(self.address, self.launch_self, self.run, self.keep)
+
+
+class Backend:
+    """One way to run ops. Subclasses set the class attributes and define :meth:`allocator`, :meth:`kernel` and :meth:`supports`."""
+
+    name: str = ""  # of the backend; the device type unless set
+    device_type: str = ""
+    priority: int = 0
+    has_streams: bool = False  # work is queued: kernels may return before they are done
+
+    def device_count(self) -> int:
+        """How many devices there are; their ids start at 0."""
+        return 1
+
+    def allocator(self, place: Place) -> storage.Allocator:
+        """A new allocator of memory of ``place``. Asked for once per place."""
+        raise NotImplementedError(f"backend {self.name!r} gives no memory")
+
+    def stream_driver(self, place: Place) -> stream.StreamDriver | None:
+        """Who answers for the streams of ``place``; None when all work is done as soon as it is handed in."""
+        return None
+
+    def kernel(self, op: Op, metas: Sequence[Any], modes: int, place: Place) -> Kernel | None:
+        """How to run ``op`` on operands of these classes (a Meta or None each) under these plan modes; None when there is no kernel."""
+        raise NotImplementedError(f"backend {self.name!r} gives no kernels")
+
+    def supports(self, op: Op) -> bool:
+        """Whether there are kernels of ``op``, for some operands at least. Without one it runs as its decomposition."""
+        raise NotImplementedError(f"backend {self.name!r} does not say what it supports")
+
+    def __repr__(self) -> str:
+        return f"<backend {self.name}>"
+
+
+_by_name: dict[str, Backend] = {}
+_broken: dict[str, str] = {}  # entry point -> why it was skipped
+_discovered = False
+
+
+def register(backend: Backend) -> Backend:
+    """Add a backend by hand, as entry points do by themselves."""
+    if not isinstance(backend, Backend):
+        raise TypeError(f"a backend must be a umiak.backends.Backend, got {type(backend).__name__}")
+    if not backend.device_type or ":" in backend.device_type:
+        raise ValueError(f"a backend must name its device type (without a colon), got {backend.device_type!r}")
+    backend.name = backend.name or backend.device_type
+    former = _by_name.setdefault(backend.name, backend)
+    if former is not backend:
+        raise ValueError(f"there is a backend {backend.name!r} already, made by {type(former).__module__}")
+    return backend
+
+
+def unregister(name: str) -> None:
+    """Take a backend away. Places that it has set up keep their memory and streams."""
+    del _by_name[name]
+
+
+def discover() -> None:
+    """Load the backends of all installed distributions. Done once; a broken one is reported and skipped."""
+    global _discovered
+    if _discovered:
+        return
+    _discovered = True
+    # Imported here: it takes longer than everything else in this package together.
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP):
+        try:
+            found = entry.load()
+            register(found if isinstance(found, Backend) else found())
+        except Exception as error:
+            origin = f" of {entry.dist.name}" if entry.dist is not None else ""
+            _broken[entry.name] = f"{type(error).__name__}: {error}"
+            warnings.warn(f"backend {entry.name!r}{origin} ({entry.value}) is skipped: {_broken[entry.name]}", RuntimeWarning, stacklevel=2)
+
+
+def chain(device_type: str) -> list[Backend]:
+    """The backends of a device type, highest priority first."""
+    discover()
+    found = [b for b in _by_name.values() if b.device_type == device_type]
+    if not found:
+        text = f"no backend runs {device_type!r}; there are backends for {', '.join(device_types()) or 'no device at all (is umiak installed?)'}"
+        if _broken:
+            text += f". Skipped: {'; '.join(f'{name} ({why})' for name, why in _broken.items())}"
+        raise ValueError(text)
+    found.sort(key=lambda b: -b.priority)
+    return found
+
+
+def get(name: str | Place) -> Backend:
+    """The backend of this name; of a place, the one that gives its memory."""
+    if isinstance(name, Place):
+        return chain(name.device_type)[0]
+    discover()
+    try:
+        return _by_name[name]
+    except KeyError:
+        raise ValueError(f"there is no backend {name!r}; there are {', '.join(sorted(_by_name)) or 'none'}") from None
+
+
+def device_types() -> list[str]:
+    """Device types that some backend runs."""
+    discover()
+    return sorted({b.device_type for b in _by_name.values()})
+
+
+def find_kernel(op: Op, metas: Sequence[Any], modes: int, place: Place) -> Kernel | None:
+    """The first kernel among the backends of ``place``."""
+    for backend in chain(place.device_type):
+        kernel = backend.kernel(op, metas, modes, place)
+        if kernel is not None:
+            return kernel
+    return None
+
+
+def open_place(index: int) -> None:
+    """Give a place its allocator and stream driver; called by the core before the first use of the place."""
+    place = from_index(index)
+    backend = chain(place.device_type)[0]
+    count = backend.device_count()
+    if place.device_id >= count:
+        raise ValueError(f"{place} requires more than {place.device_id} devices of type {place.device_type!r}, got {count}")
+    stream.install_driver(index, backend.stream_driver(place))
+    storage.install_allocator(index, backend.allocator(place))
+
+
+stream.set_opener(open_place)

@@ -1,0 +1,133 @@
+"""The reference backend: every primitive in NumPy, on the memory of the host. It defines what the ops mean; others are tested against it.
+
+Kernels live in the modules of this package, one per family of ops, and enter the table in :mod:`.registry`.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import importlib
+import pkgutil
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from umiak.backends.base import Backend, Kernel
+from umiak.backends.ref.registry import KERNELS, RefKernel
+from umiak.core import storage
+from umiak.core.dtype import convert
+from umiak.core.place import Place
+from umiak.memory import caching
+
+
+def _error_state() -> tuple[contextvars.ContextVar | None, Any]:
+    """Where NumPy keeps its error state, and the state in which everything is ignored.
+
+    Overflow, NaN and division by zero are ordinary values of our ops. ``np.errstate`` takes as long as a small kernel, setting the
+    variable behind it a quarter of that. NumPy does not name the variable, but a context shows what changed in it.
+    """
+    context = contextvars.copy_context()
+    context.run(np.seterr, all="ignore")
+    for variable, value in context.items():
+        if variable.name == "numpy.ufunc.extobj":
+            return variable, value
+    return None, None
+
+
+_variable, _quiet = _error_state()
+
+
+def quietly(fn: Callable[..., None]) -> Callable[..., None]:
+    """``fn`` with floating-point warnings off."""
+    if _variable is None:
+        return np.errstate(all="ignore")(fn)
+    variable, quiet = _variable, _quiet
+
+    def run(*args: Any) -> None:
+        token = variable.set(quiet)
+        try:
+            fn(*args)
+        finally:
+            variable.reset(token)
+
+    return run
+
+
+def compute_dtype(dtype: np.dtype) -> np.dtype | None:
+    """What a kernel that is not raw sees instead of ``dtype``; None when it sees it as it is."""
+    d = convert(dtype)
+    return None if d.compute is d else d.compute.numpy
+
+
+class Runner:
+    """One NumPy kernel on one class of operands, called as ``run(op, outs, ins, params)``."""
+
+    def __init__(self, record: RefKernel, metas: Sequence[Any]) -> None:
+        self.fn = record.fn
+        self.returns = record.returns
+        self.raw = record.raw
+        self.casts_in: list[tuple[int, np.dtype]] = []
+        self.casts_out: list[np.dtype | None] | None = None
+        if not record.raw:
+            for i, m in enumerate(metas):
+                if m is not None and m.dtype is not None and m.dtype.compute is not m.dtype:
+                    self.casts_in.append((i, m.dtype.compute.numpy))
+
+    def run(self, op: Any, outs: list, ins: list, params: tuple) -> None:
+        many = op.multiple(len(outs))
+        if self.casts_out is None:
+            self.casts_out = [None if self.raw else compute_dtype(out.dtype) for out in outs]
+        if self.casts_in:
+            ins = list(ins)
+            for i, dtype in self.casts_in:
+                ins[i] = ins[i].astype(dtype)
+        if self.returns:
+            made = self.fn(op, *ins, *params)
+            for out, value in zip(outs, made if many else (made,), strict=True):
+                if np.shape(value) != out.shape:
+                    raise RuntimeError(f"[{op.name}] the NumPy kernel must return shape {out.shape}, got {np.shape(value)}")
+                out[...] = value
+            return
+        # C order, whatever the strides of `out` are: kernels may reshape what they write into.
+        targets = [out if dtype is None else np.empty(out.shape, dtype) for out, dtype in zip(outs, self.casts_out, strict=True)]
+        self.fn(op, tuple(targets) if many else targets[0], *ins, *params)
+        for out, target in zip(outs, targets, strict=True):
+            if target is not out:
+                out[...] = target
+
+
+def load() -> None:
+    """Import the modules of kernels."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module(f"{__name__}.{module.name}")
+
+
+class RefBackend(Backend):
+    name = "ref"
+    device_type = "cpu"
+    priority = -100  # any other backend of the cpu goes first, and this one serves what that has no kernel for
+
+    def __init__(self) -> None:
+        self._loaded = False
+
+    def _find(self, op: Any) -> RefKernel | None:
+        if not self._loaded:
+            load()
+            self._loaded = True
+        return KERNELS.get(type(op))
+
+    def allocator(self, place: Place) -> storage.Allocator:
+        return caching.host_allocator(place.index)
+
+    def kernel(self, op: Any, metas: Sequence[Any], modes: int, place: Place) -> Kernel | None:
+        record = self._find(op)
+        if record is None:
+            return None
+        return Kernel(run=quietly(Runner(record, metas).run))
+
+    def supports(self, op: Any) -> bool:
+        return self._find(op) is not None
+
+
+backend = RefBackend()
