@@ -1,3 +1,45 @@
-"""Umiak: the engine under the ``paddle`` package."""
+"""Umiak, the engine: tensors, ops, IR, compiler, devices, memory, checkpoints.
+
+This module is the assembler: it imports the layers in order and fills the slots that ``umiak.core`` leaves open.
+"""
+
+from __future__ import annotations
+
+from typing import Any
 
 __version__ = "0.1.0"
+
+
+def _assemble() -> None:
+    from umiak import backends, ops
+    from umiak.compiler import plan
+    from umiak.core import context, dispatch, tape
+    from umiak.core.dtype import from_id
+    from umiak.core.place import Place
+    from umiak.ir import scope, tracer
+
+    def get_scope() -> Any:
+        return context.current().values.get("sym_scope")
+
+    def set_scope(value: Any) -> None:
+        context.current().values["sym_scope"] = value
+
+    def scatter_view(base: Any, value: Any, view: Any, params: tuple) -> Any:
+        flat = tuple(n for p in params for n in (p if isinstance(p, tuple) else (p,)))
+        return ops.scatter_view(base, value, view=view, args=flat)
+
+    scope.install(get_scope, set_scope)
+    plan.install(backends.get, backends.find_kernel)
+    records = ops.REGISTRY
+    dispatch.install(
+        binary={name: records[name]() if name != "matmul" else records[name](False, False) for name in dispatch.BINARY_NAMES},
+        unary={name: records[name]() for name in dispatch.UNARY_NAMES},
+        copy=records["copy"](),
+        scatter_view=scatter_view,
+        slow_path=tracer.slow_path,
+    )
+    tape.install(records["add"](), records["copy"](), [records["full"](dtype=from_id(i)) for i in range(14)], plan.vjp_plan)
+    context.current().state.place = Place("cpu", 0)
+
+
+_assemble()

@@ -7,7 +7,7 @@ replayed decomposition; the gradient is the op's vjp, traced and replayed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,6 +29,9 @@ LAUNCH, VIEW, RESHAPE, CALLS, PYTHON = range(5)
 AXIS_STRIDE, AXIS_OFFSET = 64, 128
 MODE_GRAD = 1
 WORDS = {"bool": 1, "int": 1, "float": 1, "complex": 2}
+
+BACKEND_OF: Callable[[Any], Any]
+FIND_KERNEL: Callable[..., Any]
 
 # Ops whose infer could not be evaluated symbolically: they cost Python per call. A test keeps this empty.
 PYTHON_INFER: dict[str, str] = {}
@@ -123,13 +126,13 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
     wanted = bool(modes & MODE_GRAD) and any(needs) and rules.differentiable(op)
     continuous = [i for i, m in enumerate(visible) if m.dtype.is_floating or m.dtype.is_complex]
     wanted = wanted and bool(continuous)
-    backend = backend_for(place)
+    backend = BACKEND_OF(place)
     classes = symbols_for(op, operands, params)
     single = not op.multiple(len(visible))
 
     outs, shape, registers, fallback = shape_program(op, classes, visible)
     train = wanted and op.forward_train is not None
-    kernel = None if op.view else backend.kernel(op, metas, modes)
+    kernel = None if op.view else FIND_KERNEL(op, metas, modes, place)
     if train and not (kernel is not None and kernel.residuals):
         kernel = None
     common = {"n_visible": len(visible), "single": single, "place": place.index, "has_streams": backend.has_streams}
@@ -165,12 +168,6 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
     if wanted:
         set_gradient(plan, op, classes, visible, needs, traced if train else None, continuous)
     return plan
-
-
-def backend_for(place: Any) -> Any:
-    from umiak.backends import base
-
-    return base.backend_of(place)
 
 
 # --- sizes -----------------------------------------------------------------------------------------------------------
@@ -337,5 +334,8 @@ def vjp_plan(plan: Plan, mask: int) -> CallProgram:
     return program
 
 
-def install() -> None:
-    dispatch.install(on_miss=on_miss, vjp_plan=vjp_plan, explain=explain)
+def install(backend_of: Callable[[Any], Any], find_kernel: Callable[..., Any]) -> None:
+    """Fill dispatch's slots; backends lie above this layer, so the assembler hands them in."""
+    global BACKEND_OF, FIND_KERNEL
+    BACKEND_OF, FIND_KERNEL = backend_of, find_kernel
+    dispatch.install(on_miss=on_miss, explain=explain)

@@ -74,6 +74,7 @@ cdef class Plan:
     cdef int n_save_out
     cdef Source* ints
     cdef int n_ints
+    cdef public object gradient            # what the planner needs to trace the vjp for other masks
     cdef dict vjps             # mask of present grads -> CallProgram
     cdef object residuals      # CallProgram that recomputes them, or None
 

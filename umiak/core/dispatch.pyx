@@ -102,20 +102,24 @@ cdef class OpBase:
 
     def clear(self):
         """Forget all plans, e.g. after a backend's kernels changed."""
-        cdef int i
-        cdef PyObject** old = self.slots
-        cdef int capacity = self.capacity
-        self.slots = NULL
-        self.capacity = 0
-        self.entries = 0
-        for i in range(capacity):
-            Py_XDECREF(old[i])
-        free(old)
-        free(self.hashes)
-        self.hashes = NULL
+        free_table(self)
 
     def __dealloc__(self):
-        self.clear()
+        free_table(self)
+
+
+cdef void free_table(OpBase op) noexcept:
+    cdef int i
+    cdef PyObject** old = op.slots
+    cdef int capacity = op.capacity
+    op.slots = NULL
+    op.capacity = 0
+    op.entries = 0
+    for i in range(capacity):
+        Py_XDECREF(old[i])
+    free(old)
+    free(op.hashes)
+    op.hashes = NULL
 
 
 cdef int insert(OpBase op, uint64_t h, Plan plan) except -1:

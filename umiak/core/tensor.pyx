@@ -476,6 +476,10 @@ cdef class Tensor:
 
 umiak_open_type(<PyTypeObject*>Tensor)
 
+globals().update(
+    KIND_DISTRIBUTED=KIND_DISTRIBUTED, KIND_SPARSE=KIND_SPARSE, KIND_SELECTED_ROWS=KIND_SELECTED_ROWS, KIND_SYMBOLIC=KIND_SYMBOLIC,
+    KIND_FAKE=KIND_FAKE, KIND_OVERRIDE=KIND_OVERRIDE, KIND_VIEW=KIND_VIEW)
+
 
 cdef int _make_empty(Tensor t) except -1:
     cdef EngineContext c = <EngineContext>context_pointer()
