@@ -26,7 +26,7 @@ def _assemble() -> None:
 
     def scatter_view(base: Any, value: Any, view: Any, params: tuple) -> Any:
         flat = tuple(n for p in params for n in (p if isinstance(p, tuple) else (p,)))
-        return ops.scatter_view(base, value, view=view, args=flat)
+        return ops.scatter_view(base, value, region=view, args=flat)
 
     scope.install(get_scope, set_scope)
     plan.install(backends.get, backends.find_kernel)

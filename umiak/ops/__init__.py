@@ -3,37 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from typing import Any
 
 from umiak.ops.base import FUNCTIONS, REGISTRY, Op, Param, Sample, Saved, param, register
 
-FAMILIES = (
-    "elementwise",
-    "compare",
-    "create",
-    "random",
-    "reduce",
-    "scan",
-    "window",
-    "movement",
-    "index",
-    "sort",
-    "linalg",
-    "conv",
-    "fft",
-    "lapack",
-    "attention",
-    "collective",
-    "custom",
-    "activation",
-    "math",
-    "norm",
-    "loss",
-    "optimizer",
-)
-
-for _family in FAMILIES:
-    importlib.import_module(f"umiak.ops.{_family}")
+# Every module of this folder is a family of ops.
+for _family in pkgutil.iter_modules(__path__):
+    if _family.name not in ("base", "_common"):
+        importlib.import_module(f"umiak.ops.{_family.name}")
 
 
 def __getattr__(name: str) -> Any:
