@@ -9,21 +9,21 @@ from zipfile import ZipFile
 
 import pytest
 
+import build_files
+import check_wheel
+import make_shim
+
 ROOT = Path(__file__).parents[2]
-
-
-def load(path: str):
-    """Import one file by itself, without its package."""
-    spec = importlib.util.spec_from_file_location(Path(path).stem, ROOT / path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
 def distribution(monkeypatch, tmp_path):
+    """The module by itself, in an environment that holds nothing yet."""
     monkeypatch.setattr(sys, "path", [str(tmp_path), str(tmp_path / "absent")])
-    return load("paddle/_distribution.py")
+    spec = importlib.util.spec_from_file_location("_distribution", ROOT / "paddle/_distribution.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_version_is_the_same_everywhere():
@@ -50,21 +50,20 @@ def test_refusal_comes_at_import(tmp_path):
 
 
 def test_stand_in_is_accepted(distribution, tmp_path):
-    shim = load("tools/make_shim.py")
-    assert shim.MARKER == distribution.MARKER
-    wheel = shim.build(tmp_path / "dist")
+    assert make_shim.MARKER == distribution.MARKER
+    wheel = make_shim.build(tmp_path / "dist")
     ZipFile(wheel).extractall(tmp_path)
     assert (tmp_path / "paddlepaddle-3.3.1.dist-info").is_dir()
     distribution.check()
 
 
 def test_stand_in_is_the_same_every_time(tmp_path):
-    build = load("tools/make_shim.py").build
+    build = make_shim.build
     assert build(tmp_path / "a").read_bytes() == build(tmp_path / "b").read_bytes()
 
 
 def test_stand_in_has_metadata_only(tmp_path):
-    wheel = ZipFile(load("tools/make_shim.py").build(tmp_path))
+    wheel = ZipFile(make_shim.build(tmp_path))
     assert {name.split("/")[0] for name in wheel.namelist()} == {"paddlepaddle-3.3.1.dist-info"}
     metadata = wheel.read("paddlepaddle-3.3.1.dist-info/METADATA").decode()
     assert "Name: paddlepaddle\nVersion: 3.3.1\n" in metadata
@@ -77,24 +76,22 @@ def test_wheel_leaves_out_what_is_not_source(tmp_path, monkeypatch):
     for name in ("a.py", "a.pyi", "a.pxd", "a.h", "py.typed", "b/c.pyx", "b/c.c", "b/c.so", "b/__pycache__/c.pyc"):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).touch()
-    tools = load("tools/build_files.py")
-    assert sorted(map(str, tools.leftovers("umiak"))) == [
+    assert sorted(map(str, build_files.leftovers("umiak"))) == [
         "b/__pycache__",
         "b/__pycache__/c.pyc",
         "b/c.c",
         "b/c.pyx",
         "b/c.so",
     ]
-    assert list(map(str, tools.extensions())) == ["umiak/b/c.pyx"]
+    assert list(map(str, build_files.extensions())) == ["umiak/b/c.pyx"]
 
 
 def test_wheel_check_finds_what_is_wrong():
-    problems = load("tools/check_wheel.py").problems
     sources = ["umiak/a.py", "umiak/b.pyx", "umiak/b.pxd"]
     good = ["umiak/a.py", "umiak/b.pxd", "umiak/b.cpython-311-x86_64-linux-gnu.so", "umiak-0.1.dist-info/RECORD"]
-    assert problems(good, sources) == []
+    assert check_wheel.problems(good, sources) == []
     bad = [*good[:1], "umiak/b.c", "extra/x.py", "umiak/__pycache__/a.pyc"]
-    assert problems(bad, sources) == [
+    assert check_wheel.problems(bad, sources) == [
         "missing: umiak/b.pxd",
         "should not be there: umiak/b.c",
         "should not be there: umiak/__pycache__/a.pyc",

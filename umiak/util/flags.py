@@ -42,10 +42,10 @@ class Flag(Generic[T]):
         self, name: str, default: T, help: str, compile_key: bool, on_change: Callable[[T], object] | None
     ) -> None:
         self.name = name
-        self.default = default
+        self.default: T = default
         self.help = help
         self.compile_key = compile_key
-        self.on_change = on_change
+        self.on_change: Callable[[T], object] | None = on_change
         self.value: T = default
 
     @property
