@@ -18,7 +18,6 @@ class Full(Op):
     """Every element is ``value``, a number or a 0-d tensor, cast to ``dtype``."""
 
     inputs = ("value",)
-    elementwise = True
     dtype: Any
     shape: tuple = param("ints")
 

@@ -49,6 +49,7 @@ class Elementwise(Op):
     avoid: ClassVar[tuple] = ()
     ints: ClassVar[tuple] = (-5, 5)
     specials: ClassVar[bool] = True  # whether NaN, infinities and zeros are among the samples
+    sample_params: ClassVar[dict] = {}
 
     def infer(self, *operands: Meta) -> Meta:
         dtype = same_dtype(self, *operands)
@@ -68,13 +69,13 @@ class Unary(Elementwise):
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
         def case(shape: tuple, dtype: DType) -> Sample:
-            return Sample((draw(rng, shape, dtype, *(cls.ints if dtype.is_integer else (cls.lo, cls.hi)), cls.avoid),))
+            return Sample((draw(rng, shape, dtype, *(cls.ints if dtype.is_integer else (cls.lo, cls.hi)), cls.avoid),), params=cls.sample_params)
 
         if "f" in cls.kinds:
             yield from (case(*c) for c in (((2, 3), dt.float32), ((3,), dt.float64), ((), dt.float64), ((0, 3), dt.float32)))
             yield from (case((4,), d) for d in (dt.bfloat16, dt.float16))
             if cls.specials:
-                yield Sample((SPECIAL,), differentiable=(), note="zeros, infinities, NaN")
+                yield Sample((SPECIAL,), {}, cls.sample_params, (), "zeros, infinities, NaN")
         if "c" in cls.kinds:
             yield from (case(*c) for c in (((2, 2), dt.complex128), ((3,), dt.complex64)))
         if "i" in cls.kinds:
@@ -314,7 +315,7 @@ class Binary(Elementwise):
             x_range, y_range = (cls.ints, cls.ints_y) if dtype.is_integer else ((cls.lo, cls.hi), (cls.lo_y, cls.hi_y))
             x = draw(rng, a, dtype, *x_range, cls.avoid) if isinstance(a, tuple) else a
             y = draw(rng, b, dtype, *y_range, cls.avoid_y) if isinstance(b, tuple) else b
-            return Sample((x, y))
+            return Sample((x, y), params=cls.sample_params)
 
         if "f" in cls.kinds:
             f, d = dt.float32, dt.float64
@@ -322,7 +323,8 @@ class Binary(Elementwise):
             yield from (case(*c) for c in shapes)
             yield from (case(*c) for c in (((3,), 1.5, d), (1.5, (3,), d), ((2, 2), 2, f), ((4,), (4,), dt.bfloat16)))
             if cls.specials:
-                yield Sample(tuple(np.ascontiguousarray(a) for a in np.meshgrid(SPECIAL, SPECIAL)), differentiable=(), note="specials")
+                pairs = tuple(np.ascontiguousarray(a) for a in np.meshgrid(SPECIAL, SPECIAL))
+                yield Sample(pairs, {}, cls.sample_params, (), "zeros, infinities, NaN")
         if "c" in cls.kinds:
             yield from (case(*c) for c in (((2, 2), (2,), dt.complex128), ((2,), (2,), dt.complex64), ((2,), 1.5, dt.complex128)))
         if "i" in cls.kinds:
@@ -434,6 +436,7 @@ Maximum = binary("Maximum", "The larger; NaN where either is", "bif", _shared(la
 Minimum = binary("Minimum", "The smaller; NaN where either is", "bif", _shared(lambda x, y: F.lt(x, y), lambda x, y: F.gt(x, y)))
 Fmax = binary("Fmax", "The larger; of a number and NaN, the number", "if", _first_wins(lambda x, y: F.ge(x, y)))
 Fmin = binary("Fmin", "The smaller; of a number and NaN, the number", "if", _first_wins(lambda x, y: F.le(x, y)))
+Gcd = binary("Gcd", "The greatest common divisor; 0 of 0 and 0", "i", ints_y=(-4, 6))
 Atan2 = binary("Atan2", "The angle of the point (y, x)", "f", _atan2_vjp, lo=0.3, lo_y=0.3)
 Copysign = binary("Copysign", "|x| with the sign of y", "f", _copysign_vjp, avoid=(0.0,), avoid_y=(0.0,))
 Nextafter = binary("Nextafter", "The next number after x towards y", "f")
@@ -453,6 +456,40 @@ BitwiseOr = binary("BitwiseOr", "Bits set in one or both", "bi")
 BitwiseXor = binary("BitwiseXor", "Bits set in just one", "bi")
 ShiftLeft = binary("ShiftLeft", "Bits moved up by y; y lies below the width", "i")
 ShiftRight = binary("ShiftRight", "Bits moved down by y, the sign kept; y lies below the width", "i")
+
+
+class IncompleteGamma(Binary):
+    """Regularised incomplete gamma functions of order x at y. The derivative in x has no closed form and is not given."""
+
+    kinds = "f"
+    sign: ClassVar[int] = 1
+
+    def vjp(self, s, g):
+        x, y = s.inputs
+        if not is_tensor(y):
+            return None, None
+        x = as_tensor(x, y)
+        # y**(x-1) exp(-y) / gamma(x), through logarithms.
+        rate = F.exp(F.sub(F.sub(F.mul(F.sub(x, 1), F.log(y)), y), F.lgamma(x)))
+        return None, back(F.mul(F.mul(g, rate), self.sign), y)
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for a, b, dtype in (((2, 3), (3,), dt.float64), ((), (4,), dt.float64), ((3,), (3,), dt.float32), ((0,), (0,), dt.float32)):
+            yield Sample((draw(rng, a, dtype, 0.5, 3.0), draw(rng, b, dtype, 0.3, 3.0)), differentiable=(1,))
+        yield Sample((1.5, draw(rng, (3,), dt.float64, 0.3, 3.0)))
+
+
+@register
+class Igamma(IncompleteGamma):
+    """The lower one, P(x, y), rising from 0 to 1 in y. The derivative in x is not given."""
+
+
+@register
+class Igammac(IncompleteGamma):
+    """The upper one, Q(x, y) = 1 - P(x, y). The derivative in x is not given."""
+
+    sign = -1
 
 
 def _complex_of(self: Any, dtype: DType) -> DType:

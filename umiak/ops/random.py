@@ -153,9 +153,9 @@ class Stream(Random):
     def samples(cls, rng: Any) -> Iterator[Sample]:
         dtypes = (dt.int64, dt.int32) if cls.kinds == "i" else (dt.float32, dt.float64, dt.bfloat16)
         for shape, dtype in zip(((2, 3), (5,), (3,), (), (0, 2)), dtypes * 2, strict=False):
-            yield Sample((), {"dtype": dtype}, {"shape": shape, "seed": 42, "offset": 9, **cls.params})
+            yield Sample((), {"dtype": dtype}, {"shape": shape, "seed": 42, "offset": 9, **cls.sample_params})
 
-    params: ClassVar[dict] = {}
+    sample_params: ClassVar[dict] = {}
 
 
 @register
@@ -164,7 +164,7 @@ class UniformRandom(Stream):
 
     low: float = param(default=0.0)
     high: float = param(default=1.0)
-    params = {"low": -1.0, "high": 3.0}
+    sample_params = {"low": -1.0, "high": 3.0}
 
     def decompose(self, shape, seed, offset, low, high):
         (u,) = uniforms(shape, 1, seed, offset, self.dtype)
@@ -178,7 +178,7 @@ class NormalRandom(Stream):
     words = 2
     mean: float = param(default=0.0)
     std: float = param(default=1.0)
-    params = {"mean": 1.0, "std": 2.0}
+    sample_params = {"mean": 1.0, "std": 2.0}
 
     def value(self, u, mean, std):
         radius = F.sqrt(F.mul(F.log(u[0]), -2.0))
@@ -238,7 +238,7 @@ class Geometric(Stream):
     """How many trials, each successful with probability ``p``, until the first success."""
 
     p: float = param()
-    params = {"p": 0.3}
+    sample_params = {"p": 0.3}
 
     def value(self, u, p):
         failure = F.log1p(F.neg(F.full(p, dtype=u[0].dtype, shape=())))
@@ -261,7 +261,7 @@ class RandInt(Stream):
     words = 2
     low: int = param("int")
     high: int = param("int")
-    params = {"low": -3, "high": 9}
+    sample_params = {"low": -3, "high": 9}
 
     def infer(self, shape, seed, offset, low, high):
         if not dim.lt(low, high):

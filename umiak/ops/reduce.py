@@ -39,7 +39,7 @@ class Reduction(Op):
     needs_element: ClassVar[bool] = False  # refuses to reduce a dim of size 0
     lo: ClassVar[float] = -2.0
     hi: ClassVar[float] = 2.0
-    params: ClassVar[dict] = {}  # for samples
+    sample_params: ClassVar[dict] = {}  # for samples
 
     def infer(self, x: Meta, *params: Any) -> Meta:
         accept(self, self.kinds, x)
@@ -61,7 +61,7 @@ class Reduction(Op):
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
         def case(shape: tuple, axes: tuple, keepdim: bool = False, dtype: DType = dt.float64, **more: Any) -> Sample:
-            return Sample((draw(rng, shape, dtype, cls.lo, cls.hi),), {"axes": axes, "keepdim": keepdim}, cls.params, **more)
+            return Sample((draw(rng, shape, dtype, cls.lo, cls.hi),), {"axes": axes, "keepdim": keepdim}, cls.sample_params, **more)
 
         if "f" in cls.kinds:
             yield case((2, 3), (1,))
@@ -76,7 +76,7 @@ class Reduction(Op):
             yield case((3, 2), (0,), dtype=dt.float32)
             yield from (case((3, 4), (1,), dtype=d) for d in (dt.bfloat16, dt.float16))
             x = np.array([[1.0, np.nan, 2.0], [np.inf, 1.0, -np.inf], [np.inf, 1.0, 0.0], [-np.inf, -np.inf, -np.inf]], np.float32)
-            yield Sample((x,), {"axes": (1,)}, cls.params, (), "NaN and infinities")
+            yield Sample((x,), {"axes": (1,)}, cls.sample_params, (), "NaN and infinities")
         if "i" in cls.kinds:
             yield from (case((2, 3), (1,), dtype=d) for d in (dt.int64, dt.int32, dt.uint8))
         if "c" in cls.kinds:
@@ -273,14 +273,14 @@ class Var(Spread):
         scaled = F.div(F.mul(self.spread(g), 2), dim.to_float(count(x, self.axes)) - s.params.correction)
         return (F.mul(scaled, F.sub(x, F.mean(x, axes=self.axes, keepdim=True))),)
 
-    params = {"correction": 0.5}
+    sample_params = {"correction": 0.5}
 
 
 @register
 class Std(Spread):
     """The standard deviation, with ``n - correction`` in the denominator."""
 
-    params = {"correction": 0.5}
+    sample_params = {"correction": 0.5}
 
     @in_compute_type
     def decompose(self, x, correction):
