@@ -56,6 +56,8 @@ class Sym:
 
     __slots__ = ("__weakref__", "_hash", "_hint", "args", "hi", "hinted", "kind", "lo", "op", "order")
 
+    is_symbolic = True  # how dispatch tells it from a number without importing it
+
     kind: str
     op: str
     args: tuple
@@ -129,8 +131,8 @@ class Sym:
     def __neg__(self) -> Any: return neg(self)
     def __pos__(self) -> Any: return self
     def __abs__(self) -> Any: return maximum(self, neg(self))
-    def __eq__(self, o: Any) -> Any: return compare_eq(self, o) if is_number(o) else NotImplemented
-    def __ne__(self, o: Any) -> Any: return ne(self, o) if is_number(o) else NotImplemented
+    def __eq__(self, o: object) -> Any: return compare_eq(self, o) if is_number(o) else NotImplemented
+    def __ne__(self, o: object) -> Any: return ne(self, o) if is_number(o) else NotImplemented
     def __le__(self, o: Any) -> Any: return compare_le(self, o) if is_number(o) else NotImplemented
     def __lt__(self, o: Any) -> Any: return compare_lt(self, o) if is_number(o) else NotImplemented
     def __ge__(self, o: Any) -> Any: return compare_le(o, self) if is_number(o) else NotImplemented
@@ -198,7 +200,7 @@ def order_of(x: Any) -> str:
 
 
 def is_number(x: Any) -> bool:
-    return type(x) is Sym or isinstance(x, (int, float)) or isinstance(x, numbers.Real)
+    return type(x) is Sym or isinstance(x, (int, float, numbers.Real))
 
 
 def kind_of(x: Any) -> str:

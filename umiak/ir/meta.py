@@ -32,7 +32,7 @@ LONG = {short: name for name, short in SHORT.items()}
 
 
 def identical(a: Any, b: Any) -> bool:
-    """Structural equality of sizes, params and attributes. ``==`` would build a comparison of symbols, or equate 1 and True."""
+    """Structural equality of sizes, params and attributes; ``==`` would build conditions, and equates 1 and True."""
     if type(a) is not type(b):
         return False
     if type(a) is tuple:
@@ -65,7 +65,7 @@ class Meta:
     def ndim(self) -> int:
         return len(self.shape)
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: object) -> bool:
         if type(other) is not Meta:
             return NotImplemented
         return self.dtype is other.dtype and self.weak == other.weak and identical(self.shape, other.shape)
@@ -102,6 +102,16 @@ class Strided:
                 return False
             expected = expected * size
         return True
+
+
+def dense(shape: tuple[Int, ...], dtype: DType | None = None) -> Strided:
+    """Row-major memory without gaps."""
+    strides: list[Any] = []
+    step: Any = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step = step * size
+    return Strided(shape, tuple(reversed(strides)), 0, dtype)
 
 
 def weak_kind(number: Any) -> str:

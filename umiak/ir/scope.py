@@ -114,6 +114,16 @@ class Scope:
         self.checks.append(Check(condition, message))
         self._assume(condition)
 
+    def assume_guard(self, condition: Sym) -> None:
+        """Take over a guard that was recorded before."""
+        self.guards.append(condition)
+        self._assume(condition)
+
+    def assume_check(self, check: Check) -> None:
+        """Take over a check that was recorded before."""
+        self.checks.append(check)
+        self._assume(check.condition)
+
     def _assume(self, condition: Any) -> None:
         if type(condition) is not Sym:
             return

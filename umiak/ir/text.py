@@ -33,7 +33,7 @@ _TOKENS = re.compile(
       | (?P<string>"(?:[^"\\\n]|\\.)*")
       | (?P<punctuation><-|->|\*\*|//|==|!=|<=|>=|[-+*/%<>=(){}\[\],:;])
     """,
-    re.VERBOSE,
+    re.VERBOSE | re.ASCII,
 )
 
 

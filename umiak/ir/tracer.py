@@ -1,121 +1,379 @@
 """Tracing: run ordinary tensor code on symbolic tensors and keep the operations.
 
-One tracer serves vjp plans, decompositions, captured functions and static programs. Dispatch sends every op that meets a
-symbolic tensor (or a symbolic number) to ``slow_path``, which asks the innermost tracer of the thread's context to record it.
+One tracer serves vjp plans, decompositions, captured functions and static programs. While it is active, dispatch sends
+every op to ``slow_path``, which asks the innermost tracer of the thread's context to record it.
+
+Values of a program are immutable, so writes are turned into new values here. A view keeps its parent and its view op; a
+write through it makes a ``scatter_view`` of the parent, and so on up to the root; other aliases notice that their
+parent has a new value and take their view of it again. What remains of a write to an input is one ``write`` effect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from umiak.core import context
 from umiak.core.tensor import KIND_SYMBOLIC, Tensor
+from umiak.ir import sym as dim
 from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
-from umiak.ir.meta import Meta
-from umiak.ir.program import Operation, Program, Value
+from umiak.ir.meta import Meta, Strided, dense
+from umiak.ir.parser import known_ops
+from umiak.ir.program import Block, Operand, Operation, Program, Value
 from umiak.ir.scope import Scope
+
+OBSERVE_TRACE = 1  # the bit of the context's observers that sends every call here; see umiak/core/context.pxd
 
 
 class SymTensor(Tensor):
     """A tensor of a program under construction: a dtype, sizes that may be symbolic, and the value it stands for."""
 
-    __slots__ = ("value",)
-    value: Value
+    __slots__ = ("_block", "_parent", "_seen", "_stop", "_strided", "_tracer", "_value", "_view")
+
+    _value: Value
+    _tracer: Tracer | None  # None for a bare stand-in, which has no aliases
+    _block: Block | None  # where it was made; a value from inside a region is not kept outside of it
+    _parent: SymTensor | None
+    _view: tuple[Any, tuple] | None  # view op and params
+    _seen: Value | None  # the parent's value that this view was taken of
+    _strided: Strided | None
+    _stop: bool
 
     @property
-    def shape(self) -> list:
-        return list(self.value.meta.shape)
+    def value(self) -> Value:
+        """What the tensor stands for now."""
+        if self._parent is None or not self.shares_memory():
+            return self._value
+        base = self._parent.value
+        if base is self._seen:
+            return self._value
+        assert self._tracer is not None
+        assert self._view is not None
+        builder = self._tracer.builder
+        (value,) = builder.append(self._view[0], (base,), self._view[1])
+        if builder.block is self._block:
+            self._value, self._seen = value, base
+        return value
+
+    def shares_memory(self) -> bool:
+        """Whether a view really is one: a reshape of memory with gaps is a copy."""
+        return self.strided() is not None and self._parent is not None
+
+    def strided(self) -> Strided | None:
+        """The place in the root's memory, roots taken as dense; None for a copy."""
+        if self._strided is None:
+            parent = self._parent.strided() if self._parent is not None else None
+            if self._view is None:
+                self._strided = dense(self.meta.shape, self.dtype)
+            elif parent is not None:
+                self._strided = self._view[0].strides(parent, *self._view[1])
+            if self._strided is None:
+                # A copy is a root of its own.
+                self._parent = self._view = None
+        return self._strided
 
     @property
     def meta(self) -> Meta:
-        return self.value.meta
+        return self._value.meta
+
+    @property
+    def shape(self) -> list:
+        return list(self._value.meta.shape)
+
+    @property
+    def _base(self) -> SymTensor | None:
+        return self._parent
+
+    @property
+    def stop_gradient(self) -> bool:
+        return self._stop
+
+    @stop_gradient.setter
+    def stop_gradient(self, stop: bool) -> None:
+        self._stop = bool(stop)
+        if stop and self._value.operation is not None:
+            self._value.stop = True
+
+    def detach(self) -> SymTensor:
+        """The same data, through which no gradient flows; it remains an alias."""
+        if self._tracer is None:
+            raise RuntimeError("[detach] requires a tensor of a trace, got a bare stand-in of a value")
+        return self._tracer.alias(self)
+
+    def _refuse(self, *_: Any) -> Any:
+        raise TypeError(
+            f"the data of {self!r} are not known while the program is traced. "
+            "Write a branch on data as an op (where, static.nn.cond), and a loop on data as static.nn.while_loop"
+        )
+
+    __bool__ = __int__ = __float__ = __index__ = __complex__ = __array__ = numpy = item = tolist = _refuse
 
     def __repr__(self) -> str:
-        return f"SymTensor({self.value!r})"
+        return f"SymTensor({self._value!r})"
 
 
-def symbolic(value: Value) -> SymTensor:
+def symbolic(value: Value, tracer: Tracer | None = None) -> SymTensor:
     """The tensor that stands for ``value``."""
     out = SymTensor.__new__(SymTensor)
     dtype = value.meta.dtype
     assert dtype is not None
     out._init_symbolic(dtype, len(value.meta.shape))
-    out.value = value
+    out._value = value
+    out._tracer = tracer
+    out._block = tracer.builder.block if tracer is not None else None
+    out._parent = out._view = out._seen = out._strided = None
+    out._stop = value.stop
     return out
 
 
 class Tracer:
-    """Records calls into a program. Use as a context manager: ops run inside are recorded here."""
+    """Records calls into a program. Use as a context manager: ops run inside are recorded here.
 
-    def __init__(self, scope: Scope | None = None, program: Program | None = None) -> None:
+    ``adapt(op, operands, params)`` may return another op record to record in place of ``op`` (mixed precision).
+    """
+
+    def __init__(
+        self,
+        scope: Scope | None = None,
+        program: Program | None = None,
+        adapt: Callable[[Any, Sequence[Any], tuple], Any] | None = None,
+    ) -> None:
         self.builder = Builder(program, scope)
         self.scope = self.builder.scope
+        self.adapt = adapt
+        self._observers = 0
+        # Inputs and captured tensors by what stands for them, with the value they came in with.
+        self._roots: list[tuple[SymTensor, Value]] = []
+        self._captured: dict[int, SymTensor] = {}
+        for name, tensor in self.builder.program.captured.items():
+            self._captured[id(tensor)] = self._root(self.builder.program.constants[name])
 
     def __enter__(self) -> Tracer:
-        context.current().trace.append(self)
+        ambient = context.current()
+        ambient.trace.append(self)
+        self._observers = ambient.observers
+        # Calls without a symbolic operand belong to the program too: a captured weight may change between runs.
+        ambient.observers = self._observers | OBSERVE_TRACE
         self.scope.__enter__()
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self.scope.__exit__(*exc)
-        context.current().trace.pop()
+        ambient = context.current()
+        ambient.observers = self._observers
+        ambient.trace.pop()
 
     @property
     def operations(self) -> list[Operation]:
         return self.builder.block.operations
 
-    def input(self, meta: Meta) -> SymTensor:
+    # --- what comes in
+
+    def _root(self, value: Value) -> SymTensor:
+        out = symbolic(value, self)
+        out._block = self.builder.program.body
+        self._roots.append((out, value))
+        return out
+
+    def input(self, meta: Meta, stop_gradient: bool = False) -> SymTensor:
         """A new input of the program."""
-        return symbolic(self.builder.input(meta))
+        out = self._root(self.builder.input(meta))
+        out._stop = stop_gradient
+        return out
+
+    def example(self, x: Tensor, dynamic: Iterable[int] | None = None) -> SymTensor:
+        """An input like ``x``. The sizes on the axes ``dynamic`` (default: all) are symbols with ``x``'s as hints."""
+        axes = range(x.ndim) if dynamic is None else set(dynamic)
+        shape = tuple(self.scope.size(hint=n) if axis in axes else n for axis, n in enumerate(x.shape))
+        return self.input(Meta(shape, x.dtype), x.stop_gradient)
+
+    def number(self, kind: str = "float", hint: Any = None, name: str | None = None) -> Sym:
+        """A number that the caller passes at every run: a learning rate, a random offset."""
+        return self.scope.symbol(kind, hint=hint, name=name)
+
+    def capture(self, x: Tensor) -> SymTensor:
+        """A concrete tensor met while tracing becomes an input that is bound to it by name."""
+        found = self._captured.get(id(x))
+        if found is None:
+            program = self.builder.program
+            name = f"c{len(program.captured)}"
+            # Held by the program, so that the id stays that of this tensor.
+            program.captured[name] = x
+            value = self.builder.input(Meta(tuple(x.shape), x.dtype), constant=name)
+            found = self._captured[id(x)] = self._root(value)
+            found._stop = x.stop_gradient
+        return found
+
+    def tensor(self, x: Tensor) -> SymTensor:
+        """What stands for a tensor in this trace."""
+        if not isinstance(x, SymTensor):
+            return self.capture(x)
+        if x._tracer is not None and x._tracer is not self:
+            raise RuntimeError(
+                f"{x!r} belongs to another trace. "
+                "Pass tensors to a traced function as arguments, and return its results"
+            )
+        return x
 
     def operand(self, x: Any) -> Any:
         """What stands for an operand in the program."""
-        if isinstance(x, SymTensor):
-            return x.value
-        if isinstance(x, Tensor):
-            return self.constant(x)
-        return x
+        return self.tensor(x).value if isinstance(x, Tensor) else x
 
-    def constant(self, x: Tensor) -> Value:
-        """A concrete tensor met while tracing becomes a captured input."""
-        program = self.builder.program
-        for name, held in program.captured.items():
-            if held is x:
-                return program.constants[name]
-        name = f"c{len(program.captured)}"
-        program.captured[name] = x
-        return self.builder.input(Meta(tuple(x.shape), x.dtype), constant=name)
+    # --- calls
 
     def record(self, op: Any, operands: Iterable[Any], params: Iterable[Any]) -> Any:
         """Append a call; its results as symbolic tensors (a tuple of them where ``infer`` gives a tuple)."""
-        results = self.builder.append(op, map(self.operand, operands), tuple(map(_param, params)))
-        made = tuple(map(symbolic, results))
+        operands = tuple(self.tensor(x) if isinstance(x, Tensor) else x for x in operands)
+        params = tuple(map(_param, params))
+        if self.adapt is not None:
+            op = self.adapt(op, operands, params)
+        results = self.builder.append(op, (x.value if isinstance(x, SymTensor) else x for x in operands), params)
+        flows = context.current().grad_enabled
+        made = tuple(self._result(v, flows, operands) for v in results)
+        if op.view and len(made) == 1:
+            self._link(made[0], operands[0], op, params)
         return made if op.multiple(len(made)) else made[0]
+
+    def _result(self, value: Value, flows: bool, operands: tuple) -> SymTensor:
+        value.stop = not flows
+        out = symbolic(value, self)
+        out._stop = not flows or all(x._stop for x in operands if isinstance(x, SymTensor))
+        return out
+
+    def _link(self, view: SymTensor, parent: SymTensor, op: Any, params: tuple) -> None:
+        if parent._tracer is not self:
+            return
+        view._parent, view._view = parent, (op, params)
+        operation = view._value.operation
+        assert operation is not None
+        view._seen = operation.operands[0]  # type: ignore[assignment]
+
+    def alias(self, x: SymTensor) -> SymTensor:
+        """Another tensor over the same memory, through which no gradient flows."""
+        out = self.record(known_ops()["reshape"](), (x,), (tuple(x.shape),))
+        out.stop_gradient = True
+        return out
+
+    # --- writes
+
+    def assign(self, x: Tensor, value: Tensor) -> None:
+        """``x`` holds ``value`` from here on, and so do its aliases."""
+        target, new = self.tensor(x), self.operand(value)
+        if new.meta.dtype is not target.dtype or len(new.meta.shape) != target.ndim:
+            raise ValueError(f"[assign] requires a value of {target.meta}, got {new.meta}")
+        for m, n in zip(new.meta.shape, target.meta.shape, strict=True):
+            dim.require(dim.eq(m, n), f"[assign] requires a value of {target.meta}, got {new.meta}")
+        root = target
+        while root._parent is not None and root.shares_memory():
+            root = root._parent
+        if root._block is not self.builder.block:
+            raise RuntimeError(
+                f"[in-place] requires a tensor made inside the branch or loop body, got {root!r} from outside. "
+                "Return the new value from the branch instead"
+            )
+        if context.current().grad_enabled and not root._stop and any(root is r for r, _ in self._roots):
+            raise RuntimeError(
+                "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
+                + (" (through a view of it)" if root is not target else "")
+                + ". Use paddle.no_grad() to update parameters."
+            )
+        self._write(target, new)
+
+    def _write(self, x: SymTensor, value: Value) -> None:
+        if x._parent is not None and x.shares_memory():
+            assert x._view is not None
+            op, params = x._view
+            scatter = known_ops()["scatter_view"](region=op)
+            (whole,) = self.builder.append(scatter, (x._parent.value, value), (_flat(params),))
+            whole.stop = not context.current().grad_enabled
+            self._write(x._parent, whole)
+            x._seen = whole
+        x._value = value
+
+    # --- control flow
+
+    @contextmanager
+    def region(self, metas: Iterable[Meta] = ()) -> Iterator[tuple[Block, list[SymTensor]]]:
+        """A block for an operation with regions, and the tensors that stand for its arguments."""
+        with self.builder.region(metas) as block:
+            yield block, [symbolic(v, self) for v in block.arguments]
+
+    # --- the end
+
+    def finish(self, outputs: Iterable[Any], name: str = "") -> Program:
+        """The program with these outputs (tensors, numbers, None), and a write for every input that changed."""
+        results: list[Operand] = [self.operand(x) for x in outputs]
+        for root, original in self._roots:
+            if root._value is not original:
+                self.builder.write(original, root._value)
+        self._refuse_overlap()
+        program = self.builder.finish(results)
+        program.name = name or program.name
+        return program
+
+    def _refuse_overlap(self) -> None:
+        """A write to one captured tensor must not change another: their values would go apart here."""
+        program = self.builder.program
+        written = {id(w.target) for w in program.effects}
+        for name, x in program.captured.items():
+            if id(program.constants[name]) not in written:
+                continue
+            for other, y in program.captured.items():
+                if other != name and x.storage is not None and x.storage is y.storage:
+                    raise RuntimeError(
+                        "[trace] requires captured tensors that are written to to share no memory with other captured "
+                        f"tensors, got {name} and {other} over one storage. Make the view inside of the traced function"
+                    )
 
 
 def _param(x: Any) -> Any:
     return tuple(x) if type(x) is list else x
 
 
+def _flat(params: tuple) -> tuple:
+    return tuple(n for p in params for n in (p if type(p) is tuple else (p,)))
+
+
+def trace(function: Callable[..., Any], metas: Iterable[Any], scope: Scope | None = None, name: str = "") -> Program:
+    """The program of ``function`` over inputs of these metas; what is not a Meta is passed as it is.
+
+    The function returns a tensor, a number, None, or a tuple or list of these.
+    """
+    with Tracer(scope) as tracer:
+        found = function(*(tracer.input(m) if isinstance(m, Meta) else m for m in metas))
+        return tracer.finish(found if isinstance(found, (tuple, list)) else (found,), name)
+
+
 def current() -> Tracer:
     """The innermost tracer of this thread."""
     stack = context.current().trace
     if not stack:
-        raise RuntimeError("a symbolic tensor was used outside of its trace. Keep results of a traced function inside of it.")
+        raise RuntimeError(
+            "a symbolic tensor was used outside of its trace. Keep results of a traced function inside of it"
+        )
     return stack[-1]
 
 
 def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
-    """Dispatch's slot for whatever is not a plain dense tensor."""
-    if any(type(x) is Sym for x in operands) or any(_symbolic_param(p) for p in params):
+    """Dispatch's slot for whatever is not a plain call on dense tensors."""
+    if _is_symbolic(operands) or any(map(_is_symbolic_param, params)) or context.current().observers & OBSERVE_TRACE:
         return current().record(op, operands, params)
-    for x in operands:
-        if isinstance(x, Tensor) and x._kind & KIND_SYMBOLIC:
-            return current().record(op, operands, params)
     raise TypeError(f"[{op.name}] requires dense tensors, got {', '.join(type(x).__name__ for x in operands)}")
 
 
-def _symbolic_param(p: Any) -> bool:
+def slow_assign(x: Tensor, value: Tensor) -> Tensor:
+    """Dispatch's slot for a write that involves a symbolic tensor."""
+    if not _is_symbolic((x, value)):
+        raise TypeError(f"[assign] requires dense tensors, got {type(x).__name__} and {type(value).__name__}")
+    current().assign(x, value)
+    return x
+
+
+def _is_symbolic(operands: tuple) -> bool:
+    return any(type(x) is Sym or (isinstance(x, Tensor) and x._kind & KIND_SYMBOLIC) for x in operands)
+
+
+def _is_symbolic_param(p: Any) -> bool:
     return type(p) is Sym or (type(p) in (tuple, list) and any(type(i) is Sym for i in p))

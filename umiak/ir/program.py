@@ -1,0 +1,266 @@
+"""Programs: values in SSA form, operations on them, blocks, and the effects that remain at the end.
+
+Tensors in a program are immutable values. What a traced function did in place is left as ``write`` effects on inputs,
+made after everything else. Operations with an effect of their own (collectives, IO) carry an order class, and keep
+their relative order within it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta, identity
+from umiak.ir.scope import Check, substitute, symbols_of
+
+Operand: TypeAlias = "Value | Sym | bool | int | float | complex | None"
+
+
+class Value:
+    """One result of an operation, or one argument of a block. ``id`` is its number in printed text.
+
+    ``stop`` says that no gradient flows through it (it was computed under ``no_grad``, or detached).
+    """
+
+    __slots__ = ("id", "index", "meta", "producer", "stop")
+
+    def __init__(self, meta: Meta, producer: Operation | Block, index: int, id: int = -1) -> None:
+        self.meta = meta
+        self.producer = producer
+        self.index = index
+        self.id = id
+        self.stop = False
+
+    @property
+    def operation(self) -> Operation | None:
+        """The operation that computes this value; None for an argument."""
+        return self.producer if type(self.producer) is Operation else None
+
+    def __repr__(self) -> str:
+        return f"%{self.id}: {self.meta}"
+
+
+class Operation:
+    """A call of an op. ``op`` is its interned record; ``params`` are its run-time numbers, in field order."""
+
+    __slots__ = ("op", "operands", "order", "params", "regions", "results")
+
+    def __init__(
+        self,
+        op: Any,
+        operands: Iterable[Operand],
+        params: Iterable[Any] = (),
+        metas: Iterable[Meta] = (),
+        regions: Iterable[Block] = (),
+    ) -> None:
+        self.op = op
+        self.operands: tuple[Operand, ...] = tuple(operands)
+        self.params: tuple = tuple(params)
+        self.results: tuple[Value, ...] = tuple(Value(m, self, i) for i, m in enumerate(metas))
+        self.regions: tuple[Block, ...] = tuple(regions)
+        # Number within its order class (see `order_class`); -1 while it has none.
+        self.order = -1
+
+    @property
+    def name(self) -> str:
+        return self.op.name
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        return self.op.attributes
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The operands that are values, with repetitions."""
+        return tuple(x for x in self.operands if type(x) is Value)
+
+    def __repr__(self) -> str:
+        from umiak.ir.printer import show_operation
+
+        return show_operation(self)
+
+
+class Block:
+    """Operations in order, from ``arguments`` to ``outputs``."""
+
+    __slots__ = ("arguments", "operations", "outputs")
+
+    def __init__(self, metas: Iterable[Meta] = ()) -> None:
+        self.arguments: list[Value] = [Value(m, self, i) for i, m in enumerate(metas)]
+        self.operations: list[Operation] = []
+        self.outputs: list[Operand] = []
+
+    def argument(self, meta: Meta) -> Value:
+        value = Value(meta, self, len(self.arguments))
+        self.arguments.append(value)
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Write:
+    """The final effect: the storage of an input becomes ``value``."""
+
+    target: Value
+    value: Operand
+
+
+@dataclass(eq=False)
+class Program:
+    """A block with declarations. Captured tensors are inputs that ``constants`` binds by name.
+
+    ``symbols`` are the sizes and numbers that a caller supplies, ``guards`` the conditions under which the program is
+    valid at all, ``checks`` the conditions that it tests before it computes.
+    """
+
+    name: str = ""
+    body: Block = field(default_factory=Block)
+    effects: list[Write] = field(default_factory=list)
+    constants: dict[str, Value] = field(default_factory=dict)
+    symbols: list[Sym] = field(default_factory=list)
+    guards: list[Sym] = field(default_factory=list)
+    checks: list[Check] = field(default_factory=list)
+    # The tensors behind `constants` while the program lives in memory; never printed or saved.
+    captured: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> list[Value]:
+        return self.body.arguments
+
+    @property
+    def ops(self) -> list[Operation]:
+        return self.body.operations
+
+    @property
+    def outputs(self) -> list[Operand]:
+        return self.body.outputs
+
+    @outputs.setter
+    def outputs(self, values: Iterable[Operand]) -> None:
+        self.body.outputs = list(values)
+
+    def arguments(self) -> list[Value]:
+        """The inputs that a caller passes: those that no constant binds."""
+        bound = {id(v) for v in self.constants.values()}
+        return [v for v in self.inputs if id(v) not in bound]
+
+    def sources(self) -> dict[Sym, tuple[int, int] | None]:
+        """Where each symbol is read: (input, axis) of a size, or None for a number that the caller passes."""
+        found: dict[Sym, tuple[int, int] | None] = dict.fromkeys(self.symbols)
+        for i, value in enumerate(self.inputs):
+            for axis, size in enumerate(value.meta.shape):
+                if type(size) is Sym and size in found and found[size] is None:
+                    found[size] = (i, axis)
+        return found
+
+    def walk(self) -> Iterator[Operation]:
+        """Every operation, those of regions after the one that owns them."""
+        yield from walk(self.body)
+
+    def renumber(self) -> Program:
+        """Number the values in the order in which they are defined; returns the program."""
+        for number, value in enumerate(defined(self.body)):
+            value.id = number
+        return self
+
+    def copy(self) -> Program:
+        """A program of its own with the same meaning; op records and captured tensors are shared."""
+        return self.substitute({})
+
+    def substitute(self, mapping: dict[Sym, Any]) -> Program:
+        """A copy in which symbols are replaced, in metas, params, operands and conditions alike."""
+        table: dict[int, Value] = {}
+        out = Program(self.name, _copy_block(self.body, table, mapping), captured=dict(self.captured))
+        out.effects = [Write(table[id(w.target)], _mapped(w.value, table, mapping)) for w in self.effects]
+        out.constants = {n: table[id(v)] for n, v in self.constants.items()}
+        out.symbols = list(symbols_of(tuple(substitute(s, mapping) for s in self.symbols)))
+        out.guards = [g for g in (substitute(g, mapping) for g in self.guards) if type(g) is Sym]
+        for check in self.checks:
+            condition = substitute(check.condition, mapping)
+            if type(condition) is Sym:
+                out.checks.append(Check(condition, check.message))
+            elif not condition:
+                raise ValueError(f"with {mapping} the program's check fails: {check.message}")
+        return out
+
+    def same_as(self, other: Program) -> bool:
+        """Structural equality, whatever the values are numbered."""
+        from umiak.ir.printer import canonical
+
+        return canonical(self) == canonical(other)
+
+    def __repr__(self) -> str:
+        from umiak.ir.printer import show
+
+        return show(self)
+
+
+def walk(block: Block) -> Iterator[Operation]:
+    for operation in block.operations:
+        yield operation
+        for region in operation.regions:
+            yield from walk(region)
+
+
+def defined(block: Block) -> Iterator[Value]:
+    """Every value, in the order of definition."""
+    yield from block.arguments
+    for operation in block.operations:
+        yield from operation.results
+        for region in operation.regions:
+            yield from defined(region)
+
+
+def order_class(op: Any) -> str | None:
+    """The order class of an op record: ``op.effect`` with attributes filled in, as in ``"group:{group}"``."""
+    effect = op.effect
+    return effect.format(**op.attributes) if effect else None
+
+
+def is_pure(operation: Operation) -> bool:
+    """Whether nothing but its results depends on the operation."""
+    return order_class(operation.op) is None and all(is_pure(inner) for r in operation.regions for inner in walk(r))
+
+
+def map_operand(x: Operand, replace: Callable[[Value], Operand]) -> Operand:
+    return replace(x) if type(x) is Value else x
+
+
+def _mapped(x: Any, table: dict[int, Value], mapping: dict[Sym, Any]) -> Any:
+    if type(x) is Value:
+        return table[id(x)]
+    return substitute(x, mapping) if mapping else x
+
+
+def _meta(meta: Meta, mapping: dict[Sym, Any]) -> Meta:
+    return Meta(substitute(meta.shape, mapping), meta.dtype, meta.weak) if mapping else meta
+
+
+def _copy_block(block: Block, table: dict[int, Value], mapping: dict[Sym, Any]) -> Block:
+    out = Block(_meta(a.meta, mapping) for a in block.arguments)
+    for old, new in zip(block.arguments, out.arguments, strict=True):
+        table[id(old)] = new
+        new.id = old.id
+    for operation in block.operations:
+        new_op = Operation(
+            operation.op,
+            (_mapped(x, table, mapping) for x in operation.operands),
+            substitute(operation.params, mapping) if mapping else operation.params,
+            (_meta(r.meta, mapping) for r in operation.results),
+        )
+        for old, new in zip(operation.results, new_op.results, strict=True):
+            table[id(old)] = new
+            new.id = old.id
+            new.stop = old.stop
+        new_op.regions = tuple(_copy_block(r, table, mapping) for r in operation.regions)
+        new_op.order = operation.order
+        out.operations.append(new_op)
+    out.outputs = [_mapped(x, table, mapping) for x in block.outputs]
+    return out
+
+
+def call_identity(operation: Operation) -> tuple:
+    """Equal for two calls that are the same to every reader: value and gradient (regions aside)."""
+    operands = tuple(("value", id(x)) if type(x) is Value else identity(x) for x in operation.operands)
+    return (id(operation.op), operands, identity(operation.params), *(r.stop for r in operation.results))
