@@ -33,6 +33,7 @@ $(BIN)/python:
 $(INSTALLED): pyproject.toml tools/build_requirements.py | $(BIN)/python
 	$(BIN)/python tools/build_requirements.py > $(VENV)/build-requirements.txt
 	$(PIP) install -r $(VENV)/build-requirements.txt
+	rm -f $(BUILD)/.tools
 	$(PIP) install --no-build-isolation -e '.[dev,examples]' --config-settings=build-dir=$(BUILD)
 	@touch $@
 
