@@ -473,6 +473,19 @@ cdef class Tensor:
     def __hash__(self):
         return <Py_ssize_t>(<size_t><void*>self >> 4)
 
+    # -- what the face fills in ----------------------------------------------------------------------------------
+    # Declared because a type made without these slots has no room for them when methods are attached later.
+    def __len__(self):
+        if self.ndim == 0:
+            raise TypeError("[len] requires a tensor of rank 1 or more, got a 0-d one")
+        return self.dims[0]
+
+    def __getitem__(self, item):
+        raise TypeError("[getitem] requires the public face. Import paddle.")
+
+    def __setitem__(self, item, value):
+        raise TypeError("[setitem] requires the public face. Import paddle.")
+
 
 umiak_open_type(<PyTypeObject*>Tensor)
 
