@@ -8,6 +8,11 @@ import zlib
 
 import numpy as np
 import pytest
+from hypothesis import settings
+
+# The same examples every time, and no verdict by the clock.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(autouse=True)
@@ -16,7 +21,7 @@ def seed(request: pytest.FixtureRequest) -> int:
     value = zlib.crc32(request.node.nodeid.encode())
     random.seed(value)
     np.random.seed(value)
-    # Not imported here: tests of util and structure run without the face, and tests of the engine without a peer.
+    # Not imported here: most tests need neither the public package nor the peer.
     for name, seed_function in (("torch", "manual_seed"), ("paddle", "seed")):
         function = getattr(sys.modules.get(name), seed_function, None)
         if function is not None:
