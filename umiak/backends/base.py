@@ -1,8 +1,8 @@
 """What a backend is, and how backends are found.
 
-A distribution offers a backend by an entry point in the group ``umiak.backends`` that names a :class:`Backend` object, or a
-class or function that makes one. Ours are declared in the same way. Several backends may serve one device type: the one with the
-highest ``priority`` gives memory and streams, and each is asked for a kernel in turn.
+A distribution offers a backend by an entry point in the group ``umiak.backends`` that names a :class:`Backend` object,
+or a class or function that makes one. Ours are declared in the same way. Several backends may serve one device type: the
+one with the highest ``priority`` gives memory and streams, and each is asked for a kernel in turn.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Kernel(NamedTuple):
 
     Either native: ``address`` of ``int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars,
     int64_t stream)``, called with ``launch_self``; it returns 0, or another number when it failed. Or in Python:
-    ``run(op, outs, ins, params)`` with a list of arrays to write, a list of arrays, numbers and Nones to read, and a tuple
-    of numbers.
+    ``run(op, outs, ins, params)`` with a list of arrays to write, a list of arrays, numbers and Nones to read, and a
+    tuple of numbers.
     """
 
     address: int = 0
@@ -41,7 +41,7 @@ class Kernel(NamedTuple):
 
 
 class Backend:
-    """One way to run ops. Subclasses set the class attributes and define :meth:`allocator`, :meth:`kernel` and :meth:`supports`."""
+    """One way to run ops. Subclasses set the class attributes and define ``allocator``, ``kernel`` and ``supports``."""
 
     name: str = ""  # of the backend; the device type unless set
     device_type: str = ""
@@ -61,7 +61,10 @@ class Backend:
         return None
 
     def kernel(self, op: Op, metas: Sequence[Any], modes: int, place: Place) -> Kernel | None:
-        """How to run ``op`` on operands of these classes (a Meta or None each) under these plan modes; None when there is no kernel."""
+        """How to run ``op`` on operands of these classes (a Meta or None each) under these plan modes.
+
+        None when there is no kernel for them.
+        """
         raise NotImplementedError(f"backend {self.name!r} gives no kernels")
 
     def supports(self, op: Op) -> bool:
@@ -111,7 +114,8 @@ def discover() -> None:
         except Exception as error:
             origin = f" of {entry.dist.name}" if entry.dist is not None else ""
             _broken[entry.name] = f"{type(error).__name__}: {error}"
-            warnings.warn(f"backend {entry.name!r}{origin} ({entry.value}) is skipped: {_broken[entry.name]}", RuntimeWarning, stacklevel=2)
+            text = f"backend {entry.name!r}{origin} ({entry.value}) is skipped: {_broken[entry.name]}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
 
 
 def chain(device_type: str) -> list[Backend]:
@@ -119,7 +123,8 @@ def chain(device_type: str) -> list[Backend]:
     discover()
     found = [b for b in _by_name.values() if b.device_type == device_type]
     if not found:
-        text = f"no backend runs {device_type!r}; there are backends for {', '.join(device_types()) or 'no device at all (is umiak installed?)'}"
+        known = ", ".join(device_types()) or "no device at all (is umiak installed?)"
+        text = f"no backend runs {device_type!r}; there are backends for {known}"
         if _broken:
             text += f". Skipped: {'; '.join(f'{name} ({why})' for name, why in _broken.items())}"
         raise ValueError(text)
@@ -159,7 +164,7 @@ def open_place(index: int) -> None:
     backend = chain(place.device_type)[0]
     count = backend.device_count()
     if place.device_id >= count:
-        raise ValueError(f"{place} requires more than {place.device_id} devices of type {place.device_type!r}, got {count}")
+        raise ValueError(f"{place} requires over {place.device_id} devices of type {place.device_type!r}, got {count}")
     stream.install_driver(index, backend.stream_driver(place))
     storage.install_allocator(index, backend.allocator(place))
 

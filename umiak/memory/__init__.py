@@ -18,10 +18,10 @@ def _allocator(place: Place | int) -> storage.Allocator:
 def stats(place: Place | int) -> dict[str, int]:
     """What the allocator of ``place`` holds and has done.
 
-    Bytes: ``allocated`` (in blocks handed out), ``requested`` (of them asked for), ``reserved`` (held from the system), ``pending``
-    (freed, but still used by other streams) and ``cached``; ``allocated_peak``, ``requested_peak``, ``reserved_peak``.
-    Counts since the start: ``allocations``, ``frees``, ``source_allocations``, ``source_frees``, ``retries`` (room had to
-    be made first), ``failures``.
+    Bytes: ``allocated`` (in blocks handed out), ``requested`` (of them asked for), ``reserved`` (held from the system),
+    ``pending`` (freed, but still used by other streams) and ``cached``; and the peaks ``allocated_peak``,
+    ``requested_peak`` and ``reserved_peak``. Counts since the start: ``allocations``, ``frees``, ``source_allocations``,
+    ``source_frees``, ``retries`` (room had to be made first) and ``failures``.
     """
     return _allocator(place).stats()
 

@@ -1,5 +1,6 @@
-"""The reference backend: every primitive in NumPy, on the memory of the host. It defines what the ops mean; others are tested against it.
+"""The reference backend: every primitive in NumPy, on the memory of the host.
 
+It defines what the ops mean: other backends are tested against it.
 Kernels live in the modules of this package, one per family of ops, and enter the table in :mod:`.registry`.
 """
 
@@ -24,8 +25,8 @@ from umiak.memory import caching
 def _error_state() -> tuple[contextvars.ContextVar | None, Any]:
     """Where NumPy keeps its error state, and the state in which everything is ignored.
 
-    Overflow, NaN and division by zero are ordinary values of our ops. ``np.errstate`` takes as long as a small kernel, setting the
-    variable behind it a quarter of that. NumPy does not name the variable, but a context shows what changed in it.
+    Overflow, NaN and division by zero are ordinary values of our ops. ``np.errstate`` takes as long as a small kernel,
+    setting the variable behind it a quarter of that. NumPy does not name the variable, but a context shows what changed.
     """
     context = contextvars.copy_context()
     context.run(np.seterr, all="ignore")
@@ -86,11 +87,12 @@ class Runner:
             made = self.fn(op, *ins, *params)
             for out, value in zip(outs, made if many else (made,), strict=True):
                 if np.shape(value) != out.shape:
-                    raise RuntimeError(f"[{op.name}] the NumPy kernel must return shape {out.shape}, got {np.shape(value)}")
+                    text = f"[{op.name}] the NumPy kernel must return shape {out.shape}, got {np.shape(value)}"
+                    raise RuntimeError(text)
                 out[...] = value
             return
-        # C order, whatever the strides of `out` are: kernels may reshape what they write into.
-        targets = [out if dtype is None else np.empty(out.shape, dtype) for out, dtype in zip(outs, self.casts_out, strict=True)]
+        casts = zip(outs, self.casts_out, strict=True)
+        targets = [out if dtype is None else np.empty(out.shape, dtype) for out, dtype in casts]
         self.fn(op, tuple(targets) if many else targets[0], *ins, *params)
         for out, target in zip(outs, targets, strict=True):
             if target is not out:
