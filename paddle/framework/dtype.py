@@ -1,0 +1,113 @@
+"""Data types under their public names, their limits, and the default floating type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from umiak.core import dtype as _dt
+from umiak.core.context import current
+from umiak.core.dtype import DType
+from umiak.util.errors import op_error
+
+dtype = DType
+
+# These names shadow builtins, also below; nothing in this module calls those.
+bool = _dt.bool
+uint8 = _dt.uint8
+int8 = _dt.int8
+int16 = _dt.int16
+int32 = _dt.int32
+int64 = _dt.int64
+float16 = half = _dt.float16
+bfloat16 = uint16 = _dt.bfloat16  # arrays that lack the type carry its bits as uint16
+float32 = float = _dt.float32
+float64 = double = _dt.float64
+complex64 = cfloat = _dt.complex64
+complex128 = cdouble = _dt.complex128
+float8_e4m3fn = _dt.float8_e4m3fn
+float8_e5m2 = _dt.float8_e5m2
+
+
+def get_default_dtype() -> str:
+    """The name of the dtype that Python floats and ``paddle.ones`` get: ``"float32"`` unless set.
+
+    Example:
+        >>> import paddle
+        >>> paddle.get_default_dtype()
+        'float32'
+    """
+    return _dt.from_id(current().state.default_dtype).name
+
+
+def set_default_dtype(d: Any) -> None:
+    """Set the dtype of Python floats and of creation functions: float16, bfloat16, float32 or float64.
+
+    Raises TypeError for any other.
+
+    Example:
+        >>> import paddle
+        >>> paddle.set_default_dtype("float64")
+        >>> paddle.ones([1]).dtype
+        paddle.float64
+        >>> paddle.set_default_dtype("float32")
+    """
+    found = _dt.convert(d)
+    if found not in (float16, bfloat16, float32, float64):
+        raise op_error(TypeError, "set_default_dtype", "float16, bfloat16, float32 or float64", found.name)
+    current().state.default_dtype = found.id
+
+
+class iinfo:
+    """Limits of an integer dtype: ``min``, ``max``, ``bits``, ``dtype``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.iinfo("int8")
+        paddle.iinfo(min=-128, max=127, bits=8, dtype=int8)
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        found = _dt.convert(dtype)
+        if not found.is_integer:
+            raise op_error(ValueError, "iinfo", "an integer dtype", found.name)
+        info = np.iinfo(found.numpy)
+        self.min, self.max, self.bits, self.dtype = int(info.min), int(info.max), int(info.bits), found.name
+
+    def __repr__(self) -> str:
+        return f"paddle.iinfo(min={self.min}, max={self.max}, bits={self.bits}, dtype={self.dtype})"
+
+
+class finfo:
+    """Limits of a floating dtype, or of the parts of a complex one.
+
+    ``min``, ``max``, ``eps``, ``resolution``, ``smallest_normal``, ``tiny``, ``bits``, ``dtype``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.finfo("bfloat16").eps
+        0.0078125
+    """
+
+    def __init__(self, dtype: Any = None, *, type: Any = None) -> None:
+        found = _dt.convert(dtype if dtype is not None else type)
+        if not (found.is_floating or found.is_complex):
+            raise op_error(ValueError, "finfo", "a floating or complex dtype", found.name)
+        found = found.real
+        info = ml_dtypes.finfo(found.numpy)
+        for name in ("min", "max", "eps", "resolution", "smallest_normal", "tiny"):
+            setattr(self, name, info_number(getattr(info, name)))
+        self.bits, self.dtype = int(info.bits), found.name
+
+    def __repr__(self) -> str:
+        names = ("min", "max", "eps", "resolution", "smallest_normal", "tiny")
+        inner = ", ".join(f"{n}={getattr(self, n):g}" for n in names)
+        return f"paddle.finfo({inner}, bits={self.bits}, dtype={self.dtype})"
+
+
+def info_number(x: Any) -> Any:
+    """A limit as a Python float (the module's own ``float`` is a dtype)."""
+    return np.float64(x).item()
+

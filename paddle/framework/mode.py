@@ -1,0 +1,35 @@
+"""Dynamic and static mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.framework.place import place_of, set_current_place
+from umiak.core.context import current
+
+
+def in_dynamic_mode() -> bool:
+    """Whether operations run as they are called (and are not recorded into a program).
+
+    Example:
+        >>> import paddle
+        >>> paddle.in_dynamic_mode()
+        True
+    """
+    return not current().state.values.get("static_mode", False)
+
+
+def enable_static() -> None:
+    """Record operations into programs from now on."""
+    current().state.values["static_mode"] = True
+
+
+def disable_static(place: Any = None) -> None:
+    """Run operations as they are called, on ``place`` if one is given."""
+    current().state.values["static_mode"] = False
+    if place is not None:
+        set_current_place(place_of(place))
+
+
+def disable_signal_handler() -> None:
+    """For programs written for the reference framework; there is no handler here to take away."""

@@ -1,0 +1,117 @@
+"""Places under their public names, and the current one."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from umiak.core.context import current
+from umiak.core.place import Place
+from umiak.util.errors import op_error
+
+# Public device names and the engine's: "gpu:1" is the second CUDA device.
+DEVICE_TYPES = {"cpu": "cpu", "gpu": "gpu", "cuda": "gpu", "xpu": "xpu", "npu": "npu"}
+_DEVICE = re.compile(r"([a-zA-Z_]\w*)(?::(\d+))?")
+
+
+class _PlaceName(type):
+    """Makes ``isinstance(place, CPUPlace)`` ask for the type of device: places themselves are of one class."""
+
+    device_type: str
+
+    def __instancecheck__(cls, x: Any) -> bool:
+        return isinstance(x, Place) and x.device_type == cls.device_type
+
+
+class CPUPlace(metaclass=_PlaceName):
+    """The host: ``paddle.CPUPlace()``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.CPUPlace()
+        Place(cpu)
+    """
+
+    device_type = "cpu"
+
+    def __new__(cls) -> Any:
+        return Place("cpu")
+
+
+def _device_class(name: str, device_type: str, doc: str) -> type:
+    def new(cls: Any, dev_id: int = 0) -> Any:
+        if not isinstance(dev_id, int) or dev_id < 0:
+            raise op_error(ValueError, name, "a device number of 0 or more", repr(dev_id))
+        return require(device_type, dev_id, name)
+
+    return _PlaceName(name, (), {"device_type": device_type, "__new__": new, "__doc__": doc, "__module__": "paddle"})
+
+
+CUDAPlace = _device_class("CUDAPlace", "gpu", "A CUDA device: ``paddle.CUDAPlace(0)``. ValueError where there is none.")
+XPUPlace = _device_class("XPUPlace", "xpu", "An XPU: ``paddle.XPUPlace(0)``. ValueError where there is none.")
+CUDAPinnedPlace = _device_class("CUDAPinnedPlace", "gpu_pinned", "Host memory that a CUDA device reads directly.")
+XPUPinnedPlace = _device_class("XPUPinnedPlace", "xpu_pinned", "Host memory that an XPU reads directly.")
+
+
+class CustomPlace(metaclass=_PlaceName):
+    """A device of a plug-in: ``paddle.CustomPlace("npu", 0)``."""
+
+    device_type = ""
+
+    def __new__(cls, device_type: str, dev_id: int = 0) -> Any:
+        return require(device_type, dev_id, "CustomPlace")
+
+
+def available_types() -> tuple[str, ...]:
+    """The device types that some backend runs, the host first."""
+    from umiak import backends
+
+    return ("cpu", *(n for n in backends.device_types() if n != "cpu"))
+
+
+def device_count(device_type: str) -> int:
+    """How many devices of a type there are; 0 where no backend runs it."""
+    from umiak import backends
+
+    return backends.chain(device_type)[0].device_count() if device_type in backends.device_types() else 0
+
+
+def require(device_type: str, device_id: int, op: str) -> Place:
+    """A place that exists here."""
+    if device_type == "cpu":
+        return Place("cpu")
+    if device_type not in available_types():
+        raise op_error(ValueError, op, f"a device of {list(available_types())}", device_type, "No backend for it is installed.")
+    if device_id >= device_count(device_type):
+        raise op_error(ValueError, op, f"one of {device_count(device_type)} devices of type {device_type!r}", device_id)
+    return Place(device_type, device_id)
+
+
+def place_of(device: Any, op: str = "device") -> Place:
+    """A place from a place, a name (``"gpu:1"``), or None for the current one."""
+    if device is None:
+        return current_place()
+    if isinstance(device, Place):
+        return device
+    if isinstance(device, str):
+        match = _DEVICE.fullmatch(device)
+        if match and match[1] in {*DEVICE_TYPES, *available_types()}:
+            kind = DEVICE_TYPES.get(match[1], match[1])
+            return require(kind, int(match[2] or 0), op)
+        raise op_error(ValueError, op, "a device like 'cpu', 'gpu' or 'gpu:0'", repr(device))
+    inner = getattr(device, "place", None)
+    if isinstance(inner, Place):
+        return inner
+    raise op_error(TypeError, op, "a place or the name of a device", type(device).__name__)
+
+
+def current_place() -> Place:
+    """Where new tensors go."""
+    return current().state.place
+
+
+def set_current_place(place: Place) -> Place:
+    """Put new tensors on ``place`` from now on; returns the former one."""
+    state = current().state
+    old, state.place = state.place, place
+    return old

@@ -1,0 +1,120 @@
+"""Seeds and states of the random number generators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paddle.framework.place import current_place, device_count, place_of
+from umiak.core.generator import Generator as _Generator
+from umiak.core.generator import default_generator, seed_all
+from umiak.core.place import Place
+from umiak.util.errors import op_error
+
+
+class Generator(_Generator):
+    """A stream of random numbers of its own.
+
+    Example:
+        >>> import paddle
+        >>> g = paddle.Generator().manual_seed(3)
+        >>> g.initial_seed()
+        3
+    """
+
+    def __init__(self, device: Any = None) -> None:
+        super().__init__()
+        self.device = current_place() if device is None else place_of(device)
+
+    def initial_seed(self) -> int:  # type: ignore[override]
+        """The seed it began with."""
+        return super().initial_seed
+
+
+def generator_of(device: Any = None) -> _Generator:
+    """The generator of a device, by default of the current one."""
+    return default_generator(current_place() if device is None else place_of(device))
+
+
+def seed(seed: int) -> _Generator:
+    """Start the generators of all devices anew; returns the current device's.
+
+    Example:
+        >>> import paddle
+        >>> _ = paddle.seed(102)
+        >>> a = paddle.rand([2])
+        >>> _ = paddle.seed(102)
+        >>> bool((a == paddle.rand([2])).all())
+        True
+    """
+    if not hasattr(seed, "__index__"):
+        raise op_error(TypeError, "seed", "an integer", type(seed).__name__)
+    seed_all(seed)
+    return generator_of()
+
+
+def manual_seed(seed: int) -> _Generator:
+    """The same as :func:`seed`."""
+    seed_all(seed)
+    return generator_of()
+
+
+class GeneratorState:
+    """Where a generator stands: its seed and its offset."""
+
+    __slots__ = ("state",)
+
+    def __init__(self, state: tuple[int, int]) -> None:
+        self.state = tuple(state)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GeneratorState) and self.state == other.state
+
+    def __hash__(self) -> int:
+        return hash(self.state)
+
+    def __repr__(self) -> str:
+        return f"GeneratorState(seed={self.state[0]}, offset={self.state[1]})"
+
+    def __reduce__(self) -> tuple:
+        return GeneratorState, (self.state,)
+
+
+def get_rng_state(device: Any = None) -> list[GeneratorState]:
+    """The state of the generator of a device, in a list; give it to :func:`set_rng_state`.
+
+    Example:
+        >>> import paddle
+        >>> state = paddle.get_rng_state()
+        >>> a = paddle.rand([2])
+        >>> paddle.set_rng_state(state)
+        >>> bool((a == paddle.rand([2])).all())
+        True
+    """
+    return [GeneratorState(generator_of(device).get_state())]
+
+
+def set_rng_state(state_list: Sequence[GeneratorState], device: Any = None) -> None:
+    """Put the generator of a device where it stood; ValueError unless there is one state."""
+    states = [state_list] if isinstance(state_list, GeneratorState) else list(state_list)
+    if len(states) != 1 or not isinstance(states[0], GeneratorState):
+        raise op_error(ValueError, "set_rng_state", "the list of one state that get_rng_state gives", repr(state_list))
+    generator_of(device).set_state(states[0].state)
+
+
+def _cuda_places() -> list[Place]:
+    return [Place("gpu", i) for i in range(device_count("gpu"))]
+
+
+def get_cuda_rng_state() -> list[GeneratorState]:
+    """The states of the generators of all CUDA devices."""
+    return [GeneratorState(default_generator(p).get_state()) for p in _cuda_places()]
+
+
+def set_cuda_rng_state(state_list: Sequence[GeneratorState]) -> None:
+    """Put the generators of all CUDA devices where they stood."""
+    places = _cuda_places()
+    if len(state_list) != len(places):
+        raise op_error(ValueError, "set_cuda_rng_state", f"{len(places)} states, one for each CUDA device", len(state_list))
+    for place, state in zip(places, state_list, strict=True):
+        default_generator(place).set_state(state.state)

@@ -1,0 +1,52 @@
+"""Names that no other parameter or layer has: a counter per prefix, kept per rank."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from umiak.core.context import current
+
+
+def generate(key: str) -> str:
+    """``key`` with the next number of its own: ``linear_0``, ``linear_1``, …
+
+    Example:
+        >>> import paddle
+        >>> with paddle.utils.unique_name.guard():
+        ...     [paddle.utils.unique_name.generate("fc") for _ in range(2)]
+        ['fc_0', 'fc_1']
+    """
+    state = current().state
+    full = state.values.get("name_prefix", "") + key
+    n = state.names.get(full, 0)
+    state.names[full] = n + 1
+    return f"{full}_{n}"
+
+
+def switch(new_generator: dict[str, int] | None = None) -> dict[str, int]:
+    """Use other counters (fresh ones for None) from now on; returns those used so far."""
+    state = current().state
+    old = state.names
+    state.names = {} if new_generator is None else new_generator
+    return old
+
+
+@contextlib.contextmanager
+def guard(new_generator: dict[str, int] | str | bytes | None = None) -> Iterator[None]:
+    """Use other counters inside: fresh ones, or names with a prefix of their own where a string is given."""
+    state = current().state
+    prefix = state.values.get("name_prefix", "")
+    counters: dict[str, int] | None = None
+    if isinstance(new_generator, bytes):
+        new_generator = new_generator.decode()
+    if isinstance(new_generator, str):
+        state.values["name_prefix"] = new_generator
+    else:
+        counters = new_generator
+    old = switch(counters)
+    try:
+        yield
+    finally:
+        switch(old)
+        state.values["name_prefix"] = prefix

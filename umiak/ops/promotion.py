@@ -1,0 +1,141 @@
+"""Type promotion: the dtype in which an operation on two operands runs, in one table.
+
+Operands of one dtype never come here: the core asks only when dtypes differ, when a number does not fit the tensor's
+dtype, or when an operand is neither a tensor nor a number. The rules:
+
+* floating with floating: the wider one; float16 with bfloat16 gives float32;
+* real with complex: complex of the wider precision;
+* integers, bool and floats do not mix, unless one side is a 0-d tensor;
+* a Python number is weak: it takes the tensor's dtype, or the least dtype of its own kind where the tensor's kind is lower.
+
+How much of this an operation follows is its row in :data:`RULES`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.array import from_numpy
+from umiak.core.context import current
+from umiak.core.dtype import DType
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+# How an operation treats operands of different dtypes:
+#   weak   as above; a 0-d tensor takes the other's dtype, unless its kind is higher
+#   full   as above; a 0-d tensor counts like any other
+#   float  as above; integers and floats do not mix even where one is 0-d
+#   none   never mixed
+RULES: dict[str, str] = {
+    **dict.fromkeys(("add", "sub", "mul", "div", "remainder", "pow", "eq", "ne", "lt", "le", "gt", "ge", "copysign", "hypot"), "weak"),
+    "floor_div": "full",
+    **dict.fromkeys(("maximum", "minimum", "fmax", "fmin", "atan2", "nextafter", "logaddexp", "where"), "float"),
+    **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "heaviside", "gcd", "lcm"), "float"),
+}
+FLOAT_RESULT = frozenset({"div", "hypot", "atan2", "logaddexp"})  # integers become floats first
+
+_KINDS = {"bool": 0, "int": 1, "float": 2, "complex": 3}
+
+
+def kind(d: DType) -> int:
+    """0 bool, 1 integer, 2 floating, 3 complex."""
+    return 0 if d.is_bool else 1 if d.is_integer else 2 if d.is_floating else 3
+
+
+def _join(a: DType, b: DType) -> DType:
+    low, high = sorted((a, b), key=kind)
+    if a is b:
+        return a
+    if high.is_complex:
+        return dt.complex128 if dt.complex128 in (a, b) or dt.float64 in (a, b) else dt.complex64
+    if high.is_floating:
+        if not low.is_floating:
+            return high
+        if a.itemsize == b.itemsize:
+            return dt.float32
+        return max(a, b, key=lambda d: d.itemsize)
+    return dt.convert(np.promote_types(a.numpy, b.numpy))
+
+
+LATTICE: dict[tuple[DType, DType], DType] = {(a, b): _join(a, b) for a in dt.all_dtypes() for b in dt.all_dtypes()}
+
+
+def default_float() -> DType:
+    """The dtype of Python floats."""
+    return dt.from_id(current().state.default_dtype)
+
+
+def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
+    """The dtype in which ``op`` runs on tensors of dtypes ``a`` and ``b``; raise where they do not mix."""
+    rule = RULES.get(op, "none")
+    if a is b:
+        found = a
+    elif rule == "none":
+        raise op_error(ValueError, op, "operands of one dtype", f"{a.name} and {b.name}", "Cast one of them first.")
+    elif a.is_complex != b.is_complex or (a.is_floating and b.is_floating and bool(a_ndim) == bool(b_ndim)):
+        found = LATTICE[a, b]
+    elif rule == "weak" and bool(a_ndim) != bool(b_ndim):
+        array, scalar = (a, b) if a_ndim else (b, a)
+        found = LATTICE[a, b] if kind(scalar) > kind(array) else array
+    elif (a.is_floating and b.is_floating) or (a.is_complex and b.is_complex) or (rule != "float" and not (a_ndim and b_ndim)):
+        found = LATTICE[a, b]
+    else:
+        raise op_error(
+            TypeError, op, "floating operands, or a complex one, or equal dtypes", f"{a.name} and {b.name}", "Cast one of them first."
+        )
+    return _floating(found) if op in FLOAT_RESULT else found
+
+
+def with_number(op: str, d: DType, number: Any) -> DType:
+    """The dtype in which ``op`` runs on a tensor of dtype ``d`` and a Python number."""
+    level = _KINDS[type(number).__name__]
+    if level <= kind(d):
+        found = d
+    elif level == 1:
+        found = dt.int64
+    elif level == 2:
+        found = default_float()
+    else:
+        found = dt.complex128 if d is dt.float64 or (not d.is_floating and default_float() is dt.float64) else dt.complex64
+    return _floating(found) if op in FLOAT_RESULT else found
+
+
+def _floating(d: DType) -> DType:
+    return d if kind(d) > 1 else default_float()
+
+
+def operand(x: Any) -> Any:
+    """``x`` as a tensor or a Python number, or None where it is neither (NumPy's scalars count as Python's)."""
+    if isinstance(x, (Tensor, bool, int, float, complex)) or hasattr(x, "is_symbolic"):
+        if type(x) in (bool, int, float, complex) or not isinstance(x, (int, float, complex)):
+            return x
+        return complex(x) if isinstance(x, complex) else float(x) if isinstance(x, float) else int(x)
+    if isinstance(x, np.generic) and x.dtype.kind in "biufc":
+        return x.item()
+    if isinstance(x, np.ndarray):
+        return from_numpy(x)
+    return None
+
+
+def promote(op: str, x: Any, y: Any) -> Any:
+    """``x`` and ``y`` as operands of one dtype for ``op``; NotImplemented where one is no operand at all."""
+    x, y = operand(x), operand(y)
+    if x is None or y is None:
+        return NotImplemented
+    if isinstance(x, Tensor):
+        if isinstance(y, Tensor):
+            to = of_tensors(op, x.dtype, x.ndim, y.dtype, y.ndim)
+            return cast(x, to), cast(y, to)
+        return cast(x, with_number(op, x.dtype, y)), y
+    if isinstance(y, Tensor):
+        return x, cast(y, with_number(op, y.dtype, x))
+    raise op_error(TypeError, op, "a tensor operand", f"{type(x).__name__} and {type(y).__name__}")
+
+
+def cast(x: Tensor, to: DType) -> Tensor:
+    """``x`` in dtype ``to``; itself when it is already."""
+    return x if x.dtype is to else F.cast(x, dtype=to)
