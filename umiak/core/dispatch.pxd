@@ -37,6 +37,7 @@ cdef class OpBase:
     cdef uint64_t* hashes
     cdef int capacity
     cdef readonly int entries
+    cdef bint identity_if_same # a call whose target shape is the operand's shape gives the operand (sum_to)
 
 cdef class Plan:
     cdef readonly OpBase op    # the op that runs (under AMP: with its casts)
@@ -52,6 +53,7 @@ cdef class Plan:
     cdef bint elementwise      # equal operand shapes are the output shape
     cdef bint same_is_identity # returns its operand when the shape is the wanted one already
     cdef bint has_streams
+    cdef bint native           # run_native serves it
     cdef int[16] out_dtype
     cdef int[16] out_rank
     cdef int* out_regs         # registers of sizes (PLAN_VIEW: sizes, strides, offset)
@@ -88,6 +90,7 @@ cdef struct Step:
     int* params                # registers
     int* drop                  # values not needed after this step
     uint64_t sig
+    bint identity
 
 cdef class CallProgram:
     cdef readonly int n_inputs

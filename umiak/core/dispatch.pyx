@@ -85,6 +85,7 @@ cdef class OpBase:
             raise ValueError(f"[{type(self).__name__}] requires at most 32 params, got {len(kinds)}")
         self.n_operands = n_operands
         self.n_params = len(kinds)
+        self.identity_if_same = self.name == "sum_to"
         for i, kind in enumerate(kinds):
             self.kinds[i] = {"float": b"f", "int": b"i", "ints": b"t"}[kind][0]
 
@@ -204,6 +205,8 @@ cdef class Plan:
         """A native launch function by address, or a Python kernel."""
         self.launch = <launch_t><void*>address
         self.launch_self = <void*>launch_self
+        self.native = address != 0 and self.kind == PLAN_LAUNCH and self.n_out == 1 and not self.same_is_identity and \
+            self.shape is not None and self.shape.n_regs <= INLINE_R
         self.kernel = kernel
         self.keep = keep
 
@@ -428,6 +431,7 @@ cdef Plan miss(OpBase op, Operand* xs, int n, uint32_t* descs, const uint64_t* p
         raise MemoryError()
     memcpy(plan.descs, descs, n * sizeof(uint32_t))
     plan.n_descs = n
+    plan.native = plan.native and n <= 8
     plan.modes = modes
     plan.sig = sig
     insert(op, h, plan)
@@ -495,6 +499,8 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
             if op.hashes[j] == h:
                 plan = <Plan>op.slots[j]
                 if plan.n_descs == n and plan.modes == modes and plan.sig == sig and memcmp(plan.descs, descs, n * sizeof(uint32_t)) == 0:
+                    if plan.native and not flags & FLAG_INTO:
+                        return run_native(plan, xs, n, params, np, <EngineContext>ctx)
                     return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
             j = (j + 1) & (op.capacity - 1)
     plan = miss(op, xs, n, descs, params, sig, modes, h)
@@ -505,6 +511,73 @@ cdef int shape_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uin
     """A check of the shape program failed: ``infer`` on the concrete operands says why."""
     EXPLAIN(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig))
     raise RuntimeError(f"[{plan.op.name}] the shape program refused operands that infer accepts: {operand_tuple(xs, n)}")
+
+
+cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
+    """Whether all tensor operands have the same sizes; ``first`` receives one of them."""
+    cdef int i
+    cdef PyObject* t
+    cdef PyObject* f = NULL
+    for i in range(n):
+        t = xs[i].t
+        if t != NULL:
+            if f == NULL:
+                f = t
+            elif t != f and ((<Tensor>t).ndim != (<Tensor>f).ndim or memcmp((<Tensor>t).dims, (<Tensor>f).dims, (<Tensor>f).ndim * 8) != 0):
+                return False
+    first[0] = f
+    return f != NULL
+
+
+cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, int np, EngineContext ctx):
+    """A native kernel with one output and few operands: the common case of ``run``, with nothing to clean up."""
+    cdef uint64_t scalars_inline[INLINE_S + 16]
+    cdef uint64_t* scalars = scalars_inline
+    cdef int64_t regs_inline[INLINE_R]
+    cdef int64_t* regs = regs_inline
+    cdef int64_t dims[K_RANK_MASK + 1]
+    cdef void* ptrs[10]
+    cdef PyObject* first = NULL
+    cdef PyObject* made[1]
+    cdef int i, d, k = 0, failed
+    cdef int64_t stream = ctx.stream[plan.place]
+    cdef Tensor o
+    for i in range(n):
+        if xs[i].t == NULL and xs[i].n_bits:
+            scalars[k] = xs[i].bits[0]
+            k += 1
+            if xs[i].n_bits == 2:
+                scalars[k] = xs[i].bits[1]
+                k += 1
+    if k == 0:
+        scalars = <uint64_t*>params
+    else:
+        memcpy(scalars + k, params, np * 8)
+    if plan.elementwise and one_shape(xs, n, &first):
+        regs = (<Tensor>first).dims
+        o = new_tensor(plan.out_dtype[0], (<Tensor>first).ndim, regs, plan.place, stream)
+    else:
+        load_sources(plan.sources, plan.n_sources, xs, scalars, regs)
+        failed = plan.shape.run(regs)
+        if failed:
+            shape_failed(plan, xs, n, params, plan.sig)
+        for d in range(plan.out_rank[0]):
+            dims[d] = regs[plan.out_regs[d]]
+        o = new_tensor(plan.out_dtype[0], plan.out_rank[0], dims, plan.place, stream)
+    for i in range(n):
+        ptrs[i] = tensor_data(<Tensor>xs[i].t) if xs[i].t != NULL else NULL
+    ptrs[n] = tensor_data(o)
+    failed = plan.launch(plan.launch_self, ptrs, regs, scalars, stream)
+    if failed:
+        raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
+    if plan.has_streams:
+        for i in range(n):
+            if xs[i].t != NULL and (<Tensor>xs[i].t).storage.stream != stream:
+                use_on_stream((<Tensor>xs[i].t).storage, stream)
+    if plan.records:
+        made[0] = <PyObject*>o
+        record(plan, xs, n, scalars, made)
+    return o if plan.single else (o,)
 
 
 cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into, EngineContext ctx):
@@ -520,6 +593,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     cdef int i, k, d, n_weak = 0, failed
     cdef int64_t stream = ctx.stream[plan.place]
     cdef Tensor o, t, first = None
+    cdef PyObject* firstp = NULL
     cdef bint same
     cdef tuple made
 
@@ -541,17 +615,9 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
         memcpy(scalars + k, params, np * 8)
 
     # Sizes.
-    same = False
-    if plan.elementwise:
-        same = True
-        for i in range(n):
-            if xs[i].t != NULL:
-                if first is None:
-                    first = <Tensor>xs[i].t
-                elif (<Tensor>xs[i].t).ndim != first.ndim or memcmp((<Tensor>xs[i].t).dims, first.dims, first.ndim * 8) != 0:
-                    same = False
-                    break
-        same = same and first is not None
+    same = plan.elementwise and one_shape(xs, n, &firstp)
+    if same:
+        first = <Tensor>firstp
     if not same and (plan.shape is not None or plan.infer_python is not None):
         if plan.infer_python is not None:
             scratch2 = plan.infer_python(operand_tuple(xs, n), unpack_params(plan.op, params, sig))
@@ -580,13 +646,15 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     if plan.kind == PLAN_LAUNCH:
         k = 0
         for i in range(plan.n_out):
-            if flags & FLAG_INTO and i < plan.n_visible:
-                check_into(plan, i, <Tensor>into[i], first.dims if same else NULL, regs, k)
-                k += plan.out_rank[i]
-                outs[i] = into[i]
-                Py_INCREF(<object>outs[i])
-                continue
-            try:
+            outs[i] = NULL
+        try:
+            for i in range(plan.n_out):
+                if flags & FLAG_INTO and i < plan.n_visible:
+                    check_into(plan, i, <Tensor>into[i], first.dims if same else NULL, regs, k)
+                    k += plan.out_rank[i]
+                    outs[i] = into[i]
+                    Py_INCREF(<object>outs[i])
+                    continue
                 if same:
                     o = new_tensor(plan.out_dtype[i], first.ndim, first.dims, plan.place, stream)
                 else:
@@ -594,15 +662,8 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                         dims[d] = regs[plan.out_regs[k]]
                         k += 1
                     o = new_tensor(plan.out_dtype[i], plan.out_rank[i], dims, plan.place, stream)
-            except BaseException as error:
-                for d in range(i):
-                    Py_DECREF(<object>outs[d])
-                if isinstance(error, MemoryError):
-                    raise MemoryError(f"[{plan.op.name}] {error}") from None
-                raise
-            Py_INCREF(o)
-            outs[i] = <PyObject*>o
-        try:
+                Py_INCREF(o)
+                outs[i] = <PyObject*>o
             if plan.launch != NULL:
                 if n + plan.n_out > INLINE_X + MAX_OUT:
                     scratch2 = PyBytes_FromStringAndSize(NULL, (n + plan.n_out) * sizeof(void*))
@@ -635,7 +696,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
             return made
         finally:
             for i in range(plan.n_out):
-                Py_DECREF(<object>outs[i])
+                Py_XDECREF(outs[i])
 
     if plan.kind == PLAN_VIEW:
         t = <Tensor>xs[0].t
@@ -1016,6 +1077,17 @@ cdef int* int_array(values) except NULL:
     return a
 
 
+cdef inline bint is_shape(Tensor t, const Step* s, const int64_t* regs) noexcept:
+    """Whether a tensor has the shape that a step's params ask for."""
+    cdef int d
+    if t.ndim != s.n_params or t.kind & ~<uint8_t>KIND_VIEW:
+        return False
+    for d in range(t.ndim):
+        if t.dims[d] != regs[s.params[d]]:
+            return False
+    return True
+
+
 cdef class CallProgram:
     """A list of op calls over numbered values, replayed in C: a vjp, or a composite's decomposition.
 
@@ -1039,6 +1111,7 @@ cdef class CallProgram:
             s.n_params = len(params)
             s.params = int_array(params)
             s.n_out = n_out
+            s.identity = (<OpBase>op).identity_if_same
             s.out0 = value
             s.n_drop = len(drop)
             s.drop = int_array(drop)
@@ -1105,6 +1178,15 @@ cdef class CallProgram:
         try:
             for i in range(self.n_steps):
                 s = &self.steps[i]
+                if s.identity and s.x[0] >= 0 and is_shape(<Tensor>values[s.x[0]], s, regs):
+                    values[filled] = values[s.x[0]]
+                    Py_INCREF(<object>values[filled])
+                    filled += 1
+                    for j in range(s.n_drop):
+                        code = s.drop[j]
+                        Py_XDECREF(values[code])
+                        values[code] = NULL
+                    continue
                 xs = xs_inline
                 if s.n_x > INLINE_X:
                     scratch3 = PyBytes_FromStringAndSize(NULL, s.n_x * sizeof(Operand))
