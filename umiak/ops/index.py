@@ -1,0 +1,863 @@
+"""Gather, scatter, and what selects elements by a tensor: masks, indices, counts.
+
+Indices are integers, and negative ones count from the end; an index outside is an IndexError. A result whose size depends on data is
+made in two steps: a count (``CountTrue``, ``UniqueCount``), which the host reads, and an op that takes the size as a param.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.ir import sym as dim
+from umiak.ir.meta import Meta
+from umiak.ops._common import (
+    accept,
+    cast_to,
+    check_axes,
+    draw,
+    factor_names,
+    is_tensor,
+    same_dtype,
+    same_shape,
+    shard_along,
+    shard_string,
+    sizes,
+    zeros,
+)
+from umiak.ops.base import Op, Sample, param, register
+from umiak.ops.movement import demand
+
+MODES = ("set", "add", "mul", "min", "max")
+
+
+def counter(n: Any, start: Any = 0) -> Any:
+    """int64 numbers from ``start``, ``n`` of them."""
+    return F.iota(start, 1, dtype=dt.int64, size=n)
+
+
+def at_dim(v: Any, axis: int, ndim: int) -> Any:
+    """A 1-d tensor as one of rank ``ndim`` that varies along ``axis``."""
+    return F.unsqueeze(v, axes=tuple(i for i in range(ndim) if i != axis)) if ndim > 1 else v
+
+
+def _check_index(op: Op, index: Meta) -> None:
+    if index.weak is not None or not index.dtype.is_integer:
+        op.fail(TypeError, "an index of integer dtype", f"a Python {index.weak}" if index.weak else index.dtype.name)
+
+
+def _check_mode(op: Op, x: Meta, modes: tuple = MODES) -> None:
+    if op.mode not in modes:
+        op.fail(ValueError, f"a mode of {modes}", op.mode)
+    if op.mode in ("min", "max"):
+        accept(op, "bif", x)
+
+
+# --- gather --------------------------------------------------------------------------------------------------------
+
+
+@register
+class Take(Op):
+    """Slices of ``x`` at ``index`` along ``axis``; the dims of ``index`` stand where that dim stood."""
+
+    inputs = ("x", "index")
+    axis: int
+
+    def infer(self, x, index):
+        return Meta(_taken(self, x, index), x.dtype)
+
+    def vjp(self, s, g):
+        x, index = s.inputs
+        return F.put(zeros(x), index, g, axis=self.axis, mode="add"), None
+
+    def shard(self, x, index):
+        names, inner = factor_names(len(x.shape)), factor_names(len(index.shape), "i")
+        whole = names[self.axis]
+        return shard_string([names, inner], [[*names[: self.axis], *inner, *names[self.axis + 1 :]]], **{whole: "whole"})
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((draw(rng, (4, 3)), np.array([2, 0, 2])), {"axis": 0})
+        yield Sample((draw(rng, (2, 4)), np.array([[-1, 1]], np.int32)), {"axis": 1}, note="negative")
+        yield Sample((draw(rng, (3,)), np.array(1)), {"axis": 0}, note="0-d index")
+        yield Sample((draw(rng, (3, 2)), np.zeros((0,), np.int64)), {"axis": 0}, note="0-size")
+        yield Sample((draw(rng, (3, 2), dt.complex128), np.array([1])), {"axis": 1})
+        yield Sample((draw(rng, (3,), dt.bool), np.array([2, 2])), {"axis": 0})
+
+
+def _taken(op: Op, x: Meta, index: Meta) -> tuple:
+    check_axes(op, (op.axis,), len(x.shape))
+    _check_index(op, index)
+    return (*x.shape[: op.axis], *index.shape, *x.shape[op.axis + 1 :])
+
+
+@register
+class TakeAlong(Op):
+    """``out[..., i, ...] = x[..., index[..., i, ...], ...]`` along ``axis``; the other dims of both are equal."""
+
+    inputs = ("x", "index")
+    axis: int
+
+    def infer(self, x, index):
+        _check_along(self, x, index)
+        return Meta(tuple(index.shape), x.dtype)
+
+    def vjp(self, s, g):
+        x, index = s.inputs
+        return F.scatter_along(zeros(x), index, g, axis=self.axis, mode="add"), None
+
+    def shard(self, x, index):
+        names = factor_names(len(x.shape))
+        inner = [f if i != self.axis else "i" + f for i, f in enumerate(names)]
+        return shard_string([names, inner], [inner], **{names[self.axis]: "whole"})
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((draw(rng, (3, 4)), np.array([[2, 0, 1, 2], [1, -1, 1, 0]])), {"axis": 0})
+        yield Sample((draw(rng, (2, 3), dt.complex128), np.array([[2], [2]], np.int32)), {"axis": 1})
+        yield Sample((draw(rng, (2, 3)), np.zeros((2, 0), np.int64)), {"axis": 1}, note="0-size")
+        yield Sample((draw(rng, (3,), dt.int32, 0, 8), np.array([0, 0])), {"axis": 0})
+
+
+def _check_along(op: Op, x: Meta, index: Meta) -> None:
+    check_axes(op, (op.axis,), len(x.shape))
+    _check_index(op, index)
+    got = f"{tuple(x.shape)} and {tuple(index.shape)}"
+    if len(x.shape) != len(index.shape):
+        op.fail(ValueError, "x and an index of one rank", got)
+    for i, (m, n) in enumerate(zip(x.shape, index.shape, strict=True)):
+        if i != op.axis:
+            demand(op, m == n, f"equal sizes except on axis {op.axis}", got)
+
+
+@register
+class GatherNd(Op):
+    """Elements or slices of ``x`` at coordinates: the last dim of ``index``, of size ``depth``, addresses the first dims of x."""
+
+    inputs = ("x", "index")
+    depth: int
+
+    def infer(self, x, index):
+        return Meta(_gathered(self, x, index), x.dtype)
+
+    def vjp(self, s, g):
+        x, index = s.inputs
+        return F.scatter_nd(zeros(x), index, g, depth=self.depth, mode="add"), None
+
+    def shard(self, x, index):
+        names, inner = factor_names(len(x.shape)), factor_names(len(index.shape) - 1, "i")
+        whole = dict.fromkeys(names[: self.depth], "whole")
+        return shard_string([names, [*inner, "1"]], [[*inner, *names[self.depth :]]], **whole)
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((draw(rng, (3, 4)), np.array([[0, 1], [2, -1], [0, 1]])), {"depth": 2})
+        yield Sample((draw(rng, (3, 4)), np.array([[[2], [0]]], np.int32)), {"depth": 1})
+        yield Sample((draw(rng, (2, 3), dt.complex128), np.zeros((2, 0), np.int64)), {"depth": 0}, note="whole tensors")
+        yield Sample((draw(rng, (2, 3)), np.zeros((0, 2), np.int64)), {"depth": 2}, note="0-size")
+        yield Sample((draw(rng, (3,), dt.int64, 0, 8), np.array([1])), {"depth": 1}, note="to 0-d")
+
+
+def _gathered(op: Op, x: Meta, index: Meta) -> tuple:
+    _check_index(op, index)
+    if op.depth > len(x.shape):
+        op.fail(ValueError, f"a depth of at most {len(x.shape)}, the rank of x", op.depth)
+    got = tuple(index.shape)
+    demand(op, index.shape[-1] == op.depth if index.shape else False, f"an index whose last dim is {op.depth}", got)
+    return (*index.shape[:-1], *x.shape[op.depth :])
+
+
+@register
+class IndexGet(Op):
+    """Elements or slices of ``x`` where its first dims are addressed by ``indices``, which broadcast against each other."""
+
+    inputs = ("x", "*indices")
+
+    def infer(self, x, *indices):
+        return Meta((*_broadcast_indices(self, x, indices), *x.shape[len(indices) :]), x.dtype)
+
+    def decompose(self, x, *indices):
+        if len(indices) == 1:
+            return F.take(x, indices[0], axis=0)
+        return F.gather_nd(x, _coordinates(indices), depth=len(indices))
+
+    def shard(self, x, *indices):
+        names, k = factor_names(len(x.shape)), len(indices)
+        rank = max(len(i.shape) for i in indices)
+        own = [["1"] * len(i.shape) for i in indices]
+        return shard_string([names, *own], [["1"] * rank + names[k:]], **dict.fromkeys(names[:k], "whole"))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((draw(rng, (3, 4)), np.array([2, -1]), np.array([0, 0])))
+        yield Sample((draw(rng, (3, 4, 2)), np.array([[2], [0]]), np.array([0, 1, 1])), note="broadcast")
+        yield Sample((draw(rng, (3, 2), dt.complex128), np.array(1)), note="0-d index")
+        yield Sample((draw(rng, (3, 2)), np.zeros(0, np.int64)), note="0-size")
+
+
+def _broadcast_indices(op: Op, x: Meta, indices: tuple) -> tuple:
+    if not 0 < len(indices) <= len(x.shape):
+        op.fail(ValueError, f"one to {len(x.shape)} indices", len(indices))
+    shape: tuple = ()
+    for m in indices:
+        _check_index(op, m)
+        shape = broadcast_sizes(op, shape, m.shape)
+    return shape
+
+
+def broadcast_sizes(op: Op, a: tuple, b: tuple) -> tuple:
+    """The shape that two shapes broadcast to."""
+    long, short = (tuple(a), tuple(b)) if len(a) >= len(b) else (tuple(b), tuple(a))
+    head = len(long) - len(short)
+    try:
+        return long[:head] + tuple(map(dim.broadcast, long[head:], short))
+    except ValueError:
+        return op.fail(ValueError, "shapes that broadcast", f"{tuple(a)} and {tuple(b)}")
+
+
+def _coordinates(indices: tuple) -> Any:
+    """Index tensors joined into one of coordinates."""
+    shape = ()
+    for i in indices:
+        long, short = (shape, sizes(i)) if len(shape) >= i.ndim else (sizes(i), shape)
+        head = len(long) - len(short)
+        shape = long[:head] + tuple(map(dim.broadcast, long[head:], short))
+    parts = [F.broadcast_to(cast_to(i, dt.int64), shape=shape) for i in indices]
+    return F.stack(parts, axis=len(shape))
+
+
+# --- scatter -------------------------------------------------------------------------------------------------------
+
+
+def combine_vjp(mode: str, s: Any, g: Any, gather: Callable, scatter: Callable, fresh: bool = False) -> tuple:
+    """Gradients of a scatter in ``mode`` for x and updates. ``scatter(base, updates, mode)`` and ``gather(x)`` share its index.
+
+    ``fresh``: places that are hit start from the identity of the mode instead of from x.
+    """
+    x, index, updates = s.inputs
+    out = s.outputs[0]
+    tensor = is_tensor(updates)
+    if mode == "set":
+        return scatter(g, 0, "set"), None, gather(g) if tensor else None
+    if mode == "add":
+        return scatter(g, 0, "set") if fresh else g, None, gather(g) if tensor else None
+    if mode == "mul":
+        ones = F.full(1, dtype=x.dtype, shape=sizes(x))
+        gx = scatter(g, 0, "set") if fresh else F.mul(g, _conj(scatter(ones, updates, "mul")))
+        if not tensor:
+            return gx, None, None
+        # The product without update i. Zeros are kept apart, so that nothing is divided by zero and none hides from a further derivative.
+        zero = F.eq(updates, 0)
+        rest = gather(scatter(ones if fresh else x, F.where(zero, 1, updates), "mul"))
+        zeros_there = gather(scatter(ones, F.where(zero, updates, 1), "mul"))
+        many = gather(scatter(F.full(0, dtype=dt.int64, shape=sizes(x)), F.cast(zero, dtype=dt.int64), "add"))
+        others = F.mul(F.div(rest, F.where(zero, 1, updates)), zeros_there)
+        alone = F.where(zero, F.where(F.eq(many, 1), rest, 0), others)
+        return gx, None, F.mul(gather(g), _conj(alone))
+    # Of an extremum: shared equally among those that reach it.
+    won = F.cast(F.eq(x, out), dtype=g.dtype)
+    if fresh:
+        won = scatter(won, 0, "set")
+    reached = F.cast(F.eq(_full_like(updates, gather, out), gather(out)), dtype=g.dtype)
+    winners = scatter(won, reached, "add")
+    share = F.div(g, F.maximum(winners, 1))
+    return F.mul(won, share), None, F.mul(reached, gather(share)) if tensor else None
+
+
+def _full_like(updates: Any, gather: Callable, out: Any) -> Any:
+    return updates if is_tensor(updates) else F.full(updates, dtype=out.dtype, shape=sizes(gather(out)))
+
+
+def _conj(x: Any) -> Any:
+    return F.conj(x) if x.dtype.is_complex else x
+
+
+class Scatter(Op):
+    """``x`` with ``updates`` combined into the places an index names. ``mode``: set, add, mul, min or max.
+
+    In mode "set" one of several updates of one place stays; which, is not said. ``updates`` may be a number.
+    """
+
+    inputs = ("x", "index", "updates")
+    abstract = True
+
+    def check(self, x, index):
+        """Refuse an index that does not fit x; the shape updates must have."""
+        raise TypeError(f"[{self.name}] defines no check")
+
+    def infer(self, x, index, updates):
+        shape = self.check(x, index)
+        _check_mode(self, x, MODES)
+        same_dtype(self, x, updates)
+        if updates.weak is None:
+            same_shape(self, updates.shape, shape, "updates of the shape that the index selects")
+        return Meta(tuple(x.shape), x.dtype)
+
+
+def _shard_scatter(names: list, index: Meta, updates: Meta, own: list, addressed: list) -> str:
+    """x and updates may be sharded on the dims that the index does not address."""
+    return shard_string([names, ["1"] * len(index.shape), [] if updates.weak else own], [names], **dict.fromkeys(addressed, "whole"))
+
+
+@register
+class Put(Scatter):
+    """The inverse of :class:`Take`: ``updates``, of the shape that take gives, go to ``index`` along ``axis`` of ``x``."""
+
+    axis: int
+    mode: str = "set"
+
+    def check(self, x, index):
+        return _taken(self, x, index)
+
+    def vjp(self, s, g):
+        index = s.inputs[1]
+
+        def gather(v):
+            return F.take(v, index, axis=self.axis)
+
+        def scatter(base, updates, mode):
+            return F.put(base, index, updates, axis=self.axis, mode=mode)
+
+        return combine_vjp(self.mode, s, g, gather, scatter)
+
+    def shard(self, x, index, updates):
+        names, a = factor_names(len(x.shape)), self.axis
+        return _shard_scatter(names, index, updates, [*names[:a], *["1"] * len(index.shape), *names[a + 1 :]], names[a : a + 1])
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for mode in MODES:
+            index = np.array([2, 0]) if mode == "set" else np.array([2, 0, 2])
+            yield Sample((draw(rng, (4, 3)), index, draw(rng, (len(index), 3))), {"axis": 0, "mode": mode})
+        yield Sample((draw(rng, (2, 4)), np.array([[-1, 1]], np.int32), draw(rng, (2, 1, 2))), {"axis": 1, "mode": "add"})
+        yield Sample((draw(rng, (3,)), np.array(1), draw(rng, ())), {"axis": 0}, note="0-d index")
+        yield Sample((draw(rng, (3, 2)), np.zeros(0, np.int64), draw(rng, (0, 2))), {"axis": 0, "mode": "add"}, note="0-size")
+        yield Sample((draw(rng, (3, 2)), np.array([1]), 2.0), {"axis": 0}, note="a number")
+        yield Sample((draw(rng, (3,), dt.complex128), np.array([1, 1]), draw(rng, (2,), dt.complex128)), {"axis": 0, "mode": "mul"})
+        yield Sample((draw(rng, (3,)), np.array([1, 1, 0]), np.array([0.0, 1.5, 0.0])), {"axis": 0, "mode": "mul"}, note="zeros")
+        yield Sample((draw(rng, (3,), dt.int64, 0, 8), np.array([1, 1]), draw(rng, (2,), dt.int64, 0, 8)), {"axis": 0, "mode": "max"})
+
+
+@register
+class ScatterAlong(Scatter):
+    """The inverse of :class:`TakeAlong`: ``updates``, of the shape of ``index``, go to ``index`` along ``axis`` of ``x``.
+
+    Without ``include_self``, a place that is hit holds the combination of its updates alone.
+    """
+
+    axis: int
+    mode: str = "set"
+    include_self: bool = True
+
+    def check(self, x, index):
+        _check_along(self, x, index)
+        return tuple(index.shape)
+
+    def vjp(self, s, g):
+        index = s.inputs[1]
+
+        def gather(v):
+            return F.take_along(v, index, axis=self.axis)
+
+        def scatter(base, updates, mode):
+            return F.scatter_along(base, index, updates, axis=self.axis, mode=mode)
+
+        return combine_vjp(self.mode, s, g, gather, scatter, not self.include_self and self.mode != "set")
+
+    def shard(self, x, index, updates):
+        names = factor_names(len(x.shape))
+        inner = [f if i != self.axis else "1" for i, f in enumerate(names)]
+        return shard_string([names, inner, [] if updates.weak else inner], [names], **{names[self.axis]: "whole"})
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        once, twice = np.array([[2, 0, 1], [1, -1, 0]]), np.array([[2, 0, 1], [2, 0, 0]])
+        for mode in MODES:
+            for own in (True, False):
+                index = once if mode == "set" else twice
+                attrs = {"axis": 0, "mode": mode, "include_self": own}
+                yield Sample((draw(rng, (3, 3)), index, draw(rng, (2, 3))), attrs)
+        yield Sample((draw(rng, (2, 3), dt.complex128), np.array([[2], [2]], np.int32), draw(rng, (2, 1), dt.complex128)), {"axis": 1, "mode": "add"})
+        yield Sample((draw(rng, (2, 3)), np.zeros((2, 0), np.int64), draw(rng, (2, 0))), {"axis": 1}, note="0-size")
+        yield Sample((draw(rng, (2, 3)), np.array([[0], [2]]), 0.0), {"axis": 1}, note="a number")
+        yield Sample((draw(rng, (3,), dt.int32, 0, 8), np.array([0, 0]), draw(rng, (2,), dt.int32, 0, 8)), {"axis": 0, "mode": "add"})
+
+
+@register
+class ScatterNd(Scatter):
+    """The inverse of :class:`GatherNd`: ``updates`` go to the coordinates in ``index``."""
+
+    depth: int
+    mode: str = "add"
+
+    def check(self, x, index):
+        return _gathered(self, x, index)
+
+    def vjp(self, s, g):
+        index = s.inputs[1]
+
+        def gather(v):
+            return F.gather_nd(v, index, depth=self.depth)
+
+        def scatter(base, updates, mode):
+            return F.scatter_nd(base, index, updates, depth=self.depth, mode=mode)
+
+        return combine_vjp(self.mode, s, g, gather, scatter)
+
+    def shard(self, x, index, updates):
+        names, d = factor_names(len(x.shape)), self.depth
+        return _shard_scatter(names, index, updates, ["1"] * (len(index.shape) - 1) + names[d:], names[:d])
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for mode in MODES:
+            index = np.array([[0, 1], [2, -1]] if mode == "set" else [[0, 1], [2, -1], [0, 1]])
+            yield Sample((draw(rng, (3, 4)), index, draw(rng, (len(index),))), {"depth": 2, "mode": mode})
+        yield Sample((draw(rng, (3, 2)), np.array([[2], [0]], np.int32), draw(rng, (2, 2))), {"depth": 1})
+        yield Sample((draw(rng, (2, 3), dt.complex128), np.zeros((2, 0), np.int64), draw(rng, (2, 2, 3), dt.complex128)), {"depth": 0})
+        yield Sample((draw(rng, (2, 3)), np.zeros((0, 2), np.int64), draw(rng, (0,))), {"depth": 2}, note="0-size")
+        yield Sample((draw(rng, (3,)), np.array([[1]]), 0.5), {"depth": 1, "mode": "set"}, note="a number")
+
+
+@register
+class IndexPut(Op):
+    """``x`` with ``values`` combined where ``indices`` address its first dims; the inverse of :class:`IndexGet`.
+
+    The indices broadcast against each other, and ``values`` to the shape that they select.
+    """
+
+    inputs = ("x", "values", "*indices")
+    mode: str = "set"
+
+    def infer(self, x, values, *indices):
+        _check_mode(self, x)
+        same_dtype(self, x, values)
+        shape = (*_broadcast_indices(self, x, indices), *x.shape[len(indices) :])
+        if values.weak is None:
+            same_shape(self, broadcast_sizes(self, shape, values.shape), shape, "values that broadcast to what the indices select")
+        return Meta(tuple(x.shape), x.dtype)
+
+    def decompose(self, x, values, *indices):
+        index = _coordinates(indices)
+        if is_tensor(values):
+            values = F.broadcast_to(values, shape=(*sizes(index)[:-1], *sizes(x)[len(indices) :]))
+        return F.scatter_nd(x, index, values, depth=len(indices), mode=self.mode)
+
+    def shard(self, x, values, *indices):
+        names, k = factor_names(len(x.shape)), len(indices)
+        own = [["1"] * len(m.shape) for m in (values, *indices)]
+        return shard_string([names, *own], [names], **dict.fromkeys(names, "whole"))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        i, j = np.array([2, 0]), np.array([0, -1])
+        yield Sample((draw(rng, (3, 4)), draw(rng, (2,)), i, j))
+        yield Sample((draw(rng, (3, 4)), draw(rng, (4,)), np.array([1, 1])), {"mode": "add"}, note="broadcast, twice")
+        yield Sample((draw(rng, (3, 4)), 1.5, i, j), note="a number")
+        yield Sample((draw(rng, (3, 2), dt.complex128), draw(rng, (), dt.complex128), np.array(1)), note="0-d")
+        yield Sample((draw(rng, (3, 2)), draw(rng, (0, 2)), np.zeros(0, np.int64)), note="0-size")
+
+
+@register
+class Embedding(Op):
+    """Rows of ``weight`` at ``index``. With ``padded``, rows for ``padding_idx`` are zero and leave its weight without gradient."""
+
+    inputs = ("index", "weight")
+    padded: bool = False
+    padding_idx: int = param("int", -1)
+
+    def infer(self, index, weight, padding_idx):
+        _check_index(self, index)
+        if len(weight.shape) != 2:
+            self.fail(ValueError, "a weight of rank 2", tuple(weight.shape))
+        return Meta((*index.shape, weight.shape[1]), weight.dtype)
+
+    def decompose(self, index, weight, padding_idx):
+        rows = F.take(weight, index, axis=0)
+        if not self.padded:
+            return rows
+        return F.where(F.unsqueeze(F.eq(index, padding_idx), axes=(index.ndim,)), 0, rows)
+
+    def vjp(self, s, g):
+        index, weight = s.inputs
+        if self.padded:
+            g = F.where(F.unsqueeze(F.eq(index, s.params.padding_idx), axes=(index.ndim,)), 0, g)
+        return None, F.put(zeros(weight), index, g, axis=0, mode="add")
+
+    def shard(self, index, weight, padding_idx):
+        inner = factor_names(len(index.shape), "i")
+        return shard_string([inner, ["v", "d"]], [[*inner, "d"]], v="whole")
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((np.array([[1, 0, 3], [1, 1, 2]]), draw(rng, (4, 3))))
+        yield Sample((np.array([1, 0, 3]), draw(rng, (4, 3))), {"padded": True}, {"padding_idx": 1})
+        yield Sample((np.array(2, np.int32), draw(rng, (4, 3))), note="0-d")
+        yield Sample((np.zeros((0, 2), np.int64), draw(rng, (4, 3), dt.float32)), note="0-size")
+
+
+@register
+class OneHot(Op):
+    """A new last dim of size ``num_classes``: 1 at ``x``, elsewhere 0. A value outside leaves zeros."""
+
+    vjp = None
+    dtype: Any
+    num_classes: int = param("int")
+
+    def infer(self, x, num_classes):
+        _check_index(self, x)
+        return Meta((*x.shape, num_classes), self.dtype)
+
+    def decompose(self, x, num_classes):
+        classes = F.iota(0, 1, dtype=x.dtype, size=num_classes)
+        return F.cast(F.eq(F.unsqueeze(x, axes=(x.ndim,)), classes), dtype=self.dtype)
+
+    def shard(self, x, num_classes):
+        names = factor_names(len(x.shape))
+        return shard_string([names], [[*names, "1"]])
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((np.array([[1, 0], [2, 3]]),), {"dtype": dt.float32}, {"num_classes": 4})
+        yield Sample((np.array(1, np.int32),), {"dtype": dt.float64}, {"num_classes": 3}, note="0-d")
+        yield Sample((np.zeros((0,), np.int64),), {"dtype": dt.int64}, {"num_classes": 2}, note="0-size")
+
+
+# --- results whose size is data ------------------------------------------------------------------------------------
+
+
+@register
+class CountTrue(Op):
+    """How many elements are not zero, as a 0-d int64: what the host reads to size the next op."""
+
+    vjp = None
+
+    def infer(self, x):
+        return Meta((), dt.int64)
+
+    def shard(self, x):
+        names = factor_names(len(x.shape))
+        return shard_string([names], [[]], **dict.fromkeys(names, "sum"))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for shape, dtype in (((2, 3), dt.bool), ((), dt.bool), ((0, 2), dt.bool), ((4,), dt.int32), ((3,), dt.bfloat16)):
+            yield Sample((draw(rng, shape, dtype),))
+
+
+def _whole(*metas: Meta, results: int) -> str:
+    """No operand can be sharded: the place of a result depends on all elements before it."""
+    own = [factor_names(len(m.shape), f"o{k}") if m is not None else [] for k, m in enumerate(metas)]
+    return shard_string(own, [["1"]] * results, **dict.fromkeys((f for o in own for f in o), "whole"))
+
+
+@register
+class NonzeroSized(Op):
+    """Coordinates of the ``count`` elements that are not zero, in row-major order: ``[count, rank]`` int64."""
+
+    vjp = None
+    count: int = param("int")
+
+    def infer(self, x, count):
+        return Meta((count, len(x.shape)), dt.int64)
+
+    def shard(self, x, count):
+        names = factor_names(len(x.shape))
+        return shard_string([names], [["1", "1"]], **dict.fromkeys(names, "whole"))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for x in (np.array([[0, 1.5], [2, 0]]), np.array([True, False, True]), np.zeros((0, 2)), np.array(1.0), np.zeros((2,), np.int64)):
+            yield Sample((x,), params={"count": int(np.count_nonzero(x))}, differentiable=())
+
+
+@register
+class MaskedSelectSized(Op):
+    """The ``count`` elements of ``x`` where ``mask``, of its shape, holds, in row-major order."""
+
+    inputs = ("x", "mask")
+    linear = True
+    count: int = param("int")
+
+    def infer(self, x, mask, count):
+        accept(self, "b", mask)
+        same_shape(self, x.shape, mask.shape, "a mask of the shape of x")
+        return Meta((count,), x.dtype)
+
+    def decompose(self, x, mask, count):
+        return F.gather_nd(x, F.nonzero_sized(mask, count=count), depth=x.ndim)
+
+    def vjp(self, s, g):
+        x, mask = s.inputs
+        return F.masked_scatter(zeros(x), mask, g), None
+
+    def shard(self, x, mask, count):
+        return _whole(x, mask, results=1)
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        mask = np.array([[True, False, True], [False, False, True]])
+        yield Sample((draw(rng, (2, 3)), mask), params={"count": 3})
+        yield Sample((draw(rng, (2, 3), dt.complex128), ~mask), params={"count": 3})
+        yield Sample((draw(rng, (2, 3)), mask & False), params={"count": 0}, note="none")
+        yield Sample((draw(rng, ()), np.array(True)), params={"count": 1}, note="0-d")
+        yield Sample((draw(rng, (0, 3)), np.zeros((0, 3), bool)), params={"count": 0}, note="0-size")
+
+
+@register
+class MaskedScatter(Op):
+    """``x`` with the elements where ``mask``, of its shape, holds replaced by the first elements of ``values``, in row-major order."""
+
+    inputs = ("x", "mask", "values")
+    linear = True
+
+    def infer(self, x, mask, values):
+        accept(self, "b", mask)
+        same_dtype(self, x, values)
+        same_shape(self, x.shape, mask.shape, "a mask of the shape of x")
+        return Meta(tuple(x.shape), x.dtype)
+
+    def decompose(self, x, mask, values):
+        n = dim.product(x.shape)
+        place = F.sub(F.cumsum(F.cast(F.reshape(mask, shape=(n,)), dtype=dt.int64), axis=0), 1)
+        total = dim.product(values.shape)
+        # One more value, so that there is something to take where nothing is chosen.
+        flat = F.pad(F.reshape(values, shape=(total,)), 0, lo=(0,), hi=(1,))
+        chosen = F.take(flat, F.maximum(F.minimum(place, total), 0), axis=0)
+        return F.where(mask, F.reshape(chosen, shape=sizes(x)), x)
+
+    def shard(self, x, mask, values):
+        names = factor_names(len(x.shape))
+        own = factor_names(len(values.shape), "v")
+        return shard_string([names, names, own], [names], **dict.fromkeys((*names, *own), "whole"))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        mask = np.array([[True, False, True], [False, False, True]])
+        yield Sample((draw(rng, (2, 3)), mask, draw(rng, (4,))))
+        yield Sample((draw(rng, (2, 3), dt.complex128), mask, draw(rng, (3, 1), dt.complex128)))
+        yield Sample((draw(rng, (2, 3)), mask & False, draw(rng, (0,))), note="none")
+        yield Sample((draw(rng, ()), np.array(True), draw(rng, (1,))), note="0-d")
+        yield Sample((draw(rng, (0, 3)), np.zeros((0, 3), bool), draw(rng, (2,))), note="0-size")
+
+
+@register
+class UniqueCount(Op):
+    """How many distinct elements, or slices along ``axis``, ``x`` has; with ``consecutive``, how many runs. A 0-d int64."""
+
+    vjp = None
+    axis: int | None = None
+    consecutive: bool = False
+
+    def infer(self, x):
+        if self.axis is not None:
+            check_axes(self, (self.axis,), len(x.shape))
+        return Meta((), dt.int64)
+
+    def shard(self, x):
+        names = factor_names(len(x.shape))
+        return shard_string([names], [[]], **dict.fromkeys(names, "whole"))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for sample in UniqueSized.samples(rng):
+            yield Sample(sample.inputs, sample.attrs, differentiable=(), note=sample.note)
+
+
+@register
+class UniqueSized(Op):
+    """The ``count`` distinct elements, or slices along ``axis``, in rising order; with ``consecutive``, the runs in order.
+
+    Results: values, the place of each one's first occurrence, for each element the place of its value, and the counts.
+    """
+
+    vjp = None
+    axis: int | None = None
+    consecutive: bool = False
+    count: int = param("int")
+
+    def infer(self, x, count):
+        if self.axis is None:
+            values, inverse = (count,), (dim.product(x.shape),)
+        else:
+            check_axes(self, (self.axis,), len(x.shape))
+            values = tuple(count if i == self.axis else n for i, n in enumerate(x.shape))
+            inverse = (x.shape[self.axis],)
+        return Meta(values, x.dtype), Meta((count,), dt.int64), Meta(inverse, dt.int64), Meta((count,), dt.int64)
+
+    def shard(self, x, count):
+        names = factor_names(len(x.shape))
+        rank = 1 if self.axis is None else len(names)
+        return shard_string([names], [["1"] * rank, ["1"], ["1"], ["1"]], **dict.fromkeys(names, "whole"))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        x = np.array([[2, 1, 2], [1, 1, 3]])
+        for axis, consecutive, count in ((None, False, 3), (None, True, 5), (0, False, 2), (1, True, 3)):
+            attrs = {"axis": axis, "consecutive": consecutive}
+            yield Sample((x,), attrs, {"count": count})
+            yield Sample((x.astype(np.float64),), attrs, {"count": count}, differentiable=())
+        yield Sample((np.zeros((0,)),), {}, {"count": 0}, differentiable=(), note="0-size")
+        yield Sample((np.array([True, False, True]),), {}, {"count": 2})
+
+
+@register
+class BincountSized(Op):
+    """How often each number below ``count`` occurs in the 1-d ``x``; with ``weights``, the sum of theirs."""
+
+    inputs = ("x", "weights?")
+    count: int = param("int")
+
+    def infer(self, x, weights, count):
+        _check_index(self, x)
+        if len(x.shape) != 1:
+            self.fail(ValueError, "a 1-d tensor", tuple(x.shape))
+        if weights is None:
+            return Meta((count,), dt.int64)
+        same_shape(self, x.shape, weights.shape, "weights of the shape of x")
+        return Meta((count,), weights.dtype)
+
+    def decompose(self, x, weights, count):
+        if weights is None:
+            weights = F.full(1, dtype=dt.int64, shape=sizes(x))
+        return F.put(F.full(0, dtype=weights.dtype, shape=(count,)), x, weights, axis=0, mode="add")
+
+    def shard(self, x, weights, count):
+        return shard_string([["a"], [] if weights is None else ["a"]], [["1"]], a="sum")
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((np.array([1, 0, 3, 1]), None), params={"count": 4})
+        yield Sample((np.array([1, 0, 3, 1], np.int32), draw(rng, (4,))), params={"count": 6})
+        yield Sample((np.zeros(0, np.int64), None), params={"count": 3}, note="0-size")
+
+
+@register
+class SearchSorted(Op):
+    """Where ``values`` would go in rows that rise, before equal elements, or after them with ``right``.
+
+    ``rows`` is 1-d, or has the leading dims of ``values``.
+    """
+
+    inputs = ("rows", "values")
+    vjp = None
+    right: bool = False
+    dtype: Any = dt.int64
+
+    def infer(self, rows, values):
+        same_dtype(self, rows, values)
+        accept(self, "if", rows, values)
+        if not rows.shape:
+            self.fail(ValueError, "rows of at least one dim", "a 0-d tensor")
+        if len(rows.shape) > 1:
+            same_shape(self, rows.shape[:-1], values.shape[:-1], "rows that are 1-d or have the leading dims of values")
+            if len(rows.shape) != len(values.shape):
+                self.fail(ValueError, "values of the rank of the rows", f"{tuple(rows.shape)} and {tuple(values.shape)}")
+        return Meta(tuple(values.shape), self.dtype)
+
+    def shard(self, rows, values):
+        names = factor_names(len(values.shape))
+        own = ["r"] if len(rows.shape) == 1 else [*names[:-1], "r"]
+        return shard_string([own, names], [names], r="whole")
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        row = np.array([0.0, 1.0, 1.0, 2.0])
+        for right in (False, True):
+            yield Sample((row, np.array([[1.0, 0.5], [3.0, -1.0]])), {"right": right}, differentiable=())
+            yield Sample((np.stack([row, row + 1]), np.array([[1.0], [1.0]])), {"right": right}, differentiable=())
+        yield Sample((np.array([1, 3, 5]), np.array(3)), {"dtype": dt.int32}, note="0-d")
+        yield Sample((row, np.zeros((0,))), differentiable=(), note="0-size")
+        yield Sample((row[:0], np.ones((2,))), differentiable=(), note="empty row")
+
+
+@register
+class Histogram(Op):
+    """Counts of ``x`` in ``bins`` equal intervals from ``lo`` to ``hi``, the last one closed; with ``weights``, the sum of theirs."""
+
+    inputs = ("x", "weights?")
+    vjp = None
+    bins: int = param("int")
+    lo: float = param()
+    hi: float = param()
+
+    def infer(self, x, weights, bins, lo, hi):
+        accept(self, "if", x)
+        demand(self, bins >= 1, "at least one bin", bins)
+        if weights is None:
+            return Meta((bins,), dt.int64)
+        same_shape(self, x.shape, weights.shape, "weights of the shape of x")
+        return Meta((bins,), weights.dtype)
+
+    def shard(self, x, weights, bins, lo, hi):
+        names = factor_names(len(x.shape))
+        return shard_string([names, [] if weights is None else names], [["1"]], **dict.fromkeys(names, "sum"))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        x = np.array([[0.0, 0.1, 0.9], [1.0, 2.0, -1.0]])
+        yield Sample((x, None), params={"bins": 4, "lo": 0.0, "hi": 1.0}, differentiable=())
+        yield Sample((x, draw(rng, (2, 3))), params={"bins": 2, "lo": -1.0, "hi": 2.0}, differentiable=())
+        yield Sample((np.array([1, 2, 2]), None), params={"bins": 3, "lo": 0.0, "hi": 3.0})
+        yield Sample((np.zeros((0,)), None), params={"bins": 2, "lo": 0.0, "hi": 1.0}, differentiable=(), note="0-size")
+
+
+# --- triangles -----------------------------------------------------------------------------------------------------
+
+
+class Triangle(Op):
+    """The last two dims of ``x`` with one side of a diagonal kept, the rest zero."""
+
+    linear = True
+    diagonal: int = param("int", 0)
+
+    def infer(self, x, diagonal):
+        if len(x.shape) < 2:
+            self.fail(ValueError, "at least two dims", tuple(x.shape))
+        return Meta(tuple(x.shape), x.dtype)
+
+    def _above(self, x, diagonal):
+        """The number of the diagonal each place lies on, less ``diagonal``."""
+        row = F.unsqueeze(counter(x.shape[-2], diagonal), axes=(1,))
+        return F.sub(counter(x.shape[-1]), row)
+
+    def shard(self, x, diagonal):
+        return shard_along(x, (len(x.shape) - 2, len(x.shape) - 1))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((draw(rng, (3, 4)),))
+        yield Sample((draw(rng, (2, 4, 3)),), params={"diagonal": 1})
+        yield Sample((draw(rng, (3, 3), dt.complex128),), params={"diagonal": -1})
+        yield Sample((draw(rng, (0, 3)),), note="0-size")
+        yield Sample((draw(rng, (2, 2), dt.bool),))
+
+
+@register
+class Tril(Triangle):
+    """The last two dims of ``x``, zero above the diagonal."""
+
+    def decompose(self, x, diagonal):
+        return F.where(F.le(self._above(x, diagonal), 0), x, _zero_of(x))
+
+    def vjp(self, s, g):
+        return (F.tril(g, diagonal=s.params.diagonal),)
+
+
+@register
+class Triu(Triangle):
+    """The last two dims of ``x``, zero below the diagonal."""
+
+    def decompose(self, x, diagonal):
+        return F.where(F.ge(self._above(x, diagonal), 0), x, _zero_of(x))
+
+    def vjp(self, s, g):
+        return (F.triu(g, diagonal=s.params.diagonal),)
+
+
+def _zero_of(x: Any) -> Any:
+    return False if x.dtype.is_bool else 0
