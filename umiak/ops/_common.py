@@ -1,9 +1,11 @@
-"""What op families share: checks and shapes for ``infer``, gradients under broadcasting, compute types, shard strings."""
+"""What op families share: checks and shapes for ``infer``, gradients under broadcasting, compute types, shard
+strings.
+"""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,7 +47,7 @@ def sizes(x: Any) -> tuple:
 def accept(op: Op, kinds: str, *metas: Meta | None) -> None:
     """Refuse tensor operands whose dtype is not of one of ``kinds``."""
     for m in metas:
-        if m is not None and m.weak is None and kind_of(m.dtype) not in kinds:
+        if m is not None and m.dtype is not None and kind_of(m.dtype) not in kinds:
             names = " or ".join(KIND_NAMES[k] for k in kinds)
             op.fail(TypeError, f"operands of {names} dtype", m.dtype.name)
 
@@ -54,9 +56,11 @@ def same_dtype(op: Op, *metas: Meta | None) -> DType:
     """The one dtype of the tensor operands; numbers take it, and are refused where it cannot hold their kind."""
     found: DType | None = None
     for m in metas:
-        if m is not None and m.weak is None:
+        if m is not None and m.dtype is not None:
             if found is not None and found is not m.dtype:
-                op.fail(TypeError, "operands of one dtype", f"{found.name} and {m.dtype.name}", "Cast one of them first.")
+                op.fail(
+                    TypeError, "operands of one dtype", f"{found.name} and {m.dtype.name}", "Cast one of them first."
+                )
             found = m.dtype
     if found is None:
         op.fail(TypeError, "at least one tensor operand", "numbers only")
@@ -161,7 +165,8 @@ def cast_to(x: Any, dtype: DType) -> Any:
 
 
 def in_compute_type(method: Callable) -> Callable:
-    """Wrap ``decompose`` or ``vjp`` bodies over plain operands: low-precision tensors come in widened, results leave narrowed.
+    """Wrap ``decompose`` or ``vjp`` bodies over plain operands: low-precision tensors come in widened, results leave
+    narrowed.
 
     Without it every small op of a composite would round to the storage type.
     """
@@ -181,21 +186,20 @@ def in_compute_type(method: Callable) -> Callable:
     return run
 
 
-class _Wide(Sequence):
-    """Saved tensors that are widened when used, so that what is not used is still not saved."""
-
-    def __init__(self, items: Sequence) -> None:
-        self.items = items
-
-    def __len__(self) -> int:
-        return len(self.items)
+class _Wide(tuple):
+    """Saved tensors that are widened when they are taken out: what is not used is still not saved."""
 
     def __getitem__(self, i: Any) -> Any:
-        return tuple(map(widen, self.items[i])) if isinstance(i, slice) else widen(self.items[i])
+        return tuple(map(widen, super().__getitem__(i))) if isinstance(i, slice) else widen(super().__getitem__(i))
+
+    def __iter__(self) -> Iterator:
+        return map(widen, super().__iter__())
 
 
 def vjp_in_compute_type(method: Callable) -> Callable:
-    """The same for ``vjp``: saved tensors and gradients come in widened, each result leaves in the dtype of its operand."""
+    """The same for ``vjp``: saved tensors and gradients come in widened, each result leaves in the dtype of its
+    operand.
+    """
 
     @functools.wraps(method)
     def run(self: Op, s: Saved, *grads: Any) -> tuple:
@@ -254,8 +258,18 @@ def shard_along(x: Meta, axes: Iterable[int], results: int = 1) -> str:
 # --- samples -------------------------------------------------------------------------------------------------------
 
 
-def draw(rng: Any, shape: Sequence[int] = (2, 3), dtype: DType | None = None, lo: float = -2.0, hi: float = 2.0, avoid: Sequence[float] = ()) -> Any:
-    """An array for a sample: uniform in [lo, hi), at least 0.1 from the kinks in ``avoid``; complex off the real axis."""
+def draw(
+    rng: Any,
+    shape: Sequence[int] = (2, 3),
+    dtype: DType | None = None,
+    lo: float = -2.0,
+    hi: float = 2.0,
+    avoid: Sequence[float] = (),
+) -> Any:
+    """An array for a sample: uniform in [lo, hi), at least 0.1 from the kinks in ``avoid``.
+
+    Complex off the real axis.
+    """
     dtype = dtype or dt.float64
     x = rng.uniform(lo, hi, shape)
     for kink in avoid:

@@ -1,6 +1,7 @@
 """Activations: composites over the elementwise primitives, with their slopes written out.
 
-A slope is given in terms of x, or of the value where that is cheaper, so that one tensor is kept and one fused loop runs backward.
+A slope is given in terms of x, or of the value where that is cheaper, so that one tensor is kept and one fused loop
+runs backward.
 """
 
 from __future__ import annotations
@@ -39,12 +40,6 @@ class Activation(Unary):
     kinds = "f"
     value: ClassVar[Callable]
     slope: ClassVar[Callable]
-
-    def infer(self, x: Meta, *params: Any) -> Meta:
-        return super().infer(x)
-
-    def shard(self, x: Meta, *params: Any) -> str:
-        return shard_pointwise(x)
 
     @in_compute_type
     def decompose(self, x, *params):
@@ -505,7 +500,12 @@ class Halved(AlongAxis):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for shape, axis, dtype in (((2, 6), 1, dt.float64), ((4, 3), 0, dt.float32), ((0, 2), 1, dt.float32), ((2, 4), 1, dt.bfloat16)):
+        for shape, axis, dtype in (
+            ((2, 6), 1, dt.float64),
+            ((4, 3), 0, dt.float32),
+            ((0, 2), 1, dt.float32),
+            ((2, 4), 1, dt.bfloat16),
+        ):
             yield Sample((draw(rng, shape, dtype),), {"axis": axis})
 
 
@@ -602,13 +602,20 @@ class Maxout(Op):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for shape, axis, groups, dtype in (((2, 6), 1, 3, dt.float64), ((4, 3), 0, 2, dt.float64), ((0, 2), 1, 1, dt.float32)):
+        for shape, axis, groups, dtype in (
+            ((2, 6), 1, 3, dt.float64),
+            ((4, 3), 0, 2, dt.float64),
+            ((0, 2), 1, 1, dt.float32),
+        ):
             yield Sample((draw(rng, shape, dtype),), {"axis": axis}, {"groups": groups})
 
 
 @register
 class Rrelu(Op):
-    """x where it is positive, elsewhere x times a slope drawn from [lower, upper). One word an element; drawn again for the gradient."""
+    """x where it is positive, elsewhere x times a slope drawn from [lower, upper).
+
+    One word an element; drawn again for the gradient.
+    """
 
     random = True
     draws = 1
@@ -639,5 +646,11 @@ class Rrelu(Op):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for shape, dtype in (((2, 3), dt.float64), ((4,), dt.float32), ((), dt.float32), ((0, 2), dt.float32), ((3,), dt.bfloat16)):
+        for shape, dtype in (
+            ((2, 3), dt.float64),
+            ((4,), dt.float32),
+            ((), dt.float32),
+            ((0, 2), dt.float32),
+            ((3,), dt.bfloat16),
+        ):
             yield Sample((draw(rng, shape, dtype, avoid=(0.0,)),), params={"seed": 4, "offset": 1})

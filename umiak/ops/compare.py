@@ -49,7 +49,13 @@ class Where(Op):
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
         f, d = dt.float32, dt.float64
-        shapes = (((2, 3), (2, 3), (2, 3), d), ((3,), (2, 1), (), d), ((2, 1), (3,), (3,), f), ((), (), (), d), ((0, 1), (1, 2), (2,), f))
+        shapes = (
+            ((2, 3), (2, 3), (2, 3), d),
+            ((3,), (2, 1), (), d),
+            ((2, 1), (3,), (3,), f),
+            ((), (), (), d),
+            ((0, 1), (1, 2), (2,), f),
+        )
         for c, a, b, dtype in shapes:
             yield Sample((draw(rng, c, dt.bool), draw(rng, a, dtype), draw(rng, b, dtype)))
         for dtype in (dt.bfloat16, dt.int64, dt.bool, dt.complex128):

@@ -41,7 +41,14 @@ class Full(Op):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for value, dtype in ((1.5, dt.float32), (2, dt.float64), (-3, dt.int64), (True, dt.bool), (1 + 2j, dt.complex64), (0.1, dt.bfloat16)):
+        for value, dtype in (
+            (1.5, dt.float32),
+            (2, dt.float64),
+            (-3, dt.int64),
+            (True, dt.bool),
+            (1 + 2j, dt.complex64),
+            (0.1, dt.bfloat16),
+        ):
             yield Sample((value,), {"dtype": dtype}, {"shape": (2, 3)})
         yield Sample((draw(rng, (), dt.float64),), {"dtype": dt.float64}, {"shape": (2,)}, note="a tensor")
         yield Sample((1.0,), {"dtype": dt.float32}, {"shape": ()}, note="0-d")
@@ -73,17 +80,25 @@ class Iota(Op):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        cases = ((0, 1, 5, dt.int64), (3, -2, 4, dt.int32), (0.5, 0.25, 5, dt.float32), (0, 1, 0, dt.int64), (1, 3, 4, dt.float64), (0, 1, 3, dt.bfloat16))
+        cases = (
+            (0, 1, 5, dt.int64),
+            (3, -2, 4, dt.int32),
+            (0.5, 0.25, 5, dt.float32),
+            (0, 1, 0, dt.int64),
+            (1, 3, 4, dt.float64),
+            (0, 1, 3, dt.bfloat16),
+        )
         for start, step, size, dtype in cases:
             yield Sample((start, step), {"dtype": dtype}, {"size": size})
 
 
 @register
 class SumTo(Op):
-    """``x`` summed down to ``shape``, from which it could have been broadcast. The inverse of broadcasting, for gradients.
+    """``x`` summed down to ``shape``, from which it could have been broadcast. The inverse of broadcasting, for
+    gradients.
 
-    Leading dims that ``shape`` lacks are summed, and dims where it has 1. Which those are is known at run time; only the
-    length of ``shape`` belongs to the class of the call.
+    Leading dims that ``shape`` lacks are summed, and dims where it has 1. Which those are is known at run time; only
+    the length of ``shape`` belongs to the class of the call.
     """
 
     linear = True
@@ -112,7 +127,16 @@ class SumTo(Op):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for a, b in (((2, 3), (2, 3)), ((2, 3), (3,)), ((2, 3), (2, 1)), ((4, 2, 3), (1, 3)), ((2, 3), ()), ((), ()), ((0, 3), (1, 3)), ((2, 0), (2, 0))):
+        for a, b in (
+            ((2, 3), (2, 3)),
+            ((2, 3), (3,)),
+            ((2, 3), (2, 1)),
+            ((4, 2, 3), (1, 3)),
+            ((2, 3), ()),
+            ((), ()),
+            ((0, 3), (1, 3)),
+            ((2, 0), (2, 0)),
+        ):
             yield Sample((draw(rng, a),), params={"shape": b})
         for dtype in (dt.float32, dt.bfloat16, dt.int64, dt.complex128):
             yield Sample((draw(rng, (2, 3), dtype),), params={"shape": (3,)})

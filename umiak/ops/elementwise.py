@@ -1,7 +1,8 @@
 """Primitives that work element by element: arithmetic, logic, bits, transcendentals, casts.
 
-Operands of one dtype broadcast against each other; Python numbers take the dtype of the tensor. Two constructors make the
-families: ``unary`` and ``binary``. Derivatives follow the conjugate convention: for holomorphic f, grad = g * conj(f').
+Operands of one dtype broadcast against each other; Python numbers take the dtype of the tensor. Two constructors make
+the families: ``unary`` and ``binary``. Derivatives follow the conjugate convention: for holomorphic f, grad = g *
+conj(f').
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ SPECIAL = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan], np.float32)
 
 
 class Elementwise(Op):
-    """What one and two operands share. ``kinds``: accepted dtypes; ``result``: dtype of the result, None for the operand's.
+    """What one and two operands share. ``kinds``: accepted dtypes; ``result``: dtype of the result, None for the
+    operand's.
 
     ``lo``, ``hi``, ``avoid`` and their ``_y`` forms bound the samples to where derivatives are smooth.
     """
@@ -51,7 +53,8 @@ class Elementwise(Op):
     specials: ClassVar[bool] = True  # whether NaN, infinities and zeros are among the samples
     sample_params: ClassVar[dict] = {}
 
-    def infer(self, *operands: Meta) -> Meta:
+    def infer(self, *args: Any) -> Meta:
+        operands = args[: len(self.inputs)]
         dtype = same_dtype(self, *operands)
         accept(self, self.kinds, *operands)
         return Meta(broadcast_shape(self, *operands), self.result_dtype(dtype))
@@ -59,8 +62,8 @@ class Elementwise(Op):
     def result_dtype(self, dtype: DType) -> DType:
         return dtype if self.result is None else self.result
 
-    def shard(self, *operands: Meta) -> str:
-        return shard_pointwise(*operands)
+    def shard(self, *args: Any) -> str:
+        return shard_pointwise(*args[: len(self.inputs)])
 
 
 class Unary(Elementwise):
@@ -69,10 +72,15 @@ class Unary(Elementwise):
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
         def case(shape: tuple, dtype: DType) -> Sample:
-            return Sample((draw(rng, shape, dtype, *(cls.ints if dtype.is_integer else (cls.lo, cls.hi)), cls.avoid),), params=cls.sample_params)
+            return Sample(
+                (draw(rng, shape, dtype, *(cls.ints if dtype.is_integer else (cls.lo, cls.hi)), cls.avoid),),
+                params=cls.sample_params,
+            )
 
         if "f" in cls.kinds:
-            yield from (case(*c) for c in (((2, 3), dt.float32), ((3,), dt.float64), ((), dt.float64), ((0, 3), dt.float32)))
+            yield from (
+                case(*c) for c in (((2, 3), dt.float32), ((3,), dt.float64), ((), dt.float64), ((0, 3), dt.float32))
+            )
             yield from (case((4,), d) for d in (dt.bfloat16, dt.float16))
             if cls.specials:
                 yield Sample((SPECIAL,), {}, cls.sample_params, (), "zeros, infinities, NaN")
@@ -84,7 +92,9 @@ class Unary(Elementwise):
             yield case((3,), dt.bool)
 
 
-def unary(name: str, doc: str, kinds: str = "fc", d: Callable[[Any, Any], Any] | None = None, **members: Any) -> type[Op]:
+def unary(
+    name: str, doc: str, kinds: str = "fc", d: Callable[[Any, Any], Any] | None = None, **members: Any
+) -> type[Op]:
     """Make a unary op. ``d(x, y)`` is its derivative at ``x``, where the value is ``y``; or give ``vjp``."""
     if d is not None:
         members["vjp"] = lambda self, s, g: (F.mul(g, conj(d(s.inputs[0], s.outputs[0]))),)
@@ -124,12 +134,16 @@ def _real_of(self: Any, dtype: DType) -> DType:
 
 
 Neg = unary("Neg", "-x", "ifc", linear=True, vjp=lambda self, s, g: (F.neg(g),))
-Abs = unary("Abs", "|x|; real for complex x. At 0 the gradient is 0.", "ifc", vjp=_abs_vjp, avoid=(0.0,), result_dtype=_real_of)
+Abs = unary(
+    "Abs", "|x|; real for complex x. At 0 the gradient is 0.", "ifc", vjp=_abs_vjp, avoid=(0.0,), result_dtype=_real_of
+)
 Sign = unary("Sign", "-1, 0 or 1; x/|x| for complex x.", "ifc", vjp=_sign_vjp, avoid=(0.0,), monotone=True)
 Floor = unary("Floor", "The largest integer that is not above x.", "if", vjp=flat, avoid=(-1, 0, 1), monotone=True)
 Ceil = unary("Ceil", "The smallest integer that is not below x.", "if", vjp=flat, avoid=(-1, 0, 1), monotone=True)
 Trunc = unary("Trunc", "x without its fraction.", "if", vjp=flat, avoid=(-1, 0, 1), monotone=True)
-Round = unary("Round", "The nearest integer, ties to even.", "if", vjp=flat, avoid=(-1.5, -0.5, 0.5, 1.5), monotone=True)
+Round = unary(
+    "Round", "The nearest integer, ties to even.", "if", vjp=flat, avoid=(-1.5, -0.5, 0.5, 1.5), monotone=True
+)
 Reciprocal = unary("Reciprocal", "1/x", d=lambda x, y: F.neg(square(y)), lo=0.5, amp="deny")
 
 
@@ -141,8 +155,12 @@ Exp = unary("Exp", "e to the x", d=lambda x, y: y, monotone=True, amp="deny")
 Exp2 = unary("Exp2", "2 to the x", d=lambda x, y: F.mul(y, LN2), monotone=True, amp="deny")
 Expm1 = unary("Expm1", "exp(x) - 1, accurate near 0", d=lambda x, y: F.add(y, 1), monotone=True, amp="deny")
 Log = unary("Log", "Natural logarithm", d=lambda x, y: F.reciprocal(x), lo=0.2, monotone=True, amp="deny")
-Log2 = unary("Log2", "Logarithm to base 2", d=lambda x, y: F.reciprocal(F.mul(x, LN2)), lo=0.2, monotone=True, amp="deny")
-Log10 = unary("Log10", "Logarithm to base 10", d=lambda x, y: F.reciprocal(F.mul(x, LN10)), lo=0.2, monotone=True, amp="deny")
+Log2 = unary(
+    "Log2", "Logarithm to base 2", d=lambda x, y: F.reciprocal(F.mul(x, LN2)), lo=0.2, monotone=True, amp="deny"
+)
+Log10 = unary(
+    "Log10", "Logarithm to base 10", d=lambda x, y: F.reciprocal(F.mul(x, LN10)), lo=0.2, monotone=True, amp="deny"
+)
 Log1p = unary(
     "Log1p", "log(1 + x), accurate near 0", d=lambda x, y: F.reciprocal(F.add(x, 1)), lo=-0.8, monotone=True, amp="deny"
 )
@@ -162,7 +180,9 @@ def _across_one(x: Any) -> Any:
 Sin = unary("Sin", "Sine", d=lambda x, y: F.cos(x))
 Cos = unary("Cos", "Cosine", d=lambda x, y: F.neg(F.sin(x)))
 Tan = unary("Tan", "Tangent", d=lambda x, y: F.add(square(y), 1), lo=-1.0, hi=1.0, amp="deny")
-Asin = unary("Asin", "Inverse sine", d=lambda x, y: F.rsqrt(F.sub(1, square(x))), lo=-0.8, hi=0.8, monotone=True, amp="deny")
+Asin = unary(
+    "Asin", "Inverse sine", d=lambda x, y: F.rsqrt(F.sub(1, square(x))), lo=-0.8, hi=0.8, monotone=True, amp="deny"
+)
 Acos = unary("Acos", "Inverse cosine", d=lambda x, y: F.neg(F.rsqrt(F.sub(1, square(x)))), lo=-0.8, hi=0.8, amp="deny")
 Atan = unary("Atan", "Inverse tangent", d=lambda x, y: F.reciprocal(F.add(square(x), 1)), monotone=True)
 Sinh = unary("Sinh", "Hyperbolic sine", d=lambda x, y: F.cosh(x), monotone=True, amp="deny")
@@ -171,7 +191,13 @@ Tanh = unary("Tanh", "Hyperbolic tangent", d=lambda x, y: F.sub(1, square(y)), m
 Asinh = unary("Asinh", "Inverse hyperbolic sine", d=lambda x, y: F.rsqrt(F.add(square(x), 1)), monotone=True)
 Acosh = unary("Acosh", "Inverse hyperbolic cosine", d=lambda x, y: _across_one(x), lo=1.2, hi=3.0, monotone=True)
 Atanh = unary(
-    "Atanh", "Inverse hyperbolic tangent", d=lambda x, y: F.reciprocal(F.sub(1, square(x))), lo=-0.8, hi=0.8, monotone=True, amp="deny"
+    "Atanh",
+    "Inverse hyperbolic tangent",
+    d=lambda x, y: F.reciprocal(F.sub(1, square(x))),
+    lo=-0.8,
+    hi=0.8,
+    monotone=True,
+    amp="deny",
 )
 
 
@@ -256,20 +282,37 @@ def _angle_vjp(self: Op, s: Any, g: Any) -> tuple:
     return (F.complex(F.neg(F.mul(rate, im)), F.mul(rate, re)),)
 
 
-Conj = unary("Conj", "Complex conjugate; x itself where it is real", "bifc", linear=True, vjp=lambda self, s, g: (F.conj(g),))
+Conj = unary(
+    "Conj", "Complex conjugate; x itself where it is real", "bifc", linear=True, vjp=lambda self, s, g: (F.conj(g),)
+)
 Real = unary(
-    "Real", "Real part of a complex x", "c", linear=True, result_dtype=_real_of, vjp=lambda self, s, g: (F.complex(g, 0.0),)
+    "Real",
+    "Real part of a complex x",
+    "c",
+    linear=True,
+    result_dtype=_real_of,
+    vjp=lambda self, s, g: (F.complex(g, 0.0),),
 )
 Imag = unary(
-    "Imag", "Imaginary part of a complex x", "c", linear=True, result_dtype=_real_of, vjp=lambda self, s, g: (F.complex(0.0, g),)
+    "Imag",
+    "Imaginary part of a complex x",
+    "c",
+    linear=True,
+    result_dtype=_real_of,
+    vjp=lambda self, s, g: (F.complex(0.0, g),),
 )
-Angle = unary("Angle", "Argument of x: of a real one, 0 or pi", "fc", vjp=_angle_vjp, result_dtype=_real_of, avoid=(0.0,))
+Angle = unary(
+    "Angle", "Argument of x: of a real one, 0 or pi", "fc", vjp=_angle_vjp, result_dtype=_real_of, avoid=(0.0,)
+)
 Copy = unary("Copy", "x in new, contiguous memory", "bifc", linear=True, monotone=True, vjp=lambda self, s, g: (g,))
 
 
 @register
 class Cast(Unary):
-    """``x`` in another dtype. Floats lose their fraction on the way to integers; bool is ``x != 0``; complex to real keeps the real part."""
+    """``x`` in another dtype.
+
+    Floats lose their fraction on the way to integers; bool is ``x != 0``; complex to real keeps the real part.
+    """
 
     kinds = "bifc"
     linear = True
@@ -285,9 +328,10 @@ class Cast(Unary):
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
         pairs = (
-            "float64 float32, float32 float64, float32 bfloat16, bfloat16 float32, float16 bfloat16, float32 float8_e4m3fn, "
-            "float8_e5m2 float32, float32 int32, int64 float64, int64 uint8, float32 bool, bool float32, float64 complex128, "
-            "complex128 float64, complex64 complex128, int32 complex64, bool int8, float32 float32"
+            "float64 float32, float32 float64, float32 bfloat16, bfloat16 float32, float16 bfloat16, "
+            "float32 float8_e4m3fn, float8_e5m2 float32, float32 int32, int64 float64, int64 uint8, float32 bool, "
+            "bool float32, float64 complex128, complex128 float64, complex64 complex128, int32 complex64, bool int8, "
+            "float32 float32"
         )
         for pair in pairs.split(", "):
             source, target = map(dt.convert, pair.split())
@@ -319,16 +363,29 @@ class Binary(Elementwise):
 
         if "f" in cls.kinds:
             f, d = dt.float32, dt.float64
-            shapes = (((2, 3), (2, 3), d), ((2, 3), (3,), f), ((2, 1, 3), (4, 1), d), ((), (3,), d), ((), (), d), ((0, 3), (1, 3), f))
+            shapes = (
+                ((2, 3), (2, 3), d),
+                ((2, 3), (3,), f),
+                ((2, 1, 3), (4, 1), d),
+                ((), (3,), d),
+                ((), (), d),
+                ((0, 3), (1, 3), f),
+            )
             yield from (case(*c) for c in shapes)
             yield from (case(*c) for c in (((3,), 1.5, d), (1.5, (3,), d), ((2, 2), 2, f), ((4,), (4,), dt.bfloat16)))
             if cls.specials:
                 pairs = tuple(np.ascontiguousarray(a) for a in np.meshgrid(SPECIAL, SPECIAL))
                 yield Sample(pairs, {}, cls.sample_params, (), "zeros, infinities, NaN")
         if "c" in cls.kinds:
-            yield from (case(*c) for c in (((2, 2), (2,), dt.complex128), ((2,), (2,), dt.complex64), ((2,), 1.5, dt.complex128)))
+            yield from (
+                case(*c)
+                for c in (((2, 2), (2,), dt.complex128), ((2,), (2,), dt.complex64), ((2,), 1.5, dt.complex128))
+            )
         if "i" in cls.kinds:
-            yield from (case(*c) for c in (((2, 3), (3,), dt.int64), ((4,), (4,), dt.int32), ((3,), 3, dt.uint8), (3, (3,), dt.int8)))
+            yield from (
+                case(*c)
+                for c in (((2, 3), (3,), dt.int64), ((4,), (4,), dt.int32), ((3,), 3, dt.uint8), (3, (3,), dt.int8))
+            )
         if "b" in cls.kinds:
             yield from (case(*c) for c in (((4,), (4,), dt.bool), ((3,), True, dt.bool)))
 
@@ -403,7 +460,12 @@ Add = binary("Add", "x + y; for bool, or", "bifc", lambda x, y, out, g: (g, g), 
 Sub = binary("Sub", "x - y", "ifc", lambda x, y, out, g: (g, F.neg(g)), linear=True)
 Mul = binary("Mul", "x * y; for bool, and", "bifc", lambda x, y, out, g: (F.mul(g, conj(y)), F.mul(g, conj(x))))
 Div = binary(
-    "Div", "x / y", "fc", lambda x, y, out, g: (F.div(g, conj(y)), F.neg(F.div(F.mul(g, conj(out)), conj(y)))), lo_y=0.5, amp="deny"
+    "Div",
+    "x / y",
+    "fc",
+    lambda x, y, out, g: (F.div(g, conj(y)), F.neg(F.div(F.mul(g, conj(out)), conj(y)))),
+    lo_y=0.5,
+    amp="deny",
 )
 FloorDiv = binary("FloorDiv", "The floor of x / y; integers divided by 0 give 0", "if", lo_y=0.5, avoid=(0.0,))
 Remainder = binary(
@@ -432,8 +494,12 @@ Pow = binary(
     lo=0.3,
     amp="deny",
 )
-Maximum = binary("Maximum", "The larger; NaN where either is", "bif", _shared(lambda x, y: F.gt(x, y), lambda x, y: F.lt(x, y)))
-Minimum = binary("Minimum", "The smaller; NaN where either is", "bif", _shared(lambda x, y: F.lt(x, y), lambda x, y: F.gt(x, y)))
+Maximum = binary(
+    "Maximum", "The larger; NaN where either is", "bif", _shared(lambda x, y: F.gt(x, y), lambda x, y: F.lt(x, y))
+)
+Minimum = binary(
+    "Minimum", "The smaller; NaN where either is", "bif", _shared(lambda x, y: F.lt(x, y), lambda x, y: F.gt(x, y))
+)
 Fmax = binary("Fmax", "The larger; of a number and NaN, the number", "if", _first_wins(lambda x, y: F.ge(x, y)))
 Fmin = binary("Fmin", "The smaller; of a number and NaN, the number", "if", _first_wins(lambda x, y: F.le(x, y)))
 Gcd = binary("Gcd", "The greatest common divisor; 0 of 0 and 0", "i", ints_y=(-4, 6))
@@ -459,7 +525,10 @@ ShiftRight = binary("ShiftRight", "Bits moved down by y, the sign kept; y lies b
 
 
 class IncompleteGamma(Binary):
-    """Regularised incomplete gamma functions of order x at y. The derivative in x has no closed form and is not given."""
+    """Regularised incomplete gamma functions of order x at y.
+
+    The derivative in x has no closed form and is not given.
+    """
 
     kinds = "f"
     sign: ClassVar[int] = 1
@@ -475,7 +544,12 @@ class IncompleteGamma(Binary):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for a, b, dtype in (((2, 3), (3,), dt.float64), ((), (4,), dt.float64), ((3,), (3,), dt.float32), ((0,), (0,), dt.float32)):
+        for a, b, dtype in (
+            ((2, 3), (3,), dt.float64),
+            ((), (4,), dt.float64),
+            ((3,), (3,), dt.float32),
+            ((0,), (0,), dt.float32),
+        ):
             yield Sample((draw(rng, a, dtype, 0.5, 3.0), draw(rng, b, dtype, 0.3, 3.0)), differentiable=(1,))
         yield Sample((1.5, draw(rng, (3,), dt.float64, 0.3, 3.0)))
 

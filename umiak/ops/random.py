@@ -1,9 +1,10 @@
 """Random numbers, all drawn from one primitive that names its place in a stream.
 
-A random op takes ``seed`` (64 bits, which stream) and ``offset`` (where in it). Its element number i, counted over the whole
-tensor in row-major order, uses the words ``offset + i*draws`` up to ``offset + (i+1)*draws - 1``, where ``draws`` is an
-attribute of the record. Whoever calls reserves ``draws`` words for each element: offsets are given out in program order, and
-nothing that fuses, removes or repeats ops may change them. So eager, captured, fused and sharded runs draw the same bits.
+A random op takes ``seed`` (64 bits, which stream) and ``offset`` (where in it). Its element number i, counted over
+the whole tensor in row-major order, uses the words ``offset + i*draws`` up to ``offset + (i+1)*draws - 1``, where
+``draws`` is an attribute of the record. Whoever calls reserves ``draws`` words for each element: offsets are given
+out in program order, and nothing that fuses, removes or repeats ops may change them. So eager, captured, fused and
+sharded runs draw the same bits.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from umiak.core import dtype as dt
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, cast_to, draw, factor_names, in_compute_type, shard_along, shard_pointwise, shard_string, sizes, widen
+from umiak.ops._common import (
+    accept,
+    cast_to,
+    draw,
+    factor_names,
+    in_compute_type,
+    shard_pointwise,
+    shard_string,
+    sizes,
+    widen,
+)
 from umiak.ops.base import Op, Sample, param, register
 
 
@@ -44,8 +55,8 @@ class Random(Op):
 class Philox(Random):
     """Philox4x32-10 bits: each element is one uniform 32-bit word, held as an int64 from 0 to 2**32 - 1.
 
-    The key is ``seed`` (its low and high 32 bits, modulo 2**64). Element i, in row-major order, is lane ``(offset + i) % 4`` of
-    the block whose 128-bit counter is ``(offset + i) // 4``.
+    The key is ``seed`` (its low and high 32 bits, modulo 2**64). Element i, in row-major order, is lane ``(offset +
+    i) % 4`` of the block whose 128-bit counter is ``(offset + i) // 4``.
     """
 
     inputs = ()
@@ -62,7 +73,13 @@ class Philox(Random):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for shape, seed, offset in (((2, 5), 0, 0), ((7,), 12345678901234, 3), ((), 1, 6), ((0, 3), 1, 0), ((3,), -1, 2**33 + 1)):
+        for shape, seed, offset in (
+            ((2, 5), 0, 0),
+            ((7,), 12345678901234, 3),
+            ((), 1, 6),
+            ((0, 3), 1, 0),
+            ((3,), -1, 2**33 + 1),
+        ):
             yield Sample((), {}, {"shape": shape, "seed": seed, "offset": offset})
 
 
@@ -89,7 +106,12 @@ class PhiloxPart(Random):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for shape, starts, whole in (((2, 2), (1, 3), (4, 5)), ((3,), (0,), (3,)), ((), (), ()), ((0, 2), (1, 0), (2, 2))):
+        for shape, starts, whole in (
+            ((2, 2), (1, 3), (4, 5)),
+            ((3,), (0,), (3,)),
+            ((), (), ()),
+            ((0, 2), (1, 0), (2, 2)),
+        ):
             yield Sample((), {}, {"shape": shape, "starts": starts, "whole": whole, "seed": 7, "offset": 5})
 
 
@@ -97,7 +119,8 @@ class PhiloxPart(Random):
 
 
 def uniforms(shape: Any, k: int, seed: Any, offset: Any, dtype: DType, open_ends: bool = False) -> list:
-    """``k`` tensors of uniform numbers in [0, 1), or in (0, 1) with ``open_ends``: float64 of 53 bits, otherwise float32 of 24.
+    """``k`` tensors of uniform numbers in [0, 1), or in (0, 1) with ``open_ends``: float64 of 53 bits, otherwise
+    float32 of 24.
 
     The open kind has the values (i + 0.5) / 2**n, which never round to 0 or 1.
     """
@@ -173,7 +196,10 @@ class UniformRandom(Stream):
 
 @register
 class NormalRandom(Stream):
-    """Normal, by the Box-Muller transform; the second number of each pair is not used, so that elements stay independent of shape."""
+    """Normal, by the Box-Muller transform.
+
+    The second number of each pair is not used, so that elements stay independent of shape.
+    """
 
     words = 2
     mean: float = param(default=0.0)
@@ -249,7 +275,9 @@ def word63(shape: Any, seed: Any, offset: Any) -> Any:
     """Uniform integers from 0 to 2**63 - 1; two words each."""
     rank = len(shape)
     bits = F.philox((*shape, 2), seed, offset)
-    high, low = (F.squeeze(F.slice(bits, axes=(rank,), starts=(i,), sizes=(1,), steps=(1,)), axes=(rank,)) for i in (0, 1))
+    high, low = (
+        F.squeeze(F.slice(bits, axes=(rank,), starts=(i,), sizes=(1,), steps=(1,)), axes=(rank,)) for i in (0, 1)
+    )
     return F.bitwise_or(F.shift_left(F.shift_right(high, 1), 32), low)
 
 
@@ -323,12 +351,19 @@ class Bernoulli(Random):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        for shape, dtype in (((2, 3), dt.float32), ((4,), dt.float64), ((), dt.float32), ((0,), dt.float32), ((3,), dt.bfloat16)):
+        for shape, dtype in (
+            ((2, 3), dt.float32),
+            ((4,), dt.float64),
+            ((), dt.float32),
+            ((0,), dt.float32),
+            ((3,), dt.bfloat16),
+        ):
             yield Sample((draw(rng, shape, dtype, 0.0, 1.0),), params={"seed": 5, "offset": 2})
 
 
 class Masked(Random):
-    """Elements of ``x`` dropped with probability ``p``. The mask is drawn again for the gradient: only seed and offset are kept.
+    """Elements of ``x`` dropped with probability ``p``. The mask is drawn again for the gradient: only seed and
+    offset are kept.
 
     One word for each element of the mask: of x, or with ``axes`` of x with every other dim taken as 1.
     """
@@ -354,7 +389,13 @@ class Masked(Random):
 
     @classmethod
     def cases(cls, rng: Any, attrs: dict) -> Iterator[Sample]:
-        for shape, dtype in (((3, 4), dt.float64), ((5,), dt.float32), ((), dt.float64), ((0, 2), dt.float32), ((4,), dt.bfloat16)):
+        for shape, dtype in (
+            ((3, 4), dt.float64),
+            ((5,), dt.float32),
+            ((), dt.float64),
+            ((0, 2), dt.float32),
+            ((4,), dt.bfloat16),
+        ):
             yield Sample((draw(rng, shape, dtype),), attrs, {"p": 0.4, "seed": 11, "offset": 6})
         for p in (0.0, 1.0):
             yield Sample((draw(rng, (4,)),), attrs, {"p": p, "seed": 11, "offset": 6})
@@ -363,7 +404,10 @@ class Masked(Random):
 
 @register
 class Dropout(Masked):
-    """Elements dropped with probability ``p``. ``mode`` "upscale_in_train" divides the others by 1 - p; "downscale_in_infer" leaves them."""
+    """Elements dropped with probability ``p``.
+
+    ``mode`` "upscale_in_train" divides the others by 1 - p; "downscale_in_infer" leaves them.
+    """
 
     mode: str = "upscale_in_train"
 
@@ -385,7 +429,9 @@ class Dropout(Masked):
 
 @register
 class AlphaDropout(Masked):
-    """Dropout for SELU networks: dropped elements take SELU's negative limit, and the whole keeps its mean and variance."""
+    """Dropout for SELU networks: dropped elements take SELU's negative limit, and the whole keeps its mean and
+    variance.
+    """
 
     LIMIT: ClassVar[float] = -1.7580993408473766
 
@@ -412,7 +458,10 @@ class AlphaDropout(Masked):
 
 @register
 class Categorical(Random):
-    """An index along the last dim, drawn with probabilities softmax(``logits``): the argmax after adding Gumbel noise. One word a logit."""
+    """An index along the last dim, drawn with probabilities softmax(``logits``): the argmax after adding Gumbel noise.
+
+    One word a logit.
+    """
 
     inputs = ("logits",)
     seed: int = param("int")
@@ -442,8 +491,8 @@ class Categorical(Random):
 class Multinomial(Random):
     """``k`` indices along the last dim, drawn with probabilities in proportion to ``x``.
 
-    With ``replacement``, by inverting the cumulated probabilities: one word a draw. Without, the first of exponential waiting
-    times with rates ``x``: one word an element of x.
+    With ``replacement``, by inverting the cumulated probabilities: one word a draw. Without, the first of exponential
+    waiting times with rates ``x``: one word an element of x.
     """
 
     replacement: bool = False
@@ -478,5 +527,12 @@ class Multinomial(Random):
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
         for replacement in (False, True):
-            for shape, k, dtype in (((2, 4), 3, dt.float32), ((5,), 2, dt.float64), ((0, 3), 2, dt.float32), ((3,), 1, dt.bfloat16)):
-                yield Sample((draw(rng, shape, dtype, 0.1, 1.0),), {"replacement": replacement}, {"k": k, "seed": 5, "offset": 2})
+            for shape, k, dtype in (
+                ((2, 4), 3, dt.float32),
+                ((5,), 2, dt.float64),
+                ((0, 3), 2, dt.float32),
+                ((3,), 1, dt.bfloat16),
+            ):
+                yield Sample(
+                    (draw(rng, shape, dtype, 0.1, 1.0),), {"replacement": replacement}, {"k": k, "seed": 5, "offset": 2}
+                )

@@ -21,6 +21,7 @@ from umiak.ops._common import (
     in_compute_type,
     reduced_shape,
     restore,
+    same_dtype,
     shard_reduce,
     sizes,
     vjp_in_compute_type,
@@ -30,7 +31,10 @@ from umiak.ops.base import Op, OpMeta, Sample, param, register
 
 
 class Reduction(Op):
-    """One operand reduced over ``axes`` (non-negative). No axes: nothing is reduced. ``how`` names the combination for sharding."""
+    """One operand reduced over ``axes`` (non-negative).
+
+    No axes: nothing is reduced. ``how`` names the combination for sharding.
+    """
 
     axes: tuple
     keepdim: bool = False
@@ -46,7 +50,7 @@ class Reduction(Op):
         check_axes(self, self.axes, len(x.shape))
         if self.needs_element and not all(dim.le(1, x.shape[a]) for a in self.axes):
             self.fail(ValueError, "at least one element to reduce", tuple(x.shape))
-        return Meta(reduced_shape(x.shape, self.axes, self.keepdim), self.result_dtype(x.dtype))
+        return Meta(reduced_shape(x.shape, self.axes, self.keepdim), self.result_dtype(same_dtype(self, x)))
 
     def result_dtype(self, dtype: DType) -> DType:
         return dtype
@@ -61,7 +65,12 @@ class Reduction(Op):
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
         def case(shape: tuple, axes: tuple, keepdim: bool = False, dtype: DType = dt.float64, **more: Any) -> Sample:
-            return Sample((draw(rng, shape, dtype, cls.lo, cls.hi),), {"axes": axes, "keepdim": keepdim}, cls.sample_params, **more)
+            return Sample(
+                (draw(rng, shape, dtype, cls.lo, cls.hi),),
+                {"axes": axes, "keepdim": keepdim},
+                cls.sample_params,
+                **more,
+            )
 
         if "f" in cls.kinds:
             yield case((2, 3), (1,))
@@ -75,7 +84,10 @@ class Reduction(Op):
                 yield case((0, 3), (0,))
             yield case((3, 2), (0,), dtype=dt.float32)
             yield from (case((3, 4), (1,), dtype=d) for d in (dt.bfloat16, dt.float16))
-            x = np.array([[1.0, np.nan, 2.0], [np.inf, 1.0, -np.inf], [np.inf, 1.0, 0.0], [-np.inf, -np.inf, -np.inf]], np.float32)
+            x = np.array(
+                [[1.0, np.nan, 2.0], [np.inf, 1.0, -np.inf], [np.inf, 1.0, 0.0], [-np.inf, -np.inf, -np.inf]],
+                np.float32,
+            )
             yield Sample((x,), {"axes": (1,)}, cls.sample_params, (), "NaN and infinities")
         if "i" in cls.kinds:
             yield from (case((2, 3), (1,), dtype=d) for d in (dt.int64, dt.int32, dt.uint8))
@@ -131,7 +143,10 @@ class Prod(Reduction):
 
 
 class Extremum(Reduction):
-    """The largest or smallest; NaN where there is one. Its gradient goes in equal parts to all elements that reach it."""
+    """The largest or smallest; NaN where there is one.
+
+    Its gradient goes in equal parts to all elements that reach it.
+    """
 
     kinds = "if"
     needs_element = True
@@ -158,7 +173,9 @@ class Min(Extremum):
 
 
 def logical(name: str, doc: str, how: str) -> type[Op]:
-    return register(OpMeta(name, (Reduction,), {"__doc__": doc, "__module__": __name__, "kinds": "b", "how": how, "vjp": None}))
+    return register(
+        OpMeta(name, (Reduction,), {"__doc__": doc, "__module__": __name__, "kinds": "b", "how": how, "vjp": None})
+    )
 
 
 AnyOf = logical("Any", "Whether one is true", "any")
@@ -166,7 +183,9 @@ AllOf = logical("All", "Whether none is false", "all")
 
 
 class ArgExtremum(Op):
-    """The index, along ``axis``, of the extremum: of the first NaN if there is one, else of the first that reaches it."""
+    """The index, along ``axis``, of the extremum: of the first NaN if there is one, else of the first that reaches
+    it.
+    """
 
     vjp = None
     axis: int
@@ -293,7 +312,10 @@ class Std(Spread):
 
 @register
 class VectorNorm(Reduction):
-    """The norm of the elements over ``axes``. ``ord``: "1", "2", "inf", "-inf", "0" (how many are not zero), or "p" with the power ``p``."""
+    """The norm of the elements over ``axes``.
+
+    ``ord``: "1", "2", "inf", "-inf", "0" (how many are not zero), or "p" with the power ``p``.
+    """
 
     kinds = "fc"
     amp = "deny"

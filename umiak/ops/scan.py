@@ -1,4 +1,7 @@
-"""Scans: every prefix of an axis reduced. ``reverse`` runs from the end; ``exclusive`` leaves out the element itself."""
+"""Scans: every prefix of an axis reduced.
+
+``reverse`` runs from the end; ``exclusive`` leaves out the element itself.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,10 @@ from umiak.ops.base import Op, Sample, register
 
 
 def shift(x: Any, axis: int, backward: bool) -> Any:
-    """``x`` moved one place along ``axis``, towards the end or (``backward``) the start; a 0 comes in, one element falls out."""
+    """``x`` moved one place along ``axis``, towards the end or (``backward``) the start.
+
+    A 0 comes in, one element falls out.
+    """
     one = tuple(1 if i == axis else 0 for i in range(x.ndim))
     none = (0,) * x.ndim
     padded = F.pad(x, 0, lo=none if backward else one, hi=one if backward else none)
@@ -54,8 +60,17 @@ class Scan(Op):
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
-        def case(shape: tuple, axis: int = 0, reverse: bool = False, exclusive: bool = False, dtype: DType = dt.float64, **more: Any) -> Sample:
-            return Sample((draw(rng, shape, dtype),), {"axis": axis, "reverse": reverse, "exclusive": exclusive}, **more)
+        def case(
+            shape: tuple,
+            axis: int = 0,
+            reverse: bool = False,
+            exclusive: bool = False,
+            dtype: DType = dt.float64,
+            **more: Any,
+        ) -> Sample:
+            return Sample(
+                (draw(rng, shape, dtype),), {"axis": axis, "reverse": reverse, "exclusive": exclusive}, **more
+            )
 
         for reverse in (False, True):
             for exclusive in (False, True):
@@ -93,8 +108,8 @@ class Cumprod(Scan):
     amp = "deny"
 
     def vjp(self, s, g):
-        # With E the product of what precedes k: dx[k] = E[k] * S[k], S[k] = sum over i >= k of g[i] * (x between k and i),
-        # which obeys S[k] = g[k] + x[k+1] S[k+1]: no division, so zeros are no trouble.
+        # With E the product of what precedes k: dx[k] = E[k] * S[k], S[k] = sum over i >= k of g[i] * (x between k
+        # and i), which obeys S[k] = g[k] + x[k+1] S[k+1]: no division, so zeros are no trouble.
         x, a = s.inputs[0], self.axis
         if self.exclusive:
             g = shift(g, a, backward=not self.reverse)
@@ -113,7 +128,10 @@ class Cumprod(Scan):
 
 @register
 class LinearScan(Op):
-    """y[i] = a[i]*y[i-1] + b[i] along ``axis``, from y = 0; with ``reverse``, from the end: y[i] = a[i]*y[i+1] + b[i]."""
+    """y[i] = a[i]*y[i-1] + b[i] along ``axis``, from y = 0.
+
+    With ``reverse``, from the end: y[i] = a[i]*y[i+1] + b[i].
+    """
 
     inputs = ("a", "b")
     axis: int
@@ -182,7 +200,9 @@ class CumExtremum(Op):
         ):
             yield Sample((draw(rng, shape, dtype),), {"axis": axis, "reverse": reverse})
         yield Sample((np.array([2, 1, 2, 3, 3, 0]),), {"axis": 0, "dtype": dt.int32}, note="ties")
-        yield Sample((np.array([2.0, np.nan, 3.0, np.nan, 1.0], np.float32),), {"axis": 0}, differentiable=(), note="NaN")
+        yield Sample(
+            (np.array([2.0, np.nan, 3.0, np.nan, 1.0], np.float32),), {"axis": 0}, differentiable=(), note="NaN"
+        )
 
 
 @register

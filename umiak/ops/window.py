@@ -69,7 +69,7 @@ class Sliding(Windowed):
     """Windows with a kernel, strides, pads and dilations, one number for each windowed dim."""
 
     kernel: tuple = param("ints")
-    strides: tuple = param("ints")
+    strides: tuple = param("ints")  # type: ignore[misc]  # a param, not the rule of a view
     pads_lo: tuple = param("ints")
     pads_hi: tuple = param("ints")
     dilations: tuple = param("ints")
@@ -83,7 +83,7 @@ class Sliding(Windowed):
     @classmethod
     def cases(cls, rng: Any, extra: dict | None = None, spread: bool = False) -> Iterator[Sample]:
         """Samples with the params of sliding windows; ``spread`` gives the transposed op its operand and sizes."""
-        rows = (
+        rows: tuple[tuple, ...] = (
             ((2, 3, 6), (3,), (2,), (0,), (0,), (1,), dt.float64),
             ((1, 2, 5, 4), (3, 2), (2, 1), (1, 0), (1, 1), (1, 2), dt.float64),
             ((1, 5), (2,), (3,), (1,), (1,), (1,), dt.float32),
@@ -95,7 +95,8 @@ class Sliding(Windowed):
             params = {"kernel": k, "strides": t, "pads_lo": lo, "pads_hi": hi, "dilations": d}
             n, cut = len(k), len(shape) - len(k)
             if spread:
-                shape, params["sizes"] = shape[:cut] + window_sizes(None, shape[cut:], k, t, lo, hi, d), shape[cut:]
+                params["sizes"] = shape[cut:]
+                shape = (*shape[:cut], *window_sizes(None, shape[cut:], k, t, lo, hi, d))
             # Distinct values: no ties for a maximum.
             x = (rng.permutation(int(np.prod(shape))).reshape(shape) * 0.37 - 3).astype(dtype.numpy)
             yield Sample((x,), {"n": n, **(extra or {})}, params)
@@ -131,7 +132,9 @@ class WindowReduce(Sliding):
         for dtype in (dt.int32, dt.float32):
             yield Sample((draw(rng, (2, 4), dtype),), {"n": 1, "kind": "sum"}, one)
         for kind in ("sum", "max"):
-            yield Sample((np.array([[1.0, np.nan, 2.0, -np.inf, -np.inf]], np.float32),), {"n": 1, "kind": kind}, one, (), "NaN")
+            yield Sample(
+                (np.array([[1.0, np.nan, 2.0, -np.inf, -np.inf]], np.float32),), {"n": 1, "kind": kind}, one, (), "NaN"
+            )
             beyond = {**one, "pads_hi": (2,)}
             yield Sample((draw(rng, (1, 3)),), {"n": 1, "kind": kind}, beyond, (), "a window of pads alone")
 
@@ -171,7 +174,9 @@ def chosen_vjp(self: Any, s: Any, g: Any, _: Any) -> tuple:
 
 @register
 class MaxPool(Sliding):
-    """The largest of each window, and its flat index over the windowed dims: the first of equals, the first NaN if there is one."""
+    """The largest of each window, and its flat index over the windowed dims: the first of equals, the first NaN if
+    there is one.
+    """
 
     dtype: Any = dt.int64
     vjp = chosen_vjp
@@ -349,7 +354,9 @@ class LpPool(Sliding):
 
 @register
 class MaxUnpool(Windowed):
-    """The inverse of max pooling: each value at its flat ``index`` over the windowed dims of ``sizes``, zeros elsewhere."""
+    """The inverse of max pooling: each value at its flat ``index`` over the windowed dims of ``sizes``, zeros
+    elsewhere.
+    """
 
     inputs = ("x", "index")
     sizes: tuple = param("ints")

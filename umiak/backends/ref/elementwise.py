@@ -78,8 +78,7 @@ def floor_div(x, y):
     return np.floor_divide(x, y)
 
 
-
-UNARY = {
+UNARY: dict[Any, Callable] = {
     ops.Neg: np.negative,
     ops.Abs: np.abs,
     ops.Sign: np.sign,
@@ -130,7 +129,7 @@ UNARY = {
     ops.Angle: lambda x: np.where(np.isnan(x), np.abs(x), np.angle(x)),
 }
 
-BINARY = {
+BINARY: dict[Any, Callable] = {
     ops.Add: np.add,
     ops.Sub: np.subtract,
     ops.Mul: np.multiply,

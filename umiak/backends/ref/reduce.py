@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from umiak.backends.ref.registry import kernel
 from umiak.ops import reduce as ops
 
-for _cls, _fn in {ops.Sum: np.sum, ops.Prod: np.prod, ops.Max: np.max, ops.Min: np.min, ops.AnyOf: np.any, ops.AllOf: np.all}.items():
+REDUCE: dict[type, Callable] = {
+    ops.Sum: np.sum,
+    ops.Prod: np.prod,
+    ops.Max: np.max,
+    ops.Min: np.min,
+    ops.AnyOf: np.any,
+    ops.AllOf: np.all,
+}
+for _cls, _fn in REDUCE.items():
 
     @kernel(_cls)
     def _reduce(op, out, x, fn=_fn):

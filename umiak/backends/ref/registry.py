@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 class RefKernel(NamedTuple):
     """One NumPy kernel and how its results leave it.
 
-    ``returns``: ``fn(op, *operands, *params)`` hands back its results (arrays, or a tuple of them when the op has several
-    outputs) and is not given ``out``; otherwise ``fn(op, out, *operands, *params)`` writes into ``out``.
+    ``returns``: ``fn(op, *operands, *params)`` hands back its results (arrays, or a tuple of them when the op has
+    several outputs) and is not given ``out``; otherwise ``fn(op, out, *operands, *params)`` writes into ``out``.
     ``raw``: operands and results keep their storage type; otherwise low-precision floats are computed as float32.
     """
 

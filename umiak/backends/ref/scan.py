@@ -38,9 +38,9 @@ def linear_scan(op, out, a, b):
         y[i] = state
 
 
-for _cls, _better in {ops.Cummax: np.greater_equal, ops.Cummin: np.less_equal}.items():
+for _extreme, _better in ((ops.Cummax, np.greater_equal), (ops.Cummin, np.less_equal)):
 
-    @kernel(_cls)
+    @kernel(_extreme)
     def _extremum(op, out, x, better=_better):
         x, values, indices = directed(op, x), directed(op, out[0]), directed(op, out[1])
         for i in range(len(x)):

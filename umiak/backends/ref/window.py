@@ -66,7 +66,8 @@ def window_spread(op, out, x, kernel, strides, lo, hi, dilations, sizes):
     total = np.zeros(lead + tuple(s + a + b for s, a, b in zip(sizes, lo, hi, strict=True)), x.dtype)
     for p in itertools.product(*map(range, kernel)):
         total[slices(p, x.shape[x.ndim - op.n :], strides, dilations)] += x
-    out[...] = total[(..., *(slice(a, a + s) for a, s in zip(lo, sizes, strict=True)))]
+    inner = (..., *(slice(a, a + s) for a, s in zip(lo, sizes, strict=True)))
+    out[...] = total[inner]
 
 
 def regions(n, m):
@@ -100,8 +101,9 @@ def adaptive_max_pool(op, out, x, sizes):
     spans = [regions(n, m) for n, m in zip(spatial, sizes, strict=True)]
     for place in itertools.product(*map(range, sizes)):
         box = tuple(slice(*span[i]) for span, i in zip(spans, place, strict=True))
+        inner, here = (..., *box), (..., *place)
         index = flat[box].reshape(-1)
-        values = x[(..., *box)].reshape(*x.shape[: x.ndim - op.n], len(index))
+        values = x[inner].reshape(*x.shape[: x.ndim - op.n], len(index))
         steps = ((values[..., i], index[i]) for i in range(len(index)))
         best, where = best_of(steps, values.shape[:-1], x.dtype)
-        out[0][(..., *place)], out[1][(..., *place)] = best, where
+        out[0][here], out[1][here] = best, where
