@@ -1,7 +1,7 @@
 """What a backend is, and how backends are found.
 
 A distribution offers a backend by an entry point in the group ``umiak.backends`` that names a :class:`Backend` object,
-or a class or function that makes one. Ours are declared in the same way. Several backends may serve one device type: the
+or a class or function that makes one. Ours are declared likewise. Several backends may serve one device type: the
 one with the highest ``priority`` gives memory and streams, and each is asked for a kernel in turn.
 """
 

@@ -297,10 +297,10 @@ cdef str size_text(int64_t n):
     if n < 1 << 10:
         return f"{n} bytes"
     if n < 1 << 20:
-        return f"{n / 1024:.1f} KiB"
+        return f"{n / 1024.0:.1f} KiB"
     if n < 1 << 30:
-        return f"{n / 1048576:.1f} MiB"
-    return f"{n / 1073741824:.2f} GiB"
+        return f"{n / 1048576.0:.1f} MiB"
+    return f"{n / 1073741824.0:.2f} GiB"
 
 
 cdef int out_of_memory(int place, int64_t nbytes, int64_t allocated, int64_t reserved, int64_t limit, str why) except -1:

@@ -20,7 +20,7 @@ def stats(place: Place | int) -> dict[str, int]:
 
     Bytes: ``allocated`` (in blocks handed out), ``requested`` (of them asked for), ``reserved`` (held from the system),
     ``pending`` (freed, but still used by other streams) and ``cached``; and the peaks ``allocated_peak``,
-    ``requested_peak`` and ``reserved_peak``. Counts since the start: ``allocations``, ``frees``, ``source_allocations``,
+    ``requested_peak`` and ``reserved_peak``. Counts: ``allocations``, ``frees``, ``source_allocations``,
     ``source_frees``, ``retries`` (room had to be made first) and ``failures``.
     """
     return _allocator(place).stats()

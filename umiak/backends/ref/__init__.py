@@ -26,7 +26,7 @@ def _error_state() -> tuple[contextvars.ContextVar | None, Any]:
     """Where NumPy keeps its error state, and the state in which everything is ignored.
 
     Overflow, NaN and division by zero are ordinary values of our ops. ``np.errstate`` takes as long as a small kernel,
-    setting the variable behind it a quarter of that. NumPy does not name the variable, but a context shows what changed.
+    setting the variable behind it a quarter. NumPy does not name the variable, but a context shows what changes.
     """
     context = contextvars.copy_context()
     context.run(np.seterr, all="ignore")
