@@ -1,0 +1,113 @@
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from umiak.core import context
+from umiak.core.generator import Generator, default_generator, seed_all
+from umiak.core.place import Place
+
+
+@given(st.integers(0, 2**64 - 1), st.lists(st.integers(0, 2**40), max_size=20))
+def test_parts_of_a_stream_do_not_overlap(seed, sizes):
+    g = Generator(seed)
+    end = 0
+    for n in sizes:
+        key, offset = g.reserve(n)
+        assert key % 2**64 == seed and -(2**63) <= key < 2**63
+        assert offset == end and offset % 4 == 0
+        end = offset + -(-n // 4) * 4
+    assert g.offset == end and g.initial_seed == seed
+
+
+def test_seeds():
+    assert Generator(-1).initial_seed == 2**64 - 1
+    assert Generator(np.int64(5)).initial_seed == 5
+    assert Generator().initial_seed != Generator().initial_seed
+    g = Generator(3)
+    g.reserve(10)
+    assert g.manual_seed(4) is g
+    assert g.get_state() == (4, 0)
+    g.reserve(1)
+    assert g.seed() == g.initial_seed != 4 and g.offset == 0
+    with pytest.raises(TypeError, match="integer"):
+        Generator(1.5)
+
+
+def test_states():
+    g = Generator(7)
+    g.reserve(9)
+    state = pickle.loads(pickle.dumps(g.get_state()))
+    first = g.reserve(4)
+    g.reserve(100)
+    g.set_state(state)
+    assert g.reserve(4) == first
+    other = Generator(0)
+    other.set_state(state)
+    assert other.reserve(4) == first
+    for again in (pickle.loads(pickle.dumps(g)), copy.deepcopy(g)):
+        assert again is not g and again.get_state() == g.get_state()
+
+
+@pytest.mark.parametrize("state", [3, (1, 2, 3), ("a", 0), (0, -1), (0, 2**63)])
+def test_wrong_states(state):
+    with pytest.raises((TypeError, ValueError), match="state|seed"):
+        Generator(0).set_state(state)
+
+
+def test_wrong_numbers():
+    g = Generator(0)
+    with pytest.raises(ValueError, match="at least 0"):
+        g.reserve(-1)
+    with pytest.raises(ValueError, match="2\\*\\*62"):
+        g.reserve(2**62 + 1)
+    g.reserve(2**62)
+    g.reserve(4)
+    with pytest.raises(ValueError, match="2\\*\\*62"):
+        g.reserve(1)
+
+
+@pytest.fixture
+def rank():
+    """A rank of the test's own."""
+    former = context.current()
+    new = context.new_rank(3)
+    new.activate()
+    yield new
+    former.activate()
+
+
+def test_each_rank_and_place_has_its_generator(rank):
+    cpu, null = Place("cpu"), Place("null", 1)
+    a, b = default_generator(cpu), default_generator(null)
+    assert a is default_generator(cpu) is not b
+    assert rank.state.generators == {cpu.index: a, null.index: b}
+    other = context.new_rank(4)
+    other.activate()
+    assert default_generator(cpu) is not a
+    rank.activate()
+    found = []
+
+    def work():
+        rank.fork().activate()
+        found.append(default_generator(cpu))
+
+    t = threading.Thread(target=work)
+    t.start()
+    t.join()
+    assert found == [a]
+
+
+def test_seeding_reaches_generators_made_later(rank):
+    early = default_generator(Place("cpu"))
+    early.reserve(10)
+    seed_all(11)
+    assert early.get_state() == (11, 0)
+    assert default_generator(Place("null", 1)).get_state() == (11, 0)
+    with pytest.raises(TypeError, match="integer"):
+        seed_all("x")
+    assert early.get_state() == (11, 0)
