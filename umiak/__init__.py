@@ -17,6 +17,7 @@ def _assemble() -> None:
     from umiak.core.dtype import from_id
     from umiak.core.place import Place
     from umiak.ir import scope, tracer
+    from umiak.runtime import observe
 
     def get_scope() -> Any:
         return context.current().values.get("sym_scope")
@@ -32,13 +33,18 @@ def _assemble() -> None:
     plan.install(backends.get, backends.find_kernel)
     records = ops.REGISTRY
     dispatch.install(
-        binary={name: records[name]() if name != "matmul" else records[name](False, False) for name in dispatch.BINARY_NAMES},
+        binary={
+            name: records[name]() if name != "matmul" else records[name](False, False) for name in dispatch.BINARY_NAMES
+        },
         unary={name: records[name]() for name in dispatch.UNARY_NAMES},
         copy=records["copy"](),
         scatter_view=scatter_view,
-        slow_path=tracer.slow_path,
+        slow_path=observe.slow_path,
+        slow_assign=tracer.slow_assign,
     )
-    tape.install(records["add"](), records["copy"](), [records["full"](dtype=from_id(i)) for i in range(14)], plan.vjp_plan)
+    tape.install(
+        records["add"](), records["copy"](), [records["full"](dtype=from_id(i)) for i in range(14)], plan.vjp_plan
+    )
     context.current().state.place = Place("cpu", 0)
 
 

@@ -23,7 +23,9 @@ def has_vjp(op: Op) -> bool:
 
 def declares_none(op: Op) -> bool:
     """Whether "no gradient" is written, as opposed to left to the decomposition."""
-    return op.vjp is None and any("vjp" in cls.__dict__ for cls in type(op).__mro__ if issubclass(cls, Op) and cls is not Op)
+    return op.vjp is None and any(
+        "vjp" in cls.__dict__ for cls in type(op).__mro__ if issubclass(cls, Op) and cls is not Op
+    )
 
 
 def differentiable(op: Op) -> bool:
@@ -35,7 +37,9 @@ def params_of(op: Op, params: Sequence[Any]) -> Any:
     return namedtuple("params", op.param_fields)(*params) if op.param_fields else ()
 
 
-def vjp(op: Op, inputs: tuple, outputs: tuple, residuals: tuple | None, params: tuple, grads: tuple, needs: tuple) -> tuple:
+def vjp(
+    op: Op, inputs: tuple, outputs: tuple, residuals: tuple | None, params: tuple, grads: tuple, needs: tuple
+) -> tuple:
     """Gradients for ``inputs`` (None where there is none), recorded by the current tracer."""
     if has_vjp(op):
         if residuals is None:
@@ -47,7 +51,9 @@ def vjp(op: Op, inputs: tuple, outputs: tuple, residuals: tuple | None, params: 
         made = (None,) * len(inputs)
     made = made if isinstance(made, tuple) else (made,)
     if len(made) != len(inputs):
-        raise RuntimeError(f"[{op.name}] requires one gradient per operand ({len(inputs)}), got {len(made)} from its vjp")
+        raise RuntimeError(
+            f"[{op.name}] requires one gradient per operand ({len(inputs)}), got {len(made)} from its vjp"
+        )
     return tuple(g if need else None for g, need in zip(made, needs, strict=True))
 
 
@@ -64,7 +70,9 @@ def through_decomposition(op: Op, inputs: tuple, params: tuple, grads: tuple) ->
     return tuple(pullback(tracer, tracer.operations[start:], seeds, wrt))
 
 
-def pullback(tracer: Tracer, operations: Sequence[Operation], seeds: list[tuple[Value, Any]], wrt: Sequence[Value | None]) -> list:
+def pullback(
+    tracer: Tracer, operations: Sequence[Operation], seeds: list[tuple[Value, Any]], wrt: Sequence[Value | None]
+) -> list:
     """Gradients of the seeded values with respect to ``wrt``, recorded behind ``operations``."""
     reached = {id(v) for v in wrt if v is not None}
     active = []
@@ -76,7 +84,9 @@ def pullback(tracer: Tracer, operations: Sequence[Operation], seeds: list[tuple[
     for value, g in seeds:
         _add(table, value, g)
     for operation in reversed(active):
-        grads = tuple(table.pop(id(r), None) if id(r) not in {id(v) for v in wrt} else table.get(id(r)) for r in operation.results)
+        grads = tuple(
+            table.pop(id(r), None) if id(r) not in {id(v) for v in wrt} else table.get(id(r)) for r in operation.results
+        )
         if all(g is None for g in grads) or not differentiable(operation.op):
             continue
         inputs = tuple(symbolic(x) if type(x) is Value else x for x in operation.operands)

@@ -1,15 +1,20 @@
-"""Which casts a mixed-precision mode puts into a plan. The lists are the ops' own ``amp`` properties."""
+"""Mixed precision inside plans: an op together with the casts of its operands, and which casts a mode asks for.
+
+The lists of ops are the ops' own ``amp`` properties, so there is nothing to keep in step.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from umiak import ops as F
+from umiak.autodiff import rules
+from umiak.core import dispatch
 from umiak.core.dtype import DType
 from umiak.core.dtype import convert as dtype_of
 from umiak.ir.meta import Meta
-from umiak.ops.base import Op
+from umiak.ops.base import Op, register
 
 LOW = ("float16", "bfloat16")
 NAMES = {6: "float16", 7: "bfloat16"}
@@ -47,6 +52,63 @@ def with_casts(op: Op, metas: Sequence[Meta | None], level: int, dtype_id: int, 
     else:
         return op
     casts = tuple(
-        target if m is not None and m.dtype is not None and m.dtype in floats and m.dtype is not target else None for m in metas
+        target if m is not None and m.dtype is not None and m.dtype in floats and m.dtype is not target else None
+        for m in metas
     )
-    return F.REGISTRY["with_casts"](inner=op, dtypes=casts) if any(casts) else op
+    return WithCasts(inner=op, dtypes=casts) if any(casts) else op
+
+
+@register
+class WithCasts(Op):
+    """``inner`` on operands cast to ``dtypes`` (None leaves an operand as it is). Made by the planner under ``auto_cast``."""
+
+    inputs = ("*xs",)
+    inner: Any
+    dtypes: Any
+    elementwise: ClassVar[bool] = False
+
+    def bind(self) -> None:
+        self._bind(len(self.inner.inputs), tuple(p.kind for p in self.inner.param_fields.values()))
+        object.__setattr__(self, "n", len(self.dtypes))
+        # A recorded call carries the inner op's params.
+        object.__setattr__(self, "param_fields", self.inner.param_fields)
+
+    def multiple(self, n_outputs: int) -> bool:
+        return self.inner.multiple(n_outputs)
+
+    def _metas(self, args: tuple) -> tuple:
+        return tuple(
+            Meta(m.shape, d) if d is not None and m is not None and m.weak is None else m
+            for m, d in zip(args[: self.n], self.dtypes, strict=True)
+        ) + tuple(args[self.n :])
+
+    def _cast(self, args: tuple) -> tuple:
+        return tuple(
+            F.cast(x, dtype=d) if d is not None else x for x, d in zip(args[: self.n], self.dtypes, strict=True)
+        ) + tuple(args[self.n :])
+
+    def infer(self, *args: Any) -> Any:
+        return self.inner.infer(*self._metas(args))
+
+    def decompose(self, *args: Any) -> Any:
+        cast = self._cast(args)
+        return (
+            self.inner(*cast)
+            if not self.inner.inputs[-1].startswith("*")
+            else dispatch.apply(self.inner, cast[: self.n], cast[self.n :])
+        )
+
+    def forward_train(self, needs: Any, *args: Any) -> Any:
+        cast = self._cast(args)
+        if self.inner.forward_train is None:
+            return self.decompose(*args), ()
+        return self.inner.forward_train(needs, *cast)
+
+    def vjp(self, s: Any, *grads: Any) -> tuple:
+        cast = self._cast(s.inputs)
+        residuals = s.residuals if self.inner.forward_train is not None else None
+        made = rules.vjp(self.inner, cast, s.outputs, residuals, tuple(s.params), grads, s.needs)
+        return tuple(
+            F.cast(g, dtype=x.dtype) if g is not None and g.dtype is not x.dtype else g
+            for g, x in zip(made, s.inputs, strict=True)
+        )

@@ -65,7 +65,9 @@ def call_program(
                 operands.append(-1)
             elif type(x) is Value:
                 if id(x) not in number:
-                    raise ValueError(f"[{operation.name}] reads {x!r}, which is no input of the program. Keep concrete tensors out of ops' methods.")
+                    raise ValueError(
+                        f"[{operation.name}] reads {x!r}, which is no input of the program. Keep concrete tensors out of ops' methods."
+                    )
                 operands.append(number[id(x)])
                 last_use[number[id(x)]] = at
             else:
@@ -104,7 +106,10 @@ def call_program(
         assert v >= len(inputs) or v not in drops[at]
     return CallProgram(
         len(inputs),
-        [(op, x, [registers[p] for p in params], lengths, n, drop) for (op, x, params, lengths, n), drop in zip(steps, drops, strict=True)],
+        [
+            (op, x, [registers[p] for p in params], lengths, n, drop)
+            for (op, x, params, lengths, n), drop in zip(steps, drops, strict=True)
+        ],
         results,
         [(tag, registers[at], registers[at + 1] if tag == TAGS[complex] else 0) for tag, at in weak],
         ScalarProgram(linear.inputs, list(linear.constants), linear.named_code()),

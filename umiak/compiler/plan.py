@@ -50,7 +50,8 @@ class Classes:
 
 def concrete_metas(operands: Sequence[Any]) -> list[Meta | None]:
     return [
-        None if x is None else Meta(tuple(x.shape), x.dtype) if isinstance(x, Tensor) else Meta((), None, weak_kind(x)) for x in operands
+        None if x is None else Meta(tuple(x.shape), x.dtype) if isinstance(x, Tensor) else Meta((), None, weak_kind(x))
+        for x in operands
     ]
 
 
@@ -58,7 +59,9 @@ def place_of(op: Op, operands: Sequence[Any]) -> Any:
     """The one place of the tensor operands (the default place where there is none)."""
     places = {x.place for x in operands if isinstance(x, Tensor)}
     if len(places) > 1:
-        op.fail(ValueError, "operands on one place", ", ".join(sorted(map(str, places))), "Move them with Tensor.to first.")
+        op.fail(
+            ValueError, "operands on one place", ", ".join(sorted(map(str, places))), "Move them with Tensor.to first."
+        )
     return places.pop() if places else context.current().state.place
 
 
@@ -97,7 +100,10 @@ def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Class
     for name, declared, value in zip(op.param_fields, op.param_fields.values(), params, strict=True):
         count = len(value) if declared.kind == "ints" else 1
         made = tuple(
-            scope.symbol("float" if declared.kind == "float" else "int", name=f"p_{name}{k}" if declared.kind == "ints" else f"p_{name}")
+            scope.symbol(
+                "float" if declared.kind == "float" else "int",
+                name=f"p_{name}{k}" if declared.kind == "ints" else f"p_{name}",
+            )
             for k in range(count)
         )
         sources.update({s: (-1, word + k) for k, s in enumerate(made)})
@@ -157,10 +163,14 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
     elif op.decompose is not None or train:
         traced = trace_forward(op, classes, needs if train else None)
         out_ids = [(v.meta.dtype.id, len(v.meta.shape)) for v in traced.results]
-        plan = Plan(op, CALLS, out_ids, sources=sources, shape=shape, out_regs=registers, infer_python=fallback, **common)
+        plan = Plan(
+            op, CALLS, out_ids, sources=sources, shape=shape, out_regs=registers, infer_python=fallback, **common
+        )
         operations = live(traced.operations, traced.results)
         symbols = scalars_in(operations)
-        plan.set_program(call_program(operations, traced.inputs, traced.results, symbols, [classes.sources[s] for s in symbols]))
+        plan.set_program(
+            call_program(operations, traced.inputs, traced.results, symbols, [classes.sources[s] for s in symbols])
+        )
     else:
         raise TypeError(
             f"[{op.name}] requires a kernel on {backend.device_type} or a decomposition, got neither. Register a kernel with the backend."
@@ -205,7 +215,16 @@ def view_plan(op: Op, operands: tuple, classes: Classes, visible: Sequence[Meta]
     sources = dict(classes.sources)
     if op.name == "reshape":
         outs, shape, registers, fallback = shape_program(op, classes, visible)
-        return Plan(op, RESHAPE, out_ids, sources=list(sources.values()), shape=shape, out_regs=registers, infer_python=fallback, **common)
+        return Plan(
+            op,
+            RESHAPE,
+            out_ids,
+            sources=list(sources.values()),
+            shape=shape,
+            out_regs=registers,
+            infer_python=fallback,
+            **common,
+        )
     x = classes.metas[0]
     assert x is not None
     with classes.scope as scope:
@@ -216,7 +235,15 @@ def view_plan(op: Op, operands: tuple, classes: Classes, visible: Sequence[Meta]
         op.infer(*classes.metas, *classes.params)
         out = op.strides(Strided(x.shape, strides, offset, x.dtype), *classes.params)
         linear = linearise([*out.shape, *out.strides, out.offset], list(sources), scope.checks)
-    return Plan(op, VIEW, out_ids, sources=list(sources.values()), shape=scalar_program(linear), out_regs=list(linear.outputs), **common)
+    return Plan(
+        op,
+        VIEW,
+        out_ids,
+        sources=list(sources.values()),
+        shape=scalar_program(linear),
+        out_regs=list(linear.outputs),
+        **common,
+    )
 
 
 # --- forward and gradient ------------------------------------------------------------------------------------------------
@@ -273,7 +300,13 @@ class Gradient:
 
 
 def set_gradient(
-    plan: Plan, op: Op, classes: Classes, visible: Sequence[Meta], needs: tuple, train: Trace | None, continuous: list[int]
+    plan: Plan,
+    op: Op,
+    classes: Classes,
+    visible: Sequence[Meta],
+    needs: tuple,
+    train: Trace | None,
+    continuous: list[int],
 ) -> None:
     with classes.scope:
         outputs = list(as_tuple(op.infer(*classes.metas, *classes.params)))
@@ -294,10 +327,19 @@ def set_gradient(
         g.save_in = sorted({*g.save_in, *(i for i, v in enumerate(train.inputs) if id(v) in wanted)})
         g.ints = list(dict.fromkeys([*g.ints, *scalars_in(again)]))
         recompute = call_program(
-            again, [train.inputs[i] for i in g.save_in], train.results[len(outputs) :], g.ints, [classes.sources[s] for s in g.ints]
+            again,
+            [train.inputs[i] for i in g.save_in],
+            train.results[len(outputs) :],
+            g.ints,
+            [classes.sources[s] for s in g.ints],
         )
     plan.set_gradient(
-        sum(1 << i for i, n in enumerate(needs) if n), mask, g.save_in, g.save_out, [classes.sources[s] for s in g.ints], recompute
+        sum(1 << i for i, n in enumerate(needs) if n),
+        mask,
+        g.save_in,
+        g.save_out,
+        [classes.sources[s] for s in g.ints],
+        recompute,
     )
     plan.set_vjp(mask, finish_vjp(g, operations, operands, saved, grads, made))
     plan.gradient = g

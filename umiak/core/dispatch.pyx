@@ -1152,6 +1152,39 @@ cdef class CallProgram:
     def steps_ops(self):
         return list(self.ops)
 
+    def run(self, list inputs, list ints):
+        """Run from Python: tensors (or None) in the order of the inputs, sizes and numbers as 64-bit words in the order of the sources."""
+        cdef int i
+        cdef PyObject** slots
+        cdef PyObject** outs
+        cdef int64_t* words
+        if len(inputs) != self.n_inputs or len(ints) != self.scalars.n_inputs:
+            raise ValueError(
+                f"[program] requires {self.n_inputs} inputs and {self.scalars.n_inputs} numbers, got {len(inputs)} and {len(ints)}")
+        slots = <PyObject**>calloc(self.n_inputs + 1, sizeof(PyObject*))
+        outs = <PyObject**>calloc(self.n_outputs + 1, sizeof(PyObject*))
+        words = <int64_t*>calloc(len(ints) + 1, sizeof(int64_t))
+        result = []
+        try:
+            if slots == NULL or outs == NULL or words == NULL:
+                raise MemoryError()
+            for i in range(self.n_inputs):
+                slots[i] = <PyObject*><Tensor?>inputs[i] if inputs[i] is not None else NULL
+            for i in range(len(ints)):
+                if isinstance(ints[i], float):
+                    words[i] = <int64_t>_float_bits(ints[i])
+                else:
+                    words[i] = ints[i]
+            self.execute(slots, words, outs, FLAG_INNER)
+            for i in range(self.n_outputs):
+                result.append(<object>outs[i] if outs[i] != NULL else None)
+                Py_XDECREF(outs[i])
+            return result
+        finally:
+            free(slots)
+            free(outs)
+            free(words)
+
     cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags) except -1:
         """Run; ``outs`` receives owned references (NULL where an output is none)."""
         cdef PyObject* values_inline[INLINE_R]

@@ -1,0 +1,237 @@
+"""Reverse mode over a program: the graph driver of the ops' one ``vjp``.
+
+``backward`` appends gradient operations to a program. ``derivative`` turns a closed program into a forward one, which
+also returns what must be kept, and a backward one. Both record ordinary ops: they can be differentiated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from umiak import ops as F
+from umiak.autodiff import rules
+from umiak.core import context
+from umiak.ir.passes import merge_common, remove_dead
+from umiak.ir.program import Operation, Program, Value, defined_by, extract, uses
+from umiak.ir.tracer import SymTensor, Tracer, symbolic
+
+
+def backward(
+    program: Program, wrt: Sequence[Value], grads: Sequence[Value | float | None] | None = None
+) -> list[Value | None]:
+    """Append the gradients of the program's outputs with respect to ``wrt``; None where nothing depends on a value.
+
+    ``grads`` has one entry per output: a value, a number to fill with, or None for an absent gradient. By default
+    every continuous output counts with 1.
+    """
+    if grads is None:
+        grads = [1.0 if _continuous(y) else None for y in program.outputs]
+    if len(grads) != len(program.outputs):
+        raise ValueError(f"[backward] requires one gradient per output ({len(program.outputs)}), got {len(grads)}")
+    tracer = _tracer_of(program)
+    with tracer:
+        driver = _Driver(tracer, program, wrt)
+        for y, g in zip(program.outputs, grads, strict=True):
+            if g is not None:
+                driver.seed(y, g)
+        found = driver.run()
+    if tracer not in context.current().trace:
+        tracer.builder.finish(program.outputs)
+    return found
+
+
+def _tracer_of(program: Program) -> Tracer:
+    """The tracer that is writing the program now, or one that continues it."""
+    active = (t for t in reversed(context.current().trace) if t.builder.program is program)
+    return next(active, None) or Tracer(program=program)
+
+
+class _Driver:
+    def __init__(self, tracer: Tracer, program: Program, wrt: Sequence[Value]) -> None:
+        self.tracer = tracer
+        self.program = program
+        self.wrt = list(wrt)
+        self.kept = {id(v) for v in wrt}
+        self.table: dict[int, SymTensor] = {}
+        # The operations of the forward run, as opposed to those recorded from here on.
+        self.forward = {id(o) for o in program.ops}
+
+    def seed(self, y: Any, g: Value | float) -> None:
+        if not _continuous(y):
+            raise TypeError(f"[backward] requires a floating or complex output, got {y}")
+        if type(g) is Value:
+            if g.meta.dtype is not y.meta.dtype or g.meta.ndim != y.meta.ndim:
+                raise ValueError(f"[backward] requires a gradient of the output's type {y.meta}, got {g.meta}")
+            made = symbolic(g)
+        else:
+            made = F.full(g, shape=y.meta.shape, dtype=y.meta.dtype)
+        self.add(y, made)
+
+    def add(self, value: Value, g: SymTensor) -> None:
+        held = self.table.get(id(value))
+        self.table[id(value)] = g if held is None else F.add(held, g)
+
+    def active(self) -> tuple[list[Operation], set[int]]:
+        """The operations through which a gradient may reach ``wrt``, and the values that depend on it."""
+        reached = set(self.kept)
+        found = []
+        for operation in self.program.ops:
+            if any(id(v) in reached for v in operation.values):
+                open_results = [r for r in operation.results if not r.stop and _continuous(r)]
+                if open_results:
+                    found.append(operation)
+                    reached.update(map(id, open_results))
+        return found, reached
+
+    def run(self) -> list[Value | None]:
+        operations, reached = self.active()
+        for operation in reversed(operations):
+            grads = tuple(self.take(r) for r in operation.results)
+            needs = tuple(type(x) is Value and id(x) in reached and _continuous(x) for x in operation.operands)
+            if any(needs) and any(g is not None for g in grads):
+                self.operation(operation, grads, needs)
+        found = [self.table.get(id(v)) for v in self.wrt]
+        return [g.value if g is not None else None for g in found]
+
+    def take(self, result: Value) -> SymTensor | None:
+        """The gradient of a result; the sum is complete, since every reader lies behind."""
+        if result.stop:
+            return None
+        return self.table.get(id(result)) if id(result) in self.kept else self.table.pop(id(result), None)
+
+    def operation(self, operation: Operation, grads: tuple, needs: tuple[bool, ...]) -> None:
+        op = operation.op
+        if not rules.differentiable(op):
+            if rules.declares_none(op):
+                return
+            raise TypeError(f"[{op.name}] declares neither vjp nor decompose, in\n{self.around(operation)}")
+        residuals = self.residuals(operation, needs) if op.forward_train is not None else None
+        inputs = tuple(symbolic(x) if type(x) is Value else x for x in operation.operands)
+        outputs = tuple(map(symbolic, operation.results))
+        made = rules.vjp(op, inputs, outputs, residuals, operation.params, grads, needs)
+        for x, g in zip(operation.operands, made, strict=True):
+            if g is None:
+                continue
+            if g.dtype is not x.meta.dtype or g.ndim != x.meta.ndim:  # type: ignore[union-attr]
+                raise RuntimeError(
+                    f"[{op.name}] requires a gradient of its operand's type {x.meta}, got {g.meta} from its vjp"  # type: ignore[union-attr]
+                )
+            self.add(x, g)  # type: ignore[arg-type]
+
+    def residuals(self, operation: Operation, needs: tuple[bool, ...]) -> tuple | None:
+        """What the forward call keeps for its vjp: the call is exchanged, in its place, for its training form.
+
+        The results keep their identity, because the caller may hold them.
+        """
+        body, mark = self.program.body, len(self.program.ops)
+        inputs = tuple(symbolic(x) if type(x) is Value else x for x in operation.operands)
+        outputs, residuals = operation.op.forward_train(needs, *inputs, *operation.params)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        added = body.operations[mark:]
+        del body.operations[mark:]
+        if not residuals:
+            return ()
+        made = [y._value for y in outputs]
+        ours = {id(o) for o in added}
+        if len({id(v) for v in made}) != len(made) or any(id(v.producer) not in ours for v in made):
+            # Its training form returns an operand as it is: compute the residuals again behind, for this gradient.
+            return None
+        exchange = {id(new): old for new, old in zip(made, operation.results, strict=True)}
+        for new in added:
+            new.operands = tuple(exchange.get(id(x), x) for x in new.operands)
+            new.results = tuple(exchange.get(id(r), r) for r in new.results)
+            for i, r in enumerate(new.results):
+                r.producer, r.index = new, i
+        at = next(i for i, o in enumerate(body.operations) if o is operation)
+        body.operations[at : at + 1] = added
+        self.forward |= ours
+        return tuple(symbolic(exchange.get(id(r._value), r._value)) for r in residuals)
+
+    def around(self, operation: Operation) -> str:
+        """The operations next to one, for messages."""
+        at = next(i for i, o in enumerate(self.program.ops) if o is operation)
+        near = self.program.ops[max(0, at - 3) : at + 4]
+        return "\n".join(("> " if o is operation else "  ") + repr(o) for o in near)
+
+
+def _continuous(x: Any) -> bool:
+    return type(x) is Value and x.meta.dtype is not None and (x.meta.dtype.is_floating or x.meta.dtype.is_complex)
+
+
+@dataclass(frozen=True)
+class Derivative:
+    """A forward program and the backward one that goes with it.
+
+    ``forward`` returns the outputs of the original program and then what it keeps. ``backward`` takes, in this order,
+    the kept values (``saved``: ("input", i) of the forward program, or ("output", j) of it) and the gradients of the
+    outputs in ``present``; it returns one gradient for each of ``wrt``, or None. Both have the same symbols.
+    """
+
+    forward: Program
+    backward: Program
+    saved: tuple[tuple[str, int], ...]
+    present: tuple[int, ...]
+
+
+def derivative(program: Program, wrt: Iterable[int], present: Iterable[int] | None = None) -> Derivative:
+    """Forward and backward programs for the inputs numbered ``wrt``, given the gradients of the outputs ``present``.
+
+    By default every continuous output has a gradient. The program itself is not changed.
+    """
+    joint = program.copy()
+    inputs, outputs = list(joint.inputs), list(joint.outputs)
+    present = tuple(i for i, y in enumerate(outputs) if _continuous(y)) if present is None else tuple(present)
+    written = {id(w.target) for w in joint.effects}
+    tracer = Tracer(program=joint)
+    with tracer:
+        # What a run overwrites is kept as a copy; those that nothing reads are removed again.
+        copies = {id(v): F.copy(symbolic(v)).value for v in inputs if id(v) in written}
+        driver = _Driver(tracer, joint, [inputs[i] for i in wrt])
+        grads = []
+        for i in present:
+            grads.append(tracer.input(outputs[i].meta).value)  # type: ignore[union-attr]
+            driver.seed(outputs[i], grads[-1])
+        made = driver.run()
+    # Through the outputs, so that passes that replace values keep track of the gradients.
+    tracer.builder.finish([*outputs, *made, *copies.values()])
+    remove_dead(merge_common(joint))
+    made = joint.outputs[len(outputs) : len(outputs) + len(made)]  # type: ignore[assignment]
+    copies = dict(zip(copies, joint.outputs[len(outputs) + len(made) :]))
+    return _split(joint, inputs, len(outputs), made, grads, present, copies, driver.forward)
+
+
+def _split(
+    joint: Program,
+    inputs: list[Value],
+    n_outputs: int,
+    made: Sequence[Value | None],
+    grads: list[Value],
+    present: tuple[int, ...],
+    copies: dict[int, Value],
+    forward: set[int],
+) -> Derivative:
+    """Cut the joint program where the gradient begins; what crosses the cut is saved."""
+    before = [o for o in joint.ops if id(o) in forward]
+    behind = [o for o in joint.ops if id(o) not in forward]
+    inside = {id(v) for o in behind for v in defined_by(o)} | {id(g) for g in grads}
+    crossing: dict[int, Value] = {}
+    for v in [*(v for o in behind for v in uses(o)), *(v for v in made if v is not None)]:
+        if id(v) not in inside:
+            crossing[id(v)] = v
+    results = list(joint.outputs[:n_outputs])
+    places = {id(v): ("input", i) for i, v in enumerate(inputs) if id(v) not in copies}
+    for i, y in enumerate(results):
+        # An output that is an input would be given to the caller without a copy.
+        if type(y) is Value and y.operation is not None:
+            places.setdefault(id(y), ("output", i))
+    for key, v in crossing.items():
+        if key not in places:
+            places[key] = ("output", len(results))
+            results.append(copies.get(key, v))
+    first = extract(joint, before, inputs, results, joint.effects)
+    second = extract(joint, behind, [*crossing.values(), *grads], made)
+    second.constants.clear()
+    second.captured.clear()
+    return Derivative(remove_dead(first), second, tuple(places[key] for key in crossing), present)

@@ -1,0 +1,1 @@
+"""Running programs, and watching what runs."""

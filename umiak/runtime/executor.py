@@ -1,0 +1,87 @@
+"""Runs a program: its operations are lowered to a call program once, then C replays them over dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from umiak.compiler.calls import call_program, live, scalars_in
+from umiak.core import dispatch
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.program import Program, Value
+from umiak.ir.scope import symbols_of
+from umiak.ir.sym import evaluate
+
+
+class Executor:
+    """``Executor(program)(*tensors)`` gives the outputs; tensors are in the order of ``program.arguments()``.
+
+    Captured tensors come with the program. Final writes are made to the inputs' own memory. Raises ValueError where the inputs do not
+    fit the program: another dtype or rank, a guard or a check that does not hold.
+    """
+
+    def __init__(self, program: Program) -> None:
+        for operation in program.ops:
+            if operation.regions:
+                raise TypeError(f"[{operation.name}] requires an executor with control flow, got a straight-line one")
+        self.program = program
+        self.sources = program.sources()
+        self.wanted = [v if type(v) is Value else None for v in [*program.outputs, *(w.value for w in program.effects)]]
+        kept = set(map(id, live(program.ops, self.wanted)))
+        operations = [o for o in program.ops if id(o) in kept or o.op.effect]
+        self.used = scalars_in(operations)
+        # The numbers are handed in by `run`; the sources are not read.
+        self.calls = call_program(operations, program.inputs, self.wanted, self.used, [(0, 0)] * len(self.used))
+
+    def __call__(self, *tensors: Tensor, numbers: Mapping[Sym | str, Any] | None = None) -> list[Any]:
+        program = self.program
+        inputs = self._bind(tensors)
+        env: dict[Any, Any] = {}
+        for s, where in self.sources.items():
+            if where is not None:
+                env[s] = inputs[where[0]].shape[where[1]]
+            else:
+                given = numbers or {}
+                if s not in given and s.name not in given:
+                    raise ValueError(f"[program {program.name}] requires a value for the number {s.name!r}, got none")
+                env[s] = given[s] if s in given else given[s.name]
+        self._check(inputs, env)
+        found = self.calls.run(inputs, [env[s] for s in self.used])
+        n = len(program.outputs)
+        for effect, value in zip(program.effects, found[n:], strict=True):
+            target = inputs[program.inputs.index(effect.target)]
+            dispatch.assign(target, value)
+        return [self._output(x, y, env) for x, y in zip(program.outputs, found[:n], strict=True)]
+
+    def _bind(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        program = self.program
+        names = {id(v): name for name, v in program.constants.items()}
+        arguments = program.arguments()
+        if len(tensors) != len(arguments):
+            raise ValueError(f"[program {program.name}] requires {len(arguments)} tensors, got {len(tensors)}")
+        given = iter(tensors)
+        return [program.captured[names[id(v)]] if id(v) in names else next(given) for v in program.inputs]
+
+    def _check(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> None:
+        for i, (x, v) in enumerate(zip(inputs, self.program.inputs, strict=True)):
+            fits = x.dtype is v.meta.dtype and x.ndim == len(v.meta.shape)
+            if fits:
+                fits = all(evaluate(want, env) == have for want, have in zip(v.meta.shape, x.shape, strict=True))
+            if not fits:
+                raise ValueError(
+                    f"[program {self.program.name}] requires input {i} as {v.meta}, got {x.dtype.name}{x.shape}"
+                )
+        for guard in self.program.guards:
+            if symbols_of(guard) and not evaluate(guard, env):
+                raise ValueError(
+                    f"[program {self.program.name}] requires {guard}, got {dict((s.name, env[s]) for s in symbols_of(guard))}"
+                )
+        for check in self.program.checks:
+            if not evaluate(check.condition, env):
+                raise ValueError(f"[program {self.program.name}] {check.message}")
+
+    def _output(self, declared: Any, value: Any, env: Mapping[Any, Any]) -> Any:
+        if type(declared) is Value:
+            return value
+        return evaluate(declared, env) if type(declared) is Sym else declared

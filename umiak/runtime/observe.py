@@ -1,0 +1,80 @@
+"""Observers: Python that sees every call of an op.
+
+While any observer bit of the context is set, dispatch takes the Python path: the call runs as always, then each observer of this context
+is told. Bits are per thread, so watching one thread costs the others nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from umiak import ops as F
+from umiak.core import array, context, dispatch
+from umiak.core.tensor import KIND_OVERRIDE, KIND_VIEW, Tensor
+from umiak.ir import tracer
+
+TRACE, PROFILE, NAN, LOG, HOOKS = 1, 2, 4, 8, 16
+
+Observer = Callable[[Any, tuple, tuple, tuple], None]
+
+
+def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
+    """Dispatch's slot: tensor subclasses are asked, symbolic calls recorded, observed calls run and reported."""
+    kinds = 0
+    for x in operands:
+        if isinstance(x, Tensor):
+            kinds |= x._kind
+    if kinds & KIND_OVERRIDE:
+        kind = next(type(x) for x in operands if isinstance(x, Tensor) and x._kind & KIND_OVERRIDE)
+        return kind.__umiak_dispatch__(op, operands, params)  # type: ignore[attr-defined]
+    ambient = context.current()
+    bits = ambient.observers
+    if bits & TRACE or not bits or kinds & ~KIND_VIEW:
+        return tracer.slow_path(op, operands, params)
+    result = dispatch.apply_plain(op, operands, params)
+    results = result if isinstance(result, tuple) else (result,)
+    # An observer may run ops itself; those are not observed.
+    ambient.observers = 0
+    try:
+        for bit, observer in list(ambient.values.get("observers", ())):
+            if bits & bit:
+                observer(op, operands, params, results)
+    finally:
+        ambient.observers = bits
+    return result
+
+
+@contextmanager
+def observe(observer: Observer, bit: int = HOOKS) -> Iterator[None]:
+    """``observer(op, operands, params, results)`` is called after every op of this thread.
+
+    >>> seen = []
+    >>> with observe(lambda op, operands, params, results: seen.append(op.name)):
+    ...     pass
+    """
+    ambient = context.current()
+    entries = ambient.values.setdefault("observers", [])
+    entry = (bit, observer)
+    entries.append(entry)
+    before = ambient.observers
+    ambient.observers = before | bit
+    try:
+        yield
+    finally:
+        entries.remove(entry)
+        ambient.observers = before
+
+
+def nan_check(op: Any, operands: tuple, params: tuple, results: tuple) -> None:
+    """An observer that raises FloatingPointError at the first op whose result holds NaN or Inf."""
+    for i, r in enumerate(results):
+        if r.dtype.is_floating or r.dtype.is_complex:
+            fine = F.all(F.isfinite(r.detach()), axes=tuple(range(r.ndim)), keepdim=False)
+            if not array.to_numpy(fine):
+                shapes = [list(x.shape) for x in operands if isinstance(x, Tensor)]
+                raise FloatingPointError(
+                    f"[{op.name}] requires finite results under the NaN check, got NaN or Inf in output {i} "
+                    f"(shape {list(r.shape)}) from operands of shapes {shapes}"
+                )
