@@ -141,7 +141,8 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
     """Split a dataset at random into parts that do not overlap.
 
     Args:
-        lengths: sizes that sum to ``len(dataset)``, or fractions that sum to 1 (what rounding leaves goes to the first parts).
+        lengths: sizes that sum to ``len(dataset)``, or fractions that sum to 1 (what rounding leaves goes to the
+            first parts).
         generator: an iterator that gives an order; by default a permutation drawn from ``paddle``'s generator.
 
     Raises:
@@ -155,7 +156,9 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
     else:
         sizes = list(lengths)  # type: ignore[arg-type]
     if sum(sizes) != total:
-        raise ValueError(f"[random_split] requires lengths that sum to {total} or fractions that sum to 1, got {list(lengths)}")
+        raise ValueError(
+            f"[random_split] requires lengths that sum to {total} or fractions that sum to 1, got {list(lengths)}"
+        )
     order = list(itertools.islice(generator, total)) if generator is not None else paddle.randperm(total).tolist()
     ends = list(itertools.accumulate(sizes))
     return [Subset(dataset, order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

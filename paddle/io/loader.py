@@ -16,7 +16,8 @@ from umiak.core.tensor import Tensor, from_numpy
 
 
 def default_collate_fn(batch: Sequence[Any]) -> Any:
-    """Stack samples field by field: arrays, tensors and numbers become arrays with a new first dim; strings become lists;
+    """Stack samples field by field: arrays, tensors and numbers become arrays with a new first dim; strings become
+    lists;
     tuples, lists and dicts are collated inside.
     """
     first = batch[0]
@@ -32,9 +33,13 @@ def default_collate_fn(batch: Sequence[Any]) -> Any:
         return {k: default_collate_fn([b[k] for b in batch]) for k in first}
     if isinstance(first, Sequence):
         if any(len(b) != len(first) for b in batch):
-            raise RuntimeError(f"[DataLoader] requires samples with the same number of fields, got {sorted({len(b) for b in batch})}")
+            raise RuntimeError(
+                f"[DataLoader] requires samples with the same number of fields, got {sorted({len(b) for b in batch})}"
+            )
         return [default_collate_fn(list(field)) for field in zip(*batch, strict=True)]
-    raise TypeError(f"[DataLoader] requires samples of arrays, tensors, numbers, strings, dicts or sequences, got {type(first)}")
+    raise TypeError(
+        f"[DataLoader] requires samples of arrays, tensors, numbers, strings, dicts or sequences, got {type(first)}"
+    )
 
 
 def default_convert_fn(batch: Any) -> Any:
@@ -67,7 +72,8 @@ class DataLoader:
         batch_sampler: an iterable of lists of indices, instead of the three above.
         collate_fn: makes a batch from a list of samples; arrays in its result become tensors.
         num_workers: 0, samples are read in this process.
-        feed_list, places, return_list, use_buffer_reader, reader_buffer_size, prefetch_factor, use_shared_memory, timeout,
+        feed_list, places, return_list, use_buffer_reader, reader_buffer_size, prefetch_factor, use_shared_memory,
+        timeout,
             worker_init_fn, persistent_workers: accepted; they tune worker processes and do nothing without any.
 
     Raises:
@@ -103,14 +109,18 @@ class DataLoader:
         persistent_workers: bool = False,
     ) -> None:
         if num_workers != 0:
-            raise ValueError(f"[DataLoader] requires num_workers=0 (worker processes are not available yet), got {num_workers}")
+            raise ValueError(
+                f"[DataLoader] requires num_workers=0 (worker processes are not available yet), got {num_workers}"
+            )
         stream = isinstance(dataset, IterableDataset)
         if stream and shuffle:
             raise ValueError("[DataLoader] requires shuffle=False with an IterableDataset, got True")
         if stream and batch_sampler is not None:
             raise ValueError("[DataLoader] requires no batch_sampler with an IterableDataset, got one")
         if batch_sampler is not None and (batch_size != 1 or shuffle or drop_last):
-            raise ValueError("[DataLoader] requires batch_size, shuffle and drop_last unset when batch_sampler is given")
+            raise ValueError(
+                "[DataLoader] requires batch_size, shuffle and drop_last unset when batch_sampler is given"
+            )
         if batch_size is not None and batch_size <= 0:
             raise ValueError(f"[DataLoader] requires a positive batch_size or None, got {batch_size}")
         self.dataset = dataset

@@ -52,14 +52,18 @@ class RandomSampler(Sampler):
         ValueError: more samples than items without replacement.
     """
 
-    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None) -> None:
+    def __init__(
+        self, data_source: Sized, replacement: bool = False, num_samples: int | None = None, generator: Any = None
+    ) -> None:
         super().__init__(data_source)
         if not isinstance(replacement, bool):
             raise TypeError(f"[RandomSampler] requires a bool replacement, got {replacement!r}")
         if num_samples is not None and (not isinstance(num_samples, int) or num_samples <= 0):
             raise ValueError(f"[RandomSampler] requires a positive integer num_samples, got {num_samples!r}")
         if num_samples is not None and not replacement and num_samples > len(data_source):
-            raise ValueError(f"[RandomSampler] requires num_samples <= {len(data_source)} without replacement, got {num_samples}")
+            raise ValueError(
+                f"[RandomSampler] requires num_samples <= {len(data_source)} without replacement, got {num_samples}"
+            )
         self.replacement = replacement
         self._num_samples = num_samples
         self.generator = generator
@@ -88,11 +92,16 @@ class WeightedRandomSampler(Sampler):
         super().__init__()
         w = np.asarray(weights.numpy() if hasattr(weights, "numpy") else weights, dtype=np.float64)
         if w.ndim != 1 or (w < 0).any() or not w.sum() > 0:
-            raise ValueError(f"[WeightedRandomSampler] requires a vector of weights >= 0 that are not all 0, got {weights!r}")
+            raise ValueError(
+                f"[WeightedRandomSampler] requires a vector of weights >= 0 that are not all 0, got {weights!r}"
+            )
         if not isinstance(num_samples, int) or num_samples <= 0:
             raise ValueError(f"[WeightedRandomSampler] requires a positive integer num_samples, got {num_samples!r}")
         if not replacement and num_samples > np.count_nonzero(w):
-            raise ValueError(f"[WeightedRandomSampler] requires num_samples <= {np.count_nonzero(w)} without replacement, got {num_samples}")
+            raise ValueError(
+                f"[WeightedRandomSampler] requires num_samples <= {np.count_nonzero(w)} without replacement, "
+                f"got {num_samples}"
+            )
         self.weights = w / w.sum()
         self.num_samples = num_samples
         self.replacement = replacement
@@ -135,17 +144,26 @@ class BatchSampler(Sampler):
     """
 
     def __init__(
-        self, dataset: Any = None, sampler: Iterable[int] | None = None, shuffle: bool = False, batch_size: int = 1, drop_last: bool = False
+        self,
+        dataset: Any = None,
+        sampler: Iterable[int] | None = None,
+        shuffle: bool = False,
+        batch_size: int = 1,
+        drop_last: bool = False,
     ) -> None:
         super().__init__()
         if (dataset is None) == (sampler is None):
-            raise ValueError(f"[BatchSampler] requires dataset or sampler, got {'neither' if dataset is None else 'both'}")
+            raise ValueError(
+                f"[BatchSampler] requires dataset or sampler, got {'neither' if dataset is None else 'both'}"
+            )
         if isinstance(dataset, IterableDataset):
             raise TypeError("[BatchSampler] requires a dataset with indices, got an IterableDataset")
         if sampler is not None and shuffle:
             raise ValueError("[BatchSampler] requires shuffle=False with a sampler, got True")
         _check_batch("BatchSampler", batch_size, shuffle, drop_last)
-        self.sampler = sampler if sampler is not None else RandomSampler(dataset) if shuffle else SequenceSampler(dataset)
+        self.sampler = (
+            sampler if sampler is not None else RandomSampler(dataset) if shuffle else SequenceSampler(dataset)
+        )
         self.shuffle = shuffle
         self.batch_size = batch_size
         self.drop_last = drop_last
@@ -193,7 +211,9 @@ class DistributedBatchSampler(BatchSampler):
         self.nranks = int(os.environ.get("PADDLE_TRAINERS_NUM", 1)) if num_replicas is None else num_replicas
         self.local_rank = int(os.environ.get("PADDLE_TRAINER_ID", 0)) if rank is None else rank
         if self.nranks <= 0 or not 0 <= self.local_rank < self.nranks:
-            raise ValueError(f"[DistributedBatchSampler] requires 0 <= rank < num_replicas, got {self.local_rank} and {self.nranks}")
+            raise ValueError(
+                f"[DistributedBatchSampler] requires 0 <= rank < num_replicas, got {self.local_rank} and {self.nranks}"
+            )
         self.epoch = 0
         self.num_samples = math.ceil(len(dataset) / self.nranks)
         self.total_size = self.num_samples * self.nranks

@@ -83,11 +83,16 @@ class LRScheduler:
         self.state_keys()
         for k in self.keys:
             if k not in state_dict:
-                raise RuntimeError(f"[{type(self).__name__}.set_state_dict] requires key {k!r}, got {sorted(state_dict)}")
+                raise RuntimeError(
+                    f"[{type(self).__name__}.set_state_dict] requires key {k!r}, got {sorted(state_dict)}"
+                )
             setattr(self, k, state_dict[k])
         if len(state_dict) > len(self.keys):
             extra = sorted(set(state_dict) - set(self.keys))
-            warnings.warn(f"{type(self).__name__} has no use for {extra} of the state: was it saved by another schedule?", stacklevel=2)
+            warnings.warn(
+                f"{type(self).__name__} has no use for {extra} of the state: was it saved by another schedule?",
+                stacklevel=2,
+            )
 
     set_dict = set_state_dict
 
@@ -130,9 +135,17 @@ class PiecewiseDecay(LRScheduler):
         0.1
     """
 
-    def __init__(self, boundaries: Sequence[int], values: Sequence[float], last_epoch: int = -1, verbose: bool = False) -> None:
+    def __init__(
+        self, boundaries: Sequence[int], values: Sequence[float], last_epoch: int = -1, verbose: bool = False
+    ) -> None:
         _require(len(boundaries) > 0, ValueError, self, "at least one boundary", boundaries)
-        _require(len(values) > len(boundaries), ValueError, self, "one value more than boundaries", f"{len(values)} and {len(boundaries)}")
+        _require(
+            len(values) > len(boundaries),
+            ValueError,
+            self,
+            "one value more than boundaries",
+            f"{len(values)} and {len(boundaries)}",
+        )
         self.boundaries = boundaries
         self.values = values
         super().__init__(last_epoch=last_epoch, verbose=verbose)
@@ -179,7 +192,13 @@ class PolynomialDecay(LRScheduler):
         last_epoch: int = -1,
         verbose: bool = False,
     ) -> None:
-        _require(isinstance(decay_steps, int) and decay_steps > 0, ValueError, self, "a positive integer decay_steps", decay_steps)
+        _require(
+            isinstance(decay_steps, int) and decay_steps > 0,
+            ValueError,
+            self,
+            "a positive integer decay_steps",
+            decay_steps,
+        )
         _require(power > 0, ValueError, self, "power > 0", power)
         self.decay_steps = decay_steps
         self.end_lr = end_lr
@@ -197,7 +216,8 @@ class PolynomialDecay(LRScheduler):
 
 
 class LinearWarmup(LRScheduler):
-    """Rises linearly from ``start_lr`` to ``end_lr`` in ``warmup_steps``, then is ``learning_rate``, a number or another
+    """Rises linearly from ``start_lr`` to ``end_lr`` in ``warmup_steps``, then is ``learning_rate``, a number or
+    another
     schedule (which then starts at its epoch 0).
 
     Example:
@@ -220,8 +240,16 @@ class LinearWarmup(LRScheduler):
         verbose: bool = False,
     ) -> None:
         if not (_is_number(learning_rate) or isinstance(learning_rate, LRScheduler)):
-            raise TypeError(f"[LinearWarmup] requires a float or an LRScheduler as learning_rate, got {type(learning_rate)}")
-        _require(isinstance(warmup_steps, int) and warmup_steps > 0, ValueError, self, "a positive integer warmup_steps", warmup_steps)
+            raise TypeError(
+                f"[LinearWarmup] requires a float or an LRScheduler as learning_rate, got {type(learning_rate)}"
+            )
+        _require(
+            isinstance(warmup_steps, int) and warmup_steps > 0,
+            ValueError,
+            self,
+            "a positive integer warmup_steps",
+            warmup_steps,
+        )
         _require(end_lr > start_lr, ValueError, self, f"end_lr > start_lr {start_lr}", end_lr)
         self.learning_rate = learning_rate
         self.warmup_steps = warmup_steps
@@ -269,10 +297,21 @@ class MultiStepDecay(LRScheduler):
     """``learning_rate * gamma**n`` where ``n`` counts the milestones reached."""
 
     def __init__(
-        self, learning_rate: float, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1, verbose: bool = False
+        self,
+        learning_rate: float,
+        milestones: Sequence[int],
+        gamma: float = 0.1,
+        last_epoch: int = -1,
+        verbose: bool = False,
     ) -> None:
         _require(isinstance(milestones, (tuple, list)), TypeError, self, "milestones as a tuple or list", milestones)
-        _require(all(a < b for a, b in zip(milestones, milestones[1:], strict=False)), ValueError, self, "rising milestones", milestones)
+        _require(
+            all(a < b for a, b in zip(milestones, milestones[1:], strict=False)),
+            ValueError,
+            self,
+            "rising milestones",
+            milestones,
+        )
         _require(gamma < 1.0, ValueError, self, "gamma < 1", gamma)
         self.milestones = milestones
         self.gamma = gamma
@@ -293,7 +332,9 @@ class StepDecay(LRScheduler):
         0.25
     """
 
-    def __init__(self, learning_rate: float, step_size: int, gamma: float = 0.1, last_epoch: int = -1, verbose: bool = False) -> None:
+    def __init__(
+        self, learning_rate: float, step_size: int, gamma: float = 0.1, last_epoch: int = -1, verbose: bool = False
+    ) -> None:
         _require(isinstance(step_size, int), TypeError, self, "an integer step_size", step_size)
         _require(step_size > 0, ValueError, self, "step_size > 0", step_size)
         _require(gamma < 1.0, ValueError, self, "gamma < 1", gamma)
@@ -308,7 +349,9 @@ class StepDecay(LRScheduler):
 class LambdaDecay(LRScheduler):
     """``learning_rate * lr_lambda(epoch)``."""
 
-    def __init__(self, learning_rate: float, lr_lambda: Callable[[int], float], last_epoch: int = -1, verbose: bool = False) -> None:
+    def __init__(
+        self, learning_rate: float, lr_lambda: Callable[[int], float], last_epoch: int = -1, verbose: bool = False
+    ) -> None:
         _require(callable(lr_lambda), TypeError, self, "a callable lr_lambda", lr_lambda)
         self.lr_lambda = lr_lambda
         super().__init__(learning_rate, last_epoch, verbose)
@@ -320,7 +363,9 @@ class LambdaDecay(LRScheduler):
 class MultiplicativeDecay(LRScheduler):
     """``learning_rate * lr_lambda(1) * … * lr_lambda(epoch)``."""
 
-    def __init__(self, learning_rate: float, lr_lambda: Callable[[int], float], last_epoch: int = -1, verbose: bool = False) -> None:
+    def __init__(
+        self, learning_rate: float, lr_lambda: Callable[[int], float], last_epoch: int = -1, verbose: bool = False
+    ) -> None:
         _require(callable(lr_lambda), TypeError, self, "a callable lr_lambda", lr_lambda)
         self.lr_lambda = lr_lambda
         super().__init__(learning_rate, last_epoch, verbose)
@@ -332,10 +377,13 @@ class MultiplicativeDecay(LRScheduler):
 class CosineAnnealingDecay(LRScheduler):
     """``eta_min + (learning_rate - eta_min) * (1 + cos(pi * epoch / T_max)) / 2``, going up again after ``T_max``.
 
-    Computed step by step from the rate before, so that a rate changed by hand is respected; ``step(epoch)`` uses the closed form.
+    Computed step by step from the rate before, so that a rate changed by hand is respected; ``step(epoch)`` uses the
+    closed form.
     """
 
-    def __init__(self, learning_rate: float, T_max: int, eta_min: float = 0, last_epoch: int = -1, verbose: bool = False) -> None:
+    def __init__(
+        self, learning_rate: float, T_max: int, eta_min: float = 0, last_epoch: int = -1, verbose: bool = False
+    ) -> None:
         _require(isinstance(T_max, int), TypeError, self, "an integer T_max", T_max)
         _require(T_max > 0, ValueError, self, "T_max > 0", T_max)
         _require(_is_number(eta_min), TypeError, self, "a number eta_min", eta_min)
@@ -361,10 +409,18 @@ class CosineAnnealingDecay(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosine from ``learning_rate`` to ``eta_min`` in ``T_0`` epochs, then again from the top in ``T_0 * T_mult``, and so on."""
+    """Cosine from ``learning_rate`` to ``eta_min`` in ``T_0`` epochs, then again from the top in ``T_0 * T_mult``,
+    and so on.
+    """
 
     def __init__(
-        self, learning_rate: float, T_0: int, T_mult: int = 1, eta_min: float = 0, last_epoch: int = -1, verbose: bool = False
+        self,
+        learning_rate: float,
+        T_0: int,
+        T_mult: int = 1,
+        eta_min: float = 0,
+        last_epoch: int = -1,
+        verbose: bool = False,
     ) -> None:
         _require(isinstance(T_0, int) and T_0 > 0, ValueError, self, "a positive integer T_0", T_0)
         _require(isinstance(T_mult, int) and T_mult >= 1, ValueError, self, "an integer T_mult >= 1", T_mult)
@@ -394,7 +450,9 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The factor on ``learning_rate`` goes from ``start_factor`` to ``end_factor`` in ``total_steps``, step by step from the rate before."""
+    """The factor on ``learning_rate`` goes from ``start_factor`` to ``end_factor`` in ``total_steps``, step by step
+    from the rate before.
+    """
 
     def __init__(
         self,
@@ -458,7 +516,9 @@ class OneCycleLR(LRScheduler):
         _require(isinstance(total_steps, int), TypeError, self, "an integer total_steps", total_steps)
         _require(total_steps > 0, ValueError, self, "total_steps > 0", total_steps)
         _require(0 <= phase_pct <= 1, ValueError, self, "0 <= phase_pct <= 1", phase_pct)
-        _require(anneal_strategy in ("cos", "linear"), ValueError, self, "anneal_strategy 'cos' or 'linear'", anneal_strategy)
+        _require(
+            anneal_strategy in ("cos", "linear"), ValueError, self, "anneal_strategy 'cos' or 'linear'", anneal_strategy
+        )
         low, high, end = max_learning_rate / float(divide_factor), max_learning_rate, float(end_learning_rate)
         peak = phase_pct * total_steps - 1
         _require(not three_phase or phase_pct < 0.5, ValueError, self, "phase_pct < 0.5 with three_phase", phase_pct)
@@ -479,7 +539,8 @@ class OneCycleLR(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """Cycles between ``base_learning_rate`` and ``max_learning_rate``: up in ``step_size_up`` steps, down in ``step_size_down``.
+    """Cycles between ``base_learning_rate`` and ``max_learning_rate``: up in ``step_size_up`` steps, down in
+    ``step_size_down``.
 
     ``mode``: ``"triangular"`` (constant height), ``"triangular2"`` (half the height every cycle), ``"exp_range"``
     (``exp_gamma**steps``); or give ``scale_fn`` of the cycle number or, with ``scale_mode="iterations"``, of the step.
@@ -500,7 +561,13 @@ class CyclicLR(LRScheduler):
     ) -> None:
         _require(_is_number(max_learning_rate), TypeError, self, "a number max_learning_rate", max_learning_rate)
         _require(max_learning_rate >= 0, ValueError, self, "max_learning_rate >= 0", max_learning_rate)
-        _require(isinstance(step_size_up, int) and step_size_up > 0, ValueError, self, "a positive integer step_size_up", step_size_up)
+        _require(
+            isinstance(step_size_up, int) and step_size_up > 0,
+            ValueError,
+            self,
+            "a positive integer step_size_up",
+            step_size_up,
+        )
         down = step_size_up if step_size_down is None else step_size_down
         _require(isinstance(down, int) and down > 0, ValueError, self, "a positive integer step_size_down", down)
         modes: dict[str, tuple[Callable[[float], float], str]] = {
@@ -509,7 +576,9 @@ class CyclicLR(LRScheduler):
             "exp_range": (lambda n: exp_gamma**n, "iterations"),
         }
         _require(mode in modes or scale_fn is not None, ValueError, self, f"mode one of {sorted(modes)}", mode)
-        _require(scale_mode in ("cycle", "iterations"), ValueError, self, "scale_mode 'cycle' or 'iterations'", scale_mode)
+        _require(
+            scale_mode in ("cycle", "iterations"), ValueError, self, "scale_mode 'cycle' or 'iterations'", scale_mode
+        )
         self.max_lr = float(max_learning_rate)
         self.amplitude = self.max_lr - base_learning_rate
         self.cycle_size = step_size_up + down
@@ -520,17 +589,21 @@ class CyclicLR(LRScheduler):
     def get_lr(self) -> float:
         cycle = 1 + self.last_epoch // self.cycle_size
         fraction = 1.0 + self.last_epoch / self.cycle_size - cycle
-        height = fraction / self.step_up_pct if fraction <= self.step_up_pct else (1 - fraction) / (1 - self.step_up_pct)
+        height = (
+            fraction / self.step_up_pct if fraction <= self.step_up_pct else (1 - fraction) / (1 - self.step_up_pct)
+        )
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         return self.base_lr + self.amplitude * height * scale
 
 
 class ReduceOnPlateau(LRScheduler):
-    """Multiplies the rate by ``factor`` when ``step(metrics)`` has seen no improvement for more than ``patience`` calls.
+    """Multiplies the rate by ``factor`` when ``step(metrics)`` has seen no improvement for more than ``patience``
+    calls.
 
     Args:
         mode: ``"min"``: smaller metrics are better; ``"max"``: larger.
-        threshold, threshold_mode: an improvement must exceed ``best * threshold`` (``"rel"``) or ``threshold`` (``"abs"``).
+        threshold, threshold_mode: an improvement must exceed ``best * threshold`` (``"rel"``) or ``threshold``
+            (``"abs"``).
         cooldown: calls after a cut in which nothing is counted.
         min_lr, epsilon: the rate never falls below ``min_lr``; cuts smaller than ``epsilon`` are not made.
 

@@ -16,7 +16,7 @@ from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.nn.initializer import Constant, XavierUniform
-from paddle.nn.initializer import defaults as _initializer_defaults
+from paddle.nn.initializer.initializers import defaults as _initializer_defaults
 from umiak.core import dispatch
 from umiak.core.context import no_grad_guard
 from umiak.core.dtype import DType, convert
@@ -29,7 +29,8 @@ class _Registry(dict):
     """One of a layer's tables by name. Every change is made in the instance ``__dict__`` of the layer too.
 
     Names are therefore plain attributes (no ``__getattr__``, three times faster in ``forward``), while code that edits
-    ``layer._parameters`` directly keeps working. The layer is held weakly: a layer is freed without the cycle collector.
+    ``layer._parameters`` directly keeps working. The layer is held weakly: a layer is freed without the cycle
+    collector.
     """
 
     __slots__ = ("_layer",)
@@ -124,7 +125,8 @@ def _snake(name: str) -> str:
 class Layer:
     """Base of every neural-network layer and model.
 
-    A subclass makes its parameters and sublayers in ``__init__`` and computes in ``forward``. Assigning a ``Parameter``,
+    A subclass makes its parameters and sublayers in ``__init__`` and computes in ``forward``. Assigning a
+    ``Parameter``,
     a ``Layer`` or a ``Tensor`` to an attribute registers it.
 
     Args:
@@ -186,7 +188,8 @@ class Layer:
                     if result is not None:
                         if not (isinstance(result, tuple) and len(result) == 2):
                             raise RuntimeError(
-                                f"[{type(self).__name__}] requires a forward pre-hook to return None or (inputs, kwargs), got {result!r}"
+                                f"[{type(self).__name__}] requires a forward pre-hook to return None or "
+                                f"(inputs, kwargs), got {result!r}"
                             )
                         inputs, kwargs = result
                 else:
@@ -207,7 +210,10 @@ class Layer:
                     try:
                         outputs = self._after(hook, flags[key], inputs, kwargs, outputs)
                     except Exception as inner:
-                        warnings.warn(f"a forward hook with always_call failed while another error was raised: {inner}", stacklevel=3)
+                        warnings.warn(
+                            f"a forward hook with always_call failed while another error was raised: {inner}",
+                            stacklevel=3,
+                        )
             raise
 
     def _after(self, hook: Callable, flags: dict[str, bool], inputs: tuple, kwargs: dict, outputs: Any) -> Any:
@@ -220,7 +226,9 @@ class Layer:
         table.put(handle._hook_id, hook, first=prepend)
         return handle
 
-    def register_forward_pre_hook(self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False) -> HookRemoveHelper:
+    def register_forward_pre_hook(
+        self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookRemoveHelper:
         """Call ``hook(layer, inputs)`` before ``forward``; what it returns replaces the inputs (unless None).
 
         Args:
@@ -347,7 +355,9 @@ class Layer:
         if attr is False:
             return None
         common = _initializer_defaults.bias if is_bias else _initializer_defaults.weight
-        initializer = attr.initializer or common or default_initializer or (Constant(0.0) if is_bias else XavierUniform())
+        initializer = (
+            attr.initializer or common or default_initializer or (Constant(0.0) if is_bias else XavierUniform())
+        )
         name = attr.name or unique_name.generate(f"{self._full_name}.{'b' if is_bias else 'w'}")
         return Parameter.create(shape, dtype or self._dtype, name, attr, initializer, device)
 
@@ -398,7 +408,9 @@ class Layer:
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(f"[register_buffer] requires a Tensor or None, got {type(tensor).__name__}")
         self._buffers[name] = tensor
-        (self._non_persistable_buffer_names_set.discard if persistable else self._non_persistable_buffer_names_set.add)(name)
+        (self._non_persistable_buffer_names_set.discard if persistable else self._non_persistable_buffer_names_set.add)(
+            name
+        )
 
     def _check_name(self, name: str, table: _Registry, what: str) -> None:
         if not isinstance(name, str):
@@ -426,7 +438,9 @@ class Layer:
                 inner = f"{prefix}.{name}" if prefix else name
                 yield from layer.named_sublayers(inner, True, seen, remove_duplicate)
 
-    def named_modules(self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Layer]]:
+    def named_modules(
+        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Layer]]:
         """This layer and all below it with their dotted names."""
         return self.named_sublayers(prefix, True, memo, remove_duplicate)
 
@@ -454,7 +468,9 @@ class Layer:
     def _modules(self) -> _Registry:
         return self._sub_layers
 
-    def _named_members(self, table: str, prefix: str, include_sublayers: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+    def _named_members(
+        self, table: str, prefix: str, include_sublayers: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
         seen = set()
         layers = self.named_sublayers(prefix, True, None, remove_duplicate) if include_sublayers else ((prefix, self),)
         for scope, layer in layers:
@@ -571,7 +587,15 @@ class Layer:
 
     # --- saving and loading ----------------------------------------------------------------------------------------
 
-    def _collect(self, destination: dict[str, Any], prefix: str, include_sublayers: bool, use_hook: bool, keep_vars: bool, all_buffers: bool) -> dict:
+    def _collect(
+        self,
+        destination: dict[str, Any],
+        prefix: str,
+        include_sublayers: bool,
+        use_hook: bool,
+        keep_vars: bool,
+        all_buffers: bool,
+    ) -> dict:
         def put(name: str, value: Tensor) -> None:
             destination[prefix + name] = value if keep_vars else value.detach()
 
@@ -625,7 +649,9 @@ class Layer:
         prefix: str | None = None,
     ) -> dict[str, Tensor]:
         destination = OrderedDict() if destination is None else destination
-        return self._collect(destination, prefix or structured_name_prefix, include_sublayers, use_hook, keep_vars, all_buffers)
+        return self._collect(
+            destination, prefix or structured_name_prefix, include_sublayers, use_hook, keep_vars, all_buffers
+        )
 
     def register_state_dict_hook(self, hook: Callable[[dict], Any]) -> HookRemoveHelper:
         """Call ``hook(state_dict)`` whenever ``state_dict`` has been filled; it may change it or return another."""
@@ -633,10 +659,13 @@ class Layer:
         self._state_dict_hooks.put(handle._hook_id, hook)
         return handle
 
-    def set_state_dict(self, state_dict: Mapping[str, Any], use_structured_name: bool = True) -> tuple[list[str], list[str]]:
+    def set_state_dict(
+        self, state_dict: Mapping[str, Any], use_structured_name: bool = True
+    ) -> tuple[list[str], list[str]]:
         """Copy values into the parameters and buffers, in place.
 
-        Entries that are missing or have another shape are skipped with a warning. A shape of one element fits any of one element.
+        Entries that are missing or have another shape are skipped with a warning. A shape of one element fits any of
+        one element.
 
         Args:
             state_dict: tensors or arrays by dotted name, or by ``tensor.name`` with ``use_structured_name=False``.
@@ -675,7 +704,9 @@ class Layer:
     set_dict = set_state_dict
     load_dict = set_state_dict
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Like ``set_state_dict``, raising RuntimeError for missing or unexpected keys when ``strict``.
 
         With ``assign`` the tensors become the parameters' data instead of being copied, and may have another dtype.
@@ -701,8 +732,11 @@ class Layer:
 
     # --- moving and casting ----------------------------------------------------------------------------------------
 
-    def to(self, device: Any = None, dtype: Any = None, blocking: bool | None = None, non_blocking: bool | None = None) -> Layer:
-        """Move parameters and buffers to ``device`` and cast the floating ones to ``dtype``, in place. Returns the layer.
+    def to(
+        self, device: Any = None, dtype: Any = None, blocking: bool | None = None, non_blocking: bool | None = None
+    ) -> Layer:
+        """Move parameters and buffers to ``device`` and cast the floating ones to ``dtype``, in place. Returns the
+        layer.
 
         Example:
             >>> import paddle
@@ -734,12 +768,20 @@ class Layer:
     type = astype
 
     def _cast(self, dtype: str, excluded_layers: Any) -> Layer:
-        excluded = tuple(excluded_layers) if isinstance(excluded_layers, (list, tuple)) else (excluded_layers,) if excluded_layers else ()
+        excluded = (
+            tuple(excluded_layers)
+            if isinstance(excluded_layers, (list, tuple))
+            else (excluded_layers,)
+            if excluded_layers
+            else ()
+        )
         self._convert(None, convert(dtype), excluded)
         return self
 
     def float(self, excluded_layers: Any = None) -> Layer:
-        """Cast floating parameters and buffers to float32, but not those of ``excluded_layers`` (a layer class or list of them)."""
+        """Cast floating parameters and buffers to float32, but not those of ``excluded_layers`` (a layer class or
+        list of them).
+        """
         return self._cast("float32", excluded_layers)
 
     def float16(self, excluded_layers: Any = None) -> Layer:

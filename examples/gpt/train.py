@@ -1,0 +1,197 @@
+"""Train the language model. ``python train.py --help`` lists the options; Ctrl-C stops after the current step and
+saves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import resource
+import signal
+import sys
+import time
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from data import Batches, Tokenizer, corpus, unigram_entropy
+from model import GPT, Config
+from tqdm import tqdm
+
+import paddle
+
+
+def options(argv: list[str] | None = None) -> argparse.Namespace:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    p.add_argument("--steps", type=int, default=500, help="how many steps in all, those before --resume included")
+    p.add_argument("--data", help="a text file; by default the language reference inside Python's help()")
+    p.add_argument("--out", default="out", help="folder for checkpoint and loss curve")
+    p.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out, if there is one")
+    p.add_argument("--seed", type=int, default=0)
+    p.add_argument("--vocab", type=int, default=512, help="size of the byte-pair vocabulary; 256 means bytes")
+    p.add_argument("--context", type=int, default=128)
+    p.add_argument("--layers", type=int, default=4)
+    p.add_argument("--heads", type=int, default=4)
+    p.add_argument("--width", type=int, default=128)
+    p.add_argument("--batch", type=int, default=8)
+    p.add_argument("--lr", type=float, default=3e-3)
+    p.add_argument("--warmup", type=int, default=20)
+    p.add_argument("--save-every", type=int, default=100)
+    return p.parse_args(argv)
+
+
+def save_atomically(state: dict, path: Path) -> None:
+    """Write a checkpoint so that ``path`` is at every moment either the old one or the new one, whole."""
+    part = path.with_name(path.name + ".part")
+    paddle.save(state, str(part))
+    with open(part, "rb") as f:
+        os.fsync(f.fileno())
+    os.replace(part, path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # the rename, too, survives a power cut
+    finally:
+        os.close(folder)
+
+
+class Training:
+    """Everything that a checkpoint holds: model, optimizer, schedule, random state, place in the data, losses so
+    far.
+    """
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        paddle.seed(args.seed)
+        text = corpus(args.data)
+        self.tokenizer = Tokenizer.train(text, args.vocab)
+        tokens = np.array(self.tokenizer.encode(text), dtype=np.int64)
+        self.entropy = unigram_entropy(tokens)
+        self.batches = Batches(tokens, args.context, args.batch, args.seed)
+        self.config = Config(self.tokenizer.vocab_size, args.context, args.layers, args.heads, args.width)
+        self.model = GPT(self.config)
+        cosine = paddle.optimizer.lr.CosineAnnealingDecay(
+            args.lr, T_max=max(1, args.steps - args.warmup), eta_min=args.lr / 10
+        )
+        self.schedule = paddle.optimizer.lr.LinearWarmup(
+            cosine, args.warmup, start_lr=args.lr / args.warmup, end_lr=args.lr
+        )
+        matrices = {p.name for p in self.model.parameters() if p.ndim > 1}
+        self.optimizer = paddle.optimizer.AdamW(
+            self.schedule,
+            beta1=0.9,
+            beta2=0.95,
+            parameters=self.model.parameters(),
+            weight_decay=0.1,
+            apply_decay_param_fun=matrices.__contains__,
+            grad_clip=paddle.nn.ClipGradByGlobalNorm(1.0),
+        )
+        self.losses: list[float] = []
+
+    def state(self) -> dict:
+        return {
+            "config": asdict(self.config),
+            "merges": self.tokenizer.merges,
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "rng": paddle.get_rng_state(),
+            "data": self.batches.state,
+            "losses": self.losses,
+        }
+
+    def restore(self, state: dict) -> None:
+        if Config(**state["config"]) != self.config:
+            raise SystemExit(
+                f"the checkpoint is of another model: {state['config']}; this run asks for {asdict(self.config)}"
+            )
+        self.model.set_state_dict(state["model"])
+        self.optimizer.set_state_dict(state["optimizer"])
+        paddle.set_rng_state(state["rng"])
+        self.batches.state = state["data"]
+        self.losses = list(state["losses"])
+
+    def step(self, ids: np.ndarray, targets: np.ndarray) -> float:
+        loss = self.model.loss(paddle.to_tensor(ids), paddle.to_tensor(targets))
+        loss.backward()
+        self.optimizer.step()
+        self.optimizer.clear_grad(set_to_zero=False)
+        self.schedule.step()
+        return float(loss)
+
+
+class StopOnSignal:
+    """Ctrl-C or SIGTERM sets ``requested``; a second Ctrl-C interrupts at once."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._request)
+
+    def _request(self, number: int, frame: object) -> None:
+        self.requested = True
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def plot(losses: list[float], entropy: float, path: Path) -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    width = max(1, len(losses) // 50)
+    smooth = np.convolve(losses, np.ones(width) / width, mode="valid")
+    figure, axes = pyplot.subplots(figsize=(7, 4))
+    axes.plot(losses, color="0.8", linewidth=0.8, label="each step")
+    axes.plot(np.arange(len(smooth)) + width - 1, smooth, label=f"mean of {width} steps")
+    axes.axhline(entropy, color="0.4", linestyle="--", label="unigram entropy")
+    axes.set(xlabel="step", ylabel="loss (nats per token)", title="GPT on the Python language reference")
+    axes.legend()
+    figure.tight_layout()
+    part = path.with_name("." + path.name)
+    figure.savefig(part, format="png", dpi=120)
+    pyplot.close(figure)
+    os.replace(part, path)
+
+
+def main(argv: list[str] | None = None) -> int:
+    args = options(argv)
+    out = Path(args.out)
+    out.mkdir(parents=True, exist_ok=True)
+    checkpoint = out / "checkpoint.pdckpt"
+    stop = StopOnSignal()
+    run = Training(args)
+    if args.resume and checkpoint.exists():
+        run.restore(paddle.load(str(checkpoint)))
+        print(f"resumed after step {len(run.losses)} of {args.steps}")
+    size = sum(math.prod(p.shape) for p in run.model.parameters())
+    count, vocabulary = len(run.batches.tokens), run.tokenizer.vocab_size
+    print(f"{size:,} parameters; {count:,} tokens of {vocabulary}; unigram entropy {run.entropy:.3f}")
+
+    tokens_per_step = args.batch * args.context
+    began, first = time.perf_counter(), len(run.losses)
+    with tqdm(total=args.steps, initial=first, unit="step", dynamic_ncols=True, file=sys.stdout) as bar:
+        for ids, targets in run.batches:
+            step = len(run.losses)
+            if step >= args.steps or stop.requested:
+                break
+            run.losses.append(run.step(ids, targets))
+            rate = (step + 1 - first) * tokens_per_step / (time.perf_counter() - began)
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            bar.set_postfix_str(
+                f"loss {np.mean(run.losses[-20:]):.3f}, {rate:,.0f} tokens/s, {memory:,.0f} MB", refresh=False
+            )
+            bar.update()
+            if (step + 1) % args.save_every == 0 and step + 1 < args.steps:
+                save_atomically(run.state(), checkpoint)
+    save_atomically(run.state(), checkpoint)
+    if run.losses:
+        plot(run.losses, run.entropy, out / "loss.png")
+        loss = np.mean(run.losses[-20:])
+        print(f"step {len(run.losses)}: loss {loss:.3f}, unigram entropy {run.entropy:.3f}")
+        print(f"wrote {checkpoint} and {out / 'loss.png'}")
+    if stop.requested:
+        print("stopped on request; continue with --resume")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,289 @@
+"""Convolution and its transpose in one to three dims."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.nn.functional._windows import ints, pads, same_pads, to_first, to_last
+from umiak import ops as F
+from umiak.core.dispatch import apply
+from umiak.core.tensor import Tensor
+
+_CONV = {n: F.Conv(n) for n in (1, 2, 3)}
+_TRANSPOSE = {n: F.ConvTranspose(n) for n in (1, 2, 3)}
+_FORMATS = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+
+def _is_last(who: str, n: int, x: Tensor, data_format: str) -> bool:
+    first, last = _FORMATS[n]
+    if data_format not in (first, last):
+        raise ValueError(f"[{who}] requires data_format {first!r} or {last!r}, got {data_format!r}")
+    if x.ndim != n + 2:
+        raise ValueError(f"[{who}] requires x of rank {n + 2}, got shape {list(x.shape)}")
+    return data_format == last
+
+
+def _add_bias(y: Tensor, bias: Tensor | None, n: int) -> Tensor:
+    """Channels first: the bias stands before the spatial dims."""
+    return y if bias is None else y + F.reshape(bias, shape=(bias.shape[0], *(1,) * n))
+
+
+def _conv(
+    who: str,
+    n: int,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+    data_format: str,
+) -> Tensor:
+    last = _is_last(who, n, x, data_format)
+    if last:
+        x = to_first(x, n)
+    strides, dilations = ints(stride, n, who, "stride"), ints(dilation, n, who, "dilation")
+    found = pads(padding, n, who, last)
+    if found == "SAME":
+        dilations = (1,) * n
+        found = same_pads(x.shape[2:], tuple(weight.shape[2:]), strides)
+    lo, hi = ((0,) * n, (0,) * n) if found == "VALID" else found
+    y = _add_bias(apply(_CONV[n], (x, weight), (groups, strides, lo, hi, dilations)), bias, n)
+    return to_last(y, n) if last else y
+
+
+def conv1d(
+    x: Tensor = None,
+    weight: Tensor = None,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    data_format: str = "NCL",
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Tensor:
+    """Convolution over sequences: :func:`conv2d` with one spatial dim.
+
+    Args:
+        x: ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"`` (``input`` is another name for it).
+        weight: ``[out, C/groups, k]``.
+    """
+    return _conv("conv1d", 1, input if x is None else x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
+def conv2d(
+    x: Tensor = None,
+    weight: Tensor = None,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    data_format: str = "NCHW",
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Tensor:
+    """Cross-correlation of images with kernels.
+
+    Args:
+        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"`` (``input`` is another name for it).
+        weight: ``[out, C/groups, kh, kw]``.
+        bias: ``[out]``.
+        stride, dilation: one int, or one for each spatial dim.
+        padding: an int, one for each spatial dim, (top, bottom, left, right), pairs for every dim, ``"VALID"`` (none)
+            or
+            ``"SAME"`` (as many windows as stride alone would give; dilation is then 1).
+        groups: channels are split into this many groups that do not mix.
+
+    Raises:
+        ValueError: sizes that do not fit.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.conv2d(paddle.ones([1, 2, 5, 5]), paddle.ones([4, 2, 3, 3]), padding=1).shape
+        [1, 4, 5, 5]
+    """
+    return _conv("conv2d", 2, input if x is None else x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
+def conv3d(
+    x: Tensor = None,
+    weight: Tensor = None,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    data_format: str = "NCDHW",
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Tensor:
+    """Convolution over volumes: :func:`conv2d` with three spatial dims.
+
+    Args:
+        x: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"`` (``input`` is another name for it).
+        weight: ``[out, C/groups, kd, kh, kw]``.
+    """
+    return _conv("conv3d", 3, input if x is None else x, weight, bias, stride, padding, dilation, groups, data_format)
+
+
+def _conv_transpose(
+    who: str,
+    n: int,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    dilation: Any,
+    groups: int,
+    output_size: Any,
+    data_format: str,
+) -> Tensor:
+    last = _is_last(who, n, x, data_format)
+    if last:
+        x = to_first(x, n)
+    strides, dilations = ints(stride, n, who, "stride"), ints(dilation, n, who, "dilation")
+    found, kernel = pads(padding, n, who, last), tuple(weight.shape[2:])
+    if found == "SAME":
+        dilations = (1,) * n
+        found = same_pads(x.shape[2:], kernel, strides)
+    lo, hi = ((0,) * n, (0,) * n) if found == "VALID" else found
+    if output_size is None:
+        extra = ints(output_padding, n, who, "output_padding")
+    else:
+        if output_padding not in (0, None) and any(ints(output_padding, n, who, "output_padding")):
+            raise ValueError(f"[{who}] requires output_padding or output_size, got both")
+        wanted = ints(output_size, n, who, "output_size")
+        dims = zip(x.shape[2:], kernel, strides, dilations, lo, hi, strict=True)
+        least = [(m - 1) * s + d * (k - 1) + 1 - a - b for m, k, s, d, a, b in dims]
+        extra = tuple(w - m for w, m in zip(wanted, least, strict=True))
+        if not all(0 <= e < s for e, s in zip(extra, strides, strict=True)):
+            bounds = [f"{m} to {m + s - 1}" for m, s in zip(least, strides, strict=True)]
+            raise ValueError(f"[{who}] requires output_size within {bounds}, got {list(wanted)}")
+    y = _add_bias(apply(_TRANSPOSE[n], (x, weight), (groups, strides, lo, hi, dilations, extra)), bias, n)
+    return to_last(y, n) if last else y
+
+
+def conv1d_transpose(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+    output_size: Any = None,
+    data_format: str = "NCL",
+    name: str | None = None,
+) -> Tensor:
+    """Transposed convolution over sequences: :func:`conv2d_transpose` with one spatial dim.
+
+    Args:
+        x: ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"``.
+        weight: ``[C, out/groups, k]``.
+    """
+    return _conv_transpose(
+        "conv1d_transpose",
+        1,
+        x,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        dilation,
+        groups,
+        output_size,
+        data_format,
+    )
+
+
+def conv2d_transpose(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+    output_size: Any = None,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Tensor:
+    """Transposed convolution of images: what a convolution's gradient does to its output.
+
+    Args:
+        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
+        weight: ``[C, out/groups, kh, kw]``.
+        bias: ``[out]``.
+        stride, padding, dilation, groups: those of the convolution that this transposes.
+        output_padding: added at the end of each spatial dim, below stride; or
+        output_size: the sizes that the result must have.
+
+    Raises:
+        ValueError: sizes that do not fit.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.conv2d_transpose(paddle.ones([1, 2, 3, 3]), paddle.ones([2, 4, 3, 3]), stride=2).shape
+        [1, 4, 7, 7]
+    """
+    return _conv_transpose(
+        "conv2d_transpose",
+        2,
+        x,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        dilation,
+        groups,
+        output_size,
+        data_format,
+    )
+
+
+def conv3d_transpose(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    output_padding: Any = 0,
+    groups: int = 1,
+    dilation: Any = 1,
+    output_size: Any = None,
+    data_format: str = "NCDHW",
+    name: str | None = None,
+) -> Tensor:
+    """Transposed convolution over volumes: :func:`conv2d_transpose` with three spatial dims.
+
+    Args:
+        x: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
+        weight: ``[C, out/groups, kd, kh, kw]``.
+    """
+    return _conv_transpose(
+        "conv3d_transpose",
+        3,
+        x,
+        weight,
+        bias,
+        stride,
+        padding,
+        output_padding,
+        dilation,
+        groups,
+        output_size,
+        data_format,
+    )

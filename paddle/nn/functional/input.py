@@ -1,0 +1,115 @@
+"""From indices to features: embedding and one-hot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak import ops as F
+from umiak.core.context import current, no_grad_guard
+from umiak.core.dispatch import apply, assign
+from umiak.core.dtype import from_id
+from umiak.core.tensor import Tensor
+
+_EMBEDDING = F.Embedding(False)
+_PADDED = F.Embedding(True)
+
+
+def embedding(
+    x: Tensor = None,
+    weight: Tensor = None,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    sparse: bool = False,
+    scale_grad_by_freq: bool = False,
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Tensor:
+    """Rows of ``weight`` at the indices ``x``.
+
+    Args:
+        x: integer tensor of any shape (``input`` is another name for it).
+        weight: ``[num_embeddings, embedding_dim]``.
+        padding_idx: rows for this index are zero and leave no gradient; negative ones count from the end.
+        max_norm: rows that are looked up and longer than this are shortened in place first.
+        norm_type: which norm ``max_norm`` limits.
+        sparse: accepted; gradients are dense.
+        scale_grad_by_freq: divide the gradient of a row by how often the row was looked up.
+
+    Returns:
+        ``[*x.shape, embedding_dim]`` of weight's dtype.
+
+    Raises:
+        TypeError: x is not an integer tensor.
+        ValueError: ``padding_idx`` is out of range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.embedding(paddle.to_tensor([1, 0]), paddle.to_tensor([[1.0, 2.0], [3.0,
+        4.0]])).tolist()
+        [[3.0, 4.0], [1.0, 2.0]]
+    """
+    if x is None:
+        x = input
+    if max_norm is not None:
+        embedding_renorm_(x, weight, max_norm, norm_type)
+    if scale_grad_by_freq:
+        weight = _scaled_by_frequency(x, weight)
+    if padding_idx is None:
+        return apply(_EMBEDDING, (x, weight), (-1,))
+    rows = weight.shape[0]
+    if not -rows <= padding_idx < rows:
+        raise ValueError(f"[embedding] requires padding_idx from {-rows} to {rows - 1}, got {padding_idx}")
+    return apply(_PADDED, (x, weight), (padding_idx + rows if padding_idx < 0 else padding_idx,))
+
+
+def embedding_renorm_(x: Tensor, weight: Tensor, max_norm: float, norm_type: float = 2.0) -> Tensor:
+    """Shorten, in place, the rows of ``weight`` at the indices ``x`` whose norm exceeds ``max_norm``. Returns
+    weight.
+    """
+    with no_grad_guard():
+        index = x.reshape([-1])
+        rows = F.take(weight, index, axis=0)
+        norm = F.vector_norm(rows, axes=(1,), keepdim=True, ord="p", p=float(norm_type))
+        scale = F.where(F.gt(norm, max_norm), F.div(max_norm, F.add(norm, 1e-7)), 1.0)
+        assign(weight, F.put(weight, index, F.mul(rows, scale), axis=0))
+    return weight
+
+
+def _scaled_by_frequency(x: Tensor, weight: Tensor) -> Tensor:
+    """``weight``, with gradients divided by how often ``x`` names each row."""
+    with no_grad_guard():
+        index = x.reshape([-1])
+        zeros = F.full(0.0, dtype=weight.dtype, shape=(weight.shape[0],))
+        count = F.put(zeros, index, F.full(1.0, dtype=weight.dtype, shape=tuple(index.shape)), axis=0, mode="add")
+        inverse = F.unsqueeze(F.div(1.0, F.maximum(count, 1.0)), axes=(1,))
+        rest = F.mul(weight, F.sub(1.0, inverse))
+    return F.add(F.mul(weight, inverse), rest)
+
+
+def one_hot(x: Tensor = None, num_classes: int = -1, name: str | None = None, *, input: Tensor = None) -> Tensor:
+    """A new last dim with 1 at the class that ``x`` names and 0 elsewhere.
+
+    Args:
+        x: integer tensor (``input`` is another name for it).
+        num_classes: size of the new dim; by default one more than the largest class.
+
+    Raises:
+        ValueError: a class outside the range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.one_hot(paddle.to_tensor([1, 0]), 3).tolist()
+        [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
+    """
+    if x is None:
+        x = input
+    size = int(num_classes)
+    if x.size:
+        low, high = int(x.min()), int(x.max())
+        size = high + 1 if size == -1 else size
+        if low < 0 or high >= size:
+            raise ValueError(f"[one_hot] requires classes from 0 to {size - 1}, got {low} to {high}")
+    dtype: Any = from_id(current().state.default_dtype)
+    return F.one_hot(x, dtype=dtype, num_classes=max(size, 0))

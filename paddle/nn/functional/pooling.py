@@ -1,0 +1,408 @@
+"""Pooling in one to three dims."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from paddle.nn._ops import Records
+from paddle.nn.functional._windows import Ints, ints, pads, same_pads, to_first, to_last
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.dispatch import apply
+from umiak.core.tensor import Tensor
+
+_AVG = Records(F.AvgPool)
+_LP = Records(F.LpPool)
+_MAX = Records(F.MaxPool)
+_WINDOW = Records(F.WindowReduce)
+_FORMATS = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
+
+
+def _prepare(who: str, n: int, x: Tensor, data_format: str) -> tuple[Tensor, bool]:
+    """x with channels first, and whether they were last."""
+    first, last = _FORMATS[n]
+    if data_format not in (first, last):
+        raise ValueError(f"[{who}] requires data_format {first!r} or {last!r}, got {data_format!r}")
+    if x.ndim != n + 2:
+        raise ValueError(f"[{who}] requires x of rank {n + 2}, got shape {list(x.shape)}")
+    return (to_first(x, n), True) if data_format == last else (x, False)
+
+
+def _windows(
+    who: str, n: int, x: Tensor, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, last: bool
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """(kernel, strides, low pads, high pads, further high pads that a last, partial window needs)."""
+    kernel = ints(kernel_size, n, who, "kernel_size")
+    strides = kernel if stride is None else ints(stride, n, who, "stride")
+    if min(kernel) < 1 or min(strides) < 1:
+        raise ValueError(f"[{who}] requires kernel_size and stride of 1 or more, got {kernel} and {strides}")
+    found = pads(padding, n, who, last)
+    if isinstance(found, str) and ceil_mode:
+        raise ValueError(f"[{who}] requires ceil_mode=False with padding {found!r}, got True")
+    if found == "SAME":
+        found = same_pads(x.shape[2:], kernel, strides)
+    lo, hi = ((0,) * n, (0,) * n) if found == "VALID" else found
+    extra = (0,) * n
+    if ceil_mode:
+        room = [m + a + b - k for m, a, b, k in zip(x.shape[2:], lo, hi, kernel, strict=True)]
+        extra = tuple(-r % s for r, s in zip(room, strides, strict=True))
+    return kernel, strides, lo, hi, extra
+
+
+def _plus(a: Ints, b: Ints) -> Ints:
+    return tuple(m + n for m, n in zip(a, b, strict=True))
+
+
+def _max_pool(
+    n: int, x: Tensor, kernel_size: Any, stride: Any, padding: Any, return_mask: bool, ceil_mode: bool, data_format: str
+) -> Any:
+    who = f"max_pool{n}d"
+    x, last = _prepare(who, n, x, data_format)
+    if last and return_mask:
+        raise ValueError(f"[{who}] requires channels first with return_mask, got data_format {data_format!r}")
+    kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
+    params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)
+    if return_mask:
+        return apply(_MAX[n, dt.int32], (x,), params)
+    y = apply(_WINDOW[n, "max"], (x,), params)
+    return to_last(y, n) if last else y
+
+
+def _avg_pool(
+    n: int,
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any,
+    padding: Any,
+    exclusive: bool,
+    ceil_mode: bool,
+    divisor: int | None,
+    data_format: str,
+) -> Tensor:
+    who = f"avg_pool{n}d"
+    x, last = _prepare(who, n, x, data_format)
+    kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
+    if divisor is None:
+        y = apply(_AVG[n, bool(exclusive)], (x,), (kernel, strides, lo, hi, (1,) * n, extra))
+    else:
+        y = apply(_WINDOW[n, "sum"], (x,), (kernel, strides, lo, _plus(hi, extra), (1,) * n)) / float(divisor)
+    return to_last(y, n) if last else y
+
+
+def _output_sizes(who: str, n: int, x: Tensor, output_size: Any) -> Ints:
+    wanted = [output_size] * n if output_size is None or isinstance(output_size, int) else list(output_size)
+    if len(wanted) != n:
+        raise ValueError(f"[{who}] requires output_size as one int or {n}, got {output_size}")
+    return tuple(m if w is None else int(w) for w, m in zip(wanted, x.shape[2:], strict=True))
+
+
+def adaptive_avg_pool(x: Tensor, sizes: Any, n: int, last: bool) -> Tensor:
+    """The mean of each of ``sizes`` regions of the ``n`` spatial dims."""
+    y = F.adaptive_avg_pool(to_first(x, n) if last else x, n, tuple(sizes))
+    return to_last(y, n) if last else y
+
+
+def _adaptive_avg(n: int, x: Tensor, output_size: Any, data_format: str) -> Tensor:
+    who = f"adaptive_avg_pool{n}d"
+    x, last = _prepare(who, n, x, data_format)
+    y = F.adaptive_avg_pool(x, n, _output_sizes(who, n, x, output_size))
+    return to_last(y, n) if last else y
+
+
+def _adaptive_max(n: int, x: Tensor, output_size: Any, return_mask: bool) -> Any:
+    who = f"adaptive_max_pool{n}d"
+    x, _ = _prepare(who, n, x, _FORMATS[n][0])
+    y, where = F.adaptive_max_pool(x, n, dt.int32, _output_sizes(who, n, x, output_size))
+    return (y, where) if return_mask else y
+
+
+def _lp_pool(
+    n: int, x: Tensor, norm_type: float, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool, data_format: str
+) -> Tensor:
+    who = f"lp_pool{n}d"
+    p = float(norm_type)
+    if p == 0:
+        raise ValueError(f"[{who}] requires norm_type other than 0, got {norm_type}")
+    x, last = _prepare(who, n, x, data_format)
+    kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
+    params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)
+    y = apply(_WINDOW[n, "max"], (x,), params) if math.isinf(p) else apply(_LP[n], (x,), (*params, p))
+    return to_last(y, n) if last else y
+
+
+def _max_unpool(
+    n: int, x: Tensor, indices: Tensor, kernel_size: Any, stride: Any, padding: Any, output_size: Any, data_format: str
+) -> Tensor:
+    who = f"max_unpool{n}d"
+    if data_format != _FORMATS[n][0]:
+        raise ValueError(f"[{who}] requires data_format {_FORMATS[n][0]!r}, got {data_format!r}")
+    x, _ = _prepare(who, n, x, data_format)
+    kernel = ints(kernel_size, n, who, "kernel_size")
+    strides = kernel if stride is None else ints(stride, n, who, "stride")
+    pad = ints(padding, n, who, "padding")
+    if output_size is None:
+        dims = zip(x.shape[2:], kernel, strides, pad, strict=True)
+        sizes = tuple((m - 1) * s + k - 2 * p for m, k, s, p in dims)
+    else:
+        sizes = tuple(int(m) for m in output_size)[-n:]
+    return F.max_unpool(x, indices, n, sizes)
+
+
+def max_pool1d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    return_mask: bool = False,
+    ceil_mode: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The largest of each window of sequences ``[N, C, L]``; see :func:`max_pool2d`."""
+    return _max_pool(1, x, kernel_size, stride, padding, return_mask, ceil_mode, "NCL")
+
+
+def avg_pool1d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    exclusive: bool = True,
+    ceil_mode: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window of sequences ``[N, C, L]``; see :func:`avg_pool2d`."""
+    return _avg_pool(1, x, kernel_size, stride, padding, exclusive, ceil_mode, None, "NCL")
+
+
+def max_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    return_mask: bool = False,
+    ceil_mode: bool = False,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Any:
+    """The largest of each window of images.
+
+    Args:
+        x: ``[N, C, H, W]``, or channels last by ``data_format`` (except for the mask).
+        kernel_size, stride: one int, or one for each spatial dim; stride is the kernel's size by default.
+        padding: as in ``conv2d``; pads never are the largest.
+        return_mask: return also the flat index of each largest element within its channel, int32.
+        ceil_mode: take a last window also where it is partly outside.
+
+    Raises:
+        ValueError: a window that does not fit.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.max_pool2d(paddle.ones([1, 2, 4, 4]), 2).shape
+        [1, 2, 2, 2]
+    """
+    return _max_pool(2, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format)
+
+
+def avg_pool2d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    exclusive: bool = True,
+    divisor_override: int | None = None,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window of images.
+
+    Args:
+        x: ``[N, C, H, W]``, or channels last by ``data_format``.
+        kernel_size, stride: one int, or one for each spatial dim; stride is the kernel's size by default.
+        padding: as in ``conv2d``.
+        ceil_mode: take a last window also where it is partly outside.
+        exclusive: leave pads out of the mean.
+        divisor_override: divide sums by this instead of the count.
+
+    Raises:
+        ValueError: a window that does not fit.
+    """
+    return _avg_pool(2, x, kernel_size, stride, padding, exclusive, ceil_mode, divisor_override, data_format)
+
+
+def max_pool3d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    return_mask: bool = False,
+    ceil_mode: bool = False,
+    data_format: str = "NCDHW",
+    name: str | None = None,
+) -> Any:
+    """The largest of each window of volumes ``[N, C, D, H, W]``; see :func:`max_pool2d`."""
+    return _max_pool(3, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format)
+
+
+def avg_pool3d(
+    x: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    exclusive: bool = True,
+    divisor_override: int | None = None,
+    data_format: str = "NCDHW",
+    name: str | None = None,
+) -> Tensor:
+    """The mean of each window of volumes ``[N, C, D, H, W]``; see :func:`avg_pool2d`."""
+    return _avg_pool(3, x, kernel_size, stride, padding, exclusive, ceil_mode, divisor_override, data_format)
+
+
+def adaptive_avg_pool1d(
+    x: Tensor = None, output_size: Any = None, name: str | None = None, *, input: Tensor = None
+) -> Tensor:
+    """The mean of each of ``output_size`` regions that divide sequences ``[N, C, L]`` evenly; None keeps a dim."""
+    return _adaptive_avg(1, input if x is None else x, output_size, "NCL")
+
+
+def adaptive_max_pool1d(
+    x: Tensor = None,
+    output_size: Any = None,
+    return_mask: bool = False,
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Any:
+    """The largest of each of ``output_size`` regions that divide sequences ``[N, C, L]`` evenly, and with
+    ``return_mask`` its flat index.
+    """
+    return _adaptive_max(1, input if x is None else x, output_size, return_mask)
+
+
+def adaptive_avg_pool2d(
+    x: Tensor = None,
+    output_size: Any = None,
+    data_format: str = "NCHW",
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Tensor:
+    """The mean of each of ``output_size`` regions that divide images ``[N, C, H, W]`` evenly; None keeps a dim."""
+    return _adaptive_avg(2, input if x is None else x, output_size, data_format)
+
+
+def adaptive_max_pool2d(
+    x: Tensor = None,
+    output_size: Any = None,
+    return_mask: bool = False,
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Any:
+    """The largest of each of ``output_size`` regions that divide images ``[N, C, H, W]`` evenly, and with
+    ``return_mask`` its flat index.
+    """
+    return _adaptive_max(2, input if x is None else x, output_size, return_mask)
+
+
+def adaptive_avg_pool3d(
+    x: Tensor = None,
+    output_size: Any = None,
+    data_format: str = "NCDHW",
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Tensor:
+    """The mean of each of ``output_size`` regions that divide volumes ``[N, C, D, H, W]`` evenly; None keeps a dim."""
+    return _adaptive_avg(3, input if x is None else x, output_size, data_format)
+
+
+def adaptive_max_pool3d(
+    x: Tensor = None,
+    output_size: Any = None,
+    return_mask: bool = False,
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Any:
+    """The largest of each of ``output_size`` regions that divide volumes ``[N, C, D, H, W]`` evenly, and with
+    ``return_mask`` its flat index.
+    """
+    return _adaptive_max(3, input if x is None else x, output_size, return_mask)
+
+
+def lp_pool1d(
+    x: Tensor = None,
+    norm_type: float | None = None,
+    kernel_size: Any = None,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    data_format: str = "NCL",
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Tensor:
+    """``(sum of x**norm_type over each window) ** (1/norm_type)`` of sequences; the largest for infinity."""
+    return _lp_pool(1, input if x is None else x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
+
+
+def lp_pool2d(
+    x: Tensor = None,
+    norm_type: float | None = None,
+    kernel_size: Any = None,
+    stride: Any = None,
+    padding: Any = 0,
+    ceil_mode: bool = False,
+    data_format: str = "NCHW",
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+) -> Tensor:
+    """``(sum of x**norm_type over each window) ** (1/norm_type)`` of images; the largest for infinity."""
+    return _lp_pool(2, input if x is None else x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
+
+
+def max_unpool1d(
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    data_format: str = "NCL",
+    output_size: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The inverse of :func:`max_pool1d`: each value at the place that ``indices`` (its mask) names, zeros elsewhere."""
+    return _max_unpool(1, x, indices, kernel_size, stride, padding, output_size, data_format)
+
+
+def max_unpool2d(
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    data_format: str = "NCHW",
+    output_size: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The inverse of :func:`max_pool2d`: each value at the place that ``indices`` (its mask) names, zeros elsewhere."""
+    return _max_unpool(2, x, indices, kernel_size, stride, padding, output_size, data_format)
+
+
+def max_unpool3d(
+    x: Tensor,
+    indices: Tensor,
+    kernel_size: Any,
+    stride: Any = None,
+    padding: Any = 0,
+    data_format: str = "NCDHW",
+    output_size: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The inverse of :func:`max_pool3d`: each value at the place that ``indices`` (its mask) names, zeros elsewhere."""
+    return _max_unpool(3, x, indices, kernel_size, stride, padding, output_size, data_format)
