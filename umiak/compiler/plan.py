@@ -122,6 +122,9 @@ def on_miss(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
 
 
 def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
+    for name, x in zip(op.inputs, operands, strict=False):
+        if x is None and not name.endswith("?") and not name.startswith("*"):
+            op.fail(TypeError, f"a tensor for operand {name!r}", "None")
     metas = concrete_metas(operands)
     level, dtype_id, custom = (modes >> 1) & 3, (modes >> 3) & 31, (modes >> 16) & 65535
     if level:
@@ -334,7 +337,6 @@ def set_gradient(
             [classes.sources[s] for s in g.ints],
         )
     plan.set_gradient(
-        sum(1 << i for i, n in enumerate(needs) if n),
         mask,
         g.save_in,
         g.save_out,

@@ -37,6 +37,7 @@ cdef class OpBase:
     cdef uint64_t* hashes
     cdef int capacity
     cdef readonly int entries
+    cdef bint variadic         # the last operand is a list
     cdef bint identity_if_same # a call whose target shape is the operand's shape gives the operand (sum_to)
 
 cdef class Plan:
@@ -68,7 +69,6 @@ cdef class Plan:
     cdef readonly CallProgram program
     # gradient
     cdef readonly bint records
-    cdef uint64_t needs
     cdef uint32_t out_differentiable
     cdef int[16] save_in
     cdef int n_save_in

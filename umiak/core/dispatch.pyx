@@ -25,6 +25,7 @@ cdef extern from "Python.h":
     double PyFloat_AS_DOUBLE(PyObject*)
     bint PyFloat_CheckExact(object)
     bint PyLong_CheckExact(object)
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     int Py_IS_TYPE "Py_IS_TYPE"(PyObject*, PyObject*)
 
 cdef enum:
@@ -86,6 +87,7 @@ cdef class OpBase:
         self.n_operands = n_operands
         self.n_params = len(kinds)
         self.identity_if_same = self.name == "sum_to"
+        self.variadic = n_operands > 0 and self.inputs[n_operands - 1].startswith("*")
         for i, kind in enumerate(kinds):
             self.kinds[i] = {"float": b"f", "int": b"i", "ints": b"t"}[kind][0]
 
@@ -213,13 +215,12 @@ cdef class Plan:
     def set_program(self, CallProgram program not None):
         self.program = program
 
-    def set_gradient(self, uint64_t needs, uint32_t out_mask, list save_in, list save_out, list ints, residuals=None):
-        """Record a node at every run: which operands need grad, which outputs get it, what is kept."""
+    def set_gradient(self, uint32_t out_mask, list save_in, list save_out, list ints, residuals=None):
+        """Record a node at every run: which outputs get it, which operands and outputs are kept, which sizes and numbers."""
         cdef int i
         if len(save_in) > 16 or len(save_out) > 16:
             raise ValueError(f"[{self.op}] requires at most 16 saved inputs and outputs, got {len(save_in)} and {len(save_out)}")
         self.records = True
-        self.needs = needs
         self.out_differentiable = out_mask
         self.n_save_in = len(save_in)
         self.n_save_out = len(save_out)
@@ -304,6 +305,7 @@ cdef object operand_object(const Operand* x):
 cdef int parse_operand(object o, Operand* x) except -1:
     """0 when understood; 1 when it is something only the slow path may know (a symbolic scalar)."""
     cdef double d
+    cdef int overflow = 0
     x.t = NULL
     x.n_bits = 0
     if isinstance(o, Tensor):
@@ -321,8 +323,13 @@ cdef int parse_operand(object o, Operand* x) except -1:
         x.n_bits = 1
     elif PyLong_CheckExact(o):
         x.desc = TAG_INT << K_TAG_SHIFT
-        x.bits[0] = <uint64_t><int64_t>o
+        x.bits[0] = <uint64_t>PyLong_AsLongLongAndOverflow(o, &overflow)
         x.n_bits = 1
+        if overflow:
+            # Beyond 64 bits an integer still has a meaning as a float; next to an integer tensor `infer` refuses it as one.
+            d = <double>o
+            x.desc = TAG_FLOAT << K_TAG_SHIFT
+            memcpy(x.bits, &d, 8)
     elif isinstance(o, complex):
         x.desc = TAG_COMPLEX << K_TAG_SHIFT
         x.bits[0] = _float_bits(o.real)
@@ -358,10 +365,9 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
             sig[0] |= <uint64_t>(len(value) + 1) << (8 * n_tuples)
             n_tuples += 1
             for item in value:
-                if not PyLong_CheckExact(item):
-                    item = as_int(op, item)
-                    if item is None:
-                        return -1
+                item = as_int(op, item, j)
+                if item is None:
+                    return -1
                 out[k] = <uint64_t><int64_t>item
                 k += 1
         else:
@@ -370,26 +376,34 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
             if op.kinds[j] == c'f':
                 if isinstance(value, (float, int)):
                     out[k] = _float_bits(<double>value)
-                elif hasattr(value, "__float__") and not hasattr(value, "is_symbolic"):
+                elif hasattr(value, "is_symbolic"):
+                    return -1
+                elif hasattr(value, "__float__"):
                     out[k] = _float_bits(float(value))
                 else:
-                    return -1
+                    raise TypeError(f"[{op.name}] requires a number for param {tuple(op.param_fields)[j]!r}, got {value!r}")
             else:
-                if not PyLong_CheckExact(value):
-                    value = as_int(op, value)
-                    if value is None:
-                        return -1
-                out[k] = <uint64_t><int64_t>value
+                item = as_int(op, value, j)
+                if item is None:
+                    return -1
+                out[k] = <uint64_t><int64_t>item
             k += 1
     return k
 
 
-cdef object as_int(OpBase op, object value):
-    if hasattr(value, "is_symbolic"):
-        return None
-    if hasattr(value, "__index__"):
-        return value.__index__()
-    raise TypeError(f"[{op.name}] requires an int param, got {value!r}")
+cdef object as_int(OpBase op, object value, int j):
+    """The int of param ``j``; None for a symbolic one."""
+    cdef int overflow = 0
+    if not PyLong_CheckExact(value):
+        if hasattr(value, "is_symbolic"):
+            return None
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"[{op.name}] requires an int for param {tuple(op.param_fields)[j]!r}, got {value!r}")
+        value = value.__index__()
+    PyLong_AsLongLongAndOverflow(value, &overflow)
+    if overflow:
+        raise OverflowError(f"[{op.name}] requires a 64-bit int for param {tuple(op.param_fields)[j]!r}, got {value}")
+    return value
 
 
 cdef tuple unpack_params(OpBase op, const uint64_t* bits, uint64_t sig):
@@ -597,6 +611,8 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     cdef bint same
     cdef tuple made
 
+    if flags & FLAG_INTO:
+        check_count(plan, into)
     # The scalar pack: number operands, then params.
     for i in range(n):
         n_weak += xs[i].n_bits if xs[i].t == NULL else 0
@@ -733,6 +749,16 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     if plan.single:
         return made[0]
     return made if plan.n_visible == plan.n_out else made[:plan.n_visible]
+
+
+cdef int check_count(Plan plan, PyObject** into) except -1:
+    """``into`` ends with NULL; it must hold one tensor per output."""
+    cdef int i = 0
+    while i < plan.n_visible and into[i] != NULL:
+        i += 1
+    if i < plan.n_visible or into[plan.n_visible] != NULL:
+        raise ValueError(f"[{plan.op.name}] requires {plan.n_visible} tensors to write into, got {'fewer' if i < plan.n_visible else 'more'}")
+    return 0
 
 
 cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64_t* regs, int k) except -1:
@@ -926,10 +952,11 @@ tensor_slots().refresh = refresh
 cdef int write_into(Tensor x, Tensor value) except -1:
     """Copy data into ``x``; no history."""
     cdef Operand[1] xs
-    cdef PyObject* outs[1]
+    cdef PyObject* outs[2]
     xs[0].t = <PyObject*>value
     xs[0].n_bits = 0
     outs[0] = <PyObject*>x
+    outs[1] = NULL
     dispatch(COPY, xs, 1, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, outs)
     return 0
 
@@ -1280,6 +1307,8 @@ cdef object apply_raw(OpBase op, tuple operands, tuple params, int flags):
     cdef int i, np, n = len(operands)
     cdef object scratch
     cdef bint foreign = False
+    if n != op.n_operands and not op.variadic:
+        raise TypeError(f"[{op.name}] requires {op.n_operands} operands {op.inputs}, got {n}")
     if n > INLINE_X:
         scratch = PyBytes_FromStringAndSize(NULL, n * sizeof(Operand))
         xs = <Operand*>PyBytes_AS_STRING(scratch)
@@ -1349,6 +1378,8 @@ def apply_into(OpBase op not None, tuple outs not None, tuple operands not None,
     cdef uint64_t[INLINE_S] words
     cdef uint64_t sig
     cdef int i, np, n = len(operands), m = len(outs)
+    if n != op.n_operands and not op.variadic:
+        raise TypeError(f"[{op.name}] requires {op.n_operands} operands {op.inputs}, got {n}")
     if n > INLINE_X or m > MAX_OUT:
         raise ValueError(f"[{op.name}] requires at most {INLINE_X} operands and {MAX_OUT} outputs to write into, got {n} and {m}")
     for i in range(n):
@@ -1358,6 +1389,7 @@ def apply_into(OpBase op not None, tuple outs not None, tuple operands not None,
         into[i] = <PyObject*><Tensor?>outs[i]
         if (<Tensor>into[i]).kind & ~<uint8_t>KIND_VIEW:
             raise TypeError(f"[{op.name}] requires dense tensors to write into, got {outs[i]!r}")
+    into[m] = NULL
     np = parse_params(op, params, words, &sig)
     if np < 0:
         raise TypeError(f"[{op.name}] requires concrete params, got {params}")

@@ -443,7 +443,7 @@ cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
     cdef Tensor g = <Tensor?>grad
     cdef Tensor old
     cdef Operand[2] xs
-    cdef PyObject* into[1]
+    cdef PyObject* into[2]
     if leaf._grad is None:
         if create:
             leaf._grad = g
@@ -461,6 +461,7 @@ cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
         xs[1].t = <PyObject*>g
         xs[0].n_bits = xs[1].n_bits = 0
         into[0] = <PyObject*>old
+        into[1] = NULL
         dispatch(ADD, xs, 2, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, into)
     else:
         leaf._grad = call2(ADD, old, g)
