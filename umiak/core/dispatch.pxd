@@ -77,6 +77,8 @@ cdef class Plan:
     cdef Source* ints
     cdef int n_ints
     cdef public object gradient            # what the planner needs to trace the vjp for other masks
+    cdef CallProgram vjp       # the usual one: all gradients present
+    cdef uint64_t vjp_mask
     cdef dict vjps             # mask of present grads -> CallProgram
     cdef object residuals      # CallProgram that recomputes them, or None
 

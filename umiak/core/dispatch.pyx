@@ -232,7 +232,11 @@ cdef class Plan:
         self.n_ints = len(ints)
         self.residuals = residuals
 
-    def set_vjp(self, uint64_t mask, program):
+    def set_vjp(self, uint64_t mask, CallProgram program not None):
+        """The gradient for one set of present output gradients."""
+        if self.vjp is None:
+            self.vjp = program
+            self.vjp_mask = mask
         self.vjps[mask] = program
 
     @property

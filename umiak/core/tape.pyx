@@ -281,9 +281,7 @@ cdef class Run:
             returned = python_step(self, node, first, n_out, mask)
         else:
             plan = <Plan>node.plan
-            vjp = plan.vjps.get(mask)
-            if vjp is None:
-                vjp = VJP_PLAN(plan, mask)
+            vjp = vjp_of(plan, mask)
             if n_saved:
                 keep = saved_tensors(node, plan, self.create)
                 for i in range(n_saved):
@@ -325,6 +323,13 @@ cdef class Run:
                 Py_XDECREF(results[i])
                 i += 1
         return 0
+
+
+cdef inline CallProgram vjp_of(Plan plan, uint64_t mask):
+    if plan.vjp_mask == mask:
+        return plan.vjp
+    found = plan.vjps.get(mask)
+    return VJP_PLAN(plan, mask) if found is None else found
 
 
 cdef object call_hooks(list hooks, object g):
@@ -409,9 +414,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         for i in range(n_out):
             if grads[i] is not None:
                 mask |= <uint64_t>1 << i
-        vjp = plan.vjps.get(mask)
-        if vjp is None:
-            vjp = VJP_PLAN(plan, mask)
+        vjp = vjp_of(plan, mask)
         values = (saved_tensors(node, plan, run.create) if node.saved is not None else []) + [g for g in grads if g is not None]
         inputs = <PyObject**>calloc(len(values) + 1, sizeof(PyObject*))
         outs = <PyObject**>calloc(vjp.n_outputs + 1, sizeof(PyObject*))
@@ -448,7 +451,7 @@ cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
         if create:
             leaf._grad = g
         # References: the caller's slot, `grad`, `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
-        elif Py_REFCNT(<PyObject*>g) <= 3 and g.node is None and g.is_contiguous() and not g.kind and Py_REFCNT(<PyObject*>g.storage) == 1:
+        elif Py_REFCNT(<PyObject*>g) <= 3 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK and not g.kind and Py_REFCNT(<PyObject*>g.storage) == 1:
             g.key &= ~<uint32_t>K_NEEDS_GRAD
             leaf._grad = g
         else:
