@@ -1,6 +1,4 @@
-"""What op families share: checks and shapes for ``infer``, gradients under broadcasting, compute types, shard
-strings.
-"""
+"""What op families share: checks, shapes, gradients under broadcasting, compute types, shard strings."""
 
 from __future__ import annotations
 
@@ -115,8 +113,12 @@ def reduced_shape(shape: Sequence, axes: Iterable[int], keepdim: bool) -> tuple:
 
 
 def restore(g: Any, axes: Sequence[int], keepdim: bool) -> Any:
-    """Give a reduced value its reduced dims back, as size 1, so that it broadcasts against the whole one."""
-    return g if keepdim or not axes else F.unsqueeze(g, axes=tuple(axes))
+    """Give a reduced value its reduced dims back, as size 1, so that it broadcasts against the whole one.
+
+    Leading dims come by broadcasting itself.
+    """
+    leading = tuple(axes) == tuple(range(len(axes)))
+    return g if keepdim or leading else F.unsqueeze(g, axes=tuple(axes))
 
 
 def count(x: Any, axes: Iterable[int]) -> Any:
