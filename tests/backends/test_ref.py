@@ -49,6 +49,19 @@ def test_low_precision_is_computed_in_float32(d):
     assert seen[3:] == [low, low, low]
 
 
+def test_a_low_precision_result_of_other_inputs():
+    def fn(op, out, k):
+        assert out.dtype == np.float32
+        out[...] = 1e-6 * k  # too small for a float16 until it is added up
+        out[...] = out.sum()
+
+    out = np.zeros(1000, np.float16)
+    runner = Runner(RefKernel(fn, False, False), [None])
+    for k in (1.0, 2.0):
+        runner.run(Op(), [out], [k], ())
+        assert abs(float(out[0]) - 1e-3 * k) < 1e-5
+
+
 def test_results_that_are_returned():
     a, b = np.zeros(2, np.float16), np.zeros(2, np.int64)
     run(RefKernel(lambda op, x, k: (x + k, np.argsort(x)), True, False), [a, b], [np.array([2, 1], np.float16)], (0.5,))

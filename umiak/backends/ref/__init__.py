@@ -45,10 +45,10 @@ def quietly(fn: Callable[..., None]) -> Callable[..., None]:
         return np.errstate(all="ignore")(fn)
     variable, quiet = _variable, _quiet
 
-    def run(*args: Any) -> None:
+    def run(op: Any, outs: list, ins: list, params: tuple) -> None:
         token = variable.set(quiet)
         try:
-            fn(*args)
+            fn(op, outs, ins, params)
         finally:
             variable.reset(token)
 
@@ -69,16 +69,22 @@ class Runner:
         self.returns = record.returns
         self.raw = record.raw
         self.casts_in: list[tuple[int, np.dtype]] = []
-        self.casts_out: list[np.dtype | None] | None = None
+        self.casts_out: list[np.dtype | None] | None = None  # known from the first call on
+        self.plain = False  # one output, written in place, nothing to cast
         if not record.raw:
             for i, m in enumerate(metas):
                 if m is not None and m.dtype is not None and m.dtype.compute is not m.dtype:
                     self.casts_in.append((i, m.dtype.compute.numpy))
 
     def run(self, op: Any, outs: list, ins: list, params: tuple) -> None:
+        if self.plain:
+            self.fn(op, outs[0], *ins, *params)
+            return
         many = op.multiple(len(outs))
         if self.casts_out is None:
             self.casts_out = [None if self.raw else compute_dtype(out.dtype) for out in outs]
+            casts = self.casts_in or any(dtype is not None for dtype in self.casts_out)
+            self.plain = not (many or self.returns or casts)
         if self.casts_in:
             ins = list(ins)
             for i, dtype in self.casts_in:
