@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from toy_programs import REGISTRY, linear_program, random_program, rich_program
 from toy_ops import F32, Add, Matmul, Neg, Send
+from toy_programs import REGISTRY, linear_program, random_program, rich_program
 
 from umiak.ir import passes, serialise
 from umiak.ir.builder import Builder

@@ -35,7 +35,7 @@ def _no_scope(condition: Sym) -> bool:
 decide_truth: Callable[[Sym], bool] = _no_scope
 
 _table: WeakValueDictionary[tuple, Sym] = WeakValueDictionary()
-_lock = threading.Lock()
+_lock = threading.RLock()  # a finaliser may run, and build a node, while one is being built
 
 
 def _ident(arg: Any) -> Any:
@@ -65,6 +65,8 @@ class Sym:
     hi: float
     hinted: bool
     order: str
+    _hint: Any
+    _hash: int
 
     def __setattr__(self, key: str, value: Any) -> None:
         raise AttributeError("Sym is immutable")
@@ -131,8 +133,8 @@ class Sym:
     def __neg__(self) -> Any: return neg(self)
     def __pos__(self) -> Any: return self
     def __abs__(self) -> Any: return maximum(self, neg(self))
-    def __eq__(self, o: object) -> Any: return compare_eq(self, o) if is_number(o) else NotImplemented
-    def __ne__(self, o: object) -> Any: return ne(self, o) if is_number(o) else NotImplemented
+    def __eq__(self, o: Any) -> Any: return compare_eq(self, o) if is_number(o) else NotImplemented
+    def __ne__(self, o: Any) -> Any: return ne(self, o) if is_number(o) else NotImplemented
     def __le__(self, o: Any) -> Any: return compare_le(self, o) if is_number(o) else NotImplemented
     def __lt__(self, o: Any) -> Any: return compare_lt(self, o) if is_number(o) else NotImplemented
     def __ge__(self, o: Any) -> Any: return compare_le(o, self) if is_number(o) else NotImplemented
@@ -353,9 +355,8 @@ def _commuted(a: Any, b: Any) -> tuple[Any, Any]:
 def add(a: Number, b: Number) -> Number:
     if (f := _float_args(a, b)) is not None:
         return _float_node("fadd", *_commuted(*f))
-    a, b = _plain(a), _plain(b)
-    out = dict(terms(a))
-    for factors, c in terms(b).items():
+    out = dict(terms(_plain(a)))
+    for factors, c in terms(_plain(b)).items():
         out[factors] = out.get(factors, 0) + c
     return from_terms(out)
 
@@ -699,7 +700,7 @@ def broadcast_parts(a: Int, b: Int) -> tuple[Sym, ...] | Int:
 def broadcast_value(a: Int, b: Int) -> Int:
     """The broadcast size, presuming that :func:`broadcastable` holds."""
     parts = broadcast_parts(a, b)
-    return _node("int", "broadcast", parts) if type(parts) is tuple else parts
+    return _node("int", "broadcast", parts) if isinstance(parts, tuple) else parts
 
 
 def broadcastable(a: Int, b: Int) -> Bool:
@@ -730,7 +731,7 @@ def _range(op: str, kind: str, args: tuple) -> tuple[float, float]:
             lo, hi = min(corners), max(corners)
         return lo, hi
     if op in ("floordiv", "cdiv"):
-        return _quotient_bounds(*args, EVALUATE[op])
+        return _quotient_bounds(args[0], args[1], EVALUATE[op])
     if op == "mod":
         lo, hi = ranges[1]
         # The result has the sign of the divisor and stays below it.

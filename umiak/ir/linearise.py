@@ -209,7 +209,8 @@ class _Lowering:
         if x.op == "mul":
             return self._chain(Opcode.MUL, x.args)
         if x.op == "select":
-            return self.emit(Opcode.SELECT, *map(self.lower, x.args))
+            condition, a, b = map(self.lower, x.args)
+            return self.emit(Opcode.SELECT, condition, a, b)
         if x.op == "broadcast":
             return self._broadcast(x.args, f"sizes {', '.join(map(str, x.args))} do not broadcast")
         opcode = _OPCODES[x.op]
@@ -225,7 +226,8 @@ class _Lowering:
 
     def _sum(self, x: Sym) -> tuple:
         """A sum with its negative terms subtracted, starting from a positive one where there is any."""
-        positive, negative = [], []
+        positive: list[Any] = []
+        negative: list[Any] = []
         for arg in x.args:
             coefficient = arg if type(arg) is not Sym else (arg.args[0] if arg.op == "mul" else 1)
             (negative if type(coefficient) is int and coefficient < 0 else positive).append(arg)
@@ -253,7 +255,8 @@ class _Lowering:
             self._broadcast(sizes, message)
         elif condition.op in ("eq", "le") and all(kind_of(a) != "float" for a in condition.args):
             opcode = Opcode.CHECK_EQ if condition.op == "eq" else Opcode.CHECK_LE
-            self.emit(opcode, *map(self.lower, condition.args), message=message)
+            a, b = map(self.lower, condition.args)
+            self.emit(opcode, a, b, message=message)
         else:
             self.emit(Opcode.CHECK_TRUE, self.lower(condition), message=message)
 

@@ -36,7 +36,7 @@ class _Parser(Reader):
             return self.fail(f"malformed string: {error}")
 
     def record(self, name: str, attributes: dict[str, Any]) -> Any:
-        cls = self.registry.get(name)
+        cls: Any = self.registry.get(name)
         if cls is None:
             self.fail(f"unknown op {name!r}")
         try:
@@ -193,7 +193,8 @@ class _Parser(Reader):
                     self.expect(",")
         self.expect(")")
         record = self.record(name, self.keywords("{", "}") if self.ahead("{") else {})
-        metas, stops = [], []
+        metas: list[Meta] = []
+        stops: list[bool] = []
         if self.take(":"):
             while not metas or self.take(","):
                 metas.append(self.meta())

@@ -207,9 +207,14 @@ def defined(block: Block) -> Iterator[Value]:
     """Every value, in the order of definition."""
     yield from block.arguments
     for operation in block.operations:
-        yield from operation.results
-        for region in operation.regions:
-            yield from defined(region)
+        yield from defined_by(operation)
+
+
+def defined_by(operation: Operation) -> Iterator[Value]:
+    """The results of an operation and the values of its regions."""
+    yield from operation.results
+    for region in operation.regions:
+        yield from defined(region)
 
 
 def order_class(op: Any) -> str | None:
@@ -242,22 +247,57 @@ def _copy_block(block: Block, table: dict[int, Value], mapping: dict[Sym, Any]) 
     for old, new in zip(block.arguments, out.arguments, strict=True):
         table[id(old)] = new
         new.id = old.id
-    for operation in block.operations:
-        new_op = Operation(
-            operation.op,
-            (_mapped(x, table, mapping) for x in operation.operands),
-            substitute(operation.params, mapping) if mapping else operation.params,
-            (_meta(r.meta, mapping) for r in operation.results),
-        )
-        for old, new in zip(operation.results, new_op.results, strict=True):
-            table[id(old)] = new
-            new.id = old.id
-            new.stop = old.stop
-        new_op.regions = tuple(_copy_block(r, table, mapping) for r in operation.regions)
-        new_op.order = operation.order
-        out.operations.append(new_op)
+    out.operations = [_copy_operation(o, table, mapping) for o in block.operations]
     out.outputs = [_mapped(x, table, mapping) for x in block.outputs]
     return out
+
+
+def _copy_operation(operation: Operation, table: dict[int, Value], mapping: dict[Sym, Any]) -> Operation:
+    out = Operation(
+        operation.op,
+        (_mapped(x, table, mapping) for x in operation.operands),
+        substitute(operation.params, mapping) if mapping else operation.params,
+        (_meta(r.meta, mapping) for r in operation.results),
+    )
+    for old, new in zip(operation.results, out.results, strict=True):
+        table[id(old)] = new
+        new.id = old.id
+        new.stop = old.stop
+    out.regions = tuple(_copy_block(r, table, mapping) for r in operation.regions)
+    out.order = operation.order
+    return out
+
+
+def extract(
+    source: Program,
+    operations: Iterable[Operation],
+    inputs: Iterable[Value],
+    outputs: Iterable[Operand],
+    effects: Iterable[Write] = (),
+) -> Program:
+    """A program of its own from some operations of another, with the same symbols and conditions."""
+    out, table = Program(source.name), {}
+    names = {id(v): n for n, v in source.constants.items()}
+    for value in inputs:
+        table[id(value)] = out.body.argument(value.meta)
+        if (name := names.get(id(value))) is not None:
+            out.constants[name] = table[id(value)]
+            if name in source.captured:
+                out.captured[name] = source.captured[name]
+    out.body.operations = [_copy_operation(o, table, {}) for o in operations]
+    out.outputs = [_mapped(x, table, {}) for x in outputs]
+    out.effects = [Write(table[id(w.target)], _mapped(w.value, table, {})) for w in effects]
+    out.symbols, out.guards, out.checks = list(source.symbols), list(source.guards), list(source.checks)
+    return out.renumber()
+
+
+def uses(operation: Operation) -> Iterator[Value]:
+    """The values that an operation reads, those of its regions included."""
+    yield from operation.values
+    for region in operation.regions:
+        for inner in walk(region):
+            yield from inner.values
+        yield from (x for x in region.outputs if type(x) is Value)
 
 
 def call_identity(operation: Operation) -> tuple:

@@ -79,11 +79,11 @@ class SymTensor(Tensor):
         return self._value.meta
 
     @property
-    def shape(self) -> list:
+    def shape(self) -> list:  # type: ignore[override]
         return list(self._value.meta.shape)
 
     @property
-    def _base(self) -> SymTensor | None:
+    def _base(self) -> SymTensor | None:  # type: ignore[override]
         return self._parent
 
     @property
@@ -143,7 +143,7 @@ class Tracer:
         self.builder = Builder(program, scope)
         self.scope = self.builder.scope
         self.adapt = adapt
-        self._observers = 0
+        self._observers: list[int] = []  # a tracer may be entered again while it is active
         # Inputs and captured tensors by what stands for them, with the value they came in with.
         self._roots: list[tuple[SymTensor, Value]] = []
         self._captured: dict[int, SymTensor] = {}
@@ -153,16 +153,16 @@ class Tracer:
     def __enter__(self) -> Tracer:
         ambient = context.current()
         ambient.trace.append(self)
-        self._observers = ambient.observers
+        self._observers.append(ambient.observers)
         # Calls without a symbolic operand belong to the program too: a captured weight may change between runs.
-        ambient.observers = self._observers | OBSERVE_TRACE
+        ambient.observers |= OBSERVE_TRACE
         self.scope.__enter__()
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self.scope.__exit__(*exc)
         ambient = context.current()
-        ambient.observers = self._observers
+        ambient.observers = self._observers.pop()
         ambient.trace.pop()
 
     @property
