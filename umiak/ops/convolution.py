@@ -1,7 +1,7 @@
 """Convolution, channels first, in one to three spatial dims: the forward op and its two transposes.
 
-The three are one trilinear form T(x, w, g) read three ways, so each one's derivatives are the other two and every order of
-derivative exists. Strides, pads, dilations and groups are params.
+The three are one trilinear form T(x, w, g) read three ways, so each one's derivatives are the other two and every order
+of derivative exists. Strides, pads, dilations and groups are params.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from umiak.ops.movement import demand
 
 
 class Convolution(Op):
-    """What the three readings share. x is ``[n, c, *spatial]``, w ``[o, c/groups, *kernel]``, g ``[n, o, *positions]``."""
+    """What the three readings share: x ``[n, c, *spatial]``, w ``[o, c/groups, *kernel]``, g ``[n, o, *positions]``."""
 
     amp = "allow"
     nd: int
     groups: int = param("int", 1)
-    strides: tuple = param("ints")
+    strides: tuple = param("ints")  # type: ignore[misc]  # a param here; the rule of views elsewhere
     pads_lo: tuple = param("ints")
     pads_hi: tuple = param("ints")
     dilations: tuple = param("ints")
@@ -42,7 +42,9 @@ class Convolution(Op):
             if len(values) != self.nd:
                 self.fail(ValueError, f"{self.nd} {name}", tuple(values))
             for v in values:
-                demand(self, v >= (0 if name.startswith("pads") else 1), f"{name} that are not too small", tuple(values))
+                demand(
+                    self, v >= (0 if name.startswith("pads") else 1), f"{name} that are not too small", tuple(values)
+                )
         demand(self, groups >= 1, "at least one group", groups)
         return dtype
 
@@ -52,7 +54,12 @@ class Convolution(Op):
         for n, k, stride, lo, hi, dilation in zip(spatial, kernel, *geometry, strict=True):
             reach = dilation * (k - 1) + 1
             room = n + lo + hi
-            demand(self, (k >= 1) & (reach <= room), f"a kernel that fits a padded dim of {room}", f"{k} with dilation {dilation}")
+            demand(
+                self,
+                (k >= 1) & (reach <= room),
+                f"a kernel that fits a padded dim of {room}",
+                f"{k} with dilation {dilation}",
+            )
             out.append((room - reach) // stride + 1)
         return tuple(out)
 
@@ -65,13 +72,14 @@ class Convolution(Op):
     def factors(self, groups, summed):
         """Factors of x, w and g, and what becomes of those that a result lacks: ``summed`` is one that is reduced.
 
-        Channels are split only where there is one group: a shard of them would hold other groups. Spatial dims stay whole.
+        Channels are split only where there is one group: a shard of them would hold other groups. Spatial dims stay
+        whole.
         """
         space, kernel = [f"s{i}" for i in range(self.nd)], [f"k{i}" for i in range(self.nd)]
         how = dict.fromkeys((*space, *kernel), "whole")
         if dim.same(groups, 1):
             return ["n", "c", *space], ["o", "c", *kernel], ["n", "o", *["1"] * self.nd], {summed: "sum", **how}
-        how |= {f: "whole" for f in ("c", "d", "o")} | ({summed: "sum"} if summed == "n" else {})
+        how |= dict.fromkeys(("c", "d", "o"), "whole") | ({summed: "sum"} if summed == "n" else {})
         return ["n", "c", *space], ["o", "d", *kernel], ["n", "o", *["1"] * self.nd], how
 
 
@@ -82,8 +90,17 @@ def _geometry(params: Any) -> dict:
 
 def _case(rng, nd, x, w, groups=1, strides=1, lo=0, hi=0, dilations=1, dtype=dt.float64):
     """Arrays x, w and g of a convolution, and its params."""
-    wide = {k: (v,) * nd if isinstance(v, int) else v for k, v in (("strides", strides), ("lo", lo), ("hi", hi), ("dilations", dilations))}
-    params = {"groups": groups, "strides": wide["strides"], "pads_lo": wide["lo"], "pads_hi": wide["hi"], "dilations": wide["dilations"]}
+    wide = {
+        k: (v,) * nd if isinstance(v, int) else v
+        for k, v in (("strides", strides), ("lo", lo), ("hi", hi), ("dilations", dilations))
+    }
+    params = {
+        "groups": groups,
+        "strides": wide["strides"],
+        "pads_lo": wide["lo"],
+        "pads_hi": wide["hi"],
+        "dilations": wide["dilations"],
+    }
     dims = zip(x[2:], w[2:], *list(params.values())[1:], strict=True)
     out = tuple((n + a + b - d * (k - 1) - 1) // s + 1 for n, k, s, a, b, d in dims)
     return draw(rng, x, dtype), draw(rng, w, dtype), draw(rng, (x[0], w[0], *out), dtype), params
@@ -127,7 +144,9 @@ class Conv(Convolution):
 
 @register
 class ConvInputGrad(Convolution):
-    """The transpose of :class:`Conv` in its input: what ``g`` sends back through ``w`` to an input of spatial ``sizes``."""
+    """The transpose of :class:`Conv` in its input: what ``g`` sends back through ``w`` to an input of spatial
+    ``sizes``.
+    """
 
     inputs = ("g", "w")
     sizes: tuple = param("ints")
@@ -140,12 +159,16 @@ class ConvInputGrad(Convolution):
         got = f"{tuple(g.shape)} and {tuple(w.shape)}"
         demand(self, g.shape[1] == w.shape[0], "g.shape[1] == w.shape[0]", got)
         self.channels(w.shape[1] * groups, w.shape, groups)
-        same_shape(self, g.shape[2:], self.positions(sizes, w.shape[2:], geometry), "g of the size that the convolution gives")
+        same_shape(
+            self, g.shape[2:], self.positions(sizes, w.shape[2:], geometry), "g of the size that the convolution gives"
+        )
         return Meta((g.shape[0], w.shape[1] * groups, *sizes), dtype)
 
     def vjp(self, s, c):
         (g, w), geometry = s.inputs, _geometry(s.params)
-        return F.conv(c, w, nd=self.nd, **geometry), F.conv_weight_grad(c, g, nd=self.nd, **geometry, sizes=tuple(w.shape[2:]))
+        return F.conv(c, w, nd=self.nd, **geometry), F.conv_weight_grad(
+            c, g, nd=self.nd, **geometry, sizes=tuple(w.shape[2:])
+        )
 
     def shard(self, g, w, groups, *geometry_and_sizes):
         fx, fw, fg, how = self.factors(groups, "o")
@@ -174,12 +197,16 @@ class ConvWeightGrad(Convolution):
         demand(self, x.shape[1] % groups == 0, "channels that are a multiple of groups", got)
         weight = (g.shape[1], x.shape[1] // groups, *sizes)
         demand(self, g.shape[1] % groups == 0, "output channels that are a multiple of groups", got)
-        same_shape(self, g.shape[2:], self.positions(x.shape[2:], sizes, geometry), "g of the size that the convolution gives")
+        same_shape(
+            self, g.shape[2:], self.positions(x.shape[2:], sizes, geometry), "g of the size that the convolution gives"
+        )
         return Meta(weight, dtype)
 
     def vjp(self, s, c):
         (x, g), geometry = s.inputs, _geometry(s.params)
-        return F.conv_input_grad(g, c, nd=self.nd, **geometry, sizes=tuple(x.shape[2:])), F.conv(x, c, nd=self.nd, **geometry)
+        return F.conv_input_grad(g, c, nd=self.nd, **geometry, sizes=tuple(x.shape[2:])), F.conv(
+            x, c, nd=self.nd, **geometry
+        )
 
     def shard(self, x, g, groups, *geometry_and_sizes):
         fx, fw, fg, how = self.factors(groups, "n")

@@ -18,7 +18,9 @@ TO_COMPLEX = {dt.float32: dt.complex64, dt.float64: dt.complex128}
 
 
 class Transform(Op):
-    """``norm`` says which direction divides by the number of points: "backward", "forward", or both by its root, "ortho"."""
+    """``norm`` says which direction divides by the number of points: "backward", "forward", or both by its root,
+    "ortho".
+    """
 
     linear = True
     amp = "deny"
@@ -74,7 +76,7 @@ class Fft(Transform):
 
 @register
 class Rfft(Transform):
-    """Transform of a real ``x``: on the last of ``axes`` only the first half of the points, since the rest mirrors it."""
+    """Transform of a real ``x``: on the last of ``axes`` only the first half of the points; the rest mirrors it."""
 
     def infer(self, x):
         self.check(x, tuple(TO_COMPLEX))

@@ -1,7 +1,8 @@
 """Gather, scatter, and what selects elements by a tensor: masks, indices, counts.
 
-Indices are integers, and negative ones count from the end; an index outside is an IndexError. A result whose size depends on data is
-made in two steps: a count (``CountTrue``, ``UniqueCount``), which the host reads, and an op that takes the size as a param.
+Indices are integers, and negative ones count from the end; an index outside is an IndexError. A result whose size
+depends on data is made in two steps: a count (``CountTrue``, ``UniqueCount``), which the host reads, and an op that
+takes the size as a param.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import (
     accept,
+    broadcast_shape,
     cast_to,
     check_axes,
+    conj,
     draw,
     factor_names,
     is_tensor,
@@ -46,8 +49,12 @@ def at_dim(v: Any, axis: int, ndim: int) -> Any:
 
 
 def _check_index(op: Op, index: Meta) -> None:
-    if index.weak is not None or not index.dtype.is_integer:
-        op.fail(TypeError, "an index of integer dtype", f"a Python {index.weak}" if index.weak else index.dtype.name)
+    if index.dtype is None or not index.dtype.is_integer:
+        op.fail(
+            TypeError,
+            "an index of integer dtype",
+            f"a Python {index.weak}" if index.dtype is None else index.dtype.name,
+        )
 
 
 def _check_mode(op: Op, x: Meta, modes: tuple = MODES) -> None:
@@ -77,7 +84,9 @@ class Take(Op):
     def shard(self, x, index):
         names, inner = factor_names(len(x.shape)), factor_names(len(index.shape), "i")
         whole = names[self.axis]
-        return shard_string([names, inner], [[*names[: self.axis], *inner, *names[self.axis + 1 :]]], **{whole: "whole"})
+        return shard_string(
+            [names, inner], [[*names[: self.axis], *inner, *names[self.axis + 1 :]]], **{whole: "whole"}
+        )
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -136,7 +145,9 @@ def _check_along(op: Op, x: Meta, index: Meta) -> None:
 
 @register
 class GatherNd(Op):
-    """Elements or slices of ``x`` at coordinates: the last dim of ``index``, of size ``depth``, addresses the first dims of x."""
+    """Elements or slices of ``x`` at coordinates: the last dim of ``index``, of size ``depth``, addresses the first
+    dims of x.
+    """
 
     inputs = ("x", "index")
     depth: int
@@ -173,7 +184,9 @@ def _gathered(op: Op, x: Meta, index: Meta) -> tuple:
 
 @register
 class IndexGet(Op):
-    """Elements or slices of ``x`` where its first dims are addressed by ``indices``, which broadcast against each other."""
+    """Elements or slices of ``x`` where its first dims are addressed by ``indices``, which broadcast against each
+    other.
+    """
 
     inputs = ("x", "*indices")
 
@@ -183,7 +196,7 @@ class IndexGet(Op):
     def decompose(self, x, *indices):
         if len(indices) == 1:
             return F.take(x, indices[0], axis=0)
-        return F.gather_nd(x, _coordinates(indices), depth=len(indices))
+        return F.gather_nd(x, _coordinates(self, indices), depth=len(indices))
 
     def shard(self, x, *indices):
         names, k = factor_names(len(x.shape)), len(indices)
@@ -202,30 +215,19 @@ class IndexGet(Op):
 def _broadcast_indices(op: Op, x: Meta, indices: tuple) -> tuple:
     if not 0 < len(indices) <= len(x.shape):
         op.fail(ValueError, f"one to {len(x.shape)} indices", len(indices))
-    shape: tuple = ()
     for m in indices:
         _check_index(op, m)
-        shape = broadcast_sizes(op, shape, m.shape)
-    return shape
+    return broadcast_shape(op, *indices)
 
 
-def broadcast_sizes(op: Op, a: tuple, b: tuple) -> tuple:
-    """The shape that two shapes broadcast to."""
-    long, short = (tuple(a), tuple(b)) if len(a) >= len(b) else (tuple(b), tuple(a))
-    head = len(long) - len(short)
-    try:
-        return long[:head] + tuple(map(dim.broadcast, long[head:], short))
-    except ValueError:
-        return op.fail(ValueError, "shapes that broadcast", f"{tuple(a)} and {tuple(b)}")
+def broadcast_sizes(op: Op, *shapes: Any) -> tuple:
+    """The shape that shapes broadcast to."""
+    return broadcast_shape(op, *(Meta(tuple(s), None) for s in shapes))
 
 
-def _coordinates(indices: tuple) -> Any:
+def _coordinates(op: Op, indices: tuple) -> Any:
     """Index tensors joined into one of coordinates."""
-    shape = ()
-    for i in indices:
-        long, short = (shape, sizes(i)) if len(shape) >= i.ndim else (sizes(i), shape)
-        head = len(long) - len(short)
-        shape = long[:head] + tuple(map(dim.broadcast, long[head:], short))
+    shape = broadcast_sizes(op, *(i.shape for i in indices))
     parts = [F.broadcast_to(cast_to(i, dt.int64), shape=shape) for i in indices]
     return F.stack(parts, axis=len(shape))
 
@@ -234,7 +236,8 @@ def _coordinates(indices: tuple) -> Any:
 
 
 def combine_vjp(mode: str, s: Any, g: Any, gather: Callable, scatter: Callable, fresh: bool = False) -> tuple:
-    """Gradients of a scatter in ``mode`` for x and updates. ``scatter(base, updates, mode)`` and ``gather(x)`` share its index.
+    """Gradients of a scatter in ``mode`` for x and updates. ``scatter(base, updates, mode)`` and ``gather(x)`` share
+    its index.
 
     ``fresh``: places that are hit start from the identity of the mode instead of from x.
     """
@@ -247,17 +250,18 @@ def combine_vjp(mode: str, s: Any, g: Any, gather: Callable, scatter: Callable, 
         return scatter(g, 0, "set") if fresh else g, None, gather(g) if tensor else None
     if mode == "mul":
         ones = F.full(1, dtype=x.dtype, shape=sizes(x))
-        gx = scatter(g, 0, "set") if fresh else F.mul(g, _conj(scatter(ones, updates, "mul")))
+        gx = scatter(g, 0, "set") if fresh else F.mul(g, conj(scatter(ones, updates, "mul")))
         if not tensor:
             return gx, None, None
-        # The product without update i. Zeros are kept apart, so that nothing is divided by zero and none hides from a further derivative.
+        # The product without update i. Zeros are kept apart, so that nothing is divided by zero and none hides from a
+        # further derivative.
         zero = F.eq(updates, 0)
         rest = gather(scatter(ones if fresh else x, F.where(zero, 1, updates), "mul"))
         zeros_there = gather(scatter(ones, F.where(zero, updates, 1), "mul"))
         many = gather(scatter(F.full(0, dtype=dt.int64, shape=sizes(x)), F.cast(zero, dtype=dt.int64), "add"))
         others = F.mul(F.div(rest, F.where(zero, 1, updates)), zeros_there)
         alone = F.where(zero, F.where(F.eq(many, 1), rest, 0), others)
-        return gx, None, F.mul(gather(g), _conj(alone))
+        return gx, None, F.mul(gather(g), conj(alone))
     # Of an extremum: shared equally among those that reach it.
     won = F.cast(F.eq(x, out), dtype=g.dtype)
     if fresh:
@@ -270,10 +274,6 @@ def combine_vjp(mode: str, s: Any, g: Any, gather: Callable, scatter: Callable, 
 
 def _full_like(updates: Any, gather: Callable, out: Any) -> Any:
     return updates if is_tensor(updates) else F.full(updates, dtype=out.dtype, shape=sizes(gather(out)))
-
-
-def _conj(x: Any) -> Any:
-    return F.conj(x) if x.dtype.is_complex else x
 
 
 class Scatter(Op):
@@ -300,12 +300,14 @@ class Scatter(Op):
 
 def _shard_scatter(names: list, index: Meta, updates: Meta, own: list, addressed: list) -> str:
     """x and updates may be sharded on the dims that the index does not address."""
-    return shard_string([names, ["1"] * len(index.shape), [] if updates.weak else own], [names], **dict.fromkeys(addressed, "whole"))
+    return shard_string(
+        [names, ["1"] * len(index.shape), [] if updates.weak else own], [names], **dict.fromkeys(addressed, "whole")
+    )
 
 
 @register
 class Put(Scatter):
-    """The inverse of :class:`Take`: ``updates``, of the shape that take gives, go to ``index`` along ``axis`` of ``x``."""
+    """The inverse of :class:`Take`: ``updates``, of the shape that take gives, go to ``index`` along ``axis``."""
 
     axis: int
     mode: str = "set"
@@ -326,25 +328,40 @@ class Put(Scatter):
 
     def shard(self, x, index, updates):
         names, a = factor_names(len(x.shape)), self.axis
-        return _shard_scatter(names, index, updates, [*names[:a], *["1"] * len(index.shape), *names[a + 1 :]], names[a : a + 1])
+        return _shard_scatter(
+            names, index, updates, [*names[:a], *["1"] * len(index.shape), *names[a + 1 :]], names[a : a + 1]
+        )
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
         for mode in MODES:
             index = np.array([2, 0]) if mode == "set" else np.array([2, 0, 2])
             yield Sample((draw(rng, (4, 3)), index, draw(rng, (len(index), 3))), {"axis": 0, "mode": mode})
-        yield Sample((draw(rng, (2, 4)), np.array([[-1, 1]], np.int32), draw(rng, (2, 1, 2))), {"axis": 1, "mode": "add"})
+        yield Sample(
+            (draw(rng, (2, 4)), np.array([[-1, 1]], np.int32), draw(rng, (2, 1, 2))), {"axis": 1, "mode": "add"}
+        )
         yield Sample((draw(rng, (3,)), np.array(1), draw(rng, ())), {"axis": 0}, note="0-d index")
-        yield Sample((draw(rng, (3, 2)), np.zeros(0, np.int64), draw(rng, (0, 2))), {"axis": 0, "mode": "add"}, note="0-size")
+        yield Sample(
+            (draw(rng, (3, 2)), np.zeros(0, np.int64), draw(rng, (0, 2))), {"axis": 0, "mode": "add"}, note="0-size"
+        )
         yield Sample((draw(rng, (3, 2)), np.array([1]), 2.0), {"axis": 0}, note="a number")
-        yield Sample((draw(rng, (3,), dt.complex128), np.array([1, 1]), draw(rng, (2,), dt.complex128)), {"axis": 0, "mode": "mul"})
-        yield Sample((draw(rng, (3,)), np.array([1, 1, 0]), np.array([0.0, 1.5, 0.0])), {"axis": 0, "mode": "mul"}, note="zeros")
-        yield Sample((draw(rng, (3,), dt.int64, 0, 8), np.array([1, 1]), draw(rng, (2,), dt.int64, 0, 8)), {"axis": 0, "mode": "max"})
+        yield Sample(
+            (draw(rng, (3,), dt.complex128), np.array([1, 1]), draw(rng, (2,), dt.complex128)),
+            {"axis": 0, "mode": "mul"},
+        )
+        yield Sample(
+            (draw(rng, (3,)), np.array([1, 1, 0]), np.array([0.0, 1.5, 0.0])), {"axis": 0, "mode": "mul"}, note="zeros"
+        )
+        yield Sample(
+            (draw(rng, (3,), dt.int64, 0, 8), np.array([1, 1]), draw(rng, (2,), dt.int64, 0, 8)),
+            {"axis": 0, "mode": "max"},
+        )
 
 
 @register
 class ScatterAlong(Scatter):
-    """The inverse of :class:`TakeAlong`: ``updates``, of the shape of ``index``, go to ``index`` along ``axis`` of ``x``.
+    """The inverse of :class:`TakeAlong`: ``updates``, of the shape of ``index``, go to ``index`` along ``axis`` of
+    ``x``.
 
     Without ``include_self``, a place that is hit holds the combination of its updates alone.
     """
@@ -381,10 +398,16 @@ class ScatterAlong(Scatter):
                 index = once if mode == "set" else twice
                 attrs = {"axis": 0, "mode": mode, "include_self": own}
                 yield Sample((draw(rng, (3, 3)), index, draw(rng, (2, 3))), attrs)
-        yield Sample((draw(rng, (2, 3), dt.complex128), np.array([[2], [2]], np.int32), draw(rng, (2, 1), dt.complex128)), {"axis": 1, "mode": "add"})
+        yield Sample(
+            (draw(rng, (2, 3), dt.complex128), np.array([[2], [2]], np.int32), draw(rng, (2, 1), dt.complex128)),
+            {"axis": 1, "mode": "add"},
+        )
         yield Sample((draw(rng, (2, 3)), np.zeros((2, 0), np.int64), draw(rng, (2, 0))), {"axis": 1}, note="0-size")
         yield Sample((draw(rng, (2, 3)), np.array([[0], [2]]), 0.0), {"axis": 1}, note="a number")
-        yield Sample((draw(rng, (3,), dt.int32, 0, 8), np.array([0, 0]), draw(rng, (2,), dt.int32, 0, 8)), {"axis": 0, "mode": "add"})
+        yield Sample(
+            (draw(rng, (3,), dt.int32, 0, 8), np.array([0, 0]), draw(rng, (2,), dt.int32, 0, 8)),
+            {"axis": 0, "mode": "add"},
+        )
 
 
 @register
@@ -418,7 +441,10 @@ class ScatterNd(Scatter):
             index = np.array([[0, 1], [2, -1]] if mode == "set" else [[0, 1], [2, -1], [0, 1]])
             yield Sample((draw(rng, (3, 4)), index, draw(rng, (len(index),))), {"depth": 2, "mode": mode})
         yield Sample((draw(rng, (3, 2)), np.array([[2], [0]], np.int32), draw(rng, (2, 2))), {"depth": 1})
-        yield Sample((draw(rng, (2, 3), dt.complex128), np.zeros((2, 0), np.int64), draw(rng, (2, 2, 3), dt.complex128)), {"depth": 0})
+        yield Sample(
+            (draw(rng, (2, 3), dt.complex128), np.zeros((2, 0), np.int64), draw(rng, (2, 2, 3), dt.complex128)),
+            {"depth": 0},
+        )
         yield Sample((draw(rng, (2, 3)), np.zeros((0, 2), np.int64), draw(rng, (0,))), {"depth": 2}, note="0-size")
         yield Sample((draw(rng, (3,)), np.array([[1]]), 0.5), {"depth": 1, "mode": "set"}, note="a number")
 
@@ -438,17 +464,22 @@ class IndexPut(Op):
         same_dtype(self, x, values)
         shape = (*_broadcast_indices(self, x, indices), *x.shape[len(indices) :])
         if values.weak is None:
-            same_shape(self, broadcast_sizes(self, shape, values.shape), shape, "values that broadcast to what the indices select")
+            same_shape(
+                self,
+                broadcast_sizes(self, shape, values.shape),
+                shape,
+                "values that broadcast to what the indices select",
+            )
         return Meta(tuple(x.shape), x.dtype)
 
     def decompose(self, x, values, *indices):
-        index = _coordinates(indices)
+        index = _coordinates(self, indices)
         if is_tensor(values):
             values = F.broadcast_to(values, shape=(*sizes(index)[:-1], *sizes(x)[len(indices) :]))
         return F.scatter_nd(x, index, values, depth=len(indices), mode=self.mode)
 
     def shard(self, x, values, *indices):
-        names, k = factor_names(len(x.shape)), len(indices)
+        names = factor_names(len(x.shape))
         own = [["1"] * len(m.shape) for m in (values, *indices)]
         return shard_string([names, *own], [names], **dict.fromkeys(names, "whole"))
 
@@ -464,7 +495,10 @@ class IndexPut(Op):
 
 @register
 class Embedding(Op):
-    """Rows of ``weight`` at ``index``. With ``padded``, rows for ``padding_idx`` are zero and leave its weight without gradient."""
+    """Rows of ``weight`` at ``index``.
+
+    With ``padded``, rows for ``padding_idx`` are zero and leave its weight without gradient.
+    """
 
     inputs = ("index", "weight")
     padded: bool = False
@@ -545,7 +579,13 @@ class CountTrue(Op):
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
-        for shape, dtype in (((2, 3), dt.bool), ((), dt.bool), ((0, 2), dt.bool), ((4,), dt.int32), ((3,), dt.bfloat16)):
+        for shape, dtype in (
+            ((2, 3), dt.bool),
+            ((), dt.bool),
+            ((0, 2), dt.bool),
+            ((4,), dt.int32),
+            ((3,), dt.bfloat16),
+        ):
             yield Sample((draw(rng, shape, dtype),))
 
 
@@ -571,7 +611,13 @@ class NonzeroSized(Op):
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
-        for x in (np.array([[0, 1.5], [2, 0]]), np.array([True, False, True]), np.zeros((0, 2)), np.array(1.0), np.zeros((2,), np.int64)):
+        for x in (
+            np.array([[0, 1.5], [2, 0]]),
+            np.array([True, False, True]),
+            np.zeros((0, 2)),
+            np.array(1.0),
+            np.zeros((2,), np.int64),
+        ):
             yield Sample((x,), params={"count": int(np.count_nonzero(x))}, differentiable=())
 
 
@@ -610,7 +656,9 @@ class MaskedSelectSized(Op):
 
 @register
 class MaskedScatter(Op):
-    """``x`` with the elements where ``mask``, of its shape, holds replaced by the first elements of ``values``, in row-major order."""
+    """``x`` with the elements where ``mask``, of its shape, holds replaced by the first elements of ``values``, in
+    row-major order.
+    """
 
     inputs = ("x", "mask", "values")
     linear = True
@@ -647,7 +695,10 @@ class MaskedScatter(Op):
 
 @register
 class UniqueCount(Op):
-    """How many distinct elements, or slices along ``axis``, ``x`` has; with ``consecutive``, how many runs. A 0-d int64."""
+    """How many distinct elements, or slices along ``axis``, ``x`` has; with ``consecutive``, how many runs.
+
+    A 0-d int64.
+    """
 
     vjp = None
     axis: int | None = None
@@ -670,7 +721,8 @@ class UniqueCount(Op):
 
 @register
 class UniqueSized(Op):
-    """The ``count`` distinct elements, or slices along ``axis``, in rising order; with ``consecutive``, the runs in order.
+    """The ``count`` distinct elements, or slices along ``axis``, in rising order; with ``consecutive``, the runs in
+    order.
 
     Results: values, the place of each one's first occurrence, for each element the place of its value, and the counts.
     """
@@ -756,7 +808,9 @@ class SearchSorted(Op):
         if len(rows.shape) > 1:
             same_shape(self, rows.shape[:-1], values.shape[:-1], "rows that are 1-d or have the leading dims of values")
             if len(rows.shape) != len(values.shape):
-                self.fail(ValueError, "values of the rank of the rows", f"{tuple(rows.shape)} and {tuple(values.shape)}")
+                self.fail(
+                    ValueError, "values of the rank of the rows", f"{tuple(rows.shape)} and {tuple(values.shape)}"
+                )
         return Meta(tuple(values.shape), self.dtype)
 
     def shard(self, rows, values):
@@ -777,7 +831,9 @@ class SearchSorted(Op):
 
 @register
 class Histogram(Op):
-    """Counts of ``x`` in ``bins`` equal intervals from ``lo`` to ``hi``, the last one closed; with ``weights``, the sum of theirs."""
+    """Counts of ``x`` in ``bins`` equal intervals from ``lo`` to ``hi``, the last one closed; with ``weights``, the sum
+    of theirs.
+    """
 
     inputs = ("x", "weights?")
     vjp = None

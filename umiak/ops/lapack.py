@@ -1,8 +1,9 @@
 """Factorisations and solvers of dense matrices, in the last two dims; leading dims are a batch.
 
-Derivatives follow the conjugate convention. Where a factor is fixed only up to signs or phases (QR, SVD, eigenvectors), a gradient is
-meaningful for functions that do not depend on that choice; equal singular or eigenvalues contribute nothing to each other's vectors.
-Samples noted "hermitian" need perturbations that keep the matrix Hermitian: the op reads one triangle, and its gradient speaks of both.
+Derivatives follow the conjugate convention. Where a factor is fixed only up to signs or phases (QR, SVD, eigenvectors),
+a gradient is meaningful for functions that do not depend on that choice; equal singular or eigenvalues contribute
+nothing to each other's vectors. Samples noted "hermitian" need perturbations that keep the matrix Hermitian: the op
+reads one triangle, and its gradient speaks of both.
 """
 
 from __future__ import annotations
@@ -129,8 +130,12 @@ class Factor(Op):
 
     def check(self, x: Meta, square: bool = False) -> tuple:
         """Batch, rows and columns of ``x``; refuses other dtypes and ranks."""
-        if x.weak is not None or x.dtype not in (*FLOATING, *COMPLEX.values()):
-            self.fail(TypeError, "an operand of float32, float64, complex64 or complex128", "a number" if x.weak else x.dtype.name)
+        if x.dtype is None or x.dtype not in (*FLOATING, *COMPLEX.values()):
+            self.fail(
+                TypeError,
+                "an operand of float32, float64, complex64 or complex128",
+                x.dtype.name if x.dtype else "a number",
+            )
         if len(x.shape) < 2:
             self.fail(ValueError, "matrices: at least two dims", tuple(x.shape))
         if square:
@@ -175,7 +180,10 @@ def _squares(rng: Any, make: Any = well_conditioned, **how: Any) -> Iterator[Sam
 
 @register
 class Cholesky(Factor):
-    """The triangular factor of a Hermitian positive definite x: ``L L^H``, or with ``upper`` ``U^H U``. Reads one triangle."""
+    """The triangular factor of a Hermitian positive definite x:
+
+    ``L L^H``, or with ``upper`` ``U^H U``. Reads one triangle.
+    """
 
     upper: bool = False
 
@@ -219,13 +227,17 @@ class CholeskySolve(Factor):
         return solve_triangular(factor, half, self.upper, transpose=not self.upper)
 
     def shard(self, b, factor):
-        return shard_string([["1"] * len(b.shape), ["1"] * len(factor.shape)], [["1"] * max(len(b.shape), len(factor.shape))])
+        return shard_string(
+            [["1"] * len(b.shape), ["1"] * len(factor.shape)], [["1"] * max(len(b.shape), len(factor.shape))]
+        )
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
         for upper in (False, True):
             factor = np.linalg.cholesky(positive(rng, (2, 3, 3), dt.complex128))
-            yield Sample((draw(rng, (3, 2), dt.complex128), np.swapaxes(factor, 1, 2) if upper else factor), {"upper": upper})
+            yield Sample(
+                (draw(rng, (3, 2), dt.complex128), np.swapaxes(factor, 1, 2) if upper else factor), {"upper": upper}
+            )
         yield Sample((draw(rng, (3, 1)), np.linalg.cholesky(positive(rng, (3, 3)))))
 
 
@@ -310,7 +322,9 @@ class Lu(Factor):
         gu1 = F.sub(F.triu(g1), mm(adjoint(l2), g21))
         l1 = F.add(F.tril(lu1, diagonal=-1), eye(k, x.dtype))
         inner = F.add(F.tril(mm(adjoint(l1), gl1), diagonal=-1), F.triu(mm(gu1, adjoint(F.triu(lu1)))))
-        g11 = from_right(solve_triangular(lu1, inner, upper=False, transpose=True, unit=True), lu1, upper=True, transpose=True)
+        g11 = from_right(
+            solve_triangular(lu1, inner, upper=False, transpose=True, unit=True), lu1, upper=True, transpose=True
+        )
         bottom = F.pad(g21, 0, axes=(last,), lo=(0,), hi=(n - k,))
         permuted = F.concat([F.concat([g11, g12], axis=last), bottom], axis=last - 1)
         rows = F.unsqueeze(F.lu_permutation(pivots, size=m), axes=(last,))
@@ -438,9 +452,18 @@ class Svd(Factor):
     def samples(rng) -> Iterator[Sample]:
         for full in (False, True):
             yield Sample((well_conditioned(rng, (3, 3)),), {"full": full})
-            yield Sample((well_conditioned(rng, (2, 2, 3)),), {"full": full}, differentiable=() if full else None, note="wide")
-            yield Sample((well_conditioned(rng, (4, 2)),), {"full": full}, differentiable=() if full else None, note="tall")
-            yield Sample((well_conditioned(rng, (2, 2), dt.complex128),), {"full": full}, differentiable=(), note="phases are free")
+            yield Sample(
+                (well_conditioned(rng, (2, 2, 3)),), {"full": full}, differentiable=() if full else None, note="wide"
+            )
+            yield Sample(
+                (well_conditioned(rng, (4, 2)),), {"full": full}, differentiable=() if full else None, note="tall"
+            )
+            yield Sample(
+                (well_conditioned(rng, (2, 2), dt.complex128),),
+                {"full": full},
+                differentiable=(),
+                note="phases are free",
+            )
         yield Sample((well_conditioned(rng, (2, 2), dt.float32),))
         yield Sample((np.zeros((0, 2, 3)),), note="0-size")
 
@@ -493,7 +516,9 @@ class Eigh(Factor):
     def samples(rng) -> Iterator[Sample]:
         for upper in (False, True):
             yield Sample((positive(rng, (3, 3)),), {"upper": upper}, note="hermitian")
-            yield Sample((positive(rng, (2, 2, 2), dt.complex128),), {"upper": upper}, differentiable=(), note="phases are free")
+            yield Sample(
+                (positive(rng, (2, 2, 2), dt.complex128),), {"upper": upper}, differentiable=(), note="phases are free"
+            )
         yield Sample((positive(rng, (2, 2), dt.float32),), note="hermitian")
         yield Sample((np.zeros((0, 2, 2)),), note="0-size")
 
@@ -595,7 +620,9 @@ class Solver(Factor):
         own = []
         for m, inner in ((x, ["i", "k"]), (y, ["k", "j"])):
             head = names[rank - len(m.shape) :]
-            own.append(["1" if isinstance(n, int) and n == 1 else f for n, f in zip(m.shape, head, strict=False)] + inner)
+            own.append(
+                ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(m.shape, head, strict=False)] + inner
+            )
         batch = [f if any(f in o for o in own) else "1" for f in names]
         return shard_string(own, [[*batch, "1", "j"]], i="whole", k="whole")
 
@@ -612,14 +639,17 @@ class Solve(Solver):
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
         yield Sample((well_conditioned(rng, (3, 3)), draw(rng, (3, 2))))
-        yield Sample((well_conditioned(rng, (2, 1, 2, 2), dt.complex128), draw(rng, (3, 2, 1), dt.complex128)), note="broadcast")
+        yield Sample(
+            (well_conditioned(rng, (2, 1, 2, 2), dt.complex128), draw(rng, (3, 2, 1), dt.complex128)), note="broadcast"
+        )
         yield Sample((well_conditioned(rng, (2, 2), dt.float32), draw(rng, (2, 2, 3), dt.float32)), note="broadcast")
         yield Sample((well_conditioned(rng, (2, 2)), draw(rng, (2, 0))), note="0-size")
 
 
 @register
 class TriangularSolve(Solver):
-    """The solution of ``x out = y`` (``transpose``: ``x^T out = y``) for a triangular x, whose other triangle is not read.
+    """The solution of ``x out = y`` (``transpose``: ``x^T out = y``) for a triangular x, whose other triangle is not
+    read.
 
     ``unitriangular``: the diagonal counts as ones and is not read either.
     """
@@ -644,7 +674,10 @@ class TriangularSolve(Solver):
                 for unit in (False, True):
                     attrs = {"upper": upper, "transpose": transposed, "unitriangular": unit}
                     yield Sample((well_conditioned(rng, (3, 3)), draw(rng, (3, 2))), attrs)
-        yield Sample((well_conditioned(rng, (2, 1, 2, 2), dt.complex128), draw(rng, (3, 2, 1), dt.complex128)), {"transpose": True})
+        yield Sample(
+            (well_conditioned(rng, (2, 1, 2, 2), dt.complex128), draw(rng, (3, 2, 1), dt.complex128)),
+            {"transpose": True},
+        )
         yield Sample((well_conditioned(rng, (2, 2), dt.float32), draw(rng, (2, 0), dt.float32)), note="0-size")
 
 
@@ -752,7 +785,8 @@ class Pinv(Factor):
 
 @register
 class Lstsq(Factor):
-    """The least squares solution of ``x out = y``, of least norm; also residuals, the rank of x and its singular values.
+    """The least squares solution of ``x out = y``, of least norm; also residuals, the rank of x and its singular
+    values.
 
     Singular values up to ``rcond`` times the largest count as zero. Residuals are the squared lengths of the columns of
     ``x out - y``. The gradient is that of the solution.
@@ -790,7 +824,10 @@ class Lstsq(Factor):
 
     def shard(self, x, y, rcond):
         rank = max(len(x.shape), len(y.shape))
-        return shard_string([["1"] * len(x.shape), ["1"] * len(y.shape)], [["1"] * n for n in (rank, rank - 1, len(x.shape) - 2, len(x.shape) - 1)])
+        return shard_string(
+            [["1"] * len(x.shape), ["1"] * len(y.shape)],
+            [["1"] * n for n in (rank, rank - 1, len(x.shape) - 2, len(x.shape) - 1)],
+        )
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -872,7 +909,9 @@ class MatrixExp(Factor):
 
 @register
 class HouseholderProduct(Factor):
-    """The first n columns of the product of reflections ``I - tau[i] v v^H``, v being column i of ``x`` below the diagonal, 1 on it."""
+    """The first n columns of the product of reflections ``I - tau[i] v v^H``, v being column i of ``x`` below the
+    diagonal, 1 on it.
+    """
 
     inputs = ("x", "tau")
     count: int
@@ -884,7 +923,12 @@ class HouseholderProduct(Factor):
         demand(self, n <= m, "no more columns than rows", got)
         if len(tau.shape) != len(x.shape) - 1:
             self.fail(ValueError, "tau of one dim less than x", got)
-        demand(self, (tau.shape[-1] == self.count) & (tau.shape[-1] <= n), f"{self.count} reflections, one for each of the first columns", got)
+        demand(
+            self,
+            (tau.shape[-1] == self.count) & (tau.shape[-1] <= n),
+            f"{self.count} reflections, one for each of the first columns",
+            got,
+        )
         return Meta(tuple(x.shape), x.dtype)
 
     def decompose(self, x, tau):

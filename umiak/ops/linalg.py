@@ -9,7 +9,18 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, back, check_axes, conj, draw, factor_names, same_dtype, same_shape, shard_string, sizes
+from umiak.ops._common import (
+    accept,
+    back,
+    check_axes,
+    conj,
+    draw,
+    factor_names,
+    same_dtype,
+    same_shape,
+    shard_string,
+    sizes,
+)
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import broadcast_sizes
 from umiak.ops.movement import demand
@@ -69,13 +80,22 @@ class Matmul(Op):
             g, b = F.unsqueeze(g, axes=(g.ndim,)), F.unsqueeze(y, axes=(1,))
         if x.ndim == 1:
             g, a = F.unsqueeze(g, axes=(g.ndim - 1,)), F.unsqueeze(x, axes=(0,))
-        # out = op(a) op(b); each gradient is one product with the flags arranged so that nothing is transposed by copying.
+        # out = op(a) op(b); each gradient is one product with the flags arranged so that nothing is transposed by
+        # copying.
         ca, cb = conj(a), conj(b)
-        gx = F.matmul(cb, g, transpose_x=ty, transpose_y=True) if tx else F.matmul(g, cb, transpose_x=False, transpose_y=not ty)
+        gx = (
+            F.matmul(cb, g, transpose_x=ty, transpose_y=True)
+            if tx
+            else F.matmul(g, cb, transpose_x=False, transpose_y=not ty)
+        )
         if b.ndim == 2 and a.ndim > 2 and not tx:
             # One matrix served every batch: a single long product instead of a sum of many.
             ca, g = (F.reshape(v, shape=(dim.product(v.shape[:-1]), v.shape[-1])) for v in (ca, g))
-        gy = F.matmul(g, ca, transpose_x=True, transpose_y=tx) if ty else F.matmul(ca, g, transpose_x=not tx, transpose_y=False)
+        gy = (
+            F.matmul(g, ca, transpose_x=True, transpose_y=tx)
+            if ty
+            else F.matmul(ca, g, transpose_x=not tx, transpose_y=False)
+        )
         if x.ndim == 1:
             gx = F.squeeze(gx, axes=(gx.ndim - 2,))
         if y.ndim == 1:
@@ -103,7 +123,13 @@ class Matmul(Op):
         for tx in (False, True):
             for ty in (False, True):
                 yield case((3, 2) if tx else (2, 3), (4, 3) if ty else (3, 4), tx, ty)
-                yield case((2, 1, 3, 2) if tx else (2, 1, 2, 3), (3, 4, 3) if ty else (3, 3, 4), tx, ty, note="broadcast batches")
+                yield case(
+                    (2, 1, 3, 2) if tx else (2, 1, 2, 3),
+                    (3, 4, 3) if ty else (3, 3, 4),
+                    tx,
+                    ty,
+                    note="broadcast batches",
+                )
         yield case((2, 2, 3), (3, 4), note="one matrix for all")
         yield case((2, 2, 3), (4, 3), False, True, note="one matrix for all")
         yield case((2, 3), (4, 3, 2), note="one matrix for all")
@@ -150,7 +176,11 @@ class Linear(Op):
         if x.ndim != 2:
             rows, grads = (F.reshape(v, shape=(dim.product(v.shape[:-1]), v.shape[-1])) for v in (x, g))
         gx = F.matmul(g, conj(weight), transpose_y=True)
-        return gx, F.matmul(conj(rows), grads, transpose_x=True), None if bias is None else F.sum_to(grads, shape=sizes(bias))
+        return (
+            gx,
+            F.matmul(conj(rows), grads, transpose_x=True),
+            None if bias is None else F.sum_to(grads, shape=sizes(bias)),
+        )
 
     def shard(self, x, weight, bias):
         lead = factor_names(len(x.shape) - 1, "b")
@@ -162,7 +192,9 @@ class Linear(Op):
         yield Sample((draw(rng, (2, 2, 3)), draw(rng, (3, 4)), None))
         yield Sample((draw(rng, (3,)), draw(rng, (3, 2)), draw(rng, (2,))), note="a vector")
         yield Sample((draw(rng, (0, 3)), draw(rng, (3, 2)), draw(rng, (2,))), note="0-size")
-        yield Sample((draw(rng, (2, 3), dt.complex128), draw(rng, (3, 2), dt.complex128), draw(rng, (2,), dt.complex128)))
+        yield Sample(
+            (draw(rng, (2, 3), dt.complex128), draw(rng, (3, 2), dt.complex128), draw(rng, (2,), dt.complex128))
+        )
         yield Sample((draw(rng, (2, 3), dt.bfloat16), draw(rng, (3, 2), dt.bfloat16), draw(rng, (2,), dt.bfloat16)))
 
 
@@ -195,7 +227,9 @@ class Bmm(Op):
 
 @register
 class Tensordot(Op):
-    """Contraction of ``axes_x`` of x with ``axes_y`` of y, in that order; the dims left of x come first, then those of y."""
+    """Contraction of ``axes_x`` of x with ``axes_y`` of y, in that order; the dims left of x come first, then those of
+    y.
+    """
 
     inputs = ("x", "y")
     amp = "allow"
@@ -203,7 +237,9 @@ class Tensordot(Op):
     axes_y: tuple
 
     def _rest(self, x, y):
-        return [i for i in range(len(x.shape)) if i not in self.axes_x], [i for i in range(len(y.shape)) if i not in self.axes_y]
+        return [i for i in range(len(x.shape)) if i not in self.axes_x], [
+            i for i in range(len(y.shape)) if i not in self.axes_y
+        ]
 
     def infer(self, x, y):
         check_axes(self, self.axes_x, len(x.shape))
@@ -211,7 +247,12 @@ class Tensordot(Op):
         if len(self.axes_x) != len(self.axes_y):
             self.fail(ValueError, "as many axes of x as of y", f"{self.axes_x} and {self.axes_y}")
         for a, b in zip(self.axes_x, self.axes_y, strict=True):
-            demand(self, x.shape[a] == y.shape[b], f"x.shape[{a}] == y.shape[{b}]", f"{tuple(x.shape)} and {tuple(y.shape)}")
+            demand(
+                self,
+                x.shape[a] == y.shape[b],
+                f"x.shape[{a}] == y.shape[{b}]",
+                f"{tuple(x.shape)} and {tuple(y.shape)}",
+            )
         free_x, free_y = self._rest(x, y)
         return Meta((*(x.shape[i] for i in free_x), *(y.shape[i] for i in free_y)), same_dtype(self, x, y))
 
@@ -235,7 +276,9 @@ class Tensordot(Op):
     def samples(rng) -> Iterator[Sample]:
         yield Sample((draw(rng, (2, 3, 4)), draw(rng, (4, 3, 2))), {"axes_x": (1, 2), "axes_y": (1, 0)})
         yield Sample((draw(rng, (2,)), draw(rng, (3,))), {"axes_x": (), "axes_y": ()}, note="outer product")
-        yield Sample((draw(rng, (2, 3), dt.complex128), draw(rng, (2, 3), dt.complex128)), {"axes_x": (0, 1), "axes_y": (0, 1)})
+        yield Sample(
+            (draw(rng, (2, 3), dt.complex128), draw(rng, (2, 3), dt.complex128)), {"axes_x": (0, 1), "axes_y": (0, 1)}
+        )
         yield Sample((draw(rng, (0, 3)), draw(rng, (3, 2))), {"axes_x": (1,), "axes_y": (0,)}, note="0-size")
 
 
@@ -269,7 +312,9 @@ class Cross(Op):
 
     def shard(self, x, y):
         names = factor_names(len(x.shape))
-        own = [["1" if isinstance(n, int) and n == 1 else f for n, f in zip(m.shape, names, strict=True)] for m in (x, y)]
+        own = [
+            ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(m.shape, names, strict=True)] for m in (x, y)
+        ]
         return shard_string(own, [names], **{names[self.axis]: "whole"})
 
     @staticmethod
@@ -366,7 +411,12 @@ class Einsum(Op):
                 elif label.startswith("."):
                     found[label] = broadcast_sizes(self, (found[label],), (n,))[0]
                 else:
-                    demand(self, found[label] == n, f"one size for label {label!r} of {self.equation!r}", f"{found[label]} and {n}")
+                    demand(
+                        self,
+                        found[label] == n,
+                        f"one size for label {label!r} of {self.equation!r}",
+                        f"{found[label]} and {n}",
+                    )
         return found
 
     def decompose(self, *xs):
@@ -416,7 +466,7 @@ class Einsum(Op):
 
 
 def parse_equation(op: Op, ranks: Sequence[int]) -> tuple[list[list[str]], list[str]]:
-    """Labels of each operand and of the result; a dim of "..." gets a label of two characters, counted from the right."""
+    """Labels of each operand and of the result; a dim of "..." gets a label ".1", ".2", … from the right."""
     text = op.equation.replace(" ", "")
     head, arrow, tail = text.partition("->")
     terms = head.split(",")
@@ -426,8 +476,10 @@ def parse_equation(op: Op, ranks: Sequence[int]) -> tuple[list[list[str]], list[
     for term, rank in zip(terms, ranks, strict=True):
         before, ellipsis, after = term.partition("...")
         spare = rank - len(before) - len(after)
-        if spare < 0 or (spare and not ellipsis) or not (before + after).isalpha() and before + after:
-            op.fail(ValueError, f"a label for each dim in term {term!r} of {op.equation!r}", f"an operand of rank {rank}")
+        if spare < 0 or (spare and not ellipsis) or (not (before + after).isalpha() and before + after):
+            op.fail(
+                ValueError, f"a label for each dim in term {term!r} of {op.equation!r}", f"an operand of rank {rank}"
+            )
         dots = max(dots, spare)
         expanded.append([*before, *(f".{spare - i}" for i in range(spare)), *after])
     wide = [f".{dots - i}" for i in range(dots)]
@@ -475,7 +527,10 @@ def _contract(left: list, x: Any, right: list, y: Any, later: set, found: dict) 
         v = F.permute(v, perm=tuple(term.index(c) for c in (*batch, *groups[0], *groups[1])))
         head = sizes(v)[: len(batch)]  # size 1 where "..." broadcasts
         if any(c.startswith(".") for c in summed):
-            wide = head + tuple(found[c] if c in summed else n for c, n in zip((*groups[0], *groups[1]), v.shape[len(batch) :], strict=True))
+            wide = head + tuple(
+                found[c] if c in summed else n
+                for c, n in zip((*groups[0], *groups[1]), v.shape[len(batch) :], strict=True)
+            )
             v = F.broadcast_to(v, shape=wide)
         split = len(batch) + len(groups[0])
         return F.reshape(v, shape=(*head, dim.product(v.shape[len(batch) : split]), dim.product(v.shape[split:])))

@@ -1,7 +1,8 @@
 """Ops that move elements without computing: views, and copies where no view can serve.
 
-Sizes, starts, steps and pads are params; axes and modes are static. Axes are non-negative and starts lie inside the tensor:
-the public face has normalised both. A view's rule for memory is ``strides``; its derivative writes through the same rule.
+Sizes, starts, steps and pads are params; axes and modes are static. Axes are non-negative and starts lie inside the
+tensor: the public face has normalised both. A view's rule for memory is ``strides``; its derivative writes through the
+same rule.
 """
 
 from __future__ import annotations
@@ -99,7 +100,12 @@ class BroadcastTo(View):
         if len(shape) < len(x.shape):
             self.fail(ValueError, f"a shape of rank {len(x.shape)} or more", shape)
         for m, n in zip(x.shape, shape[len(shape) - len(x.shape) :], strict=True):
-            demand(self, ((m == 1) | (m == n)) & (n >= 0), f"dims of {tuple(x.shape)} to be 1 or those of the target", tuple(shape))
+            demand(
+                self,
+                ((m == 1) | (m == n)) & (n >= 0),
+                f"dims of {tuple(x.shape)} to be 1 or those of the target",
+                tuple(shape),
+            )
         return Meta(tuple(shape), x.dtype)
 
     def strides(self, x, shape):
@@ -113,7 +119,10 @@ class BroadcastTo(View):
 
     def shard(self, x, shape):
         names = factor_names(len(shape))
-        own = ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(x.shape, names[len(shape) - len(x.shape) :], strict=True)]
+        own = [
+            "1" if isinstance(n, int) and n == 1 else f
+            for n, f in zip(x.shape, names[len(shape) - len(x.shape) :], strict=True)
+        ]
         return shard_string([own], [[f if f in own else "1" for f in names]])
 
     @staticmethod
@@ -148,7 +157,9 @@ class Reshape(View):
         return (F.reshape(g, shape=sizes(s.inputs[0])),)
 
     def shard(self, x, shape):
-        """Factors pass where a run of dims keeps its leading size; only whole dims that stand alone on both sides are named."""
+        """Factors pass where a run of dims keeps its leading size; only whole dims that stand alone on both sides are
+        named.
+        """
         own, new = factor_names(len(x.shape)), ["1"] * len(shape)
         i = 0
         while i < min(len(own), len(shape)) and x.shape[i] is shape[i]:
@@ -377,7 +388,9 @@ class Diagonal(View):
     def strides(self, x, offset):
         s1, s2, size = x.strides[self.axis1], x.strides[self.axis2], self._size(x, offset)
         start = dim.maximum(offset, 0) * s2 - dim.minimum(offset, 0) * s1
-        return Strided((*self._rest(x.shape), size), (*self._rest(x.strides), s1 + s2), x.offset + start * dim.minimum(size, 1))
+        return Strided(
+            (*self._rest(x.shape), size), (*self._rest(x.strides), s1 + s2), x.offset + start * dim.minimum(size, 1)
+        )
 
     def shard(self, x, offset):
         names = factor_names(len(x.shape))
@@ -395,7 +408,9 @@ class Diagonal(View):
 
 @register
 class Unfold(View):
-    """Windows of ``size`` elements every ``step`` along ``axis``: that dim counts windows, a new last dim runs inside one."""
+    """Windows of ``size`` elements every ``step`` along ``axis``: that dim counts windows, a new last dim runs inside
+    one.
+    """
 
     axis: int
     size: int = param("int")
@@ -488,7 +503,8 @@ class AsComplex(Op):
 
 @register
 class ScatterView(Op):
-    """``base`` with the region that a view op selects replaced by ``value``; with ``accumulate``, ``value`` added there.
+    """``base`` with the region that a view op selects replaced by ``value``; with ``accumulate``, ``value`` added
+    there.
 
     ``region`` is the record of the view op and ``args`` its params, flattened. This is how a write through a view reads
     when nothing is mutable, and it is the derivative of every view.
@@ -580,9 +596,11 @@ class Padding(Op):
 
 @register
 class Pad(Padding):
-    """``x`` with ``lo`` elements added before and ``hi`` after the dims ``axes``; in mode "constant" negative pads crop.
+    """``x`` with ``lo`` elements added before and ``hi`` after the dims ``axes``; in mode "constant" negative pads
+    crop.
 
-    ``value`` fills in mode "constant". "reflect" mirrors about the edge element, "replicate" repeats it, "circular" wraps.
+    ``value`` fills in mode "constant". "reflect" mirrors about the edge element, "replicate" repeats it, "circular"
+    wraps.
     """
 
     inputs = ("x", "value")
@@ -603,7 +621,9 @@ class Pad(Padding):
 
     def shard(self, x, value, lo, hi):
         names = factor_names(len(x.shape))
-        touched = {names[i]: "whole" for i, a, b in self.each(len(x.shape), lo, hi) if not (dim.same(a, 0) and dim.same(b, 0))}
+        touched = {
+            names[i]: "whole" for i, a, b in self.each(len(x.shape), lo, hi) if not (dim.same(a, 0) and dim.same(b, 0))
+        }
         return shard_string([names, []], [["1" if f in touched else f for f in names]], **touched)
 
     @staticmethod
@@ -689,7 +709,9 @@ class Concat(Op):
                 self.fail(ValueError, "tensors of one rank", f"{tuple(first)} and {tuple(x.shape)}")
             for i, (m, n) in enumerate(zip(first, x.shape, strict=True)):
                 if i != self.axis:
-                    demand(self, m == n, f"equal sizes except on axis {self.axis}", f"{tuple(first)} and {tuple(x.shape)}")
+                    demand(
+                        self, m == n, f"equal sizes except on axis {self.axis}", f"{tuple(first)} and {tuple(x.shape)}"
+                    )
             total = total + x.shape[self.axis]
         shape = list(first)
         for i in range(len(shape)):  # a concrete size says more than a symbol
@@ -997,7 +1019,7 @@ class RepeatInterleaveSized(Op):
 
 @register
 class DiagEmbed(Op):
-    """Zeros with the last dim of ``x`` on the diagonal of dims ``axis1`` and ``axis2``, ``offset`` above the main one."""
+    """Zeros with the last dim of ``x`` on the diagonal of dims ``axis1`` and ``axis2``, ``offset`` above the main."""
 
     linear = True
     axis1: int

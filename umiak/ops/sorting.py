@@ -75,7 +75,10 @@ class Sort(Ranked):
 
 @register
 class TopK(Ranked):
-    """The ``k`` largest (or smallest) elements along ``axis`` and their indices; of equals, the first. ``sorted``: best first."""
+    """The ``k`` largest (or smallest) elements along ``axis`` and their indices; of equals, the first.
+
+    ``sorted``: best first.
+    """
 
     largest: bool = True
     sorted: bool = True
@@ -122,7 +125,11 @@ class Ordered(Op):
     def picked(self, x, index):
         """Value and index at ``index``, which has the reduced dim as size 1."""
         value = F.take_along(x, index, axis=self.axis)
-        return (value, index) if self.keepdim else (F.squeeze(value, axes=(self.axis,)), F.squeeze(index, axes=(self.axis,)))
+        return (
+            (value, index)
+            if self.keepdim
+            else (F.squeeze(value, axes=(self.axis,)), F.squeeze(index, axes=(self.axis,)))
+        )
 
     def vjp(self, s, g, _):
         x, index = s.inputs[0], s.outputs[1]
@@ -182,7 +189,9 @@ def _from_last(ndim: int, axis: int) -> tuple:
 
 
 def median_places(valid: Any, lower: bool) -> Any:
-    """The places of the middle elements among ``valid`` sorted ones: below and above the middle, or the one below alone."""
+    """The places of the middle elements among ``valid`` sorted ones: below and above the middle, or the one below
+    alone.
+    """
     below = F.floor_div(F.sub(valid, 1), 2)
     return below if lower else (below, F.floor_div(valid, 2))
 
@@ -209,7 +218,9 @@ class MedianLower(Ordered):
 
 @register
 class Median(Op):
-    """The middle element along ``axis``, or the mean of the two in the middle; NaN if there is one, unless ``ignore_nan``."""
+    """The middle element along ``axis``, or the mean of the two in the middle; NaN if there is one, unless
+    ``ignore_nan``.
+    """
 
     axis: int
     keepdim: bool = False
@@ -251,8 +262,8 @@ class Median(Op):
 class Quantile(Op):
     """The elements at the fractions ``q`` (1-d, from 0 to 1) of the sorted ``axis``: a new leading dim runs over q.
 
-    Between two places, ``interpolation`` says what counts: linear, lower, higher, nearest or midpoint. A row with NaN gives NaN,
-    unless ``ignore_nan``.
+    Between two places, ``interpolation`` says what counts: linear, lower, higher, nearest or midpoint. A row with NaN
+    gives NaN, unless ``ignore_nan``.
     """
 
     inputs = ("x", "q")

@@ -12,13 +12,16 @@ def _padded(x: np.ndarray, lo: tuple, hi: tuple) -> np.ndarray:
     return np.pad(x, ((0, 0), (0, 0), *zip(lo, hi, strict=True))) if any(lo) or any(hi) else x
 
 
-def columns(x: np.ndarray, kernel_sizes: tuple, positions: tuple, groups: int, strides, lo, hi, dilations) -> np.ndarray:
+def columns(
+    x: np.ndarray, kernel_sizes: tuple, positions: tuple, groups: int, strides, lo, hi, dilations
+) -> np.ndarray:
     """Patches of ``x`` as ``[n, groups, c/groups * kernel, positions]``."""
-    nd = len(kernel_sizes)
     x = np.ascontiguousarray(_padded(x, lo, hi))
     n, c = x.shape[:2]
     outer, inner = x.strides[:2], x.strides[2:]
-    steps = tuple(d * t for d, t in zip(dilations, inner, strict=True)) + tuple(s * t for s, t in zip(strides, inner, strict=True))
+    steps = tuple(d * t for d, t in zip(dilations, inner, strict=True)) + tuple(
+        s * t for s, t in zip(strides, inner, strict=True)
+    )
     patches = np.lib.stride_tricks.as_strided(x, (n, c, *kernel_sizes, *positions), (*outer, *steps), writeable=False)
     return patches.reshape(n, groups, c // groups * _size(kernel_sizes), _size(positions))
 
@@ -50,11 +53,12 @@ def conv_input_grad(op, out, g, w, groups, strides, lo, hi, dilations, sizes):
     patches = np.matmul(np.swapaxes(weight, 1, 2), g.reshape(g.shape[0], groups, w.shape[0] // groups, -1))
     patches = patches.reshape(*out.shape[:2], *kernel_sizes, *positions)
     wide = np.zeros((*out.shape[:2], *(n + a + b for n, a, b in zip(sizes, lo, hi, strict=True))), out.dtype)
+    every = (slice(None), slice(None))
     for k in np.ndindex(kernel_sizes):
         first = [i * d for i, d in zip(k, dilations, strict=True)]
         reach = tuple(slice(f, f + (p - 1) * s + 1, s) for f, p, s in zip(first, positions, strides, strict=True))
-        wide[(..., *reach)] += patches[(slice(None), slice(None), *k)]
-    out[...] = wide[(..., *(slice(a, a + n) for a, n in zip(lo, sizes, strict=True)))]
+        wide[every + reach] += patches[every + k]
+    out[...] = wide[every + tuple(slice(a, a + n) for a, n in zip(lo, sizes, strict=True))]
 
 
 @kernel(ops.ConvWeightGrad)

@@ -48,7 +48,7 @@ def take_along(op, x, index):
     return np.take_along_axis(x, inside(op, index, x.shape[op.axis]), op.axis)
 
 
-def coordinates(op: ops.Op, x: np.ndarray, index: np.ndarray) -> tuple:
+def coordinates(op: ops.GatherNd | ops.ScatterNd, x: np.ndarray, index: np.ndarray) -> tuple:
     """Coordinates in the last dim of ``index`` as a tuple of index arrays."""
     return tuple(inside(op, index[..., k], x.shape[k]) for k in range(op.depth))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from umiak.ops import REGISTRY
-from umiak.ops import movement as ops
 from umiak.backends.ref.registry import kernel
 from umiak.ir.meta import Strided
+from umiak.ops import REGISTRY
+from umiak.ops import movement as ops
 from umiak.ops.movement import contiguous_strides, unflatten_params
 
 

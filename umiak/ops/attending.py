@@ -1,0 +1,270 @@
+"""Scaled dot-product attention over ``[batch, sequence, heads, dim]``.
+
+Key and value may have fewer heads than the query: each serves as many consecutive query heads. A mask is boolean (True:
+visible) or is added to the scores; it broadcasts to ``[batch, query heads, query, key]``. Causal attention aligns the
+last query with the last key. A query that sees no key gives zeros. ``Attention`` keeps the log-sum-exp of the scores
+for its gradient, never the probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.ir import sym as dim
+from umiak.ir.meta import Meta
+from umiak.ops._common import accept, cast_to, draw, in_compute_type, same_dtype, shard_string, sizes, widen
+from umiak.ops.base import Op, Sample, param, register
+from umiak.ops.index import counter
+from umiak.ops.movement import demand
+
+NEVER = float("-inf")
+
+
+# --- the formula ---------------------------------------------------------------------------------------------------
+
+
+def rows(x: Any, heads: Any) -> Any:
+    """``[b, s, h, d]`` as ``[b, heads, rows, d]``: the rows of all query heads that share a key head stand below each
+    other.
+    """
+    b, s, h, d = x.shape
+    return F.reshape(F.permute(x, perm=(0, 2, 1, 3)), shape=(b, heads, h // heads * s, d))
+
+
+def from_rows(x: Any, s: Any, h: Any) -> Any:
+    """Inverse of :func:`rows`."""
+    return F.permute(F.reshape(x, shape=(x.shape[0], h, s, x.shape[3])), perm=(0, 2, 1, 3))
+
+
+def probabilities(q: Any, k: Any, mask: Any, causal: bool, scale: Any) -> tuple:
+    """Softmax of the scores ``[b, h, sq, sk]`` and their log-sum-exp ``[b, h, sq, 1]``."""
+    b, sq, h, _ = q.shape
+    sk, heads = k.shape[1], k.shape[2]
+    s = F.matmul(rows(q, heads), rows(k, heads), transpose_y=True)
+    s = F.mul(F.reshape(s, shape=(b, h, sq, sk)), scale)
+    if causal:
+        last = F.unsqueeze(counter(sq, sk - sq), axes=(1,))
+        s = F.where(F.le(counter(sk), last), s, NEVER)
+    if mask is not None:
+        s = F.where(mask, s, NEVER) if mask.dtype.is_bool else F.add(s, mask)
+    top = F.max(s, axes=(3,), keepdim=True)
+    top = F.where(F.eq(top, NEVER), 0, top)
+    p = F.exp(F.sub(s, top))
+    total = F.sum(p, axes=(3,), keepdim=True)
+    return F.div(p, F.where(F.eq(total, 0), 1, total)), F.add(top, F.log(total))
+
+
+def weighted(p: Any, v: Any) -> Any:
+    """``p @ v`` per head, as ``[b, sq, h, d]``."""
+    b, h, sq, sk = p.shape
+    heads = v.shape[2]
+    out = F.matmul(F.reshape(p, shape=(b, heads, h // heads * sq, sk)), rows(v, heads))
+    return from_rows(out, sq, h)
+
+
+class Attending(Op):
+    """Checks and factors that forward and gradient share."""
+
+    amp = "allow"
+    causal: bool = False
+    scale: float = param()
+
+    def check(self, q, k, v, mask):
+        """Refuse operands that do not belong together; shape of the result and dtype."""
+        accept(self, "f", q, k, v)
+        dtype = same_dtype(self, q, k, v)
+        got = ", ".join(str(tuple(m.shape)) for m in (q, k, v))
+        if not len(q.shape) == len(k.shape) == len(v.shape) == 4:
+            self.fail(ValueError, "query, key and value of rank 4, [batch, sequence, heads, dim]", got)
+        b, sq, h, d = q.shape
+        sk, heads = k.shape[1], k.shape[2]
+        demand(self, (k.shape[0] == b) & (v.shape[0] == b), "one batch size", got)
+        demand(self, (v.shape[1] == sk) & (v.shape[2] == heads), "key and value of one length and number of heads", got)
+        demand(self, k.shape[3] == d, "query and key of one dim", got)
+        demand(self, (sk >= 1) & (heads >= 1), "at least one key and head", got)
+        demand(self, h % dim.maximum(heads, 1) == 0, "query heads that are a multiple of key heads", got)
+        if mask is not None:
+            if not (mask.dtype.is_bool or mask.dtype is dtype):
+                self.fail(TypeError, f"a mask of bool or {dtype.name}", mask.dtype.name)
+            full = (b, h, sq, sk)
+            if len(mask.shape) > 4:
+                self.fail(ValueError, f"a mask that broadcasts to {full}", tuple(mask.shape))
+            for m, n in zip(mask.shape, full[4 - len(mask.shape) :], strict=True):
+                demand(self, (m == 1) | (m == n), f"a mask that broadcasts to {full}", tuple(mask.shape))
+        return (b, sq, h, v.shape[3]), dtype
+
+    def factors(self, mask):
+        """Factors of query, key, value, mask and result.
+
+        Heads are split together, key heads with the query heads they serve.
+        """
+        of_mask = []
+        if mask is not None:
+            names = ("b", "h", "s", "t")[4 - len(mask.shape) :]
+            of_mask = ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(mask.shape, names, strict=True)]
+        how = dict.fromkeys(("t", "d", "s") if self.causal else ("t", "d"), "whole")
+        return ["b", "s", "h", "d"], ["b", "t", "h", "d"], ["b", "t", "h", "e"], of_mask, ["b", "s", "h", "e"], how
+
+
+@register
+class Attention(Attending):
+    """``softmax(scale * query @ key^T + mask) @ value``."""
+
+    inputs = ("query", "key", "value", "mask?")
+
+    def infer(self, q, k, v, mask, scale):
+        return Meta(*self.check(q, k, v, mask))
+
+    @in_compute_type
+    def decompose(self, q, k, v, mask, scale):
+        p, _ = probabilities(q, k, mask, self.causal, scale)
+        return weighted(p, v)
+
+    def forward_train(self, needs, q, k, v, mask, scale):
+        out, lse = F.attention_train(q, k, v, mask, causal=self.causal, scale=scale)
+        return (out,), (lse,)
+
+    def vjp(self, s, g):
+        q, k, v, mask = s.inputs
+        with_mask = s.needs[3]
+        made = F.attention_grad(
+            q,
+            k,
+            v,
+            s.outputs[0],
+            s.residuals[0],
+            g,
+            mask,
+            causal=self.causal,
+            with_mask=with_mask,
+            scale=s.params.scale,
+        )
+        return made if with_mask else (*made, None)
+
+    def shard(self, q, k, v, mask, scale):
+        fq, fk, fv, fm, out, how = self.factors(mask)
+        return shard_string([fq, fk, fv, fm], [out], **how)
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for q, k, v, mask, causal, note in cases(rng):
+            yield Sample((q, k, v, mask), {"causal": causal}, {"scale": 0.7}, note=note)
+
+
+def cases(rng: Any) -> Iterator[tuple]:
+    """Operands, whether causal, and a note."""
+
+    def qkv(b, sq, sk, h, heads, d, e, dtype=dt.float64):
+        return draw(rng, (b, sq, h, d), dtype), draw(rng, (b, sk, heads, d), dtype), draw(rng, (b, sk, heads, e), dtype)
+
+    yield *qkv(2, 3, 3, 2, 2, 2, 2), None, False, ""
+    yield *qkv(1, 2, 4, 4, 2, 2, 3), None, True, "grouped heads, more keys than queries"
+    yield *qkv(2, 3, 2, 2, 1, 2, 2), draw(rng, (3, 2)), False, "a mask that is added"
+    yield *qkv(2, 2, 3, 2, 2, 1, 2), draw(rng, (2, 1, 2, 3)), True, "a mask that is added"
+    visible = np.array([[True, False, True], [False, False, False]])
+    yield *qkv(1, 2, 3, 2, 2, 2, 2), visible, False, "a row that sees nothing"
+    yield *qkv(1, 3, 2, 1, 1, 2, 2), None, True, "a row that sees nothing"
+    yield *qkv(0, 2, 2, 1, 1, 2, 2), None, False, "0-size"
+    yield *qkv(1, 2, 2, 2, 2, 2, 2, dt.bfloat16), None, True, ""
+    yield *qkv(1, 2, 2, 2, 2, 2, 2, dt.float32), None, False, ""
+
+
+@register
+class AttentionTrain(Attending):
+    """Attention that also gives the log-sum-exp of the scores ``[batch, heads, query]``, in the compute type."""
+
+    inputs = ("query", "key", "value", "mask?")
+
+    def infer(self, q, k, v, mask, scale):
+        shape, dtype = self.check(q, k, v, mask)
+        return Meta(shape, dtype), Meta((shape[0], shape[2], shape[1]), dtype.compute)
+
+    def decompose(self, q, k, v, mask, scale):
+        dtype = q.dtype
+        q, k, v, mask = map(widen, (q, k, v, mask))
+        p, lse = probabilities(q, k, mask, self.causal, scale)
+        return cast_to(weighted(p, v), dtype), F.squeeze(lse, axes=(3,))
+
+    def shard(self, q, k, v, mask, scale):
+        fq, fk, fv, fm, out, how = self.factors(mask)
+        return shard_string([fq, fk, fv, fm], [out, ["b", "h", "s"]], **how)
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for q, k, v, mask, causal, note in cases(rng):
+            # Where a row sees nothing, its log-sum-exp is infinite.
+            some = () if "nothing" in note else None
+            yield Sample((q, k, v, mask), {"causal": causal}, {"scale": 0.7}, some, note)
+
+
+@register
+class AttentionGrad(Attending):
+    """Gradients of attention for query, key, value and, ``with_mask``, an added mask.
+
+    ``out`` and ``lse`` are what :class:`AttentionTrain` gave: with them a kernel finds the probabilities again. The
+    decomposition computes them anew from query and key, so that a further derivative misses nothing.
+    """
+
+    inputs = ("query", "key", "value", "out", "lse", "grad", "mask?")
+    with_mask: bool = False
+
+    def infer(self, q, k, v, out, lse, g, mask, scale):
+        self.check(q, k, v, mask)
+        metas = (q, k, v, mask) if self.with_mask else (q, k, v)
+        return tuple(Meta(tuple(m.shape), m.dtype) for m in metas)
+
+    @in_compute_type
+    def decompose(self, q, k, v, out, lse, g, mask, scale):
+        (b, sq, h, _), (_, sk, heads, _) = q.shape, k.shape
+        p, _ = probabilities(q, k, mask, self.causal, scale)
+        grads = rows(g, heads)
+        gp = F.reshape(F.matmul(grads, rows(v, heads), transpose_y=True), shape=(b, h, sq, sk))
+        gs = F.mul(p, F.sub(gp, F.sum(F.mul(p, gp), axes=(3,), keepdim=True)))
+        flat = (b, heads, h // heads * sq, sk)
+        scaled = F.reshape(F.mul(gs, scale), shape=flat)
+        gq = from_rows(F.matmul(scaled, rows(k, heads)), sq, h)
+        gk = from_rows(F.matmul(scaled, rows(q, heads), transpose_x=True), sk, heads)
+        gv = from_rows(F.matmul(F.reshape(p, shape=flat), grads, transpose_x=True), sk, heads)
+        return (gq, gk, gv, F.sum_to(gs, shape=sizes(mask))) if self.with_mask else (gq, gk, gv)
+
+    def shard(self, q, k, v, out, lse, g, mask, scale):
+        fq, fk, fv, fm, fo, how = self.factors(mask)
+        # The gradients of key and value add up over the queries: those stay whole.
+        results = [fq, fk, fv, fm] if self.with_mask else [fq, fk, fv]
+        how |= dict.fromkeys(("s", "e"), "whole")
+        if self.with_mask:
+            how |= {f: "whole" for f in ("b", "h") if f not in fm}
+        return shard_string([fq, fk, fv, fo, ["b", "h", "s"], fo, fm], results, **how)
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        for q, k, v, mask, causal, note in cases(rng):
+            out, lse = plain(q, k, v, mask, causal, 0.7)
+            attrs = {"causal": causal, "with_mask": mask is not None and mask.dtype.kind != "b"}
+            g = draw(rng, out.shape, dt.convert(q.dtype))
+            # Only grad may change alone: out and lse belong to the other operands.
+            yield Sample((q, k, v, out, lse, g, mask), attrs, {"scale": 0.7}, (5,), note)
+
+
+def plain(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> tuple:
+    """Result and log-sum-exp of sample arrays."""
+    dtype = dt.convert(q.dtype)
+    q, k, v = (x.astype(dtype.compute.numpy) for x in (q, k, v))
+    k, v = (np.repeat(x, q.shape[2] // k.shape[2], 2) for x in (k, v))
+    s = np.einsum("bihd,bjhd->bhij", q, k) * scale
+    seen = np.ones(s.shape, bool) if mask is None or mask.dtype.kind != "b" else np.broadcast_to(mask, s.shape)
+    if mask is not None and mask.dtype.kind != "b":
+        s = s + mask
+    if causal:
+        seen = np.tril(seen, k.shape[1] - q.shape[1])
+    top = np.max(s, 3, keepdims=True, initial=0)
+    weight = np.where(seen, np.exp(s - top), 0)
+    total = weight.sum(3, keepdims=True)
+    lse = np.where(total > 0, np.log(np.where(total > 0, total, 1)) + top, NEVER)[..., 0]
+    out = np.einsum("bhij,bjhd->bihd", weight / np.where(total > 0, total, 1), v)
+    return out.astype(dtype.numpy), lse.astype(dtype.compute.numpy)
