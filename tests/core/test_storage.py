@@ -3,6 +3,7 @@ import weakref
 import numpy as np
 import pytest
 
+from umiak.backends.null import launch
 from umiak.core import array, dtype, storage, stream, tensor
 from umiak.core.place import Place
 from umiak.memory import caching
@@ -212,6 +213,26 @@ def test_foreign_memory_lives_as_long_as_its_storage(cpu):
             act()
     s.free()
     assert gone() is None and s.state == 2
+
+
+def test_foreign_memory_waits_for_streams():
+    # Host memory with streams, as of a device that reads it.
+    toy = Place("toy_with_streams", 0)
+    stream.install_driver(toy.index, launch.NullDriver())
+    storage.install_allocator(toy.index, caching.host_allocator(toy.index))
+    owner = np.arange(10).view(Owner)
+    gone = weakref.ref(owner)
+    t = array.from_numpy(owner, toy, copy=False)
+    t.storage.use_on_stream(1)
+    stream.stream(toy.index, 0).submit()
+    stream.stream(toy.index, 1).submit(2)
+    del owner, t
+    assert gone() is not None
+    stream.stream(toy.index, 0).advance(1)
+    stream.stream(toy.index, 1).advance(1)
+    assert storage.collect_foreign() == 1 and gone() is not None
+    stream.stream(toy.index, 1).advance(1)
+    assert storage.collect_foreign() == 0 and gone() is None
 
 
 def test_errors_name_what_is_wrong(null):

@@ -1,7 +1,7 @@
 """A caching allocator over any source of raw memory.
 
-Blocks come in size classes: multiples of 64 bytes up to 512, above that eight sizes per power of two, so that a block is
-at most 1/9 larger than the request. A freed block goes on a stack of its class and stream and is handed out again to work
+Blocks come in size classes: multiples of 64 bytes up to 512, above that eight sizes per power of two, so that at most
+1/9 of a block is waste. A freed block goes on a stack of its class and stream and is handed out again to work
 on the same stream, which by stream order runs after its last use. If other streams used it, it first waits until they have passed the
 point they were at when it was freed. Everything runs under the GIL.
 """
