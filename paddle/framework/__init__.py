@@ -5,7 +5,7 @@ from paddle.framework.dtype import dtype, finfo, get_default_dtype, iinfo, set_d
 from paddle.framework.flags import get_flags, set_flags
 from paddle.framework.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from paddle.framework.io import load, save
-from paddle.framework.mode import disable_signal_handler, disable_static, enable_static, in_dynamic_mode
+from paddle.framework.mode import disable_signal_handler, disable_static, in_dynamic_mode
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter, create_parameter
 from paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, CustomPlace, XPUPinnedPlace, XPUPlace, current_place
@@ -31,7 +31,6 @@ __all__ = [
     "disable_static",
     "dtype",
     "enable_grad",
-    "enable_static",
     "finfo",
     "get_cuda_rng_state",
     "get_default_dtype",

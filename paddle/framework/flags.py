@@ -13,8 +13,8 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
 
     Example:
         >>> import paddle
-        >>> paddle.get_flags("FLAGS_check_nan_inf")
-        {'FLAGS_check_nan_inf': False}
+        >>> paddle.get_flags("FLAGS_log")
+        {'FLAGS_log': 'warning'}
     """
     return _flags.get_flags(flags)
 
@@ -24,6 +24,6 @@ def set_flags(flags: Mapping[str, Any]) -> None:
 
     Example:
         >>> import paddle
-        >>> paddle.set_flags({"FLAGS_check_nan_inf": False})
+        >>> paddle.set_flags({"FLAGS_log": "warning"})
     """
     _flags.set_flags(flags)

@@ -19,11 +19,6 @@ def in_dynamic_mode() -> bool:
     return not current().state.values.get("static_mode", False)
 
 
-def enable_static() -> None:
-    """Record operations into programs from now on."""
-    current().state.values["static_mode"] = True
-
-
 def disable_static(place: Any = None) -> None:
     """Run operations as they are called, on ``place`` if one is given."""
     current().state.values["static_mode"] = False

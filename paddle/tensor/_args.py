@@ -11,8 +11,10 @@ import numpy as np
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
+from umiak.core.context import current
 from umiak.core.dispatch import assign
 from umiak.core.dtype import DType
+from umiak.core.tape import python_node
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast, default_float, promote
 from umiak.util.errors import op_error
@@ -21,6 +23,9 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<required>", "__sl
 
 # Every function that has the parameter on the right also takes the keyword on the left.
 ALIASES = {"input": "x", "other": "y", "dim": "axis"}
+
+
+NUMBERS = (bool, int, float, complex)  # some modules of this package define names that shadow these
 
 
 class AxisError(ValueError, IndexError):
@@ -46,16 +51,16 @@ def rename(op: str, table: dict[str, str], given: dict[str, Any]) -> dict[str, A
     return out
 
 
-def public(fn: Callable | None = None, /, *, strict: bool = False, **aliases: str) -> Any:
+def public(fn: Callable | None = None, /, *, strict: bool = False, variadic: int | None = None, **aliases: str) -> Any:
     """Let a function take the usual aliases of its parameters as keywords, and those given here (``size="shape"``).
 
-    ``strict``: only those given here.
+    ``strict``: only those given here. ``variadic``: ints from this position on are one argument, ``zeros(2, 3)``.
     """
 
     def wrap(fn: Callable) -> Callable:
         params = _parameters(fn)
         table = {a: p for a, p in {**({} if strict else ALIASES), **aliases}.items() if p in params and a not in params}
-        if not table:
+        if not table and variadic is None:
             return fn
         op = fn.__name__
 
@@ -64,14 +69,24 @@ def public(fn: Callable | None = None, /, *, strict: bool = False, **aliases: st
                 kwargs = rename(op, table, kwargs)
             return fn(*args, **kwargs)
 
-        call.__name__ = op
-        call.__qualname__ = fn.__qualname__
-        call.__doc__ = fn.__doc__
-        call.__module__ = fn.__module__
-        call.__wrapped__ = fn  # type: ignore[attr-defined]
-        return call
+        def call_variadic(*args: Any, **kwargs: Any) -> Any:
+            if len(args) > variadic + 1 and _is_int(args[variadic]) and _is_int(args[variadic + 1]):
+                args = (*args[:variadic], args[variadic:])
+            return call(*args, **kwargs)
+
+        shown = call if variadic is None else call_variadic
+        shown.__name__ = op
+        shown.__qualname__ = fn.__qualname__
+        shown.__doc__ = fn.__doc__
+        shown.__module__ = fn.__module__
+        shown.__wrapped__ = fn  # type: ignore[attr-defined]
+        return shown
 
     return wrap if fn is None else wrap(fn)
+
+
+def _is_int(x: Any) -> bool:
+    return (isinstance(x, (int, np.integer)) and not isinstance(x, bool)) or (isinstance(x, Tensor) and x.ndim == 0)
 
 
 def hot(signature: str, **aliases: str) -> Callable[[Callable], Callable]:
@@ -93,22 +108,27 @@ def hot(signature: str, **aliases: str) -> Callable[[Callable], Callable]:
 
 
 def again(fn: Any, kw: dict[str, Any], given: dict[str, Any], slow: Callable | None = None) -> Any:
-    """Call a hot function again with aliases resolved; ``out`` is written, other rare keywords go to ``slow``."""
+    """Call a hot function with its aliases resolved, and write ``out``; ``slow`` takes its rarer keywords."""
     kw = rename(fn.__name__, fn._aliases, kw)
     for key, value in given.items():
-        if value is not MISSING:
-            if kw.get(key, value) is not value and key in kw:
-                if key in fn.__wrapped__.__code__.co_varnames and value is not None and value is not False:
-                    raise TypeError(f"[{fn.__name__}] requires one value for {key!r}, got two")
+        if value is MISSING:
+            continue
+        if key in kw:
+            if value is None or value is False:  # a default
                 continue
-            kw[key] = value
+            raise TypeError(f"{fn.__name__}() got multiple values for argument {key!r}")
+        kw[key] = value
     unknown = kw.keys() - fn._known
     if unknown:
-        raise TypeError(f"{fn.__name__}() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+        raise TypeError(f"{fn.__name__}() got an unexpected keyword argument {min(unknown)!r}")
     out = kw.pop("out", None)
     kw.pop("name", None)
-    rare = slow is not None and (kw.keys() & slow.__code__.co_varnames[: slow.__code__.co_argcount + slow.__code__.co_kwonlyargcount]) - given.keys()
-    return into(out, (slow if rare else fn)(**kw))
+    return into(out, (slow or fn)(**kw))
+
+
+def missing(fn: Any, **given: Any) -> TypeError:
+    """The error for required arguments that did not come."""
+    return TypeError(f"{fn.__name__}() missing required argument {next(k for k, v in given.items() if v is MISSING)!r}")
 
 
 def into(out: Any, value: Any) -> Any:
@@ -117,15 +137,27 @@ def into(out: Any, value: Any) -> Any:
         return value
     if isinstance(value, (tuple, list)):
         for o, v in zip(out, value, strict=True):
-            assign(o, v)
+            into(o, v)
         return out
     if not isinstance(out, Tensor):
         raise op_error(TypeError, "out", "a Tensor", type(out).__name__)
-    if out.dtype is not value.dtype:
-        value = cast(value, out.dtype)
-    if out.shape != value.shape:
-        out._share(F.empty_like(value) if "empty_like" in F.FUNCTIONS else value.detach())
-    return assign(out, value)
+    return become(out, value if out.dtype is value.dtype else cast(value, out.dtype))
+
+
+def become(x: Tensor, value: Tensor) -> Tensor:
+    """Write ``value`` into ``x``; where shape or dtype differ, ``x`` takes its memory and history. Returns ``x``."""
+    if x.dtype is value.dtype and x.shape == value.shape:
+        return assign(x, value)
+    if current().grad_enabled and x.is_leaf and not x.stop_gradient:
+        raise RuntimeError(
+            "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False. "
+            "Use paddle.no_grad() to change parameters."
+        )
+    tracked = not value.stop_gradient
+    x._share(value)
+    if tracked:
+        python_node("rebind", [value], [x], lambda g: (g,))
+    return x
 
 
 # --- numbers, axes, shapes -----------------------------------------------------------------------------------------
@@ -136,7 +168,7 @@ def integer(x: Any, op: str, what: str) -> int:
     if type(x) is int:
         return x
     if isinstance(x, Tensor):
-        if x.numel_ != 1:
+        if x.size != 1:
             raise op_error(ValueError, op, f"{what} as one number", f"a tensor of shape {x.shape}")
         x = x.item()
     try:
@@ -208,11 +240,15 @@ def spread(first: Any, rest: tuple) -> Any:
 # --- dtypes, tensors -----------------------------------------------------------------------------------------------
 
 
+# As dtypes, these words mean what the Python types do.
+_WORDS = {"int": "int64", "float": "float64", "complex": "complex128"}
+
+
 def dtype_of(dtype: Any, default: DType | None = None) -> DType:
     """A dtype from a dtype, a name, or a NumPy or Python type; ``default`` (or the default dtype) for None."""
     if dtype is None:
         return default if default is not None else default_float()
-    return dtype if isinstance(dtype, DType) else dt.convert(dtype)
+    return dtype if isinstance(dtype, DType) else dt.convert(_WORDS.get(dtype, dtype) if isinstance(dtype, str) else dtype)
 
 
 def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:

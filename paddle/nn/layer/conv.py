@@ -1,0 +1,284 @@
+"""Convolutions as layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import paddle.nn.functional as F
+from paddle.nn.functional._windows import ints
+from paddle.nn.initializer import Normal
+from paddle.nn.layer.layers import Layer
+from umiak.core.tensor import Tensor
+
+
+class _Conv(Layer):
+    """What convolutions and their transposes share: sizes, weight, bias."""
+
+    n: ClassVar[int]
+    transposed: ClassVar[bool] = False
+    function: ClassVar[Callable]
+    weight: Tensor
+    bias: Tensor | None
+
+    def _setup(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        groups: int,
+        weight_attr: Any,
+        bias_attr: Any,
+        data_format: str,
+        output_padding: Any = 0,
+        padding_mode: str = "zeros",
+        device: Any = None,
+    ) -> None:
+        who = type(self).__name__
+        if in_channels % groups:
+            raise ValueError(f"[{who}] requires in_channels divisible by {groups} groups, got {in_channels}")
+        if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
+            raise ValueError(
+                f"[{who}] requires padding_mode 'zeros', 'reflect', 'replicate' or 'circular', got {padding_mode!r}"
+            )
+        self._in_channels = in_channels
+        self._out_channels = out_channels
+        self._kernel_size = list(ints(kernel_size, self.n, who, "kernel_size"))
+        self._stride = list(ints(stride, self.n, who, "stride"))
+        self._dilation = list(ints(dilation, self.n, who, "dilation"))
+        self._padding = padding
+        self._padding_mode = padding_mode
+        self._groups = groups
+        self._data_format = data_format
+        self.output_padding = output_padding
+        if self.transposed:
+            shape, default = [in_channels, out_channels // groups, *self._kernel_size], None
+        else:
+            shape = [out_channels, in_channels // groups, *self._kernel_size]
+            default = Normal(0.0, math.sqrt(2.0 / (math.prod(self._kernel_size) * in_channels)))
+        self.weight = self.create_parameter(shape, weight_attr, default_initializer=default, device=device)
+        self.bias = self.create_parameter([out_channels], bias_attr, is_bias=True, device=device)
+        if padding_mode != "zeros":
+            if isinstance(padding, str):
+                raise ValueError(f"[{who}] requires numbers as padding with padding_mode {padding_mode!r}, got {padding!r}")
+            each = ints(padding, self.n, who, "padding")
+            self._edges = [p for size in reversed(each) for p in (size, size)]
+
+    def forward(self, x: Tensor) -> Tensor:
+        padding = self._padding
+        if self._padding_mode != "zeros":
+            x, padding = F.pad(x, self._edges, self._padding_mode, data_format=self._data_format), 0
+        return type(self).function(
+            x, self.weight, self.bias, self._stride, padding, self._dilation, self._groups, self._data_format
+        )
+
+    def extra_repr(self) -> str:
+        parts = [str(self._in_channels), str(self._out_channels), f"kernel_size={self._kernel_size}"]
+        if self._stride != [1] * self.n:
+            parts.append(f"stride={self._stride}")
+        if self._padding != 0:
+            parts.append(f"padding={self._padding}")
+        if self._padding_mode != "zeros":
+            parts.append(f"padding_mode={self._padding_mode}")
+        if self.output_padding != 0:
+            parts.append(f"output_padding={self.output_padding}")
+        if self._dilation != [1] * self.n:
+            parts.append(f"dilation={self._dilation}")
+        if self._groups != 1:
+            parts.append(f"groups={self._groups}")
+        return ", ".join([*parts, f"data_format={self._data_format}"])
+
+
+class _ConvForward(_Conv):
+    layout: ClassVar[str]
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        *,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        data_format: str | None = None,
+    ) -> None:
+        super().__init__(dtype="float32" if dtype is None else dtype)
+        self._setup(
+            in_channels,
+            out_channels,
+            kernel_size,
+            stride,
+            padding,
+            dilation,
+            groups,
+            weight_attr,
+            bias_attr if bias else False,
+            data_format or self.layout,
+            padding_mode=padding_mode,
+            device=device,
+        )
+
+
+class Conv1D(_ConvForward):
+    """Convolution over sequences ``[N, C, L]``; see :class:`Conv2D`."""
+
+    n = 1
+    layout = "NCL"
+    function = F.conv1d
+
+
+class Conv2D(_ConvForward):
+    """Cross-correlation of images with learned kernels.
+
+    Args:
+        in_channels: channels of the input ``[N, C, H, W]``.
+        out_channels: channels of the output.
+        kernel_size, stride, dilation: one int, or one for each spatial dim.
+        padding: as in ``paddle.nn.functional.conv2d``.
+        groups: channels are split into this many groups that do not mix.
+        bias: whether to have one.
+        padding_mode: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        device, dtype: where the parameters go, and their dtype.
+        weight_attr: attributes of the weight ``[out, in/groups, kh, kw]``, normal with variance 2/fan_in by default.
+        bias_attr: attributes of the bias ``[out]``, zeros by default; False for none.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+
+    Raises:
+        ValueError: arguments that do not fit each other.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.Conv2D(3, 8, 3, padding=1)(paddle.ones([2, 3, 5, 5])).shape
+        [2, 8, 5, 5]
+    """
+
+    n = 2
+    layout = "NCHW"
+    function = F.conv2d
+
+
+class Conv3D(_ConvForward):
+    """Convolution over volumes ``[N, C, D, H, W]``; see :class:`Conv2D`."""
+
+    n = 3
+    layout = "NCDHW"
+    function = F.conv3d
+
+
+class _ConvTranspose(_Conv):
+    transposed = True
+
+    def forward(self, x: Tensor, output_size: Any = None) -> Tensor:
+        return type(self).function(
+            x,
+            self.weight,
+            self.bias,
+            stride=self._stride,
+            padding=self._padding,
+            output_padding=0 if output_size is not None else self.output_padding,
+            dilation=self._dilation,
+            groups=self._groups,
+            output_size=output_size,
+            data_format=self._data_format,
+        )
+
+
+class Conv1DTranspose(_ConvTranspose):
+    """Transposed convolution over sequences ``[N, C, L]``; see :class:`Conv2DTranspose`."""
+
+    n = 1
+    function = F.conv1d_transpose
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        groups: int = 1,
+        dilation: Any = 1,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        data_format: str = "NCL",
+    ) -> None:
+        super().__init__()
+        sizes = (in_channels, out_channels, kernel_size, stride, padding, dilation, groups)
+        self._setup(*sizes, weight_attr, bias_attr, data_format, output_padding)
+
+
+class Conv2DTranspose(_ConvTranspose):
+    """Transposed convolution of images ``[N, C, H, W]``.
+
+    Args:
+        in_channels, out_channels: channels of input and output.
+        kernel_size, stride, padding, dilation, groups: those of the convolution that this transposes.
+        output_padding: added at the end of each spatial dim, below stride.
+        weight_attr: attributes of the weight ``[in, out/groups, kh, kw]``, Xavier-uniform by default.
+        bias_attr: attributes of the bias ``[out]``; False for none.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.Conv2DTranspose(3, 8, 3, stride=2)(paddle.ones([2, 3, 5, 5])).shape
+        [2, 8, 11, 11]
+    """
+
+    n = 2
+    function = F.conv2d_transpose
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        data_format: str = "NCHW",
+    ) -> None:
+        super().__init__()
+        sizes = (in_channels, out_channels, kernel_size, stride, padding, dilation, groups)
+        self._setup(*sizes, weight_attr, bias_attr, data_format, output_padding)
+
+
+class Conv3DTranspose(_ConvTranspose):
+    """Transposed convolution over volumes ``[N, C, D, H, W]``; see :class:`Conv2DTranspose`."""
+
+    n = 3
+    function = F.conv3d_transpose
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Any,
+        stride: Any = 1,
+        padding: Any = 0,
+        output_padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        data_format: str = "NCDHW",
+    ) -> None:
+        super().__init__()
+        sizes = (in_channels, out_channels, kernel_size, stride, padding, dilation, groups)
+        self._setup(*sizes, weight_attr, bias_attr, data_format, output_padding)
