@@ -83,8 +83,8 @@ class Runner:
         many = op.multiple(len(outs))
         if self.casts_out is None:
             self.casts_out = [None if self.raw else compute_dtype(out.dtype) for out in outs]
-            casts = self.casts_in or any(dtype is not None for dtype in self.casts_out)
-            self.plain = not (many or self.returns or casts)
+            casting = bool(self.casts_in) or any(dtype is not None for dtype in self.casts_out)
+            self.plain = not (many or self.returns or casting)
         if self.casts_in:
             ins = list(ins)
             for i, dtype in self.casts_in:
