@@ -19,10 +19,8 @@ from umiak.ir import passes
 from umiak.ir.meta import Meta
 from umiak.ir.parser import parse
 from umiak.ir.program import Program
-from umiak.ir.tracer import Tracer, slow_assign
+from umiak.ir.tracer import Tracer
 from umiak.ir.verifier import verify
-
-dispatch.install(slow_assign=slow_assign)
 
 F64 = convert("float64")
 

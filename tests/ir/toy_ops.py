@@ -124,7 +124,10 @@ class Uniform(Toy):
 
 class Send(Toy):
     fields = ("group",)
-    effect = "group:{group}"
+
+    @property
+    def effect(self) -> str:  # type: ignore[override]
+        return f"group:{self.group}"
 
     def infer(self, x: Any) -> Any:
         return ()

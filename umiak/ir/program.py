@@ -154,6 +154,15 @@ class Program:
                     found[size] = (i, axis)
         return found
 
+    def disjoint(self) -> list[tuple[int, int]]:
+        """Pairs of inputs that may share no memory in a call: one that is written, and any other.
+
+        The trace took them for separate tensors; where they overlap, the write would have to show in both.
+        """
+        written = {id(w.target) for w in self.effects}
+        first = [i for i, v in enumerate(self.inputs) if id(v) in written]
+        return [(i, j) for i in first for j in range(len(self.inputs)) if j != i and (j not in first or i < j)]
+
     def walk(self) -> Iterator[Operation]:
         """Every operation, those of regions after the one that owns them."""
         yield from walk(self.body)
@@ -218,9 +227,8 @@ def defined_by(operation: Operation) -> Iterator[Value]:
 
 
 def order_class(op: Any) -> str | None:
-    """The order class of an op record: ``op.effect`` with attributes filled in, as in ``"group:{group}"``."""
-    effect = op.effect
-    return effect.format(**op.attributes) if effect else None
+    """The order class of an op record, such as ``"group:world"``; None for an op without an effect."""
+    return op.effect or None
 
 
 def is_pure(operation: Operation) -> bool:
