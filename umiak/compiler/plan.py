@@ -316,11 +316,16 @@ def set_gradient(
     residuals = [v.meta for v in train.results[len(outputs) :]] if train is not None else []
     mask = sum(1 << i for i in continuous)
     g = Gradient(op, classes, outputs, residuals, needs, [], [], [])
-    operations, operands, saved, grads, made = trace_vjp(g, mask)
-    ids = used(operations, made)
-    g.save_in = [i for i, v in enumerate(operands) if v is not None and id(v) in ids]
-    g.save_out = [i for i, v in enumerate(saved) if v is not None and id(v) in ids]
-    g.ints = scalars_in(operations)
+    full = trace_vjp(g, mask)
+    # Gradients of some outputs may be absent; what the vjp then needs (sizes of zeros, say) must have been kept as well.
+    masks = [full] if len(continuous) == 1 else [full, *(trace_vjp(g, 1 << i) for i in continuous)]
+    keep_in, keep_out, ints = set(), set(), {}
+    for operations, operands, saved, _, made in masks:
+        ids = used(operations, made)
+        keep_in |= {i for i, v in enumerate(operands) if v is not None and id(v) in ids}
+        keep_out |= {i for i, v in enumerate(saved) if v is not None and id(v) in ids}
+        ints.update(dict.fromkeys(scalars_in(operations)))
+    g.save_in, g.save_out, g.ints = sorted(keep_in), sorted(keep_out), list(ints)
     recompute = None
     if any(i >= len(outputs) for i in g.save_out):
         # Under create_graph residuals are computed again from the operands, so that their part of a higher derivative is not lost.
@@ -343,7 +348,7 @@ def set_gradient(
         [classes.sources[s] for s in g.ints],
         recompute,
     )
-    plan.set_vjp(mask, finish_vjp(g, operations, operands, saved, grads, made))
+    plan.set_vjp(mask, finish_vjp(g, *full))
     plan.gradient = g
 
 

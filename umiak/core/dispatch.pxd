@@ -55,8 +55,8 @@ cdef class Plan:
     cdef bint same_is_identity # returns its operand when the shape is the wanted one already
     cdef bint has_streams
     cdef bint native           # run_native serves it
-    cdef int[16] out_dtype
-    cdef int[16] out_rank
+    cdef int[64] out_dtype
+    cdef int[64] out_rank
     cdef int* out_regs         # registers of sizes (PLAN_VIEW: sizes, strides, offset)
     cdef ScalarProgram shape
     cdef Source* sources
@@ -69,7 +69,7 @@ cdef class Plan:
     cdef readonly CallProgram program
     # gradient
     cdef readonly bint records
-    cdef uint32_t out_differentiable
+    cdef uint64_t out_differentiable
     cdef int[16] save_in
     cdef int n_save_in
     cdef int[16] save_out

@@ -32,8 +32,7 @@ cdef enum:
     INLINE_X = 32              # operands kept on the stack
     INLINE_S = 64              # scalar words
     INLINE_R = 128             # registers
-    MAX_OUT = 16
-    INNER_BYTES_NOGIL = 1 << 18
+    MAX_OUT = 64               # outputs and residuals; sets of them are 64-bit masks
 
 # What higher layers fill in (see install).
 cdef object ON_MISS = None
@@ -215,7 +214,7 @@ cdef class Plan:
     def set_program(self, CallProgram program not None):
         self.program = program
 
-    def set_gradient(self, uint32_t out_mask, list save_in, list save_out, list ints, residuals=None):
+    def set_gradient(self, uint64_t out_mask, list save_in, list save_out, list ints, residuals=None):
         """Record a node at every run: which outputs get it, which operands and outputs are kept, which sizes and numbers."""
         cdef int i
         if len(save_in) > 16 or len(save_out) > 16:
@@ -519,6 +518,8 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
                 if plan.n_descs == n and plan.modes == modes and plan.sig == sig and memcmp(plan.descs, descs, n * sizeof(uint32_t)) == 0:
                     if plan.native and not flags & FLAG_INTO:
                         return run_native(plan, xs, n, params, np, <EngineContext>ctx)
+                    if plan.kind == PLAN_VIEW and not flags & FLAG_INTO and plan.shape.n_regs <= INLINE_R:
+                        return run_view(plan, xs, n, params, sig, flags)
                     return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
             j = (j + 1) & (op.capacity - 1)
     plan = miss(op, xs, n, descs, params, sig, modes, h)
@@ -596,6 +597,23 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
         made[0] = <PyObject*>o
         record(plan, xs, n, scalars, made)
     return o if plan.single else (o,)
+
+
+cdef object run_view(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, int flags):
+    """Sizes, strides and offset over the operand's storage; no kernel."""
+    cdef int64_t regs[INLINE_R]
+    cdef PyObject* outs[1]
+    cdef Tensor o
+    load_sources(plan.sources, plan.n_sources, xs, params, regs)
+    if plan.shape.run(regs):
+        shape_failed(plan, xs, n, params, sig)
+    o = view_of(plan, <Tensor>xs[0].t, regs)
+    if plan.records:
+        outs[0] = <PyObject*>o
+        record(plan, xs, n, params, outs)
+    if not flags & FLAG_INNER:
+        remember_view(o, <Tensor>xs[0].t, plan.op, unpack_params(plan.op, params, sig))
+    return o
 
 
 cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into, EngineContext ctx):
@@ -773,6 +791,8 @@ cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64
         for d in range(o.ndim):
             if o.dims[d] != (same[d] if same != NULL else regs[plan.out_regs[k + d]]):
                 ok = False
+    if overlaps(o):
+        refuse_overlap(plan.op.name, o)
     if not ok:
         want = [(same[d] if same != NULL else regs[plan.out_regs[k + d]]) for d in range(plan.out_rank[i])]
         raise ValueError(
@@ -924,22 +944,32 @@ cdef int remember_view(Tensor o, Tensor parent, object op, tuple params) except 
 
 cdef int refresh(Tensor t) except -1:
     """A view whose parent was written to (by any alias) gets its history anew: view op of the parent's new value."""
+    cdef Tensor v
+    cdef list chain
+    if not t.view.parent.kind & KIND_VIEW:
+        return refresh_one(t)
+    chain = [t]                                          # a loop, not recursion: chains of views may be long
+    v = t.view.parent
+    while v.kind & KIND_VIEW:
+        chain.append(v)
+        v = v.view.parent
+    while chain:
+        refresh_one(<Tensor>chain.pop())
+    return 0
+
+
+cdef int refresh_one(Tensor t) except -1:
     cdef ViewRecord r = t.view
     cdef Tensor fresh
     cdef EngineContext ctx
     cdef uint64_t modes
-    if r is None:
-        t.kind &= ~<uint8_t>KIND_VIEW
-        return 0
-    if r.parent.kind & KIND_VIEW:
-        refresh(r.parent)
     if r.parent_node is r.parent.node:
         return 0
     ctx = <EngineContext>context_pointer()
     modes = ctx.plan_mode
     ctx.plan_mode = modes | MODE_GRAD
     try:
-        fresh = apply_raw(<OpBase>r.op, (r.parent,), r.params, FLAG_INNER | FLAG_QUIET)
+        fresh = apply_raw(<OpBase>r.op, (shallow_live(r.parent),), r.params, FLAG_INNER | FLAG_QUIET)
     finally:
         ctx.plan_mode = modes
     t.node = fresh.node
@@ -947,6 +977,15 @@ cdef int refresh(Tensor t) except -1:
     t.key = (t.key & ~<uint32_t>K_NEEDS_GRAD) | (fresh.key & K_NEEDS_GRAD)
     r.parent_node = r.parent.node
     return 0
+
+
+cdef Tensor shallow_live(Tensor t):
+    """``t`` with the history it has now, but no view record: nothing below refreshes it again."""
+    cdef Tensor o = shallow(t)
+    o.node = t.node
+    o.out_index = t.out_index
+    o.key = t.key
+    return o
 
 
 tensor_slots().refresh = refresh
@@ -981,8 +1020,8 @@ def assign(Tensor x not None, Tensor value not None):
     tracked = ctx.plan_mode & MODE_GRAD != 0 and ((x.key | value.key) & K_NEEDS_GRAD) != 0
     if ctx.plan_mode & MODE_GRAD:
         check_leaf(x)
-    if ((x.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK) == LAYOUT_BROADCAST:
-        raise RuntimeError(f"[assign] requires a tensor whose elements have memory of their own, got an expanded view of shape {x.shape}")
+    if overlaps(x):
+        refuse_overlap("assign", x)
     if x is value:
         return x
     if tracked and value.node is None:
@@ -991,6 +1030,39 @@ def assign(Tensor x not None, Tensor value not None):
     if tracked:
         rebase(x, value)
     return x
+
+
+cdef bint overlaps(Tensor x) noexcept:
+    """Whether elements may share memory (expanded views, sliding windows)."""
+    cdef int order[K_RANK_MASK + 1]
+    cdef int i, j, k, n = 0
+    cdef int64_t span = 0, s
+    if ((x.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK) == LAYOUT_CONTIGUOUS:
+        return False
+    for i in range(x.ndim):
+        if x.dims[i] > 1:
+            j = n
+            while j > 0 and abs64(x.strides[order[j - 1]]) > abs64(x.strides[i]):
+                order[j] = order[j - 1]
+                j -= 1
+            order[j] = i
+            n += 1
+    for k in range(n):
+        s = abs64(x.strides[order[k]])
+        if s <= span:
+            return True
+        span += s * (x.dims[order[k]] - 1)
+    return False
+
+
+cdef inline int64_t abs64(int64_t v) noexcept:
+    return -v if v < 0 else v
+
+
+cdef int refuse_overlap(str name, Tensor x) except -1:
+    raise RuntimeError(
+        f"[{name}] requires a tensor whose elements have memory of their own, got a view of shape {x.shape} with strides {(<object>x).strides}. "
+        "Write into a copy of it instead.")
 
 
 cdef int check_leaf(Tensor x) except -1:
@@ -1009,7 +1081,7 @@ cdef int rebase(Tensor x, Tensor value) except -1:
     cdef ViewRecord r = x.view
     cdef Tensor whole
     if r is not None:
-        whole = SCATTER_VIEW(old_value(r.parent), value, r.op, r.params)
+        whole = SCATTER_VIEW(shallow_live(r.parent), value, r.op, r.params)
         rebase(r.parent, whole)
         r.parent_node = None                             # whatever it was, it lags now
         refresh(x)
@@ -1018,15 +1090,6 @@ cdef int rebase(Tensor x, Tensor value) except -1:
     x.out_index = value.out_index
     x.key = (x.key & ~<uint32_t>K_NEEDS_GRAD) | (value.key & K_NEEDS_GRAD)
     return 0
-
-
-cdef Tensor old_value(Tensor t):
-    """``t`` with the history it has now, for use as the operand that a write replaces. Its data are not read by any gradient."""
-    cdef Tensor o = shallow(t)
-    o.node = t.node
-    o.out_index = t.out_index
-    o.key = t.key
-    return o
 
 
 # ---- gradient nodes --------------------------------------------------------------------------------------------------------

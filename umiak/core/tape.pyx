@@ -42,6 +42,7 @@ cdef struct Entry:
     int deps                   # consumers still to come
     int first                  # its gradients start here in `grads`
     int n_out
+    int wanted                 # 0 when nothing below is asked for (grad), else 1
 
 
 cdef class Run:
@@ -99,10 +100,8 @@ cdef class Run:
         cdef Entry* grown
         cdef PyObject** grown_grads
         cdef int size
-        if node.released:
-            raise RuntimeError(
-                f"[backward] requires a graph that is still there, got node {node.name!r} whose saved tensors are freed. "
-                "Pass retain_graph=True to the first backward to run a second one.")
+        if self.accumulate:
+            check_released(node)
         if self.count == self.capacity:
             size = self.capacity * 2 + 32
             grown = <Entry*>realloc(self.entries, size * sizeof(Entry))
@@ -123,6 +122,7 @@ cdef class Run:
         self.entries[slot].deps = 0
         self.entries[slot].first = self.n_grads
         self.entries[slot].n_out = node.n_out
+        self.entries[slot].wanted = 1
         self.n_grads += node.n_out
         self.count += 1
         if node.run == -1:
@@ -155,13 +155,58 @@ cdef class Run:
                         self.push(slot)
                     self.entries[slot].deps += 1
                 elif (<Tensor>e).hooks is not None:
-                    if self.leaves is None:
-                        self.leaves = {}
-                    record = self.leaves.get(id(e))
-                    if record is None:
-                        self.leaves[id(e)] = [e, 1, None]
-                    else:
-                        record[1] += 1
+                    self.expect(<Tensor>e)
+        return 0
+
+    cdef int expect(self, Tensor leaf) except -1:
+        """One more contribution will come to a leaf with hooks: they run once, on the sum."""
+        if self.leaves is None:
+            self.leaves = {}
+        record = self.leaves.get(id(leaf))
+        if record is None:
+            self.leaves[id(leaf)] = [leaf, 1, None]
+        else:
+            record[1] += 1
+        return 0
+
+    cdef int mark_wanted(self) except -1:
+        """For grad(): an entry is wanted when a captured value lies below it. The others are neither run nor freed."""
+        cdef int i, slot, child
+        cdef bint open_child
+        cdef object e
+        cdef Node node
+        cdef bytearray state = bytearray(self.count)     # 0 unseen, 1 open, 2 done
+        for i in range(self.count):
+            self.entries[i].wanted = 0
+        for i in range(self.count):
+            if state[i]:
+                continue
+            self.push(i)
+            while self.n_stack:
+                slot = self.stack[self.n_stack - 1]
+                node = <Node>self.entries[slot].node
+                if state[slot] == 0:
+                    state[slot] = 1
+                    for e in node.edges:
+                        if e is not None and isinstance(e, Node):
+                            child = self.find(<Node>e)
+                            if state[child] == 0:
+                                self.push(child)
+                    continue
+                self.n_stack -= 1
+                if state[slot] == 2:
+                    continue
+                state[slot] = 2
+                for index, e in enumerate(node.edges):
+                    if e is None:
+                        continue
+                    if isinstance(e, Node):
+                        child = self.find(<Node>e)
+                        at = node.edge_index[index] if index < 8 else node.more_index[index - 8]
+                        if self.entries[child].wanted or (id(e), at) in self.captures:
+                            self.entries[slot].wanted = 1
+                    elif id(e) in self.captures:
+                        self.entries[slot].wanted = 1
         return 0
 
     cdef int add_to(self, int at, Tensor g) except -1:
@@ -208,6 +253,8 @@ cdef class Run:
 
     cdef int leaf(self, Tensor t, object g) except -1:
         """A gradient arrives at a leaf."""
+        if self.blocked is not None and id(t) in self.blocked:
+            return 0
         if self.captures is not None:
             at = self.captures.get(id(t))
             if at is not None:
@@ -254,7 +301,21 @@ cdef class Run:
                     if (id(node), i) in self.blocked:
                         Py_XDECREF(self.grads[entry.first + i])
                         self.grads[entry.first + i] = NULL
-            self.step(node, entry.first, entry.n_out)
+            if entry.wanted:
+                self.step(node, entry.first, entry.n_out)
+            else:
+                self.skip(node, entry.first, entry.n_out)
+        return 0
+
+    cdef int skip(self, Node node, int first, int n_out) except -1:
+        """Nothing below is asked for: forget the gradients, and let what lies below be skipped too."""
+        cdef int i
+        for i in range(n_out):
+            Py_XDECREF(self.grads[first + i])
+            self.grads[first + i] = NULL
+        for i, e in enumerate(node.edges):
+            if e is not None:
+                self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], NULL)
         return 0
 
     cdef int step(self, Node node, int first, int n_out) except -1:
@@ -272,11 +333,8 @@ cdef class Run:
             if self.grads[first + i] != NULL:
                 mask |= <uint64_t>1 << i
         if mask == 0:
-            for i in range(n_edges):
-                e = node.edges[i]
-                if e is not None:
-                    self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], NULL)
-            return 0
+            return self.skip(node, first, n_out)
+        check_released(node)
         if node.plan is None or node.pre_hooks is not None or node.post_hooks is not None or n_edges > 32 or n_saved + n_out > 64:
             returned = python_step(self, node, first, n_out, mask)
         else:
@@ -323,6 +381,14 @@ cdef class Run:
                 Py_XDECREF(results[i])
                 i += 1
         return 0
+
+
+cdef int check_released(Node node) except -1:
+    if node.released:
+        raise RuntimeError(
+            f"[backward] requires a graph that is still there, got node {node.name!r} whose saved tensors are freed. "
+            "Pass retain_graph=True to the first backward to run a second one.")
+    return 0
 
 
 cdef inline CallProgram vjp_of(Plan plan, uint64_t mask):
@@ -408,6 +474,13 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         if len(result) != len(node.edges):
             raise RuntimeError(
                 f"[{node.name}] requires as many gradients as tensor inputs ({len(node.edges)}), got {len(result)}")
+        for i in range(len(result)):
+            if node.edges[i] is not None and isinstance(result[i], Tensor):
+                shape, dtype = node.in_meta[i]
+                if (<Tensor>result[i]).shape != shape or (<Tensor>result[i]).dtype is not dtype:
+                    raise ValueError(
+                        f"[{node.name}] requires a gradient of shape {shape} and dtype {dtype.name} for input {i}, "
+                        f"got shape {(<Tensor>result[i]).shape} and dtype {(<Tensor>result[i]).dtype.name}")
     else:
         plan = node.plan
         mask = 0
@@ -442,33 +515,43 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
 
 
 cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
-    """``leaf.grad += grad``: by taking the tensor when nobody else holds it, in place when that is safe."""
+    """``leaf.grad += grad``: by taking the tensor when nobody else holds it, in place when that is safe.
+
+    A sum may release the GIL, so the old value is taken out first: whoever else adds meanwhile finds none, leaves its own,
+    and the loop adds that too.
+    """
     cdef Tensor g = <Tensor?>grad
     cdef Tensor old
-    cdef Operand[2] xs
+    cdef Operand xs[2]
     cdef PyObject* into[2]
-    if leaf._grad is None:
-        if create:
+    cdef bint mine = False
+    grad = None
+    while True:
+        old = <Tensor>leaf._grad
+        if old is None:
+            if not create and not mine:
+                # References: the caller's slot and `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
+                if not (Py_REFCNT(<PyObject*>g) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK and not g.kind
+                        and Py_REFCNT(<PyObject*>g.storage) == 1):
+                    g = quiet_copy(g)
+                g.key &= ~<uint32_t>K_NEEDS_GRAD
+                mine = True
+                continue
             leaf._grad = g
-        # References: the caller's slot, `grad`, `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
-        elif Py_REFCNT(<PyObject*>g) <= 3 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK and not g.kind and Py_REFCNT(<PyObject*>g.storage) == 1:
-            g.key &= ~<uint32_t>K_NEEDS_GRAD
-            leaf._grad = g
+            return 0
+        leaf._grad = None
+        if not create and not (old.kind | g.kind) and old.node is None and Py_REFCNT(<PyObject*>old) <= 1 and old.ndim == g.ndim \
+                and (old.key & (K_DTYPE_MASK | K_LAYOUT_MASK << K_LAYOUT_SHIFT)) == (g.key & K_DTYPE_MASK):
+            xs[0].t = <PyObject*>old
+            xs[1].t = <PyObject*>g
+            xs[0].n_bits = xs[1].n_bits = 0
+            into[0] = <PyObject*>old
+            into[1] = NULL
+            dispatch(ADD, xs, 2, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, into)
+            g = old
         else:
-            leaf._grad = quiet_copy(g)
-        return 0
-    old = <Tensor>leaf._grad
-    if not create and not (old.kind | g.kind) and old.node is None and Py_REFCNT(<PyObject*>old) <= 2 and old.ndim == g.ndim \
-            and (old.key & (K_DTYPE_MASK | K_LAYOUT_MASK << K_LAYOUT_SHIFT)) == (g.key & K_DTYPE_MASK):
-        xs[0].t = <PyObject*>old
-        xs[1].t = <PyObject*>g
-        xs[0].n_bits = xs[1].n_bits = 0
-        into[0] = <PyObject*>old
-        into[1] = NULL
-        dispatch(ADD, xs, 2, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, into)
-    else:
-        leaf._grad = call2(ADD, old, g)
-    return 0
+            g = call2(ADD, old, g)
+        mine = True
 
 
 cdef object ones_like(Tensor t):
@@ -530,12 +613,16 @@ cdef object drive(Run run, list roots, list grads):
         for t in roots:
             if t.node is not None:
                 run.discover(t.node)
+            elif t.hooks is not None:
+                run.expect(t)
+        if run.captures is not None:
+            run.mark_wanted()
         for i in range(len(roots)):
             t = <Tensor>roots[i]
             g = starts[i]
             starts[i] = None
             if t.node is None:
-                run.leaf(t, call_hooks(t.hooks, g) if t.hooks is not None else g)
+                run.give(t, 0, <PyObject*>g)
             else:
                 slot = run.find(t.node)
                 run.add_to(run.entries[slot].first + t.out_index, <Tensor>g)
@@ -638,6 +725,7 @@ def python_node(str name, inputs, outputs, backward):
         if i < 8: node.edge_index[i] = t.out_index
         else: node.more_index[i - 8] = t.out_index
     node.edges = tuple(edges)
+    node.in_meta = [None if x is None else ((<Tensor?>x).shape, (<Tensor>x).dtype) for x in inputs]
     for i, x in enumerate(outputs):
         t = <Tensor?>x
         t.node = node

@@ -81,7 +81,7 @@ cdef class Node:
     cdef int64_t* ints                     # sizes and scalars for vjp
     cdef int n_out
     cdef bint released
-    cdef list out_meta                     # for Python-defined nodes: metas of outputs
+    cdef list in_meta                      # for Python-defined nodes: (shape, dtype) of inputs
     cdef public object pre_hooks
     cdef public object post_hooks
     cdef object tensor_hooks               # {out_index: [hooks]} of non-leaf tensors

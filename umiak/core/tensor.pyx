@@ -34,6 +34,7 @@ cdef class Version:
 
 @cython.final
 @cython.freelist(64)
+@cython.trashcan(True)                     # chains of views are freed without recursion
 cdef class ViewRecord:
     """How a view came from its parent."""
 

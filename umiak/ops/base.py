@@ -205,9 +205,11 @@ def _make_function(cls: type[Op]) -> Callable:
     """Write the strict function of an op as source, so that a call costs one dict lookup and one dispatch."""
     operands = [n.rstrip("?").lstrip("*") for n in cls.inputs]
     head, env = [], {"cls": cls, "MISSING": MISSING, "table": {}, "apply": dispatch.apply}
+    defaulted = False
     for raw, n in zip(cls.inputs, operands, strict=True):
-        head.append(f"{n}=None" if raw.endswith("?") else n)
-    defaulted = any(raw.endswith("?") for raw in cls.inputs)
+        # After an optional operand the others need a default too; dispatch refuses None for them.
+        defaulted = defaulted or raw.endswith("?")
+        head.append(f"{n}=None" if defaulted and not raw.startswith("*") else n)
     for n, d in [*cls.static_fields.items(), *((k, p.default) for k, p in cls.param_fields.items())]:
         if d is MISSING:
             head.append(f"{n}=MISSING" if defaulted else n)
