@@ -566,6 +566,34 @@ class Igammac(IncompleteGamma):
     sign = -1
 
 
+@register
+class Betainc(Elementwise):
+    """Regularised incomplete beta function I(a, b, x), rising from 0 to 1 in x. Only the derivative in x is given."""
+
+    inputs = ("a", "b", "x")
+    kinds = "f"
+
+    def vjp(self, s, g):
+        a, b, x = s.inputs
+        if not is_tensor(x):
+            return None, None, None
+        a, b = as_tensor(a, x), as_tensor(b, x)
+        # x**(a-1) (1-x)**(b-1) / B(a, b), through logarithms.
+        powers = F.add(F.mul(F.sub(a, 1), F.log(x)), F.mul(F.sub(b, 1), F.log1p(F.neg(x))))
+        scale = F.sub(F.lgamma(F.add(a, b)), F.add(F.lgamma(a), F.lgamma(b)))
+        return None, None, back(F.mul(g, F.exp(F.add(powers, scale))), x)
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for shapes, dtype in (
+            (((2, 3), (3,), (2, 1)), dt.float64),
+            (((), (), (3,)), dt.float32),
+            (((0,),) * 3, dt.float32),
+        ):
+            a, b, x = (draw(rng, n, dtype, lo, hi) for n, (lo, hi) in zip(shapes, ((0.5, 3), (0.5, 3), (0.1, 0.9))))
+            yield Sample((a, b, x), differentiable=(2,))
+
+
 def _complex_of(self: Any, dtype: DType) -> DType:
     if dtype not in (dt.float32, dt.float64):
         self.fail(TypeError, "float32 or float64 parts", dtype.name)

@@ -130,7 +130,8 @@ def _hypot(x: Any, y: Any) -> Any:
     top, low = F.maximum(a, b), F.minimum(a, b)
     plain = F.logical_or(F.eq(top, 0), F.isinf(top))
     ratio = F.where(plain, 0, F.div(low, F.where(plain, 1, top)))
-    return F.mul(top, F.sqrt(F.add(square(ratio), 1)))
+    infinite = F.logical_or(F.isinf(a), F.isinf(b))  # even beside NaN
+    return F.where(infinite, math.inf, F.mul(top, F.sqrt(F.add(square(ratio), 1))))
 
 
 def _hypot_vjp(self: Op, s: Any, g: Any) -> tuple:

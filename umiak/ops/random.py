@@ -13,6 +13,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
+import numpy as np
+
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType
@@ -20,10 +22,12 @@ from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import (
     accept,
+    broadcast_shape,
     cast_to,
     draw,
     factor_names,
     in_compute_type,
+    same_dtype,
     shard_pointwise,
     shard_string,
     sizes,
@@ -359,6 +363,138 @@ class Bernoulli(Random):
             ((3,), dt.bfloat16),
         ):
             yield Sample((draw(rng, shape, dtype, 0.0, 1.0),), params={"seed": 5, "offset": 2})
+
+
+class Drawn(Random):
+    """An element for each element of parameters that broadcast."""
+
+    seed: int = param("int")
+    offset: int = param("int")
+
+    def infer(self, *args):
+        operands = args[: len(self.inputs)]
+        accept(self, "f", *operands)
+        return Meta(broadcast_shape(self, *operands), same_dtype(self, *operands))
+
+    def shard(self, *args):
+        return shard_pointwise(*args[: len(self.inputs)])
+
+
+@register
+class StandardGamma(Drawn):
+    """Gamma with shape ``alpha`` and scale 1, by the method of Marsaglia and Tsang (2000).
+
+    Of six tries, each accepted more than 95 times in 100, the first that is accepted counts; the last one in any case.
+    """
+
+    inputs = ("alpha",)
+    words = 19
+    TRIES: ClassVar[int] = 6
+
+    @in_compute_type
+    def decompose(self, alpha, seed, offset):
+        u = uniforms(alpha.shape, self.words, seed, offset, dt.float32, open_ends=True)
+        u = [cast_to(v, alpha.dtype) for v in u]
+        # Below 1: gamma(alpha) is gamma(alpha + 1) * u**(1/alpha).
+        small = F.lt(alpha, 1)
+        d = F.sub(F.where(small, F.add(alpha, 1), alpha), 1 / 3)
+        c = F.rsqrt(F.mul(d, 9))
+        out = None
+        for i in reversed(range(self.TRIES)):
+            one, two, three = u[3 * i : 3 * i + 3]
+            x = F.mul(F.sqrt(F.mul(F.log(one), -2)), F.cos(F.mul(two, 2 * math.pi)))
+            root = F.add(F.mul(c, x), 1)
+            v = F.mul(F.mul(root, root), root)
+            valid = F.gt(v, 0)
+            v = F.where(valid, v, 1)
+            bound = F.add(F.mul(F.mul(x, x), 0.5), F.mul(d, F.add(F.sub(1, v), F.log(v))))
+            accepted = F.logical_and(valid, F.lt(F.log(three), bound))
+            candidate = F.mul(d, v)
+            out = candidate if out is None else F.where(accepted, candidate, out)
+        boost = F.exp(F.div(F.log(u[-1]), F.where(small, alpha, 1)))
+        return F.where(small, F.mul(out, boost), out)
+
+    @property
+    def draws(self) -> int:
+        return self.words
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for shape, dtype in (((2, 3), dt.float32), ((4,), dt.float64), ((), dt.float32), ((0,), dt.float32)):
+            yield Sample((draw(rng, shape, dtype, 0.2, 5.0),), params={"seed": 5, "offset": 2})
+
+
+def invert(cdf: Any, u: Any, lo: Any, hi: Any, steps: int) -> Any:
+    """The smallest whole number k with cdf(k) >= u, by bisection; cdf(lo) is below u, cdf(hi) is not."""
+    for _ in range(steps):
+        middle = F.floor(F.mul(F.add(lo, hi), 0.5))
+        below = F.lt(cdf(middle), u)
+        lo, hi = F.where(below, middle, lo), F.where(below, hi, middle)
+    return hi
+
+
+@register
+class Poisson(Drawn):
+    """Poisson with mean ``rate``, by inverting the distribution function in float64. Means up to 10**11."""
+
+    inputs = ("rate",)
+    words = 2
+
+    def decompose(self, rate, seed, offset):
+        (u,) = uniforms(rate.shape, 1, seed, offset, dt.float64, open_ends=True)
+        mean = cast_to(rate, dt.float64)
+        # Ten standard deviations and a little: beyond what 53 bits can reach.
+        reach = F.add(F.mul(F.sqrt(mean), 10), 40)
+        lo, hi = F.maximum(F.floor(F.sub(mean, reach)), -1), F.ceil(F.add(mean, reach))
+
+        def cdf(k: Any) -> Any:
+            return F.where(F.lt(k, 0), 0, F.igammac(F.add(F.maximum(k, 0), 1), mean))
+
+        return cast_to(invert(cdf, u, lo, hi, 24), rate.dtype)
+
+    @property
+    def draws(self) -> int:
+        return self.words
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for shape, dtype in (((2, 3), dt.float32), ((4,), dt.float64), ((), dt.float32), ((0,), dt.float32)):
+            yield Sample((draw(rng, shape, dtype, 0.2, 9.0),), params={"seed": 5, "offset": 2})
+        yield Sample((np.array([0.0, 0.01, 300.0, 1e6]),), params={"seed": 5, "offset": 2}, note="small and large")
+
+
+@register
+class Binomial(Drawn):
+    """Successes among ``n`` trials of probability ``p``, by inverting the distribution in float64; n below 2**31."""
+
+    inputs = ("n", "p")
+    words = 2
+
+    def decompose(self, n, p, seed, offset):
+        out = n.dtype
+        n, p = cast_to(n, dt.float64), cast_to(p, dt.float64)
+        shape = sizes(F.add(n, p))
+        (u,) = uniforms(shape, 1, seed, offset, dt.float64, open_ends=True)
+        hi = F.broadcast_to(n, shape=shape)
+
+        def cdf(k: Any) -> Any:
+            inner = F.betainc(F.maximum(F.sub(n, k), 1), F.add(F.maximum(k, 0), 1), F.sub(1, p))
+            return F.where(F.lt(k, 0), 0, F.where(F.ge(k, n), 1, inner))
+
+        return cast_to(invert(cdf, u, F.full(-1, dtype=dt.float64, shape=shape), hi, 32), out)
+
+    @property
+    def draws(self) -> int:
+        return self.words
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        n = np.array([[1.0, 5.0, 40.0], [0.0, 1e6, 10.0]])
+        yield Sample((n, np.array([0.3, 0.9, 0.5])), params={"seed": 5, "offset": 2})
+        yield Sample(
+            (np.array([4.0, 4.0], np.float32), np.array([0.0, 1.0], np.float32)), params={"seed": 5, "offset": 2}
+        )
+        yield Sample((np.zeros((0,)), np.zeros((0,))), params={"seed": 5, "offset": 2}, note="0-size")
 
 
 class Masked(Random):

@@ -174,6 +174,11 @@ def polygamma(op, out, x):
     out[...] = special("polygamma")(op.n, x)
 
 
+@kernel(ops.Betainc)
+def betainc(op, out, a, b, x):
+    out[...] = special("betainc")(*together(a, b, x))
+
+
 @kernel(ops.Complex)
 def complex_(op, out, re, im):
     out.real, out.imag = together(re, im)
