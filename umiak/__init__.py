@@ -13,9 +13,10 @@ __version__ = "0.1.0"
 def _assemble() -> None:
     from umiak import backends, ops
     from umiak.compiler import plan
-    from umiak.core import context, dispatch, tape
+    from umiak.core import context, dispatch, dlpack, tape
     from umiak.core.dtype import from_id
     from umiak.core.place import Place
+    from umiak.core.tensor import Tensor
     from umiak.ir import scope, tracer
     from umiak.runtime import observe
 
@@ -45,6 +46,8 @@ def _assemble() -> None:
     tape.install(
         records["add"](), records["copy"](), [records["full"](dtype=from_id(i)) for i in range(14)], plan.vjp_plan
     )
+    Tensor.__dlpack__ = dlpack.dlpack
+    Tensor.__dlpack_device__ = dlpack.dlpack_device
     context.current().state.place = Place("cpu", 0)
 
 

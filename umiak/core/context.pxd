@@ -2,8 +2,9 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
+from umiak.core.place cimport PLACE_COUNT
+
 cdef enum:
-    MAX_PLACES = 64
     # plan modes: part of the L1 key
     MODE_GRAD = 1
     MODE_DETERMINISTIC = 256
@@ -28,7 +29,7 @@ cdef class EngineContext:
     """What one thread of one rank runs under."""
     cdef uint32_t observers
     cdef uint64_t plan_mode
-    cdef int64_t[MAX_PLACES] stream        # current stream of each place, 0 is the default stream
+    cdef int64_t[PLACE_COUNT] stream        # current stream of each place, 0 is the default stream
     cdef readonly RankState state
     cdef public list trace                 # stack of tracers; the last one records
     cdef public dict values                # thread-level state of higher layers (AMP lists, sym scope, ...)

@@ -6,7 +6,7 @@ global, so a virtual rank is simply another RankState, and two threads never see
 """
 import threading
 
-from umiak.core.place cimport Place
+from umiak.core.place cimport PLACE_COUNT, Place
 
 
 cdef extern from "tls.h":
@@ -101,7 +101,7 @@ cdef class EngineContext:
         cdef int i
         c.plan_mode = self.plan_mode
         c.observers = self.observers
-        for i in range(MAX_PLACES):
+        for i in range(PLACE_COUNT):
             c.stream[i] = self.stream[i]
         c.values = dict(self.values)
         return c

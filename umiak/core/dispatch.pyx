@@ -14,11 +14,12 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
 from umiak.core.array cimport operand_array
-from umiak.core.context cimport EngineContext, MODE_GRAD, RankState, context_pointer
+from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, RankState, context_pointer
 from umiak.core.dtype cimport BOOL, DType, ITEMSIZE, dtype_from_id
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.scalar cimport ScalarProgram
-from umiak.core.storage cimport Storage, use_on_stream
+from umiak.core.storage cimport Storage, resident, use_on_stream
+from umiak.core.stream cimport RUNNING
 from umiak.core.tensor cimport *
 
 cdef extern from "Python.h":
@@ -32,6 +33,7 @@ cdef enum:
     INLINE_X = 32              # operands kept on the stack
     INLINE_S = 64              # scalar words
     INLINE_R = 128             # registers
+    NOGIL_ELEMENTS = 1 << 16   # releasing the GIL costs 0.04 us: only for kernels that run longer than that
     MAX_OUT = 64               # outputs and residuals; sets of them are 64-bit masks
 
 # What higher layers fill in (see install).
@@ -532,6 +534,28 @@ cdef int shape_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uin
     raise RuntimeError(f"[{plan.op.name}] the shape program refused operands that infer accepts: {operand_tuple(xs, n)}")
 
 
+cdef inline void* address(PyObject* t) except? NULL:
+    """Where the data are now; an offloaded storage is brought back first."""
+    if (<Tensor>t).storage.data == NULL:
+        resident((<Tensor>t).storage)
+    return (<Tensor>t).storage.data + (<Tensor>t).offset
+
+
+cdef int launch(Plan plan, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream, int64_t elements) except -1:
+    """Call a native kernel; a long one without the GIL, during which nothing on the place may move."""
+    cdef int failed
+    if elements < NOGIL_ELEMENTS:
+        failed = plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
+    else:
+        RUNNING[plan.place] += 1
+        with nogil:
+            failed = plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
+        RUNNING[plan.place] -= 1
+    if failed:
+        raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
+    return 0
+
+
 cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
     """Whether all tensor operands have the same sizes; ``first`` receives one of them."""
     cdef int i
@@ -559,7 +583,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     cdef PyObject* first = NULL
     cdef PyObject* made[1]
     cdef int i, d, k = 0, failed
-    cdef int64_t stream = ctx.stream[plan.place]
+    cdef int64_t stream = ctx.stream[plan.place], elements
     cdef Tensor o
     for i in range(n):
         if xs[i].t == NULL and xs[i].n_bits:
@@ -583,12 +607,16 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
         for d in range(plan.out_rank[0]):
             dims[d] = regs[plan.out_regs[d]]
         o = new_tensor(plan.out_dtype[0], plan.out_rank[0], dims, plan.place, stream)
+    elements = o.numel
     for i in range(n):
-        ptrs[i] = tensor_data(<Tensor>xs[i].t) if xs[i].t != NULL else NULL
+        if xs[i].t != NULL:
+            ptrs[i] = address(xs[i].t)
+            if (<Tensor>xs[i].t).numel > elements:
+                elements = (<Tensor>xs[i].t).numel
+        else:
+            ptrs[i] = NULL
     ptrs[n] = tensor_data(o)
-    failed = plan.launch(plan.launch_self, ptrs, regs, scalars, stream)
-    if failed:
-        raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
+    launch(plan, ptrs, regs, scalars, stream, elements)
     if plan.has_streams:
         for i in range(n):
             if xs[i].t != NULL and (<Tensor>xs[i].t).storage.stream != stream:
@@ -627,7 +655,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     cdef void** ptrs = ptrs_inline
     cdef object scratch, scratch2, scratch3
     cdef int i, k, d, n_weak = 0, failed
-    cdef int64_t stream = ctx.stream[plan.place]
+    cdef int64_t stream = ctx.stream[plan.place], elements
     cdef Tensor o, t, first = None
     cdef PyObject* firstp = NULL
     cdef bint same
@@ -706,13 +734,16 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                 if n + plan.n_out > INLINE_X + MAX_OUT:
                     scratch2 = PyBytes_FromStringAndSize(NULL, (n + plan.n_out) * sizeof(void*))
                     ptrs = <void**>PyBytes_AS_STRING(scratch2)
+                elements = 0
                 for i in range(n):
-                    ptrs[i] = tensor_data(<Tensor>xs[i].t) if xs[i].t != NULL else NULL
+                    ptrs[i] = NULL
+                    if xs[i].t != NULL:
+                        ptrs[i] = address(xs[i].t)
+                        elements += (<Tensor>xs[i].t).numel
                 for i in range(plan.n_out):
-                    ptrs[n + i] = tensor_data(<Tensor>outs[i])
-                failed = plan.launch(plan.launch_self, ptrs, first.dims if same else regs, scalars, stream)
-                if failed:
-                    raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
+                    ptrs[n + i] = address(outs[i])
+                    elements += (<Tensor>outs[i]).numel
+                launch(plan, ptrs, first.dims if same else regs, scalars, stream, elements)
             else:
                 launch_python(plan, xs, n, params, sig, outs)
             if plan.has_streams:
@@ -1011,7 +1042,7 @@ def assign(Tensor x not None, Tensor value not None):
     """
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef bint tracked
-    if (x.kind | value.kind) & ~<uint8_t>KIND_VIEW:
+    if (x.kind | value.kind) & ~<uint8_t>KIND_VIEW or ctx.observers & OBSERVE_TRACE:
         if SLOW_ASSIGN is None:
             raise TypeError(f"[assign] requires dense tensors, got {x!r} and {value!r}")
         return SLOW_ASSIGN(x, value)
@@ -1439,7 +1470,10 @@ def apply2(OpBase op not None, x, y):
 
 
 def apply_into(OpBase op not None, tuple outs not None, tuple operands not None, tuple params=()):
-    """Run ``op`` writing into existing tensors; no gradient is recorded and versions are bumped."""
+    """Run ``op`` writing into existing tensors; no gradient is recorded and versions are bumped.
+
+    While a tracer is active, the results are written as values (``assign``).
+    """
     cdef Operand[INLINE_X] xs
     cdef PyObject* into[MAX_OUT]
     cdef uint64_t[INLINE_S] words
@@ -1447,6 +1481,11 @@ def apply_into(OpBase op not None, tuple outs not None, tuple operands not None,
     cdef int i, np, n = len(operands), m = len(outs)
     if n != op.n_operands and not op.variadic:
         raise TypeError(f"[{op.name}] requires {op.n_operands} operands {op.inputs}, got {n}")
+    if (<EngineContext>context_pointer()).observers & OBSERVE_TRACE:
+        made = slow(op, operands, params)
+        for x, value in zip(outs, made if isinstance(made, tuple) else (made,)):
+            SLOW_ASSIGN(x, value)
+        return
     if n > INLINE_X or m > MAX_OUT:
         raise ValueError(f"[{op.name}] requires at most {INLINE_X} operands and {MAX_OUT} outputs to write into, got {n} and {m}")
     for i in range(n):

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 cdef enum:
-    STREAM_PLACES = 64         # as many as context.MAX_PLACES
+    STREAM_PLACES = 64         # as many as place.PLACE_COUNT
     MAX_STREAMS = 256          # per place
 
 cdef struct StreamState:       # never moves once made: native launches hold a pointer to it

@@ -8,7 +8,7 @@ from libc.string cimport memcpy
 from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.dtype cimport DType, ITEMSIZE, dtype_from_id
 from umiak.core.place cimport Place, place_from_index
-from umiak.core.storage cimport Storage, new_storage
+from umiak.core.storage cimport Storage, new_storage, resident
 
 
 cdef extern from "Python.h":
@@ -311,6 +311,7 @@ cdef class Tensor:
         """The address of the first element now; it may change unless the storage is pinned."""
         if self.storage is None:
             raise ValueError("[data_ptr] requires a tensor with data, got a symbolic one")
+        resident(self.storage)
         return <size_t>(self.storage.data + self.offset)
 
     # -- gradient ------------------------------------------------------------------------------------------------

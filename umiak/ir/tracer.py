@@ -365,7 +365,7 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
 
 def slow_assign(x: Tensor, value: Tensor) -> Tensor:
     """Dispatch's slot for a write that involves a symbolic tensor."""
-    if not _is_symbolic((x, value)):
+    if not _is_symbolic((x, value)) and not context.current().observers & OBSERVE_TRACE:
         raise TypeError(f"[assign] requires dense tensors, got {type(x).__name__} and {type(value).__name__}")
     current().assign(x, value)
     return x
