@@ -5,12 +5,11 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-import threading
 import weakref
 
 import numpy as np
 import pytest
-from harness import NULL, backward, count_plans, grad_of, leaf, leaves_nothing, tensor, values
+from harness import NULL, backward, count_plans, grad_of, leaf, leaves_nothing, run_threads, tensor, values
 
 from umiak import ops as F
 from umiak.core import context, dispatch, tape
@@ -678,29 +677,6 @@ def test_recomputation_records_inside_a_backward():
     backward(F.mul(x, x))
     assert modes == [False]
     assert context.current().grad_enabled
-
-
-def run_threads(work, count=4):
-    errors: list[BaseException] = []
-
-    def guarded(i):
-        try:
-            work(i)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-    finally:
-        sys.setswitchinterval(interval)
-    if errors:
-        raise errors[0]
 
 
 def test_threads_with_graphs_of_their_own():

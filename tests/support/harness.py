@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,9 @@ from umiak.compiler import plan as planner
 from umiak.core import array, dispatch, storage, tape
 from umiak.core.place import Place
 from umiak.core.tensor import Node, Tensor
+from umiak.ir.meta import Meta
+from umiak.ir.tracer import trace
+from umiak.runtime.executor import Executor
 
 CPU = Place("cpu", 0)
 NULL = Place("null", 0)
@@ -112,3 +116,33 @@ def leaves_nothing(f: Callable[[], Any], place: Place = CPU) -> None:
         assert gc.collect() == 0, "cycles are left"
     finally:
         gc.enable()
+
+
+def run_traced(f: Callable, *operands: Any) -> list:
+    """``f`` recorded on what is known of the operands without their data, and replayed on the operands."""
+    program = trace(f, [Meta(tuple(x.shape), x.dtype) if isinstance(x, Tensor) else x for x in operands])
+    return Executor(program)(*(x for x in operands if isinstance(x, Tensor)))
+
+
+def run_threads(work: Callable[[int], None], count: int = 4) -> None:
+    """``work(i)`` in threads that switch as often as Python lets them; the first error of one is raised."""
+    errors: list[BaseException] = []
+
+    def guarded(i: int) -> None:
+        try:
+            work(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(i,)) for i in range(count)]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(interval)
+    if errors:
+        raise errors[0]

@@ -1,0 +1,396 @@
+"""Ambient state lives in the context: threads and virtual ranks see their own, and no module keeps any."""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from harness import CPU, NULL, backward, grad_of, leaf, tensor
+
+from umiak import ops as F
+from umiak.core import context, dispatch, stream, tape
+from umiak.core import dtype as dt
+from umiak.core.context import no_grad_guard
+from umiak.core.generator import default_generator, seed_all
+from umiak.core.tensor import Tensor, empty
+
+ROOT = Path(__file__).parents[2]
+
+
+def in_thread(f, ambient=None):
+    """What ``f`` gives in a new thread, under ``ambient`` where one is given."""
+    found = []
+
+    def run():
+        if ambient is not None:
+            ambient.activate()
+        try:
+            found.append(f())
+        except BaseException as error:
+            found.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    if isinstance(found[0], BaseException):
+        raise found[0]
+    return found[0]
+
+
+# --- threads -----------------------------------------------------------------------------------------------------
+
+
+def test_a_thread_has_one_context():
+    assert context.current() is context.current()
+    assert in_thread(lambda: context.current() is context.current())
+    assert in_thread(context.current) is not context.current()
+
+
+def test_threads_of_a_process_share_the_rank():
+    assert in_thread(lambda: context.current().state) is context.current().state
+
+
+def test_grad_mode_is_the_threads_own():
+    x = leaf([1.0])
+    with no_grad_guard():
+        assert not context.current().grad_enabled
+        assert in_thread(lambda: context.current().grad_enabled)
+        assert not in_thread(lambda: F.mul(x, x)).stop_gradient
+        assert F.mul(x, x).stop_gradient
+    assert context.current().grad_enabled
+
+    def off():
+        context.current().grad_enabled = False
+
+    in_thread(off)
+    assert context.current().grad_enabled
+
+
+def test_grad_mode_nests_and_survives_errors():
+    with no_grad_guard():
+        with no_grad_guard():
+            pass
+        assert not context.current().grad_enabled
+    assert context.current().grad_enabled
+    with pytest.raises(KeyError), no_grad_guard():
+        raise KeyError
+    assert context.current().grad_enabled
+
+
+def test_fork_has_the_modes_of_its_parent():
+    ambient = context.current()
+    ambient.values["test"] = 1
+    try:
+        with no_grad_guard():
+            ambient.deterministic = True
+            child = ambient.fork()
+    finally:
+        ambient.deterministic = False
+        del ambient.values["test"]
+    assert child.state is ambient.state
+    assert in_thread(lambda: context.current().grad_enabled, child) is False
+    assert child.deterministic and child.values["test"] == 1
+    child.grad_enabled = True
+    child.values["test"] = 2
+    assert "test" not in ambient.values and not ambient.deterministic
+
+
+def test_amp_is_the_threads_own():
+    ambient = context.current()
+    ambient.set_amp(1, dt.bfloat16.id)
+    try:
+        assert ambient.amp() == (1, dt.bfloat16.id, 0)
+        assert in_thread(lambda: context.current().amp()) == (0, 0, 0)
+    finally:
+        ambient.set_amp(0, 0)
+    assert ambient.amp() == (0, 0, 0)
+
+
+@pytest.mark.parametrize("given", [(3, 7), (-1, 7), (1, 32), (1, 7, 65536)])
+def test_set_amp_refuses(given):
+    with pytest.raises(ValueError, match=r"^\[set_amp\] requires"):
+        context.current().set_amp(*given)
+
+
+def test_streams_are_the_threads_own():
+    other = stream.new_stream(NULL.index)
+    ambient = context.current()
+    before = ambient.set_stream(NULL, other.id)
+    try:
+        assert ambient.get_stream(NULL) == other.id
+        assert empty((2,), dt.float32, NULL).storage.stream == other.id
+        assert in_thread(lambda: empty((2,), dt.float32, NULL).storage.stream) == 0
+        assert ambient.get_stream(CPU) == 0
+    finally:
+        ambient.set_stream(NULL, before)
+
+
+def test_observers_are_the_threads_own():
+    ambient = context.current()
+    ambient.observers = 16
+    try:
+        assert in_thread(lambda: context.current().observers) == 0
+    finally:
+        ambient.observers = 0
+
+
+def test_a_context_returns_when_activated_again():
+    mine = context.current()
+    other = mine.fork()
+    assert other.activate() is mine
+    assert context.current() is other
+    assert mine.activate() is other
+    assert context.current() is mine
+
+
+def test_contexts_end_with_their_threads():
+    import gc
+    import weakref
+
+    class Marker:
+        pass
+
+    def mark():
+        marker = Marker()
+        context.current().values["marker"] = marker
+        return weakref.ref(marker)
+
+    held = in_thread(mark)
+    gc.collect()
+    assert held() is None
+
+
+def test_backward_depth_is_per_thread():
+    x = leaf([2.0])
+    depths = []
+    x.register_hook(
+        lambda g: depths.append((context.current().backward_depth, in_thread(lambda: context.current().backward_depth)))
+    )
+    backward(F.mul(x, x))
+    assert depths == [(1, 0)]
+    assert context.current().backward_depth == 0
+
+
+# --- virtual ranks -----------------------------------------------------------------------------------------------
+
+
+def test_virtual_ranks_have_their_own_state():
+    ranks = [context.new_rank(i) for i in range(3)]
+    assert [r.state.rank for r in ranks] == [0, 1, 2]
+    assert len({id(r.state) for r in ranks} | {id(context.current().state)}) == 4
+
+    def work():
+        state = context.current().state
+        state.default_dtype = dt.float64.id if state.rank else dt.float16.id
+        state.names["linear"] = state.rank
+        seed_all(state.rank)
+        return default_generator(CPU).reserve(4)
+
+    before = context.current().state.default_dtype
+    seeds = [in_thread(work, r) for r in ranks]
+    assert seeds == [(0, 0), (1, 0), (2, 0)]
+    assert [r.state.names["linear"] for r in ranks] == [0, 1, 2]
+    assert [in_thread(lambda: Tensor().dtype.name, r) for r in ranks] == ["float16", "float64", "float64"]
+    assert context.current().state.default_dtype == before
+    assert "linear" not in context.current().state.names
+
+
+def test_virtual_ranks_have_their_own_generators():
+    a, b = context.new_rank(0), context.new_rank(1)
+    first = in_thread(lambda: (seed_all(7), default_generator(CPU))[1], a)
+    second = in_thread(lambda: (seed_all(7), default_generator(CPU))[1], b)
+    assert first is not second
+    assert in_thread(lambda: default_generator(CPU), a) is first
+    first.reserve(100)
+    assert (first.offset, second.offset) == (100, 0)
+    assert default_generator(CPU) not in (first, second)
+
+
+def test_virtual_ranks_compute_side_by_side():
+    """Ranks as threads over shared tables of plans: results are those of one rank."""
+    ranks = [context.new_rank(i) for i in range(6)]
+    barrier = threading.Barrier(len(ranks))
+    found = {}
+
+    def work(ambient):
+        ambient.activate()
+        barrier.wait()
+        for step in range(20):
+            x = leaf(np.full((3, 4), float(ambient.state.rank)))
+            y = F.sum(F.mul(F.softmax(F.mul(x, x), axis=1), x), axes=(0, 1))
+            backward(y)
+            found[ambient.state.rank, step] = grad_of(x)
+
+    threads = [threading.Thread(target=work, args=(r,)) for r in ranks]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(found) == 120
+    for (rank, _), g in found.items():
+        x = leaf(np.full((3, 4), float(rank)))
+        backward(F.sum(F.mul(F.softmax(F.mul(x, x), axis=1), x), axes=(0, 1)))
+        np.testing.assert_array_equal(g, grad_of(x))
+
+
+def test_a_place_is_the_ranks_default():
+    rank = context.new_rank(1)
+    rank.state.place = NULL
+    assert in_thread(lambda: F.full(1.0, dtype=dt.float32, shape=(2,)).place, rank) is NULL
+    assert F.full(1.0, dtype=dt.float32, shape=(2,)).place is CPU
+    assert in_thread(lambda: tensor([1.0]).place, rank) is NULL
+
+
+def test_backward_keeps_modes():
+    ambient = context.current()
+    ambient.deterministic = True
+    try:
+        before = ambient.plan_mode
+        x = leaf([2.0])
+        seen = []
+        x.register_hook(lambda g: seen.append((ambient.deterministic, ambient.grad_enabled)))
+        tape.grad([F.mul(x, x)], [x])
+        tape.grad([F.mul(x, x)], [x], create_graph=True)
+        assert seen == [(True, False), (True, True)]
+        assert ambient.plan_mode == before
+    finally:
+        ambient.deterministic = False
+
+
+def test_modes_are_restored_by_failed_calls():
+    ambient = context.current()
+    before = ambient.plan_mode
+    x = leaf(np.ones((2, 3)))
+    for call in (
+        lambda: F.softmax(x, axis=7),
+        lambda: F.linear(x, tensor(np.ones((5, 5)))),
+        lambda: dispatch.assign(x, x.detach()),
+    ):
+        with pytest.raises((ValueError, IndexError, RuntimeError)):
+            call()
+        assert ambient.plan_mode == before
+
+
+# --- no ambient state in modules -------------------------------------------------------------------------------------
+
+# (module, name) -> why this state is not ambient. Everything else that functions write belongs in the context.
+ALLOWED: dict[tuple[str, str], str] = {}
+
+for _reason, _names in {
+    "filled while modules are imported or by plug-ins; the same for every rank and thread": (
+        "umiak.backends.base:_by_name umiak.backends.base:_broken umiak.backends.base:_discovered "
+        "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ops.base:REGISTRY "
+        "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.memory.caching:SIZES umiak.core.dtype:_all "
+        "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt"
+    ),
+    "a slot that the assembler fills once": (
+        "umiak.compiler.plan:BACKEND_OF umiak.compiler.plan:FIND_KERNEL umiak.ir.scope:_getter umiak.ir.scope:_setter "
+        "umiak.core.dispatch:ON_MISS umiak.core.dispatch:VJP_PLAN umiak.core.dispatch:SLOW_PATH "
+        "umiak.core.dispatch:SLOW_ASSIGN umiak.core.dispatch:PROMOTE umiak.core.dispatch:EXPLAIN "
+        "umiak.core.dispatch:COPY umiak.core.dispatch:SCATTER_VIEW umiak.core.dispatch:_slot_refs "
+        "umiak.core.dispatch:BINARY_OPS umiak.core.dispatch:UNARY_OPS "
+        "umiak.core.tape:ADD umiak.core.tape:COPY umiak.core.tape:FULL umiak.core.tape:VJP_PLAN "
+        "umiak.core.stream:_opener"
+    ),
+    "interned immutable values": (
+        "umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key umiak.core.place:_types"
+    ),
+    "what a test asks for: it stays empty": "umiak.compiler.plan:PYTHON_INFER",
+    "memory and streams of a device of the process, which its ranks share": (
+        "umiak.core.storage:_waiting umiak.core.storage:_allocators umiak.core.stream:_drivers "
+        "umiak.core.stream:_opened umiak.core.stream:_states"
+    ),
+    "switches of the process, set by its environment or by set_flags for all of it": "umiak.util.flags:REGISTRY",
+    "stands in where nothing installed a home for the scope: the layer used by itself": "umiak.ir.scope:_slot",
+    "a number that only grows": "umiak.core.tape:RUNS",
+    "the pointer to the context, per thread": "umiak.core.context:UMIAK_CONTEXT",
+}.items():
+    for _name in _names.split():
+        _module, _, _name = _name.partition(":")
+        ALLOWED[_module, _name] = _reason
+
+MUTATORS = "append|add|update|pop|popitem|setdefault|clear|extend|insert|remove|discard|__setitem__"
+
+
+def module_state(path: Path) -> set[str]:
+    """Names at module level that functions of the module write: rebound by ``global``, or containers they change."""
+    text = re.sub(r"(?m) +#.*$", "", path.read_text()) if path.suffix == ".pyx" else path.read_text()
+    found: set[str] = set()
+    if path.suffix == ".pyx":
+        top = set(re.findall(r"^(?:cdef [\w.\[\]* ]*?)?(\w+)(?: *\[[^\]]*\])* *(?::[^=\n]+)?=[^=]", text, re.M))
+        top |= set(re.findall(r"^cdef [\w.]+[\w.\[\]* ]* \**(\w+)(?:\[\w+\])* *$", text, re.M))
+        body = re.sub(
+            r"(?m)^\S.*$", lambda m: m.group() if m.group().startswith(("def", "cdef", "@", "class")) else "", text
+        )
+        found |= {n.strip() for line in re.findall(r"^ +global (.*)$", text, re.M) for n in line.split(",")}
+        for name in top:
+            if re.search(rf"(?m)^ +.*\b{name}(\[[^\]=]*\])+ *=[^=]|^ +.*\b{name}\.({MUTATORS})\(", body):
+                found.add(name)
+        return {n for n in found if n in top or n in {"UMIAK_CONTEXT"} or not n.startswith("__")}
+    tree = ast.parse(text)
+    top = set()
+    for node in tree.body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        top |= {t.id for t in targets if isinstance(t, ast.Name)}
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        arguments = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
+        assigned = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        declared = {n for g in ast.walk(function) if isinstance(g, ast.Global) for n in g.names}
+        found |= declared
+        local = (arguments | assigned) - declared
+        for node in ast.walk(function):
+            target = None
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
+                target = node.value
+            elif (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and re.fullmatch(MUTATORS, node.func.attr)
+            ):
+                target = node.func.value
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                target = node.value
+            if isinstance(target, ast.Name) and target.id in top and target.id not in local:
+                found.add(target.id)
+    return found
+
+
+def all_state() -> set[tuple[str, str]]:
+    found = set()
+    for path in sorted((ROOT / "umiak").rglob("*.py*")):
+        if path.suffix in (".py", ".pyx"):
+            module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+            found |= {(module, name) for name in module_state(path)}
+    return found
+
+
+def test_no_module_keeps_ambient_state():
+    unknown = sorted(f"{m}:{n}" for m, n in all_state() - set(ALLOWED))
+    assert not unknown, "state of modules that functions write, with no reason in ALLOWED:\n" + "\n".join(unknown)
+
+
+def test_every_allowed_name_is_there():
+    stale = sorted(f"{m}:{n}" for m, n in set(ALLOWED) - all_state())
+    assert not stale, "\n".join(stale)
+
+
+def test_the_search_sees_state(tmp_path):
+    python, cython = tmp_path / "a.py", tmp_path / "b.pyx"
+    python.write_text(
+        "A = {}\nB = []\nC: dict = {}\nD = 0\nE = {}\nG = object()\n"
+        "def f(E):\n    global D\n    A['x'] = 1\n    B.append(2)\n    E['y'] = 3\n"
+        "    G.mode = 1\n    C = {}\n    C['z'] = 4\n"
+    )
+    cython.write_text(
+        "cdef dict A = {}\ncdef object B = None\nC = {}\ncdef f():\n    global B\n    A[1] = 2\n    return C[1]\n"
+    )
+    assert module_state(python) == {"A", "B", "D", "G"}
+    assert module_state(cython) == {"A", "B"}
