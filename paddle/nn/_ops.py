@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from umiak import ops as F
 from umiak.core.context import current
-from umiak.core.dispatch import apply
+from umiak.core.dispatch import apply, apply1
 from umiak.core.dtype import DType
 from umiak.core.generator import default_generator
 from umiak.core.place import Place
@@ -39,3 +40,34 @@ def random_tensor(cls: Any, shape: Sequence[int], dtype: DType, *params: Any, pl
     seed, offset = default_generator(here).reserve(math.prod(shape) * op.draws)
     made = apply(op, (), (tuple(shape), seed, offset, *params))
     return made if place is None or place is here else made.to(place)
+
+
+_MEAN = [F.Mean(tuple(range(n)), False) for n in range(10)]
+_SUM = [F.Sum(tuple(range(n)), False) for n in range(10)]
+
+
+def mean_all(x: Tensor) -> Tensor:
+    """The mean of all elements."""
+    return apply1(_MEAN[x.ndim], x)
+
+
+def sum_all(x: Tensor) -> Tensor:
+    """The sum of all elements."""
+    return apply1(_SUM[x.ndim], x)
+
+
+def reduce_loss(who: str, loss: Tensor, reduction: str) -> Tensor:
+    """The mean or the sum of a loss, or itself for "none"."""
+    if reduction == "mean":
+        return mean_all(loss)
+    if reduction == "sum":
+        return sum_all(loss)
+    check_reduction(who, reduction)
+    return loss
+
+
+def check_reduction(who: str, reduction: str, *more: str) -> None:
+    """Refuse a reduction that does not exist."""
+    known = ("mean", "sum", "none", *more)
+    if reduction not in known:
+        raise ValueError(f"[{who}] requires reduction of {known}, got {reduction!r}")

@@ -44,15 +44,15 @@ Hardshrink = _layer("Hardshrink", F.hardshrink, "x where it is beyond ``±thresh
 Hardsigmoid = _layer("Hardsigmoid", F.hardsigmoid, "``x/6 + 1/2`` between 0 and 1, these beyond.")
 Hardswish = _layer("Hardswish", F.hardswish, "``x * relu6(x + 3) / 6``.")
 Hardtanh = _layer("Hardtanh", F.hardtanh, "x between ``min`` and ``max``, these beyond.", min=-1.0, max=1.0)
-LeakyReLU = _layer("LeakyReLU", F.leaky_relu, "x where positive, ``negative_slope * x`` elsewhere.", negative_slope=0.01)
+LeakyReLU = _layer(
+    "LeakyReLU", F.leaky_relu, "x where positive, ``negative_slope * x`` elsewhere.", negative_slope=0.01
+)
 LogSigmoid = _layer("LogSigmoid", F.log_sigmoid, "``log(sigmoid(x))``.")
 LogSoftmax = _layer("LogSoftmax", F.log_softmax, "The logarithm of softmax along ``axis``.", axis=-1)
 Mish = _layer("Mish", F.mish, "``x * tanh(softplus(x))``.")
 ReLU = _layer("ReLU", F.relu, "``max(x, 0)``.")
 ReLU6 = _layer("ReLU6", F.relu6, "``min(max(x, 0), 6)``.")
-SELU = _layer(
-    "SELU", F.selu, "``scale * elu(x, alpha)``.", scale=1.0507009873554805, alpha=1.6732632423543772
-)
+SELU = _layer("SELU", F.selu, "``scale * elu(x, alpha)``.", scale=1.0507009873554805, alpha=1.6732632423543772)
 Sigmoid = _layer("Sigmoid", F.sigmoid, "``1 / (1 + exp(-x))``.")
 Silu = _layer("Silu", F.silu, "``x * sigmoid(x)``.", inplace=False)
 SiLU = Silu
@@ -64,7 +64,11 @@ Swish = _layer("Swish", F.swish, "``x * sigmoid(x)``.")
 Tanh = _layer("Tanh", F.tanh, "The hyperbolic tangent.")
 Tanhshrink = _layer("Tanhshrink", F.tanhshrink, "``x - tanh(x)``.")
 ThresholdedReLU = _layer(
-    "ThresholdedReLU", F.thresholded_relu, "x where it exceeds ``threshold``, ``value`` elsewhere.", threshold=1.0, value=0.0
+    "ThresholdedReLU",
+    F.thresholded_relu,
+    "x where it exceeds ``threshold``, ``value`` elsewhere.",
+    threshold=1.0,
+    value=0.0,
 )
 
 
@@ -126,13 +130,12 @@ class PReLU(Layer):
         return F.prelu(x, self._weight, self._data_format)
 
     def extra_repr(self) -> str:
-        return (
-            f"num_parameters={self._num_parameters}, data_format={self._data_format}, init={self._init}, dtype={self._dtype}"
-        )
+        count, layout = self._num_parameters, self._data_format
+        return f"num_parameters={count}, data_format={layout}, init={self._init}, dtype={self._dtype}"
 
 
 class RReLU(Layer):
-    """x where it is positive; elsewhere x times a slope drawn from [lower, upper], or times their mean in evaluation."""
+    """x where it is positive; elsewhere x times a slope drawn from [lower, upper], in evaluation their mean."""
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, name: str | None = None) -> None:
         super().__init__()

@@ -44,7 +44,12 @@ class Linear(Layer):
     bias: Tensor | None
 
     def __init__(
-        self, in_features: int, out_features: int, weight_attr: Any = None, bias_attr: Any = None, name: str | None = None
+        self,
+        in_features: int,
+        out_features: int,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        name: str | None = None,
     ) -> None:
         super().__init__()
         self.in_features = in_features
@@ -153,7 +158,9 @@ class Embedding(Layer):
         self._name = name
         if _weight is not None:
             if list(_weight.shape) != [num_embeddings, embedding_dim]:
-                raise ValueError(f"[Embedding] requires _weight of {[num_embeddings, embedding_dim]}, got {_weight.shape}")
+                raise ValueError(
+                    f"[Embedding] requires _weight of {[num_embeddings, embedding_dim]}, got {_weight.shape}"
+                )
             weight_attr = ParamAttr(initializer=Assign(_weight), trainable=not _freeze)
         elif _freeze:
             weight_attr = ParamAttr._to_attr(weight_attr)
@@ -358,7 +365,12 @@ class Pad1D(_Pad):
     n = 1
 
     def __init__(
-        self, padding: Any, mode: str = "constant", value: float = 0.0, data_format: str = "NCL", name: str | None = None
+        self,
+        padding: Any,
+        mode: str = "constant",
+        value: float = 0.0,
+        data_format: str = "NCL",
+        name: str | None = None,
     ) -> None:
         super().__init__(padding, mode, value, data_format, name)
 
@@ -375,7 +387,12 @@ class Pad2D(_Pad):
     n = 2
 
     def __init__(
-        self, padding: Any, mode: str = "constant", value: float = 0.0, data_format: str = "NCHW", name: str | None = None
+        self,
+        padding: Any,
+        mode: str = "constant",
+        value: float = 0.0,
+        data_format: str = "NCHW",
+        name: str | None = None,
     ) -> None:
         super().__init__(padding, mode, value, data_format, name)
 
@@ -386,7 +403,12 @@ class Pad3D(_Pad):
     n = 3
 
     def __init__(
-        self, padding: Any, mode: str = "constant", value: float = 0.0, data_format: str = "NCDHW", name: str | None = None
+        self,
+        padding: Any,
+        mode: str = "constant",
+        value: float = 0.0,
+        data_format: str = "NCDHW",
+        name: str | None = None,
     ) -> None:
         super().__init__(padding, mode, value, data_format, name)
 
@@ -503,7 +525,9 @@ class UpsamplingBilinear2D(Layer):
         self.name = name
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.interpolate(x, self.size, self.scale_factor, "bilinear", align_corners=True, data_format=self.data_format)
+        return F.interpolate(
+            x, self.size, self.scale_factor, "bilinear", align_corners=True, data_format=self.data_format
+        )
 
 
 class Unfold(Layer):
@@ -523,9 +547,8 @@ class Unfold(Layer):
         return F.unfold(input, self.kernel_sizes, self.strides, self.paddings, self.dilations)
 
     def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_sizes}, dilation={self.dilations}, padding={self.paddings}, stride={self.strides}"
-        )
+        sizes = f"kernel_size={self.kernel_sizes}, dilation={self.dilations}"
+        return f"{sizes}, padding={self.paddings}, stride={self.strides}"
 
 
 class Fold(Layer):
@@ -552,9 +575,8 @@ class Fold(Layer):
         return F.fold(input, self.output_sizes, self.kernel_sizes, self.strides, self.paddings, self.dilations)
 
     def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_sizes}, dilation={self.dilations}, padding={self.paddings}, stride={self.strides}"
-        )
+        sizes = f"kernel_size={self.kernel_sizes}, dilation={self.dilations}"
+        return f"{sizes}, padding={self.paddings}, stride={self.strides}"
 
 
 class CosineSimilarity(Layer):

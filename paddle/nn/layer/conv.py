@@ -64,7 +64,9 @@ class _Conv(Layer):
         self.bias = self.create_parameter([out_channels], bias_attr, is_bias=True, device=device)
         if padding_mode != "zeros":
             if isinstance(padding, str):
-                raise ValueError(f"[{who}] requires numbers as padding with padding_mode {padding_mode!r}, got {padding!r}")
+                raise ValueError(
+                    f"[{who}] requires numbers as padding with padding_mode {padding_mode!r}, got {padding!r}"
+                )
             each = ints(padding, self.n, who, "padding")
             self._edges = [p for size in reversed(each) for p in (size, size)]
 

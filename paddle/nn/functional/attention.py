@@ -1,0 +1,109 @@
+"""Scaled dot-product attention."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from paddle.nn._ops import Records
+from paddle.nn.functional.common import dropout
+from umiak import ops as F
+from umiak.core.array import from_numpy
+from umiak.core.dispatch import apply
+from umiak.core.tensor import Tensor
+
+_ATTENTION = Records(F.Attention)
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    training: bool = True,
+    backend: str | None = None,
+    scale: float | None = None,
+    enable_gqa: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """``softmax(scale * query @ key^T + mask) @ value`` for each head.
+
+    Args:
+        query: ``[batch, queries, heads, dim]``.
+        key, value: ``[batch, keys, heads, dim]``; with ``enable_gqa`` their heads may be fewer, each serving several
+            consecutive query heads.
+        attn_mask: boolean (True: visible) or added to the scores; broadcasts to ``[batch, heads, queries, keys]``.
+        dropout_p: the probability that a weight is dropped, in training.
+        is_causal: query i sees keys 0 to i.
+        training: False turns dropout off.
+        backend: accepted; there is one implementation.
+        scale: by default ``dim ** -0.5``.
+
+    Returns:
+        ``[batch, queries, heads, dim]``.
+
+    Raises:
+        ValueError: shapes that do not fit.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([1, 3, 2, 4])
+        >>> paddle.nn.functional.scaled_dot_product_attention(x, x, x, is_causal=True).shape
+        [1, 3, 2, 4]
+    """
+    if not enable_gqa and query.shape[2] != key.shape[2]:
+        raise ValueError(
+            f"[scaled_dot_product_attention] requires as many key as query heads without enable_gqa, "
+            f"got {key.shape[2]} and {query.shape[2]}"
+        )
+    if scale is None:
+        scale = 1.0 / math.sqrt(query.shape[3])
+    if is_causal and query.shape[1] != key.shape[1]:
+        key, value, attn_mask, is_causal = _first_keys(query, key, value, attn_mask)
+    if dropout_p and training:
+        return _with_dropout(query, key, value, attn_mask, dropout_p, is_causal, scale)
+    return apply(_ATTENTION[bool(is_causal)], (query, key, value, attn_mask), (scale,))
+
+
+def _visible(queries: int, keys: int, like: Tensor) -> Tensor:
+    """``[queries, keys]``: whether query i sees key j, both counted from the first."""
+    return from_numpy(np.tri(queries, keys, dtype=bool), like.place)
+
+
+def _both(mask: Tensor | None, visible: Tensor) -> Tensor:
+    """A mask further restricted to what is visible."""
+    if mask is None:
+        return visible
+    return F.bitwise_and(mask, visible) if mask.dtype.is_bool else F.where(visible, mask, -math.inf)
+
+
+def _first_keys(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> tuple[Any, Any, Any, bool]:
+    """Operands of causal attention aligned at the first key, for the engine's, which is aligned at the last."""
+    queries, keys = query.shape[1], key.shape[1]
+    if queries > keys:
+        return key, value, _both(mask, _visible(queries, keys, query)), False
+    key, value = (F.slice(v, axes=(1,), starts=(0,), sizes=(queries,), steps=(1,)) for v in (key, value))
+    if mask is not None and mask.shape[-1] > 1:
+        mask = F.slice(mask, axes=(mask.ndim - 1,), starts=(0,), sizes=(queries,), steps=(1,))
+    return key, value, mask, True
+
+
+def _with_dropout(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, p: float, causal: bool, scale: float
+) -> Tensor:
+    """Attention with its weights formed, so that some of them can be dropped."""
+    group = query.shape[2] // key.shape[2]
+    if group > 1:
+        key, value = (F.repeat_interleave(v, axis=2, repeats=group) for v in (key, value))
+    q, k, v = (F.permute(t, perm=(0, 2, 1, 3)) for t in (query, key, value))
+    scores = F.mul(F.matmul(q, k, transpose_y=True), scale)
+    if causal:
+        mask = _both(mask, _visible(query.shape[1], key.shape[1], query))
+    if mask is not None:
+        scores = F.where(mask, scores, -math.inf) if mask.dtype.is_bool else F.add(scores, mask)
+    weights = dropout(F.softmax(scores, axis=3), p)
+    return F.permute(F.matmul(weights, v), perm=(0, 2, 1, 3))

@@ -1,0 +1,235 @@
+"""Normalisations as functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from paddle.nn._ops import Records
+from umiak import ops as F
+from umiak.core.dispatch import apply, apply_into, assign
+from umiak.core.tensor import Tensor
+
+_BATCH = Records(F.BatchNorm)
+_BATCH_INFER = Records(F.BatchNormInfer)
+_GROUP = Records(F.GroupNorm)
+_INSTANCE = Records(F.InstanceNorm)
+_LAYER = Records(F.LayerNorm)
+_LERP = F.Lerp()
+_NORMALIZE = Records(F.Normalize)
+_RMS = Records(F.RmsNorm)
+
+_LAST = frozenset(("NLC", "NHWC", "NDHWC"))
+
+
+def _channels(x: Tensor, data_format: str) -> int:
+    """The axis of the channels."""
+    return x.ndim - 1 if data_format in _LAST else 1
+
+
+def _tail_axis(who: str, x: Tensor, normalized_shape: int | Sequence[int]) -> int:
+    """Where the normalised dims begin; they must be the last dims of x."""
+    wanted = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
+    axis = x.ndim - len(wanted)
+    if axis < 0 or list(x.shape[axis:]) != wanted:
+        raise ValueError(f"[{who}] requires x of shape [*, {str(wanted)[1:-1]}], got {list(x.shape)}")
+    return axis
+
+
+def _shaped(v: Tensor | None, shape: Sequence[int]) -> Tensor | None:
+    """Weight or bias of several dims, which layers keep as a vector."""
+    return v if v is None or v.ndim == len(shape) else F.reshape(v, shape=tuple(shape))
+
+
+def layer_norm(
+    x: Tensor = None,
+    normalized_shape: Any = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    epsilon: float = 1e-5,
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+    eps: float | None = None,
+) -> Tensor:
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias``, over the last dims.
+
+    Args:
+        x: floating tensor (``input`` is another name for it).
+        normalized_shape: sizes of the last dims, which mean and variance are taken over.
+        weight, bias: of that shape, or flat.
+        epsilon: added to the variance (``eps`` is another name for it).
+
+    Raises:
+        ValueError: x does not end in ``normalized_shape``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.layer_norm(paddle.to_tensor([[1.0, 3.0]]), 2, epsilon=0.0).tolist()
+        [[-1.0, 1.0]]
+    """
+    if x is None:
+        x = input
+    axis = _tail_axis("layer_norm", x, normalized_shape)
+    if axis != x.ndim - 1:
+        weight, bias = _shaped(weight, x.shape[axis:]), _shaped(bias, x.shape[axis:])
+    return apply(_LAYER[axis], (x, weight, bias), (epsilon if eps is None else eps,))
+
+
+def rms_norm(
+    input: Tensor,
+    normalized_shape: int | Sequence[int],
+    weight: Tensor | None = None,
+    eps: float = 1e-5,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """``x / sqrt(mean(x²) + eps) * weight``, over the last dims.
+
+    Returns:
+        the result, and ``1 / sqrt(mean(x²) + eps)`` in float32 (float64 for float64).
+
+    Raises:
+        ValueError: the input does not end in ``normalized_shape``.
+    """
+    axis = _tail_axis("rms_norm", input, normalized_shape)
+    out = apply(_RMS[axis], (input, _shaped(weight, input.shape[axis:]), None), (eps,))
+    wide = input if input.dtype.compute is input.dtype else F.cast(input, dtype=input.dtype.compute)
+    axes = tuple(range(axis, input.ndim))
+    return out, F.rsqrt(F.add(F.mean(F.mul(wide, wide), axes=axes), eps))
+
+
+def batch_norm(
+    x: Tensor,
+    running_mean: Tensor,
+    running_var: Tensor,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.9,
+    epsilon: float = 1e-5,
+    data_format: str = "NCHW",
+    use_global_stats: bool | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Each channel less its mean, over its standard deviation, times weight plus bias.
+
+    Args:
+        x: ``[N, C]`` or ``[N, C, *]``; channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``.
+        running_mean, running_var: ``[C]``; in training they become ``momentum * running + (1 - momentum) * batch``,
+            in place (the variance is the biased one).
+        weight, bias: ``[C]``.
+        training: take mean and variance from the batch; otherwise the running ones.
+        momentum: how much of the running values stays.
+        epsilon: added to the variance.
+        use_global_stats: True takes the running values also in training.
+
+    Raises:
+        ValueError: sizes that do not fit the channels.
+    """
+    axis = _channels(x, data_format)
+    if not training or use_global_stats:
+        return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (epsilon,))
+    y, mean, var = apply(_BATCH[axis], (x, weight, bias), (epsilon,))
+    apply_into(_LERP, (running_mean,), (running_mean, mean, 1.0 - momentum))
+    apply_into(_LERP, (running_var,), (running_var, var, 1.0 - momentum))
+    return y
+
+
+def instance_norm(
+    x: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.9,
+    eps: float = 1e-5,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Tensor:
+    """Each channel of each sample less its mean, over its standard deviation, times weight plus bias.
+
+    Args:
+        x: ``[N, C, *]``; channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``.
+        running_mean, running_var: used when ``use_input_stats`` is False.
+        weight, bias: ``[C]``.
+    """
+    axis = _channels(x, data_format)
+    if not use_input_stats and running_mean is not None:
+        return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (eps,))
+    return apply(_INSTANCE[axis], (x, weight, bias), (eps,))
+
+
+def group_norm(
+    x: Tensor = None,
+    num_groups: int | None = None,
+    epsilon: float = 1e-5,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    data_format: str = "NCHW",
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+    eps: float | None = None,
+) -> Tensor:
+    """Each group of channels of each sample less its mean, over its standard deviation, times weight plus bias.
+
+    Args:
+        x: ``[N, C, *]``; channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"`` (``input`` is another name for it).
+        num_groups: divides the channels.
+        weight, bias: ``[C]``.
+
+    Raises:
+        ValueError: groups that do not divide the channels.
+    """
+    if x is None:
+        x = input
+    params = (num_groups, epsilon if eps is None else eps)
+    return apply(_GROUP[_channels(x, data_format)], (x, weight, bias), params)
+
+
+def local_response_norm(
+    x: Tensor,
+    size: int,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    k: float = 1.0,
+    data_format: str = "NCHW",
+    name: str | None = None,
+) -> Tensor:
+    """``x / (k + alpha * mean of squares over size neighbouring channels) ** beta``."""
+    if x.ndim < 3:
+        raise ValueError(f"[local_response_norm] requires rank 3 or more, got {x.ndim}")
+    axis = _channels(x, data_format)
+    return F.local_response_norm(x, axis=axis, size=size, alpha=float(alpha), beta=float(beta), k=float(k))
+
+
+def normalize(
+    x: Tensor = None,
+    p: float = 2,
+    axis: int = 1,
+    epsilon: float = 1e-12,
+    out: Tensor | None = None,
+    name: str | None = None,
+    *,
+    input: Tensor = None,
+    dim: int | None = None,
+    eps: float | None = None,
+) -> Tensor:
+    """x over its ``p``-norm along ``axis``, which is taken as at least ``epsilon``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.normalize(paddle.to_tensor([[3.0, 4.0]])).tolist()[0][1] > 0.79
+        True
+    """
+    if x is None:
+        x = input
+    axis = axis if dim is None else dim
+    axis = 0 if x.ndim == 1 and axis == 1 else axis + x.ndim if axis < 0 else axis
+    p = float(p)
+    order = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}.get(p, "p")
+    power = 2.0 if math.isinf(p) else p
+    y: Any = apply(_NORMALIZE[axis, order], (x,), (power, epsilon if eps is None else eps))
+    return y if out is None else assign(out, y)

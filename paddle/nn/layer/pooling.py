@@ -1,0 +1,412 @@
+"""Pooling as layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import paddle.nn.functional as F
+from paddle.nn.layer.layers import Layer
+from umiak.core.tensor import Tensor
+
+
+class _Pool(Layer):
+    """Shared by pooling with windows."""
+
+    def extra_repr(self) -> str:
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AdaptivePool(Layer):
+    """Shared by pooling into a number of regions."""
+
+    def extra_repr(self) -> str:
+        return f"output_size={self._output_size}"
+
+
+class MaxPool1D(_Pool):
+    """The largest of each window of sequences; see ``paddle.nn.functional.max_pool1d``."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        return_mask: bool = False,
+        ceil_mode: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.return_mask = return_mask
+        self.ceil_mode = ceil_mode
+        self.name = name
+
+    def forward(self, x: Tensor) -> Any:
+        return F.max_pool1d(x, self.kernel_size, self.stride, self.padding, self.return_mask, self.ceil_mode)
+
+
+class AvgPool1D(_Pool):
+    """The mean of each window of sequences; see ``paddle.nn.functional.avg_pool1d``."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        exclusive: bool = True,
+        ceil_mode: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.exclusive = exclusive
+        self.ceil_mode = ceil_mode
+        self.name = name
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.avg_pool1d(x, self.kernel_size, self.stride, self.padding, self.exclusive, self.ceil_mode)
+
+
+class MaxPool2D(_Pool):
+    """The largest of each window of images; see ``paddle.nn.functional.max_pool2d``."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        return_mask: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.return_mask = return_mask
+        self.ceil_mode = ceil_mode
+        self.data_format = data_format
+        self.name = name
+
+    def forward(self, x: Tensor) -> Any:
+        return F.max_pool2d(
+            x, self.kernel_size, self.stride, self.padding, self.return_mask, self.ceil_mode, self.data_format
+        )
+
+
+class AvgPool2D(_Pool):
+    """The mean of each window of images; see ``paddle.nn.functional.avg_pool2d``."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        exclusive: bool = True,
+        divisor_override: int | None = None,
+        data_format: str = "NCHW",
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.exclusive = exclusive
+        self.divisor_override = divisor_override
+        self.data_format = data_format
+        self.name = name
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.avg_pool2d(
+            x,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.exclusive,
+            self.divisor_override,
+            self.data_format,
+        )
+
+
+class MaxPool3D(_Pool):
+    """The largest of each window of volumes; see ``paddle.nn.functional.max_pool3d``."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        return_mask: bool = False,
+        ceil_mode: bool = False,
+        data_format: str = "NCDHW",
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.return_mask = return_mask
+        self.ceil_mode = ceil_mode
+        self.data_format = data_format
+        self.name = name
+
+    def forward(self, x: Tensor) -> Any:
+        return F.max_pool3d(
+            x, self.kernel_size, self.stride, self.padding, self.return_mask, self.ceil_mode, self.data_format
+        )
+
+
+class AvgPool3D(_Pool):
+    """The mean of each window of volumes; see ``paddle.nn.functional.avg_pool3d``."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        exclusive: bool = True,
+        divisor_override: int | None = None,
+        data_format: str = "NCDHW",
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.exclusive = exclusive
+        self.divisor_override = divisor_override
+        self.data_format = data_format
+        self.name = name
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.avg_pool3d(
+            x,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.exclusive,
+            self.divisor_override,
+            self.data_format,
+        )
+
+
+class AdaptiveAvgPool1D(_AdaptivePool):
+    """The mean of each of ``output_size`` regions that divide sequences evenly."""
+
+    def __init__(self, output_size: Any, name: str | None = None) -> None:
+        super().__init__()
+        self._output_size = output_size
+        self._name = name
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.adaptive_avg_pool1d(x, self._output_size)
+
+
+class AdaptiveMaxPool1D(_AdaptivePool):
+    """The largest of each of ``output_size`` regions that divide sequences evenly."""
+
+    def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
+        super().__init__()
+        self._output_size = output_size
+        self._return_mask = return_mask
+        self._name = name
+
+    def forward(self, x: Tensor) -> Any:
+        return F.adaptive_max_pool1d(x, self._output_size, self._return_mask)
+
+
+class AdaptiveAvgPool2D(_AdaptivePool):
+    """The mean of each of ``output_size`` regions that divide images evenly."""
+
+    def __init__(self, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> None:
+        super().__init__()
+        self._output_size = output_size
+        self._data_format = data_format
+        self._name = name
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.adaptive_avg_pool2d(x, self._output_size, self._data_format)
+
+
+class AdaptiveMaxPool2D(_AdaptivePool):
+    """The largest of each of ``output_size`` regions that divide images evenly."""
+
+    def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
+        super().__init__()
+        self._output_size = output_size
+        self._return_mask = return_mask
+        self._name = name
+
+    def forward(self, x: Tensor) -> Any:
+        return F.adaptive_max_pool2d(x, self._output_size, self._return_mask)
+
+
+class AdaptiveAvgPool3D(_AdaptivePool):
+    """The mean of each of ``output_size`` regions that divide volumes evenly."""
+
+    def __init__(self, output_size: Any, data_format: str = "NCDHW", name: str | None = None) -> None:
+        super().__init__()
+        self._output_size = output_size
+        self._data_format = data_format
+        self._name = name
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(x, self._output_size, self._data_format)
+
+
+class AdaptiveMaxPool3D(_AdaptivePool):
+    """The largest of each of ``output_size`` regions that divide volumes evenly."""
+
+    def __init__(self, output_size: Any, return_mask: bool = False, name: str | None = None) -> None:
+        super().__init__()
+        self._output_size = output_size
+        self._return_mask = return_mask
+        self._name = name
+
+    def forward(self, x: Tensor) -> Any:
+        return F.adaptive_max_pool3d(x, self._output_size, self._return_mask)
+
+
+class LPPool1D(_Pool):
+    """``(sum of x**norm_type over each window) ** (1/norm_type)`` of sequences."""
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        data_format: str = "NCL",
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.data_format = data_format
+        self.name = name
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.lp_pool1d(
+            x, self.norm_type, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.data_format
+        )
+
+
+class LPPool2D(_Pool):
+    """``(sum of x**norm_type over each window) ** (1/norm_type)`` of images."""
+
+    def __init__(
+        self,
+        norm_type: float,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        data_format: str = "NCHW",
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.data_format = data_format
+        self.name = name
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.lp_pool2d(
+            x, self.norm_type, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.data_format
+        )
+
+
+class MaxUnPool1D(_Pool):
+    """Puts the largest of each window of sequences back to its place; see ``paddle.nn.functional.max_unpool1d``."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        data_format: str = "NCL",
+        output_size: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.data_format = data_format
+        self.output_size = output_size
+        self.name = name
+
+    def forward(self, x: Tensor, indices: Tensor) -> Tensor:
+        return F.max_unpool1d(
+            x, indices, self.kernel_size, self.stride, self.padding, self.data_format, self.output_size
+        )
+
+
+class MaxUnPool2D(_Pool):
+    """Puts the largest of each window of images back to its place; see ``paddle.nn.functional.max_unpool2d``."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        data_format: str = "NCHW",
+        output_size: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.data_format = data_format
+        self.output_size = output_size
+        self.name = name
+
+    def forward(self, x: Tensor, indices: Tensor) -> Tensor:
+        return F.max_unpool2d(
+            x, indices, self.kernel_size, self.stride, self.padding, self.data_format, self.output_size
+        )
+
+
+class MaxUnPool3D(_Pool):
+    """Puts the largest of each window of volumes back to its place; see ``paddle.nn.functional.max_unpool3d``."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        data_format: str = "NCDHW",
+        output_size: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.data_format = data_format
+        self.output_size = output_size
+        self.name = name
+
+    def forward(self, x: Tensor, indices: Tensor) -> Tensor:
+        return F.max_unpool3d(
+            x, indices, self.kernel_size, self.stride, self.padding, self.data_format, self.output_size
+        )

@@ -1,0 +1,64 @@
+"""Gradients clipped in place, between ``backward()`` and ``step()``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.context import no_grad_guard
+from umiak.core.dispatch import assign
+from umiak.core.tensor import Tensor
+
+
+def _gradients(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
+    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p.grad for p in parameters if p.grad is not None]
+
+
+def clip_grad_norm_(
+    parameters: Iterable[Tensor] | Tensor, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
+) -> Tensor:
+    """Scale gradients, in place, so that the norm of all of them together is at most ``max_norm``.
+
+    Args:
+        parameters: one parameter or several; those without a gradient do not count.
+        norm_type: 2 by default, ``inf`` for the largest element.
+        error_if_nonfinite: raise RuntimeError when the norm is infinite or NaN.
+
+    Returns:
+        the norm before.
+
+    Example:
+        >>> import paddle
+        >>> w = paddle.create_parameter([2], "float32")
+        >>> (w * 10.0).sum().backward()
+        >>> norm = paddle.nn.utils.clip_grad_norm_(w, max_norm=1.0)
+        >>> round(float(norm), 3)
+        14.142
+    """
+    p = float(norm_type)
+    if p != math.inf and p not in (0.0, 1.0, 2.0) and p <= 0:
+        raise ValueError(f"[clip_grad_norm_] requires norm_type of 0 or more, or inf, got {norm_type}")
+    with no_grad_guard():
+        grads = _gradients(parameters)
+        if not grads:
+            return F.full(0.0, dtype=dt.float32, shape=())
+        order = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf"}.get(p, "p")
+        power = 2.0 if math.isinf(p) else p
+        norms = [F.vector_norm(g, axes=tuple(range(g.ndim)), ord=order, p=power) for g in grads]
+        norm = F.vector_norm(F.stack(*norms, axis=0), axes=(0,), ord=order, p=power)
+        if error_if_nonfinite and not math.isfinite(norm.item()):
+            raise RuntimeError(f"[clip_grad_norm_] requires a finite norm of the gradients, got {norm.item()}")
+        scale = F.minimum(F.div(float(max_norm), F.add(norm, 1e-6)), 1.0)
+        for g in grads:
+            assign(g, F.mul(g, scale if scale.dtype is g.dtype else F.cast(scale, dtype=g.dtype)))
+    return norm
+
+
+def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
+    """Put every element of the gradients, in place, between ``-clip_value`` and ``clip_value``."""
+    with no_grad_guard():
+        for g in _gradients(parameters):
+            assign(g, F.clip(g, -float(clip_value), float(clip_value)))

@@ -1,0 +1,75 @@
+"""Weight normalisation: a weight as a direction times a length (Salimans and Kingma, 2016)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.framework.parameter import Parameter
+from paddle.nn.layer.layers import Layer
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+
+
+def _lengths(v: Tensor, dim: int) -> Tensor:
+    """The norms over all dims but ``dim`` (over all for -1), with these dims as 1."""
+    return F.vector_norm(v, axes=tuple(i for i in range(v.ndim) if i != dim), keepdim=True)
+
+
+class _WeightNorm:
+    """A hook that computes ``g * v / |v|`` before each call."""
+
+    def __init__(self, name: str, dim: int) -> None:
+        self.name = name
+        self.dim = dim
+
+    def weight(self, layer: Layer) -> Tensor:
+        v, g = getattr(layer, self.name + "_v"), getattr(layer, self.name + "_g")
+        shape = tuple(v.shape[i] if i == self.dim else 1 for i in range(v.ndim))
+        return F.mul(v, F.div(F.reshape(g, shape=shape), _lengths(v, self.dim)))
+
+    def __call__(self, layer: Layer, inputs: Any) -> None:
+        layer.__dict__[self.name] = self.weight(layer)
+
+
+def _parameter(value: Tensor, like: Parameter, suffix: str) -> Parameter:
+    made = Parameter(value.detach().clone(), trainable=like.trainable)
+    made.name = like.name + suffix
+    return made
+
+
+def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Layer:
+    """Replace parameter ``name`` by its direction ``name_v`` and its lengths ``name_g`` along ``dim`` (None: one
+    length).
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.utils.weight_norm(paddle.nn.Linear(2, 3), dim=1)
+        >>> sorted(layer.state_dict())
+        ['bias', 'weight_g', 'weight_v']
+    """
+    if any(isinstance(h, _WeightNorm) and h.name == name for h in layer._forward_pre_hooks.values()):
+        raise RuntimeError(f"[weight_norm] requires a parameter without weight norm, got {name!r} twice")
+    weight = layer._parameters[name]
+    dim = -1 if dim is None else dim + weight.ndim if dim < -1 else dim
+    hook = _WeightNorm(name, dim)
+    del layer._parameters[name]
+    lengths = F.reshape(_lengths(weight, dim), shape=(weight.shape[dim] if dim >= 0 else 1,))
+    layer.add_parameter(name + "_v", _parameter(weight, weight, "_v"))
+    layer.add_parameter(name + "_g", _parameter(lengths, weight, "_g"))
+    hook(layer, ())
+    layer._weight_norm_handle = layer.register_forward_pre_hook(hook)
+    return layer
+
+
+def remove_weight_norm(layer: Layer, name: str = "weight") -> Layer:
+    """Make parameter ``name`` whole again. Raises ValueError where it has no weight norm."""
+    for key, hook in list(layer._forward_pre_hooks.items()):
+        if isinstance(hook, _WeightNorm) and hook.name == name:
+            like = layer._parameters[name + "_v"]
+            weight = Parameter(hook.weight(layer).detach().clone(), trainable=like.trainable)
+            weight.name = like.name.removesuffix("_v")
+            del layer._forward_pre_hooks[key], layer._parameters[name + "_v"], layer._parameters[name + "_g"]
+            layer.__dict__.pop(name, None)
+            layer.add_parameter(name, weight)
+            return layer
+    raise ValueError(f"[remove_weight_norm] requires a parameter with weight norm, got {name!r} of {layer.full_name()}")

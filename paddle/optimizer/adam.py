@@ -1,0 +1,399 @@
+"""Adam and its family: averages of gradients over averages of their size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from paddle.optimizer.lr import LRScheduler
+from paddle.optimizer.optimizer import Optimizer, State, power_of
+from umiak import ops as F
+from umiak.core.dispatch import apply_into
+from umiak.core.tensor import Tensor
+
+# Beyond these many steps every correction for the start at 0 is 1.
+_FOREVER = 10_000_000
+
+
+def _check_betas(who: str, beta1: float, beta2: float, epsilon: float) -> tuple[float, float, float]:
+    beta1, beta2, epsilon = (float(v.item() if hasattr(v, "item") else v) for v in (beta1, beta2, epsilon))
+    if not (0 <= beta1 < 1 and 0 <= beta2 < 1):
+        raise ValueError(f"[{who}] requires beta1 and beta2 in [0, 1), got {beta1} and {beta2}")
+    if epsilon < 0:
+        raise ValueError(f"[{who}] requires epsilon >= 0, got {epsilon}")
+    return beta1, beta2, epsilon
+
+
+def _one(value: float) -> np.ndarray:
+    return np.full([1], value, np.float32)
+
+
+class _Moments(Optimizer):
+    """Two moments, and a count of steps that a state dict holds as powers of the betas."""
+
+    accumulators = ("moment1", "moment2")
+    numbers = ("beta1", "beta2", "epsilon")
+
+    def _set_betas(self, beta1: Any, beta2: Any, epsilon: Any) -> None:
+        self._beta1, self._beta2, self._epsilon = _check_betas(type(self).__name__, beta1, beta2, epsilon)
+        self._powers = (0, (), (1.0, 1.0))
+
+    def _beta_powers(self, state: State) -> tuple[float, float]:
+        """The betas to the power of this step; most parameters share it, so the last answer is kept."""
+        steps, hyper, powers = self._powers
+        if steps != state.steps or hyper is not state.hyper:
+            powers = (state.hyper[0] ** state.steps, state.hyper[1] ** state.steps)
+            self._powers = (state.steps, state.hyper, powers)
+        return powers
+
+    def _numbers(self, state: State) -> dict[str, np.ndarray]:
+        # The reference framework keeps the power that the next step needs.
+        beta1, beta2, *_ = state.hyper
+        n = state.steps + 1
+        return {"beta1_pow_acc": _one(beta1**n), "beta2_pow_acc": _one(beta2**n)}
+
+    def _load_numbers(self, state: State) -> int:
+        beta1, beta2, *_ = state.hyper
+        saved = (self._take(state, "beta1_pow_acc"), beta1), (self._take(state, "beta2_pow_acc"), beta2)
+        found = [(v, b) for v, b in saved if v is not None]
+        counts = [power_of(v, b, 1) for v, b in sorted(found, key=lambda pair: -pair[1])]
+        if found:
+            state.steps = next((n for n in counts if n is not None), _FOREVER)
+        return len(found)
+
+
+class Adam(_Moments):
+    """Adam (Kingma and Ba, 2015): ``m = beta1*m + (1-beta1)*g``, ``v = beta2*v + (1-beta2)*g²``,
+    ``param -= lr * m̂ / (sqrt(v̂) + epsilon)`` where m̂ and v̂ are corrected for their start at 0.
+
+    Args:
+        learning_rate: a number or a schedule.
+        beta1, beta2: decay of the two averages, in [0, 1).
+        epsilon: added to the root.
+        parameters: parameters or groups of them.
+        weight_decay: a number (L2, added to the gradient) or a regularizer.
+        grad_clip: clips gradients first.
+        lazy_mode, use_multi_tensor: accepted; gradients are dense and updated one by one.
+        multi_precision: keep float32 copies of low-precision parameters.
+        amsgrad: divide by the largest second moment so far.
+
+    Raises:
+        ValueError: numbers out of range.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.Adam(0.01, parameters=layer.parameters())
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        lazy_mode: bool = False,
+        multi_precision: bool = False,
+        use_multi_tensor: bool = False,
+        amsgrad: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self._set_betas(beta1, beta2, epsilon)
+        self._amsgrad = amsgrad
+        self._multi_precision = multi_precision
+        self._op = F.AdamUpdate(amsgrad)
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _accumulator_names(self) -> tuple[str, ...]:
+        return (*self.accumulators, "moment2_max") if self._amsgrad else self.accumulators
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, values = state.target, state.values
+        pow1, pow2 = self._beta_powers(state)
+        beta1, beta2, eps = state.hyper
+        top = values[2] if len(values) == 3 else None
+        operands = (p, grad, values[0], values[1], lr, top)
+        apply_into(self._op, (p, *values), operands, (beta1, beta2, eps, pow1, pow2))
+
+
+class AdamW(_Moments):
+    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019): ``param *= 1 - lr*weight_decay``, then Adam's
+    step.
+
+    Args:
+        learning_rate, beta1, beta2, epsilon, parameters, grad_clip, lazy_mode, multi_precision, amsgrad: as in Adam.
+        weight_decay: a number.
+        use_lowprecision_moment: accepted; moments are float32.
+        lr_ratio: called with a parameter, gives a factor on its learning rate.
+        apply_decay_param_fun: called with a parameter's name, says whether it decays.
+
+    Raises:
+        ValueError: numbers out of range.
+        TypeError: ``weight_decay`` is not a number.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.AdamW(0.01, parameters=layer.parameters(), weight_decay=0.1)
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+    """
+
+    numbers = ("beta1", "beta2", "epsilon", "weight_decay")
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        parameters: Any = None,
+        weight_decay: float = 0.01,
+        use_lowprecision_moment: bool = False,
+        lr_ratio: Callable[[Tensor], float] | None = None,
+        apply_decay_param_fun: Callable[[str], bool] | None = None,
+        grad_clip: Any = None,
+        lazy_mode: bool = False,
+        multi_precision: bool = False,
+        amsgrad: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self._set_betas(beta1, beta2, epsilon)
+        if not isinstance(weight_decay, (int, float)) and not hasattr(weight_decay, "item"):
+            raise TypeError(f"[AdamW] requires a number as weight_decay, got {type(weight_decay).__name__}")
+        self._amsgrad = amsgrad
+        self._lr_ratio = lr_ratio
+        self._apply_decay_param_fun = apply_decay_param_fun
+        self._multi_precision = multi_precision
+        self._op = F.AdamwUpdate(amsgrad)
+        self._weight_decay = decay = float(weight_decay)
+        super().__init__(learning_rate, parameters, None, grad_clip, name)
+        self._weight_decay = decay
+
+    def _add_param_group(self, group: dict[str, Any]) -> None:
+        decay = group.pop("weight_decay", self._coefficient())
+        super()._add_param_group(group)
+        group["_hyper"] = (*group["_hyper"][:3], float(decay))
+
+    def _coefficient(self) -> float:
+        return self._weight_decay if isinstance(self._weight_decay, float) else 0.0
+
+    def _accumulator_names(self) -> tuple[str, ...]:
+        return (*self.accumulators, "moment2_max") if self._amsgrad else self.accumulators
+
+    def _make_state(self, p: Tensor, hyper: Any) -> State:
+        decays = self._apply_decay_param_fun is None or self._apply_decay_param_fun(p.name)
+        ratio = 1.0 if self._lr_ratio is None else float(self._lr_ratio(p))
+        return super()._make_state(p, (*hyper[:3], hyper[3] if decays else 0.0, ratio))
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, values = state.target, state.values
+        beta1, beta2, eps, decay, ratio = state.hyper
+        pow1, pow2 = beta1**state.steps, beta2**state.steps
+        top = values[2] if len(values) == 3 else None
+        operands = (p, grad, values[0], values[1], lr * ratio, top)
+        apply_into(self._op, (p, *values), operands, (beta1, beta2, eps, pow1, pow2, decay))
+
+
+class Adamax(_Moments):
+    """Adam with the largest decayed gradient in place of the root of squares.
+
+    Args:
+        learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip: as in Adam.
+    """
+
+    accumulators = ("moment", "inf_norm")
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self._set_betas(beta1, beta2, epsilon)
+        self._op = F.AdamaxUpdate()
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _numbers(self, state: State) -> dict[str, np.ndarray]:
+        return {"beta1_pow_acc": super()._numbers(state)["beta1_pow_acc"]}
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (m, norm) = state.target, state.values
+        beta1, beta2, eps = state.hyper
+        pow1, _ = self._beta_powers(state)
+        apply_into(self._op, (p, m, norm), (p, grad, m, norm, lr), (beta1, beta2, eps, pow1))
+
+
+class Lamb(_Moments):
+    """Adam's change plus decay, scaled to the norm of each parameter (You et al., 2020).
+
+    Args:
+        lamb_weight_decay: part of the parameter that is added to its change.
+        exclude_from_weight_decay_fn: called with a parameter, says that it does not decay.
+        always_adapt: scale also parameters that do not decay.
+        learning_rate, beta1, beta2, epsilon, parameters, grad_clip, multi_precision: as in Adam.
+    """
+
+    numbers = ("beta1", "beta2", "epsilon", "lamb_weight_decay")
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        lamb_weight_decay: float = 0.01,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-6,
+        parameters: Any = None,
+        grad_clip: Any = None,
+        exclude_from_weight_decay_fn: Callable[[Tensor], bool] | None = None,
+        multi_precision: bool = False,
+        always_adapt: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self._set_betas(beta1, beta2, epsilon)
+        self._lamb_weight_decay = float(lamb_weight_decay)
+        self._exclude_from_weight_decay_fn = exclude_from_weight_decay_fn
+        self._always_adapt = always_adapt
+        self._multi_precision = multi_precision
+        self._op, self._plain = F.LambUpdate(), F.AdamUpdate(False)
+        super().__init__(learning_rate, parameters, None, grad_clip, name)
+
+    def _make_state(self, p: Tensor, hyper: Any) -> State:
+        excluded = self._exclude_from_weight_decay_fn is not None and self._exclude_from_weight_decay_fn(p)
+        return super()._make_state(p, (*hyper[:3], 0.0 if excluded else hyper[3]))
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (m, v) = state.target, state.values
+        beta1, beta2, eps, decay = state.hyper
+        params = (beta1, beta2, eps, *self._beta_powers(state))
+        if decay == 0.0 and not self._always_adapt:
+            apply_into(self._plain, (p, m, v), (p, grad, m, v, lr, None), params)
+        else:
+            apply_into(self._op, (p, m, v), (p, grad, m, v, lr), (*params, decay))
+
+
+class NAdam(_Moments):
+    """Adam with Nesterov's momentum (Dozat, 2016).
+
+    Args:
+        momentum_decay: how fast the momentum grows towards ``beta1``.
+        learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip: as in Adam.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.002,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        momentum_decay: float = 0.004,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self._set_betas(beta1, beta2, epsilon)
+        self._momentum_decay = float(momentum_decay)
+        self._op = F.NadamUpdate()
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _momentum(self, state: State, step: int) -> float:
+        return state.hyper[0] * (1.0 - 0.5 * 0.96 ** (step * self._momentum_decay))
+
+    def _products(self, state: State) -> float:
+        return math.prod(self._momentum(state, t) for t in range(1, state.steps + 1))
+
+    def _numbers(self, state: State) -> dict[str, np.ndarray]:
+        shape, n = tuple(state.param.shape), state.steps
+        values = {"momentum_decay_pow": 0.96**n, "beta2_pow": state.hyper[1] ** n, "mu_product": self._products(state)}
+        return {k: np.full(shape, v, np.float32) for k, v in values.items()}
+
+    def _load_numbers(self, state: State) -> int:
+        found = [(self._take(state, "beta2_pow"), state.hyper[1]), (self._take(state, "momentum_decay_pow"), 0.96)]
+        self._take(state, "mu_product")
+        found = [(v, b) for v, b in found if v is not None]
+        if found:
+            counts = (power_of(v, b, 0) for v, b in found)
+            state.steps = next((n for n in counts if n is not None), _FOREVER)
+        return len(found)
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (m, v) = state.target, state.values
+        beta1, beta2, eps = state.hyper
+        mu, mu_next = self._momentum(state, state.steps), self._momentum(state, state.steps + 1)
+        params = (beta1, beta2, eps, beta2**state.steps, mu, mu_next, self._products(state))
+        apply_into(self._op, (p, m, v), (p, grad, m, v, lr), params)
+
+
+class RAdam(_Moments):
+    """Adam with rectified variance: plain momentum until the second moment is known well enough (Liu et al., 2020).
+
+    Args:
+        learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip: as in Adam.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self._set_betas(beta1, beta2, epsilon)
+        self._op = F.RadamUpdate()
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _numbers(self, state: State) -> dict[str, np.ndarray]:
+        beta1, beta2, _ = state.hyper
+        shape, n = tuple(state.param.shape), state.steps
+        return {
+            "beta1_pow": np.full(shape, beta1**n, np.float32),
+            "beta2_pow": np.full(shape, beta2**n, np.float32),
+            "rho": np.full(shape, _rho_sum(beta2, n), np.float32),
+        }
+
+    def _load_numbers(self, state: State) -> int:
+        beta1, beta2, _ = state.hyper
+        found = [(self._take(state, "beta2_pow"), beta2), (self._take(state, "beta1_pow"), beta1)]
+        self._take(state, "rho")
+        found = [(v, b) for v, b in found if v is not None]
+        if found:
+            counts = (power_of(v, b, 0) for v, b in found)
+            state.steps = next((n for n in counts if n is not None), _FOREVER)
+        return len(found)
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (m, v) = state.target, state.values
+        beta1, beta2, eps = state.hyper
+        pow1, pow2 = self._beta_powers(state)
+        limit = 2.0 / (1.0 - beta2) - 1.0
+        rho = limit - 2.0 * state.steps * pow2 / (1.0 - pow2)
+        if rho > 5.0:
+            rectified = math.sqrt((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho)) * math.sqrt(
+                1.0 - pow2
+            )
+            plain = 0.0
+        else:
+            rectified, plain = 0.0, 1.0
+        apply_into(self._op, (p, m, v), (p, grad, m, v, lr), (beta1, beta2, eps, pow1, pow2, rectified, plain))
+
+
+def _rho_sum(beta2: float, n: int) -> float:
+    return n * beta2**n

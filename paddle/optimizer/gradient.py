@@ -1,0 +1,322 @@
+"""Gradient descent, with and without memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from paddle.optimizer.lr import LRScheduler
+from paddle.optimizer.optimizer import Optimizer, State, as_state
+from umiak import ops as F
+from umiak.core.dispatch import apply_into
+from umiak.core.dtype import int64
+from umiak.core.tensor import Tensor
+
+
+class SGD(Optimizer):
+    """``param -= lr * grad``.
+
+    Args:
+        learning_rate: a number or a schedule.
+        parameters: parameters or groups of them.
+        weight_decay: a number (L2, added to the gradient) or a regularizer.
+        grad_clip: clips gradients first.
+        multi_precision: keep float32 copies of low-precision parameters.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+    """
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        multi_precision: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self._multi_precision = multi_precision
+        self._op = F.SgdUpdate()
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p = state.target
+        apply_into(self._op, (p,), (p, grad, lr))
+
+
+class Momentum(Optimizer):
+    """``velocity = momentum*velocity + grad``, ``param -= lr * velocity`` (or ``lr * (grad + momentum*velocity)``).
+
+    Args:
+        learning_rate: a number or a schedule.
+        momentum: how much of the velocity stays.
+        parameters: parameters or groups of them.
+        use_nesterov: take the second form.
+        weight_decay: a number (L2, added to the gradient) or a regularizer.
+        grad_clip: clips gradients first.
+        multi_precision: keep float32 copies of low-precision parameters.
+        rescale_grad: a factor on the gradients.
+        use_multi_tensor: accepted; parameters are updated one by one.
+    """
+
+    accumulators = ("velocity",)
+    numbers = ("momentum",)
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        momentum: float = 0.9,
+        parameters: Any = None,
+        use_nesterov: bool = False,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        multi_precision: bool = False,
+        rescale_grad: float = 1.0,
+        use_multi_tensor: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self._momentum = float(momentum)
+        self._rescale_grad = float(rescale_grad)
+        self._multi_precision = multi_precision
+        self._op = F.MomentumUpdate(bool(use_nesterov))
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (velocity,) = state.target, state.values
+        if self._rescale_grad != 1.0:
+            grad = F.mul(grad, self._rescale_grad)
+        apply_into(self._op, (p, velocity), (p, grad, velocity, lr), (state.hyper[0], 0.0))
+
+
+class Adagrad(Optimizer):
+    """``total += grad²``, ``param -= lr * grad / (sqrt(total) + epsilon)``.
+
+    Args:
+        learning_rate: a number or a schedule.
+        epsilon: added to the root.
+        initial_accumulator_value: what ``total`` starts with.
+        parameters, weight_decay, grad_clip: as in SGD.
+    """
+
+    accumulators = ("moment",)
+    numbers = ("epsilon",)
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler,
+        epsilon: float = 1e-6,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+        initial_accumulator_value: float = 0.0,
+    ) -> None:
+        self._epsilon = float(epsilon)
+        self._start = float(initial_accumulator_value)
+        self._op = F.AdagradUpdate()
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _initial(self, accumulator: str) -> float:
+        return self._start
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (total,) = state.target, state.values
+        apply_into(self._op, (p, total), (p, grad, total, lr), state.hyper)
+
+
+class Adadelta(Optimizer):
+    """The gradient scaled by the ratio of average changes to average gradients (Zeiler, 2012).
+
+    Args:
+        learning_rate: a number or a schedule.
+        epsilon: added to both averages.
+        rho: decay of the averages.
+        parameters, weight_decay, grad_clip: as in SGD.
+    """
+
+    accumulators = ("_avg_squared_grad", "_avg_squared_update")
+    numbers = ("rho", "epsilon")
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        epsilon: float = 1e-6,
+        rho: float = 0.95,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self._rho = float(rho)
+        self._epsilon = float(epsilon)
+        self._op = F.AdadeltaUpdate()
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (squares, changes) = state.target, state.values
+        apply_into(self._op, (p, squares, changes), (p, grad, squares, changes, lr), state.hyper)
+
+
+class RMSProp(Optimizer):
+    """The gradient over the root of its average square, through a momentum.
+
+    Args:
+        learning_rate: a number or a schedule.
+        rho: decay of the average.
+        epsilon: added under the root.
+        momentum: how much of the last change stays.
+        centered: subtract the square of the average gradient under the root.
+        parameters, weight_decay, grad_clip: as in SGD.
+
+    Raises:
+        ValueError: numbers out of range.
+    """
+
+    accumulators = ("momentum", "mean_square", "mean_grad")
+    numbers = ("rho", "epsilon", "momentum")
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler,
+        rho: float = 0.95,
+        epsilon: float = 1e-6,
+        momentum: float = 0.0,
+        centered: bool = False,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        for what, value in (("rho", rho), ("epsilon", epsilon), ("momentum", momentum)):
+            if value is None or value < 0.0:
+                raise ValueError(f"[RMSProp] requires {what} >= 0, got {value}")
+        self._rho = float(rho)
+        self._epsilon = float(epsilon)
+        self._momentum = float(momentum)
+        self._centered = centered
+        self._op = F.RmspropUpdate()
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (momentum, squares, mean) = state.target, state.values
+        if self._centered:
+            apply_into(self._op, (p, squares, momentum, mean), (p, grad, squares, momentum, lr, mean), state.hyper)
+        else:
+            apply_into(self._op, (p, squares, momentum), (p, grad, squares, momentum, lr, None), state.hyper)
+
+
+class Rprop(Optimizer):
+    """Steps of a size of their own, which grows while the sign of the gradient stays and shrinks when it turns.
+
+    Args:
+        learning_rate: the first size of the steps.
+        learning_rate_range: the smallest and the largest size.
+        etas: the factors of shrinking and of growing.
+        parameters, grad_clip, multi_precision: as in SGD.
+
+    Raises:
+        ValueError: numbers out of range.
+    """
+
+    accumulators = ("prevs", "learning_rates")
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        learning_rate_range: tuple[float, float] = (1e-5, 50),
+        parameters: Any = None,
+        etas: tuple[float, float] = (0.5, 1.2),
+        grad_clip: Any = None,
+        multi_precision: bool = False,
+        name: str | None = None,
+    ) -> None:
+        rate = learning_rate() if isinstance(learning_rate, LRScheduler) else learning_rate
+        if not 0.0 < learning_rate_range[0] <= rate <= learning_rate_range[1]:
+            raise ValueError(
+                f"[Rprop] requires 0 < least <= learning_rate <= largest, got {learning_rate_range} and {rate}"
+            )
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"[Rprop] requires 0 < etas[0] < 1 < etas[1], got {etas}")
+        self._params = (*(float(v) for v in learning_rate_range), *(float(v) for v in etas))
+        self._start = float(rate)
+        self._multi_precision = multi_precision
+        self._op = F.RpropUpdate()
+        super().__init__(learning_rate, parameters, None, grad_clip, name)
+
+    def _initial(self, accumulator: str) -> float:
+        return self._start if accumulator == "learning_rates" else 0.0
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (previous, sizes) = state.target, state.values
+        apply_into(self._op, (p, previous, sizes), (p, grad, previous, sizes, lr), self._params)
+
+
+class ASGD(Optimizer):
+    """Gradient descent along the mean of the latest gradients of ``batch_num`` batches.
+
+    Args:
+        learning_rate: a number or a schedule.
+        batch_num: how many batches an epoch has.
+        parameters, weight_decay, grad_clip, multi_precision: as in SGD.
+
+    Raises:
+        ValueError: ``batch_num`` is not positive.
+    """
+
+    accumulators = ("d",)
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        batch_num: int = 1,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        multi_precision: bool = False,
+        name: str | None = None,
+    ) -> None:
+        if batch_num is None or batch_num <= 0:
+            raise ValueError(f"[ASGD] requires batch_num > 0, got {batch_num}")
+        self._batch_num = int(batch_num)
+        self._multi_precision = multi_precision
+        self._op = F.AsgdUpdate()
+        self._latest: dict[int, list[Tensor]] = {}
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+
+    def _make_state(self, p: Tensor, hyper: Any) -> State:
+        state = super()._make_state(p, hyper)
+        saved, count = self._take(state, "y"), self._take(state, "m")
+        shape, dtype = tuple(p.shape), p.dtype.compute
+        if saved is None:
+            self._latest[id(p)] = [F.full(0.0, dtype=dtype, shape=shape) for _ in range(self._batch_num)]
+        else:
+            self._latest[id(p)] = [F.copy(t) for t in F.unbind(as_state(saved, p), axis=0, count=self._batch_num)]
+            state.steps = int(np.asarray(count.numpy() if hasattr(count, "numpy") else count).ravel()[0])
+        return state
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        p, (total,) = state.target, state.values
+        old = self._latest[id(state.param)][(state.steps - 1) % self._batch_num]
+        seen = float(min(state.steps, self._batch_num))
+        apply_into(self._op, (p, total, old), (p, grad, total, old, lr), (seen,))
+
+    def state_dict(self) -> dict[str, Any]:
+        out = super().state_dict()
+        schedule = out.pop("LR_Scheduler", None)
+        for state in self._ordered_states():
+            latest = F.stack(*self._latest[id(state.param)], axis=0)
+            latest.name = f"{state.name}_y_0"
+            out[latest.name] = latest
+        for state in self._ordered_states():
+            count = F.full(state.steps, dtype=int64, shape=(1,))
+            count.name = f"{state.name}_m_0"
+            out[count.name] = count
+        if schedule is not None:
+            out["LR_Scheduler"] = schedule
+        return out

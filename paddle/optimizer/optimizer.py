@@ -1,0 +1,401 @@
+"""The base of all optimizers: it walks over parameters and owns their states; a subclass says what one step does to
+one.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from paddle.nn.clip import ClipGradBase
+from paddle.optimizer.lr import LRScheduler
+from paddle.regularizer import L2Decay, WeightDecayRegularizer
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.array import from_numpy
+from umiak.core.context import no_grad_guard
+from umiak.core.dispatch import apply_into
+from umiak.core.dtype import DType
+from umiak.core.tensor import Tensor
+
+_CASTS = {d: F.Cast(d) for d in (dt.float16, dt.bfloat16)}
+_ZEROS = {d: F.Full(d) for d in dt.all_dtypes()}
+
+
+class State:
+    """What an optimizer keeps for one parameter.
+
+    ``target`` is what the step is applied to: the parameter, or the float32 copy ``master`` of a low-precision one.
+    ``values`` are the tensors named by ``Optimizer.accumulators``; ``steps`` counts the steps done.
+    """
+
+    __slots__ = ("hyper", "master", "name", "param", "steps", "target", "values")
+
+    def __init__(self, param: Tensor, hyper: Any, master: Tensor | None) -> None:
+        self.param = param
+        self.hyper = hyper
+        self.master = master
+        self.target = param if master is None else master
+        self.name = param.name if master is None else master.name
+        self.values: tuple[Tensor, ...] = ()
+        self.steps = 0
+
+
+class Optimizer:
+    """Base of all optimizers.
+
+    Args:
+        learning_rate: a number or a schedule of ``paddle.optimizer.lr``.
+        parameters: parameters, or dicts with key ``"params"`` and settings of their own: ``"learning_rate"`` (a
+            factor on
+            the optimizer's), ``"weight_decay"``, ``"grad_clip"`` and the optimizer's numbers, such as ``"beta1"``.
+        weight_decay: a number (L2) or a regularizer; a parameter's own regularizer takes its place.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied before the decay.
+
+    Raises:
+        TypeError, ValueError: arguments of another kind.
+    """
+
+    # What a subclass declares: names of the state tensors, each of the parameter's shape; numbers that groups may set.
+    accumulators: ClassVar[tuple[str, ...]] = ()
+    numbers: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self,
+        learning_rate: float | LRScheduler = 0.001,
+        parameters: Iterable[Any] | None = None,
+        weight_decay: float | WeightDecayRegularizer | None = None,
+        grad_clip: ClipGradBase | None = None,
+        name: str | None = None,
+    ) -> None:
+        who = type(self).__name__
+        if parameters is None:
+            raise ValueError(f"[{who}] requires parameters, got None")
+        if isinstance(parameters, (Tensor, dict)):
+            raise TypeError(f"[{who}] requires an iterable of parameters or of dicts, got {type(parameters).__name__}")
+        if not isinstance(learning_rate, LRScheduler) and not _is_number(learning_rate):
+            raise TypeError(f"[{who}] requires a float or an LRScheduler as learning_rate, got {type(learning_rate)}")
+        if grad_clip is not None and not isinstance(grad_clip, ClipGradBase):
+            raise TypeError(f"[{who}] requires a ClipGradBy… as grad_clip, got {type(grad_clip).__name__}")
+        self._learning_rate = learning_rate
+        self._name = name
+        self._grad_clip = grad_clip
+        self._weight_decay = weight_decay
+        self.regularization = self._regularizer(weight_decay)
+        self._states: dict[int, State] = {}
+        self._saved: dict[str, Any] = {}
+        self._multi_precision = getattr(self, "_multi_precision", False)
+        self._param_groups: list[dict[str, Any]] = []
+        self._parameter_list: list[Tensor] = []
+        given = list(parameters)
+        if given and isinstance(given[0], dict):
+            for group in given:
+                self._add_param_group(dict(group))
+        else:
+            self._add_param_group({"params": given})
+
+    def _regularizer(self, decay: Any) -> WeightDecayRegularizer | None:
+        if decay is None or isinstance(decay, WeightDecayRegularizer):
+            return decay
+        if not _is_number(decay):
+            raise TypeError(f"[{type(self).__name__}] requires a float or a regularizer as weight_decay, got {decay!r}")
+        return L2Decay(decay)
+
+    def _add_param_group(self, group: dict[str, Any]) -> None:
+        params = group["params"]
+        params = [params] if isinstance(params, Tensor) else list(params)
+        known = {id(p) for p in self._parameter_list}
+        for p in params:
+            if not isinstance(p, Tensor):
+                raise TypeError(f"[{type(self).__name__}] requires parameters, got {type(p).__name__}")
+            if id(p) in known:
+                raise ValueError(f"[{type(self).__name__}] requires each parameter once, got {p.name} twice")
+            known.add(id(p))
+            if "learning_rate" in group:
+                p.optimize_attr = {"learning_rate": group["learning_rate"]}
+        group["params"] = params
+        # In the order of `numbers`, with the optimizer's own where the group has none.
+        group["_hyper"] = tuple(group.get(n, getattr(self, "_" + n)) for n in self.numbers)
+        own = "weight_decay" in group
+        group["_regularizer"] = self._regularizer(group["weight_decay"]) if own else self.regularization
+        group.setdefault("grad_clip", self._grad_clip)
+        self._param_groups.append(group)
+        self._parameter_list.extend(params)
+
+    # --- the step --------------------------------------------------------------------------------------------------
+
+    def step(self) -> None:
+        """Update every parameter that has a gradient.
+
+        Example:
+            >>> import paddle
+            >>> layer = paddle.nn.Linear(2, 1)
+            >>> opt = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
+            >>> layer(paddle.ones([1, 2])).sum().backward()
+            >>> opt.step()
+            >>> opt.clear_grad()
+        """
+        for group in self._param_groups:
+            self._step_group(group, [(p, p.grad) for p in group["params"]])
+
+    def _step_group(self, group: dict[str, Any], pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
+        lr, states, update, common = self.get_lr(), self._states, self._update, group["_regularizer"]
+        with no_grad_guard():
+            clip = group["grad_clip"]
+            if clip is not None:
+                pairs = clip([(p, g) for p, g in pairs if g is not None and not p.stop_gradient])
+            for p, g in pairs:
+                if g is None or p.stop_gradient:
+                    continue
+                state = states.get(id(p))
+                if state is None:
+                    state = self._make_state(p, group["_hyper"])
+                if not self._fuses_decay:
+                    own = _attribute(p, "regularizer")
+                    penalty = common if own is None else own
+                    if penalty is not None:
+                        g = penalty(p, g)
+                state.steps += 1
+                update(state, g, lr * p.optimize_attr["learning_rate"] if hasattr(p, "optimize_attr") else lr)
+                if state.master is not None:
+                    apply_into(_CASTS[p.dtype], (p,), (state.master,))
+
+    # Whether `_update` takes weight decay into its own formula.
+    _fuses_decay: ClassVar[bool] = False
+
+    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+        """One step of one parameter, in place. ``state.steps`` is the number of this step, from 1."""
+        raise NotImplementedError(f"{type(self).__name__} defines no _update")
+
+    def _initial(self, accumulator: str) -> float:
+        """What a state tensor is filled with at first."""
+        return 0.0
+
+    # --- states ----------------------------------------------------------------------------------------------------
+
+    def _make_state(self, p: Tensor, hyper: Any) -> State:
+        low = p.dtype.compute is not p.dtype
+        master = None
+        if low and self._multi_precision:
+            saved = self._saved.get("master_weights", {}).pop(p.name, None)
+            master = F.cast(p, dtype=dt.float32) if saved is None else as_state(saved, p)
+            master.name = p.name + "_fp32_master_0"
+        state = State(p, hyper, master)
+        self._states[id(p)] = state
+        shape = tuple(p.shape)
+        values, found = [], 0
+        for name in self._accumulator_names():
+            saved = self._take(state, name)
+            if saved is None:
+                value = F.full(self._initial(name), dtype=p.dtype.compute, shape=shape)
+            else:
+                value = as_state(saved, p)
+                found += 1
+                if tuple(value.shape) != shape:
+                    raise ValueError(
+                        f"[{type(self).__name__}.set_state_dict] requires {state.name}_{name} of shape {list(shape)}, "
+                        f"got {list(value.shape)}"
+                    )
+            value.name = f"{state.name}_{name}_0"
+            values.append(value)
+        state.values = tuple(values)
+        found += self._load_numbers(state)
+        if self._saved.get("*") and values and not found:
+            warnings.warn(
+                f"[{type(self).__name__}.set_state_dict] found nothing for {state.name}: it starts afresh",
+                stacklevel=4,
+            )
+        return state
+
+    def _accumulator_names(self) -> tuple[str, ...]:
+        return self.accumulators
+
+    def _numbers(self, state: State) -> dict[str, np.ndarray]:
+        """States that are numbers here and tensors in a state dict."""
+        return {}
+
+    def _load_numbers(self, state: State) -> int:
+        """The inverse of :meth:`_numbers`, from what was loaded; how many were found."""
+        return 0
+
+    def _take(self, state: State, accumulator: str) -> Any:
+        return self._saved.pop(f"{state.name}_{accumulator}", None)
+
+    @property
+    def _accumulators(self) -> dict[str, dict[str, Tensor]]:
+        """State tensors by accumulator and parameter name."""
+        out: dict[str, dict[str, Tensor]] = {n: {} for n in self._accumulator_names()}
+        for state in self._ordered_states():
+            for name, value in zip(self._accumulator_names(), state.values, strict=True):
+                out[name][state.name] = value
+        return out
+
+    @property
+    def _master_weights(self) -> dict[str, Tensor]:
+        return {s.param.name: s.master for s in self._ordered_states() if s.master is not None}
+
+    def _ordered_states(self) -> list[State]:
+        return [self._states[id(p)] for p in self._parameter_list if id(p) in self._states]
+
+    def state_dict(self) -> dict[str, Any]:
+        """The states by name, such as ``linear_0.w_0_moment1_0``; the schedule under ``"LR_Scheduler"``.
+
+        Example:
+            >>> import paddle
+            >>> layer = paddle.nn.Linear(2, 1)
+            >>> opt = paddle.optimizer.Adam(parameters=layer.parameters())
+            >>> layer(paddle.ones([1, 2])).sum().backward()
+            >>> opt.step()
+            >>> len(opt.state_dict())
+            8
+        """
+        states = self._ordered_states()
+        out: dict[str, Any] = {}
+        for i in range(len(self._accumulator_names())):
+            out.update((s.values[i].name, s.values[i]) for s in states)
+        numbers = [(s, self._numbers(s)) for s in states]
+        for name in numbers[0][1] if numbers else ():
+            for s, found in numbers:
+                value = from_numpy(found[name], s.param.place)
+                value.name = f"{s.name}_{name}_0"
+                out[value.name] = value
+        masters = self._master_weights
+        if masters:
+            out["master_weights"] = masters
+        if isinstance(self._learning_rate, LRScheduler):
+            out["LR_Scheduler"] = self._learning_rate.state_dict()
+        return out
+
+    def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from a saved state. States reach their parameters by name, at the next step at the latest.
+
+        Raises:
+            ValueError: a state of another shape.
+        """
+        saved = dict(state_dict)
+        schedule = saved.pop("LR_Scheduler", None)
+        if schedule is not None and isinstance(self._learning_rate, LRScheduler):
+            self._learning_rate.set_state_dict(schedule)
+        masters = dict(saved.pop("master_weights", None) or {})
+        # The number at the end of a name says how many optimizers came before in its process: it is not compared.
+        self._saved = {re.sub(r"_\d+$", "", k): v for k, v in saved.items()}
+        self._saved.update({"master_weights": masters, "*": bool(saved)})
+        hypers = {id(p): g["_hyper"] for g in self._param_groups for p in g["params"]}
+        former = list(self._states.values())
+        self._states = {}
+        for state in former:
+            self._make_state(state.param, hypers[id(state.param)])
+
+    load_state_dict = set_state_dict
+    set_dict = set_state_dict
+
+    def get_opti_var_name_list(self) -> list[str]:
+        """The names of the state tensors."""
+        return [k for k in self.state_dict() if k not in ("LR_Scheduler", "master_weights")]
+
+    # --- learning rate ---------------------------------------------------------------------------------------------
+
+    def get_lr(self) -> float:
+        """The learning rate of the next step."""
+        lr = self._learning_rate
+        return lr.last_lr if isinstance(lr, LRScheduler) else lr
+
+    def set_lr(self, value: float) -> None:
+        """Set the learning rate. Raises RuntimeError where a schedule sets it."""
+        if not _is_number(value):
+            raise TypeError(f"[set_lr] requires a float, got {type(value).__name__}")
+        if isinstance(self._learning_rate, LRScheduler):
+            raise RuntimeError(
+                "[set_lr] requires an optimizer without a schedule, got one that would overwrite the rate"
+            )
+        self._learning_rate = float(value)
+
+    def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
+        """Take the learning rate from ``scheduler`` from now on."""
+        if not isinstance(scheduler, LRScheduler):
+            raise TypeError(f"[set_lr_scheduler] requires an LRScheduler, got {type(scheduler).__name__}")
+        self._learning_rate = scheduler
+
+    # --- gradients -------------------------------------------------------------------------------------------------
+
+    def clear_grad(self, set_to_zero: bool = True) -> None:
+        """Fill the gradients with zeros, or drop them with ``set_to_zero=False`` (cheaper)."""
+        if not set_to_zero:
+            for p in self._parameter_list:
+                p.grad = None
+            return
+        for p in self._parameter_list:
+            g = p.grad
+            if g is not None:
+                apply_into(_ZEROS[g.dtype], (g,), (0.0,), (tuple(g.shape),))
+
+    clear_gradients = clear_grad
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drop the gradients, or fill them with zeros with ``set_to_none=False``."""
+        self.clear_grad(set_to_zero=not set_to_none)
+
+    def backward(
+        self,
+        loss: Tensor,
+        startup_program: Any = None,
+        parameters: Iterable[Tensor] | None = None,
+        no_grad_set: Any = None,
+        callbacks: Any = None,
+    ) -> list[tuple[Tensor, Tensor]]:
+        """Run ``loss.backward()`` and return the pairs of parameter and gradient."""
+        loss.backward()
+        return self._pairs(parameters, no_grad_set)
+
+    def _pairs(self, parameters: Iterable[Tensor] | None, no_grad_set: Any) -> list[tuple[Tensor, Tensor]]:
+        skipped = {getattr(x, "name", x) for x in no_grad_set or ()}
+        params = self._parameter_list if parameters is None else list(parameters)
+        return [(p, p.grad) for p in params if p.grad is not None and not p.stop_gradient and p.name not in skipped]
+
+    def apply_gradients(self, params_grads: Sequence[tuple[Tensor, Tensor]]) -> list:
+        """Update parameters with the given gradients."""
+        given = {id(p): (p, g) for p, g in params_grads}
+        for group in self._param_groups:
+            self._step_group(group, [given[id(p)] for p in group["params"] if id(p) in given])
+        return []
+
+    def minimize(
+        self,
+        loss: Tensor,
+        startup_program: Any = None,
+        parameters: Iterable[Tensor] | None = None,
+        no_grad_set: Any = None,
+    ) -> tuple[list, list[tuple[Tensor, Tensor]]]:
+        """Update with the gradients that are there (``loss.backward()`` comes before); returns ``([], pairs)``."""
+        pairs = self._pairs(parameters, no_grad_set)
+        self.apply_gradients(pairs)
+        return [], pairs
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (int, float)) and not isinstance(x, bool)
+
+
+def _attribute(p: Tensor, name: str) -> Any:
+    return getattr(p, name, None)
+
+
+def as_state(saved: Any, p: Tensor) -> Tensor:
+    """A loaded state as a tensor of its own, in the compute type, where the parameter is."""
+    value = saved.detach() if isinstance(saved, Tensor) else from_numpy(np.asarray(saved), p.place)
+    wide: DType = p.dtype.compute
+    value = F.copy(value) if value.dtype is wide else F.cast(value, dtype=wide)
+    return value if value.place is p.place else value.to(p.place)
+
+
+def power_of(saved: Any, base: float, offset: int) -> int | None:
+    """The n of a saved ``base ** (n + offset)``; None where it has underflowed."""
+    value = float(np.asarray(saved.numpy() if isinstance(saved, Tensor) else saved).ravel()[0])
+    if not 0.0 < base < 1.0 or not 1e-30 < value <= 1.0:
+        return None
+    return round(math.log(value) / math.log(base)) - offset
