@@ -42,6 +42,16 @@ def backward(
     return found
 
 
+def pullback(
+    tracer: Tracer, operations: Sequence[Operation], seeds: Sequence[tuple[Value, Value]], wrt: Sequence[Value | None]
+) -> list[Value | None]:
+    """Gradients of the seeded values with respect to ``wrt`` through operations that ``tracer`` has just recorded."""
+    driver = _Driver(tracer, tracer.builder.program, wrt, operations)
+    for y, g in seeds:
+        driver.seed(y, g)
+    return driver.run()
+
+
 def _tracer_of(program: Program) -> Tracer:
     """The tracer that is writing the program now, or one that continues it."""
     active = (t for t in reversed(context.current().trace) if t.builder.program is program)
@@ -49,14 +59,23 @@ def _tracer_of(program: Program) -> Tracer:
 
 
 class _Driver:
-    def __init__(self, tracer: Tracer, program: Program, wrt: Sequence[Value]) -> None:
+    """Walks back over ``operations``: by default all that the program holds now."""
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        program: Program,
+        wrt: Sequence[Value | None],
+        operations: Sequence[Operation] | None = None,
+    ) -> None:
         self.tracer = tracer
         self.program = program
+        self.operations = list(program.ops if operations is None else operations)
         self.wrt = list(wrt)
-        self.kept = {id(v) for v in wrt}
+        self.kept = {id(v) for v in wrt if v is not None}
         self.table: dict[int, SymTensor] = {}
         # The operations of the forward run, as opposed to those recorded from here on.
-        self.forward = {id(o) for o in program.ops}
+        self.forward = {id(o) for o in self.operations}
 
     def seed(self, y: Any, g: Value | float) -> None:
         if not _continuous(y):
@@ -77,7 +96,7 @@ class _Driver:
         """The operations through which a gradient may reach ``wrt``, and the values that depend on it."""
         reached = set(self.kept)
         found = []
-        for operation in self.program.ops:
+        for operation in self.operations:
             if any(id(v) in reached for v in operation.values):
                 open_results = [r for r in operation.results if not r.stop and _continuous(r)]
                 if open_results:
@@ -92,7 +111,7 @@ class _Driver:
             needs = tuple(type(x) is Value and id(x) in reached and _continuous(x) for x in operation.operands)
             if any(needs) and any(g is not None for g in grads):
                 self.operation(operation, grads, needs)
-        found = [self.table.get(id(v)) for v in self.wrt]
+        found = [self.table.get(id(v)) if v is not None else None for v in self.wrt]
         return [g.value if g is not None else None for g in found]
 
     def take(self, result: Value) -> SymTensor | None:
