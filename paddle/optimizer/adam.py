@@ -147,7 +147,7 @@ class AdamW(_Moments):
         >>> opt.step()
     """
 
-    numbers = ("beta1", "beta2", "epsilon", "weight_decay")
+    numbers = ("beta1", "beta2", "epsilon", "decay")
 
     def __init__(
         self,
@@ -174,17 +174,13 @@ class AdamW(_Moments):
         self._apply_decay_param_fun = apply_decay_param_fun
         self._multi_precision = multi_precision
         self._op = F.AdamwUpdate(amsgrad)
-        self._weight_decay = decay = float(weight_decay)
+        self._decay = float(weight_decay)
         super().__init__(learning_rate, parameters, None, grad_clip, name)
-        self._weight_decay = decay
 
     def _add_param_group(self, group: dict[str, Any]) -> None:
-        decay = group.pop("weight_decay", self._coefficient())
+        # Decay is a number of the step here, not a penalty on the gradient.
+        group["decay"] = float(group.pop("weight_decay", self._decay))
         super()._add_param_group(group)
-        group["_hyper"] = (*group["_hyper"][:3], float(decay))
-
-    def _coefficient(self) -> float:
-        return self._weight_decay if isinstance(self._weight_decay, float) else 0.0
 
     def _accumulator_names(self) -> tuple[str, ...]:
         return (*self.accumulators, "moment2_max") if self._amsgrad else self.accumulators
@@ -366,7 +362,7 @@ class RAdam(_Moments):
         return {
             "beta1_pow": np.full(shape, beta1**n, np.float32),
             "beta2_pow": np.full(shape, beta2**n, np.float32),
-            "rho": np.full(shape, _rho_sum(beta2, n), np.float32),
+            "rho": np.full(shape, n * beta2**n / (1.0 - beta2**n) if n else 0.0, np.float32),
         }
 
     def _load_numbers(self, state: State) -> int:
@@ -394,6 +390,3 @@ class RAdam(_Moments):
             rectified, plain = 0.0, 1.0
         apply_into(self._op, (p, m, v), (p, grad, m, v, lr), (beta1, beta2, eps, pow1, pow2, rectified, plain))
 
-
-def _rho_sum(beta2: float, n: int) -> float:
-    return n * beta2**n

@@ -310,7 +310,7 @@ class ASGD(Optimizer):
         out = super().state_dict()
         schedule = out.pop("LR_Scheduler", None)
         for state in self._ordered_states():
-            latest = F.stack(*self._latest[id(state.param)], axis=0)
+            latest = F.stack(self._latest[id(state.param)], axis=0)
             latest.name = f"{state.name}_y_0"
             out[latest.name] = latest
         for state in self._ordered_states():

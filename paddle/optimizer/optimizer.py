@@ -24,6 +24,7 @@ from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 
 _CASTS = {d: F.Cast(d) for d in (dt.float16, dt.bfloat16)}
+_FULL_RATE = {"learning_rate": 1.0}
 _ZEROS = {d: F.Full(d) for d in dt.all_dtypes()}
 
 
@@ -31,10 +32,11 @@ class State:
     """What an optimizer keeps for one parameter.
 
     ``target`` is what the step is applied to: the parameter, or the float32 copy ``master`` of a low-precision one.
-    ``values`` are the tensors named by ``Optimizer.accumulators``; ``steps`` counts the steps done.
+    ``values`` are the tensors named by ``Optimizer.accumulators``; ``steps`` counts the steps done. ``rate`` and
+    ``penalty`` are the parameter's ``optimize_attr`` and ``regularizer``.
     """
 
-    __slots__ = ("hyper", "master", "name", "param", "steps", "target", "values")
+    __slots__ = ("hyper", "master", "name", "param", "penalty", "rate", "steps", "target", "values")
 
     def __init__(self, param: Tensor, hyper: Any, master: Tensor | None) -> None:
         self.param = param
@@ -42,6 +44,8 @@ class State:
         self.master = master
         self.target = param if master is None else master
         self.name = param.name if master is None else master.name
+        self.rate = getattr(param, "optimize_attr", _FULL_RATE)
+        self.penalty = getattr(param, "regularizer", None)
         self.values: tuple[Tensor, ...] = ()
         self.steps = 0
 
@@ -155,18 +159,13 @@ class Optimizer:
                 state = states.get(id(p))
                 if state is None:
                     state = self._make_state(p, group["_hyper"])
-                if not self._fuses_decay:
-                    own = _attribute(p, "regularizer")
-                    penalty = common if own is None else own
-                    if penalty is not None:
-                        g = penalty(p, g)
+                penalty = state.penalty or common
+                if penalty is not None:
+                    g = penalty(p, g)
                 state.steps += 1
-                update(state, g, lr * p.optimize_attr["learning_rate"] if hasattr(p, "optimize_attr") else lr)
+                update(state, g, lr * state.rate["learning_rate"])
                 if state.master is not None:
                     apply_into(_CASTS[p.dtype], (p,), (state.master,))
-
-    # Whether `_update` takes weight decay into its own formula.
-    _fuses_decay: ClassVar[bool] = False
 
     def _update(self, state: State, grad: Tensor, lr: float) -> None:
         """One step of one parameter, in place. ``state.steps`` is the number of this step, from 1."""
@@ -379,10 +378,6 @@ class Optimizer:
 
 def _is_number(x: Any) -> bool:
     return isinstance(x, (int, float)) and not isinstance(x, bool)
-
-
-def _attribute(p: Tensor, name: str) -> Any:
-    return getattr(p, name, None)
 
 
 def as_state(saved: Any, p: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None,
         weight: ``[out, in1, in2]``.
         bias: ``[1, out]``.
     """
-    out = F.einsum(x1, weight, x2, equation="ni,kij,nj->nk")
+    out = F.einsum([x1, weight, x2], equation="ni,kij,nj->nk")
     return out if bias is None else out + bias
 
 

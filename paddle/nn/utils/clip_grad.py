@@ -48,7 +48,7 @@ def clip_grad_norm_(
         order = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf"}.get(p, "p")
         power = 2.0 if math.isinf(p) else p
         norms = [F.vector_norm(g, axes=tuple(range(g.ndim)), ord=order, p=power) for g in grads]
-        norm = F.vector_norm(F.stack(*norms, axis=0), axes=(0,), ord=order, p=power)
+        norm = F.vector_norm(F.stack(norms, axis=0), axes=(0,), ord=order, p=power)
         if error_if_nonfinite and not math.isfinite(norm.item()):
             raise RuntimeError(f"[clip_grad_norm_] requires a finite norm of the gradients, got {norm.item()}")
         scale = F.minimum(F.div(float(max_norm), F.add(norm, 1e-6)), 1.0)

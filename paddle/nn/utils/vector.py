@@ -19,7 +19,7 @@ def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) 
         >>> paddle.nn.utils.parameters_to_vector(paddle.nn.Linear(2, 3).parameters()).shape
         [9]
     """
-    return F.concat(*(F.reshape(p, shape=(math.prod(p.shape),)) for p in parameters), axis=0)
+    return F.concat([F.reshape(p, shape=(math.prod(p.shape),)) for p in parameters], axis=0)
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor], name: str | None = None) -> None:
