@@ -783,12 +783,12 @@ def test_deep_chain_runs_backward():
 
 
 def test_deep_chain_of_views_is_dropped():
-    deep("y = leaf([[1.0, 2.0]])\nfor _ in range(100_000): y = F.permute(y, perm=(1, 0))\ndel y")
+    deep("y = leaf([[1.0, 2.0]])\nfor _ in range(10_000): y = F.permute(y, perm=(1, 0))\ndel y")
 
 
 def test_deep_chain_of_views_is_used():
     deep(
-        "x = leaf([[1.0, 2.0]])\nbase = y = F.mul(x, 1.0)\nfor _ in range(20_000): y = F.permute(y, perm=(1, 0))\n"
+        "x = leaf([[1.0, 2.0]])\nbase = y = F.mul(x, 1.0)\nfor _ in range(10_000): y = F.permute(y, perm=(1, 0))\n"
         "z = F.mul(y, 2.0)\nbackward(z)\nassert values(x.grad).tolist() == [[2.0, 2.0]]"
     )
 
