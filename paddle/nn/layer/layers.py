@@ -747,16 +747,17 @@ class Layer:
         return self
 
     def _convert(self, device: Any, dtype: DType | None, excluded: tuple[type, ...]) -> None:
-        seen = set()
         for layer in self.sublayers(include_self=True):
-            if excluded and isinstance(layer, excluded):
-                continue
-            if dtype is not None:
-                layer.__dict__["_dtype"] = dtype.name
-            for t in (*layer._parameters.values(), *layer._buffers.values()):
-                if t is not None and id(t) not in seen:
-                    seen.add(id(t))
-                    _convert_tensor(t, device, dtype)
+            if not (excluded and isinstance(layer, excluded)):
+                layer._convert_own(dtype, device)
+
+    def _convert_own(self, dtype: DType | None, device: Any = None) -> None:
+        """Cast and move this layer's own parameters and buffers. A shared one is converted by the first that comes."""
+        if dtype is not None:
+            self.__dict__["_dtype"] = dtype.name
+        for t in (*self._parameters.values(), *self._buffers.values()):
+            if t is not None:
+                _convert_tensor(t, device, dtype)
 
     def astype(self, dtype: Any = None) -> Layer:
         """Cast floating parameters and buffers. Raises ValueError for a dtype that is not floating or complex."""

@@ -1,0 +1,207 @@
+"""Mixed precision: which ops run in float16 or bfloat16, and models cast for it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from paddle.nn.layer.layers import Layer
+from paddle.nn.layer.norm import _BatchNorm
+from umiak.compiler.amp import custom_lists
+from umiak.core import dtype as dt
+from umiak.core.context import current
+from umiak.core.dtype import DType, convert, from_id
+from umiak.ops.base import REGISTRY
+
+_LEVELS = {"O0": 0, "OD": 1, "O1": 1, "O2": 2}
+
+# Names of the reference framework's ops for ops that are called otherwise here.
+_NAMES = {
+    "matmul_v2": "matmul",
+    "mul": "matmul",
+    "elementwise_add": "add",
+    "elementwise_sub": "sub",
+    "elementwise_mul": "mul",
+    "elementwise_div": "div",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "conv1d": "conv",
+    "conv2d": "conv",
+    "conv3d": "conv",
+    "depthwise_conv2d": "conv",
+    "conv2d_transpose": "conv_transpose",
+    "reduce_sum": "sum",
+    "reduce_mean": "mean",
+    "lookup_table_v2": "embedding",
+    "flash_attn": "attention",
+    "sigmoid": "logistic",
+    "cross_entropy_with_softmax": "softmax_cross_entropy",
+    "softmax_with_cross_entropy": "softmax_cross_entropy",
+}
+
+
+def _low_dtype(who: str, dtype: Any) -> DType:
+    found = convert(dtype)
+    if found not in (dt.float16, dt.bfloat16):
+        raise ValueError(f"[{who}] requires dtype 'float16' or 'bfloat16', got {dtype!r}")
+    return found
+
+
+def _op_names(names: Iterable[str] | None) -> frozenset[str]:
+    return frozenset(n if n in REGISTRY else _NAMES.get(n, n) for n in names or ())
+
+
+class auto_cast:
+    """Ops inside run in low precision where that is safe: matrix products do, losses and exponentials do not.
+
+    Works with ``with`` and as a decorator. Casts happen inside the ops: nothing is added to the program.
+
+    Args:
+        enable: False does nothing.
+        custom_white_list: names of ops that run in low precision, too.
+        custom_black_list: names of ops that do not.
+        level: ``"O0"`` (off), ``"OD"`` and ``"O1"`` (ops known to be safe), ``"O2"`` (all but those known to be
+            unsafe).
+        dtype: ``"float16"`` or ``"bfloat16"``.
+        use_promote: accepted; operands of mixed dtypes meet in the wider one.
+
+    Raises:
+        ValueError: an unknown level or dtype, or an op on both lists.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.amp.auto_cast(dtype="bfloat16"):
+        ...     paddle.matmul(paddle.ones([2, 2]), paddle.ones([2, 2])).dtype
+        paddle.bfloat16
+    """
+
+    def __init__(
+        self,
+        enable: bool = True,
+        custom_white_list: Iterable[str] | None = None,
+        custom_black_list: Iterable[str] | None = None,
+        level: str = "O1",
+        dtype: Any = "float16",
+        use_promote: bool = True,
+    ) -> None:
+        if level not in _LEVELS:
+            raise ValueError(f"[auto_cast] requires level 'O0', 'OD', 'O1' or 'O2', got {level!r}")
+        white, black = _op_names(custom_white_list), _op_names(custom_black_list)
+        if white & black:
+            raise ValueError(f"[auto_cast] requires lists that do not overlap, got both with {sorted(white & black)}")
+        self._level = _LEVELS[level] if enable else 0
+        self._dtype = _low_dtype("auto_cast", dtype)
+        self._lists = custom_lists(white, black) if white or black else 0
+        self._saved: list[tuple[int, int, int]] = []
+
+    def __enter__(self) -> None:
+        context = current()
+        self._saved.append(context.amp())
+        context.set_amp(self._level, self._dtype.id, self._lists)
+
+    def __exit__(self, *exc: object) -> None:
+        current().set_amp(*self._saved.pop())
+
+    def __call__(self, fn: Callable) -> Callable:
+        @functools.wraps(fn)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return fn(*args, **kwargs)
+
+        return run
+
+
+def autocast(
+    device_type: str | None, dtype: Any = "float16", enabled: bool = True, cache_enabled: bool = True
+) -> auto_cast:
+    """:func:`auto_cast` at level O1, by another name."""
+    return auto_cast(enable=enabled, dtype=dtype)
+
+
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """Whether :func:`auto_cast` is on."""
+    return current().amp()[0] > 0
+
+
+def get_autocast_dtype(device_type: str | None = None) -> str:
+    """The dtype that :func:`auto_cast` casts to; float16 where it is off."""
+    level, dtype_id, _ = current().amp()
+    return from_id(dtype_id).name if level else "float16"
+
+
+get_autocast_cpu_dtype = get_autocast_dtype
+get_autocast_gpu_dtype = get_autocast_dtype
+
+
+def is_bfloat16_supported(device: Any = None) -> bool:
+    """Whether ops run in bfloat16: on every device."""
+    return True
+
+
+def is_float16_supported(device: Any = None) -> bool:
+    """Whether ops run in float16: on every device."""
+    return True
+
+
+def decorate(
+    models: Any,
+    optimizers: Any = None,
+    level: str = "O1",
+    dtype: Any = "float16",
+    master_weight: bool | None = None,
+    save_dtype: Any = None,
+    master_grad: bool = False,
+    excluded_layers: Any = None,
+) -> Any:
+    """Prepare models and optimizers for :func:`auto_cast`: at level O2, parameters are cast to ``dtype``.
+
+    Args:
+        models: a layer or a list of them. Batch norms keep their dtype.
+        optimizers: an optimizer or a list of them; they keep float32 copies of the parameters.
+        level: ``"O1"`` changes nothing, ``"O2"`` casts.
+        dtype: ``"float16"`` or ``"bfloat16"``.
+        master_weight: False for no float32 copies.
+        save_dtype: the dtype that ``state_dict`` gives floating parameters in.
+        master_grad: accepted; updates are computed in float32 in any case.
+        excluded_layers: a layer, a layer class, or a list of them, that keep their dtype.
+
+    Returns:
+        the models, or ``(models, optimizers)`` where optimizers are given.
+
+    Raises:
+        ValueError: an unknown level or dtype.
+        RuntimeError: a model whose parameters are not float32.
+    """
+    if level not in ("O1", "O2"):
+        raise ValueError(f"[decorate] requires level 'O1' or 'O2', got {level!r}")
+    low = _low_dtype("decorate", dtype)
+    many = isinstance(models, (list, tuple))
+    if level == "O2":
+        excluded = excluded_layers if isinstance(excluded_layers, (list, tuple)) else [excluded_layers]
+        classes = (_BatchNorm, *(e for e in excluded if isinstance(e, type)))
+        kept = {id(below) for e in excluded if isinstance(e, Layer) for below in e.sublayers(include_self=True)}
+        for model in models if many else [models]:
+            _cast_model(model, low, classes, kept, None if save_dtype is None else convert(save_dtype))
+        for optimizer in (
+            [] if optimizers is None else optimizers if isinstance(optimizers, (list, tuple)) else [optimizers]
+        ):
+            optimizer._multi_precision = master_weight is not False
+    return models if optimizers is None else (models, optimizers)
+
+
+def _cast_model(model: Layer, low: DType, classes: tuple, kept: set[int], save: DType | None) -> None:
+    for layer in model.sublayers(include_self=True):
+        if isinstance(layer, classes) or id(layer) in kept:
+            continue
+        for p in layer._parameters.values():
+            if p is not None and p.dtype.is_floating and p.dtype not in (dt.float32, low):
+                raise RuntimeError(f"[decorate] requires float32 parameters, got {p.name} of {p.dtype.name}")
+        layer._convert_own(low)
+    if save is not None:
+
+        def as_saved(state: dict) -> dict:
+            return {k: v.astype(save) if v.dtype.is_floating and v.dtype is not save else v for k, v in state.items()}
+
+        model.register_state_dict_hook(as_saved)

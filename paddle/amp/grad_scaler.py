@@ -1,0 +1,223 @@
+"""Loss scaling: gradients in float16 stay above its smallest numbers, and steps with infinite ones are left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.optimizer.optimizer import Optimizer
+from umiak import ops as F
+from umiak.core.context import no_grad_guard
+from umiak.core.dispatch import apply_into
+from umiak.core.tensor import Tensor
+
+_MUL = F.Mul()
+
+
+class GradScaler:
+    """Scales the loss up before ``backward()`` and gradients down before ``step()``.
+
+    Args:
+        enable: False does nothing.
+        init_loss_scaling: the first scale.
+        incr_ratio, incr_every_n_steps: the scale grows by this factor after so many finite steps in a row.
+        decr_ratio, decr_every_n_nan_or_inf: it shrinks by this factor after so many steps with infinite or NaN
+            gradients.
+        use_dynamic_loss_scaling: False keeps the scale.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
+        >>> scaler = paddle.amp.GradScaler(init_loss_scaling=1024.0)
+        >>> with paddle.amp.auto_cast(dtype="bfloat16"):
+        ...     loss = layer(paddle.ones([1, 2])).sum()
+        >>> scaler.scale(loss).backward()
+        >>> scaler.step(opt)
+        >>> scaler.update()
+        >>> opt.clear_grad()
+    """
+
+    def __init__(
+        self,
+        enable: bool = True,
+        init_loss_scaling: float = 2.0**16,
+        incr_ratio: float = 2.0,
+        decr_ratio: float = 0.5,
+        incr_every_n_steps: int = 2000,
+        decr_every_n_nan_or_inf: int = 1,
+        use_dynamic_loss_scaling: bool = True,
+    ) -> None:
+        if incr_ratio <= 1.0:
+            raise ValueError(f"[GradScaler] requires incr_ratio > 1, got {incr_ratio}")
+        if not 0.0 < decr_ratio < 1.0:
+            raise ValueError(f"[GradScaler] requires decr_ratio between 0 and 1, got {decr_ratio}")
+        self._enable = enable
+        self._use_dynamic_loss_scaling = enable and use_dynamic_loss_scaling
+        self._scale = self._init_loss_scaling = float(init_loss_scaling) if enable else 1.0
+        self._incr_ratio = incr_ratio
+        self._decr_ratio = decr_ratio
+        self._incr_every_n_steps = incr_every_n_steps
+        self._decr_every_n_nan_or_inf = decr_every_n_nan_or_inf
+        self._incr_count = 0
+        self._decr_count = 0
+        self._found_inf = False
+        self._unscaled: set[int] = set()
+        self._stepped: set[int] = set()
+
+    def scale(self, var: Tensor) -> Tensor:
+        """``var`` times the scale."""
+        return var * self._scale if self._enable else var
+
+    def unscale_(self, optimizer: Optimizer) -> None:
+        """Divide the gradients of an optimizer by the scale, in place, to clip them for example.
+
+        Raises:
+            RuntimeError: a second call before ``update()``.
+        """
+        if not self._enable:
+            return
+        if id(optimizer) in self._unscaled:
+            raise RuntimeError("[unscale_] requires one call between two update(), got two")
+        inverse = 1.0 / self._scale
+        finite = None
+        with no_grad_guard():
+            for p in optimizer._parameter_list:
+                g = p.grad
+                if g is None or p.stop_gradient:
+                    continue
+                apply_into(_MUL, (g,), (g, inverse))
+                ok = F.all(F.isfinite(g), axes=tuple(range(g.ndim)))
+                finite = ok if finite is None else F.logical_and(finite, ok)
+        if finite is not None and not finite.item():
+            self._found_inf = True
+        self._unscaled.add(id(optimizer))
+
+    def step(self, optimizer: Optimizer) -> None:
+        """``optimizer.step()`` with gradients scaled down, unless one of them is infinite or NaN.
+
+        Raises:
+            RuntimeError: a second call before ``update()``.
+        """
+        if not self._enable:
+            optimizer.step()
+            return
+        if id(optimizer) in self._stepped:
+            raise RuntimeError("[step] requires one call between two update(), got two")
+        if id(optimizer) not in self._unscaled:
+            self.unscale_(optimizer)
+        if not self._found_inf:
+            optimizer.step()
+        self._stepped.add(id(optimizer))
+        if not self._use_dynamic_loss_scaling:
+            self._forget()
+
+    def update(self) -> None:
+        """Adapt the scale to what the last steps met."""
+        if not self._use_dynamic_loss_scaling:
+            return
+        if self._found_inf:
+            self._incr_count = 0
+            self._decr_count += 1
+            if self._decr_count == self._decr_every_n_nan_or_inf:
+                self._scale = max(self._scale * self._decr_ratio, 1.0)
+                self._decr_count = 0
+        else:
+            self._decr_count = 0
+            self._incr_count += 1
+            if self._incr_count == self._incr_every_n_steps:
+                self._scale *= self._incr_ratio
+                self._incr_count = 0
+        self._forget()
+
+    def _forget(self) -> None:
+        self._found_inf = False
+        self._unscaled.clear()
+        self._stepped.clear()
+
+    def minimize(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
+        """``step(optimizer)`` and ``update()``."""
+        self.step(optimizer)
+        self.update()
+
+    def state_dict(self) -> dict[str, Any]:
+        """The scale, its settings and counts; empty when not enabled."""
+        if not self._enable:
+            return {}
+        return {
+            "scale": self._scale,
+            "incr_ratio": self._incr_ratio,
+            "decr_ratio": self._decr_ratio,
+            "incr_every_n_steps": self._incr_every_n_steps,
+            "decr_every_n_nan_or_inf": self._decr_every_n_nan_or_inf,
+            "incr_count": self._incr_count,
+            "decr_count": self._decr_count,
+            "use_dynamic_loss_scaling": self._use_dynamic_loss_scaling,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from a saved state. Raises RuntimeError for an empty one."""
+        if not self._enable:
+            return
+        if not state_dict:
+            raise RuntimeError("[GradScaler.load_state_dict] requires a state of an enabled scaler, got an empty one")
+        scale = state_dict["scale"]
+        self._scale = float(scale.item() if hasattr(scale, "item") else scale)
+        self._incr_ratio = state_dict["incr_ratio"]
+        self._decr_ratio = state_dict["decr_ratio"]
+        self._incr_every_n_steps = state_dict["incr_every_n_steps"]
+        self._decr_every_n_nan_or_inf = state_dict["decr_every_n_nan_or_inf"]
+        self._incr_count = state_dict["incr_count"]
+        self._decr_count = state_dict["decr_count"]
+        self._use_dynamic_loss_scaling = state_dict["use_dynamic_loss_scaling"]
+
+    def is_enable(self) -> bool:
+        """Whether the scaler is on."""
+        return self._enable
+
+    def is_use_dynamic_loss_scaling(self) -> bool:
+        """Whether the scale adapts."""
+        return self._use_dynamic_loss_scaling
+
+    def get_init_loss_scaling(self) -> float:
+        """The first scale."""
+        return self._init_loss_scaling
+
+    def set_init_loss_scaling(self, new_init_loss_scaling: float) -> None:
+        """Start again from this scale."""
+        self._scale = self._init_loss_scaling = float(new_init_loss_scaling)
+
+    def get_incr_ratio(self) -> float:
+        """The factor of growing."""
+        return self._incr_ratio
+
+    def set_incr_ratio(self, new_incr_ratio: float) -> None:
+        """Set the factor of growing. Raises ValueError unless above 1."""
+        if new_incr_ratio <= 1.0:
+            raise ValueError(f"[set_incr_ratio] requires more than 1, got {new_incr_ratio}")
+        self._incr_ratio = new_incr_ratio
+
+    def get_decr_ratio(self) -> float:
+        """The factor of shrinking."""
+        return self._decr_ratio
+
+    def set_decr_ratio(self, new_decr_ratio: float) -> None:
+        """Set the factor of shrinking. Raises ValueError unless between 0 and 1."""
+        if not 0.0 < new_decr_ratio < 1.0:
+            raise ValueError(f"[set_decr_ratio] requires a number between 0 and 1, got {new_decr_ratio}")
+        self._decr_ratio = new_decr_ratio
+
+    def get_incr_every_n_steps(self) -> int:
+        """After how many finite steps the scale grows."""
+        return self._incr_every_n_steps
+
+    def set_incr_every_n_steps(self, new_incr_every_n_steps: int) -> None:
+        """Set after how many finite steps the scale grows."""
+        self._incr_every_n_steps = new_incr_every_n_steps
+
+    def get_decr_every_n_nan_or_inf(self) -> int:
+        """After how many infinite steps the scale shrinks."""
+        return self._decr_every_n_nan_or_inf
+
+    def set_decr_every_n_nan_or_inf(self, new_decr_every_n_nan_or_inf: int) -> None:
+        """Set after how many infinite steps the scale shrinks."""
+        self._decr_every_n_nan_or_inf = new_decr_every_n_nan_or_inf

@@ -1,0 +1,1 @@
+"""Saved tensors: formats, plans and recovery."""
