@@ -7,7 +7,8 @@ replayed decomposition; the gradient is the op's vjp, traced and replayed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,7 +63,7 @@ def place_of(op: Op, operands: Sequence[Any]) -> Any:
         op.fail(
             ValueError, "operands on one place", ", ".join(sorted(map(str, places))), "Move them with Tensor.to first."
         )
-    return places.pop() if places else context.current().state.place
+    return places.pop() if places else context.current().place
 
 
 def explain(op: Op, operands: tuple, params: tuple) -> None:
@@ -252,6 +253,18 @@ def view_plan(op: Op, operands: tuple, classes: Classes, visible: Sequence[Meta]
 # --- forward and gradient ------------------------------------------------------------------------------------------------
 
 
+@contextmanager
+def plain_modes() -> Iterator[None]:
+    """Trace a plan alike under every mode: a plan may be made in the middle of a backward run or of ``no_grad``."""
+    ambient = context.current()
+    modes = ambient.plan_mode
+    ambient.plan_mode = MODE_GRAD
+    try:
+        yield
+    finally:
+        ambient.plan_mode = modes
+
+
 @dataclass
 class Trace:
     operations: list
@@ -269,7 +282,7 @@ def values(tensors: Sequence[Any]) -> list:
 
 def trace_forward(op: Op, classes: Classes, needs: tuple | None) -> Trace:
     """The decomposition (or, with ``needs``, outputs and residuals of ``forward_train``)."""
-    with Tracer(classes.scope) as tracer:
+    with plain_modes(), Tracer(classes.scope) as tracer:
         operands = [stand_in(tracer, x) for x in classes.operands]
         if needs is None:
             results = as_tuple(op.decompose(*operands, *classes.params))
@@ -354,7 +367,7 @@ def set_gradient(
 
 def trace_vjp(g: Gradient, mask: int) -> tuple:
     """(live operations, operand values, output and residual values, gradient values, resulting values)"""
-    with Tracer(g.classes.scope) as tracer:
+    with plain_modes(), Tracer(g.classes.scope) as tracer:
         operands = [stand_in(tracer, x) for x in g.classes.operands]
         saved = [tracer.input(m) for m in [*g.outputs, *g.residuals]]
         grads = [tracer.input(m) if mask >> i & 1 else None for i, m in enumerate(g.outputs)]

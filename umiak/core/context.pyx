@@ -6,7 +6,7 @@ global, so a virtual rank is simply another RankState, and two threads never see
 """
 import threading
 
-from umiak.core.place cimport PLACE_COUNT, Place
+from umiak.core.place cimport PLACE_COUNT, Place, place_from_index
 
 
 cdef extern from "tls.h":
@@ -33,6 +33,7 @@ cdef class EngineContext:
     def __init__(self, RankState state not None):
         self.state = state
         self.plan_mode = MODE_GRAD
+        self.inner_place = -1
         self.trace = []
         self.values = {}
 
@@ -86,6 +87,11 @@ cdef class EngineContext:
     def amp(self):
         """(level, dtype id, custom list id)"""
         return ((self.plan_mode >> AMP_SHIFT) & 3, (self.plan_mode >> 3) & 31, (self.plan_mode >> 16) & 65535)
+
+    @property
+    def place(self):
+        """Where ops without tensor operands run: the default place, or the place of the composite or gradient around them."""
+        return self.state.place if self.inner_place < 0 else place_from_index(self.inner_place)
 
     def get_stream(self, Place place not None):
         return self.stream[place.index]

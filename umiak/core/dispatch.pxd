@@ -92,7 +92,8 @@ cdef struct Step:
     int* params                # registers
     int* drop                  # values not needed after this step
     uint64_t sig
-    bint identity
+    bint identity              # gives its operand when that has the wanted shape already
+    bint casts_weight          # an operand of the program to low precision: parameters are cast once per version
 
 cdef class CallProgram:
     cdef readonly int n_inputs

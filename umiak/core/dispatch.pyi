@@ -24,5 +24,11 @@ def apply_into(op: OpBase, outs: tuple, operands: tuple, params: tuple = ()) -> 
 def assign(x: Tensor, value: Tensor) -> Tensor:
     """Write ``value`` into ``x`` in place: data, version and history (base nodes of views included). Returns ``x``."""
 
+def apply_plain(op: OpBase, operands: tuple, params: tuple = ()) -> Any:
+    """``apply`` past the observers."""
+
+def drop_cast_weights() -> None:
+    """Forget the low-precision copies of parameters that ``auto_cast`` made."""
+
 def install(**slots: Any) -> None:
     """Fill slots: on_miss, vjp_plan, slow_path, slow_assign, promote, decorate_error."""

@@ -15,7 +15,7 @@ from libc.string cimport memcmp, memcpy
 
 from umiak.core.array cimport operand_array
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, RankState, context_pointer
-from umiak.core.dtype cimport BOOL, DType, ITEMSIZE, dtype_from_id
+from umiak.core.dtype cimport BOOL, DType, FLOAT32, ITEMSIZE, dtype_from_id
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.storage cimport Storage, resident, use_on_stream
@@ -88,7 +88,7 @@ cdef class OpBase:
         self.n_operands = n_operands
         self.n_params = len(kinds)
         self.identity_if_same = self.name == "sum_to"
-        self.variadic = n_operands > 0 and self.inputs[n_operands - 1].startswith("*")
+        self.variadic = any(name.startswith("*") for name in self.inputs)
         for i, kind in enumerate(kinds):
             self.kinds[i] = {"float": b"f", "int": b"i", "ints": b"t"}[kind][0]
 
@@ -507,7 +507,8 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
             for i in range(n):
                 descs[i] &= ~<uint32_t>K_NEEDS_GRAD
     if not found_tensor:
-        modes |= <uint64_t>((<Place>(<EngineContext>ctx).state.place).index + 1) << 40
+        i = (<EngineContext>ctx).inner_place
+        modes |= <uint64_t>((i if i >= 0 else (<Place>(<EngineContext>ctx).state.place).index) + 1) << 40
     h = (modes ^ sig) * <uint64_t>0x9E3779B97F4A7C15
     for i in range(n):
         h = (h ^ descs[i]) * <uint64_t>0x100000001b3
@@ -851,11 +852,12 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
     cdef int64_t* ints = ints_inline
     cdef object scratch, scratch2
     cdef uint64_t modes = ctx.plan_mode
-    cdef int i, j
+    cdef int i, j, outer_place = ctx.inner_place
     cdef list result = []
     cdef Tensor o
     # Inside a composite nothing is recorded and no cast is added: its own node and plan stand for all of it.
     ctx.plan_mode = modes & ~<uint64_t>(MODE_GRAD | 0xFFFF00FE)
+    ctx.inner_place = plan.place
     try:
         if plan.kind == PLAN_PYTHON:
             made = plan.kernel(operand_tuple(xs, n), unpack_params(plan.op, params, sig))
@@ -883,6 +885,7 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
         return tuple(result)
     finally:
         ctx.plan_mode = modes
+        ctx.inner_place = outer_place
 
 
 # ---- views -------------------------------------------------------------------------------------------------------------
@@ -1202,6 +1205,32 @@ cdef int* int_array(values) except NULL:
     return a
 
 
+cdef inline bint is_weight(Tensor t) noexcept:
+    return t.node is None and t.key & K_NEEDS_GRAD != 0 and t.kind == 0 and (t.key & K_DTYPE_MASK) == FLOAT32
+
+
+cdef object cast_weight(Tensor t, OpBase cast, int flags):
+    """A parameter in low precision, cast once per version: forward and backward of all uses share it."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    if t.low is not None and t.low_version == tensor_version(t) and (<Tensor>t.low).dtype is cast.dtype:
+        return t.low
+    made = apply_raw(cast, (t,), (), flags)
+    if ctx.plan_mode & MODE_GRAD:
+        return made                                      # under create_graph it has a history of its own
+    if t.low is None:
+        ctx.values.setdefault("cast_weights", []).append(t)
+    t.low = made
+    t.low_version = tensor_version(t)
+    return made
+
+
+def drop_cast_weights():
+    """Forget the low-precision copies of parameters (at the end of ``auto_cast``)."""
+    cdef Tensor t
+    for t in (<EngineContext>context_pointer()).values.pop("cast_weights", ()):
+        t.low = None
+
+
 cdef inline bint is_shape(Tensor t, const Step* s, const int64_t* regs) noexcept:
     """Whether a tensor has the shape that a step's params ask for."""
     cdef int d
@@ -1237,6 +1266,7 @@ cdef class CallProgram:
             s.params = int_array(params)
             s.n_out = n_out
             s.identity = (<OpBase>op).identity_if_same
+            s.casts_weight = op.name == "cast" and op.dtype.name in ("bfloat16", "float16") and 0 <= xs[0] < n_inputs
             s.out0 = value
             s.n_drop = len(drop)
             s.drop = int_array(drop)
@@ -1344,6 +1374,13 @@ cdef class CallProgram:
                         code = s.drop[j]
                         Py_XDECREF(values[code])
                         values[code] = NULL
+                    continue
+                if s.casts_weight and is_weight(<Tensor>values[s.x[0]]):
+                    result = cast_weight(<Tensor>values[s.x[0]], <OpBase>self.ops[i], flags)
+                    Py_INCREF(result)
+                    values[filled] = <PyObject*>result
+                    filled += 1
+                    result = None
                     continue
                 xs = xs_inline
                 if s.n_x > INLINE_X:

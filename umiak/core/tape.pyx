@@ -14,7 +14,6 @@ from libc.string cimport memset
 from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
 from umiak.core.dispatch cimport (
     CallProgram, FLAG_INNER, FLAG_INTO, FLAG_QUIET, OpBase, Operand, Plan, call2, dispatch, quiet_copy)
-from umiak.core.place cimport Place
 from umiak.core.tensor cimport *
 
 
@@ -60,6 +59,7 @@ cdef class Run:
     cdef list results
     cdef set blocked           # ids of leaves, (id(node), index) of others that gradients do not pass
     cdef bint accumulate, retain, create
+    cdef EngineContext ctx
 
     def __dealloc__(self):
         cdef int i
@@ -350,7 +350,9 @@ cdef class Run:
                 if self.grads[first + i] != NULL:
                     inputs_inline[k] = self.grads[first + i]
                     k += 1
+            self.ctx.inner_place = plan.place
             vjp.execute(inputs_inline, node.ints, results, FLAG_INNER | FLAG_QUIET)
+            self.ctx.inner_place = -1
         if not self.retain:
             node.saved = None
             node.released = True
@@ -496,7 +498,9 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
                 raise MemoryError()
             for i in range(len(values)):
                 inputs[i] = <PyObject*>values[i] if values[i] is not None else NULL
+            run.ctx.inner_place = plan.place
             vjp.execute(inputs, node.ints, outs, FLAG_INNER | FLAG_QUIET)
+            run.ctx.inner_place = -1
             for i in range(vjp.n_outputs):
                 result.append(<object>outs[i] if outs[i] != NULL else None)
                 Py_XDECREF(outs[i])
@@ -556,15 +560,12 @@ cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
 
 cdef object ones_like(Tensor t):
     cdef EngineContext ctx = <EngineContext>context_pointer()
-    cdef int dt = t.key & K_DTYPE_MASK
-    place = ctx.state.place
-    if ((t.key >> K_PLACE_SHIFT) & K_PLACE_MASK) == <uint32_t>(<Place>place).index:
-        return _ones(t, dt)
-    ctx.state.place = t.place
+    cdef int outer = ctx.inner_place
+    ctx.inner_place = (t.key >> K_PLACE_SHIFT) & K_PLACE_MASK
     try:
-        return _ones(t, dt)
+        return _ones(t, t.key & K_DTYPE_MASK)
     finally:
-        ctx.state.place = place
+        ctx.inner_place = outer
 
 
 cdef object _ones(Tensor t, int dt):
@@ -609,6 +610,8 @@ cdef object drive(Run run, list roots, list grads):
     # Gradients are neither cast nor recorded, except that create_graph records them.
     ctx.plan_mode = (modes & ~<uint64_t>(0xFFFF00FE | MODE_GRAD)) | (MODE_GRAD if run.create else 0)
     ctx.backward_depth += 1
+    run.ctx = ctx
+    outer_place = ctx.inner_place
     try:
         for t in roots:
             if t.node is not None:
@@ -634,6 +637,7 @@ cdef object drive(Run run, list roots, list grads):
     finally:
         ctx.plan_mode = modes
         ctx.backward_depth -= 1
+        ctx.inner_place = outer_place
 
 
 cdef Run new_run(bint retain, bint create):

@@ -65,6 +65,8 @@ cdef class Tensor:
     cdef public object _grad
     cdef ViewRecord view
     cdef object hooks                      # gradient hooks (list) or None
+    cdef object low                        # a parameter's copy in low precision, of version `low_version`
+    cdef uint32_t low_version
     cdef dict extra                        # attributes set by users, made on first use
     cdef object __weakref__
 
