@@ -1212,11 +1212,11 @@ cdef inline bint is_weight(Tensor t) noexcept:
 cdef object cast_weight(Tensor t, OpBase cast, int flags):
     """A parameter in low precision, cast once per version: forward and backward of all uses share it."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
+    if ctx.plan_mode & MODE_GRAD:
+        return apply_raw(cast, (t,), (), flags)          # under create_graph it has a history of its own
     if t.low is not None and t.low_version == tensor_version(t) and (<Tensor>t.low).dtype is cast.dtype:
         return t.low
     made = apply_raw(cast, (t,), (), flags)
-    if ctx.plan_mode & MODE_GRAD:
-        return made                                      # under create_graph it has a history of its own
     if t.low is None:
         ctx.values.setdefault("cast_weights", []).append(t)
     t.low = made
