@@ -1,0 +1,153 @@
+"""Timing two pieces of code against each other: in one process, on one core, by turns."""
+
+from __future__ import annotations
+
+import gc
+import os
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from itertools import islice, repeat
+from typing import Any
+
+
+@dataclass
+class Settings:
+    """``rounds`` of at least ``round_s`` seconds for each side."""
+
+    rounds: int = 41
+    round_s: float = 0.002
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The median of some figures and their quartiles."""
+
+    median: float
+    low: float
+    high: float
+
+    @staticmethod
+    def of(figures: Sequence[float]) -> Spread:
+        if len(figures) < 2:
+            return Spread(figures[0], figures[0], figures[0])
+        low, median, high = statistics.quantiles(figures, n=4, method="inclusive")
+        return Spread(median, low, high)
+
+
+LOOP = """
+def loop(items, {names}):
+    begin = clock()
+    for {target} in items:
+        {code}
+    return clock() - begin
+"""
+
+
+class Side:
+    """Code to be timed, compiled into a loop of its own over local names, so that neither side pays for a call.
+
+    With ``feed``, every pass takes the next item of an iterator as ``target``; no item is used twice.
+    ``within`` makes a context manager that is entered around each round, outside the clock.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        names: Mapping[str, Any],
+        target: str = "_",
+        feed: Iterator[Any] | None = None,
+        within: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    ) -> None:
+        env = {"clock": time.perf_counter, **{f"_{k}": v for k, v in names.items()}}
+        lines = "\n        ".join(code.strip().splitlines())
+        heading = ", ".join(f"{k}=_{k}" for k in ("clock", *names) if k != "clock") or "_=None"
+        exec(compile(LOOP.format(names=heading, target=target, code=lines), f"<{code.strip()}>", "exec"), env)
+        self.loop: Callable[[Any], float] = env["loop"]
+        self.feed = feed
+        self.within = within
+
+    def run(self, passes: int) -> float:
+        """Seconds per pass over one round."""
+        items: Any = repeat(None, passes) if self.feed is None else list(islice(self.feed, passes))
+        if self.feed is not None and len(items) < passes:
+            raise RuntimeError(f"[measure] requires {passes} more items for a round, got {len(items)}")
+        with self.within():
+            return self.loop(items) / passes
+
+    def passes(self, seconds: float) -> int:
+        """How many passes last at least so long; warms the code up on the way."""
+        n = 1
+        while True:
+            took = self.run(n) * n
+            if took >= seconds:
+                return n
+            n = max(n * 2, int(n * 1.1 * seconds / took) if took > seconds / 100 else n * 8)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Seconds per pass of both sides, and other ÷ ours round by round."""
+
+    ours: Spread
+    other: Spread
+    ratio: Spread
+
+
+def compare(ours: Side, other: Side, settings: Settings, passes: int | None = None) -> Comparison:
+    """Time both sides by turns; who begins alternates too, so that a drift of the machine falls on both alike."""
+    # What exists already is no business of collections that happen meanwhile; collections stay on, as for any user.
+    gc.collect()
+    gc.freeze()
+    try:
+        n_ours = passes or ours.passes(settings.round_s)
+        n_other = passes or other.passes(settings.round_s)
+        times: tuple[list[float], list[float]] = ([], [])
+        wall, cpu = time.perf_counter(), time.process_time()
+        for i in range(settings.rounds):
+            for which in (0, 1) if i % 2 == 0 else (1, 0):
+                times[which].append((ours, other)[which].run((n_ours, n_other)[which]))
+        away = 1 - (time.process_time() - cpu) / (time.perf_counter() - wall)
+    finally:
+        gc.unfreeze()
+    if away > 0.02:
+        settings.warnings.append(f"the process was off its core for {away:.0%} of a measurement")
+    return Comparison(Spread.of(times[0]), Spread.of(times[1]), Spread.of([b / a for a, b in zip(*times, strict=True)]))
+
+
+def pin(core: int | None = None) -> int:
+    """Keep this process and its children on one core, by default the last of those it may use."""
+    allowed = sorted(os.sched_getaffinity(0))
+    core = allowed[-1] if core is None else core
+    if core not in allowed:
+        raise ValueError(f"[pin] requires one of the cores {allowed}, got {core}")
+    os.sched_setaffinity(0, {core})
+    return core
+
+
+def noise() -> str | None:
+    """Why the machine is not quiet enough to measure on, by its load average."""
+    load = os.getloadavg()[0]
+    return f"the load average is {load:.2f}; on a quiet machine it is below 0.3" if load > 0.3 else None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """PyTorch on one thread while measuring."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def resident() -> int:
+    """Bytes of this process that are in memory now."""
+    with open("/proc/self/statm") as f:
+        return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
