@@ -32,7 +32,7 @@ def _assemble() -> None:
 
     scope.install(get_scope, set_scope)
     plan.install(backends.get, backends.find_kernel)
-    records = ops.REGISTRY
+    records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(
         binary={
             name: records[name]() if name != "matmul" else records[name](False, False) for name in dispatch.BINARY_NAMES

@@ -33,7 +33,7 @@ def custom_lists(white: frozenset, black: frozenset) -> int:
 
 def with_casts(op: Op, metas: Sequence[Meta | None], level: int, dtype_id: int, custom: int) -> Op:
     """The op itself, or the op with casts that the mode asks for."""
-    if op.view or not level:
+    if op.view or op.amp == "keep":
         return op
     low = dtype_of(NAMES[dtype_id])
     full = dtype_of("float32")
@@ -60,7 +60,10 @@ def with_casts(op: Op, metas: Sequence[Meta | None], level: int, dtype_id: int, 
 
 @register
 class WithCasts(Op):
-    """``inner`` on operands cast to ``dtypes`` (None leaves an operand as it is). Made by the planner under ``auto_cast``."""
+    """``inner`` on operands cast to ``dtypes`` (None leaves an operand as it is).
+
+    The planner puts it in the place of ``inner`` under ``auto_cast``.
+    """
 
     inputs = ("*xs",)
     inner: Any

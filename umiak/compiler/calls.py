@@ -66,7 +66,8 @@ def call_program(
             elif type(x) is Value:
                 if id(x) not in number:
                     raise ValueError(
-                        f"[{operation.name}] reads {x!r}, which is no input of the program. Keep concrete tensors out of ops' methods."
+                        f"[{operation.name}] reads {x!r}, which is no input of the program. "
+                        "Keep concrete tensors out of ops' methods."
                     )
                 operands.append(number[id(x)])
                 last_use[number[id(x)]] = at
@@ -74,10 +75,10 @@ def call_program(
                 tag = SYM_TAGS[x.kind] if type(x) is Sym else TAGS[type(x)]
                 operands.append(-2 - len(weak))
                 weak.append((tag, len(exprs)))
-                if tag == TAGS[complex]:
-                    exprs += [float(x.real), float(x.imag)]
+                if isinstance(x, complex):
+                    exprs += [x.real, x.imag]
                 else:
-                    exprs.append(float(x) if tag == 4 and type(x) is not Sym else x)
+                    exprs.append(x)
         params: list[int] = []
         lengths: list[int] = []
         for p, declared in zip(operation.params, operation.op.param_fields.values(), strict=True):

@@ -1,8 +1,8 @@
 """The miss path of dispatch: from an op and one class of operands to an immutable plan.
 
-Everything here runs once per class. ``infer`` runs on the concrete operands (so that a user's mistake is reported in the op's words), then on
-symbolic sizes, whose expressions and checks become the plan's shape program. The forward call is a kernel of the backend, a view, or the
-replayed decomposition; the gradient is the op's vjp, traced and replayed.
+Everything here runs once per class. ``infer`` runs on the concrete operands (so that a user's mistake is reported in
+the op's words), then on symbolic sizes, whose expressions and checks become the plan's shape program. The forward call
+is a kernel of the backend, a view, or the replayed decomposition; the gradient is the op's vjp, traced and replayed.
 """
 
 from __future__ import annotations
@@ -161,7 +161,8 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
                 outs, shape, registers, fallback = lower_shapes(classes, [*outs, *(v.meta for v in extra)])
         plan = Plan(
             op, LAUNCH, out_ids, sources=sources, shape=shape, out_regs=registers, infer_python=fallback,
-            elementwise=op.elementwise and not train and len(visible) == 1 and fallback is None, same_is_identity=op.name == "sum_to", **common,
+            elementwise=op.elementwise and not train and len(visible) == 1 and fallback is None,
+            same_is_identity=op.name == "sum_to", **common,
         )  # fmt: skip
         kernel.install(plan)
     elif op.decompose is not None or train:
@@ -177,7 +178,8 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
         )
     else:
         raise TypeError(
-            f"[{op.name}] requires a kernel on {backend.device_type} or a decomposition, got neither. Register a kernel with the backend."
+            f"[{op.name}] requires a kernel on {backend.device_type} or a decomposition, got neither. "
+            "Register a kernel with the backend."
         )
     if wanted:
         set_gradient(plan, op, classes, visible, needs, traced if train else None, continuous)
@@ -215,7 +217,7 @@ def scalar_program(linear: Any) -> ScalarProgram:
 
 def view_plan(op: Op, operands: tuple, classes: Classes, visible: Sequence[Meta], common: dict) -> Plan:
     """Sizes, strides and offset as a program over the operand's own."""
-    out_ids = [(m.dtype.id, len(m.shape)) for m in visible]
+    out_ids = [(m.dtype.id, len(m.shape)) for m in visible]  # type: ignore[union-attr]
     sources = dict(classes.sources)
     if op.name == "reshape":
         outs, shape, registers, fallback = shape_program(op, classes, visible)
@@ -250,7 +252,7 @@ def view_plan(op: Op, operands: tuple, classes: Classes, visible: Sequence[Meta]
     )
 
 
-# --- forward and gradient ------------------------------------------------------------------------------------------------
+# --- forward and gradient --------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -330,7 +332,7 @@ def set_gradient(
     mask = sum(1 << i for i in continuous)
     g = Gradient(op, classes, outputs, residuals, needs, [], [], [])
     full = trace_vjp(g, mask)
-    # Gradients of some outputs may be absent; what the vjp then needs (sizes of zeros, say) must have been kept as well.
+    # Gradients of some outputs may be absent; what the vjp then needs (sizes of zeros, say) must have been kept.
     masks = [full] if len(continuous) == 1 else [full, *(trace_vjp(g, 1 << i) for i in continuous)]
     keep_in, keep_out, ints = set(), set(), {}
     for operations, operands, saved, _, made in masks:
@@ -341,7 +343,7 @@ def set_gradient(
     g.save_in, g.save_out, g.ints = sorted(keep_in), sorted(keep_out), list(ints)
     recompute = None
     if any(i >= len(outputs) for i in g.save_out):
-        # Under create_graph residuals are computed again from the operands, so that their part of a higher derivative is not lost.
+        # Under create_graph residuals are computed again from the operands: no part of a higher derivative is lost.
         assert train is not None
         again = live(train.operations, train.results[len(outputs) :])
         wanted = used(again, train.results[len(outputs) :])

@@ -106,10 +106,10 @@ cdef class EngineContext:
         cdef EngineContext c = EngineContext(self.state)
         cdef int i
         c.plan_mode = self.plan_mode
-        c.observers = self.observers
+        c.observers = self.observers & ~<uint32_t>OBSERVE_TRACE      # the trace stays with this thread
         for i in range(PLACE_COUNT):
             c.stream[i] = self.stream[i]
-        c.values = dict(self.values)
+        c.values = {key: list(value) if isinstance(value, list) else value for key, value in self.values.items()}
         return c
 
     def activate(self):

@@ -19,7 +19,7 @@ def apply(op: OpBase, operands: tuple, params: tuple = ()) -> Any:
 def apply1(op: OpBase, x: Any) -> Tensor: ...
 def apply2(op: OpBase, x: Any, y: Any) -> Tensor: ...
 def apply_into(op: OpBase, outs: tuple, operands: tuple, params: tuple = ()) -> None:
-    """Run ``op`` writing into existing tensors (no gradient is recorded; versions are bumped). For optimizer updates."""
+    """Run ``op`` writing into existing tensors; no gradient is recorded, versions are bumped. For optimizer updates."""
 
 def assign(x: Tensor, value: Tensor) -> Tensor:
     """Write ``value`` into ``x`` in place: data, version and history (base nodes of views included). Returns ``x``."""
@@ -29,6 +29,9 @@ def apply_plain(op: OpBase, operands: tuple, params: tuple = ()) -> Any:
 
 def drop_cast_weights() -> None:
     """Forget the low-precision copies of parameters that ``auto_cast`` made."""
+
+BINARY_NAMES: tuple[str, ...]
+UNARY_NAMES: tuple[str, ...]
 
 def install(**slots: Any) -> None:
     """Fill slots: on_miss, vjp_plan, slow_path, slow_assign, promote, decorate_error."""

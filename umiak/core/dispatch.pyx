@@ -31,8 +31,9 @@ cdef extern from "Python.h":
 
 cdef enum:
     INLINE_X = 32              # operands kept on the stack
-    INLINE_S = 64              # scalar words
+    INLINE_S = 256             # scalar words
     INLINE_R = 128             # registers
+    AMP_MASK = 0xFFFF00FE      # level, dtype and lists in the plan modes
     NOGIL_ELEMENTS = 1 << 16   # releasing the GIL costs 0.04 us: only for kernels that run longer than that
     MAX_OUT = 64               # outputs and residuals; sets of them are 64-bit masks
 
@@ -506,6 +507,8 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
         if any_grad & K_NEEDS_GRAD:
             for i in range(n):
                 descs[i] &= ~<uint32_t>K_NEEDS_GRAD
+        if flags & FLAG_INTO:
+            modes &= ~<uint64_t>AMP_MASK                 # what is written has its dtype
     if not found_tensor:
         i = (<EngineContext>ctx).inner_place
         modes |= <uint64_t>((i if i >= 0 else (<Place>(<EngineContext>ctx).state.place).index) + 1) << 40
@@ -597,6 +600,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
         scalars = <uint64_t*>params
     else:
         memcpy(scalars + k, params, np * 8)
+    ctx.running = <PyObject*>plan.op
     if plan.elementwise and one_shape(xs, n, &first):
         regs = (<Tensor>first).dims
         o = new_tensor(plan.out_dtype[0], (<Tensor>first).ndim, regs, plan.place, stream)
@@ -682,6 +686,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
         memcpy(scalars + k, params, np * 8)
 
     # Sizes.
+    ctx.running = <PyObject*>plan.op
     same = plan.elementwise and one_shape(xs, n, &firstp)
     if same:
         first = <Tensor>firstp
@@ -856,7 +861,7 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
     cdef list result = []
     cdef Tensor o
     # Inside a composite nothing is recorded and no cast is added: its own node and plan stand for all of it.
-    ctx.plan_mode = modes & ~<uint64_t>(MODE_GRAD | 0xFFFF00FE)
+    ctx.plan_mode = modes & ~<uint64_t>(MODE_GRAD | AMP_MASK)
     ctx.inner_place = plan.place
     try:
         if plan.kind == PLAN_PYTHON:
@@ -882,10 +887,18 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
                 if xs[j].t != NULL and (<Tensor>xs[j].t).storage is o.storage:
                     result[i] = call1(COPY, o)           # only view ops may alias their operands
                     break
+            for j in range(i):
+                if result[j].storage is (<Tensor>result[i]).storage:
+                    result[i] = call1(COPY, <Tensor>result[i])
+                    break
         return tuple(result)
     finally:
         ctx.plan_mode = modes
         ctx.inner_place = outer_place
+
+
+# How often any history changed by a write. A view that was compared at the present count needs no walk over its parents.
+cdef uint64_t CHANGES = 0
 
 
 # ---- views -------------------------------------------------------------------------------------------------------------
@@ -971,6 +984,7 @@ cdef int remember_view(Tensor o, Tensor parent, object op, tuple params) except 
     r.op = op
     r.params = params
     r.parent_node = parent.node
+    r.seen = CHANGES
     o.view = r
     o.kind |= KIND_VIEW
     return 0
@@ -980,6 +994,8 @@ cdef int refresh(Tensor t) except -1:
     """A view whose parent was written to (by any alias) gets its history anew: view op of the parent's new value."""
     cdef Tensor v
     cdef list chain
+    if t.view.seen == CHANGES:
+        return 0
     if not t.view.parent.kind & KIND_VIEW:
         return refresh_one(t)
     chain = [t]                                          # a loop, not recursion: chains of views may be long
@@ -997,6 +1013,7 @@ cdef int refresh_one(Tensor t) except -1:
     cdef Tensor fresh
     cdef EngineContext ctx
     cdef uint64_t modes
+    r.seen = CHANGES
     if r.parent_node is r.parent.node:
         return 0
     ctx = <EngineContext>context_pointer()
@@ -1112,17 +1129,23 @@ cdef int check_leaf(Tensor x) except -1:
 
 cdef int rebase(Tensor x, Tensor value) except -1:
     """``x`` now is ``value``. For a view, the parent becomes scatter_view(parent, value), up to the base."""
+    global CHANGES
     cdef ViewRecord r = x.view
     cdef Tensor whole
+    CHANGES += 1
     if r is not None:
         whole = SCATTER_VIEW(shallow_live(r.parent), value, r.op, r.params)
         rebase(r.parent, whole)
         r.parent_node = None                             # whatever it was, it lags now
         refresh(x)
         return 0
+    if x.retains and x.node is not None and x.node.retained is not None:
+        x.node.retained.pop(x.out_index, None)
     x.node = value.node
     x.out_index = value.out_index
     x.key = (x.key & ~<uint32_t>K_NEEDS_GRAD) | (value.key & K_NEEDS_GRAD)
+    if x.retains:
+        x.retain_grads()
     return 0
 
 
@@ -1262,6 +1285,8 @@ cdef class CallProgram:
             s = &self.steps[i]
             s.n_x = len(xs)
             s.x = int_array(xs)
+            if len(params) > INLINE_S:
+                raise ValueError(f"[{op.name}] requires params of at most {INLINE_S} numbers, got {len(params)}")
             s.n_params = len(params)
             s.params = int_array(params)
             s.n_out = n_out

@@ -4,6 +4,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 
+from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.stream cimport RUNNING, STREAM_PLACES, mark_opened, open_place, record_ticket, stream_idle, ticket_done
 from umiak.core.stream import place_name
 
@@ -305,7 +306,9 @@ cdef str size_text(int64_t n):
 
 cdef int out_of_memory(int place, int64_t nbytes, int64_t allocated, int64_t reserved, int64_t limit, str why) except -1:
     """Raise MemoryError: what was asked for, where, what was in use, what to do."""
-    text = f"out of memory on {place_name(place)}: {size_text(nbytes)} requested, {size_text(allocated)} in use, {size_text(reserved)} reserved"
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    op = f"[{(<object>ctx.running).name}] " if ctx.running != NULL else ""
+    text = f"{op}out of memory on {place_name(place)}: {size_text(nbytes)} requested, {size_text(allocated)} in use, {size_text(reserved)} reserved"
     if limit > 0:
         text += f", limit {size_text(limit)}"
     raise MemoryError(f"{text} ({why}). Use a smaller batch, drop tensors that are not needed, or recompute activations")

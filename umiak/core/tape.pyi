@@ -6,7 +6,10 @@ from typing import Any
 from umiak.core.tensor import Node, Tensor
 
 def backward(
-    tensors: Sequence[Tensor], grads: Sequence[Tensor | None] | None = None, retain_graph: bool = False, create_graph: bool = False
+    tensors: Sequence[Tensor],
+    grads: Sequence[Tensor | None] | None = None,
+    retain_graph: bool = False,
+    create_graph: bool = False,
 ) -> None: ...
 def grad(
     outputs: Sequence[Tensor],
@@ -17,5 +20,13 @@ def grad(
     allow_unused: bool = False,
     no_grad_vars: Sequence[Tensor] | None = None,
 ) -> list[Tensor | None]: ...
-def python_node(name: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], backward: Callable[..., Any]) -> Node:
-    """Attach a node to ``outputs`` whose gradient function is Python: ``backward(*output_grads) -> tuple`` (PyLayer, custom ops)."""
+def python_node(
+    name: str, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], backward: Callable[..., Any]
+) -> Node:
+    """Give ``outputs`` a node with a gradient in Python: ``backward(*output_grads) -> tuple`` (PyLayer, custom ops)."""
+
+def backward1(tensor: Tensor, grad: Tensor | None = None, retain_graph: bool = False) -> None:
+    """``backward`` of one tensor."""
+
+def install(add: Any, copy: Any, full: list, vjp_plan: Any) -> None:
+    """Fill the tape's slots."""

@@ -351,7 +351,7 @@ cdef class Run:
                     inputs_inline[k] = self.grads[first + i]
                     k += 1
             self.ctx.inner_place = plan.place
-            vjp.execute(inputs_inline, node.ints, results, FLAG_INNER | FLAG_QUIET)
+            vjp.execute(inputs_inline, node.ints, results, FLAG_INNER)
             self.ctx.inner_place = -1
         if not self.retain:
             node.saved = None
@@ -417,7 +417,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
     cdef Tensor t, o
     cdef uint32_t version
     cdef PyObject* inputs[64]
-    cdef PyObject* residuals[32]
+    cdef PyObject* residuals[64]
     cdef CallProgram program
     for i in range(len(node.saved)):
         e = node.saved[i]
@@ -445,7 +445,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
         program = <CallProgram>plan.residuals
         for i in range(plan.n_save_in):
             inputs[i] = <PyObject*>out[i] if out[i] is not None else NULL
-        program.execute(inputs, node.ints, residuals, FLAG_INNER | FLAG_QUIET)
+        program.execute(inputs, node.ints, residuals, FLAG_INNER)
         for i in range(program.n_outputs):
             fresh = <object>residuals[i]
             Py_DECREF(fresh)
@@ -499,7 +499,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
             for i in range(len(values)):
                 inputs[i] = <PyObject*>values[i] if values[i] is not None else NULL
             run.ctx.inner_place = plan.place
-            vjp.execute(inputs, node.ints, outs, FLAG_INNER | FLAG_QUIET)
+            vjp.execute(inputs, node.ints, outs, FLAG_INNER)
             run.ctx.inner_place = -1
             for i in range(vjp.n_outputs):
                 result.append(<object>outs[i] if outs[i] != NULL else None)

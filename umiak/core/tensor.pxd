@@ -46,6 +46,7 @@ cdef class ViewRecord:
     cdef readonly object op                # the view op
     cdef readonly tuple params             # its params
     cdef Node parent_node                  # parent's node when the view was last derived
+    cdef uint64_t seen                     # number of history changes in the process when it was last compared
 
 cdef class Tensor:
     cdef int64_t* dims                     # sizes; strides (in elements) follow at `strides`

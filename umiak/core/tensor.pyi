@@ -1,4 +1,4 @@
-"""The tensor of the engine. ``paddle`` adds its methods to this class from tables; new attributes on the type and on instances are allowed."""
+"""The tensor of the engine. ``paddle`` adds methods from tables: the type and its instances accept new attributes."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ class Node:
     def register_prehook(self, hook: Callable) -> Any: ...
 
 class Tensor:
-    """A dense, strided array with a place, a dtype and a gradient. ``Tensor()`` makes an empty 0-size f32 tensor; use the factories."""
+    """A dense, strided array with a place, a dtype and a gradient. ``Tensor()`` is an empty one; use the factories."""
 
     shape: list[int]
     strides: list[int]  # in elements
@@ -55,6 +55,8 @@ class Tensor:
     def detach_(self) -> Tensor: ...
     def retain_grads(self) -> None: ...
     def register_hook(self, hook: Callable) -> Any: ...  # returns a handle with .remove()
+    __dlpack__: Any
+    __dlpack_device__: Any
     def _share(self, other: Tensor) -> None: ...  # become another tensor's data (set_value-like rebinding)
     def _own_version(self) -> None: ...  # give this alias a version counter of its own
     def _init_symbolic(self, dtype: DType, ndim: int) -> None: ...

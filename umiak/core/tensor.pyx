@@ -414,13 +414,20 @@ cdef class Tensor:
         return self
 
     def _share(self, Tensor other not None):
-        """Become another tensor's data (sizes, dtype, storage); history and attributes stay."""
+        """Become another tensor's data (sizes, dtype, storage); history and attributes stay.
+
+        The version moves on, so that a node which saved this tensor notices.
+        """
+        cdef Version ahead = Version()
+        ahead.value = tensor_version(self) + 1
+        self.view = None
+        self.kind &= ~<uint8_t>KIND_VIEW
         reserve_rank(self, other.ndim)
         memcpy(self.dims, other.dims, other.ndim * sizeof(int64_t))
         memcpy(self.strides, other.strides, other.ndim * sizeof(int64_t))
         self.offset = other.offset
         self.storage = other.storage
-        self.counter = other.counter
+        self.counter = ahead
         self.key = (other.key & ~<uint32_t>K_NEEDS_GRAD) | (self.key & K_NEEDS_GRAD)
         classify(self)
 
@@ -516,8 +523,9 @@ def empty(shape, DType dtype not None, Place place=None):
     cdef int64_t[K_RANK_MASK] dims
     cdef int n = 0
     cdef object total = 1
+    c.running = NULL
     if place is None:
-        place = c.state.place
+        place = c.place
     if len(shape) > K_RANK_MASK:
         raise ValueError(f"[empty] requires at most {K_RANK_MASK} axes, got {len(shape)}")
     for size in shape:

@@ -145,7 +145,7 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
     view: ClassVar[bool] = False
     random: ClassVar[bool] = False
     effect: ClassVar[str | None] = None
-    amp: ClassVar[str] = "promote"
+    amp: ClassVar[str] = "promote"  # "allow" low precision, "deny" it, "promote" mixed operands, "keep" what comes
     foreign: ClassVar[dict[str, Any]] = {}
 
     # Optional parts of a record.
@@ -219,7 +219,7 @@ def _make_function(cls: type[Op]) -> Callable:
             head.append(f"{n}=_d_{n}")
     statics = list(cls.static_fields)
     variadic = cls.inputs[-1].startswith("*") if cls.inputs else False
-    ops = ", ".join(operands[:-1] + [f"*{operands[-1]}"] if variadic else operands)
+    ops = ", ".join([*operands[:-1], f"*{operands[-1]}"] if variadic else operands)
     params = "".join(f", {n}" for n in cls.param_fields)
     if statics:
         key = ", ".join(f"{n}, type({n})" for n in statics) + ","

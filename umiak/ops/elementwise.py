@@ -304,7 +304,15 @@ Imag = unary(
 Angle = unary(
     "Angle", "Argument of x: of a real one, 0 or pi", "fc", vjp=_angle_vjp, result_dtype=_real_of, avoid=(0.0,)
 )
-Copy = unary("Copy", "x in new, contiguous memory", "bifc", linear=True, monotone=True, vjp=lambda self, s, g: (g,))
+Copy = unary(
+    "Copy",
+    "x in new, contiguous memory",
+    "bifc",
+    linear=True,
+    monotone=True,
+    amp="keep",
+    vjp=lambda self, s, g: (g,),
+)
 
 
 @register
@@ -314,6 +322,7 @@ class Cast(Unary):
     Floats lose their fraction on the way to integers; bool is ``x != 0``; complex to real keeps the real part.
     """
 
+    amp = "keep"
     kinds = "bifc"
     linear = True
     monotone = True

@@ -511,6 +511,7 @@ class ScatterView(Op):
     """
 
     inputs = ("base", "value")
+    amp = "keep"
     linear = True
     region: Any
     accumulate: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from umiak import ops as F
 from umiak.compiler.calls import call_program, live, scalars_in
 from umiak.core import dispatch
 from umiak.core.tensor import Tensor
@@ -17,8 +18,8 @@ from umiak.ir.sym import evaluate
 class Executor:
     """``Executor(program)(*tensors)`` gives the outputs; tensors are in the order of ``program.arguments()``.
 
-    Captured tensors come with the program. Final writes are made to the inputs' own memory. Raises ValueError where the inputs do not
-    fit the program: another dtype or rank, a guard or a check that does not hold.
+    Captured tensors come with the program. Final writes are made to the inputs' own memory. Raises ValueError where
+    the inputs do not fit the program: another dtype or rank, a guard or a check that does not hold.
     """
 
     def __init__(self, program: Program) -> None:
@@ -49,9 +50,13 @@ class Executor:
         self._check(inputs, env)
         found = self.calls.run(inputs, [env[s] for s in self.used])
         n = len(program.outputs)
-        for effect, value in zip(program.effects, found[n:], strict=True):
-            target = inputs[program.inputs.index(effect.target)]
-            dispatch.assign(target, value)
+        if program.effects:
+            # All values are those from before any write, so what shares memory with a target is copied first.
+            targets = [inputs[program.inputs.index(effect.target)] for effect in program.effects]
+            written = {id(t.storage) for t in targets}
+            found = [F.copy(v) if isinstance(v, Tensor) and id(v.storage) in written else v for v in found]
+            for target, value in zip(targets, found[n:], strict=True):
+                dispatch.assign(target, value)
         return [self._output(x, y, env) for x, y in zip(program.outputs, found[:n], strict=True)]
 
     def _bind(self, tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -75,7 +80,8 @@ class Executor:
         for guard in self.program.guards:
             if symbols_of(guard) and not evaluate(guard, env):
                 raise ValueError(
-                    f"[program {self.program.name}] requires {guard}, got {dict((s.name, env[s]) for s in symbols_of(guard))}"
+                    f"[program {self.program.name}] requires {guard}, "
+                    f"got {', '.join(f'{s.name} = {env[s]}' for s in symbols_of(guard))}"
                 )
         for check in self.program.checks:
             if not evaluate(check.condition, env):

@@ -1,7 +1,7 @@
 """Observers: Python that sees every call of an op.
 
-While any observer bit of the context is set, dispatch takes the Python path: the call runs as always, then each observer of this context
-is told. Bits are per thread, so watching one thread costs the others nothing.
+While any observer bit of the context is set, dispatch takes the Python path: the call runs as always, then each
+observer of this context is told. Bits are per thread, so watching one thread costs the others nothing.
 """
 
 from __future__ import annotations
