@@ -1,0 +1,71 @@
+"""Pages that programs write, and links between pages."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import paddle
+
+ROOT = Path(__file__).parents[2]
+DESIGN = ROOT / "docs" / "design"
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+
+
+assembled = pytest.mark.skipif(not hasattr(paddle, "to_tensor"), reason="paddle is not assembled yet")
+
+
+@assembled
+def test_softmax_page_shows_what_its_script_prints():
+    walk = runpy.run_path(str(DESIGN / "softmax_walk.py"))
+    text = (DESIGN / "softmax.md").read_text()
+    printed = walk["run"]()
+    shown = {name: text[walk["block"](name, text)] for name in printed}
+    assert shown == {name: f"{stage}\n" for name, stage in printed.items()}, (
+        "run `python docs/design/softmax_walk.py --write`"
+    )
+
+
+def pages() -> list[Path]:
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "benchmarks").glob("*.md")]
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page):
+    targets = [t for t in LINK.findall(page.read_text()) if "://" not in t]
+    missing = [t for t in targets if not (page.parent / t).exists()]
+    assert not missing
+
+
+def test_every_page_is_in_the_table_of_contents():
+    contents = (ROOT / "docs" / "README.md").read_text()
+    named = {(ROOT / "docs" / t).resolve() for t in LINK.findall(contents) if "://" not in t}
+    assert set((ROOT / "docs").rglob("*.md")) - {ROOT / "docs" / "README.md"} <= named
+
+
+def benchmark(*options: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-m", "run", *options],
+        cwd=ROOT / "benchmarks",
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@assembled
+@pytest.mark.slow
+def test_benchmarks_run():
+    """Every row of the table once, unmeasured."""
+    table = (ROOT / "benchmarks" / "README.md").read_text()
+    names = re.findall(r"^\| `([\w-]+)` \|.*--row \1` \|$", table, re.MULTILINE)
+    assert benchmark("--list").split() == names
+    assert benchmark("--check").splitlines() == [f"{name} runs" for name in names]
