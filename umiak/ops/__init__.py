@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from typing import Any
 
-from umiak.ops.base import FUNCTIONS, REGISTRY, Op, Param, Sample, Saved, param, register
+from umiak.ops.base import REGISTRY, Op, Param, Sample, Saved, function, param, register
 
 # Every module of this folder is a family of ops.
 for _family in pkgutil.iter_modules(__path__):
@@ -16,8 +16,10 @@ for _family in pkgutil.iter_modules(__path__):
 
 def __getattr__(name: str) -> Any:
     """Resolve ``F.softmax`` to the strict function and ``F.Softmax`` to the record."""
-    found = FUNCTIONS.get(name)
-    if found is None:
+    found: Any
+    if name in REGISTRY:
+        found = function(name)
+    else:
         found = next((cls for cls in REGISTRY.values() if cls.__name__ == name), None)
     if found is None:
         raise AttributeError(f"umiak.ops has no op {name!r}")
@@ -25,4 +27,4 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-__all__ = ["FUNCTIONS", "REGISTRY", "Op", "Param", "Sample", "Saved", "param", "register"]
+__all__ = ["REGISTRY", "Op", "Param", "Sample", "Saved", "function", "param", "register"]

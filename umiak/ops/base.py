@@ -66,7 +66,7 @@ class Saved:
 
 
 REGISTRY: dict[str, type[Op]] = {}
-FUNCTIONS: dict[str, Callable] = {}
+FUNCTIONS: dict[str, Callable] = {}  # those made so far, see `function`
 
 
 def snake(name: str) -> str:
@@ -193,12 +193,19 @@ def _rebuild(name: str, attributes: tuple) -> Op:
 
 
 def register(cls: type[Op]) -> type[Op]:
-    """Enter an op class in the registry and make its strict function."""
+    """Enter an op class in the registry. Its strict function is made when it is first asked for."""
     if cls.name in REGISTRY:
         raise ValueError(f"op {cls.name!r} is registered twice: {REGISTRY[cls.name]} and {cls}")
     REGISTRY[cls.name] = cls
-    FUNCTIONS[cls.name] = _make_function(cls)
     return cls
+
+
+def function(name: str) -> Callable:
+    """The strict function of an op: operands, then static attributes, then params."""
+    found = FUNCTIONS.get(name)
+    if found is None:
+        found = FUNCTIONS[name] = _make_function(REGISTRY[name])
+    return found
 
 
 def _make_function(cls: type[Op]) -> Callable:
