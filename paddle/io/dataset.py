@@ -10,6 +10,10 @@ from typing import Any
 import paddle
 
 
+class NoLengthError(TypeError, ValueError, RuntimeError):
+    """A stream was asked for its length. Being a TypeError, it lets ``list(stream)`` do without."""
+
+
 class Dataset:
     """A dataset read by index: subclasses define ``__getitem__`` and ``__len__``.
 
@@ -41,7 +45,7 @@ class IterableDataset(Dataset):
         raise RuntimeError(f"{type(self).__name__} is an IterableDataset: it has no items by index")
 
     def __len__(self) -> int:
-        raise RuntimeError(f"{type(self).__name__} is an IterableDataset: it has no length")
+        raise NoLengthError(f"{type(self).__name__} is an IterableDataset: it has no length")
 
 
 class TensorDataset(Dataset):

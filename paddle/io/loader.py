@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 import paddle
-from paddle.io.dataset import Dataset, IterableDataset
+from paddle.framework.place import current_place
+from paddle.io.dataset import Dataset, IterableDataset, NoLengthError
 from paddle.io.sampler import BatchSampler
-from umiak.core.tensor import Tensor, from_numpy
+from umiak.core.array import from_numpy
+from umiak.core.tensor import Tensor
 
 
 def default_collate_fn(batch: Sequence[Any]) -> Any:
@@ -47,18 +49,14 @@ def default_convert_fn(batch: Any) -> Any:
     return np.asarray(batch) if isinstance(batch, (numbers.Number, np.generic)) else batch
 
 
-def _to_tensors(batch: Any) -> Any:
-    """Arrays anywhere in a batch become tensors, on the current place."""
+def _to_tensors(batch: Any, fresh: bool) -> Any:
+    """Arrays anywhere in a batch become tensors on the current place; those that nobody else holds are adopted."""
     if isinstance(batch, (np.ndarray, np.generic)):
-        array = np.asarray(batch)
-        # A freshly stacked array is adopted; one that someone else may hold is copied.
-        made = from_numpy(array, copy=not (array.flags.owndata and array.flags.c_contiguous and array.flags.writeable))
-        place = paddle.framework.current_place()
-        return made if made.place is place else made.to(place)
+        return from_numpy(np.asarray(batch), current_place(), copy=None if fresh else True)
     if isinstance(batch, Mapping):
-        return {k: _to_tensors(v) for k, v in batch.items()}
+        return {k: _to_tensors(v, fresh) for k, v in batch.items()}
     if isinstance(batch, (list, tuple)):
-        return [_to_tensors(v) for v in batch]
+        return [_to_tensors(v, fresh) for v in batch]
     return batch
 
 
@@ -159,7 +157,8 @@ class DataLoader:
 
     def __iter__(self) -> Iterator[Any]:
         collate = self.collate_fn
-        return (_to_tensors(collate(samples)) for samples in self._samples())
+        fresh = collate is default_collate_fn
+        return (_to_tensors(collate(samples), fresh) for samples in self._samples())
 
     def __call__(self) -> Iterator[Any]:
         """The same as ``iter(loader)``."""
@@ -168,7 +167,7 @@ class DataLoader:
     def __len__(self) -> int:
         """The number of batches of one pass. Raises ValueError for a stream."""
         if isinstance(self.dataset, IterableDataset):
-            raise ValueError("[DataLoader] requires a dataset with a length, got an IterableDataset")
+            raise NoLengthError("[DataLoader] requires a dataset with a length, got an IterableDataset")
         return len(self.dataset) if self.batch_sampler is None else len(self.batch_sampler)
 
 

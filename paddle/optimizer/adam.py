@@ -389,4 +389,3 @@ class RAdam(_Moments):
         else:
             rectified, plain = 0.0, 1.0
         apply_into(self._op, (p, m, v), (p, grad, m, v, lr), (beta1, beta2, eps, pow1, pow2, rectified, plain))
-

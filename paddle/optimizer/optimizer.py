@@ -271,7 +271,7 @@ class Optimizer:
         return out
 
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from a saved state. States reach their parameters by name, at the next step at the latest.
+        """Go on from a saved state: its values are copied to the parameters of the same names.
 
         Raises:
             ValueError: a state of another shape.
@@ -284,11 +284,13 @@ class Optimizer:
         # The number at the end of a name says how many optimizers came before in its process: it is not compared.
         self._saved = {re.sub(r"_\d+$", "", k): v for k, v in saved.items()}
         self._saved.update({"master_weights": masters, "*": bool(saved)})
-        hypers = {id(p): g["_hyper"] for g in self._param_groups for p in g["params"]}
-        former = list(self._states.values())
-        self._states = {}
-        for state in former:
-            self._make_state(state.param, hypers[id(state.param)])
+        # Values are copied now, not at the next step: the tensors given may go on changing.
+        known, self._states = self._states, {}
+        for group in self._param_groups:
+            for p in group["params"]:
+                names = (f"{p.name}{m}_{a}" for m in ("", "_fp32_master_0") for a in self._accumulator_names())
+                if id(p) in known or p.name in masters or any(n in self._saved for n in names):
+                    self._make_state(p, group["_hyper"])
 
     load_state_dict = set_state_dict
     set_dict = set_state_dict

@@ -450,8 +450,7 @@ def fold(
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8, *, dim: int | None = None) -> Tensor:
     """The cosine of the angle between x1 and x2 along ``axis``, norms taken as at least ``eps``."""
     axis = axis if dim is None else dim
-    dot = (x1 * x2).sum(axis)
-    return dot / ((x1 * x1).sum(axis) * (x2 * x2).sum(axis)).clip(min=eps * eps).sqrt()
+    return F.cosine_similarity(x1, x2, axis=axis + max(x1.ndim, x2.ndim) if axis < 0 else axis, eps=float(eps))
 
 
 def label_smooth(

@@ -1,0 +1,102 @@
+"""Mixed precision and loss scaling."""
+
+import math
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle import amp, nn
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_auto_cast(dtype):
+    layer, x = nn.Linear(4, 4), paddle.ones([2, 4])
+    low = getattr(paddle, dtype)
+    with amp.auto_cast(dtype=dtype):
+        assert amp.is_autocast_enabled() and amp.get_autocast_dtype() == dtype
+        y = layer(x)
+        assert y.dtype == low and nn.functional.softmax(y).dtype == paddle.float32
+        assert (y + y).dtype == low
+        with amp.auto_cast(enable=False):
+            assert layer(x).dtype == paddle.float32
+        assert layer(x).dtype == low
+    assert not amp.is_autocast_enabled() and layer(x).dtype == paddle.float32
+    y.astype("float32").sum().backward()
+    assert layer.weight.grad.dtype == paddle.float32
+    np.testing.assert_allclose(layer.weight.grad.numpy(), 2.0)
+
+
+def test_lists_and_levels():
+    x = paddle.ones([2, 2])
+    with amp.auto_cast(dtype="bfloat16", custom_black_list={"matmul_v2"}, custom_white_list={"softmax"}):
+        assert paddle.matmul(x, x).dtype == paddle.float32
+        assert nn.functional.softmax(x).dtype == paddle.bfloat16
+    with amp.auto_cast(dtype="bfloat16", level="O2"):
+        assert (x + x).dtype == paddle.bfloat16
+
+    @amp.auto_cast(dtype="bfloat16")
+    def run():
+        return paddle.matmul(x, x).dtype
+
+    assert run() == paddle.bfloat16
+    for bad in ({"level": "O5"}, {"dtype": "int8"}, {"custom_white_list": {"add"}, "custom_black_list": {"add"}}):
+        with pytest.raises(ValueError, match="auto_cast"):
+            amp.auto_cast(**bad)
+
+
+def test_decorate():
+    net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1D(2), nn.LayerNorm(2))
+    opt = paddle.optimizer.AdamW(parameters=net.parameters())
+    net, opt = amp.decorate(net, opt, level="O2", dtype="bfloat16", save_dtype="float32", excluded_layers=net[2])
+    assert [net[i].weight.dtype for i in range(3)] == [paddle.bfloat16, paddle.float32, paddle.float32]
+    assert opt._multi_precision
+    assert {v.dtype for v in net.state_dict().values()} == {paddle.float32}
+    with amp.auto_cast(dtype="bfloat16", level="O2"):
+        net(paddle.ones([3, 2])).astype("float32").sum().backward()
+    opt.step()
+    assert len(opt.state_dict()["master_weights"]) == 2
+    with pytest.raises(ValueError, match="level"):
+        amp.decorate(net, level="O7")
+
+
+def test_loss_scaling():
+    layer = nn.Linear(2, 2)
+    opt = paddle.optimizer.SGD(0.1, layer.parameters())
+    scaler = amp.GradScaler(init_loss_scaling=8.0, incr_every_n_steps=2, decr_every_n_nan_or_inf=2)
+
+    def backward():
+        opt.clear_grad(False)
+        scaler.scale(layer(paddle.ones([1, 2])).sum()).backward()
+
+    backward()
+    assert layer.weight.grad.numpy().max() == 8.0
+    scaler.unscale_(opt)
+    assert layer.weight.grad.numpy().max() == 1.0
+    with pytest.raises(RuntimeError, match="unscale_"):
+        scaler.unscale_(opt)
+    before = layer.weight.numpy().copy()
+    scaler.step(opt)
+    np.testing.assert_allclose(layer.weight.numpy(), before - 0.1, rtol=1e-5)
+    with pytest.raises(RuntimeError, match="step"):
+        scaler.step(opt)
+    scaler.update()
+    backward()
+    scaler.minimize(opt, None)
+    assert scaler.state_dict()["scale"] == 16.0
+    before = layer.weight.numpy().copy()
+    for expected in (16.0, 8.0):
+        backward()
+        layer.weight.grad = paddle.full([2, 2], math.inf)
+        scaler.step(opt)
+        scaler.update()
+        assert scaler.state_dict()["scale"] == expected
+    np.testing.assert_array_equal(layer.weight.numpy(), before)
+    other = amp.GradScaler()
+    other.load_state_dict(scaler.state_dict())
+    assert other.state_dict() == scaler.state_dict()
+    off = amp.GradScaler(enable=False)
+    loss = paddle.ones([1])
+    assert off.scale(loss) is loss and off.state_dict() == {} and not off.is_enable()
+    with pytest.raises(ValueError, match="decr_ratio"):
+        amp.GradScaler(decr_ratio=2.0)

@@ -1,0 +1,322 @@
+"""Layers against their functions, containers, initializers."""
+
+import math
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as F
+from paddle import nn
+
+I = nn.initializer  # noqa: E741
+
+
+def x(*shape):
+    return paddle.to_tensor(np.random.default_rng(0).standard_normal(shape).astype(np.float32))
+
+
+SAME = {
+    "Linear": (lambda: nn.Linear(3, 4), lambda m, v: F.linear(v, m.weight, m.bias), (2, 3)),
+    "Conv1D": (lambda: nn.Conv1D(2, 4, 3, stride=2), lambda m, v: F.conv1d(v, m.weight, m.bias, stride=2), (1, 2, 9)),
+    "Conv2D": (
+        lambda: nn.Conv2D(2, 4, 3, groups=2),
+        lambda m, v: F.conv2d(v, m.weight, m.bias, groups=2),
+        (1, 2, 5, 5),
+    ),
+    "Conv3D": (lambda: nn.Conv3D(2, 4, 2), lambda m, v: F.conv3d(v, m.weight, m.bias), (1, 2, 3, 3, 3)),
+    "Conv2DTranspose": (
+        lambda: nn.Conv2DTranspose(2, 4, 3, stride=2, output_padding=1),
+        lambda m, v: F.conv2d_transpose(v, m.weight, m.bias, stride=2, output_padding=1),
+        (1, 2, 5, 5),
+    ),
+    "reflecting": (
+        lambda: nn.Conv2D(2, 4, 3, padding=(1, 2), padding_mode="reflect"),
+        lambda m, v: F.conv2d(F.pad(v, [2, 2, 1, 1], "reflect"), m.weight, m.bias),
+        (1, 2, 5, 5),
+    ),
+    "no bias": (lambda: nn.Conv2D(2, 4, 3, bias=False), lambda m, v: F.conv2d(v, m.weight), (1, 2, 5, 5)),
+    "LayerNorm": (lambda: nn.LayerNorm([3, 4]), lambda m, v: F.layer_norm(v, [3, 4], m.weight, m.bias), (2, 3, 4)),
+    "RMSNorm": (lambda: nn.RMSNorm(4), lambda m, v: F.rms_norm(v, 4, m.weight)[0], (2, 3, 4)),
+    "GroupNorm": (lambda: nn.GroupNorm(2, 4), lambda m, v: F.group_norm(v, 2, 1e-5, m.weight, m.bias), (2, 4, 3)),
+    "InstanceNorm2D": (lambda: nn.InstanceNorm2D(4), lambda m, v: F.instance_norm(v), (2, 4, 3, 3)),
+    "MaxPool2D": (lambda: nn.MaxPool2D(2), lambda m, v: F.max_pool2d(v, 2), (1, 2, 4, 4)),
+    "AvgPool1D": (lambda: nn.AvgPool1D(2), lambda m, v: F.avg_pool1d(v, 2), (1, 2, 4)),
+    "AdaptiveAvgPool2D": (lambda: nn.AdaptiveAvgPool2D(2), lambda m, v: F.adaptive_avg_pool2d(v, 2), (1, 2, 5, 5)),
+    "AdaptiveMaxPool1D": (lambda: nn.AdaptiveMaxPool1D(2), lambda m, v: F.adaptive_max_pool1d(v, 2), (1, 2, 5)),
+    "Flatten": (lambda: nn.Flatten(), lambda m, v: v.reshape([2, 12]), (2, 3, 4)),
+    "Upsample": (lambda: nn.Upsample(scale_factor=2), lambda m, v: F.interpolate(v, scale_factor=2), (1, 2, 3, 3)),
+    "ZeroPad2D": (lambda: nn.ZeroPad2D([1, 0, 2, 0]), lambda m, v: F.pad(v, [1, 0, 2, 0]), (1, 2, 3, 3)),
+    "ConstantPad1D": (lambda: nn.ConstantPad1D(1, 3.0), lambda m, v: F.pad(v, [1, 1], value=3.0), (1, 2, 3)),
+    "ReflectionPad1D": (lambda: nn.ReflectionPad1D(1), lambda m, v: F.pad(v, [1, 1], "reflect"), (1, 2, 3)),
+    "PReLU": (lambda: nn.PReLU(3), lambda m, v: F.leaky_relu(v, 0.25), (2, 3, 4)),
+    "LeakyReLU": (lambda: nn.LeakyReLU(0.3), lambda m, v: F.leaky_relu(v, 0.3), (2, 3)),
+    "Softmax2D": (lambda: nn.Softmax2D(), lambda m, v: F.softmax(v, 1), (2, 3, 2, 2)),
+    "Maxout": (lambda: nn.Maxout(2), lambda m, v: F.maxout(v, 2), (1, 4, 2)),
+    "PixelShuffle": (lambda: nn.PixelShuffle(2), lambda m, v: F.pixel_shuffle(v, 2), (1, 4, 2, 2)),
+    "Unfold": (lambda: nn.Unfold(2), lambda m, v: F.unfold(v, 2), (1, 2, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_layer_is_its_function(name):
+    make, function, shape = SAME[name]
+    layer, v = make(), x(*shape)
+    np.testing.assert_allclose(layer(v).numpy(), function(layer, v).numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "CELU ELU GELU Hardshrink Hardsigmoid Hardswish Hardtanh LeakyReLU LogSigmoid Mish ReLU ReLU6 SELU Sigmoid Silu "
+    "Softplus Softshrink Softsign Swish Tanh Tanhshrink ThresholdedReLU".split(),
+)
+def test_activation_layers(name):
+    function = {"LeakyReLU": "leaky_relu", "LogSigmoid": "log_sigmoid", "ThresholdedReLU": "thresholded_relu"}
+    v = x(3, 4)
+    expected = getattr(F, function.get(name, name.lower()))(v)
+    np.testing.assert_array_equal(getattr(nn, name)()(v).numpy(), expected.numpy())
+
+
+@pytest.mark.parametrize("name", ["CrossEntropyLoss", "MSELoss", "L1Loss", "SmoothL1Loss", "NLLLoss", "KLDivLoss"])
+def test_loss_layers(name):
+    a, label = x(3, 4), paddle.to_tensor([0, 1, 2])
+    functions = {"CrossEntropyLoss": F.cross_entropy, "MSELoss": F.mse_loss, "L1Loss": F.l1_loss}
+    functions |= {"SmoothL1Loss": F.smooth_l1_loss, "NLLLoss": F.nll_loss, "KLDivLoss": F.kl_div}
+    other = label if name in ("CrossEntropyLoss", "NLLLoss") else F.softmax(x(3, 4))
+    loss = getattr(nn, name)(reduction="sum")
+    assert loss(a, other).item() == pytest.approx(functions[name](a, other, reduction="sum").item())
+    with pytest.raises(ValueError, match="reduction"):
+        getattr(nn, name)(reduction="x")
+
+
+def test_batch_norm_layer():
+    layer, v = nn.BatchNorm1D(3), paddle.to_tensor([[1.0, 2.0, 3.0], [1.0, 5.0, 2.0]])
+    layer(v)
+    assert layer._mean.numpy() == pytest.approx([0.1, 0.35, 0.25])
+    assert layer._variance.numpy() == pytest.approx([0.9, 1.125, 0.925])
+    assert layer.parameters()[2].stop_gradient
+    before = layer.eval()(v)
+    assert layer(v).numpy() == pytest.approx(before.numpy())
+    assert list(nn.BatchNorm1D(3, weight_attr=False).state_dict()) == ["bias", "_mean", "_variance"]
+    assert nn.BatchNorm2D(2, data_format="NHWC")(x(1, 3, 4, 2)).shape == [1, 3, 4, 2]
+    with pytest.raises(ValueError, match="rank"):
+        nn.BatchNorm2D(3)(v)
+    with pytest.raises(ValueError, match="batch_norm"):
+        nn.BatchNorm1D(4)(v)
+
+
+def test_embedding_layer():
+    layer = nn.Embedding(5, 3, padding_idx=1)
+    assert layer.weight.numpy()[1].tolist() == [0.0] * 3 and layer.padding_idx == 1
+    layer(paddle.to_tensor([[1, 2]])).sum().backward()
+    assert layer.weight.grad.numpy()[1].max() == 0.0 and layer.weight.grad.numpy()[2].min() == 1.0
+    for bad in ((0, 3, None), (5, 3, 7)):
+        with pytest.raises(ValueError, match="Embedding"):
+            nn.Embedding(*bad)
+    table = x(4, 2)
+    frozen = nn.Embedding(4, 2, _weight=table, _freeze=True)
+    assert frozen.weight.stop_gradient
+    np.testing.assert_array_equal(frozen.weight.numpy(), table.numpy())
+
+
+def test_dropout_layers():
+    assert nn.Dropout(0.5).eval()(paddle.ones([8])).tolist() == [1.0] * 8
+    dropped = nn.Dropout(0.5)(paddle.ones([1000])).numpy()
+    assert 300 < (dropped == 0).sum() < 700
+    assert nn.Dropout2D(1.0)(x(1, 2, 2, 2)).numpy().max() == 0.0
+    assert nn.AlphaDropout(0.0)(x(3)).shape == [3]
+
+
+def test_torch_style_names():
+    assert nn.Module is nn.Layer and nn.Conv2d is nn.Conv2D and nn.ModuleList is nn.LayerList and nn.SiLU is nn.Silu
+
+
+# --- containers ----------------------------------------------------------------------------------------------------
+
+
+def test_sequential():
+    s = nn.Sequential(nn.ReLU(), nn.Linear(2, 2))
+    assert len(s) == 2 and isinstance(s[-1], nn.Linear) and isinstance(s[0:1], nn.Sequential)
+    s.append(nn.GELU()).insert(0, nn.Linear(1, 2)).extend([nn.Tanh()])
+    assert [type(m).__name__ for m in s] == ["Linear", "ReLU", "Linear", "GELU", "Tanh"]
+    assert list(s.state_dict()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+    assert s(paddle.ones([1, 1])).shape == [1, 2]
+    s[1] = nn.Sigmoid()
+    del s[-1]
+    assert [type(m).__name__ for m in s] == ["Linear", "Sigmoid", "Linear", "GELU"]
+    with pytest.raises(IndexError):
+        s[9]
+    named = nn.Sequential(("a", nn.Linear(2, 2)), ("b", nn.ReLU()))
+    assert named["a"] is named.a is named[0]
+    assert list(nn.Sequential({"q": nn.ReLU()})._sub_layers) == ["q"]
+    assert len(nn.Sequential([nn.ReLU(), nn.GELU()])) == 2
+
+
+def test_layer_list():
+    layers = nn.LayerList([nn.ReLU(), nn.GELU(), nn.Linear(2, 2)])
+    layers.insert(1, nn.Tanh())
+    del layers[0]
+    layers.extend([nn.ReLU()])
+    layers[0] = nn.Sigmoid()
+    assert [type(m).__name__ for m in layers] == ["Sigmoid", "GELU", "Linear", "ReLU"]
+    assert isinstance(layers.pop(0), nn.Sigmoid) and len(layers) == 3 and len(layers[:2]) == 2
+    assert list(layers.state_dict()) == ["1.weight", "1.bias"]
+    with pytest.raises(IndexError):
+        layers[10]
+    with pytest.raises(TypeError):
+        layers.append(3)
+
+
+def test_layer_and_parameter_tables():
+    d = nn.LayerDict({"a": nn.ReLU()})
+    d["b"] = nn.GELU()
+    d.update([("c", nn.Linear(1, 1))])
+    assert list(d) == ["a", "b", "c"] and len(d) == 3 and "b" in d and list(d.state_dict()) == ["c.weight", "c.bias"]
+    assert isinstance(d.pop("a"), nn.ReLU)
+    d.clear()
+    assert len(d) == 0
+    parameters = nn.ParameterList([nn.Linear(1, n).weight for n in (1, 2)])
+    parameters.append(nn.Linear(1, 3).weight)
+    parameters[0] = nn.Linear(1, 4).weight
+    assert [p.shape[1] for p in parameters] == [4, 2, 3] and parameters[-1].shape == [1, 3]
+    assert list(parameters.state_dict()) == ["0", "1", "2"]
+    table = nn.ParameterDict({"w": nn.Linear(1, 1).weight})
+    assert list(table.state_dict()) == ["w"] and table["w"].shape == [1, 1]
+
+
+# --- initializers --------------------------------------------------------------------------------------------------
+
+
+def draw(init, *shape):
+    return paddle.create_parameter(list(shape), "float32", default_initializer=init).numpy()
+
+
+@pytest.mark.parametrize(
+    ("init", "std", "limit"),
+    [
+        (I.XavierUniform(), 0.0632, 0.1096),
+        (I.XavierUniform(gain=2.0), 0.1265, 0.2191),
+        (I.XavierNormal(), 0.0632, None),
+        (I.KaimingNormal(), 0.1, None),
+        (I.KaimingNormal(mode="fan_out"), 0.0816, None),
+        (I.KaimingUniform(), 0.1, 0.1733),
+        (I.KaimingUniform(negative_slope=0.3, nonlinearity="leaky_relu"), 0.0958, 0.166),
+        (I.Normal(0.0, 0.5), 0.5, None),
+        (I.Uniform(), 0.577, 1.0),
+        (I.TruncatedNormal(), 0.8796, 2.0),
+    ],
+)
+def test_random_initializers(init, std, limit):
+    values = draw(init, 200, 300)
+    assert abs(values.mean()) < 3 * std / math.sqrt(values.size) * 2
+    assert values.std() == pytest.approx(std, rel=0.02)
+    if limit is not None:
+        assert limit * 0.98 < np.abs(values).max() <= limit
+
+
+def test_fans_of_kernels():
+    assert draw(I.XavierUniform(), 20, 30, 5, 5).std() == pytest.approx(0.04, rel=0.02)
+    assert draw(I.KaimingNormal(), 20, 30, 5, 5).std() == pytest.approx(0.0516, rel=0.03)
+    assert nn.Conv2D(8, 64, 3).weight.numpy().std() == pytest.approx(math.sqrt(2 / 72), rel=0.04)
+    assert nn.Conv2DTranspose(64, 16, 3).weight.numpy().std() == pytest.approx(math.sqrt(2 / (80 * 9)), rel=0.04)
+
+
+def test_truncated_bounds_are_absolute():
+    values = draw(I.TruncatedNormal(1.0, 2.0, -1.0, 1.0), 200, 300)
+    assert values.min() >= -1 and values.max() <= 1 and values.mean() == pytest.approx(0.08, abs=0.01)
+
+
+def test_exact_initializers():
+    assert draw(I.Assign([[1.0, 2.0]]), 1, 2).tolist() == [[1.0, 2.0]]
+    with pytest.raises(ValueError, match="Assign"):
+        draw(I.Assign([1.0]), 2)
+    for shape in ((4, 6), (6, 4), (4, 2, 3)):
+        q = draw(I.Orthogonal(2.0), *shape).reshape(shape[0], -1)
+        q = q if q.shape[0] <= q.shape[1] else q.T
+        np.testing.assert_allclose(q @ q.T, 4 * np.eye(len(q)), atol=1e-5)
+    image = x(1, 3, 5, 5)
+    conv = nn.Conv2D(3, 3, 3, padding=1, weight_attr=I.Dirac())
+    np.testing.assert_allclose(conv(image).numpy(), image.numpy(), atol=1e-6)
+    up = nn.Conv2DTranspose(1, 1, 4, stride=2, padding=1, weight_attr=I.Bilinear(), bias_attr=False)
+    np.testing.assert_allclose(up(paddle.ones([1, 1, 4, 4])).numpy()[0, 0, 2:6, 2:6], 1, atol=1e-6)
+
+
+def test_gains():
+    for name, gain in (("tanh", 5 / 3), ("relu", 2**0.5), ("selu", 0.75), ("sigmoid", 1), ("conv2d", 1)):
+        assert I.calculate_gain(name) == pytest.approx(gain)
+    assert I.calculate_gain("leaky_relu", 0.5) == pytest.approx(math.sqrt(2 / 1.25))
+    with pytest.raises(ValueError, match="calculate_gain"):
+        I.calculate_gain("foo")
+
+
+def test_global_initializer():
+    I.set_global_initializer(I.Constant(7.0), I.Constant(3.0))
+    try:
+        layer = nn.Linear(1, 1)
+        assert (layer.weight.item(), layer.bias.item()) == (7.0, 3.0)
+        assert nn.Linear(1, 1, weight_attr=I.Constant(1.0)).weight.item() == 1.0
+        assert nn.BatchNorm1D(1)._mean.item() == 0.0
+    finally:
+        I.set_global_initializer(None)
+    assert nn.Linear(1, 1).bias.item() == 0.0
+    with pytest.raises(TypeError, match="set_global_initializer"):
+        I.set_global_initializer(3)
+
+
+def test_seed_fixes_initial_values():
+    paddle.seed(5)
+    a = nn.Linear(3, 3).weight.numpy().copy()
+    paddle.seed(5)
+    np.testing.assert_array_equal(nn.Linear(3, 3).weight.numpy(), a)
+
+
+# --- utils ---------------------------------------------------------------------------------------------------------
+
+
+def test_vector():
+    layer = nn.Linear(2, 3)
+    vector = nn.utils.parameters_to_vector(layer.parameters())
+    assert vector.shape == [9]
+    nn.utils.vector_to_parameters(vector * 0 + 1, layer.parameters())
+    assert layer.weight.numpy().min() == layer.bias.numpy().max() == 1.0
+    with pytest.raises(ValueError, match="9 elements"):
+        nn.utils.vector_to_parameters(paddle.ones([8]), layer.parameters())
+
+
+@pytest.mark.parametrize("kind", [2.0, 1.0, 3.0, math.inf])
+def test_clip_grad(kind, rng):
+    import torch
+
+    grads = [rng.standard_normal(s).astype(np.float32) for s in ((3, 4), (5,))]
+    mine, peer = (
+        [paddle.create_parameter(list(g.shape), "float32") for g in grads],
+        [torch.zeros(g.shape) for g in grads],
+    )
+    for m, p, g in zip(mine, peer, grads):
+        m.grad, p.grad = paddle.to_tensor(g), torch.from_numpy(g.copy())
+    ours = nn.utils.clip_grad_norm_(mine, 0.7, kind)
+    theirs = torch.nn.utils.clip_grad_norm_(peer, 0.7, kind)
+    assert ours.item() == pytest.approx(theirs.item(), rel=1e-5)
+    for m, p in zip(mine, peer):
+        np.testing.assert_allclose(m.grad.numpy(), p.grad.numpy(), rtol=1e-5)
+    nn.utils.clip_grad_value_(mine, 0.05)
+    assert max(np.abs(m.grad.numpy()).max() for m in mine) <= np.float32(0.05)
+    mine[0].grad = paddle.full([3, 4], math.nan)
+    with pytest.raises(RuntimeError, match="finite"):
+        nn.utils.clip_grad_norm_(mine, 1.0, error_if_nonfinite=True)
+
+
+def test_weight_norm():
+    layer = nn.Linear(3, 4)
+    before, weight = layer(x(2, 3)).numpy(), layer.weight.numpy()
+    nn.utils.weight_norm(layer, dim=1)
+    assert sorted(layer.state_dict()) == ["bias", "weight_g", "weight_v"] and layer.weight_g.shape == [4]
+    y = layer(x(2, 3))
+    np.testing.assert_allclose(y.numpy(), before, rtol=1e-5, atol=1e-6)
+    y.sum().backward()
+    assert layer.weight_g.grad is not None and layer.weight_v.grad is not None
+    nn.utils.remove_weight_norm(layer)
+    assert sorted(layer.state_dict()) == ["bias", "weight"]
+    np.testing.assert_allclose(layer.weight.numpy(), weight, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="remove_weight_norm"):
+        nn.utils.remove_weight_norm(layer)
