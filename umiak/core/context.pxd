@@ -34,6 +34,7 @@ cdef class EngineContext:
     cdef public list trace                 # stack of tracers; the last one records
     cdef public dict values                # thread-level state of higher layers (AMP lists, sym scope, ...)
     cdef public int backward_depth
+    cdef public object saved_hooks         # (pack, unpack) for tensors saved for gradients, or None
     cdef PyObject* running                 # the op whose outputs are being allocated (borrowed; op records live for ever)
     cdef int inner_place                   # where ops without tensor operands run inside of a composite or gradient; -1: the default
 

@@ -1158,6 +1158,7 @@ cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject
     cdef Tensor o
     cdef int i, k
     cdef uint32_t version
+    cdef object hooks = (<EngineContext>context_pointer()).saved_hooks
     node.plan = plan
     node.n_out = plan.n_visible
     if n > 8:
@@ -1201,6 +1202,8 @@ cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject
             Py_INCREF(e)
             PyTuple_SET_ITEM(saved, i, e)
         node.saved = saved
+        if hooks is not None:
+            pack_saved(node, hooks)
     if plan.n_ints:
         if plan.n_ints > 8:
             node.ints = <int64_t*>malloc(plan.n_ints * sizeof(int64_t))
@@ -1214,6 +1217,22 @@ cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject
             o.node = node
             o.out_index = i
             o.key |= K_NEEDS_GRAD
+    return 0
+
+
+cdef int pack_saved(Node node, object hooks) except -1:
+    """Let the user's ``pack`` decide what is kept for each saved tensor; ``unpack`` gives it back."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef uint64_t modes = ctx.plan_mode
+    pack, unpack = hooks
+    ctx.plan_mode = modes & ~<uint64_t>MODE_GRAD
+    ctx.saved_hooks = None                               # what pack itself computes is not packed
+    try:
+        node.saved = tuple([None if t is None else pack(shallow(<Tensor>t)) for t in node.saved])
+        node.unpack = unpack
+    finally:
+        ctx.plan_mode = modes
+        ctx.saved_hooks = hooks
     return 0
 
 

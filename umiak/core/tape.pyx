@@ -410,6 +410,19 @@ cdef object call_hooks(list hooks, object g):
     return g
 
 
+cdef Tensor relink(Tensor t, Node node, int operand):
+    """An unpacked operand with the history that the operand had."""
+    cdef Tensor o
+    e = node.edges[operand]
+    if not isinstance(e, Node):
+        return <Tensor>e if (<Tensor>e).shape == t.shape else t
+    o = shallow(t)
+    o.node = <Node>e
+    o.out_index = node.edge_index[operand] if operand < 8 else node.more_index[operand - 8]
+    o.key |= K_NEEDS_GRAD
+    return o
+
+
 cdef list saved_tensors(Node node, Plan plan, bint create):
     """What the node saved, versions checked; under create_graph outputs and residuals get their history back."""
     cdef int i, at
@@ -423,6 +436,14 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
         e = node.saved[i]
         if e is None:
             out.append(None)
+            continue
+        if node.unpack is not None:
+            e = node.unpack(e)
+            if not isinstance(e, Tensor):
+                raise TypeError(f"[saved_tensors_hooks] requires a Tensor from unpack, got {type(e).__name__}")
+            if create and i < plan.n_save_in and node.edges[plan.save_in[i]] is not None:
+                e = relink(<Tensor>e, node, plan.save_in[i])
+            out.append(e)
             continue
         t = <Tensor>e
         version = node.versions[i] if i < 8 else node.more_versions[i - 8]

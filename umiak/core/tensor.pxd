@@ -77,7 +77,8 @@ cdef class Node:
     cdef tuple edges                       # per operand: Node, leaf Tensor, or None
     cdef uint32_t[8] edge_index            # output index within the edge's node (first eight operands)
     cdef uint32_t* more_index              # the others
-    cdef tuple saved                       # tensors for vjp
+    cdef tuple saved                       # tensors for vjp, or what `unpack` turns into them
+    cdef object unpack
     cdef uint32_t[8] versions
     cdef uint32_t* more_versions
     cdef int64_t[8] inline_ints
