@@ -1,0 +1,174 @@
+"""What ``infer`` and ``shard`` say of a call, against what the call does."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from samples import ARRAYS, Case, all_cases, cases_of, is_tensor, over_samples, usable
+
+from umiak import ops as F
+from umiak.compiler import plan as planner
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ir.sym import evaluate
+
+
+def as_tuple(x: Any) -> tuple:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def describe(t: Any) -> tuple:
+    return tuple(t.shape), t.dtype.name
+
+
+@over_samples(quick=100)
+def test_inferred_meta_is_the_actual_one(case: Case) -> None:
+    """``infer`` on the concrete operands."""
+    inferred = [(m.shape, m.dtype.name) for m in as_tuple(case.op.infer(*case.metas(), *case.params))]
+    assert inferred == [describe(t) for t in case.call(*case.operands())]
+
+
+def environment(classes: Any, case: Case) -> dict[Sym, Any]:
+    """The value of every symbol that stands for a size, a number or a param of the call."""
+    env: dict[Sym, Any] = {}
+    for x, meta, stand_in in zip(case.sample.inputs, classes.metas, classes.operands, strict=True):
+        if isinstance(x, ARRAYS):
+            env.update(zip(meta.shape, np.shape(x), strict=True))
+        elif isinstance(stand_in, Sym):
+            env[stand_in] = x
+    for symbolic, value in zip(classes.params, case.params, strict=True):
+        env.update(zip(as_tuple(symbolic), as_tuple(value), strict=True))
+    return env
+
+
+@over_samples(quick=100)
+def test_symbolic_meta_is_the_actual_one(case: Case) -> None:
+    """``infer`` on symbols, evaluated at the sizes of the call; its checks hold."""
+    classes = planner.symbols_for(case.op, case.operands(), case.params)
+    with classes.scope as scope:
+        metas = as_tuple(case.op.infer(*classes.metas, *classes.params))
+    env = environment(classes, case)
+    found = [(tuple(evaluate(n, env) for n in m.shape), m.dtype.name) for m in metas]
+    assert found == [describe(t) for t in case.call(*case.operands())]
+    assert not scope.guards, f"guards on symbols without hints: {scope.guards}"
+    failed = [c.message for c in scope.checks if not evaluate(c.condition, env)]
+    assert not failed, f"checks that a right call fails: {failed}"
+
+
+def test_no_op_falls_back_to_python_for_its_sizes() -> None:
+    """All samples of all ops leave the table of fallbacks empty."""
+    for case in all_cases():
+        if usable(case):
+            try:
+                case.call(*case.operands())
+            except Exception:
+                continue  # what fails is another test's business
+    assert not planner.PYTHON_INFER, "\n".join(f"{name}: {why}" for name, why in planner.PYTHON_INFER.items())
+
+
+@over_samples(quick=2)
+def test_wrong_shapes_are_refused_in_words(case: Case) -> None:
+    """An operand with an axis more, or one less element, is refused by ``infer`` or gives a result; nothing else."""
+    for i, x in enumerate(case.sample.inputs):
+        if not isinstance(x, ARRAYS):
+            continue
+        for other in (np.asarray(x)[None], *((np.asarray(x)[1:],) if np.ndim(x) and len(x) else ())):
+            inputs = (*case.sample.inputs[:i], other, *case.sample.inputs[i + 1 :])
+            metas = case.with_inputs(inputs).metas()
+            try:
+                case.op.infer(*metas, *case.params)
+            except Exception as error:
+                assert isinstance(error, (ValueError, TypeError, IndexError)), f"{type(error).__name__}: {error}"
+                # A composite may leave a check to the op it is made of.
+                assert re.match(r"\[\w+\] requires .*, got ", str(error), re.S), f"operand {i}: {error}"
+
+
+# --- sharding --------------------------------------------------------------------------------------------------------
+
+COMBINE = {"sum", "prod", "min", "max", "any", "all", "mean", "whole"}
+NAME = re.compile(r"1|[a-z]\w*")
+
+
+def parse_shard(text: str) -> tuple[list[list[str]], list[list[str]], dict[str, str]]:
+    head, _, tail = text.partition(";")
+    left, arrow, right = head.partition("->")
+    assert arrow, f"no arrow in {text!r}"
+    how = dict(word.split("=") for word in tail.split())
+    operands = [part.split() for part in left.split(",")]
+    return operands, [part.split() for part in right.split(",")], how
+
+
+@over_samples(quick=100, where=lambda case: case.cls.shard is not None)
+def test_shard_strings_name_every_axis(case: Case) -> None:
+    text = case.op.shard(*case.metas(), *case.params)
+    operands, results, how = parse_shard(text)
+    if not case.sample.inputs:
+        assert operands == [[]], text
+        operands = []
+    assert len(operands) == len(case.sample.inputs), f"{text!r}: {len(operands)} operands of {len(case.sample.inputs)}"
+    made = case.call(*case.operands())
+    assert len(results) == len(made), f"{text!r}: {len(results)} results of {len(made)}"
+    for where, names, x in [
+        *(("operand", *p) for p in zip(operands, case.sample.inputs)),
+        *(("result", *p) for p in zip(results, made)),
+    ]:
+        rank = x.ndim if is_tensor(x) else np.ndim(x) if isinstance(x, ARRAYS) else 0
+        assert len(names) == rank, f"{text!r}: {where} {names} has rank {rank}"
+        assert all(NAME.fullmatch(n) for n in names), f"{text!r}: odd names in {names}"
+    assert set(how.values()) <= COMBINE, f"{text!r}: unknown ways to combine"
+    of_operands = {n for names in operands for n in names if n != "1"}
+    of_results = {n for names in results for n in names if n != "1"}
+    assert set(how) <= of_operands | of_results, f"{text!r}: {set(how) - of_operands - of_results} names no axis"
+    reduced = of_operands - of_results
+    assert reduced <= set(how), f"{text!r}: {reduced - set(how)} is reduced, and nothing says how"
+    assert all(how[n] == "whole" for n in set(how) & of_results), f"{text!r}: combines an axis that results have"
+    # Dims of one name are cut alike: their sizes are equal, or one a multiple of the other (grouped heads, repeats).
+    sizes: dict[str, int] = {}
+    for names, x in [*zip(operands, case.sample.inputs), *zip(results, made)]:
+        shape = x.shape if hasattr(x, "shape") else ()
+        for n, size in zip(names, shape):
+            if n != "1" and how.get(n) != "whole":
+                low, high = sorted((sizes.setdefault(n, size), size))
+                assert low == high or low == 0 or high % low == 0, f"{text!r}: {n} has sizes {low} and {high}"
+
+
+WITHOUT_SHARD: dict[str, str] = {
+    "with_casts": "made by the planner inside of plans",
+    "custom_call": "what a function from outside does to its axes is unknown: its operands are whole",
+}
+
+
+def test_every_op_says_how_it_is_sharded() -> None:
+    missing = {n for n, cls in F.REGISTRY.items() if cls.shard is None and cls.__module__ != "umiak.ops.collective"}
+    assert missing == set(WITHOUT_SHARD) & missing, sorted(missing - set(WITHOUT_SHARD))
+
+
+# --- samples -----------------------------------------------------------------------------------------------------------
+
+WITHOUT_SAMPLES = {"with_casts": "made by the planner; its tests are those of mixed precision"}
+
+
+@pytest.mark.parametrize("name", sorted(F.REGISTRY))
+def test_samples_are_there(name: str) -> None:
+    cls = F.REGISTRY[name]
+    cases = cases_of(name)
+    if name in WITHOUT_SAMPLES or cls.__module__ == "umiak.ops.collective":
+        return
+    assert len(cases) >= 2, f"{len(cases)} samples"
+    again = [c.sample for c in (Case(cls, i, s) for i, s in enumerate(cls.samples(np.random.default_rng(0))))]
+    same = [c.sample for c in (Case(cls, i, s) for i, s in enumerate(cls.samples(np.random.default_rng(0))))]
+    for a, b in zip(again, same, strict=True):
+        for x, y in zip(a.inputs, b.inputs, strict=True):
+            assert type(x) is type(y)
+            if isinstance(x, ARRAYS):
+                np.testing.assert_array_equal(np.asarray(x), np.asarray(y), err_msg="samples do not follow their seed")
+    assert all(np.asarray(x).size <= 4096 for c in cases for x in c.arrays), "samples must be tiny"
+
+
+def test_metas_of_samples_print() -> None:
+    for case in all_cases():
+        assert case.name in str(case)
+        assert all(m is None or isinstance(m, Meta) for m in case.metas())
