@@ -1,6 +1,7 @@
 """What belongs to no single op: dtypes, places, modes, seeds, names, parameters, files."""
 
 from paddle.framework import io, random, unique_name
+from paddle.framework.batch import batch
 from paddle.framework.dtype import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from paddle.framework.flags import get_flags, set_flags
 from paddle.framework.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
@@ -8,8 +9,24 @@ from paddle.framework.io import load, save
 from paddle.framework.mode import disable_signal_handler, disable_static, in_dynamic_mode
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter, create_parameter
-from paddle.framework.place import CPUPlace, CUDAPinnedPlace, CUDAPlace, CustomPlace, XPUPinnedPlace, XPUPlace, current_place
-from paddle.framework.random import Generator, get_cuda_rng_state, get_rng_state, manual_seed, seed, set_cuda_rng_state, set_rng_state
+from paddle.framework.place import (
+    CPUPlace,
+    CUDAPinnedPlace,
+    CUDAPlace,
+    CustomPlace,
+    XPUPinnedPlace,
+    XPUPlace,
+    current_place,
+)
+from paddle.framework.random import (
+    Generator,
+    get_cuda_rng_state,
+    get_rng_state,
+    manual_seed,
+    seed,
+    set_cuda_rng_state,
+    set_rng_state,
+)
 
 in_dynamic_or_pir_mode = in_dynamic_mode
 EagerParamBase = Parameter
@@ -25,6 +42,7 @@ __all__ = [
     "Parameter",
     "XPUPinnedPlace",
     "XPUPlace",
+    "batch",
     "create_parameter",
     "current_place",
     "disable_signal_handler",

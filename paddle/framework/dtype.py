@@ -110,4 +110,3 @@ class finfo:
 def info_number(x: Any) -> Any:
     """A limit as a Python float (the module's own ``float`` is a dtype)."""
     return np.float64(x).item()
-

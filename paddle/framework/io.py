@@ -31,7 +31,11 @@ NAME_TABLE = "StructuredToParameterName@@"
 SLICES = "UnpackBigParamInfor@@"  # how protocols below 4 store arrays beyond 4 GiB
 
 # Types that NumPy lacks, and the ones that carry their bits.
-_CARRIERS = {np.dtype(ml_dtypes.bfloat16): np.uint16, np.dtype(ml_dtypes.float8_e4m3fn): np.int8, np.dtype(ml_dtypes.float8_e5m2): np.uint8}
+_CARRIERS = {
+    np.dtype(ml_dtypes.bfloat16): np.uint16,
+    np.dtype(ml_dtypes.float8_e4m3fn): np.int8,
+    np.dtype(ml_dtypes.float8_e5m2): np.uint8,
+}
 
 
 # --- saving --------------------------------------------------------------------------------------------------------
@@ -64,7 +68,9 @@ def _has_tensor(x: Any) -> bool:
 
 
 def _is_state_dict(x: Any) -> bool:
-    return isinstance(x, dict) and all(isinstance(v, Tensor) or (isinstance(v, dict) and not _has_tensor(v)) for v in x.values())
+    return isinstance(x, dict) and all(
+        isinstance(v, Tensor) or (isinstance(v, dict) and not _has_tensor(v)) for v in x.values()
+    )
 
 
 def _pack(x: Any) -> Any:
@@ -187,7 +193,9 @@ class _DType:
         if state[1] in ("<", ">") and self.value.itemsize > 1:
             self.value = self.value.newbyteorder(state[1])
         if self.value.kind in "SU" and len(state) > 5 and isinstance(state[5], int) and 0 < state[5] < 1 << 20:
-            self.value = np.dtype(f"{state[1] if state[1] in '<>' else ''}{self.value.kind}{state[5] // (4 if self.value.kind == 'U' else 1)}")
+            self.value = np.dtype(
+                f"{state[1] if state[1] in '<>' else ''}{self.value.kind}{state[5] // (4 if self.value.kind == 'U' else 1)}"
+            )
 
 
 class _Array:
@@ -204,7 +212,9 @@ class _Array:
         _, shape, dtype, fortran, data = state
         if isinstance(data, _Text):
             data = data.data
-        if not (isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape) and isinstance(dtype, _DType)):
+        if not (
+            isinstance(shape, tuple) and all(type(n) is int and n >= 0 for n in shape) and isinstance(dtype, _DType)
+        ):
             raise _Corrupt("the shape or dtype of an array")
         if not isinstance(data, (bytes, bytearray)) or len(data) != math.prod(shape) * dtype.value.itemsize:
             raise _Corrupt("an array whose bytes do not match its shape")
@@ -238,7 +248,12 @@ class _Pair(tuple):
 
 
 def _pair(items: Any = ()) -> Any:
-    if not isinstance(items, tuple) or len(items) != 2 or not isinstance(items[0], str) or not isinstance(items[1], _Array):
+    if (
+        not isinstance(items, tuple)
+        or len(items) != 2
+        or not isinstance(items[0], str)
+        or not isinstance(items[1], _Array)
+    ):
         raise _Corrupt("a tuple made by a call that is not (name, array)")
     return _Pair(items)
 
@@ -458,7 +473,9 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     except (_Corrupt, pickle.UnpicklingError, EOFError, struct.error, UnicodeDecodeError, IndexError, KeyError, TypeError,
             AttributeError, ValueError, OverflowError, AssertionError, RecursionError, MemoryError) as error:  # fmt: skip
         what = str(error) or type(error).__name__
-        raise op_error(ValueError, "load", "a file written by paddle.save", f"{name!r}: {what}", "It may be damaged.") from error
+        raise op_error(
+            ValueError, "load", "a file written by paddle.save", f"{name!r}: {what}", "It may be damaged."
+        ) from error
 
 
 def _finish(found: Any, return_numpy: bool, keep_name_table: bool) -> Any:

@@ -68,4 +68,9 @@ class ParamAttr:
             return ParamAttr(regularizer=arg)
         if callable(arg):
             return ParamAttr(initializer=arg)
-        raise op_error(TypeError, "ParamAttr", "None, False, a name, an initializer, a regularizer or a ParamAttr", type(arg).__name__)
+        raise op_error(
+            TypeError,
+            "ParamAttr",
+            "None, False, a name, an initializer, a regularizer or a ParamAttr",
+            type(arg).__name__,
+        )

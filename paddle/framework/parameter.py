@@ -6,8 +6,8 @@ import copy
 from typing import Any
 
 from paddle.framework import unique_name
-from paddle.framework.place import current_place, place_of
 from paddle.framework.param_attr import ParamAttr
+from paddle.framework.place import current_place, place_of
 from umiak.core.context import no_grad_guard
 from umiak.core.dtype import DType, convert
 from umiak.core.tensor import Tensor, empty
@@ -38,7 +38,9 @@ class Parameter(Tensor):
         self.is_distributed = False
 
     @classmethod
-    def create(cls, shape: Any, dtype: Any, name: str | None, attr: ParamAttr, initializer: Any, device: Any = None) -> Parameter:
+    def create(
+        cls, shape: Any, dtype: Any, name: str | None, attr: ParamAttr, initializer: Any, device: Any = None
+    ) -> Parameter:
         """A parameter of the given shape, filled by ``initializer``."""
         shape = tuple(int(n) for n in (shape if hasattr(shape, "__iter__") else (shape,)))
         found = dtype if isinstance(dtype, DType) else convert(dtype)
@@ -78,7 +80,12 @@ class Parameter(Tensor):
 
 
 def create_parameter(
-    shape: Any, dtype: Any, name: str | None = None, attr: Any = None, is_bias: bool = False, default_initializer: Any = None
+    shape: Any,
+    dtype: Any,
+    name: str | None = None,
+    attr: Any = None,
+    is_bias: bool = False,
+    default_initializer: Any = None,
 ) -> Parameter:
     """A parameter outside any layer.
 
@@ -101,5 +108,9 @@ def create_parameter(
     if attr is False:
         raise op_error(ValueError, "create_parameter", "an attr other than False", "False")
     initializer = attr.initializer or default_initializer or (Constant(0.0) if is_bias else XavierUniform())
-    name = name or attr.name or unique_name.generate(f"{unique_name.generate('create_parameter')}.{'b' if is_bias else 'w'}")
+    name = (
+        name
+        or attr.name
+        or unique_name.generate(f"{unique_name.generate('create_parameter')}.{'b' if is_bias else 'w'}")
+    )
     return Parameter.create(shape, dtype, name, attr, initializer)

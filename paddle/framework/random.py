@@ -115,6 +115,8 @@ def set_cuda_rng_state(state_list: Sequence[GeneratorState]) -> None:
     """Put the generators of all CUDA devices where they stood."""
     places = _cuda_places()
     if len(state_list) != len(places):
-        raise op_error(ValueError, "set_cuda_rng_state", f"{len(places)} states, one for each CUDA device", len(state_list))
+        raise op_error(
+            ValueError, "set_cuda_rng_state", f"{len(places)} states, one for each CUDA device", len(state_list)
+        )
     for place, state in zip(places, state_list, strict=True):
         default_generator(place).set_state(state.state)

@@ -248,7 +248,9 @@ def dtype_of(dtype: Any, default: DType | None = None) -> DType:
     """A dtype from a dtype, a name, or a NumPy or Python type; ``default`` (or the default dtype) for None."""
     if dtype is None:
         return default if default is not None else default_float()
-    return dtype if isinstance(dtype, DType) else dt.convert(_WORDS.get(dtype, dtype) if isinstance(dtype, str) else dtype)
+    return (
+        dtype if isinstance(dtype, DType) else dt.convert(_WORDS.get(dtype, dtype) if isinstance(dtype, str) else dtype)
+    )
 
 
 def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:
@@ -263,7 +265,15 @@ def tensor(x: Any, like: Tensor | None = None) -> Tensor:
     if isinstance(x, Tensor):
         return x
     if isinstance(x, (bool, int, float, complex)):
-        d = like.dtype if like is not None else dt.bool if isinstance(x, bool) else dt.int64 if isinstance(x, int) else default_float()
+        d = (
+            like.dtype
+            if like is not None
+            else dt.bool
+            if isinstance(x, bool)
+            else dt.int64
+            if isinstance(x, int)
+            else default_float()
+        )
         return F.full(x, dtype=d, shape=())
     return from_numpy(np.asarray(x))
 

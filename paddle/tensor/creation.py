@@ -32,7 +32,8 @@ from umiak.core.array import from_numpy as _from_numpy
 from umiak.core.context import current
 from umiak.core.dispatch import apply1
 from umiak.core.dtype import DType
-from umiak.core.tensor import Tensor, empty as _empty
+from umiak.core.tensor import Tensor
+from umiak.core.tensor import empty as _empty
 
 _COPY = F.Copy()
 
@@ -58,9 +59,7 @@ def _array(data: Any) -> np.ndarray:
     """The array that nested lists, numbers and arrays describe."""
     if isinstance(data, (np.ndarray, np.generic)):
         a = np.asarray(data)
-    elif isinstance(data, NUMBERS):
-        a = _narrow(np.asarray(data))
-    elif isinstance(data, (list, tuple)):
+    elif isinstance(data, NUMBERS) or isinstance(data, (list, tuple)):
         a = _narrow(np.asarray(data))
     else:
         raise op_error(TypeError, "to_tensor", "a number, a list, a tuple, an array or a Tensor", type(data).__name__)
@@ -71,7 +70,11 @@ def _array(data: Any) -> np.ndarray:
 
 def _nested(data: Any) -> Tensor:
     """Lists with tensors in them, stacked."""
-    return data if isinstance(data, Tensor) else F.stack([_nested(d) if _has_tensor(d) else tensor(_array(d)) for d in data], axis=0)
+    return (
+        data
+        if isinstance(data, Tensor)
+        else F.stack([_nested(d) if _has_tensor(d) else tensor(_array(d)) for d in data], axis=0)
+    )
 
 
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
@@ -123,7 +126,9 @@ def _detached(x: Any) -> Any:
     return [_detached(d) for d in x] if isinstance(x, (list, tuple)) else x
 
 
-def as_tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def as_tensor(
+    data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """:func:`to_tensor` under other names.
 
     Example:
@@ -134,7 +139,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: b
     return to_tensor(data, dtype, device, not requires_grad)
 
 
-def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False) -> Tensor:
+def asarray(
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """A tensor of ``obj``: shared where it is a tensor or an array and ``copy`` is not True, else copied.
 
     Example:
@@ -240,7 +247,14 @@ def _filled(value: Any, shape: Any, dtype: DType, out: Any, device: Any, require
 
 @public(size="shape", variadic=0)
 def zeros(
-    shape: Any, dtype: Any = None, name: str | None = None, *, out: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    shape: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    out: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of zeros.
 
@@ -263,7 +277,14 @@ def zeros(
 
 @public(size="shape", variadic=0)
 def ones(
-    shape: Any, dtype: Any = None, name: str | None = None, *, out: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    shape: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    out: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor of ones; arguments as for :func:`zeros`.
 
@@ -277,7 +298,14 @@ def ones(
 
 @public(size="shape", variadic=0)
 def empty(
-    shape: Any, dtype: Any = None, name: str | None = None, *, out: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    shape: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    out: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """A tensor whose elements are not set; arguments as for :func:`zeros`.
 
@@ -334,7 +362,15 @@ def _fill_number(v: Any) -> Any:
     return v
 
 
-def fill_constant(shape: Any, dtype: Any, value: Any, force_cpu: bool = False, out: Any = None, place: Any = None, name: str | None = None) -> Tensor:
+def fill_constant(
+    shape: Any,
+    dtype: Any,
+    value: Any,
+    force_cpu: bool = False,
+    out: Any = None,
+    place: Any = None,
+    name: str | None = None,
+) -> Tensor:
     """:func:`full` with its arguments in the order of static programs.
 
     Example:
@@ -349,11 +385,21 @@ def _like(value: Any, x: Tensor, dtype: Any, device: Any, requires_grad: bool, o
     need_tensor(x, op)
     d = x.dtype if dtype is None else dtype_of(dtype)
     where = x.place if device is None else device
-    return _filled(value, tuple(x.shape), d, None, where if where is not current().state.place else None, requires_grad, op)
+    return _filled(
+        value, tuple(x.shape), d, None, where if where is not current().state.place else None, requires_grad, op
+    )
 
 
 @public
-def zeros_like(x: Tensor, dtype: Any = None, name: str | None = None, *, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def zeros_like(
+    x: Tensor,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Zeros of the shape, dtype and place of ``x``, or of those given.
 
     Example:
@@ -365,7 +411,15 @@ def zeros_like(x: Tensor, dtype: Any = None, name: str | None = None, *, device:
 
 
 @public
-def ones_like(x: Tensor, dtype: Any = None, name: str | None = None, *, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def ones_like(
+    x: Tensor,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Ones of the shape, dtype and place of ``x``, or of those given.
 
     Example:
@@ -378,7 +432,14 @@ def ones_like(x: Tensor, dtype: Any = None, name: str | None = None, *, device: 
 
 @public
 def full_like(
-    x: Tensor, fill_value: Any, dtype: Any = None, name: str | None = None, *, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
+    x: Tensor,
+    fill_value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
 ) -> Tensor:
     """``fill_value`` everywhere, in the shape, dtype and place of ``x``, or in those given.
 
@@ -392,7 +453,15 @@ def full_like(
 
 
 @public
-def empty_like(x: Tensor, dtype: Any = None, name: str | None = None, *, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def empty_like(
+    x: Tensor,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
     """Elements that are not set, in the shape, dtype and place of ``x``, or in those given.
 
     Example:
@@ -401,7 +470,9 @@ def empty_like(x: Tensor, dtype: Any = None, name: str | None = None, *, device:
         [2]
     """
     need_tensor(x, "empty_like")
-    out = _empty(tuple(x.shape), x.dtype if dtype is None else dtype_of(dtype), x.place if device is None else place_of(device))
+    out = _empty(
+        tuple(x.shape), x.dtype if dtype is None else dtype_of(dtype), x.place if device is None else place_of(device)
+    )
     return _finish(out, None, requires_grad)
 
 
@@ -455,7 +526,9 @@ def range(
     return _count("range", start, end, step, dtype_of(dtype), True, out, device, requires_grad)
 
 
-def _count(op: str, start: Any, end: Any, step: Any, dtype: Any, closed: bool, out: Any, device: Any, requires_grad: bool) -> Tensor:
+def _count(
+    op: str, start: Any, end: Any, step: Any, dtype: Any, closed: bool, out: Any, device: Any, requires_grad: bool
+) -> Tensor:
     given = (start, end, step)
     start, end, step = (number(v) for v in given)
     if step == 0:
@@ -465,7 +538,13 @@ def _count(op: str, start: Any, end: Any, step: Any, dtype: Any, closed: bool, o
     else:
         tensors = [v.dtype for v in given if isinstance(v, Tensor)]
         floats = [t for t in tensors if t.is_floating]
-        d = floats[0] if floats else default_float() if any(isinstance(v, float) for v in (start, end, step)) else dt.int64
+        d = (
+            floats[0]
+            if floats
+            else default_float()
+            if any(isinstance(v, float) for v in (start, end, step))
+            else dt.int64
+        )
     if d.is_integer:
         start, end, step = int(start), int(end), int(step)
         if step == 0:

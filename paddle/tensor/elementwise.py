@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from paddle.tensor._args import MISSING, again, floating, missing, need_tensor, op_error, same_dtype
-
+from umiak import ops as F
 from umiak.core.dispatch import apply1, apply2
 from umiak.core.tensor import Tensor
 from umiak.ops.base import REGISTRY
@@ -30,7 +30,9 @@ class One(NamedTuple):
 
 
 UNARY: dict[str, One] = {
-    "abs": One("abs", "The absolute value; of complex numbers, their size", ("[-1.0, 2.0]", "[1.0, 2.0]"), floating=False),
+    "abs": One(
+        "abs", "The absolute value; of complex numbers, their size", ("[-1.0, 2.0]", "[1.0, 2.0]"), floating=False
+    ),
     "acos": One("acos", "The inverse cosine, from 0 to pi", ("[1.0]", "[0.0]")),
     "acosh": One("acosh", "The inverse hyperbolic cosine", ("[1.0]", "[0.0]")),
     "angle": One("angle", "The argument of complex numbers; 0 or pi for real ones", ("[1.0]", "[0.0]"), out=False),
@@ -40,7 +42,9 @@ UNARY: dict[str, One] = {
     "atanh": One("atanh", "The inverse hyperbolic tangent", ("[0.0]", "[0.0]")),
     "bitwise_not": One("bitwise_not", "Every bit turned over; of bools, not", ("[True]", "[False]"), floating=False),
     "ceil": One("ceil", "The smallest integer not below", ("[1.5]", "[2.0]"), floating=False),
-    "conj": One("conj", "The complex conjugate; real numbers as they are", ("[1.0]", "[1.0]"), out=False, floating=False),
+    "conj": One(
+        "conj", "The complex conjugate; real numbers as they are", ("[1.0]", "[1.0]"), out=False, floating=False
+    ),
     "cos": One("cos", "The cosine", ("[0.0]", "[1.0]")),
     "cosh": One("cosh", "The hyperbolic cosine", ("[0.0]", "[1.0]")),
     "deg2rad": One("deg2rad", "Degrees as radians", ("[0.0]", "[0.0]"), out=False),
@@ -51,13 +55,17 @@ UNARY: dict[str, One] = {
     "expm1": One("expm1", "exp(x) - 1, accurate near 0", ("[0.0]", "[0.0]")),
     "floor": One("floor", "The largest integer not above", ("[1.5]", "[1.0]"), floating=False),
     "frac": One("frac", "What is left of x without its integer part", ("[1.5, -1.5]", "[0.5, -0.5]")),
-    "gammaln": One("lgamma", "The logarithm of the absolute value of the gamma function", ("[1.0]", "[0.0]"), out=False),
+    "gammaln": One(
+        "lgamma", "The logarithm of the absolute value of the gamma function", ("[1.0]", "[0.0]"), out=False
+    ),
     "i0": One("i0", "The modified Bessel function of order 0", ("[0.0]", "[1.0]"), out=False),
     "i0e": One("i0e", "The modified Bessel function of order 0 times exp(-|x|)", ("[0.0]", "[1.0]"), out=False),
     "i1": One("i1", "The modified Bessel function of order 1", ("[0.0]", "[0.0]"), out=False),
     "i1e": One("i1e", "The modified Bessel function of order 1 times exp(-|x|)", ("[0.0]", "[0.0]"), out=False),
     "imag": One("imag", "The imaginary part of complex numbers", ("[1 + 2j]", "[2.0]"), out=False, floating=False),
-    "isfinite": One("isfinite", "Whether x is neither infinite nor NaN", ("[1.0]", "[True]"), out=False, floating=False),
+    "isfinite": One(
+        "isfinite", "Whether x is neither infinite nor NaN", ("[1.0]", "[True]"), out=False, floating=False
+    ),
     "isinf": One("isinf", "Whether x is infinite", ("[1.0]", "[False]"), out=False, floating=False),
     "isnan": One("isnan", "Whether x is NaN", ("[1.0]", "[False]"), out=False, floating=False),
     "isneginf": One("isneginf", "Whether x is -inf", ("[1.0]", "[False]"), out=False),
@@ -73,7 +81,13 @@ UNARY: dict[str, One] = {
     "real": One("real", "The real part of complex numbers", ("[1 + 2j]", "[1.0]"), out=False, floating=False),
     "reciprocal": One("reciprocal", "1/x", ("[2.0]", "[0.5]"), out=False),
     "rsqrt": One("rsqrt", "1/sqrt(x)", ("[4.0]", "[0.5]")),
-    "sgn": One("sign", "-1, 0 or 1; of complex numbers, those of size 1 in their direction", ("[-3.0]", "[-1.0]"), out=False, floating=False),
+    "sgn": One(
+        "sign",
+        "-1, 0 or 1; of complex numbers, those of size 1 in their direction",
+        ("[-3.0]", "[-1.0]"),
+        out=False,
+        floating=False,
+    ),
     "sigmoid": One("logistic", "1/(1 + exp(-x))", ("[0.0]", "[0.5]")),
     "sign": One("sign", "-1, 0 or 1", ("[-3.0]", "[-1.0]"), floating=False),
     "signbit": One("signbit", "Whether the sign bit is set, also that of -0.0", ("[-1.0]", "[True]"), out=False),
@@ -111,7 +125,8 @@ class Two(NamedTuple):
     out: bool = True
     sign: str | None = None
     shown: str = ""  # the signature, where it is not the usual one
-    slow: str = "None"  # takes keywords of its own
+    slow: str = "None"  # what takes keywords of its own
+    rare: tuple[str, ...] = ()  # those
 
 
 BINARY: dict[str, Two] = {
@@ -124,17 +139,25 @@ BINARY: dict[str, Two] = {
     "floor_divide": Two("floor_div", "x divided by y, rounded down", ("[-3]", "[2]", "[-2]"), sign="//"),
     "fmax": Two("fmax", "The larger; of a number and NaN, the number", ("[1.0]", "[2.0]", "[2.0]"), out=False),
     "fmin": Two("fmin", "The smaller; of a number and NaN, the number", ("[1.0]", "[2.0]", "[1.0]"), out=False),
-    "gammainc": Two("igamma", "The regularised lower incomplete gamma function P(x, y)", ("[1.0]", "[0.0]", "[0.0]"), out=False),
-    "gammaincc": Two("igammac", "The regularised upper incomplete gamma function Q(x, y)", ("[1.0]", "[0.0]", "[1.0]"), out=False),
+    "gammainc": Two(
+        "igamma", "The regularised lower incomplete gamma function P(x, y)", ("[1.0]", "[0.0]", "[0.0]"), out=False
+    ),
+    "gammaincc": Two(
+        "igammac", "The regularised upper incomplete gamma function Q(x, y)", ("[1.0]", "[0.0]", "[1.0]"), out=False
+    ),
     "gcd": Two("gcd", "The greatest common divisor", ("[12]", "[18]", "[6]"), out=False),
     "greater_equal": Two("ge", "Whether x is at least y", ("[1, 2]", "[2, 2]", "[False, True]"), sign=">="),
     "greater_than": Two("gt", "Whether x exceeds y", ("[1, 3]", "[2, 2]", "[False, True]"), sign=">"),
-    "heaviside": Two("heaviside", "0 for x < 0, y for x == 0, 1 for x > 0", ("[-1.0, 0.0]", "[0.5, 0.5]", "[0.0, 0.5]"), out=False),
+    "heaviside": Two(
+        "heaviside", "0 for x < 0, y for x == 0, 1 for x > 0", ("[-1.0, 0.0]", "[0.5, 0.5]", "[0.0, 0.5]"), out=False
+    ),
     "hypot": Two("hypot", "sqrt(x*x + y*y)", ("[3.0]", "[4.0]", "[5.0]"), out=False),
     "lcm": Two("lcm", "The least common multiple", ("[4]", "[6]", "[12]"), out=False),
     "less_equal": Two("le", "Whether x is at most y", ("[2, 3]", "[2, 2]", "[True, False]"), sign="<="),
     "less_than": Two("lt", "Whether x is below y", ("[1, 2]", "[2, 2]", "[True, False]"), sign="<"),
-    "logaddexp": Two("logaddexp", "log(exp(x) + exp(y)), without overflow", ("[0.0]", "[-float('inf')]", "[0.0]"), out=False),
+    "logaddexp": Two(
+        "logaddexp", "log(exp(x) + exp(y)), without overflow", ("[0.0]", "[-float('inf')]", "[0.0]"), out=False
+    ),
     "logical_and": Two("logical_and", "Whether neither is zero", ("[True]", "[False]", "[False]")),
     "logical_or": Two("logical_or", "Whether one is not zero", ("[True]", "[False]", "[True]")),
     "logical_xor": Two("logical_xor", "Whether just one is not zero", ("[True]", "[False]", "[True]")),
@@ -145,9 +168,21 @@ BINARY: dict[str, Two] = {
     "not_equal": Two("ne", "Whether x differs from y", ("[1, 2]", "[1, 3]", "[False, True]"), sign="!="),
     "pow": Two("pow", "x to the power y", ("[2.0]", "[3.0]", "[8.0]"), sign="**"),
     "remainder": Two("remainder", "x modulo y, with the sign of y", ("[-3]", "[2]", "[1]"), sign="%"),
-    "add": Two("add", "x + alpha*y", ("[1]", "[2]", "[3]"), sign="+", shown="shown_alpha", slow="_add_scaled"),
-    "subtract": Two("sub", "x - alpha*y", ("[1]", "[2]", "[-1]"), sign="-", shown="shown_alpha", slow="_subtract_scaled"),
-    "divide": Two("div", "x / y", ("[1.0]", "[2.0]", "[0.5]"), sign="/", shown="shown_rounding", slow="_divide_rounded"),
+    "add": Two(
+        "add", "x + alpha*y", ("[1]", "[2]", "[3]"), sign="+", shown="alpha", slow="add_scaled", rare=("alpha",)
+    ),
+    "subtract": Two(
+        "sub", "x - alpha*y", ("[1]", "[2]", "[-1]"), sign="-", shown="alpha", slow="subtract_scaled", rare=("alpha",)
+    ),
+    "divide": Two(
+        "div",
+        "x / y",
+        ("[1.0]", "[2.0]", "[0.5]"),
+        sign="/",
+        shown="rounding",
+        slow="divide_rounded",
+        rare=("rounding_mode",),
+    ),
 }
 BINARY_ALIASES = {
     "eq": "equal",
@@ -167,26 +202,24 @@ BINARY_ALIASES = {
 
 
 def _add_scaled(x: Any, y: Any, alpha: Any = 1) -> Tensor:
-    return add(x, y if alpha == 1 else y * alpha)  # type: ignore[name-defined]
+    return need_tensor(x, "add") + (y if alpha == 1 else y * alpha)
 
 
 def _subtract_scaled(x: Any, y: Any, alpha: Any = 1) -> Tensor:
-    return subtract(x, y if alpha == 1 else y * alpha)  # type: ignore[name-defined]
+    return need_tensor(x, "subtract") - (y if alpha == 1 else y * alpha)
 
 
 def _divide_rounded(x: Any, y: Any, rounding_mode: str | None = None) -> Tensor:
-    if rounding_mode is None:
-        return divide(x, y)  # type: ignore[name-defined]
-    if rounding_mode == "floor":
-        return floor_divide(x, y)  # type: ignore[name-defined]
-    if rounding_mode != "trunc":
+    if rounding_mode not in (None, "floor", "trunc"):
         raise op_error(ValueError, "divide", "a rounding_mode of None, 'trunc' or 'floor'", repr(rounding_mode))
+    if rounding_mode != "trunc":
+        return need_tensor(x, "divide") / y if rounding_mode is None else need_tensor(x, "divide") // y
     x, y = same_dtype("floor_div", x, y)
     if (x if isinstance(x, Tensor) else y).dtype.is_floating:
-        return _trunc(_div(x, y))  # type: ignore[name-defined]
-    quotient, rest = _floor_div(x, y), _remainder(x, y)  # type: ignore[name-defined]
+        return F.trunc(F.div(x, y))
+    quotient, rest = F.floor_div(x, y), F.remainder(x, y)
     # A floor below zero with something left is one below the truncated quotient.
-    return quotient + ((quotient < 0) & (rest != 0)).cast(quotient.dtype)
+    return quotient + F.cast(F.logical_and(F.lt(quotient, 0), F.ne(rest, 0)), dtype=quotient.dtype)
 
 
 def _binary_again(name: str, op: Any, x: Any, y: Any) -> Tensor:
@@ -199,16 +232,14 @@ def _binary_again(name: str, op: Any, x: Any, y: Any) -> Tensor:
 
 # --- making them ---------------------------------------------------------------------------------------------------
 
+# The sources of the three kinds of function; {x} is the first parameter, _{op} the interned op.
 _UNARY = """
 def {name}({x}=MISSING, name=None, **kw):
     if kw: return again({name}, kw, {{{x!r}: {x}}})
     try: return apply1(_{op}, {x})
     except TypeError:
         if {x} is MISSING: raise missing({name}, {x}={x}) from None
-    return _unary_again({name!r}, _{op}, {x}, {floating})
-{name}.__wrapped__ = _{shown}
-{name}.__doc__ = {doc!r}
-{name}._aliases, {name}._known = {aliases}, _known1
+    return unary_again({name!r}, _{op}, {x}, {floating})
 """
 # The operators of the core promote by themselves.
 _OPERATOR = """
@@ -216,7 +247,7 @@ def {name}(x=MISSING, y=MISSING, name=None, **kw):
     if kw: return again({name}, kw, {{"x": x, "y": y}}, {slow})
     if isinstance(x, Tensor) and y is not MISSING: return x {sign} y
     if y is MISSING: raise missing({name}, x=x, y=y)
-    return _binary_again({name!r}, _{op}, x, y)
+    return binary_again({name!r}, _{op}, x, y)
 """
 _BINARY = """
 def {name}(x=MISSING, y=MISSING, name=None, **kw):
@@ -224,13 +255,20 @@ def {name}(x=MISSING, y=MISSING, name=None, **kw):
     try: return apply2(_{op}, x, y)
     except TypeError:
         if y is MISSING: raise missing({name}, x=x, y=y) from None
-    return _binary_again({name!r}, _{op}, x, y)
+    return binary_again({name!r}, _{op}, x, y)
 """
-_BINARY_END = """
-{name}.__wrapped__ = _{shown}
-{name}.__doc__ = {doc!r}
-{name}._aliases, {name}._known = {{"input": "x", "other": "y", **({{"exponent": "y"}} if {name!r} == "pow" else {{}})}}, _known{known}
-"""
+# What signatures show: the straight path hides its rare keywords in **kw.
+_SHOWN: dict[str, Callable] = {
+    "x": lambda x, name=None: None,
+    "x_out": lambda x, name=None, *, out=None: None,
+    "input": lambda input, name=None: None,
+    "xy": lambda x, y, name=None: None,
+    "xy_out": lambda x, y, name=None, *, out=None: None,
+    "bits1": lambda x, out=None, name=None: None,
+    "bits": lambda x, y, out=None, name=None: None,
+    "alpha": lambda x, y, name=None, *, alpha=1, out=None: None,
+    "rounding": lambda x, y, name=None, *, rounding_mode=None, out=None: None,
+}
 
 
 def _doc(text: str, operands: str, name: str, args: tuple[str, ...], result: str, out: bool) -> str:
@@ -250,45 +288,51 @@ def _doc(text: str, operands: str, name: str, args: tuple[str, ...], result: str
     return "\n".join([*lines, f"        {result}", "    "])
 
 
-def _make() -> None:
+def _make() -> dict[str, Callable]:
+    """Every function of the tables, by name."""
     source = []
-    env: dict[str, Any] = globals()
+    env: dict[str, Any] = {
+        "MISSING": MISSING,
+        "Tensor": Tensor,
+        "__name__": __name__,
+        "add_scaled": _add_scaled,
+        "again": again,
+        "apply1": apply1,
+        "apply2": apply2,
+        "binary_again": _binary_again,
+        "divide_rounded": _divide_rounded,
+        "missing": missing,
+        "subtract_scaled": _subtract_scaled,
+        "unary_again": _unary_again,
+    }
+    for entry in (*UNARY.values(), *BINARY.values()):
+        env[f"_{entry.op}"] = REGISTRY[entry.op]()
     for name, one in UNARY.items():
-        env[f"_{one.op}"] = REGISTRY[one.op]()
-        operand = f"{one.first}: a tensor" + ("; integers become floats first." if one.floating else ".")
-        shown = "shown_bits1" if name.startswith("bitwise") else f"shown_{one.first}{'_out' if one.out else ''}"
-        doc = _doc(one.doc, operand, name, one.example[:1], one.example[1], one.out)
-        aliases = "{'input': 'x'}" if one.first == "x" else "{'x': 'input'}"
-        source.append(_UNARY.format(name=name, x=one.first, op=one.op, floating=one.floating, shown=shown, doc=doc, aliases=aliases))
+        source.append(_UNARY.format(name=name, x=one.first, op=one.op, floating=one.floating))
     for name, two in BINARY.items():
-        env[f"_{two.op}"] = REGISTRY[two.op]()
-        bits = name.startswith("bitwise")
-        shown = two.shown or ("shown_bits" if bits else f"shown_xy{'_out' if two.out else ''}")
-        operands = "x: a tensor.\ny: a tensor of the same dtype, or a number; shapes broadcast."
-        doc = _doc(two.doc, operands, name, two.example[:2], two.example[2], two.out)
         template = _OPERATOR if two.sign else _BINARY
         source.append(template.format(name=name, op=two.op, sign=two.sign, slow=two.slow))
-        known = {"_add_scaled": 3, "_subtract_scaled": 3, "_divide_rounded": 4}.get(two.slow, 2)
-        source.append(_BINARY_END.format(name=name, shown=shown, doc=doc, known=known))
     exec(compile("\n".join(source), __file__, "exec"), env)
-    for alias, name in {**UNARY_ALIASES, **BINARY_ALIASES}.items():
-        env[alias] = env[name]
+    made = {}
+    for name, one in UNARY.items():
+        fn = made[name] = env[name]
+        bits = name.startswith("bitwise")
+        fn.__wrapped__ = _SHOWN["bits1" if bits else f"{one.first}_out" if one.out else one.first]
+        fn._aliases = {"input": "x"} if one.first == "x" else {"x": "input"}
+        fn._known = frozenset((one.first, "name", "out"))
+        operand = f"{one.first}: a tensor" + ("; integers become floats first." if one.floating else ".")
+        fn.__doc__ = _doc(one.doc, operand, name, one.example[:1], one.example[1], one.out)
+    for name, two in BINARY.items():
+        fn = made[name] = env[name]
+        fn.__wrapped__ = _SHOWN[two.shown or ("bits" if name.startswith("bitwise") else "xy_out" if two.out else "xy")]
+        fn._aliases = {"input": "x", "other": "y", **({"exponent": "y"} if name == "pow" else {})}
+        fn._known = frozenset(("x", "y", "name", "out", *two.rare))
+        operands = "x: a tensor.\ny: a tensor of the same dtype, or a number; shapes broadcast."
+        fn.__doc__ = _doc(two.doc, operands, name, two.example[:2], two.example[2], two.out)
+    made.update({alias: made[name] for alias, name in {**UNARY_ALIASES, **BINARY_ALIASES}.items()})
+    return made
 
 
-# What signatures show: the straight path hides its rare keywords in **kw.
-_shown_x: Callable = lambda x, name=None: None  # noqa: E731
-_shown_x_out: Callable = lambda x, name=None, *, out=None: None  # noqa: E731
-_shown_input: Callable = lambda input, name=None: None  # noqa: E731
-_shown_xy: Callable = lambda x, y, name=None: None  # noqa: E731
-_shown_xy_out: Callable = lambda x, y, name=None, *, out=None: None  # noqa: E731
-_shown_bits1: Callable = lambda x, out=None, name=None: None  # noqa: E731
-_shown_bits: Callable = lambda x, y, out=None, name=None: None  # noqa: E731
-_shown_alpha: Callable = lambda x, y, name=None, *, alpha=1, out=None: None  # noqa: E731
-_shown_rounding: Callable = lambda x, y, name=None, *, rounding_mode=None, out=None: None  # noqa: E731
-_known1 = frozenset({"x", "input", "name", "out"})
-_known2 = frozenset({"x", "y", "name", "out"})
-_known3 = _known2 | {"alpha"}
-_known4 = _known2 | {"rounding_mode"}
-_make()
+globals().update(_make())
 
 NAMES = (*UNARY, *UNARY_ALIASES, *BINARY, *BINARY_ALIASES)

@@ -45,7 +45,9 @@ def _reducer(cls: type, table: dict, x: Tensor, axis: Any, keepdim: bool, op: st
 
 
 @hot("x, axis=None, dtype=None, keepdim=False, name=None, *, out=None")
-def sum(x: Any = MISSING, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: Any = None, **kw: Any) -> Tensor:
+def sum(
+    x: Any = MISSING, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: Any = None, **kw: Any
+) -> Tensor:
     """The sum of elements.
 
     Args:
@@ -111,7 +113,16 @@ def _mean_as(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = No
     return mean(x if dtype is None else cast(x, dtype_of(dtype)), axis, keepdim)
 
 
-def _reduce(name: str, doc: str, op: Any, example: str, shown_out: bool = True, prepare: Any = None, aliases: dict | None = None, strict: bool = False) -> Any:
+def _reduce(
+    name: str,
+    doc: str,
+    op: Any,
+    example: str,
+    shown_out: bool = True,
+    prepare: Any = None,
+    aliases: dict | None = None,
+    strict: bool = False,
+) -> Any:
     """A reduction whose signature is (x, axis, keepdim, name), with ``out`` or without."""
 
     def run(x: Any, axis: Any, keepdim: bool) -> Tensor:
@@ -152,16 +163,71 @@ def _to_bool(x: Tensor) -> Tensor:
     return x if x.dtype.is_bool else F.ne(x, 0)
 
 
-all = _reduce("all", "Whether no element is zero", F.all, "bool(paddle.all(paddle.to_tensor([True, False])))\n        False", prepare=_to_bool)
-any = _reduce("any", "Whether some element is not zero", F.any, "bool(paddle.any(paddle.to_tensor([True, False])))\n        True", prepare=_to_bool)
-amax = _reduce("amax", "The largest element; ties share the gradient", F.max, "float(paddle.amax(paddle.to_tensor([1.0, 3.0])))\n        3.0")
-amin = _reduce("amin", "The smallest element; ties share the gradient", F.min, "float(paddle.amin(paddle.to_tensor([1.0, 3.0])))\n        1.0")
+all = _reduce(
+    "all",
+    "Whether no element is zero",
+    F.all,
+    "bool(paddle.all(paddle.to_tensor([True, False])))\n        False",
+    prepare=_to_bool,
+)
+any = _reduce(
+    "any",
+    "Whether some element is not zero",
+    F.any,
+    "bool(paddle.any(paddle.to_tensor([True, False])))\n        True",
+    prepare=_to_bool,
+)
+amax = _reduce(
+    "amax",
+    "The largest element; ties share the gradient",
+    F.max,
+    "float(paddle.amax(paddle.to_tensor([1.0, 3.0])))\n        3.0",
+)
+amin = _reduce(
+    "amin",
+    "The smallest element; ties share the gradient",
+    F.min,
+    "float(paddle.amin(paddle.to_tensor([1.0, 3.0])))\n        1.0",
+)
 # `input` and `dim` belong to another framework's max, which also returns indices: paddle.compat.max.
-max = _reduce("max", "The largest element", F.max, "float(paddle.max(paddle.to_tensor([1.0, 3.0])))\n        3.0", shown_out=False, strict=True)
-min = _reduce("min", "The smallest element", F.min, "float(paddle.min(paddle.to_tensor([1.0, 3.0])))\n        1.0", shown_out=False, strict=True)
-logsumexp = _reduce("logsumexp", "log(sum(exp(x))), without overflow", F.logsumexp, "round(float(paddle.logsumexp(paddle.zeros([2]))), 4)\n        0.6931", prepare=floating)
-count_nonzero = _reduce("count_nonzero", "How many elements are not zero, in int64", F.count_nonzero, "int(paddle.count_nonzero(paddle.to_tensor([0, 5])))\n        1", shown_out=False)
-nanmean = _reduce("nanmean", "The mean of the elements that are not NaN", F.nanmean, "float(paddle.nanmean(paddle.to_tensor([1.0, float('nan')])))\n        1.0", shown_out=False, prepare=floating)
+max = _reduce(
+    "max",
+    "The largest element",
+    F.max,
+    "float(paddle.max(paddle.to_tensor([1.0, 3.0])))\n        3.0",
+    shown_out=False,
+    strict=True,
+)
+min = _reduce(
+    "min",
+    "The smallest element",
+    F.min,
+    "float(paddle.min(paddle.to_tensor([1.0, 3.0])))\n        1.0",
+    shown_out=False,
+    strict=True,
+)
+logsumexp = _reduce(
+    "logsumexp",
+    "log(sum(exp(x))), without overflow",
+    F.logsumexp,
+    "round(float(paddle.logsumexp(paddle.zeros([2]))), 4)\n        0.6931",
+    prepare=floating,
+)
+count_nonzero = _reduce(
+    "count_nonzero",
+    "How many elements are not zero, in int64",
+    F.count_nonzero,
+    "int(paddle.count_nonzero(paddle.to_tensor([0, 5])))\n        1",
+    shown_out=False,
+)
+nanmean = _reduce(
+    "nanmean",
+    "The mean of the elements that are not NaN",
+    F.nanmean,
+    "float(paddle.nanmean(paddle.to_tensor([1.0, float('nan')])))\n        1.0",
+    shown_out=False,
+    prepare=floating,
+)
 
 
 @public
@@ -182,7 +248,9 @@ def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False
 
 
 @public
-def prod(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = None, out: Any = None, name: str | None = None) -> Tensor:
+def prod(
+    x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = None, out: Any = None, name: str | None = None
+) -> Tensor:
     """The product of elements.
 
     Args:
@@ -322,11 +390,25 @@ cummin = _running("cummin", F.cummin, "minima", "([1, 1, 1], [0, 0, 0])")
 
 # --- scaling, clipping, mixing -------------------------------------------------------------------------------------
 
-_ACTS = {"relu": F.relu, "tanh": F.tanh, "sigmoid": F.logistic, "gelu": F.gelu, "softplus": F.softplus, "softsign": F.softsign}
+_ACTS = {
+    "relu": F.relu,
+    "tanh": F.tanh,
+    "sigmoid": F.logistic,
+    "gelu": F.gelu,
+    "softplus": F.softplus,
+    "softsign": F.softsign,
+}
 
 
 @public
-def scale(x: Tensor, scale: Any = 1.0, bias: Any = 0.0, bias_after_scale: bool = True, act: str | None = None, name: str | None = None) -> Tensor:
+def scale(
+    x: Tensor,
+    scale: Any = 1.0,
+    bias: Any = 0.0,
+    bias_after_scale: bool = True,
+    act: str | None = None,
+    name: str | None = None,
+) -> Tensor:
     """``scale*x + bias``, or ``scale*(x + bias)`` with ``bias_after_scale=False``; then an activation by name.
 
     Example:
@@ -364,12 +446,18 @@ def clip(x: Any = MISSING, min: Any = None, max: Any = None, name: Any = None, *
     need_tensor(x, "clip")
     if min is None and max is None:
         return F.copy(x)
-    bounds = [b.item() if isinstance(b, Tensor) and b.size == 1 and b.stop_gradient else _number_or_tensor(b) for b in (min, max)]
+    bounds = [
+        b.item() if isinstance(b, Tensor) and b.size == 1 and b.stop_gradient else _number_or_tensor(b)
+        for b in (min, max)
+    ]
     if x.dtype.is_integer and builtins.any(isinstance(b, float) for b in bounds):
         if builtins.any(isinstance(b, float) and b != int(b) for b in bounds if b is not None and _is_finite(b)):
             x = F.cast(x, dtype=default_float())
         else:
-            bounds = [int(b) if isinstance(b, float) and _is_finite(b) else None if isinstance(b, float) else b for b in bounds]
+            bounds = [
+                int(b) if isinstance(b, float) and _is_finite(b) else None if isinstance(b, float) else b
+                for b in bounds
+            ]
     for i, b in enumerate(bounds):
         if isinstance(b, Tensor):
             x, bounds[i] = same_dtype("maximum", x, b)
@@ -398,7 +486,11 @@ def lerp(x: Tensor, y: Tensor, weight: Any, name: str | None = None) -> Tensor:
         [0.25, 0.25]
     """
     need_tensor(x, "lerp")
-    return F.lerp(x, need_tensor(y, "lerp", "y"), float(weight) if isinstance(weight, (int, float)) else cast(tensor(weight), x.dtype))
+    return F.lerp(
+        x,
+        need_tensor(y, "lerp", "y"),
+        float(weight) if isinstance(weight, (int, float)) else cast(tensor(weight), x.dtype),
+    )
 
 
 def stanh(x: Tensor, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Tensor:
@@ -440,7 +532,9 @@ def logit(x: Tensor, eps: float | None = None, name: str | None = None) -> Tenso
 
 
 @public
-def nan_to_num(x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None) -> Tensor:
+def nan_to_num(
+    x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
+) -> Tensor:
     """NaN and infinities replaced by numbers; infinities by default by the limits of the dtype.
 
     Example:
@@ -454,7 +548,9 @@ def nan_to_num(x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf:
     from paddle.framework.dtype import finfo
 
     limits = finfo(x.dtype)
-    return F.nan_to_num(x, float(nan), limits.max if posinf is None else float(posinf), limits.min if neginf is None else float(neginf))
+    return F.nan_to_num(
+        x, float(nan), limits.max if posinf is None else float(posinf), limits.min if neginf is None else float(neginf)
+    )
 
 
 @public
@@ -586,8 +682,18 @@ def _shift(name: str, doc: str, example: str, logical: Any) -> Any:
     return public(fn)
 
 
-bitwise_left_shift = _shift("bitwise_left_shift", "Bits moved up", "paddle.bitwise_left_shift(paddle.to_tensor([1]), paddle.to_tensor([3])).tolist()\n        [8]", F.shift_left)
-bitwise_right_shift = _shift("bitwise_right_shift", "Bits moved down", "paddle.bitwise_right_shift(paddle.to_tensor([8]), paddle.to_tensor([3])).tolist()\n        [1]", F.shift_right_logical)
+bitwise_left_shift = _shift(
+    "bitwise_left_shift",
+    "Bits moved up",
+    "paddle.bitwise_left_shift(paddle.to_tensor([1]), paddle.to_tensor([3])).tolist()\n        [8]",
+    F.shift_left,
+)
+bitwise_right_shift = _shift(
+    "bitwise_right_shift",
+    "Bits moved down",
+    "paddle.bitwise_right_shift(paddle.to_tensor([8]), paddle.to_tensor([3])).tolist()\n        [1]",
+    F.shift_right_logical,
+)
 
 
 def norm_kind(p: Any) -> tuple[str, float]:
@@ -609,12 +715,39 @@ def renorm(x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
     return F.renorm(need_tensor(x, "renorm"), axis_of(axis, x.ndim, "renorm"), kind, power, float(max_norm))
 
 
+def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, *, out: Any = None) -> Tensor:
+    """``exp(x)`` over its sum along ``dim``, under the argument names of another framework.
+
+    Without ``dim``, the first dim of tensors of rank 0, 1 and 3, the second of others.
+    ``paddle.nn.functional.softmax`` takes ``axis``, by default the last.
+
+    Example:
+        >>> import paddle
+        >>> paddle.softmax(paddle.zeros([2]), 0).tolist()
+        [0.5, 0.5]
+    """
+    x = floating(need_tensor(input, "softmax", "input"))
+    if dtype is not None:
+        x = cast(x, dtype_of(dtype))
+    if x.ndim == 0:
+        return into(out, F.full(1, x.dtype, ()))
+    axis = axis_of((0 if x.ndim in (1, 3) else 1) if dim is None else dim, x.ndim, "softmax")
+    return into(out, F.softmax(x, axis))
+
+
 # --- sequences -----------------------------------------------------------------------------------------------------
 
 
 @public
 def diff(
-    x: Tensor, n: int = 1, axis: int = -1, prepend: Tensor | None = None, append: Tensor | None = None, name: str | None = None, *, out: Any = None
+    x: Tensor,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    name: str | None = None,
+    *,
+    out: Any = None,
 ) -> Tensor:
     """Differences of neighbours along ``axis``, ``n`` times.
 
@@ -661,7 +794,9 @@ def _at_axis(x: Tensor, axis: int, ndim: int) -> Tensor:
 
 
 @public(strict=True)
-def trapezoid(y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None) -> Tensor:
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None
+) -> Tensor:
     """The integral of samples ``y`` along ``axis`` by the trapezoidal rule, at places ``x`` or ``dx`` apart.
 
     Example:
@@ -673,7 +808,9 @@ def trapezoid(y: Tensor, x: Tensor | None = None, dx: float | None = None, axis:
 
 
 @public(strict=True)
-def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None) -> Tensor:
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None
+) -> Tensor:
     """Every partial integral of :func:`trapezoid`.
 
     Example:
@@ -709,7 +846,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> list[int]:
         length = builtins.max(len(out), len(sizes))
         a, b = [1] * (length - len(out)) + out, [1] * (length - len(sizes)) + sizes
         if builtins.any(m != n and 1 not in (m, n) for m, n in zip(a, b, strict=True)):
-            raise op_error(ValueError, "broadcast_shapes", "shapes that broadcast", " and ".join(str(list(s)) for s in shapes))
+            raise op_error(
+                ValueError, "broadcast_shapes", "shapes that broadcast", " and ".join(str(list(s)) for s in shapes)
+            )
         out = [n if m == 1 else m for m, n in zip(a, b, strict=True)]
     return out
-

@@ -57,7 +57,13 @@ def set_printoptions(
                [0.123])
         >>> paddle.set_printoptions(precision=8)
     """
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "sci_mode": sci_mode, "linewidth": linewidth}
+    given = {
+        "precision": precision,
+        "threshold": threshold,
+        "edgeitems": edgeitems,
+        "sci_mode": sci_mode,
+        "linewidth": linewidth,
+    }
     changes: dict[str, Any] = {}
     for key, value in given.items():
         if value is None:

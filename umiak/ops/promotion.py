@@ -31,7 +31,10 @@ from umiak.util.errors import op_error
 #   float  as above; integers and floats do not mix even where one is 0-d
 #   none   never mixed
 RULES: dict[str, str] = {
-    **dict.fromkeys(("add", "sub", "mul", "div", "remainder", "pow", "eq", "ne", "lt", "le", "gt", "ge", "copysign", "hypot"), "weak"),
+    **dict.fromkeys(
+        ("add", "sub", "mul", "div", "remainder", "pow", "eq", "ne", "lt", "le", "gt", "ge", "copysign", "hypot"),
+        "weak",
+    ),
     "floor_div": "full",
     **dict.fromkeys(("maximum", "minimum", "fmax", "fmin", "atan2", "nextafter", "logaddexp", "where"), "float"),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "heaviside", "gcd", "lcm"), "float"),
@@ -81,11 +84,19 @@ def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
     elif rule == "weak" and bool(a_ndim) != bool(b_ndim):
         array, scalar = (a, b) if a_ndim else (b, a)
         found = LATTICE[a, b] if kind(scalar) > kind(array) else array
-    elif (a.is_floating and b.is_floating) or (a.is_complex and b.is_complex) or (rule != "float" and not (a_ndim and b_ndim)):
+    elif (
+        (a.is_floating and b.is_floating)
+        or (a.is_complex and b.is_complex)
+        or (rule != "float" and not (a_ndim and b_ndim))
+    ):
         found = LATTICE[a, b]
     else:
         raise op_error(
-            TypeError, op, "floating operands, or a complex one, or equal dtypes", f"{a.name} and {b.name}", "Cast one of them first."
+            TypeError,
+            op,
+            "floating operands, or a complex one, or equal dtypes",
+            f"{a.name} and {b.name}",
+            "Cast one of them first.",
         )
     return _floating(found) if op in FLOAT_RESULT else found
 
@@ -100,7 +111,9 @@ def with_number(op: str, d: DType, number: Any) -> DType:
     elif level == 2:
         found = default_float()
     else:
-        found = dt.complex128 if d is dt.float64 or (not d.is_floating and default_float() is dt.float64) else dt.complex64
+        found = (
+            dt.complex128 if d is dt.float64 or (not d.is_floating and default_float() is dt.float64) else dt.complex64
+        )
     return _floating(found) if op in FLOAT_RESULT else found
 
 

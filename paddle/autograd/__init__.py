@@ -1,0 +1,26 @@
+"""Gradients: backward runs, gradients of given tensors, operations with gradients of one's own, Jacobians."""
+
+from paddle.autograd.functional import Hessian, Jacobian, hessian, jacobian, jvp, vjp
+from paddle.autograd.py_layer import PyLayer, PyLayerContext
+from paddle.autograd.run import backward, grad
+from paddle.framework.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+
+Function = PyLayer
+
+__all__ = [
+    "Function",
+    "Hessian",
+    "Jacobian",
+    "PyLayer",
+    "PyLayerContext",
+    "backward",
+    "enable_grad",
+    "grad",
+    "hessian",
+    "is_grad_enabled",
+    "jacobian",
+    "jvp",
+    "no_grad",
+    "set_grad_enabled",
+    "vjp",
+]

@@ -1,0 +1,205 @@
+"""Jacobians, Hessians, and products with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paddle.autograd.run import grad
+from paddle.framework.grad_mode import enable_grad
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+
+def _row(y: Tensor, x: Tensor) -> Tensor:
+    """The gradient of a scalar, zeros where it does not depend on x."""
+    (g,) = grad(y, x, create_graph=True, retain_graph=True, allow_unused=True)
+    return F.full(0, x.dtype, tuple(x.shape)) if g is None else g
+
+
+class Jacobian:
+    """The matrix of derivatives of ``ys`` with respect to ``xs``, whose rows are computed when they are asked for.
+
+    Both are flattened: of ``ys`` with n and ``xs`` with m elements it has the shape ``[n, m]``; with ``is_batched`` the
+    first dim of both is a batch, and it has the shape ``[b, n, m]``. Index it like a tensor; ``[:]`` gives all of it.
+    """
+
+    def __init__(self, ys: Tensor, xs: Tensor, is_batched: bool = False) -> None:
+        lead = 1 if is_batched else 0
+        if not lead <= ys.ndim <= lead + 1 or not lead <= xs.ndim <= lead + 1:
+            raise op_error(
+                ValueError,
+                "jacobian",
+                f"tensors of rank {lead} or {lead + 1}",
+                f"{ys.shape} and {xs.shape}",
+                "Reshape them.",
+            )
+        if is_batched and ys.shape[0] != xs.shape[0]:
+            raise op_error(ValueError, "jacobian", "one batch size", f"{ys.shape} and {xs.shape}")
+        self._ys, self._xs, self._batched = ys, xs, is_batched
+        self._flat = F.reshape(ys, (ys.shape[0], ys.size // max(ys.shape[0], 1)) if is_batched else (ys.size,))
+        self._rows: dict[int, Tensor] = {}
+
+    @property
+    def shape(self) -> list[int]:
+        rows = [] if self._ys.ndim == (1 if self._batched else 0) else [self._flat.shape[-1]]
+        columns = self._xs.shape[1:] if self._batched else self._xs.shape
+        return ([self._ys.shape[0]] if self._batched else []) + rows + list(columns)
+
+    def _get(self, i: int) -> Tensor:
+        found = self._rows.get(i)
+        if found is None:
+            if self._batched:
+                column = F.squeeze(F.slice(self._flat, (1,), (i,), (1,), (1,)), (1,))
+                # Elements of one batch entry depend on that entry alone, so that the sum separates.
+                found = _row(F.sum(column, (0,)), self._xs)
+            else:
+                found = _row(F.squeeze(F.slice(self._flat, (0,), (i,), (1,), (1,)), (0,)), self._xs)
+            self._rows[i] = found
+        return found
+
+    def _whole(self) -> Tensor:
+        axis = 1 if self._batched else 0
+        rows = [self._get(i) for i in range(self._flat.shape[-1])]
+        if self._ys.ndim == axis:
+            return rows[0]
+        if not rows:
+            return F.full(0, self._xs.dtype, tuple(self.shape))
+        return F.stack(rows, axis)
+
+    def __getitem__(self, index: Any) -> Tensor:
+        items = index if isinstance(index, tuple) else (index,)
+        if not self._batched and items and type(items[0]) is int and self._ys.ndim:
+            n = self._flat.shape[0]
+            if not -n <= items[0] < n:
+                raise op_error(IndexError, "jacobian", f"a row from {-n} to {n - 1}", items[0])
+            row = self._get(items[0] % n)
+            return row[items[1:]] if len(items) > 1 else row
+        return self._whole()[index]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._whole(), name)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(shape={self.shape})"
+
+
+class Hessian(Jacobian):
+    """The matrix of second derivatives of a scalar: the Jacobian of its gradient."""
+
+
+def _check_axis(batch_axis: Any, op: str) -> bool:
+    if batch_axis not in (None, 0):
+        raise op_error(ValueError, op, "a batch_axis of None or 0", batch_axis)
+    return batch_axis == 0
+
+
+def _each(f: Callable, ys: Any, xs: Any) -> Any:
+    if isinstance(ys, (list, tuple)):
+        return tuple(_each(f, y, xs) for y in ys)
+    return tuple(f(ys, x) for x in xs) if isinstance(xs, (list, tuple)) else f(ys, xs)
+
+
+def jacobian(ys: Any, xs: Any, batch_axis: int | None = None) -> Any:
+    """The derivatives of ``ys`` with respect to ``xs``; a tuple for each that is a sequence.
+
+    Args:
+        ys: computed from xs; of rank 0 or 1, or 1 and 2 with a batch.
+        xs: of rank 0 or 1, or 1 and 2 with a batch.
+        batch_axis: None, or 0 where the first dims are a batch.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        >>> paddle.autograd.jacobian(x * x, x)[:].tolist()
+        [[2.0, 0.0], [0.0, 4.0]]
+    """
+    batched = _check_axis(batch_axis, "jacobian")
+    return _each(lambda y, x: Jacobian(y, x, batched), ys, xs)
+
+
+def hessian(ys: Tensor, xs: Any, batch_axis: int | None = None) -> Any:
+    """The second derivatives of ``ys``, of one element (each entry of a batch), with respect to ``xs``.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        >>> paddle.autograd.hessian((x * x * x).sum(), x)[:].tolist()
+        [[6.0, 0.0], [0.0, 12.0]]
+    """
+    batched = _check_axis(batch_axis, "hessian")
+    if not isinstance(ys, Tensor) or (ys.size != 1 if not batched else ys.size != ys.shape[0]):
+        raise op_error(
+            ValueError,
+            "hessian",
+            "one element" + (" for each entry of the batch" if batched else ""),
+            getattr(ys, "shape", ys),
+        )
+    total = F.sum(ys, tuple(range(ys.ndim)))
+    several = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    slopes = [_row(total, x) for x in several]
+    rows = tuple(tuple(Hessian(g, x, batched) for x in several) for g in slopes)
+    return rows if isinstance(xs, (list, tuple)) else rows[0][0]
+
+
+def _call(func: Callable, xs: Any) -> tuple[Any, list[Tensor], bool]:
+    """``func`` on copies of ``xs`` that need gradients; its result, the copies, whether xs was a sequence."""
+    several = isinstance(xs, (list, tuple))
+    copies = [F.copy(x.detach()) for x in (xs if several else [xs])]
+    for c in copies:
+        c.stop_gradient = False
+    with enable_grad():
+        return func(*copies), copies, several
+
+
+def _list(x: Any) -> list:
+    return list(x) if isinstance(x, (list, tuple)) else [x]
+
+
+def _zero(g: Tensor | None, x: Tensor) -> Tensor:
+    return F.full(0, x.dtype, tuple(x.shape)) if g is None else g
+
+
+def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
+    """``func(xs)``, and ``v`` times its Jacobian; ``v`` is ones where None.
+
+    Example:
+        >>> import paddle
+        >>> y, g = paddle.autograd.vjp(lambda x: x * x, paddle.to_tensor([1.0, 2.0]))
+        >>> g.tolist()
+        [2.0, 4.0]
+    """
+    ys, copies, several = _call(func, xs)
+    found = grad(_list(ys), copies, None if v is None else _list(v), allow_unused=True)
+    out = [_zero(g, x) for g, x in zip(found, copies)]
+    return ys, tuple(out) if several else out[0]
+
+
+def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
+    """``func(xs)``, and its Jacobian times ``v``; ``v`` is ones where None.
+
+    Example:
+        >>> import paddle
+        >>> y, t = paddle.autograd.jvp(lambda x: x * x, paddle.to_tensor([1.0, 2.0]))
+        >>> t.tolist()
+        [2.0, 4.0]
+    """
+    ys, copies, _ = _call(func, xs)
+    outputs = _list(ys)
+    tangents = [F.full(1, x.dtype, tuple(x.shape)) for x in copies] if v is None else _list(v)
+    # The product with v is the derivative of (u J) v with respect to u, whatever u is.
+    us = [F.full(0, y.dtype, tuple(y.shape)) for y in outputs]
+    for u in us:
+        u.stop_gradient = False
+    with enable_grad():
+        pulled = grad(outputs, copies, us, create_graph=True, allow_unused=True)
+        used: Sequence[Any] = [(g, t) for g, t in zip(pulled, tangents) if g is not None and not g.stop_gradient]
+        found = grad([g for g, _ in used], us, [t for _, t in used], allow_unused=True) if used else [None] * len(us)
+    out = [_zero(t, y) for t, y in zip(found, outputs)]
+    return ys, tuple(out) if isinstance(ys, (list, tuple)) else out[0]

@@ -1,0 +1,174 @@
+"""``PyLayer``: an operation whose forward and backward are Python functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from umiak import ops as F
+from umiak.core import tape
+from umiak.core.context import current, no_grad_guard
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+
+class PyLayerContext:
+    """What ``forward`` hands to ``backward``; attributes may be set freely.
+
+    ``saved_tensor()`` gives back what ``save_for_backward`` took.
+    """
+
+    def __init__(self) -> None:
+        self.container: tuple | None = None
+        self.materialize_grads = True
+        self.not_inplace: tuple = ()
+        self.non_differentiable: tuple = ()
+        self.grad_in_dtype_consistent = True
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors for ``backward``; call it at most once."""
+        self.container = tensors
+
+    def saved_tensor(self) -> tuple:
+        """What ``save_for_backward`` took."""
+        return self.container if self.container is not None else ()
+
+    saved_tensors = property(saved_tensor)
+
+    def mark_not_inplace(self, *args: Any) -> None:
+        """Say that these inputs, though returned, are not changed in place: they are copied."""
+        self.not_inplace = args
+
+    def mark_non_differentiable(self, *args: Any) -> None:
+        """Say that no gradient passes through these outputs."""
+        self.non_differentiable = args
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether ``backward`` gets zeros (True, as at first) or None for outputs that had no gradient."""
+        self.materialize_grads = value
+
+    def set_grad_in_dtype_consistent(self, flag: bool) -> None:
+        """Whether gradients must have the dtype of their inputs, as at first."""
+        self.grad_in_dtype_consistent = flag
+
+
+def _tensors_in(args: tuple, kwargs: dict) -> list[Tensor]:
+    """The tensor arguments, also those in lists and tuples, in order."""
+    found: list[Tensor] = []
+    for a in (*args, *kwargs.values()):
+        if isinstance(a, Tensor):
+            found.append(a)
+        elif isinstance(a, (list, tuple)):
+            found += [t for t in a if isinstance(t, Tensor)]
+    return found
+
+
+class PyLayer:
+    """Subclass it with static methods ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, and call ``apply``.
+
+    ``backward`` gets a gradient for each tensor output and returns one for each tensor input, None where there is none.
+
+    Example:
+        >>> import paddle
+        >>> class Double(paddle.autograd.PyLayer):
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         return x * 2
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         return grad * 2
+        >>> x = paddle.to_tensor(3.0, stop_gradient=False)
+        >>> Double.apply(x).backward()
+        >>> float(x.grad)
+        2.0
+    """
+
+    @staticmethod
+    def forward(ctx: PyLayerContext, *args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs; runs without recording."""
+        raise NotImplementedError("[PyLayer] requires a static method forward")
+
+    @staticmethod
+    def backward(ctx: PyLayerContext, *args: Any) -> Any:
+        """Compute the gradients of the tensor inputs."""
+        raise NotImplementedError("[PyLayer] requires a static method backward")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run ``forward`` and record ``backward`` for its outputs."""
+        ctx = PyLayerContext()
+        inputs = _tensors_in(args, kwargs)
+        with no_grad_guard():
+            result = cls.forward(ctx, *args, **kwargs)
+        outputs = list(result) if isinstance(result, (list, tuple)) else [result]
+        places = [i for i, o in enumerate(outputs) if isinstance(o, Tensor)]
+        if not current().grad_enabled or all(x.stop_gradient for x in inputs):
+            return result
+        fixed = {id(o) for o in ctx.non_differentiable}
+        kept = {id(x) for x in ctx.not_inplace}
+        given = {id(x) for x in inputs}
+        written: list[tuple[Tensor, int]] = []
+        for i in places:
+            o = outputs[i]
+            if id(o) in given and id(o) not in kept:
+                if o.is_leaf and not o.stop_gradient:
+                    raise RuntimeError(
+                        f"[{cls.__name__}] requires outputs that are not leaf inputs with stop_gradient=False. "
+                        "Return a new tensor, or call ctx.mark_not_inplace."
+                    )
+                written.append((o, i))
+            elif id(o) in given:
+                outputs[i] = F.copy(o.detach())
+            elif not o.is_leaf or o._base is not None:
+                outputs[i] = o.detach()
+        tracked = [i for i in places if id(outputs[i]) not in fixed and _differentiable(outputs[i])]
+        if tracked:
+            run = _backward(cls, ctx, inputs, [outputs[i] for i in places], [places.index(i) for i in tracked])
+            tape.python_node(cls.__name__, inputs, [outputs[i] for i in tracked], run)
+        if not isinstance(result, (list, tuple)):
+            return outputs[0]
+        return type(result)(outputs) if not hasattr(result, "_fields") else type(result)(*outputs)
+
+
+def _differentiable(x: Tensor) -> bool:
+    return x.dtype.is_floating or x.dtype.is_complex
+
+
+def _backward(
+    cls: type[PyLayer], ctx: PyLayerContext, inputs: list[Tensor], outputs: list[Tensor], tracked: list[int]
+) -> Callable:
+    """The gradient function of one call. It keeps shapes, not tensors: those would tie the outputs to themselves."""
+    metas = [(tuple(o.shape), o.dtype) for o in outputs]
+    dtypes = [x.dtype for x in inputs]
+    stops = [x.stop_gradient for x in inputs]
+
+    def run(*grads: Tensor | None) -> tuple:
+        full: list[Tensor | None] = [None] * len(metas)
+        for i, g in zip(tracked, grads):
+            full[i] = g
+        if ctx.materialize_grads:
+            full = [
+                F.full(0, d, s) if g is None and (d.is_floating or d.is_complex) else g
+                for g, (s, d) in zip(full, metas)
+            ]
+        made = cls.backward(ctx, *full)
+        found = list(made) if isinstance(made, (list, tuple)) else [made]
+        # Inputs that need no gradient may be left out.
+        needed = [i for i, stop in enumerate(stops) if not stop]
+        if len(found) == len(needed) != len(stops):
+            spread: list[Any] = [None] * len(stops)
+            for i, g in zip(needed, found):
+                spread[i] = g
+            found = spread
+        if len(found) != len(stops):
+            raise op_error(
+                ValueError, cls.__name__, f"{len(stops)} gradients from backward, one for each tensor input", len(found)
+            )
+        for i, g in enumerate(found):
+            if g is not None and not isinstance(g, Tensor):
+                raise op_error(TypeError, cls.__name__, "Tensors or None from backward", type(g).__name__)
+            if g is not None and g.dtype is not dtypes[i] and not ctx.grad_in_dtype_consistent:
+                found[i] = F.cast(g, dtype=dtypes[i])
+        return tuple(found)
+
+    return run

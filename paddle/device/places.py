@@ -1,0 +1,191 @@
+"""Which devices there are, and the current one."""
+
+from __future__ import annotations
+
+import os
+import platform
+from typing import Any, NamedTuple
+
+from paddle.framework.place import available_types, current_place, place_of, set_current_place
+from paddle.framework.place import device_count as _count
+from umiak.core.place import Place
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+# Built-in types of the reference framework; any other is a custom device there.
+_KNOWN = ("cpu", "gpu", "xpu", "ipu", "gpu_pinned")
+
+
+def set_device(device: Any) -> Place:
+    """Put new tensors on a device from now on: ``"cpu"``, ``"gpu"``, ``"gpu:1"``, or a place. Returns the place.
+
+    Raises ValueError for a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.set_device("cpu")
+        Place(cpu)
+    """
+    place = place_of(device, "set_device")
+    set_current_place(place)
+    return place
+
+
+def get_device(input: Tensor | None = None) -> str:
+    """The name of the current device, or of that of a tensor: ``"cpu"``, ``"gpu:0"``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.get_device()
+        'cpu'
+    """
+    place = current_place() if input is None else input.place
+    return "cpu" if place.device_type == "cpu" else f"{place.device_type}:{place.device_id}"
+
+
+class device:
+    """Put new tensors on another device inside a ``with`` block.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.device.device("cpu"):
+        ...     paddle.ones([1]).place
+        Place(cpu)
+    """
+
+    def __init__(self, device: Any = None) -> None:
+        self._place = None if device is None else place_of(f"gpu:{device}" if isinstance(device, int) else device)
+        self._before: list[Place] = []
+
+    def __enter__(self) -> None:
+        self._before.append(current_place())
+        if self._place is not None:
+            set_current_place(self._place)
+
+    def __exit__(self, *exc: object) -> None:
+        set_current_place(self._before.pop())
+
+
+device_guard = device
+
+
+def device_count() -> int:
+    """How many devices other than the host there are, of the type of the current one, else of CUDA."""
+    kind = current_place().device_type
+    return _count(kind if kind != "cpu" else "gpu")
+
+
+def is_available() -> bool:
+    """Whether there is a CUDA device."""
+    return _count("gpu") > 0
+
+
+def get_all_device_type() -> list[str]:
+    """The types of device other than those of plug-ins.
+
+    Example:
+        >>> import paddle
+        >>> "cpu" in paddle.device.get_all_device_type()
+        True
+    """
+    return [t for t in available_types() if t in _KNOWN]
+
+
+def get_all_custom_device_type() -> list[str]:
+    """The types of device of plug-ins."""
+    return [t for t in available_types() if t not in _KNOWN]
+
+
+def _named(types: list[str]) -> list[str]:
+    return [t if t == "cpu" else f"{t}:{i}" for t in types for i in range(1 if t == "cpu" else _count(t))]
+
+
+def get_available_device() -> list[str]:
+    """The names of all devices other than those of plug-ins."""
+    return _named(get_all_device_type())
+
+
+def get_available_custom_device() -> list[str]:
+    """The names of the devices of plug-ins."""
+    return _named(get_all_custom_device_type())
+
+
+class DeviceProperties(NamedTuple):
+    """What is known of a device."""
+
+    name: str
+    major: int
+    minor: int
+    total_memory: int
+    multi_processor_count: int
+
+
+def get_device_properties(device: Any = None) -> DeviceProperties:
+    """Name, memory in bytes and number of cores of a device.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.get_device_properties("cpu").multi_processor_count > 0
+        True
+    """
+    place = place_of(f"gpu:{device}" if isinstance(device, int) else device)
+    if place.device_type != "cpu":
+        raise op_error(ValueError, "get_device_properties", "the host", str(place))
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return DeviceProperties(platform.processor() or platform.machine(), 0, 0, pages, os.cpu_count() or 1)
+
+
+def get_device_name(device: Any = None) -> str:
+    """The name of a device."""
+    return get_device_properties(device).name
+
+
+def get_device_capability(device: Any = None) -> tuple[int, int]:
+    """Major and minor capability of a device; (0, 0) of the host."""
+    found = get_device_properties(device)
+    return found.major, found.minor
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """Whether bfloat16 works; on the host it is computed in float32."""
+    return including_emulation
+
+
+def get_cudnn_version() -> int | None:
+    """None: there is no cuDNN."""
+    return None
+
+
+def is_compiled_with_cuda() -> bool:
+    """Whether a backend for CUDA devices is installed."""
+    return "gpu" in available_types()
+
+
+def is_compiled_with_xpu() -> bool:
+    """Whether a backend for XPUs is installed."""
+    return "xpu" in available_types()
+
+
+def is_compiled_with_custom_device(device_type: str) -> bool:
+    """Whether a backend for a type of device is installed."""
+    return device_type in get_all_custom_device_type()
+
+
+def is_compiled_with_rocm() -> bool:
+    """False: there is no backend for ROCm."""
+    return False
+
+
+def is_compiled_with_ipu() -> bool:
+    """False: there is no backend for IPUs."""
+    return False
+
+
+def is_compiled_with_cinn() -> bool:
+    """False: the compiler here is another one."""
+    return False
+
+
+def is_compiled_with_distribute() -> bool:
+    """Whether programs may run on several processes."""
+    return True

@@ -1,0 +1,171 @@
+"""Streams and events: order of work on a device."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from paddle.framework.place import current_place, place_of
+from umiak.core import stream as _core
+from umiak.core.context import current
+from umiak.core.place import Place
+from umiak.core.place import from_index as place_from_index
+from umiak.util.errors import op_error
+
+
+def _place(device: Any) -> Place:
+    return current_place() if device is None else place_of(f"gpu:{device}" if isinstance(device, int) else device)
+
+
+class Stream:
+    """A queue of work on a device: what is handed in runs in order.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.device.Stream("cpu")
+        >>> with paddle.device.stream_guard(s):
+        ...     x = paddle.ones([2]) + 1
+        >>> s.synchronize()
+    """
+
+    def __init__(self, device: Any = None, priority: int = 2, stream_base: Any = None) -> None:
+        self.stream_base = stream_base if stream_base is not None else _core.new_stream(_place(device).index)
+
+    @property
+    def device(self) -> Place:
+        return place_from_index(self.stream_base.place)
+
+    def query(self) -> bool:
+        """Whether all work handed in is done."""
+        return self.stream_base.query()
+
+    def synchronize(self) -> None:
+        """Wait until all work handed in is done."""
+        self.stream_base.synchronize()
+
+    def wait_event(self, event: Event) -> None:
+        """Let work handed in from now on wait for an event; the host does not."""
+        if event.event_base is not None:
+            self.stream_base.wait(event.event_base)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Let work handed in from now on wait for what another stream has."""
+        self.stream_base.wait(stream.stream_base.record())
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Mark this place in the queue."""
+        event = Event(self.device) if event is None else event
+        event.record(self)
+        return event
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Stream):
+            return False
+        return (self.stream_base.place, self.stream_base.id) == (other.stream_base.place, other.stream_base.id)
+
+    def __hash__(self) -> int:
+        return hash((self.stream_base.place, self.stream_base.id))
+
+    def __repr__(self) -> str:
+        return f"Stream({self.device}, id={self.stream_base.id})"
+
+
+class Event:
+    """A mark in a stream's queue.
+
+    Example:
+        >>> import paddle
+        >>> e = paddle.device.Event("cpu")
+        >>> e.record()
+        >>> e.synchronize()
+        >>> e.query()
+        True
+    """
+
+    def __init__(
+        self, device: Any = None, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False
+    ) -> None:
+        if isinstance(device, bool):
+            # Event(enable_timing, blocking, interprocess)
+            device, enable_timing = None, device
+        if interprocess:
+            raise op_error(ValueError, "Event", "interprocess=False", "interprocess=True")
+        self._place = _place(device)
+        self.enable_timing = enable_timing
+        self.event_base: Any = None
+        self._time = 0.0
+
+    @property
+    def device(self) -> Place:
+        return self._place
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark the end of what the stream (by default the current one) has now."""
+        base = current_stream(self._place).stream_base if stream is None else stream.stream_base
+        self.event_base = base.record()
+        if self.enable_timing:
+            # Where work is done as soon as it is handed in, the host's clock is the device's.
+            self.event_base.synchronize()
+            self._time = time.perf_counter()
+
+    def query(self) -> bool:
+        """Whether what came before the mark is done; True before any was made."""
+        return self.event_base is None or self.event_base.query()
+
+    def synchronize(self) -> None:
+        """Wait until what came before the mark is done."""
+        if self.event_base is not None:
+            self.event_base.synchronize()
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds from this event to another; both need ``enable_timing``."""
+        if not (self.enable_timing and end_event.enable_timing):
+            raise RuntimeError("[elapsed_time] requires events with enable_timing=True, got one without")
+        return (end_event._time - self._time) * 1e3
+
+    def __repr__(self) -> str:
+        return f"Event({self._place})"
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that work on a device goes to."""
+    place = _place(device)
+    return Stream(stream_base=_core.stream(place.index, current().get_stream(place)))
+
+
+def set_stream(stream: Stream) -> Stream:
+    """Send work to another stream from now on; returns the former one."""
+    if not isinstance(stream, Stream):
+        raise op_error(TypeError, "set_stream", "a Stream", type(stream).__name__)
+    before = current_stream(stream.device)
+    current().set_stream(stream.device, stream.stream_base.id)
+    return before
+
+
+class StreamContext:
+    """Send work to another stream inside a ``with`` block; None changes nothing."""
+
+    def __init__(self, stream: Stream | None) -> None:
+        self.stream = stream
+        self._before: list[Stream] = []
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self._before.append(set_stream(self.stream))
+
+    def __exit__(self, *exc: object) -> None:
+        if self._before:
+            set_stream(self._before.pop())
+
+
+stream_guard = StreamContext
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait until all work on a device is done.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.synchronize()
+    """
+    _core.synchronize(_place(device).index)

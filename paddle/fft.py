@@ -1,0 +1,728 @@
+"""Discrete Fourier transforms of one, two and any number of axes.
+
+A transform with ``n`` points (or sizes ``s``) crops its operand to them, or pads it with zeros at the end. ``norm`` is
+the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the direct one,
+``"ortho"`` both by its square root.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from paddle.framework.place import place_of
+from paddle.tensor._args import axis_of, dtype_of, floating, into, need_tensor, op_error
+from umiak import ops as F
+from umiak.core.array import from_numpy
+from umiak.core.tensor import Tensor
+from umiak.ops.fourier import NORMS, TO_COMPLEX
+
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "hfft2",
+    "hfftn",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "ihfft2",
+    "ihfftn",
+    "irfft",
+    "irfft2",
+    "irfftn",
+    "rfft",
+    "rfft2",
+    "rfftfreq",
+    "rfftn",
+]
+
+
+# --- arguments -----------------------------------------------------------------------------------------------------
+
+
+def _count(n: Any, op: str, what: str) -> int:
+    try:
+        found = operator.index(n)
+    except TypeError:
+        raise op_error(ValueError, op, f"an integer for {what}", repr(n)) from None
+    if found < 1:
+        raise op_error(ValueError, op, f"a positive {what}", found)
+    return found
+
+
+def _operand(x: Any, op: str, norm: Any) -> Tensor:
+    x = need_tensor(x, op)
+    if norm not in NORMS:
+        raise op_error(ValueError, op, "a norm of 'backward', 'ortho' or 'forward'", repr(norm))
+    return x if x.dtype.is_bool else floating(x)
+
+
+def _complex(x: Tensor) -> Tensor:
+    wide = TO_COMPLEX.get(x.dtype)
+    return x if wide is None else F.cast(x, dtype=wide)
+
+
+def _axes(x: Tensor, s: Any, axes: Any, op: str) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    """Axes counted from the front, and the points on them."""
+    sizes = None if s is None else tuple(_count(n, op, "s") for n in s)
+    if axes is None:
+        rank = x.ndim if sizes is None else len(sizes)
+        if rank > x.ndim:
+            raise op_error(ValueError, op, f"at most {x.ndim} sizes, one for each axis", sizes)
+        found = tuple(range(x.ndim - rank, x.ndim))
+    else:
+        found = tuple(axis_of(a, x.ndim, op) for a in axes)
+    if not found or len(set(found)) != len(found):
+        raise op_error(ValueError, op, "one or more different axes", found)
+    if sizes is not None and len(sizes) != len(found):
+        raise op_error(ValueError, op, f"{len(found)} sizes, one for each axis", sizes)
+    return found, sizes
+
+
+def _fit(x: Tensor, axes: tuple[int, ...], sizes: tuple[int, ...] | None) -> Tensor:
+    """Crop or pad ``x`` to so many points on each axis."""
+    if sizes is None:
+        return x
+    have = [x.shape[a] for a in axes]
+    cut = [(a, n) for a, n, h in zip(axes, sizes, have) if n < h]
+    if cut:
+        k = len(cut)
+        x = F.slice(x, tuple(a for a, _ in cut), (0,) * k, tuple(n for _, n in cut), (1,) * k)
+    more = [(a, n - h) for a, n, h in zip(axes, sizes, have) if n > h]
+    if more:
+        x = F.pad(x, 0, axes=tuple(a for a, _ in more), lo=(0,) * len(more), hi=tuple(n for _, n in more))
+    return x
+
+
+# --- the kinds of transforms ---------------------------------------------------------------------------------------
+
+
+def _c2c(x: Any, s: Any, axes: Any, norm: str, out: Any, op: str, inverse: bool) -> Tensor:
+    x = _operand(x, op, norm)
+    found, sizes = _axes(x, s, axes, op)
+    x = _complex(_fit(x, found, sizes))
+    if 0 in x.shape:  # also along the axes: no points give no points
+        return into(out, x)
+    return into(out, F.fft(x, axes=found, norm=norm, inverse=inverse))
+
+
+def _r2c(x: Any, s: Any, axes: Any, norm: str, out: Any, op: str, inverse: bool) -> Tensor:
+    x = _operand(x, op, norm)
+    found, sizes = _axes(x, s, axes, op)
+    x = _fit(x, found, sizes)
+    return into(out, (F.ihfft if inverse else F.rfft)(x, axes=found, norm=norm))
+
+
+def _c2r(x: Any, s: Any, axes: Any, norm: str, out: Any, op: str, inverse: bool) -> Tensor:
+    x = _operand(x, op, norm)
+    found, sizes = _axes(x, s, axes, op)
+    n = 2 * (x.shape[found[-1]] - 1) if sizes is None else sizes[-1]
+    if n < 1:
+        raise op_error(ValueError, op, "at least two points on the last axis, or n", x.shape)
+    half = (n // 2 + 1,)
+    x = (
+        _fit(x, found, half)
+        if len(found) == 1
+        else _fit(x, found, (*(sizes or [x.shape[a] for a in found])[:-1], *half))
+    )
+    return into(out, (F.irfft if inverse else F.hfft)(_complex(x), axes=found, norm=norm, n=n))
+
+
+def _one(n: Any, axis: Any, x: Any, op: str) -> tuple[Any, tuple[int, ...]]:
+    """The arguments of a transform of one axis, as those of one of several."""
+    need_tensor(x, op)
+    if not hasattr(axis, "__index__"):
+        raise op_error(ValueError, op, "an integer for axis", repr(axis))
+    return None if n is None else (_count(n, op, "n"),), (axis_of(axis, x.ndim, op),)
+
+
+def _two(x: Any, s: Any, axes: Any, op: str) -> tuple[Any, Any]:
+    """The arguments of a transform of two axes."""
+    if need_tensor(x, op).ndim < 2:
+        raise op_error(ValueError, op, "a tensor of rank 2 or more", x.shape)
+    for what, given in (("s", s), ("axes", axes)):
+        if given is not None and (not isinstance(given, (list, tuple)) or len(given) != 2):
+            raise op_error(ValueError, op, f"two integers for {what}", repr(given))
+    return s, axes
+
+
+# --- one axis ------------------------------------------------------------------------------------------------------
+
+
+def fft(
+    x: Tensor,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of one axis.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        n: points on the axis: ``x`` is cropped or padded with zeros; by default its size.
+        axis: the axis.
+        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.fft(paddle.to_tensor([1.0, 2.0])).tolist()
+        [(3+0j), (-1+0j)]
+    """
+    return _c2c(x, *_one(n, axis, x, "fft"), norm, out, "fft", False)
+
+
+def ifft(
+    x: Tensor,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`fft`.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        n: points on the axis: ``x`` is cropped or padded with zeros; by default its size.
+        axis: the axis.
+        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.ifft(paddle.to_tensor([3.0, -1.0])).tolist()
+        [(1+0j), (2+0j)]
+    """
+    return _c2c(x, *_one(n, axis, x, "ifft"), norm, out, "ifft", True)
+
+
+def rfft(
+    x: Tensor,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of one axis of a real ``x``: only the first ``n // 2 + 1`` points, as the others mirror them.
+
+    Args:
+        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        n: points on the axis: ``x`` is cropped or padded with zeros; by default its size.
+        axis: the axis.
+        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.rfft(paddle.ones([4])).tolist()
+        [(4+0j), 0j, 0j]
+    """
+    return _r2c(x, *_one(n, axis, x, "rfft"), norm, out, "rfft", False)
+
+
+def irfft(
+    x: Tensor,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`rfft`: a real result of ``n`` points.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        n: points of the result; by default ``2 * (size - 1)``.
+        axis: the axis.
+        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.irfft(paddle.to_tensor([4.0, 0.0, 0.0])).tolist()
+        [1.0, 1.0, 1.0, 1.0]
+    """
+    return _c2r(x, *_one(n, axis, x, "irfft"), norm, out, "irfft", True)
+
+
+def hfft(
+    x: Tensor,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of a signal with Hermitian symmetry, given by its first half: a real result of ``n`` points.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        n: points of the result; by default ``2 * (size - 1)``.
+        axis: the axis.
+        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.hfft(paddle.to_tensor([1.0, 0.0, 0.0])).tolist()
+        [1.0, 1.0, 1.0, 1.0]
+    """
+    return _c2r(x, *_one(n, axis, x, "hfft"), norm, out, "hfft", False)
+
+
+def ihfft(
+    x: Tensor,
+    n: int | None = None,
+    axis: int = -1,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`hfft`: the first ``n // 2 + 1`` points.
+
+    Args:
+        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        n: points on the axis: ``x`` is cropped or padded with zeros; by default its size.
+        axis: the axis.
+        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.ihfft(paddle.ones([4])).shape
+        [3]
+    """
+    return _r2c(x, *_one(n, axis, x, "ihfft"), norm, out, "ihfft", True)
+
+
+# --- two axes --------------------------------------------------------------------------------------------------------
+
+
+def fft2(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of two axes.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points on each axis; by default the sizes of ``x``.
+        axes: the two axes.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.fft2(paddle.ones([2, 3])).shape
+        [2, 3]
+    """
+    return _c2c(x, *_two(x, s, axes, "fft2"), norm, out, "fft2", False)
+
+
+def ifft2(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`fft2`.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points on each axis; by default the sizes of ``x``.
+        axes: the two axes.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.ifft2(paddle.ones([2, 3]), s=(4, 4)).shape
+        [4, 4]
+    """
+    return _c2c(x, *_two(x, s, axes, "ifft2"), norm, out, "ifft2", True)
+
+
+def rfft2(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of two axes of a real ``x``: of the last one only the first half of the points.
+
+    Args:
+        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points on each axis; by default the sizes of ``x``.
+        axes: the two axes.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.rfft2(paddle.ones([2, 4])).shape
+        [2, 3]
+    """
+    return _r2c(x, *_two(x, s, axes, "rfft2"), norm, out, "rfft2", False)
+
+
+def irfft2(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`rfft2`: a real result.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points of the result on each axis; by default the sizes of ``x``, on the last axis ``2 * (size - 1)``.
+        axes: the two axes.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.irfft2(paddle.ones([2, 3])).shape
+        [2, 4]
+    """
+    return _c2r(x, *_two(x, s, axes, "irfft2"), norm, out, "irfft2", True)
+
+
+def hfft2(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of two axes of a signal with Hermitian symmetry, given by its first half: a real result.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points of the result on each axis; by default the sizes of ``x``, on the last axis ``2 * (size - 1)``.
+        axes: the two axes.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.hfft2(paddle.ones([2, 3])).shape
+        [2, 4]
+    """
+    return _c2r(x, *_two(x, s, axes, "hfft2"), norm, out, "hfft2", False)
+
+
+def ihfft2(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = (-2, -1),
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`hfft2`: of the last axis only the first half of the points.
+
+    Args:
+        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points on each axis; by default the sizes of ``x``.
+        axes: the two axes.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.ihfft2(paddle.ones([2, 4])).shape
+        [2, 3]
+    """
+    return _r2c(x, *_two(x, s, axes, "ihfft2"), norm, out, "ihfft2", True)
+
+
+# --- any axes --------------------------------------------------------------------------------------------------------
+
+
+def fftn(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of several axes.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points on each axis; by default the sizes of ``x``.
+        axes: the axes; by default all, or the last ones if ``s`` is given.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.fftn(paddle.ones([2, 3])).shape
+        [2, 3]
+    """
+    return _c2c(x, s, axes, norm, out, "fftn", False)
+
+
+def ifftn(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`fftn`.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points on each axis; by default the sizes of ``x``.
+        axes: the axes; by default all, or the last ones if ``s`` is given.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.ifftn(paddle.ones([2, 3]), s=(4, 4)).shape
+        [4, 4]
+    """
+    return _c2c(x, s, axes, norm, out, "ifftn", True)
+
+
+def rfftn(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of several axes of a real ``x``: of the last one only the first half of the points.
+
+    Args:
+        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points on each axis; by default the sizes of ``x``.
+        axes: the axes; by default all, or the last ones if ``s`` is given.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.rfftn(paddle.ones([2, 4])).shape
+        [2, 3]
+    """
+    return _r2c(x, s, axes, norm, out, "rfftn", False)
+
+
+def irfftn(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`rfftn`: a real result.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points of the result on each axis; by default the sizes of ``x``, on the last axis ``2 * (size - 1)``.
+        axes: the axes; by default all, or the last ones if ``s`` is given.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.irfftn(paddle.ones([2, 3])).shape
+        [2, 4]
+    """
+    return _c2r(x, s, axes, norm, out, "irfftn", True)
+
+
+def hfftn(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The transform of several axes of a signal with Hermitian symmetry, given by its first half: a real result.
+
+    Args:
+        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points of the result on each axis; by default the sizes of ``x``, on the last axis ``2 * (size - 1)``.
+        axes: the axes; by default all, or the last ones if ``s`` is given.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.hfftn(paddle.ones([2, 3])).shape
+        [2, 4]
+    """
+    return _c2r(x, s, axes, norm, out, "hfftn", False)
+
+
+def ihfftn(
+    x: Tensor,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str = "backward",
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+) -> Tensor:
+    """The inverse of :func:`hfftn`: of the last axis only the first half of the points.
+
+    Args:
+        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
+        s: points on each axis; by default the sizes of ``x``.
+        axes: the axes; by default all, or the last ones if ``s`` is given.
+        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.ihfftn(paddle.ones([2, 4])).shape
+        [2, 3]
+    """
+    return _r2c(x, s, axes, norm, out, "ihfftn", True)
+
+
+# --- frequencies ---------------------------------------------------------------------------------------------------
+
+
+def _frequencies(make: Any, n: Any, d: Any, dtype: Any, out: Any, device: Any, requires_grad: bool, op: str) -> Tensor:
+    n = _count(n, op, "n")
+    if d == 0:
+        raise op_error(ValueError, op, "a d other than 0", d)
+    found = dtype_of(dtype)
+    if not found.is_floating:
+        raise op_error(TypeError, op, "a floating dtype", found.name)
+    x = into(out, from_numpy(make(n, d).astype(found.numpy), place_of(device, op)))
+    x.stop_gradient = not requires_grad
+    return x
+
+
+def fftfreq(
+    n: int,
+    d: float = 1.0,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies that the ``n`` points of :func:`fft` stand for, in cycles per unit of ``d``.
+
+    Args:
+        n: how many points.
+        d: the distance of samples, not 0.
+        dtype: a floating dtype, by default the default one.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.fftfreq(4, 0.5).tolist()
+        [0.0, 0.5, -1.0, -0.5]
+    """
+    return _frequencies(np.fft.fftfreq, n, d, dtype, out, device, requires_grad, "fftfreq")
+
+
+def rfftfreq(
+    n: int,
+    d: float = 1.0,
+    dtype: Any = None,
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The frequencies that the ``n // 2 + 1`` points of :func:`rfft` stand for.
+
+    Args:
+        n: how many points the signal has.
+        d: the distance of samples, not 0.
+        dtype: a floating dtype, by default the default one.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.rfftfreq(4, 0.5).tolist()
+        [0.0, 0.5, 1.0]
+    """
+    return _frequencies(np.fft.rfftfreq, n, d, dtype, out, device, requires_grad, "rfftfreq")
+
+
+def _shift(x: Any, axes: Any, inverse: bool, op: str) -> Tensor:
+    need_tensor(x, op)
+    if axes is None:
+        found = tuple(range(x.ndim))
+    else:
+        found = tuple(axis_of(a, x.ndim, op) for a in (axes if isinstance(axes, (list, tuple)) else (axes,)))
+    return F.fft_shift(x, axes=found, inverse=inverse) if found else F.copy(x)
+
+
+def fftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
+    """The points moved so that the zero frequency is in the middle of ``axes`` (one, several, or None for all).
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.fftshift(paddle.fft.fftfreq(4)).tolist()
+        [-0.5, -0.25, 0.0, 0.25]
+    """
+    return _shift(x, axes, False, "fftshift")
+
+
+def ifftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
+    """The inverse of :func:`fftshift`: the zero frequency moved back to the front.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fft.ifftshift(paddle.to_tensor([-0.5, -0.25, 0.0, 0.25])).tolist()
+        [0.0, 0.25, -0.5, -0.25]
+    """
+    return _shift(x, axes, True, "ifftshift")

@@ -1,0 +1,34 @@
+"""Batches from readers, for programs from before data loaders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from umiak.util.errors import op_error
+
+
+def batch(
+    reader: Callable[[], Iterator[Any]], batch_size: int, drop_last: bool = False
+) -> Callable[[], Iterator[list]]:
+    """A reader of lists of ``batch_size`` items of another reader; the last may be shorter unless ``drop_last``.
+
+    Example:
+        >>> import paddle
+        >>> list(paddle.batch(lambda: iter(range(3)), 2)())
+        [[0, 1], [2]]
+    """
+    if int(batch_size) <= 0:
+        raise op_error(ValueError, "batch", "a batch_size of 1 or more", batch_size)
+
+    def read() -> Iterator[list]:
+        items: list = []
+        for item in reader():
+            items.append(item)
+            if len(items) == batch_size:
+                yield items
+                items = []
+        if items and not drop_last:
+            yield items
+
+    return read

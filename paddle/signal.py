@@ -1,0 +1,175 @@
+"""Short-time Fourier transforms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.tensor._args import cast, floating, need_tensor, op_error
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+
+__all__ = ["istft", "stft"]
+
+
+def _window(window: Any, win_length: int, n_fft: int, like: Tensor, op: str) -> Tensor:
+    """The window, ones by default, zero-padded on both sides to ``n_fft``."""
+    if window is None:
+        window = F.full(1, like.dtype.real, (win_length,))
+    elif need_tensor(window, op, "window").ndim != 1 or window.shape[0] != win_length:
+        raise op_error(ValueError, op, f"a window of shape [{win_length}]", window.shape)
+    if win_length < n_fft:
+        left = (n_fft - win_length) // 2
+        window = F.pad(window, 0, axes=(0,), lo=(left,), hi=(n_fft - win_length - left,))
+    return window
+
+
+def _lengths(n_fft: int, hop_length: int | None, win_length: int | None, op: str) -> tuple[int, int]:
+    hop = n_fft // 4 if hop_length is None else hop_length
+    win = n_fft if win_length is None else win_length
+    if hop <= 0:
+        raise op_error(ValueError, op, "a hop_length above 0", hop)
+    if not 0 < win <= n_fft:
+        raise op_error(ValueError, op, f"a win_length from 1 to {n_fft}", win)
+    return hop, win
+
+
+def stft(
+    x: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """The Fourier transforms of overlapping frames of signals.
+
+    Args:
+        x: ``[length]`` or ``[batch, length]``, real or complex.
+        n_fft: points of a frame.
+        hop_length: from one frame to the next, by default a quarter of n_fft.
+        win_length: size of the window, by default n_fft.
+        window: 1-d, by default ones.
+        center: whether x is padded so that frame t is centred at ``t * hop_length``.
+        pad_mode: ``"reflect"`` or ``"constant"``.
+        normalized: whether to divide by the root of n_fft.
+        onesided: whether only the first half of the points is given; x must be real.
+
+    Returns ``[batch, points, frames]``, complex.
+
+    Example:
+        >>> import paddle
+        >>> paddle.signal.stft(paddle.ones([32]), n_fft=8).shape
+        [5, 17]
+    """
+    op = "stft"
+    x = floating(need_tensor(x, op))
+    if x.ndim not in (1, 2):
+        raise op_error(ValueError, op, "a tensor of rank 1 or 2", x.shape)
+    hop, win = _lengths(n_fft, hop_length, win_length, op)
+    single = x.ndim == 1
+    if single:
+        x = F.unsqueeze(x, (0,))
+    if not 0 < n_fft <= x.shape[1] + (2 * (n_fft // 2) if center else 0):
+        raise op_error(ValueError, op, f"an n_fft from 1 to {x.shape[1]}", n_fft)
+    w = _window(window, win, n_fft, x, op)
+    if center:
+        if pad_mode not in ("reflect", "constant"):
+            raise op_error(ValueError, op, "a pad_mode of 'reflect' or 'constant'", repr(pad_mode))
+        pad = n_fft // 2
+        x = F.pad(x, 0, mode=pad_mode, axes=(1,), lo=(pad,), hi=(pad,))
+    if onesided and (x.dtype.is_complex or w.dtype.is_complex):
+        raise op_error(ValueError, op, "onesided=False for complex signals and windows", "onesided=True")
+    frames = F.unfold(x, 1, n_fft, hop)
+    if w.dtype.is_complex and not frames.dtype.is_complex:
+        frames = cast(frames, w.dtype)
+    frames = F.mul(frames, cast(w, frames.dtype))
+    norm = "ortho" if normalized else "backward"
+    if onesided:
+        out = F.rfft(frames, (2,), norm)
+    else:
+        out = F.fft(frames if frames.dtype.is_complex else F.complex(frames, 0.0), (2,), norm)
+    out = F.permute(out, (0, 2, 1))
+    return F.squeeze(out, (0,)) if single else out
+
+
+def istft(
+    x: Tensor,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Tensor | None = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool = True,
+    length: int | None = None,
+    return_complex: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The inverse of :func:`stft`: frames added where they overlap, divided by the sum of squared windows.
+
+    Args:
+        x: ``[points, frames]`` or ``[batch, points, frames]``, complex.
+        length: of the result; by default what the frames cover.
+        return_complex: whether the result is complex; then ``onesided`` must be False.
+        n_fft: as for ``stft``, and so the other arguments.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.signal.stft(paddle.ones([32]), n_fft=8)
+        >>> paddle.signal.istft(y, n_fft=8).shape
+        [32]
+    """
+    op = "istft"
+    need_tensor(x, op)
+    if x.ndim not in (2, 3) or not x.dtype.is_complex:
+        raise op_error(ValueError, op, "a complex tensor of rank 2 or 3", f"{x.dtype.name} {x.shape}")
+    hop, win = _lengths(n_fft, hop_length, win_length, op)
+    if hop > win:
+        raise op_error(ValueError, op, "a hop_length of at most win_length", f"{hop} and {win}")
+    if return_complex and onesided:
+        raise op_error(ValueError, op, "onesided=False for a complex result", "onesided=True")
+    points = n_fft // 2 + 1 if onesided else n_fft
+    single = x.ndim == 2
+    if single:
+        x = F.unsqueeze(x, (0,))
+    if x.shape[1] != points:
+        raise op_error(ValueError, op, f"{points} points for n_fft={n_fft}", x.shape[1])
+    w = _window(window, win, n_fft, x, op)
+    count = x.shape[2]
+    frames = F.permute(x, (0, 2, 1))
+    norm = "ortho" if normalized else "backward"
+    if onesided:
+        frames = F.irfft(frames, (2,), norm, n_fft)
+    else:
+        frames = F.fft(frames, (2,), norm, True)
+        if not return_complex:
+            frames = F.real(frames)
+    w = cast(w, frames.dtype)
+    total = n_fft + hop * (count - 1)
+    y = _overlap(F.mul(frames, w), total, hop)
+    envelope = _overlap(F.broadcast_to(F.mul(w, w), (1, count, n_fft)), total, hop)
+    start = n_fft // 2 if center else 0
+    stop = (total - start if center else total) if length is None else min(start + length, total)
+    y, envelope = (F.slice(v, (1,), (start,), (stop - start,), (1,)) for v in (y, envelope))
+    size = F.abs(envelope)
+    if float(F.min(size, (0, 1)).item()) < 1e-11:
+        raise op_error(
+            ValueError, op, "windows whose squares add up to more than 0 everywhere", "a place that none covers"
+        )
+    y = F.div(y, envelope)
+    if length is not None and length > stop - start:
+        y = F.pad(y, 0, axes=(1,), lo=(0,), hi=(length - (stop - start),))
+    return F.squeeze(y, (0,)) if single else y
+
+
+def _overlap(frames: Tensor, total: int, hop: int) -> Tensor:
+    """Frames ``[b, count, size]`` added up at their places in ``[b, total]``."""
+    b, count, size = frames.shape
+    where = F.add(F.unsqueeze(F.iota(0, hop, dt.int64, count), (1,)), F.iota(0, 1, dt.int64, size))
+    flat = F.reshape(frames, (b, count * size))
+    return F.put(F.full(0, frames.dtype, (b, total)), F.reshape(where, (count * size,)), flat, 1, mode="add")

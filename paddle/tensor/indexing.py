@@ -1,0 +1,280 @@
+"""``x[...]`` and ``x[...] = value``.
+
+An index has a basic part (ints, slices, ``None``, ``...``) that selects a view, and an advanced part (tensors, arrays and lists
+of ints or bools) that gathers. The basic part comes first; then the advanced indices broadcast against each other, and their
+dims stand where those they replace stood, or in front where these were not neighbours, as in NumPy.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from paddle.tensor._args import cast, op_error
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.array import from_numpy
+from umiak.core.dispatch import assign
+from umiak.core.tensor import Tensor
+
+
+class Basic(NamedTuple):
+    """One view: slices, then dims taken out, then dims put in."""
+
+    axes: tuple[int, ...]
+    starts: tuple[int, ...]
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+    drop: tuple[int, ...]
+    insert: tuple[int, ...]
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if self.axes:
+            x = F.slice(x, self.axes, self.starts, self.sizes, self.steps)
+        if self.drop:
+            x = F.squeeze(x, self.drop)
+        return F.unsqueeze(x, self.insert) if self.insert else x
+
+
+def _bad(item: Any) -> Exception:
+    return op_error(
+        IndexError,
+        "getitem",
+        "ints, slices, None, ..., bools, and tensors, arrays or lists of ints or bools",
+        type(item).__name__,
+    )
+
+
+def _int(i: int, n: int, axis: int) -> int:
+    if i < -n or i >= n:
+        raise op_error(IndexError, "getitem", f"an index from {-n} to {n - 1} on axis {axis}", i)
+    return i + n if i < 0 else i
+
+
+def _one(item: Any) -> Any:
+    """An item as an int, a bool, a slice, None, Ellipsis, or an index tensor."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)):
+        return item
+    if isinstance(item, (list, tuple, range)):
+        item = _from_list(item)
+    if isinstance(item, (np.ndarray, np.generic)):
+        a = np.asarray(item)
+        if a.dtype.kind not in "biu" and a.size:
+            raise _bad(item)
+        if a.ndim == 0:
+            return bool(a) if a.dtype.kind == "b" else int(a)
+        return from_numpy(a if a.dtype.kind == "b" else a.astype(np.int64))
+    if isinstance(item, Tensor):
+        if not (item.dtype.is_bool or item.dtype.is_integer):
+            raise op_error(IndexError, "getitem", "an index of integer or bool dtype", item.dtype.name)
+        return item.item() if item.ndim == 0 else item
+    if hasattr(item, "__index__"):
+        return item.__index__()
+    raise _bad(item)
+
+
+def _from_list(item: Any) -> Any:
+    if any(isinstance(i, Tensor) for i in item):
+        item = [i.item() if isinstance(i, Tensor) and i.size == 1 else i for i in item]
+        if any(isinstance(i, Tensor) for i in item):
+            return F.stack([i if isinstance(i, Tensor) else from_numpy(np.asarray(i)) for i in item], 0)
+    a = np.asarray(item)
+    return a.astype(np.int64) if a.size == 0 else a
+
+
+def coordinates(index: Tensor) -> list[Tensor]:
+    """An index tensor as tensors of integers: of a mask, the coordinates where it holds."""
+    if not index.dtype.is_bool:
+        return [index]
+    places = F.nonzero_sized(index, int(F.count_true(index).item()))
+    return list(F.unbind(places, 1, index.ndim))
+
+
+def _consumed(item: Any) -> int:
+    if item is None or isinstance(item, bool):
+        return 0
+    return item.ndim if isinstance(item, Tensor) and item.dtype.is_bool else 1
+
+
+def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
+    """The basic part of an index, and the advanced ones by the axis of the view that they apply to (masks: their first)."""
+    items = [_one(i) for i in item] if isinstance(item, tuple) else [_one(item)]
+    shape = x.shape
+    used = sum(map(_consumed, (i for i in items if i is not Ellipsis)))
+    if used > len(shape):
+        raise op_error(IndexError, "getitem", f"at most {len(shape)} indices", used)
+    dots = [k for k, i in enumerate(items) if i is Ellipsis]
+    if len(dots) > 1:
+        raise op_error(IndexError, "getitem", "one ellipsis", f"{len(dots)}")
+    at = dots[0] if dots else len(items)
+    items[at : at + 1] = [slice(None)] * (len(shape) - used)
+
+    axes: list[int] = []
+    parts: list[tuple[int, int, int]] = []
+    drop: list[int] = []
+    insert: list[int] = []
+    advanced: dict[int, Tensor] = {}
+    axis = out = 0
+    for i in items:
+        if i is None or isinstance(i, bool):
+            insert.append(out)
+            if i is not None:
+                advanced[out] = from_numpy(np.zeros(int(i), np.int64))
+            out += 1
+        elif isinstance(i, int):
+            axes.append(axis)
+            parts.append((_int(i, shape[axis], axis), 1, 1))
+            drop.append(axis)
+            axis += 1
+        elif isinstance(i, slice):
+            if i.start is not None or i.stop is not None or i.step is not None:
+                start, size, step = _range(i, shape[axis])
+                if start or size != shape[axis] or step != 1:
+                    axes.append(axis)
+                    parts.append((start, size, step))
+            axis += 1
+            out += 1
+        else:
+            n = _consumed(i)
+            if i.dtype.is_bool and i.shape != shape[axis : axis + n]:
+                raise op_error(IndexError, "getitem", f"a mask of shape {shape[axis : axis + n]}", i.shape)
+            advanced[out] = i
+            axis += n
+            out += n
+    starts, sizes, steps = zip(*parts) if parts else ((), (), ())
+    return Basic(tuple(axes), starts, sizes, steps, tuple(drop), tuple(insert)), advanced
+
+
+def _range(s: slice, n: int) -> tuple[int, int, int]:
+    start, stop, step = (v if v is None or type(v) is int else int(v) for v in (s.start, s.stop, s.step))
+    if step == 0:
+        raise op_error(ValueError, "getitem", "a slice step other than 0", s)
+    first, last, by = slice(start, stop, step).indices(n)
+    return first, len(range(first, last, by)), by
+
+
+def getitem(x: Tensor, item: Any) -> Tensor:
+    """``x[item]``: a view for basic indices, a copy for advanced ones."""
+    if type(item) is int and x.ndim:
+        i = _int(item, len(x), 0)
+        return F.squeeze(F.slice(x, (0,), (i,), (1,), (1,)), (0,))
+    if isinstance(item, Tensor) and item.dtype.is_bool and item.ndim == x.ndim and item.ndim and item.shape == x.shape:
+        return F.masked_select_sized(x, item, int(F.count_true(item).item()))
+    basic, advanced = parse(x, item)
+    if not advanced:
+        view = basic(x)
+        # An index that selects everything still gives another tensor.
+        return F.slice(x, (0,), (0,), (len(x),), (1,)) if view is x and x.ndim else view
+    return _gather(basic(x), advanced)
+
+
+def _gather(x: Tensor, advanced: dict[int, Tensor]) -> Tensor:
+    places = _places(advanced)
+    if len(places) == 1:
+        ((axis, index),) = places.items()
+        return F.take(x, index, axis)
+    axes = tuple(places)
+    rest = tuple(a for a in range(x.ndim) if a not in places)
+    front = x if axes == tuple(range(len(axes))) else F.permute(x, axes + rest)
+    out = F.index_get(front, _aligned(list(places.values())))
+    if _together(axes) and axes[0]:
+        # The dims of the indices go back to where the first one stood.
+        k = out.ndim - len(rest)
+        out = F.permute(out, (*range(k, k + axes[0]), *range(k), *range(k + axes[0], out.ndim)))
+    return out
+
+
+def _places(advanced: dict[int, Tensor]) -> dict[int, Tensor]:
+    """Integer indices by axis; a mask becomes one for each of its dims."""
+    return {axis + k: c for axis, i in advanced.items() for k, c in enumerate(coordinates(i))}
+
+
+def _aligned(indices: list[Tensor]) -> list[Tensor]:
+    """Indices of one integer dtype."""
+    return [cast(i, dt.int64) for i in indices]
+
+
+def _together(axes: tuple[int, ...]) -> bool:
+    return axes[-1] - axes[0] == len(axes) - 1
+
+
+def setitem(x: Tensor, item: Any, value: Any) -> None:
+    """``x[item] = value``, through autograd; ``value`` is cast to the dtype of x and broadcast."""
+    basic, advanced = parse(x, item)
+    region = basic(x)
+    if not advanced:
+        shape = tuple(region.shape)
+        assign(region, _value(value, x, shape))
+        return
+    if (
+        len(advanced) == 1
+        and (mask := advanced.get(0)) is not None
+        and mask.dtype.is_bool
+        and mask.shape == region.shape
+    ):
+        new = _masked(region, mask, value, x)
+    else:
+        new = _put(region, advanced, value, x)
+    assign(region, new)
+
+
+def _value(value: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
+    v = _tensor(value, x)
+    if tuple(v.shape) == shape:
+        return v
+    lead = v.ndim - len(shape)
+    if lead > 0 and all(n == 1 for n in v.shape[:lead]):
+        v = F.reshape(v, tuple(v.shape[lead:]))
+    return F.broadcast_to(v, shape)
+
+
+def _tensor(value: Any, x: Tensor) -> Tensor:
+    """``value`` as a tensor of the dtype of ``x``."""
+    if isinstance(value, Tensor):
+        return cast(value, x.dtype)
+    if isinstance(value, (np.ndarray, np.generic, list, tuple)):
+        return cast(from_numpy(np.asarray(value)), x.dtype)
+    if not isinstance(value, (bool, int, float, complex)):
+        raise op_error(TypeError, "setitem", "a Tensor, an array or a number", type(value).__name__)
+    if isinstance(value, complex) and not x.dtype.is_complex:
+        raise op_error(TypeError, "setitem", f"a real value for {x.dtype.name}", "a complex one")
+    return F.full(value, x.dtype, ())
+
+
+def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor) -> Tensor:
+    v = _tensor(value, x)
+    if v.ndim == 0:
+        return F.where(mask, v, region)
+    count = int(F.count_true(mask).item())
+    return F.masked_scatter(region, mask, F.broadcast_to(v, (count,)))
+
+
+def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor:
+    from paddle.tensor.math import broadcast_shapes
+
+    places = _places(advanced)
+    axes = tuple(places)
+    if len(places) == 1:
+        ((axis, index),) = places.items()
+        s = region.shape
+        return F.put(region, index, _value(value, x, (*s[:axis], *index.shape, *s[axis + 1 :])), axis)
+    rest = tuple(a for a in range(region.ndim) if a not in places)
+    order = axes + rest
+    front = region if order == tuple(range(len(order))) else F.permute(region, order)
+    indices = _aligned(list(places.values()))
+    k = broadcast_shapes(*(i.shape for i in indices))
+    tail = [region.shape[a] for a in rest]
+    if _together(axes) and axes[0]:
+        p, n = axes[0], len(k)
+        v = _value(value, x, (*tail[:p], *k, *tail[p:]))
+        v = F.permute(v, (*range(p, p + n), *range(p), *range(p + n, v.ndim)))
+    else:
+        v = _value(value, x, (*k, *tail))
+    new = F.index_put(front, v, indices)
+    if front is region:
+        return new
+    back = [0] * len(order)
+    for i, a in enumerate(order):
+        back[a] = i
+    return F.permute(new, tuple(back))

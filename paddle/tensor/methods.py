@@ -1,0 +1,735 @@
+"""What ``Tensor`` gets from the face: functions as methods, and what only makes sense as a method. All from tables."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from paddle import signal
+from paddle.framework import unique_name
+from paddle.framework.place import place_of
+from paddle.tensor import (
+    creation,
+    elementwise,
+    indexing,
+    inplace,
+    linalg,
+    logic,
+    manipulation,
+    math,
+    random,
+    search,
+    stat,
+    to_string,
+)
+from paddle.tensor._args import axis_of, cast, dtype_of, need_tensor, op_error, shape_of
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core import tape
+from umiak.core.array import from_numpy, to_numpy
+from umiak.core.context import current
+from umiak.core.dispatch import apply1
+from umiak.core.dtype import DType
+from umiak.core.place import Place
+from umiak.core.tensor import Tensor
+
+_COPY = F.Copy()
+_PERMUTE: dict[int, Any] = {}
+# The core's own element count; the public ``numel`` is a function.
+_SIZE = Tensor.__dict__["numel"]
+
+
+# --- to Python and NumPy -------------------------------------------------------------------------------------------
+
+
+def numpy(self: Tensor) -> np.ndarray:
+    """The elements as an array over the same memory (of the host; otherwise a copy).
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).numpy()
+        array([1., 1.], dtype=float32)
+    """
+    return to_numpy(self if self.place.device_type == "cpu" else self.cpu())
+
+
+def item(self: Tensor, *args: int) -> Any:
+    """One element as a Python number: of a tensor of one element, or at a flat index, or at coordinates.
+
+    Raises ValueError where there is more than one element and no index.
+
+    Example:
+        >>> import paddle
+        >>> paddle.to_tensor([[1, 2]]).item(1)
+        2
+    """
+    a = numpy(self)
+    if not args:
+        if a.size != 1:
+            raise op_error(ValueError, "item", "a tensor of one element, or an index", f"shape {self.shape}")
+        return a.item()
+    try:
+        return a.item(*args)
+    except (ValueError, IndexError) as error:
+        raise op_error(ValueError, "item", f"an index into shape {self.shape}", args) from error
+
+
+def tolist(self: Tensor) -> Any:
+    """The elements as nested lists of Python numbers.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([1, 2]).tolist()
+        [[1.0, 1.0]]
+    """
+    return numpy(need_tensor(self, "tolist")).tolist()
+
+
+def _single(self: Tensor, what: str) -> Any:
+    if self.size != 1:
+        raise op_error(TypeError, what, "a tensor of one element", f"shape {self.shape}")
+    return item(self)
+
+
+def _bool(self: Tensor) -> bool:
+    if self.size != 1:
+        raise op_error(ValueError, "bool", "a tensor of one element", f"shape {self.shape}", "Use any() or all().")
+    return bool(item(self))
+
+
+def _float(self: Tensor) -> float:
+    return float(_single(self, "float"))
+
+
+def _int(self: Tensor) -> int:
+    return int(_single(self, "int"))
+
+
+def _complex(self: Tensor) -> complex:
+    return complex(_single(self, "complex"))
+
+
+def _index(self: Tensor) -> int:
+    if not (self.dtype.is_integer or self.dtype.is_bool):
+        raise op_error(TypeError, "index", "an integer tensor", self.dtype.name)
+    return int(_single(self, "index"))
+
+
+def _len(self: Tensor) -> int:
+    if self.ndim == 0:
+        raise op_error(TypeError, "len", "a tensor of rank 1 or more", "a 0-d one")
+    return self.shape[0]
+
+
+def _iter(self: Tensor) -> Any:
+    if self.ndim == 0:
+        raise op_error(TypeError, "iter", "a tensor of rank 1 or more", "a 0-d one")
+    return (self[i] for i in range(self.shape[0]))
+
+
+def _contains(self: Tensor, x: Any) -> bool:
+    return bool((self == x).any())
+
+
+def _format(self: Tensor, spec: str) -> str:
+    if not spec:
+        return str(self)
+    if self.ndim == 0:
+        return format(item(self), spec)
+    raise op_error(TypeError, "format", "a 0-d tensor for a format specification", f"shape {self.shape}")
+
+
+def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    a = numpy(self.detach())
+    if dtype is not None and a.dtype != dtype:
+        if copy is False:
+            raise op_error(ValueError, "__array__", f"dtype {a.dtype} to share memory", dtype)
+        return a.astype(dtype)
+    return a.copy() if copy else a
+
+
+def _repr(self: Tensor) -> str:
+    return to_string.to_string(self)
+
+
+def _deepcopy(self: Tensor, memo: dict) -> Tensor:
+    if not self.is_leaf:
+        raise RuntimeError(
+            "[deepcopy] requires a tensor without history, got one with a grad_fn. Use detach() or clone()."
+        )
+    found = memo.get(id(self))
+    if found is None:
+        found = memo[id(self)] = apply1(_COPY, self.detach())
+        found.stop_gradient = self.stop_gradient
+        for key, value in self._attributes.items():
+            setattr(found, key, copy.deepcopy(value, memo))
+        if self.grad is not None:
+            found.grad = copy.deepcopy(self.grad, memo)
+    return found
+
+
+def _rebuild(cls: type, array: np.ndarray, dtype: str, stop_gradient: bool, attributes: dict) -> Tensor:
+    d = dt.convert(dtype)
+    made = from_numpy(array if array.dtype == d.numpy else array.view(d.numpy))
+    if cls is not Tensor:
+        shell = cls.__new__(cls)
+        shell._share(made)
+        made = shell
+    made.stop_gradient = stop_gradient
+    for key, value in attributes.items():
+        setattr(made, key, value)
+    return made
+
+
+# Bits of types that other processes may lack travel as integers.
+_CARRIER = {2: np.uint16, 1: np.uint8}
+
+
+def _reduce(self: Tensor) -> tuple:
+    a = numpy(self.detach())
+    if a.dtype.kind not in "biufc":
+        a = np.ascontiguousarray(a).view(_CARRIER[a.dtype.itemsize])
+    return _rebuild, (type(self), a, self.dtype.name, self.stop_gradient, self._attributes)
+
+
+def _hash(self: Tensor) -> int:
+    return id(self)
+
+
+# --- dtypes and places ---------------------------------------------------------------------------------------------
+
+
+def astype(self: Tensor, dtype: Any) -> Tensor:
+    """The tensor in another dtype; itself when it has it already.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([1]).astype("int32").dtype
+        paddle.int32
+    """
+    return manipulation.cast(self, dtype)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """The tensor in the dtype of another."""
+    return cast(self, need_tensor(other, "type_as", "other").dtype)
+
+
+def _to_place(x: Tensor, place: Place) -> Tensor:
+    if x.place is place:
+        return x
+    a = to_numpy(x.detach())
+    made = from_numpy(a, place)
+    if not x.stop_gradient and current().grad_enabled:
+        source = x.place
+        tape.python_node("to", [x], [made], lambda g: (_to_place(g, source),))
+    made.stop_gradient = x.stop_gradient
+    return made
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """The tensor on another place, in another dtype, or both: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(other)``.
+
+    ``blocking`` and ``copy`` may follow. What is already so is not copied, unless ``copy`` is True.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([1]).to("float64").dtype
+        paddle.float64
+    """
+    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    other, make_copy = kwargs.pop("other", None), kwargs.pop("copy", False)
+    kwargs.pop("blocking", None)
+    kwargs.pop("non_blocking", None)
+    if kwargs:
+        raise TypeError(f"to() got an unexpected keyword argument {min(kwargs)!r}")
+    for a in args:
+        if isinstance(a, Tensor):
+            other = a
+        elif isinstance(a, (DType, np.dtype)) or isinstance(a, type):
+            dtype = a
+        elif isinstance(a, Place):
+            device = a
+        elif isinstance(a, str):
+            try:
+                dtype = dtype_of(a)
+            except (TypeError, ValueError):
+                device = a
+        elif isinstance(a, int) and not isinstance(a, bool):
+            device = f"gpu:{a}"
+    if other is not None:
+        dtype, device = dtype or other.dtype, device or other.place
+    out = self if device is None else _to_place(self, place_of(device, "to"))
+    if dtype is not None:
+        out = cast(out, dtype_of(dtype))
+    return apply1(_COPY, out) if make_copy and out is self else out
+
+
+def cpu(self: Tensor) -> Tensor:
+    """The tensor in the memory of the host."""
+    return _to_place(self, Place("cpu"))
+
+
+def cuda(self: Tensor, device_id: int | None = None, blocking: bool = True) -> Tensor:
+    """The tensor on a CUDA device; ValueError where there is none."""
+    return _to_place(self, place_of(f"gpu:{device_id or 0}", "cuda"))
+
+
+def pin_memory(self: Tensor, blocking: bool = True) -> Tensor:
+    """The tensor in host memory that devices read directly; where there is none, the tensor itself."""
+    return self
+
+
+def contiguous(self: Tensor) -> Tensor:
+    """The tensor itself where its elements lie in row-major order, otherwise a copy for which this holds."""
+    return self if self.is_contiguous() else apply1(_COPY, self)
+
+
+def element_size(self: Tensor) -> int:
+    """Bytes per element."""
+    return self.dtype.itemsize
+
+
+def _dtype_method(name: str, d: DType) -> Any:
+    def fn(self: Tensor) -> Tensor:
+        return cast(self, d)
+
+    fn.__name__ = name
+    fn.__qualname__ = f"Tensor.{name}"
+    fn.__doc__ = f"The tensor as {d.name}."
+    return fn
+
+
+DTYPE_METHODS = {
+    "bfloat16": dt.bfloat16,
+    "bool": dt.bool,
+    "byte": dt.uint8,
+    "cdouble": dt.complex128,
+    "cfloat": dt.complex64,
+    "char": dt.int8,
+    "complex128": dt.complex128,
+    "complex64": dt.complex64,
+    "double": dt.float64,
+    "float": dt.float32,
+    "float16": dt.float16,
+    "float32": dt.float32,
+    "float64": dt.float64,
+    "half": dt.float16,
+    "int": dt.int32,
+    "int16": dt.int16,
+    "int32": dt.int32,
+    "int64": dt.int64,
+    "int8": dt.int8,
+    "long": dt.int64,
+    "short": dt.int16,
+    "uint8": dt.uint8,
+}
+
+
+# --- gradients -----------------------------------------------------------------------------------------------------
+
+
+def backward(
+    self: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None
+) -> None:
+    """Run gradients back from this tensor into ``.grad`` of the leaves it came from.
+
+    Args:
+        grad_tensor: the gradient of this tensor; by default ones.
+        retain_graph: whether the history may be used again.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor(3.0, stop_gradient=False)
+        >>> (x * x).backward()
+        >>> float(x.grad)
+        6.0
+    """
+    if grad_tensor is not None:
+        if not isinstance(grad_tensor, Tensor):
+            raise op_error(TypeError, "backward", "a Tensor for grad_tensor", type(grad_tensor).__name__)
+        if grad_tensor.shape != self.shape:
+            raise op_error(ValueError, "backward", f"a grad_tensor of shape {self.shape}", grad_tensor.shape)
+    tape.backward1(self, grad_tensor, retain_graph)
+
+
+def clone(self: Tensor) -> Tensor:
+    """A copy through which gradients pass."""
+    return apply1(_COPY, self)
+
+
+def gradient(self: Tensor) -> np.ndarray | None:
+    """``.grad`` as an array, or None."""
+    return None if self.grad is None else numpy(self.grad)
+
+
+def clear_gradient(self: Tensor, set_to_zero: bool = True) -> None:
+    """Set ``.grad`` to zeros, or to None with ``set_to_zero=False``."""
+    g = self.grad
+    if g is None:
+        return
+    if set_to_zero:
+        self.grad = F.full(0, g.dtype, tuple(g.shape))
+    else:
+        self.grad = None
+
+
+def clear_grad(self: Tensor) -> None:
+    """Set ``.grad`` to zeros, if there is one."""
+    clear_gradient(self)
+
+
+def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """Set whether gradients reach this tensor; returns it."""
+    self.stop_gradient = not requires_grad
+    return self
+
+
+def apply(self: Tensor, func: Any) -> Tensor:
+    """``func(x)`` for a tensor outside gradients."""
+    if not self.stop_gradient:
+        raise RuntimeError("[apply] requires a tensor with stop_gradient=True, got one with stop_gradient=False")
+    return func(self)
+
+
+# --- shapes --------------------------------------------------------------------------------------------------------
+
+
+def _transposed(self: Tensor) -> Tensor:
+    n = self.ndim
+    if n < 2:
+        return self
+    op = _PERMUTE.get(n)
+    if op is None:
+        op = _PERMUTE[n] = F.Permute(tuple(range(n))[::-1])
+    return apply1(op, self)
+
+
+def _matrix_transposed(self: Tensor) -> Tensor:
+    if self.ndim < 2:
+        raise op_error(ValueError, "mT", "a tensor of rank 2 or more", f"rank {self.ndim}")
+    return manipulation.matrix_transpose(self)
+
+
+def dim(self: Tensor) -> int:
+    """The number of dims."""
+    return self.ndim
+
+
+def is_same_shape(self: Tensor, y: Tensor) -> bool:
+    """Whether another tensor has the same shape."""
+    return self.shape == y.shape
+
+
+def stride(self: Tensor, dim: int | None = None) -> Any:
+    """Strides in elements: all, or that of one dim."""
+    return self.strides if dim is None else self.strides[axis_of(dim, self.ndim, "stride")]
+
+
+def get_strides(self: Tensor) -> list[int]:
+    """Strides in elements."""
+    return self.strides
+
+
+def repeat(input: Tensor, *repeats: Any) -> Tensor:
+    """The tensor repeated as a whole along each dim, as by ``tile``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).repeat(2, 2).shape
+        [2, 4]
+    """
+    return manipulation.tile(input, repeats[0] if len(repeats) == 1 else list(repeats))
+
+
+repeat.__wrapped__ = lambda input, repeats: None  # type: ignore[attr-defined]
+
+
+def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> list[Tensor]:
+    """Consecutive parts of the given sizes."""
+    return manipulation.split(self, list(split_sizes), dim)
+
+
+def _new(name: str, value: Any) -> Any:
+    def fn(
+        self: Tensor,
+        size: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        pin_memory: bool = False,
+    ) -> Tensor:
+        d = self.dtype if dtype is None else dtype_of(dtype)
+        where = self.place if device is None else device
+        sizes = shape_of(size, name)
+        if value is None:
+            return creation.empty(sizes, d, device=where, requires_grad=requires_grad)
+        return creation.full(sizes, value, d, device=where, requires_grad=requires_grad)
+
+    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if len(args) > 1 and all(isinstance(a, int) for a in args):
+            args = (list(args),)
+        return fn(self, *args, **kwargs)
+
+    call.__name__ = name
+    call.__qualname__ = f"Tensor.{name}"
+    call.__doc__ = f"A tensor of {'ones' if value == 1 else 'zeros' if value == 0 else 'elements that are not set'} of this dtype and place."
+    call.__wrapped__ = fn  # type: ignore[attr-defined]
+    return call
+
+
+def new_full(
+    self: Tensor,
+    size: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor filled with a number, of this dtype and place."""
+    d = self.dtype if dtype is None else dtype_of(dtype)
+    return creation.full(
+        shape_of(size, "new_full"),
+        fill_value,
+        d,
+        device=self.place if device is None else device,
+        requires_grad=requires_grad,
+    )
+
+
+# --- what kind of tensor -------------------------------------------------------------------------------------------
+
+
+def _constant(value: Any, doc: str) -> Any:
+    def fn(self: Tensor) -> Any:
+        return value
+
+    fn.__doc__ = doc
+    return fn
+
+
+def get_device(self: Tensor) -> int:
+    """The number of the device; -1 on the host."""
+    return -1 if self.place.device_type == "cpu" else self.place.device_id
+
+
+def _name(self: Tensor) -> str:
+    try:
+        return self._name
+    except AttributeError:
+        found = self._name = unique_name.generate("generated_tensor" if self.is_leaf else "eager_tmp")
+        return found
+
+
+def _set_name(self: Tensor, value: str) -> None:
+    if not isinstance(value, str):
+        raise op_error(TypeError, "name", "a str", type(value).__name__)
+    self._name = value
+
+
+def _attribute(key: str, default: Any) -> property:
+    """A property kept among the tensor's own attributes."""
+
+    def get(self: Tensor) -> Any:
+        try:
+            return Tensor.__getattr__(self, key)
+        except AttributeError:
+            return default
+
+    def put(self: Tensor, value: Any) -> None:
+        setattr(self, key, value)
+
+    return property(get, put)
+
+
+def _set_data(self: Tensor, value: Tensor) -> None:
+    self._share(need_tensor(value, "data").detach())
+
+
+def _set_requires(self: Tensor, value: bool) -> None:
+    self.stop_gradient = not value
+
+
+def _set_grad(self: Tensor, value: Any) -> None:
+    self.grad = value
+
+
+def _cuda_array(self: Tensor) -> dict:
+    if self.place.device_type != "gpu":
+        raise AttributeError(f"[__cuda_array_interface__] requires a tensor on a CUDA device, got one on {self.place}")
+    return {
+        "shape": tuple(self.shape),
+        "typestr": self.dtype.numpy.str,
+        "data": (self.data_ptr(), False),
+        "strides": None if self.is_contiguous() else tuple(s * self.dtype.itemsize for s in self.strides),
+        "version": 2,
+    }
+
+
+def __dlpack__(
+    self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+) -> Any:
+    """A DLPack capsule over this memory."""
+    from umiak.core.dlpack import dlpack
+
+    if not self.stop_gradient:
+        raise RuntimeError(
+            "[__dlpack__] requires a tensor with stop_gradient=True, got one with stop_gradient=False. Use detach()."
+        )
+    return dlpack(self, stream, max_version, dl_device, copy)
+
+
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    """The DLPack device type and number."""
+    from umiak.core.dlpack import dlpack_device
+
+    return dlpack_device(self)
+
+
+def _neg_shift(which: str) -> Any:
+    def fn(self: Tensor, other: Any) -> Tensor:
+        return getattr(math, which)(other if isinstance(other, Tensor) else creation.to_tensor(other, self.dtype), self)
+
+    return fn
+
+
+PROPERTIES: dict[str, property] = {
+    "T": property(_transposed, doc="The tensor with its dims in reverse order; a view."),
+    "mT": property(_matrix_transposed, doc="The tensor with its last two dims swapped; a view."),
+    "__cuda_array_interface__": property(_cuda_array),
+    "block": _attribute("_block", None),
+    "data": property(
+        lambda self: self, _set_data, doc="The tensor itself; assigning makes it another tensor's memory."
+    ),
+    "device": property(lambda self: self.place, doc="The place."),
+    "grad_": property(lambda self: self.grad, _set_grad, doc="The gradient."),
+    "is_cuda": property(lambda self: self.place.device_type == "gpu", doc="Whether it lies on a CUDA device."),
+    "itemsize": property(lambda self: self.dtype.itemsize, doc="Bytes per element."),
+    "layout": property(lambda self: "NCHW", doc="The order of dims of images."),
+    "name": property(_name, _set_name, doc="A name, unique unless it is set."),
+    "nbytes": property(lambda self: self.size * self.dtype.itemsize, doc="Bytes of all elements."),
+    "num_shard": _attribute("_num_shard", None),
+    "persistable": _attribute("_persistable", False),
+    "placements": _attribute("_placements", None),
+    "process_mesh": _attribute("_process_mesh", None),
+    "requires_grad": property(lambda self: not self.stop_gradient, _set_requires, doc="The opposite of stop_gradient."),
+}
+
+SPECIAL: dict[str, Any] = {
+    "__array__": _array,
+    "__array_ufunc__": None,  # NumPy leaves operators to us
+    "__bool__": _bool,
+    "__complex__": _complex,
+    "__contains__": _contains,
+    "__deepcopy__": _deepcopy,
+    "__dlpack__": __dlpack__,
+    "__dlpack_device__": __dlpack_device__,
+    "__float__": _float,
+    "__format__": _format,
+    "__getitem__": indexing.getitem,
+    "__hash__": _hash,
+    "__index__": _index,
+    "__int__": _int,
+    "__iter__": _iter,
+    "__len__": _len,
+    "__long__": _int,
+    "__nonzero__": _bool,
+    "__reduce__": _reduce,
+    "__reduce_ex__": lambda self, protocol: _reduce(self),
+    "__repr__": _repr,
+    "__setitem__": indexing.setitem,
+    "__str__": _repr,
+}
+
+OWN: dict[str, Any] = {
+    "apply": apply,
+    "astype": astype,
+    "backward": backward,
+    "clear_grad": clear_grad,
+    "clear_gradient": clear_gradient,
+    "clone": clone,
+    "contiguous": contiguous,
+    "cpu": cpu,
+    "cuda": cuda,
+    "dim": dim,
+    "element_size": element_size,
+    "get_device": get_device,
+    "get_strides": get_strides,
+    "gradient": gradient,
+    "is_dense": _constant(True, "Whether every element is stored."),
+    "is_dist": _constant(False, "Whether it is spread over several processes."),
+    "is_same_shape": is_same_shape,
+    "is_selected_rows": _constant(False, "Whether only some rows are stored."),
+    "is_sparse": _constant(False, "Whether only elements other than zero are stored."),
+    "is_sparse_coo": _constant(False, "Whether it is sparse with coordinates."),
+    "is_sparse_csr": _constant(False, "Whether it is sparse with compressed rows."),
+    "item": item,
+    "ndimension": dim,
+    "new_empty": _new("new_empty", None),
+    "new_full": new_full,
+    "new_ones": _new("new_ones", 1),
+    "new_zeros": _new("new_zeros", 0),
+    "numpy": numpy,
+    "pin_memory": pin_memory,
+    "repeat": repeat,
+    "requires_grad_": requires_grad_,
+    "split_with_sizes": split_with_sizes,
+    "stride": stride,
+    "to": to,
+    "to_dense": lambda self: self,
+    "tolist": tolist,
+    "type_as": type_as,
+    "value": lambda self: self,
+}
+
+# Functions that are methods under their own names, by home.
+METHODS: dict[Any, str] = {
+    creation: "combinations diag diag_embed diagflat polar tril triu vander",
+    elementwise: " ".join(elementwise.NAMES),
+    inplace: " ".join(inplace.NAMES)
+    + " apply_ copy_ fill_ fill_diagonal_ fill_diagonal_tensor_ resize_ set_ set_value where_ zero_",
+    linalg: "addmm baddbmm bmm cholesky cholesky_inverse cholesky_solve cond cross det dot eig eigvals eigvalsh eigh "
+    "householder_product inner inverse kron lstsq lu lu_unpack matmul matrix_power mm multi_dot mv norm ormqr outer "
+    "pca_lowrank pinv qr slogdet solve svd_lowrank tensordot trace",
+    logic: "allclose equal_all is_complex is_empty is_floating_point is_integer is_tensor isclose isin",
+    manipulation: "as_complex as_real as_strided atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors "
+    "broadcast_to cast chunk concat crop diagonal diagonal_scatter dsplit expand expand_as fill_diagonal_tensor flatten "
+    "flip gather gather_nd hsplit index_add index_fill index_put index_sample index_select masked_fill masked_scatter "
+    "masked_select matrix_transpose moveaxis multiplex narrow permute put_along_axis ravel repeat_interleave reshape "
+    "reverse roll rot90 scatter scatter_add scatter_nd scatter_nd_add scatter_reduce select_scatter shard_index slice "
+    "slice_scatter split squeeze stack strided_slice swapaxes swapdims t take take_along_axis take_along_dim "
+    "tensor_split tile transpose unbind unflatten unfold unsqueeze unstack view view_as view_as_complex view_as_real vsplit",
+    math: "add_n all amax amin any bitwise_left_shift bitwise_right_shift clamp clip count_nonzero cummax cummin cumprod "
+    "cumsum cumulative_trapezoid diff frexp increment isreal ldexp lerp logcumsumexp logit logsumexp max mean min "
+    "multigammaln nan_to_num nanmean nansum polygamma positive prod reduce_as renorm round scale stanh sum trapezoid "
+    "true_divide broadcast_shape broadcast_shapes softmax",
+    random: "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_",
+    signal: "istft stft",
+    search: "argmax argmin argsort argwhere bucketize kthvalue mode msort nonzero sort top_p_sampling topk unique "
+    "unique_consecutive where",
+    stat: "bincount cdist corrcoef cov dist histogram histogram_bin_edges histogramdd median nanmedian nanquantile numel "
+    "quantile rank std var",
+}
+OPERATORS = {
+    "__lshift__": "bitwise_left_shift",
+    "__rshift__": "bitwise_right_shift",
+}
+
+
+def attach() -> None:
+    """Put all of it on the tensor type. Done once, when the package is imported."""
+    for home, names in METHODS.items():
+        for name in names.split():
+            setattr(Tensor, name, getattr(home, name))
+    Tensor.size = _SIZE  # type: ignore[attr-defined]
+    for name, d in DTYPE_METHODS.items():
+        setattr(Tensor, name, _dtype_method(name, d))
+    for table in (PROPERTIES, SPECIAL, OWN):
+        for name, value in table.items():
+            setattr(Tensor, name, value)
+
+
+attach()

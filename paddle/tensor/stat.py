@@ -1,0 +1,566 @@
+"""Statistics: spread, medians, quantiles, histograms, distances, covariance."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from paddle.tensor._args import (
+    cast,
+    floating,
+    integer,
+    into,
+    need_tensor,
+    number,
+    op_error,
+    public,
+    reduced_axes,
+    same_dtype,
+)
+from paddle.tensor.math import norm_kind
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.array import from_numpy
+from umiak.core.tensor import Tensor
+
+
+def numel(x: Tensor, name: str | None = None) -> Tensor:
+    """The number of elements, as a 0-d int64 tensor.
+
+    Example:
+        >>> import paddle
+        >>> int(paddle.numel(paddle.ones([2, 3])))
+        6
+    """
+    return F.full(need_tensor(x, "numel").size, dt.int64, ())
+
+
+@public(x="input")
+def rank(input: Tensor) -> Tensor:
+    """The number of dims, as a 0-d int32 tensor.
+
+    Example:
+        >>> import paddle
+        >>> int(paddle.rank(paddle.ones([2, 3])))
+        2
+    """
+    return F.full(need_tensor(input, "rank", "input").ndim, dt.int32, ())
+
+
+def _correction(unbiased: Any, correction: Any) -> float:
+    if unbiased is None:
+        return float(correction)
+    return 1.0 if unbiased else 0.0
+
+
+@public
+def var(
+    x: Tensor,
+    axis: Any = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    name: str | None = None,
+    *,
+    correction: float = 1,
+    out: Any = None,
+) -> Tensor:
+    """The variance, with ``n - correction`` in the denominator.
+
+    Args:
+        x: a floating tensor.
+        axis: one axis or several; all for None.
+        unbiased: True is a correction of 1, False one of 0.
+        keepdim: whether reduced dims stay, as size 1.
+        correction: subtracted from the number of elements, where ``unbiased`` is None.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.var(paddle.to_tensor([1.0, 2.0, 3.0])))
+        1.0
+    """
+    x = floating(need_tensor(x, "var"))
+    return into(
+        out, F.var(x, reduced_axes(axis, x.ndim, "var"), builtins.bool(keepdim), _correction(unbiased, correction))
+    )
+
+
+@public
+def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """The standard deviation; arguments as for :func:`var`.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.std(paddle.to_tensor([1.0, 2.0, 3.0])))
+        1.0
+    """
+    x = floating(need_tensor(x, "std"))
+    return F.std(x, reduced_axes(axis, x.ndim, "std"), builtins.bool(keepdim), _correction(unbiased, 1))
+
+
+# --- order statistics ----------------------------------------------------------------------------------------------
+
+
+def _last(x: Tensor, axis: Any, op: str) -> tuple[Tensor, int, tuple[int, ...]]:
+    """x with the axes to reduce as one, that one, and all of them."""
+    axes = reduced_axes(axis, x.ndim, op)
+    if len(axes) == 1:
+        return x, axes[0], axes
+    rest = tuple(a for a in range(x.ndim) if a not in axes)
+    y = F.permute(x, rest + axes) if rest + axes != tuple(range(x.ndim)) else x
+    size = 1
+    for a in axes:
+        size *= x.shape[a]
+    return F.reshape(y, (*(x.shape[a] for a in rest), size)), len(rest), axes
+
+
+def _keep(y: Tensor, axes: Sequence[int], ndim: int, lead: int = 0) -> Tensor:
+    """A result without its reduced dims gets them back, as size 1."""
+    return F.unsqueeze(y, tuple(a + lead for a in sorted(axes))) if axes else y
+
+
+def _median(x: Tensor, axis: Any, keepdim: bool, mode: str, out: Any, ignore_nan: bool, op: str) -> Any:
+    x = need_tensor(x, op)
+    if mode not in ("avg", "min"):
+        raise op_error(ValueError, op, "a mode of 'avg' or 'min'", repr(mode))
+    if isinstance(axis, (list, tuple)) and not axis:
+        raise op_error(ValueError, op, "at least one axis, or None", axis)
+    given = x
+    if mode == "avg":
+        x = floating(x)
+    y, k, axes = _last(x, axis, op) if x.ndim else (F.reshape(x, (1,)), 0, ())
+    if mode == "avg":
+        value = F.median(y, k, False, ignore_nan)
+        return into(out, _keep(value, axes, given.ndim) if keepdim else value)
+    value, index = F.median_lower(y, k, False, ignore_nan)
+    if keepdim:
+        value, index = _keep(value, axes, given.ndim), _keep(index, axes, given.ndim)
+    if axis is None or isinstance(axis, (list, tuple)):
+        return into(out, value)
+    return into(out, (value, index))
+
+
+@public
+def median(
+    x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "avg", name: str | None = None, *, out: Any = None
+) -> Any:
+    """The middle element; NaN where there is one.
+
+    Args:
+        x: a tensor.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+        mode: of an even number of elements, ``"avg"`` takes the mean of the middle two; ``"min"`` the lower one, and with a
+            single axis returns its index too.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.median(paddle.to_tensor([1.0, 2.0, 4.0, 3.0])))
+        2.5
+    """
+    return _median(x, axis, keepdim, mode, out, False, "median")
+
+
+@public
+def nanmedian(x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "avg", name: str | None = None) -> Any:
+    """:func:`median` of the elements that are not NaN.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.nanmedian(paddle.to_tensor([1.0, float("nan"), 3.0])))
+        2.0
+    """
+    return _median(x, axis, keepdim, mode, None, True, "nanmedian")
+
+
+def _quantile(
+    x: Tensor, q: Any, axis: Any, keepdim: bool, interpolation: str, out: Any, ignore_nan: bool, op: str
+) -> Tensor:
+    x = floating(need_tensor(x, op))
+    if interpolation not in ("linear", "higher", "lower", "midpoint", "nearest"):
+        raise op_error(
+            ValueError, op, "an interpolation of linear, higher, lower, midpoint or nearest", repr(interpolation)
+        )
+    if isinstance(q, Tensor):
+        single, fractions = q.ndim == 0, F.reshape(cast(q, x.dtype), (q.size,))
+    else:
+        single = not isinstance(q, (list, tuple, np.ndarray))
+        values = np.atleast_1d(np.asarray(q, np.float64))
+        if values.size == 0 or (values < 0).any() or (values > 1).any():
+            raise op_error(ValueError, op, "fractions from 0 to 1", q)
+        fractions = from_numpy(values.astype(x.dtype.numpy))
+    y, k, axes = _last(x, axis, op) if x.ndim else (F.reshape(x, (1,)), 0, ())
+    found = F.quantile(y, fractions, k, False, interpolation, ignore_nan)
+    if keepdim:
+        found = _keep(found, axes, x.ndim, 1)
+    return into(out, F.squeeze(found, (0,)) if single else found)
+
+
+@public
+def quantile(
+    x: Tensor,
+    q: Any,
+    axis: Any = None,
+    keepdim: bool = False,
+    interpolation: str = "linear",
+    name: str | None = None,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """The elements at the fractions ``q`` of the sorted elements; NaN where there is one.
+
+    Args:
+        x: a tensor.
+        q: a number from 0 to 1, or several, which make a new leading dim.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+        interpolation: between two elements: ``linear``, ``higher``, ``lower``, ``midpoint`` or ``nearest``.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.quantile(paddle.to_tensor([1.0, 2.0, 3.0]), 0.25))
+        1.5
+    """
+    return _quantile(x, q, axis, keepdim, interpolation, out, False, "quantile")
+
+
+@public
+def nanquantile(x: Tensor, q: Any, axis: Any = None, keepdim: bool = False, interpolation: str = "linear") -> Tensor:
+    """:func:`quantile` of the elements that are not NaN.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.nanquantile(paddle.to_tensor([1.0, float("nan")]), 0.5))
+        1.0
+    """
+    return _quantile(x, q, axis, keepdim, interpolation, None, True, "nanquantile")
+
+
+# --- counts --------------------------------------------------------------------------------------------------------
+
+
+@public
+def bincount(x: Tensor, weights: Tensor | None = None, minlength: Any = 0, name: str | None = None) -> Tensor:
+    """How often each number from 0 to the largest occurs in the 1-d ``x``, or the sums of ``weights``.
+
+    Args:
+        x: integers of 0 or more.
+        weights: of the same shape.
+        minlength: the result has at least this size.
+
+    Example:
+        >>> import paddle
+        >>> paddle.bincount(paddle.to_tensor([1, 2, 1])).tolist()
+        [0, 2, 1]
+    """
+    need_tensor(x, "bincount")
+    if not x.dtype.is_integer:
+        raise op_error(TypeError, "bincount", "an integer tensor", x.dtype.name)
+    least = integer(minlength, "bincount", "minlength")
+    if least < 0:
+        raise op_error(ValueError, "bincount", "a minlength of 0 or more", least)
+    if x.size and int(F.min(x, tuple(range(x.ndim))).item()) < 0:
+        raise op_error(ValueError, "bincount", "integers of 0 or more", "a negative one")
+    count = max(least, int(F.max(x, tuple(range(x.ndim))).item()) + 1 if x.size else 0)
+    return F.bincount_sized(x, weights, count)
+
+
+def _histogram_range(x: Tensor, low: Any, high: Any, op: str) -> tuple[float, float]:
+    lo, hi = float(number(low)), float(number(high))
+    if lo == hi == 0 and x.size:
+        axes = tuple(range(x.ndim))
+        lo, hi = float(F.min(x, axes).item()), float(F.max(x, axes).item())
+    if not (np.isfinite(lo) and np.isfinite(hi)):
+        raise op_error(ValueError, op, "a finite range", f"[{lo}, {hi}]")
+    if hi < lo:
+        raise op_error(ValueError, op, "a max that is not below min", f"[{lo}, {hi}]")
+    return (lo - 1, hi + 1) if lo == hi else (lo, hi)
+
+
+@public(x="input")
+def histogram(
+    input: Tensor,
+    bins: int = 100,
+    min: Any = 0.0,
+    max: Any = 0.0,
+    weight: Tensor | None = None,
+    density: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Counts of the elements in ``bins`` equal intervals.
+
+    Args:
+        input: a tensor.
+        bins: how many intervals.
+        min: where the first begins; with ``max`` both 0, the range of the elements.
+        max: where the last ends, itself included.
+        weight: sums of these instead of counts.
+        density: divide so that the integral is 1.
+
+    Example:
+        >>> import paddle
+        >>> paddle.histogram(paddle.to_tensor([1.0, 2.0, 1.0]), bins=4, min=0, max=4).tolist()
+        [0, 2, 1, 0]
+    """
+    x = need_tensor(input, "histogram", "input")
+    if bins < 1:
+        raise op_error(ValueError, "histogram", "at least one bin", bins)
+    lo, hi = _histogram_range(x, min, max, "histogram")
+    found = F.histogram(x, weight, bins, lo, hi)
+    if density:
+        wide = floating(found)
+        found = F.div(wide, F.mul(F.sum(wide, (0,)), (hi - lo) / bins))
+    return found
+
+
+@public(x="input")
+def histogram_bin_edges(
+    input: Tensor, bins: int = 100, min: Any = 0.0, max: Any = 0.0, name: str | None = None
+) -> Tensor:
+    """The ``bins + 1`` edges of the intervals of :func:`histogram`.
+
+    Example:
+        >>> import paddle
+        >>> paddle.histogram_bin_edges(paddle.to_tensor([0.0, 2.0]), bins=2).tolist()
+        [0.0, 1.0, 2.0]
+    """
+    x = need_tensor(input, "histogram_bin_edges", "input")
+    lo, hi = _histogram_range(x, min, max, "histogram_bin_edges")
+    return F.linspace(lo, hi, x.dtype if x.dtype.is_floating else dt.float32, bins + 1)
+
+
+@public
+def histogramdd(
+    x: Tensor,
+    bins: Any = 10,
+    ranges: Any = None,
+    density: bool = False,
+    weights: Tensor | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, list[Tensor]]:
+    """A histogram over several dims: the last dim of ``x`` holds coordinates.
+
+    Args:
+        x: ``[..., d]``, floating.
+        bins: intervals of each dim: a number, a list of numbers, or a list of edges.
+        ranges: pairs of ends, d of them in one list.
+        density: divide so that the integral is 1.
+        weights: of the leading dims of x.
+
+    Returns the histogram and the edges of each dim.
+
+    Example:
+        >>> import paddle
+        >>> h, edges = paddle.histogramdd(paddle.to_tensor([[0.0, 0.0], [1.0, 1.0]]), bins=[2, 2])
+        >>> h.tolist()
+        [[1.0, 0.0], [0.0, 1.0]]
+    """
+    op = "histogramdd"
+    if need_tensor(x, op).ndim < 2:
+        raise op_error(ValueError, op, "a tensor of rank 2 or more", x.shape)
+    d = x.shape[-1]
+    points = F.reshape(x, (x.size // d if d else 0, d))
+    given = [bins] * d if isinstance(bins, int) else list(bins)
+    if len(given) != d:
+        raise op_error(ValueError, op, f"bins for {d} dims", len(given))
+    if ranges is not None and len(ranges) != 2 * d:
+        raise op_error(ValueError, op, f"{2 * d} ends of ranges", len(ranges))
+    columns = F.unbind(points, 1, d)
+    edges = []
+    for i, (b, column) in enumerate(zip(given, columns, strict=True)):
+        if isinstance(b, Tensor):
+            edges.append(cast(b, x.dtype))
+            continue
+        lo, hi = (float(ranges[2 * i]), float(ranges[2 * i + 1])) if ranges is not None else (0.0, 0.0)
+        lo, hi = (lo, hi) if ranges is not None else _histogram_range(column, lo, hi, op)
+        edges.append(F.linspace(lo, hi, x.dtype, b + 1))
+    sizes = [e.shape[0] - 1 for e in edges]
+    place = F.full(0, dt.int64, (points.shape[0],))
+    inside = F.full(True, dt.bool, (points.shape[0],))
+    for column, e, n in zip(columns, edges, sizes, strict=True):
+        # The last interval is closed.
+        at = F.sub(F.search_sorted(e, column, True), 1)
+        top = F.slice(e, (0,), (n,), (1,), (1,))
+        at = F.where(F.eq(column, top), n - 1, at)
+        inside = F.logical_and(inside, F.logical_and(F.ge(at, 0), F.lt(at, n)))
+        place = F.add(F.mul(place, n), at)
+    total = int(np.prod(sizes))
+    w = (
+        F.full(1, x.dtype, (points.shape[0],))
+        if weights is None
+        else F.reshape(cast(weights, x.dtype), (weights.size,))
+    )
+    w = F.where(inside, w, 0)
+    place = F.where(inside, place, 0)
+    found = F.reshape(cast(F.bincount_sized(place, w, total), x.dtype), tuple(sizes))
+    if density:
+        volume = None
+        for i, e in enumerate(edges):
+            width = F.reshape(F.diff(e, 0), tuple(sizes[i] if k == i else 1 for k in range(d)))
+            volume = width if volume is None else F.mul(volume, width)
+        found = F.div(F.div(found, volume), F.sum(found, tuple(range(d))))
+    return found, edges
+
+
+# --- distances -----------------------------------------------------------------------------------------------------
+
+
+@public
+def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:
+    """The p-norm of ``x - y`` over all elements; the two broadcast.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.dist(paddle.to_tensor([3.0, 0.0]), paddle.to_tensor([0.0, 4.0])))
+        5.0
+    """
+    x, y = same_dtype("sub", need_tensor(x, "dist"), need_tensor(y, "dist", "y"))
+    kind, power = norm_kind(p)
+    return F.dist(x, y, kind, power)
+
+
+@public
+def cdist(
+    x: Tensor,
+    y: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+    name: str | None = None,
+) -> Tensor:
+    """The p-norm distance of each row of ``x`` from each row of ``y``.
+
+    Args:
+        x: ``[..., m, d]``.
+        y: ``[..., n, d]``.
+        p: of the norm, 0 or more.
+        compute_mode: whether Euclidean distances come from matrix products: ``"use_mm_for_euclid_dist"``,
+            ``"donot_use_mm_for_euclid_dist"``, or by itself beyond 25 rows.
+
+    Example:
+        >>> import paddle
+        >>> paddle.cdist(paddle.to_tensor([[0.0, 0.0]]), paddle.to_tensor([[3.0, 4.0]])).tolist()
+        [[5.0]]
+    """
+    modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
+    if compute_mode not in modes:
+        raise op_error(ValueError, "cdist", f"a compute_mode of {list(modes)}", repr(compute_mode))
+    if need_tensor(x, "cdist").ndim < 2 or need_tensor(y, "cdist", "y").ndim < 2:
+        raise op_error(ValueError, "cdist", "tensors of rank 2 or more", f"ranks {x.ndim} and {y.ndim}")
+    if x.shape[-1] != y.shape[-1]:
+        raise op_error(ValueError, "cdist", "rows of one length", f"{x.shape[-1]} and {y.shape[-1]}")
+    if p < 0:
+        raise op_error(ValueError, "cdist", "a p of 0 or more", p)
+    x, y = same_dtype("sub", x, y)
+    by_products = compute_mode == modes[1] or (compute_mode == modes[0] and max(x.shape[-2], y.shape[-2]) > 25)
+    if p == 2 and by_products:
+        xx = F.sum(F.square(x), (x.ndim - 1,), True)
+        yy = F.sum(F.square(y), (y.ndim - 1,), True)
+        swap = (*range(y.ndim - 2), y.ndim - 1, y.ndim - 2)
+        square = F.add(F.sub(xx, F.mul(F.matmul(x, y, False, True), 2.0)), F.permute(yy, swap))
+        # A distance of 0 has no slope.
+        positive = F.gt(square, 0)
+        return F.where(positive, F.sqrt(F.where(positive, square, 1)), 0)
+    gap = F.sub(F.unsqueeze(x, (x.ndim - 1,)), F.unsqueeze(y, (y.ndim - 2,)))
+    kind, power = norm_kind(p)
+    return F.vector_norm(gap, (gap.ndim - 1,), False, kind, power)
+
+
+@public
+def pdist(x: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
+    """The p-norm distances of each two rows of ``x``, in the order (0, 1), (0, 2), …
+
+    Example:
+        >>> import paddle
+        >>> paddle.pdist(paddle.to_tensor([[0.0, 0.0], [3.0, 4.0]])).tolist()
+        [5.0]
+    """
+    if need_tensor(x, "pdist").ndim != 2:
+        raise op_error(ValueError, "pdist", "a tensor of rank 2", x.shape)
+    pairs = np.array(list(itertools.combinations(range(x.shape[0]), 2)), np.int64).reshape(-1, 2)
+    first, second = (F.take(x, from_numpy(np.ascontiguousarray(pairs[:, i])), 0) for i in (0, 1))
+    kind, power = norm_kind(p)
+    return F.vector_norm(F.sub(first, second), (1,), False, kind, power)
+
+
+# --- covariance ----------------------------------------------------------------------------------------------------
+
+
+@public
+def cov(
+    x: Tensor,
+    rowvar: bool = True,
+    ddof: bool = True,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The covariance matrix of variables.
+
+    Args:
+        x: 1-d or 2-d.
+        rowvar: whether variables are rows and observations columns.
+        ddof: whether the denominator is one less.
+        fweights: how often each observation counts, integers.
+        aweights: how much each observation counts.
+
+    Example:
+        >>> import paddle
+        >>> paddle.linalg.cov(paddle.to_tensor([[1.0, 2.0], [2.0, 4.0]])).tolist()
+        [[0.5, 1.0], [1.0, 2.0]]
+    """
+    if need_tensor(x, "cov").ndim > 2:
+        raise op_error(ValueError, "cov", "a tensor of rank 1 or 2", x.shape)
+    x = floating(x)
+    if x.ndim < 2:
+        x = F.reshape(x, (1, x.size))
+    elif not rowvar and x.shape[0] != 1:
+        x = F.permute(x, (1, 0))
+    n = x.shape[1]
+    w = None
+    for given, what in ((fweights, "fweights"), (aweights, "aweights")):
+        if given is None:
+            continue
+        if given.ndim != 1 or given.shape[0] != n:
+            raise op_error(ValueError, "cov", f"{what} of shape [{n}]", given.shape)
+        if given.size and float(F.min(given, (0,)).item()) < 0:
+            raise op_error(ValueError, "cov", f"{what} of 0 or more", "a negative one")
+        given = cast(given, x.dtype)
+        w = given if w is None else F.mul(w, given)
+    if w is None:
+        mean = F.mean(x, (1,), True)
+        total: Any = n
+        spread: Any = n - 1 if ddof else n
+    else:
+        total = F.sum(w, (0,))
+        mean = F.div(F.sum(F.mul(x, w), (1,), True), total)
+        if not ddof:
+            spread = total
+        elif aweights is None:
+            spread = F.sub(total, 1)
+        else:
+            spread = F.sub(total, F.div(F.sum(F.mul(w, cast(aweights, x.dtype)), (0,)), total))
+    centred = F.sub(x, mean)
+    weighted = centred if w is None else F.mul(centred, w)
+    product = F.matmul(weighted, F.conj(centred) if x.dtype.is_complex else centred, False, True)
+    out = F.div(product, float(spread) if isinstance(spread, int) else spread)
+    return F.reshape(out, ()) if out.size == 1 else out
+
+
+@public
+def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
+    """The correlation coefficients of variables; arguments as for :func:`cov`.
+
+    Example:
+        >>> import paddle
+        >>> paddle.linalg.corrcoef(paddle.to_tensor([[1.0, 2.0], [2.0, 4.0]])).tolist()
+        [[1.0, 1.0], [1.0, 1.0]]
+    """
+    c = cov(x, rowvar)
+    if c.ndim == 0:
+        return F.div(c, c)
+    s = F.sqrt(F.real(F.diagonal(c, 0, 1)) if c.dtype.is_complex else F.diagonal(c, 0, 1))
+    out = F.div(F.div(c, F.unsqueeze(s, (1,))), s)
+    return out if c.dtype.is_complex else F.clip(out, -1.0, 1.0)

@@ -1,0 +1,67 @@
+"""What is installed, and whether it works."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from paddle import version
+from umiak.util.errors import op_error
+
+
+def try_import(module_name: str, err_msg: str | None = None) -> ModuleType:
+    """Import a module that not everyone has; ImportError says what to install.
+
+    Example:
+        >>> import paddle
+        >>> paddle.utils.try_import("json").__name__
+        'json'
+    """
+    try:
+        return importlib.import_module(module_name)
+    except ImportError as error:
+        package = module_name.partition(".")[0]
+        raise ImportError(err_msg or f"{module_name} is not installed. Try: pip install {package}") from error
+
+
+def _numbers(text: str, what: str) -> tuple[int, ...]:
+    if not isinstance(text, str):
+        raise op_error(TypeError, "require_version", f"a str for {what}", type(text).__name__)
+    try:
+        parts = tuple(int(p) for p in text.split("."))
+    except ValueError:
+        raise op_error(ValueError, "require_version", f"a {what} like '3.3.1'", repr(text)) from None
+    return parts + (0,) * (4 - len(parts))
+
+
+def require_version(min_version: str, max_version: str | None = None) -> None:
+    """Raise an Exception unless ``paddle.__version__`` lies between two versions.
+
+    Example:
+        >>> import paddle
+        >>> paddle.utils.require_version("3.0.0")
+    """
+    have = _numbers(version.full_version, "version")
+    if have < _numbers(min_version, "min_version") or (
+        max_version is not None and have > _numbers(max_version, "max_version")
+    ):
+        wanted = f"{min_version} or higher" if max_version is None else f"{min_version} to {max_version}"
+        raise Exception(f"[require_version] requires version {wanted}, got {version.full_version}")
+
+
+def run_check() -> None:
+    """Run a small product and its gradient, and say that it worked.
+
+    Example:
+        >>> import paddle
+        >>> paddle.utils.run_check()
+        paddle (umiak) works on cpu.
+    """
+    import paddle
+
+    x = paddle.ones([2, 2])
+    x.stop_gradient = False
+    paddle.matmul(x, x).sum().backward()
+    if x.grad.tolist() != [[4.0, 4.0], [4.0, 4.0]]:
+        raise RuntimeError(f"[run_check] requires a gradient of 4 everywhere, got {x.grad.tolist()}")
+    print(f"paddle (umiak) works on {paddle.get_device()}.")
