@@ -5,11 +5,12 @@ A backward run owns its state: nodes reached, how many consumers each still wait
 the run that claimed it first; a second run that meets it meanwhile (another thread, a hook that calls backward) looks its slots up in a
 dict of its own. So runs may nest and overlap.
 """
+cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcpy, memset
 
 from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
 from umiak.core.dispatch cimport (
@@ -44,8 +45,30 @@ cdef struct Entry:
     int wanted                 # 0 when nothing below is asked for (grad), else 1
 
 
+cdef enum:
+    FEW = 16                   # nodes for which a run needs no memory beyond itself
+
+
+cdef void* grown(void* old, void* inline_old, size_t used, size_t wanted) except NULL:
+    """``old`` (bytes used) with room for ``wanted`` bytes; the arrays within the run itself are left, not freed."""
+    cdef void* made
+    if old != inline_old:
+        made = realloc(old, wanted)
+    else:
+        made = malloc(wanted)
+        if made != NULL:
+            memcpy(made, old, used)
+    if made == NULL:
+        raise MemoryError()
+    return made
+
+
+@cython.freelist(8)
 cdef class Run:
     """State of one backward pass."""
+    cdef Entry few_entries[FEW]
+    cdef PyObject* few_grads[FEW]
+    cdef int few_stack[FEW]
     cdef int64_t id
     cdef Entry* entries
     cdef int count, capacity
@@ -61,6 +84,12 @@ cdef class Run:
     cdef bint accumulate, retain, create
     cdef EngineContext ctx
 
+    def __cinit__(self):
+        self.entries = self.few_entries
+        self.grads = self.few_grads
+        self.stack = self.few_stack
+        self.capacity = self.grads_capacity = self.stack_capacity = FEW
+
     def __dealloc__(self):
         cdef int i
         for i in range(self.count):
@@ -70,18 +99,18 @@ cdef class Run:
                 Py_DECREF(<object>self.entries[i].node)
         for i in range(self.n_grads):
             Py_XDECREF(self.grads[i])
-        free(self.entries)
-        free(self.grads)
-        free(self.stack)
+        if self.entries != self.few_entries:
+            free(self.entries)
+        if self.grads != self.few_grads:
+            free(self.grads)
+        if self.stack != self.few_stack:
+            free(self.stack)
 
     cdef int push(self, int slot) except -1:
-        cdef int* grown
         if self.n_stack == self.stack_capacity:
-            grown = <int*>realloc(self.stack, (self.stack_capacity * 2 + 64) * sizeof(int))
-            if grown == NULL:
-                raise MemoryError()
-            self.stack = grown
-            self.stack_capacity = self.stack_capacity * 2 + 64
+            self.stack = <int*>grown(
+                self.stack, self.few_stack, self.n_stack * sizeof(int), self.stack_capacity * 4 * sizeof(int))
+            self.stack_capacity *= 4
         self.stack[self.n_stack] = slot
         self.n_stack += 1
         return 0
@@ -97,24 +126,17 @@ cdef class Run:
     cdef int claim(self, Node node) except -1:
         """Give the node a slot."""
         cdef int slot = self.count
-        cdef Entry* grown
-        cdef PyObject** grown_grads
         cdef int size
         if self.accumulate:
             check_released(node)
         if self.count == self.capacity:
-            size = self.capacity * 2 + 32
-            grown = <Entry*>realloc(self.entries, size * sizeof(Entry))
-            if grown == NULL:
-                raise MemoryError()
-            self.entries = grown
+            size = self.capacity * 4
+            self.entries = <Entry*>grown(self.entries, self.few_entries, self.count * sizeof(Entry), size * sizeof(Entry))
             self.capacity = size
         if self.n_grads + node.n_out > self.grads_capacity:
-            size = self.grads_capacity * 2 + 32 + node.n_out
-            grown_grads = <PyObject**>realloc(self.grads, size * sizeof(PyObject*))
-            if grown_grads == NULL:
-                raise MemoryError()
-            self.grads = grown_grads
+            size = self.grads_capacity * 4 + node.n_out
+            self.grads = <PyObject**>grown(
+                self.grads, self.few_grads, self.n_grads * sizeof(PyObject*), size * sizeof(PyObject*))
             self.grads_capacity = size
         memset(self.grads + self.n_grads, 0, node.n_out * sizeof(PyObject*))
         Py_INCREF(node)
