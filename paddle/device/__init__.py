@@ -35,6 +35,7 @@ from paddle.device.places import (
     is_compiled_with_rocm,
     is_compiled_with_xpu,
     set_device,
+    set_rng_state,
 )
 from paddle.device.streams import (
     Event,
@@ -46,7 +47,7 @@ from paddle.device.streams import (
     synchronize,
 )
 from paddle.framework.place import XPUPlace
-from paddle.framework.random import get_rng_state, manual_seed, set_rng_state
+from paddle.framework.random import get_rng_state, manual_seed
 from paddle.tensor.creation import (
     BFloat16Tensor,
     BoolTensor,

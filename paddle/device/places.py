@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from paddle.framework.place import available_types, current_place, place_of, set_current_place
 from paddle.framework.place import device_count as _count
+from paddle.framework.random import set_rng_state as _set_rng_state
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -189,3 +190,8 @@ def is_compiled_with_cinn() -> bool:
 def is_compiled_with_distribute() -> bool:
     """Whether programs may run on several processes."""
     return True
+
+
+def set_rng_state(new_state: Any, device: Any = None) -> None:
+    """Put the generator of a device where it stood when ``get_rng_state`` gave ``new_state``."""
+    _set_rng_state(new_state, device)

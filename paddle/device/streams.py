@@ -17,6 +17,11 @@ def _place(device: Any) -> Place:
     return current_place() if device is None else place_of(f"gpu:{device}" if isinstance(device, int) else device)
 
 
+def _new(place: Place) -> Any:
+    """A new queue; where work is done as soon as it is handed in, there is only the default one."""
+    return _core.stream(place.index, 0) if place.device_type == "cpu" else _core.new_stream(place.index)
+
+
 class Stream:
     """A queue of work on a device: what is handed in runs in order.
 
@@ -29,7 +34,7 @@ class Stream:
     """
 
     def __init__(self, device: Any = None, priority: int = 2, stream_base: Any = None) -> None:
-        self.stream_base = stream_base if stream_base is not None else _core.new_stream(_place(device).index)
+        self.stream_base = stream_base if stream_base is not None else _new(_place(device))
 
     @property
     def device(self) -> Place:

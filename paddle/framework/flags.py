@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from umiak.util import flags as _flags
+from umiak.util import log  # noqa: F401  (declares FLAGS_log)
 
 
 def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:

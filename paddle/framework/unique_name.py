@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from typing import Any
 
 from umiak.core.context import current
 
@@ -24,12 +25,14 @@ def generate(key: str) -> str:
     return f"{full}_{n}"
 
 
-def switch(new_generator: dict[str, int] | None = None) -> dict[str, int]:
-    """Use other counters (fresh ones for None) from now on; returns those used so far."""
+def switch(
+    new_generator: dict[str, int] | None = None, new_para_name_checker: Any = None
+) -> tuple[dict[str, int], None]:
+    """Use other counters (fresh ones for None) from now on; returns those used so far, in a pair with None."""
     state = current().state
     old = state.names
     state.names = {} if new_generator is None else new_generator
-    return old
+    return old, None
 
 
 @contextlib.contextmanager
@@ -44,7 +47,7 @@ def guard(new_generator: dict[str, int] | str | bytes | None = None) -> Iterator
         state.values["name_prefix"] = new_generator
     else:
         counters = new_generator
-    old = switch(counters)
+    old, _ = switch(counters)
     try:
         yield
     finally:

@@ -1,6 +1,15 @@
 """Functions on tensors, by family. Methods and in-place forms are attached from the tables in methods.py and inplace.py."""
 
+from paddle.framework.parameter import create_parameter
+from paddle.signal import istft, stft
 from paddle.tensor import methods
+from paddle.tensor.array import (
+    array_length,
+    array_read,
+    array_write,
+    create_array,
+    create_tensor,
+)
 from paddle.tensor.creation import (
     BFloat16Tensor,
     BoolTensor,
@@ -556,6 +565,9 @@ __all__ = [
     "argmin",
     "argsort",
     "argwhere",
+    "array_length",
+    "array_read",
+    "array_write",
     "as_complex",
     "as_real",
     "as_strided",
@@ -634,6 +646,9 @@ __all__ = [
     "cosh_",
     "count_nonzero",
     "cov",
+    "create_array",
+    "create_parameter",
+    "create_tensor",
     "crop",
     "cross",
     "cummax",
@@ -760,6 +775,7 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "istft",
     "kron",
     "kthvalue",
     "lcm",
@@ -779,12 +795,12 @@ __all__ = [
     "lgamma_",
     "linspace",
     "log",
+    "log10",
+    "log10_",
     "log1p",
     "log1p_",
     "log2",
     "log2_",
-    "log10",
-    "log10_",
     "log_",
     "log_normal",
     "log_normal_",
@@ -955,6 +971,7 @@ __all__ = [
     "standard_normal",
     "stanh",
     "std",
+    "stft",
     "strided_slice",
     "sub",
     "sub_",

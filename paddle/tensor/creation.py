@@ -666,10 +666,10 @@ def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = 
         raise op_error(ValueError, "diag", "a tensor of rank 0, 1 or 2", f"rank {x.ndim}")
     if x.ndim == 0:
         x = F.reshape(x, (1,))
-    out = F.diag_embed(x, offset=offset)
+    out = F.diag_embed(x, 0, 1, offset)
     if number(padding_value) == 0:
         return out
-    on = F.diag_embed(F.full(True, dt.bool, tuple(x.shape)), offset=offset)
+    on = F.diag_embed(F.full(True, dt.bool, tuple(x.shape)), 0, 1, offset)
     return F.where(on, out, number(padding_value))
 
 
@@ -683,7 +683,7 @@ def diagflat(x: Tensor, offset: int = 0, name: str | None = None) -> Tensor:
         [[1, 0], [0, 2]]
     """
     need_tensor(x, "diagflat")
-    return F.diag_embed(F.reshape(x, (x.size,)), offset=offset)
+    return F.diag_embed(F.reshape(x, (x.size,)), 0, 1, offset)
 
 
 @public(x="input")

@@ -72,7 +72,7 @@ UNARY: dict[str, One] = {
     "isposinf": One("isposinf", "Whether x is +inf", ("[1.0]", "[False]"), out=False),
     "lgamma": One("lgamma", "The logarithm of the absolute value of the gamma function", ("[1.0]", "[0.0]"), out=False),
     "log": One("log", "The natural logarithm", ("[1.0]", "[0.0]")),
-    "log10": One("log10", "The logarithm to base 10", ("[100.0]", "[2.0]")),
+    "log10": One("log10", "The logarithm to base 10", ("[1.0]", "[0.0]")),
     "log1p": One("log1p", "log(1 + x), accurate near 0", ("[0.0]", "[0.0]")),
     "log2": One("log2", "The logarithm to base 2", ("[8.0]", "[3.0]")),
     "logical_not": One("logical_not", "Whether x is zero", ("[1.0, 0.0]", "[False, True]"), floating=False),

@@ -30,10 +30,11 @@ from umiak.core import dtype as dt
 from umiak.core import tape
 from umiak.core.array import from_numpy, to_numpy
 from umiak.core.context import current
-from umiak.core.dispatch import apply1
+from umiak.core.dispatch import apply1, install
 from umiak.core.dtype import DType
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
+from umiak.ops.promotion import promote
 
 _COPY = F.Copy()
 _PERMUTE: dict[int, Any] = {}
@@ -76,7 +77,7 @@ def item(self: Tensor, *args: int) -> Any:
         raise op_error(ValueError, "item", f"an index into shape {self.shape}", args) from error
 
 
-def tolist(self: Tensor) -> Any:
+def tolist(x: Tensor) -> Any:
     """The elements as nested lists of Python numbers.
 
     Example:
@@ -84,7 +85,7 @@ def tolist(self: Tensor) -> Any:
         >>> paddle.ones([1, 2]).tolist()
         [[1.0, 1.0]]
     """
-    return numpy(need_tensor(self, "tolist")).tolist()
+    return numpy(need_tensor(x, "tolist")).tolist()
 
 
 def _single(self: Tensor, what: str) -> Any:
@@ -623,6 +624,10 @@ SPECIAL: dict[str, Any] = {
     "__array_ufunc__": None,  # NumPy leaves operators to us
     "__bool__": _bool,
     "__complex__": _complex,
+    "__div__": Tensor.__truediv__,
+    "__rdiv__": Tensor.__rtruediv__,
+    "__invert__": elementwise.bitwise_not,
+    "__pos__": math.positive,
     "__contains__": _contains,
     "__deepcopy__": _deepcopy,
     "__dlpack__": __dlpack__,
@@ -720,7 +725,8 @@ OPERATORS = {
 
 
 def attach() -> None:
-    """Put all of it on the tensor type. Done once, when the package is imported."""
+    """Put all of it on the tensor type, and let the core promote mixed operands. Done once, when the package is imported."""
+    install(promote=promote)
     for home, names in METHODS.items():
         for name in names.split():
             setattr(Tensor, name, getattr(home, name))

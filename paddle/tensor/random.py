@@ -369,7 +369,7 @@ def standard_gamma(x: Tensor, name: str | None = None) -> Tensor:
         >>> paddle.standard_gamma(paddle.ones([2])).shape
         [2]
     """
-    return _elementwise("gamma", floating(need_tensor(x, "standard_gamma")))
+    return _elementwise("standard_gamma", floating(need_tensor(x, "standard_gamma")))
 
 
 @public
