@@ -17,6 +17,9 @@ def apply(op: OpBase, operands: tuple, params: tuple = ()) -> Any:
     """Run ``op``. Operands are tensors, numbers or None; returns a Tensor or a tuple of them."""
 
 def apply1(op: OpBase, x: Any) -> Tensor: ...
+def apply_axis(table: dict, x: Any, axis: int) -> Tensor:
+    """Run ``table[axis]`` on x, a negative axis counted from the end."""
+
 def apply2(op: OpBase, x: Any, y: Any) -> Tensor: ...
 def apply_into(op: OpBase, outs: tuple, operands: tuple, params: tuple = ()) -> None:
     """Run ``op`` writing into existing tensors; no gradient is recorded, versions are bumped. For optimizer updates."""

@@ -26,6 +26,7 @@ cdef extern from "Python.h":
     double PyFloat_AS_DOUBLE(PyObject*)
     bint PyFloat_CheckExact(object)
     bint PyLong_CheckExact(object)
+    PyObject* PyDict_GetItemWithError(object, object) except? NULL
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     int Py_IS_TYPE "Py_IS_TYPE"(PyObject*, PyObject*)
 
@@ -522,8 +523,8 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
             if op.hashes[j] == h:
                 plan = <Plan>op.slots[j]
                 if plan.n_descs == n and plan.modes == modes and plan.sig == sig and memcmp(plan.descs, descs, n * sizeof(uint32_t)) == 0:
-                    if plan.native and not flags & FLAG_INTO:
-                        return run_native(plan, xs, n, params, np, <EngineContext>ctx)
+                    if plan.native:
+                        return run_native(plan, xs, n, params, np, into if flags & FLAG_INTO else NULL, <EngineContext>ctx)
                     if plan.kind == PLAN_VIEW and not flags & FLAG_INTO and plan.shape.n_regs <= INLINE_R:
                         return run_view(plan, xs, n, params, sig, flags)
                     return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
@@ -576,7 +577,7 @@ cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
     return f != NULL
 
 
-cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, int np, EngineContext ctx):
+cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, int np, PyObject** into, EngineContext ctx):
     """A native kernel with one output and few operands: the common case of ``run``, with nothing to clean up."""
     cdef uint64_t scalars_inline[INLINE_S + 16]
     cdef uint64_t* scalars = scalars_inline
@@ -603,15 +604,25 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     ctx.running = <PyObject*>plan.op
     if plan.elementwise and one_shape(xs, n, &first):
         regs = (<Tensor>first).dims
-        o = new_tensor(plan.out_dtype[0], (<Tensor>first).ndim, regs, plan.place, stream)
+        if into != NULL:
+            check_count(plan, into)
+            check_into(plan, 0, <Tensor>into[0], regs, NULL, 0)
+            o = <Tensor>into[0]
+        else:
+            o = new_tensor(plan.out_dtype[0], (<Tensor>first).ndim, regs, plan.place, stream)
     else:
         load_sources(plan.sources, plan.n_sources, xs, scalars, regs)
         failed = plan.shape.run(regs)
         if failed:
             shape_failed(plan, xs, n, params, plan.sig)
-        for d in range(plan.out_rank[0]):
-            dims[d] = regs[plan.out_regs[d]]
-        o = new_tensor(plan.out_dtype[0], plan.out_rank[0], dims, plan.place, stream)
+        if into != NULL:
+            check_count(plan, into)
+            check_into(plan, 0, <Tensor>into[0], NULL, regs, 0)
+            o = <Tensor>into[0]
+        else:
+            for d in range(plan.out_rank[0]):
+                dims[d] = regs[plan.out_regs[d]]
+            o = new_tensor(plan.out_dtype[0], plan.out_rank[0], dims, plan.place, stream)
     elements = o.numel
     for i in range(n):
         if xs[i].t != NULL:
@@ -620,12 +631,15 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
                 elements = (<Tensor>xs[i].t).numel
         else:
             ptrs[i] = NULL
-    ptrs[n] = tensor_data(o)
+    ptrs[n] = address(<PyObject*>o)
     launch(plan, ptrs, regs, scalars, stream, elements)
     if plan.has_streams:
         for i in range(n):
             if xs[i].t != NULL and (<Tensor>xs[i].t).storage.stream != stream:
                 use_on_stream((<Tensor>xs[i].t).storage, stream)
+    if into != NULL:
+        bump_version(o)
+        return None
     if plan.records:
         made[0] = <PyObject*>o
         record(plan, xs, n, scalars, made)
@@ -1540,6 +1554,20 @@ def apply1(OpBase op not None, x):
     if isinstance(x, Tensor) and op.n_params == 0:
         return call1(op, <Tensor>x)
     return apply_raw(op, (x,), (), 0)
+
+
+def apply_axis(table, x, axis):
+    """Run ``table[axis]``, an op of one operand and no params; a negative axis counts from the end.
+
+    Raises what ``table.__missing__`` raises for an axis it has no op for.
+    """
+    cdef PyObject* op
+    if not isinstance(x, Tensor):
+        raise TypeError(f"requires a Tensor, got {type(x).__name__}")
+    if axis < 0:
+        axis += (<Tensor>x).ndim
+    op = PyDict_GetItemWithError(table, axis)            # skips __missing__
+    return call1(<OpBase?>table[axis] if op == NULL else <OpBase>op, <Tensor>x)
 
 
 def apply2(OpBase op not None, x, y):

@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle.nn._ops import Records, random_apply, random_tensor
 from umiak import ops as F
-from umiak.core.dispatch import apply, apply1, apply2, assign
+from umiak.core.dispatch import apply, apply1, apply2, apply_axis, assign
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
 
@@ -275,13 +275,13 @@ def softmax(
     """
     if x is None:
         x = input
+    elif dtype is None and dim is None and out is None and x.ndim:
+        return apply_axis(_SOFTMAX, x, axis)
     if dim is not None:
         axis = dim
     if dtype is not None:
         x = _cast(x, dtype)
-    if axis < 0:
-        axis += x.ndim or 1
-    y = apply1(_SOFTMAX[axis], x) if x.ndim else _along_0d(_SOFTMAX, x)
+    y = apply_axis(_SOFTMAX, x, axis) if x.ndim else _along_0d(_SOFTMAX, x)
     return y if out is None else assign(out, y)
 
 
