@@ -13,7 +13,7 @@ from paddle import nn
 @dataclass(frozen=True)
 class Config:
     vocab_size: int
-    context: int = 128
+    context: int = 64
     layers: int = 4
     heads: int = 4
     width: int = 128

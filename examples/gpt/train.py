@@ -24,35 +24,21 @@ import paddle
 
 def options(argv: list[str] | None = None) -> argparse.Namespace:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    p.add_argument("--steps", type=int, default=500, help="how many steps in all, those before --resume included")
+    p.add_argument("--steps", type=int, default=400, help="how many steps in all, those before --resume included")
     p.add_argument("--data", help="a text file; by default the language reference inside Python's help()")
     p.add_argument("--out", default="out", help="folder for checkpoint and loss curve")
     p.add_argument("--resume", action="store_true", help="continue from the checkpoint in --out, if there is one")
     p.add_argument("--seed", type=int, default=0)
     p.add_argument("--vocab", type=int, default=512, help="size of the byte-pair vocabulary; 256 means bytes")
-    p.add_argument("--context", type=int, default=128)
+    p.add_argument("--context", type=int, default=64)
     p.add_argument("--layers", type=int, default=4)
     p.add_argument("--heads", type=int, default=4)
     p.add_argument("--width", type=int, default=128)
-    p.add_argument("--batch", type=int, default=8)
+    p.add_argument("--batch", type=int, default=16)
     p.add_argument("--lr", type=float, default=3e-3)
     p.add_argument("--warmup", type=int, default=20)
     p.add_argument("--save-every", type=int, default=100)
     return p.parse_args(argv)
-
-
-def save_atomically(state: dict, path: Path) -> None:
-    """Write a checkpoint so that ``path`` is at every moment either the old one or the new one, whole."""
-    part = path.with_name(path.name + ".part")
-    paddle.save(state, str(part))
-    with open(part, "rb") as f:
-        os.fsync(f.fileno())
-    os.replace(part, path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the rename, too, survives a power cut
-    finally:
-        os.close(folder)
 
 
 class Training:
@@ -61,7 +47,7 @@ class Training:
     """
 
     def __init__(self, args: argparse.Namespace) -> None:
-        paddle.seed(args.seed)
+        self.generator = paddle.seed(args.seed)
         text = corpus(args.data)
         self.tokenizer = Tokenizer.train(text, args.vocab)
         tokens = np.array(self.tokenizer.encode(text), dtype=np.int64)
@@ -93,7 +79,7 @@ class Training:
             "merges": self.tokenizer.merges,
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "rng": paddle.get_rng_state(),
+            "rng": self.generator.get_state(),
             "data": self.batches.state,
             "losses": self.losses,
         }
@@ -105,7 +91,7 @@ class Training:
             )
         self.model.set_state_dict(state["model"])
         self.optimizer.set_state_dict(state["optimizer"])
-        paddle.set_rng_state(state["rng"])
+        self.generator.set_state(state["rng"])
         self.batches.state = state["data"]
         self.losses = list(state["losses"])
 
@@ -157,6 +143,8 @@ def main(argv: list[str] | None = None) -> int:
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / "checkpoint.pdckpt"
+    for left_over in out.glob(".checkpoint.pdckpt.*"):  # of a run that was killed while it saved
+        left_over.unlink()
     stop = StopOnSignal()
     run = Training(args)
     if args.resume and checkpoint.exists():
@@ -181,8 +169,8 @@ def main(argv: list[str] | None = None) -> int:
             )
             bar.update()
             if (step + 1) % args.save_every == 0 and step + 1 < args.steps:
-                save_atomically(run.state(), checkpoint)
-    save_atomically(run.state(), checkpoint)
+                paddle.save(run.state(), str(checkpoint))
+    paddle.save(run.state(), str(checkpoint))
     if run.losses:
         plot(run.losses, run.entropy, out / "loss.png")
         loss = np.mean(run.losses[-20:])
