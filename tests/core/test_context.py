@@ -281,9 +281,6 @@ def test_modes_are_restored_by_failed_calls():
 ALLOWED: dict[tuple[str, str], str] = {}
 
 for _reason, _names in {
-    "counts writes in the process, so that a view knows when to look; no result depends on it": (
-        "umiak.core.dispatch:CHANGES"
-    ),
     "filled while modules are imported or by plug-ins; the same for every rank and thread": (
         "umiak.backends.base:_by_name umiak.backends.base:_broken umiak.backends.base:_discovered "
         "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ops.base:REGISTRY "

@@ -199,7 +199,10 @@ def shape_program(op: Op, classes: Classes, visible: Sequence[Meta]) -> tuple:
         PYTHON_INFER.setdefault(op.name, f"{type(error).__name__}: {error}")
 
     def sizes(operands: tuple, params: tuple) -> list[int]:
-        return [n for m in as_tuple(op.infer(*concrete_metas(operands), *params)) for n in m.shape]
+        found = as_tuple(op.infer(*concrete_metas(operands), *params))
+        if [(m.dtype, len(m.shape)) for m in found] != [(m.dtype, len(m.shape)) for m in visible]:
+            op.fail(RuntimeError, f"results like {list(visible)} for this class of operands", list(found))
+        return [n for m in found for n in m.shape]
 
     classes.scope = Scope()
     return list(visible), None, list(range(sum(len(m.shape) for m in visible))), sizes

@@ -87,6 +87,7 @@ cdef Tensor tensor_over(int dtype, int ndim, const int64_t* dims, const int64_t*
     cdef Tensor t = Tensor.__new__(Tensor)
     cdef int64_t n = 1, low = 0, high = 0, head
     cdef int i
+    t.kind = 0
     reserve_rank(t, ndim)
     for i in range(ndim - 1, -1, -1):
         t.dims[i] = dims[i]

@@ -37,6 +37,11 @@ cdef class EngineContext:
         self.trace = []
         self.values = {}
 
+    def __dealloc__(self):
+        global UMIAK_CONTEXT
+        if UMIAK_CONTEXT == <PyObject*>self:             # the thread's Python state ended before the thread
+            UMIAK_CONTEXT = NULL
+
     @property
     def grad_enabled(self):
         return (self.plan_mode & MODE_GRAD) != 0

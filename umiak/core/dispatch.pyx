@@ -5,6 +5,8 @@ The first level of caching: op identity + the class of every operand (dtype, ran
 modes → an immutable plan. Sizes and numbers are not part of the key; a plan evaluates them with its scalar program. What is not in the
 table is Python's business: the slot ``on_miss`` builds a plan, everything after that is C.
 """
+import weakref
+
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject
@@ -27,6 +29,7 @@ cdef extern from "Python.h":
     bint PyFloat_CheckExact(object)
     bint PyLong_CheckExact(object)
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
+    Py_ssize_t Py_REFCNT(PyObject*)
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     int Py_IS_TYPE "Py_IS_TYPE"(PyObject*, PyObject*)
 
@@ -117,15 +120,16 @@ cdef class OpBase:
 cdef void free_table(OpBase op) noexcept:
     cdef int i
     cdef PyObject** old = op.slots
+    cdef uint64_t* hashes = op.hashes
     cdef int capacity = op.capacity
-    op.slots = NULL
+    op.slots = NULL                                      # first of all: a plan's destructor may call the op again
+    op.hashes = NULL
     op.capacity = 0
     op.entries = 0
     for i in range(capacity):
         Py_XDECREF(old[i])
     free(old)
-    free(op.hashes)
-    op.hashes = NULL
+    free(hashes)
 
 
 cdef int insert(OpBase op, uint64_t h, Plan plan) except -1:
@@ -530,13 +534,15 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
                     return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
             j = (j + 1) & (op.capacity - 1)
     plan = miss(op, xs, n, descs, params, sig, modes, h)
-    return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
+    return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>context_pointer())
 
 
 cdef int shape_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig) except -1:
     """A check of the shape program failed: ``infer`` on the concrete operands says why."""
     EXPLAIN(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig))
-    raise RuntimeError(f"[{plan.op.name}] the shape program refused operands that infer accepts: {operand_tuple(xs, n)}")
+    raise OverflowError(
+        f"[{plan.op.name}] requires sizes and offsets that 64 bits can hold, got operands of shapes "
+        f"{[x.shape for x in operand_tuple(xs, n) if isinstance(x, Tensor)]} and params {unpack_params(plan.op, params, sig)}")
 
 
 cdef inline void* address(PyObject* t) except? NULL:
@@ -624,6 +630,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
                 dims[d] = regs[plan.out_regs[d]]
             o = new_tensor(plan.out_dtype[0], plan.out_rank[0], dims, plan.place, stream)
     elements = o.numel
+    bring_back(xs, n)
     for i in range(n):
         if xs[i].t != NULL:
             ptrs[i] = address(xs[i].t)
@@ -710,7 +717,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
             scratch3 = PyBytes_FromStringAndSize(NULL, (len(scratch2) + 1) * 8)
             regs = <int64_t*>PyBytes_AS_STRING(scratch3)
             for i, value in enumerate(scratch2):
-                regs[i] = value
+                regs[i] = value               # as many as at the first call: `infer` may not change the rank within a class
         else:
             if plan.shape.n_regs > INLINE_R:
                 scratch3 = PyBytes_FromStringAndSize(NULL, (plan.shape.n_regs + 1) * 8)
@@ -755,6 +762,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                     scratch2 = PyBytes_FromStringAndSize(NULL, (n + plan.n_out) * sizeof(void*))
                     ptrs = <void**>PyBytes_AS_STRING(scratch2)
                 elements = 0
+                bring_back(xs, n)
                 for i in range(n):
                     ptrs[i] = NULL
                     if xs[i].t != NULL:
@@ -855,11 +863,25 @@ cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64
 cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** outs) except -1:
     cdef list ins = [], results = []
     cdef int i
+    bring_back(xs, n)
+    RUNNING[plan.place] += 1                             # nothing moves under the arrays
+    try:
+        for i in range(n):
+            ins.append(operand_array(<Tensor>xs[i].t) if xs[i].t != NULL else number_of(&xs[i]))
+        for i in range(plan.n_out):
+            results.append(operand_array(<Tensor>outs[i]))
+        plan.kernel(plan.op, results, ins, unpack_params(plan.op, params, sig))
+    finally:
+        RUNNING[plan.place] -= 1
+    return 0
+
+
+cdef int bring_back(Operand* xs, int n) except -1:
+    """Offloaded operands come back before any address is read: bringing one back may move another."""
+    cdef int i
     for i in range(n):
-        ins.append(operand_array(<Tensor>xs[i].t) if xs[i].t != NULL else number_of(&xs[i]))
-    for i in range(plan.n_out):
-        results.append(operand_array(<Tensor>outs[i]))
-    plan.kernel(plan.op, results, ins, unpack_params(plan.op, params, sig))
+        if xs[i].t != NULL and (<Tensor>xs[i].t).storage.data == NULL:
+            resident((<Tensor>xs[i].t).storage)
     return 0
 
 
@@ -871,7 +893,7 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
     cdef int64_t* ints = ints_inline
     cdef object scratch, scratch2
     cdef uint64_t modes = ctx.plan_mode
-    cdef int i, j, outer_place = ctx.inner_place
+    cdef int i, outer_place = ctx.inner_place
     cdef list result = []
     cdef Tensor o
     # Inside a composite nothing is recorded and no cast is added: its own node and plan stand for all of it.
@@ -897,22 +919,15 @@ cdef tuple run_calls(Plan plan, Operand* xs, int n, const uint64_t* scalars, con
             result.append(o)
         for i in range(plan.program.n_outputs):
             o = <Tensor>result[i]
-            for j in range(n):
-                if xs[j].t != NULL and (<Tensor>xs[j].t).storage is o.storage:
-                    result[i] = call1(COPY, o)           # only view ops may alias their operands
-                    break
-            for j in range(i):
-                if result[j].storage is (<Tensor>result[i]).storage:
-                    result[i] = call1(COPY, <Tensor>result[i])
-                    break
+            # Ours alone: the list and `o` refer to the tensor, the tensor to its storage. Otherwise it is an operand, a view of one, a cast
+            # parameter kept for later, or shares memory with another output; only view ops may alias.
+            if Py_REFCNT(<PyObject*>o) > 2 or Py_REFCNT(<PyObject*>o.storage) > 1:
+                result[i] = call1(COPY, shallow(o))
+        o = None
         return tuple(result)
     finally:
         ctx.plan_mode = modes
         ctx.inner_place = outer_place
-
-
-# How often any history changed by a write. A view that was compared at the present count needs no walk over its parents.
-cdef uint64_t CHANGES = 0
 
 
 # ---- views -------------------------------------------------------------------------------------------------------------
@@ -998,7 +1013,7 @@ cdef int remember_view(Tensor o, Tensor parent, object op, tuple params) except 
     r.op = op
     r.params = params
     r.parent_node = parent.node
-    r.seen = CHANGES
+    r.seen = tensor_slots().changes
     o.view = r
     o.kind |= KIND_VIEW
     return 0
@@ -1008,7 +1023,7 @@ cdef int refresh(Tensor t) except -1:
     """A view whose parent was written to (by any alias) gets its history anew: view op of the parent's new value."""
     cdef Tensor v
     cdef list chain
-    if t.view.seen == CHANGES:
+    if t.view.seen == tensor_slots().changes:
         return 0
     if not t.view.parent.kind & KIND_VIEW:
         return refresh_one(t)
@@ -1027,8 +1042,9 @@ cdef int refresh_one(Tensor t) except -1:
     cdef Tensor fresh
     cdef EngineContext ctx
     cdef uint64_t modes
-    r.seen = CHANGES
+    cdef uint64_t changes = tensor_slots().changes       # as it is now: a change meanwhile must not be missed
     if r.parent_node is r.parent.node:
+        r.seen = changes
         return 0
     ctx = <EngineContext>context_pointer()
     modes = ctx.plan_mode
@@ -1041,6 +1057,7 @@ cdef int refresh_one(Tensor t) except -1:
     t.out_index = fresh.out_index
     t.key = (t.key & ~<uint32_t>K_NEEDS_GRAD) | (fresh.key & K_NEEDS_GRAD)
     r.parent_node = r.parent.node
+    r.seen = changes
     return 0
 
 
@@ -1143,10 +1160,9 @@ cdef int check_leaf(Tensor x) except -1:
 
 cdef int rebase(Tensor x, Tensor value) except -1:
     """``x`` now is ``value``. For a view, the parent becomes scatter_view(parent, value), up to the base."""
-    global CHANGES
     cdef ViewRecord r = x.view
     cdef Tensor whole
-    CHANGES += 1
+    tensor_slots().changes += 1
     if r is not None:
         whole = SCATTER_VIEW(shallow_live(r.parent), value, r.op, r.params)
         rebase(r.parent, whole)
@@ -1274,7 +1290,7 @@ cdef object cast_weight(Tensor t, OpBase cast, int flags):
         return t.low
     made = apply_raw(cast, (t,), (), flags)
     if t.low is None:
-        ctx.values.setdefault("cast_weights", []).append(t)
+        ctx.values.setdefault("cast_weights", []).append(weakref.ref(t))
     t.low = made
     t.low_version = tensor_version(t)
     return made
@@ -1282,9 +1298,10 @@ cdef object cast_weight(Tensor t, OpBase cast, int flags):
 
 def drop_cast_weights():
     """Forget the low-precision copies of parameters (at the end of ``auto_cast``)."""
-    cdef Tensor t
-    for t in (<EngineContext>context_pointer()).values.pop("cast_weights", ()):
-        t.low = None
+    for ref in (<EngineContext>context_pointer()).values.pop("cast_weights", ()):
+        t = ref()
+        if t is not None:
+            (<Tensor>t).low = None
 
 
 cdef inline bint is_shape(Tensor t, const Step* s, const int64_t* regs) noexcept:
@@ -1470,7 +1487,12 @@ cdef class CallProgram:
                     values[filled] = <PyObject*>result
                     filled += 1
                 else:
-                    for item in <tuple?>result:
+                    if not isinstance(result, tuple) or len(<tuple>result) != s.n_out:
+                        raise TypeError(f"[{(<OpBase>self.ops[i]).name}] requires {s.n_out} tensors as results, got {result!r}")
+                    for item in <tuple>result:
+                        if not isinstance(item, Tensor):
+                            raise TypeError(
+                                f"[{(<OpBase>self.ops[i]).name}] requires tensors as results, got {type(item).__name__}")
                         Py_INCREF(item)
                         values[filled] = <PyObject*>item
                         filled += 1

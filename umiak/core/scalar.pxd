@@ -15,4 +15,4 @@ cdef class ScalarProgram:
     cdef int n_code
     cdef int64_t* consts                   # registers n_inputs .. n_inputs + n_const
     cdef Instr* code
-    cdef int run(self, int64_t* regs) noexcept nogil     # 0, or 1 + index of the check that failed
+    cdef int run(self, int64_t* regs) noexcept nogil     # 0, or 1 + index of the check that failed or sum that overflowed

@@ -10,6 +10,16 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+cdef extern from *:
+    """
+    #define umiak_add(a, b, r) __builtin_add_overflow(a, b, r)
+    #define umiak_sub(a, b, r) __builtin_sub_overflow(a, b, r)
+    #define umiak_mul(a, b, r) __builtin_mul_overflow(a, b, r)
+    """
+    bint umiak_add(int64_t, int64_t, int64_t*) noexcept nogil
+    bint umiak_sub(int64_t, int64_t, int64_t*) noexcept nogil
+    bint umiak_mul(int64_t, int64_t, int64_t*) noexcept nogil
+
 cdef enum:
     ADD, SUB, MUL, FLOORDIV, MOD, CDIV, MIN, MAX, NEG, EQ, NE, LE, LT, SELECT, AND, OR, NOT
     BROADCAST, CHECK_EQ, CHECK_LE, CHECK_LT, CHECK_TRUE
@@ -41,6 +51,8 @@ cdef inline int64_t floordiv(int64_t a, int64_t b) noexcept nogil:
     cdef int64_t q
     if b == 0:
         return 0
+    if b == -1:
+        return -a                          # the processor traps on -2**63 / -1
     q = a / b
     return q - 1 if (a % b != 0 and (a < 0) != (b < 0)) else q
 
@@ -91,9 +103,12 @@ cdef class ScalarProgram:
             k = &self.code[i]
             a = r[k.a]
             b = r[k.b]
-            if k.op == ADD: r[k.dst] = a + b
-            elif k.op == SUB: r[k.dst] = a - b
-            elif k.op == MUL: r[k.dst] = a * b
+            if k.op == ADD:
+                if umiak_add(a, b, &r[k.dst]): return i + 1
+            elif k.op == SUB:
+                if umiak_sub(a, b, &r[k.dst]): return i + 1
+            elif k.op == MUL:
+                if umiak_mul(a, b, &r[k.dst]): return i + 1
             elif k.op == BROADCAST:
                 if a == b or b == 1: r[k.dst] = a
                 elif a == 1: r[k.dst] = b

@@ -12,7 +12,9 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy, memset
 
-from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
+from umiak.core.dispatch import drop_cast_weights
+
+from umiak.core.context cimport AMP_SHIFT, EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport (
     CallProgram, FLAG_INNER, FLAG_INTO, FLAG_QUIET, OpBase, Operand, Plan, call2, dispatch, quiet_copy)
 from umiak.core.tensor cimport *
@@ -428,8 +430,24 @@ cdef object call_hooks(list hooks, object g):
         if replaced is not None:
             if not isinstance(replaced, Tensor):
                 raise TypeError(f"[hook] requires a Tensor or None as result, got {type(replaced).__name__}")
+            if replaced.shape != g.shape or replaced.dtype is not g.dtype:
+                raise ValueError(
+                    f"[hook] requires a gradient of shape {g.shape} and dtype {g.dtype.name} as result, "
+                    f"got shape {replaced.shape} and dtype {replaced.dtype.name}")
             g = replaced
     return g
+
+
+cdef Tensor own_output(Tensor t, Node node, Plan plan, int at):
+    """A saved output with its history; residuals have none of their own."""
+    cdef Tensor o
+    if at >= plan.n_visible or not plan.out_differentiable >> at & 1:
+        return t
+    o = shallow(t)
+    o.node = node
+    o.out_index = at
+    o.key |= K_NEEDS_GRAD
+    return o
 
 
 cdef Tensor relink(Tensor t, Node node, int operand):
@@ -465,6 +483,8 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
                 raise TypeError(f"[saved_tensors_hooks] requires a Tensor from unpack, got {type(e).__name__}")
             if create and i < plan.n_save_in and node.edges[plan.save_in[i]] is not None:
                 e = relink(<Tensor>e, node, plan.save_in[i])
+            elif create and i >= plan.n_save_in:
+                e = own_output(<Tensor>e, node, plan, plan.save_out[i - plan.n_save_in])
             out.append(e)
             continue
         t = <Tensor>e
@@ -474,16 +494,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             raise RuntimeError(
                 f"[{plan.op.name}] requires {what} (shape {t.shape}) as it was in the forward pass for its gradient, got it modified in place: "
                 f"version {tensor_version(t)}, expected {version}. Clone it before the in-place operation.")
-        if create and i >= plan.n_save_in:
-            at = plan.save_out[i - plan.n_save_in]
-            if at < plan.n_visible and plan.out_differentiable >> at & 1:
-                o = shallow(t)
-                o.node = node
-                o.out_index = at
-                o.key |= K_NEEDS_GRAD
-                out.append(o)
-                continue
-        out.append(t)
+        out.append(own_output(t, node, plan, plan.save_out[i - plan.n_save_in]) if create and i >= plan.n_save_in else t)
     if create and plan.residuals is not None:
         program = <CallProgram>plan.residuals
         for i in range(plan.n_save_in):
@@ -496,6 +507,16 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
                 if plan.save_out[at] == plan.n_visible + i:
                     out[plan.n_save_in + at] = fresh
     return out
+
+
+cdef list replaced_by(Node node, object replaced, int n, str what):
+    """What a hook put in the place of ``n`` gradients, checked: the caller indexes without bounds."""
+    if not isinstance(replaced, (tuple, list)) or len(replaced) != n:
+        raise ValueError(f"[{node.name}] requires a tuple of {n} gradients from a {what}, got {replaced!r}")
+    for g in replaced:
+        if g is not None and not isinstance(g, Tensor):
+            raise TypeError(f"[{node.name}] requires tensors or None from a {what}, got {type(g).__name__}")
+    return list(replaced)
 
 
 cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
@@ -512,7 +533,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         for entry in list(node.pre_hooks):
             replaced = entry[0](tuple(grads))
             if replaced is not None:
-                grads = list(replaced)
+                grads = replaced_by(node, replaced, n_out, "prehook")
     if node.plan is None:
         made = node.python(*grads)
         result = list(made) if isinstance(made, (tuple, list)) else [made]
@@ -554,7 +575,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         for entry in list(node.post_hooks):
             replaced = entry[0](tuple(result), tuple(grads))
             if replaced is not None:
-                result = list(replaced)
+                result = replaced_by(node, replaced, len(node.edges), "hook")
     for g in result:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"[{node.name}] requires tensors or None as gradients, got {type(g).__name__}")
@@ -646,6 +667,9 @@ cdef object drive(Run run, list roots, list grads):
     cdef Tensor t
     cdef int i, slot
     cdef list starts = []
+    if ctx.observers & OBSERVE_TRACE:
+        raise RuntimeError(
+            "[backward] requires eager tensors, got a call while a program is traced. Differentiate the program instead.")
     for i in range(len(roots)):
         t = <Tensor?>roots[i]
         refresh_if_view(t)
@@ -680,6 +704,9 @@ cdef object drive(Run run, list roots, list grads):
     finally:
         ctx.plan_mode = modes
         ctx.backward_depth -= 1
+        if ctx.backward_depth == 0 and not modes >> AMP_SHIFT & 3:
+            # Casts of parameters that the gradients made: nobody else would end them.
+            drop_cast_weights()
         ctx.inner_place = outer_place
 
 
@@ -778,6 +805,7 @@ def python_node(str name, inputs, outputs, backward):
         t.node = node
         t.out_index = i
         t.key |= K_NEEDS_GRAD
+    tensor_slots().changes += 1
     return node
 
 

@@ -32,6 +32,7 @@ cdef enum:
     KIND_SYMBOLIC = 8
     KIND_FAKE = 16
     KIND_OVERRIDE = 32
+    KIND_UNMADE = 128          # never initialised (a subclass that does not call Tensor.__init__)
     KIND_VIEW = 64             # has a view record: refreshed before use, then dense
 
 cdef class Version:
@@ -144,6 +145,7 @@ ctypedef struct tensor_slots_t:
     object (*binary)(int which, object a, object b)
     object (*unary)(int which, object a)
     int (*refresh)(Tensor t) except -1
+    uint64_t changes           # how often any history changed by a write: a view compared at this count needs no walk
 
 cdef tensor_slots_t* tensor_slots() noexcept
 

@@ -13,6 +13,7 @@ from umiak.core.storage cimport Storage, new_storage, resident
 
 cdef extern from "Python.h":
     int PyObject_GenericSetAttr(object, object, object) except -1
+    int generic_delattr "PyObject_GenericSetAttr"(PyObject*, PyObject*, PyObject*) except -1
     void PyType_Modified(PyTypeObject*)
 
 cdef extern from *:
@@ -26,6 +27,12 @@ cdef extern from *:
     }
     """
     void umiak_open_type(PyTypeObject*)
+
+cdef extern from *:
+    """
+    #define umiak_mul(a, b, r) __builtin_mul_overflow(a, b, r)
+    """
+    bint umiak_mul(int64_t, int64_t, int64_t*) noexcept nogil
 
 
 cdef class Version:
@@ -152,11 +159,38 @@ cdef void classify(Tensor t) noexcept:
         t.key |= K_ALIGNED
 
 
+cdef int64_t elements_of(int ndim, const int64_t* dims) noexcept:
+    """The product of sizes; -1 when 64 bits do not hold it or a size is negative."""
+    cdef int64_t n = 1
+    cdef int i
+    for i in range(ndim):
+        if dims[i] <= 0:
+            if dims[i] < 0:
+                return -1
+            n = 0
+        elif n and umiak_mul(n, dims[i], &n):
+            for i in range(ndim):
+                if dims[i] == 0:
+                    return 0
+            return -1
+    return n
+
+
+cdef int too_big(int ndim, const int64_t* dims, int dtype) except -1:
+    shape = [dims[i] for i in range(ndim)]
+    if min(shape) < 0:
+        raise ValueError(f"[tensor] requires sizes of at least 0, got {shape}")
+    raise MemoryError(f"[tensor] requires a shape that memory can hold, got {shape} of {dtype_from_id(dtype).name}")
+
+
 cdef Tensor new_tensor(int dtype, int ndim, const int64_t* dims, int place, int64_t stream):
     """A contiguous tensor with its own (uninitialised) memory."""
     cdef Tensor t = Tensor.__new__(Tensor)
-    cdef int64_t n = 1
+    cdef int64_t n = elements_of(ndim, dims)
     cdef int i
+    if n < 0 or n > (<int64_t>1 << 62) // ITEMSIZE[dtype]:
+        too_big(ndim, dims, dtype)
+    n = 1
     if ndim > INLINE_RANK:
         reserve_rank(t, ndim)
     else:
@@ -167,6 +201,7 @@ cdef Tensor new_tensor(int dtype, int ndim, const int64_t* dims, int place, int6
         n *= dims[i]
     t.numel = n
     t.key = dtype | (ndim << K_RANK_SHIFT) | K_ALIGNED | (place << K_PLACE_SHIFT)
+    t.kind = 0
     t.storage = new_storage(place, n * ITEMSIZE[dtype], stream)
     return t
 
@@ -180,7 +215,10 @@ cdef Tensor new_view(Tensor base, int ndim, const int64_t* dims, const int64_t* 
         t.ndim = ndim
     memcpy(t.dims, dims, ndim * sizeof(int64_t))
     memcpy(t.strides, strides, ndim * sizeof(int64_t))
+    if elements_of(ndim, dims) < 0:
+        too_big(ndim, dims, base.key & K_DTYPE_MASK)
     t.offset = offset
+    t.kind = 0
     t.key = base.key & ~<uint32_t>K_NEEDS_GRAD
     t.storage = base.storage
     t.counter = base.counter
@@ -223,13 +261,14 @@ cdef class Tensor:
     def __cinit__(self):
         self.dims = self.inline_dims
         self.strides = self.inline_strides
+        self.kind = KIND_UNMADE
 
     def __dealloc__(self):
         if self.dims != self.inline_dims:
             free(self.dims)
 
     def __init__(self):
-        if self.storage is None and self.kind == 0:
+        if self.kind == KIND_UNMADE:
             _make_empty(self)
 
     # -- attributes of users -------------------------------------------------------------------------------------
@@ -240,7 +279,7 @@ cdef class Tensor:
                 return self.extra[name]
             except KeyError:
                 pass
-        raise AttributeError(f"'Tensor' object has no attribute {name!r}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __setattr__(self, name, value):
         try:
@@ -253,9 +292,10 @@ cdef class Tensor:
             self.extra[name] = value
 
     def __delattr__(self, name):
-        if self.extra is None or name not in self.extra:
-            raise AttributeError(f"'Tensor' object has no deletable attribute {name!r}")
-        del self.extra[name]
+        if self.extra is not None and name in self.extra:
+            del self.extra[name]
+        else:
+            generic_delattr(<PyObject*>self, <PyObject*>name, NULL)      # a subclass keeps a dict of its own
 
     @property
     def _attributes(self):
@@ -361,6 +401,8 @@ cdef class Tensor:
 
     def _bump_version(self):
         """Record a write that happened outside the engine."""
+        if self.storage is None:
+            raise ValueError("[_bump_version] requires a tensor with data, got none")
         bump_version(self)
 
     def _own_version(self):
@@ -411,6 +453,7 @@ cdef class Tensor:
         self.node = None
         self.out_index = 0
         self.key &= ~<uint32_t>K_NEEDS_GRAD
+        SLOTS.changes += 1
         return self
 
     def _share(self, Tensor other not None):
@@ -419,9 +462,13 @@ cdef class Tensor:
         The version moves on, so that a node which saved this tensor notices.
         """
         cdef Version ahead = Version()
-        ahead.value = tensor_version(self) + 1
+        if other.storage is None:
+            raise ValueError("[_share] requires a tensor with data, got none")
+        if self.storage is not None:
+            ahead.value = tensor_version(self) + 1
+        SLOTS.changes += 1
         self.view = None
-        self.kind &= ~<uint8_t>KIND_VIEW
+        self.kind = 0
         reserve_rank(self, other.ndim)
         memcpy(self.dims, other.dims, other.ndim * sizeof(int64_t))
         memcpy(self.strides, other.strides, other.ndim * sizeof(int64_t))
@@ -439,7 +486,7 @@ cdef class Tensor:
             self.dims[i] = -1
             self.strides[i] = 0
         self.key = dtype.id | (ndim << K_RANK_SHIFT) | (self.key & K_NEEDS_GRAD)
-        self.kind |= KIND_SYMBOLIC
+        self.kind = (self.kind & ~<uint8_t>KIND_UNMADE) | KIND_SYMBOLIC
 
     # -- operators -----------------------------------------------------------------------------------------------
     def __add__(self, other): return binary(B_ADD, self, other)
@@ -511,6 +558,7 @@ cdef int _make_empty(Tensor t) except -1:
     reserve_rank(t, 1)
     t.dims[0] = 0
     t.strides[0] = 1
+    t.kind = 0
     t.key = c.state.default_dtype | (place.index << K_PLACE_SHIFT)
     t.storage = new_storage(place.index, 0, c.stream[place.index])
     classify(t)

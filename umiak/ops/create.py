@@ -101,6 +101,7 @@ class SumTo(Op):
     the length of ``shape`` belongs to the class of the call.
     """
 
+    amp = "keep"
     linear = True
     shape: tuple = param("ints")
 

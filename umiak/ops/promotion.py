@@ -6,7 +6,8 @@ dtype, or when an operand is neither a tensor nor a number. The rules:
 * floating with floating: the wider one; float16 with bfloat16 gives float32;
 * real with complex: complex of the wider precision;
 * integers, bool and floats do not mix, unless one side is a 0-d tensor;
-* a Python number is weak: it takes the tensor's dtype, or the least dtype of its own kind where the tensor's kind is lower.
+* a Python number is weak: it takes the tensor's dtype, or int64, float32 or complex64 where the tensor's kind is
+  lower (complex128 for float64).
 
 How much of this an operation follows is its row in :data:`RULES`.
 """
@@ -39,7 +40,8 @@ RULES: dict[str, str] = {
     **dict.fromkeys(("maximum", "minimum", "fmax", "fmin", "atan2", "nextafter", "logaddexp", "where"), "float"),
     **dict.fromkeys(("logical_and", "logical_or", "logical_xor", "heaviside", "gcd", "lcm"), "float"),
 }
-FLOAT_RESULT = frozenset({"div", "hypot", "atan2", "logaddexp"})  # integers become floats first
+# Integers become floats first, of this dtype; it does not follow the default dtype, which is for creation.
+FLOAT_RESULT = {"div": dt.float32, "hypot": dt.float32, "logaddexp": dt.float32, "atan2": dt.float64}
 
 _KINDS = {"bool": 0, "int": 1, "float": 2, "complex": 3}
 
@@ -98,7 +100,7 @@ def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
             f"{a.name} and {b.name}",
             "Cast one of them first.",
         )
-    return _floating(found) if op in FLOAT_RESULT else found
+    return FLOAT_RESULT[op] if op in FLOAT_RESULT and kind(found) < 2 else found
 
 
 def with_number(op: str, d: DType, number: Any) -> DType:
@@ -109,16 +111,10 @@ def with_number(op: str, d: DType, number: Any) -> DType:
     elif level == 1:
         found = dt.int64
     elif level == 2:
-        found = default_float()
+        found = dt.float32
     else:
-        found = (
-            dt.complex128 if d is dt.float64 or (not d.is_floating and default_float() is dt.float64) else dt.complex64
-        )
-    return _floating(found) if op in FLOAT_RESULT else found
-
-
-def _floating(d: DType) -> DType:
-    return d if kind(d) > 1 else default_float()
+        found = dt.complex128 if d is dt.float64 else dt.complex64
+    return FLOAT_RESULT[op] if op in FLOAT_RESULT and kind(found) < 2 else found
 
 
 def operand(x: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,7 +47,8 @@ class Executor:
                 given = numbers or {}
                 if s not in given and s.name not in given:
                     raise ValueError(f"[program {program.name}] requires a value for the number {s.name!r}, got none")
-                env[s] = given[s] if s in given else given[s.name]
+                value = given[s] if s in given else given[s.name]
+                env[s] = float(value) if s.kind == "float" else operator.index(value)
         self._check(inputs, env)
         found = self.calls.run(inputs, [env[s] for s in self.used])
         n = len(program.outputs)
