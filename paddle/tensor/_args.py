@@ -212,8 +212,10 @@ def axis_of(axis: Any, ndim: int, op: str) -> int:
 
 def axes_of(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
     """Distinct axes, counted from the front and sorted."""
-    found = {axis_of(a, ndim, op) for a in integers(axis, op, "axis")}
-    return tuple(sorted(found))
+    found = sorted(axis_of(a, ndim, op) for a in integers(axis, op, "axis"))
+    if len(set(found)) != len(found):
+        raise op_error(ValueError, op, "different axes", axis)
+    return tuple(found)
 
 
 def reduced_axes(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
@@ -279,15 +281,13 @@ def tensor(x: Any, like: Tensor | None = None) -> Tensor:
 
 
 def floating(x: Tensor) -> Tensor:
-    """Integers and bools as the default floating dtype; other dtypes pass."""
+    """Integers and bools as float32; other dtypes pass."""
     d = x.dtype
-    return x if d.is_floating or d.is_complex else F.cast(x, dtype=default_float())
+    return x if d.is_floating or d.is_complex else F.cast(x, dtype=dt.float32)
 
 
 def same_dtype(op: str, x: Any, y: Any) -> tuple[Any, Any]:
     """Two operands in one dtype, by the promotion table."""
-    if isinstance(x, Tensor) and isinstance(y, Tensor) and x.dtype is y.dtype:
-        return x, y
     pair = promote(op, x, y)
     if pair is NotImplemented:
         bad = y if isinstance(x, Tensor) else x

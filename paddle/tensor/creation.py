@@ -797,8 +797,6 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         column = F.reshape(x, tuple(x.size if i == k else 1 for i in builtins.range(len(shape))))
         out.append(apply1(_COPY, F.broadcast_to(column, shape)))
     if swap:
-        order = (1, 0, *builtins.range(2, len(shape)))
-        out = [apply1(_COPY, F.permute(x, order)) for x in out]
         out[:2] = out[1::-1]
     return out
 

@@ -78,7 +78,13 @@ UNARY: dict[str, One] = {
     "logical_not": One("logical_not", "Whether x is zero", ("[1.0, 0.0]", "[False, True]"), floating=False),
     "neg": One("neg", "-x", ("[1.0]", "[-1.0]"), out=False, floating=False),
     "rad2deg": One("rad2deg", "Radians as degrees", ("[0.0]", "[0.0]"), out=False),
-    "real": One("real", "The real part of complex numbers", ("[1 + 2j]", "[1.0]"), out=False, floating=False),
+    "real": One(
+        "real",
+        "The real part of complex numbers; real ones as they are",
+        ("[1 + 2j]", "[1.0]"),
+        out=False,
+        floating=False,
+    ),
     "reciprocal": One("reciprocal", "1/x", ("[2.0]", "[0.5]"), out=False),
     "rsqrt": One("rsqrt", "1/sqrt(x)", ("[4.0]", "[0.5]")),
     "sgn": One(
@@ -106,6 +112,8 @@ UNARY_ALIASES = {"bitwise_invert": "bitwise_not", "negative": "neg"}
 def _unary_again(name: str, op: Any, x: Any, as_float: bool) -> Tensor:
     """What the straight path refused: integers of a floating function, or something that is no tensor."""
     need_tensor(x, name)
+    if name == "real" and not x.dtype.is_complex:
+        return x
     if as_float and (x.dtype.is_integer or x.dtype.is_bool):
         return apply1(op, floating(x))
     if name in ("neg", "sign", "square", "abs") and x.dtype.is_bool:

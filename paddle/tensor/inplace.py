@@ -35,7 +35,9 @@ _shown: dict[str, Callable] = {}
 
 def _base(name: str) -> Callable:
     found = (vars(m).get(name) for m in _HOMES)
-    return next(f for f in found if getattr(f, "__module__", "").startswith(__package__) and "_args" not in f.__module__)
+    return next(
+        f for f in found if getattr(f, "__module__", "").startswith(__package__) and "_args" not in f.__module__
+    )
 
 
 # The reference's in-place shifts have kept ``out`` in their signatures.

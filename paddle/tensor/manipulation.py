@@ -903,7 +903,7 @@ def unstack(x: Tensor, axis: Any = 0, num: int | None = None) -> list[Tensor]:
 # --- repeating, turning --------------------------------------------------------------------------------------------
 
 
-@public(dims="repeat_times", variadic=1)
+@public(dims="repeat_times")
 def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     """``x`` repeated as a whole along each dim; missing leading counts are 1, more counts than dims add dims.
 
@@ -954,7 +954,7 @@ def repeat_interleave(
     return F.repeat_interleave_sized(x, repeats, k, total)
 
 
-@public(dims="axis", variadic=1)
+@public(dims="axis")
 def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """``x`` in reverse order along one axis or several.
 
@@ -1626,7 +1626,7 @@ def _index_put(x: Tensor, places: list[Tensor], value: Any, mode: str, op: str) 
 
 def _mask(mask: Any, op: str) -> Tensor:
     if not need_tensor(mask, op, "mask").dtype.is_bool:
-        raise op_error(TypeError, op, "a mask of dtype bool", mask.dtype.name)
+        raise op_error(ValueError, op, "a mask of dtype bool", mask.dtype.name)
     return mask
 
 

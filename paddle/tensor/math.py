@@ -421,8 +421,8 @@ def scale(
     if x.dtype.is_complex or x.dtype.is_bool:
         out = x * scale + bias if bias_after_scale else (x + bias) * scale
     elif x.dtype.is_integer:
-        wide = F.cast(x, dtype=dt.float64)
-        out = cast(F.scale(wide, builtins.bool(bias_after_scale), float(scale), float(bias)), x.dtype)
+        # In integers, as the reference does: a fraction of the factor is lost.
+        out = x * int(scale) + int(bias) if bias_after_scale else (x + int(bias)) * int(scale)
     else:
         out = F.scale(x, builtins.bool(bias_after_scale), float(scale), float(bias))
     if act is None:
@@ -452,7 +452,7 @@ def clip(x: Any = MISSING, min: Any = None, max: Any = None, name: Any = None, *
     ]
     if x.dtype.is_integer and builtins.any(isinstance(b, float) for b in bounds):
         if builtins.any(isinstance(b, float) and b != int(b) for b in bounds if b is not None and _is_finite(b)):
-            x = F.cast(x, dtype=default_float())
+            x = F.cast(x, dtype=dt.float32)
         else:
             bounds = [
                 int(b) if isinstance(b, float) and _is_finite(b) else None if isinstance(b, float) else b
@@ -785,7 +785,10 @@ def _trapezoids(op: str, y: Tensor, x: Any, dx: Any, axis: int, cumulative: bool
         return F.trapezoid(y, None, k, cumulative, 1.0 if dx is None else float(number(dx)))
     x = cast(need_tensor(x, op), y.dtype)
     if x.ndim == 1 and y.ndim > 1:
-        x = _at_axis(x, k, y.ndim)
+        x = F.broadcast_to(_at_axis(x, k, y.ndim), tuple(y.shape))
+    elif x.shape != y.shape:
+        shape = tuple(broadcast_shapes(x.shape, y.shape))
+        x, y = F.broadcast_to(x, shape), F.broadcast_to(y, shape)
     return F.trapezoid(y, x, k, cumulative)
 
 

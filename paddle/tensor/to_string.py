@@ -107,10 +107,10 @@ def array_text(a: np.ndarray, indent: int = INDENT, o: PrintOptions | None = Non
     texts = [_element(v, o) for v in shown.ravel().tolist()]
     if a.ndim == 0:
         return texts[0]
-    signed = any(t.startswith("-") for t in texts)
-    if signed:
-        texts = [t if t.startswith("-") else " " + t for t in texts]
     width = max(map(len, texts), default=0)
+    if any(t.startswith("-") for t in texts):
+        # Signs stand in a column of their own, as far as there is room.
+        texts = [t if t.startswith("-") or len(t) == width else " " + t for t in texts]
     cells = np.array([t.ljust(width) for t in texts] or [""], dtype=object)[: len(texts)].reshape(shown.shape)
     return _rows(cells, a.shape, indent + 1, width, short, o)
 

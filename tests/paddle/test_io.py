@@ -1,0 +1,253 @@
+"""``paddle.save`` and ``paddle.load``: what they keep, what they refuse, what the reference framework wrote."""
+
+import base64
+import io
+import os
+import pickle
+import struct
+import subprocess
+import sys
+from collections import OrderedDict
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import paddle
+from paddle.framework.io import NAME_TABLE
+
+# Written by the reference framework: {"a": float32 [1, 2], "b": [1, bfloat16 [1, 1]]}, and a state dict.
+REFERENCE = base64.b64decode(
+    "gASVLQEAAAAAAAB9lCiMAWGUjAhidWlsdGluc5SMBXR1cGxllJOUjBJnZW5lcmF0ZWRfdGVuc29yXzKUjBZudW1weS5fY29yZS5tdWx0aWFycmF5"
+    "lIwMX3JlY29uc3RydWN0lJOUjAVudW1weZSMB25kYXJyYXmUk5RLAIWUQwFilIeUUpQoSwFLAoWUaAmMBWR0eXBllJOUjAJmNJSJiIeUUpQoSwOM"
+    "ATyUTk5OSv////9K/////0sAdJRiiUMIAACAPwAAAECUdJRihpSFlFKUjAFilF2UKEsBaASMC2VhZ2VyX3RtcF8wlGgIaAtLAIWUaA2HlFKUKEsB"
+    "SwKFlGgSjAJ1MpSJiIeUUpQoSwNoFk5OTkr/////Sv////9LAHSUYolDBIA/gD+UdJRihpSFlFKUZXUu"
+)
+
+
+def through_memory(obj, **configs):
+    f = io.BytesIO()
+    paddle.save(obj, f)
+    f.seek(0)
+    return paddle.load(f, **configs)
+
+
+def test_reads_the_reference():
+    found = paddle.load(io.BytesIO(REFERENCE))
+    assert found["a"].tolist() == [1, 2]
+    assert found["a"].name == "generated_tensor_2"
+    assert found["b"][0] == 1
+    assert found["b"][1].dtype is paddle.bfloat16
+    assert found["b"][1].tolist() == [1, 1]
+
+
+def test_writes_what_the_reference_reads():
+    """Plain pickle sees tuples of a name and an array, and of a state dict plain arrays and a table of names."""
+    x = paddle.to_tensor([1.0, 2.0])
+    x.name = "w"
+    f = io.BytesIO()
+    paddle.save({"a": [x]}, f)
+    name, array = pickle.loads(f.getvalue())["a"][0]
+    assert name == "w"
+    np.testing.assert_array_equal(array, np.float32([1, 2]))
+    f = io.BytesIO()
+    paddle.save({"a": x, "LR": {"step": 1}}, f)
+    plain = pickle.loads(f.getvalue())
+    np.testing.assert_array_equal(plain["a"], np.float32([1, 2]))
+    assert plain["LR"] == {"step": 1}
+    assert plain[NAME_TABLE] == {"a": "w"}
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+    ],
+)
+@pytest.mark.parametrize("shape", [[], [0, 2], [3, 2]])
+def test_every_dtype(dtype, shape):
+    x = paddle.arange(int(np.prod(shape))).reshape(shape).astype(dtype)
+    for obj in (x, {"w": x}, [x]):
+        back = through_memory(obj)
+        back = back if isinstance(back, paddle.Tensor) else back["w"] if isinstance(back, dict) else back[0]
+        assert back.dtype is x.dtype
+        assert back.shape == x.shape
+        assert back.stop_gradient
+        assert bool((back == x).all())
+
+
+def test_structure():
+    x = paddle.ones([2])
+    obj = {"m": {"w": x}, "o": OrderedDict(b=[x, (1, 2.5, "s", None, True)]), 3: {1, 2}, "n": 2**70, "by": b"\x00"}
+    back = through_memory(obj)
+    assert list(back) == ["m", "o", 3, "n", "by"]
+    assert isinstance(back["o"], OrderedDict)
+    assert back["o"]["b"][1] == (1, 2.5, "s", None, True)
+    assert back[3] == {1, 2}
+    assert back["n"] == 2**70
+    assert back["by"] == b"\x00"
+
+
+def test_arrays_alone_become_tensors():
+    assert isinstance(through_memory([np.ones(2)])[0], paddle.Tensor)
+    mixed = through_memory({"t": paddle.ones([1]), "a": np.ones(2)})
+    assert isinstance(mixed["a"], np.ndarray)
+    assert isinstance(through_memory({"t": paddle.ones([1])}, return_numpy=True)["t"], np.ndarray)
+
+
+def test_views_and_name_table():
+    x = paddle.arange(6).reshape([2, 3])
+    assert through_memory([x.T, x[:, ::-1]])[0].tolist() == x.T.tolist()
+    assert NAME_TABLE not in through_memory({"w": x})
+    assert NAME_TABLE in through_memory({"w": x}, keep_name_table=True)
+
+
+def test_a_file_replaces_another_only_when_complete(tmp_path, monkeypatch):
+    path = tmp_path / "new" / "x.pdparams"
+    paddle.save({"w": paddle.ones([2])}, path)
+    before = path.read_bytes()
+    with pytest.raises((pickle.PicklingError, AttributeError, TypeError)):
+        paddle.save({"w": paddle.ones([2]), "f": lambda: 0}, path)
+    monkeypatch.setattr(os, "fsync", lambda fd: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        paddle.save({"w": paddle.zeros([5])}, path)
+    assert path.read_bytes() == before
+    assert os.listdir(path.parent) == ["x.pdparams"]
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4])
+def test_protocols(protocol, tmp_path):
+    path = str(tmp_path / "x")
+    paddle.save({"a": paddle.arange(5), "b": {"n": [1]}}, path, protocol)
+    assert paddle.load(path)["a"].tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("protocol", [1, 5, True, "4"])
+def test_other_protocols_are_refused(protocol, tmp_path):
+    with pytest.raises(ValueError, match="protocol"):
+        paddle.save([1], str(tmp_path / "x"), protocol)
+
+
+# --- what load must not do -----------------------------------------------------------------------------------------
+
+
+class Evil:
+    def __reduce__(self):
+        return os.system, ("touch /tmp/should-not-be-there",)
+
+
+class EvilState:
+    def __setstate__(self, state):
+        raise AssertionError("code of a file ran")
+
+    def __reduce__(self):
+        return object.__new__, (EvilState,), {"a": 1}
+
+
+HOSTILE = {
+    "call": pickle.dumps(Evil()),
+    "state": pickle.dumps(EvilState()),
+    "eval": b"cbuiltins\neval\n(S'1+1'\ntR.",
+    "getattr": b"cbuiltins\ngetattr\n(cos\nsystem\nS'x'\ntR.",
+    "instance": b"(S'x'\nios\nsystem\n.",
+    "extension": b"\x80\x02\x82\x01.",
+    "persistent": b"\x80\x02X\x01\x00\x00\x00aQ.",
+    "nested name": b"\x80\x04\x8c\x05numpy\x8c\x0bndarray.tobytes\x93.",
+    "object dtype": pickle.dumps(np.array([object], dtype=object)),
+    "huge bytes": b"\x80\x04\x8e" + struct.pack("<Q", 1 << 60) + b".",
+    "huge bytearray": b"\x80\x05\x96" + struct.pack("<Q", 1 << 50) + b".",
+    "huge text": b"\x80\x04\x8d" + struct.pack("<Q", 1 << 60) + b".",
+    "huge long": b"\x80\x02\x8b" + struct.pack("<i", 1 << 30) + b".",
+    "empty": b"",
+    "not a pickle": b"import os\n",
+    "unfinished": REFERENCE[:100],
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_refused(name, tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(HOSTILE[name])
+    with pytest.raises(ValueError, match="load"):
+        paddle.load(str(path))
+    assert not os.path.exists("/tmp/should-not-be-there")
+
+
+def test_a_large_index_of_the_memo_costs_nothing():
+    assert paddle.load(io.BytesIO(b"\x80\x02Nr\xff\xff\xff\x7f.")) is None
+
+
+def test_every_cut_is_refused():
+    whole = io.BytesIO()
+    paddle.save({"w": paddle.ones([3]), "s": {"n": 1}}, whole)
+    data = whole.getvalue()
+    for n in range(len(data)):
+        with pytest.raises(ValueError, match="load"):
+            paddle.load(io.BytesIO(data[:n]))
+
+
+def test_shapes_cannot_promise_more_than_the_bytes():
+    array = pickle.dumps(np.zeros(4, np.float32), 4)
+    assert array.count(b"K\x04\x85") == 1
+    for shape in (b"K\x05\x85", b"J\xff\xff\xff\x7f\x85", b"J\xff\xff\xff\xff\x85"):
+        with pytest.raises(ValueError, match="bytes|shape"):
+            paddle.load(io.BytesIO(array.replace(b"K\x04\x85", shape)))
+
+
+def test_sharing_does_not_multiply():
+    """Lists of lists of lists, each twice: small in the file, and small after it."""
+    data = b"\x80\x04]\x94" + b"".join(b"]\x94(h" + bytes([k]) + b"h" + bytes([k]) + b"e" for k in range(60)) + b"."
+    x = paddle.load(io.BytesIO(data))
+    for _ in range(60):
+        assert x[0] is x[1]
+        x = x[0]
+
+
+def test_missing_file_and_unknown_option(tmp_path):
+    with pytest.raises(ValueError, match="exists"):
+        paddle.load(str(tmp_path / "nothing"))
+    with pytest.raises(TypeError, match="known options"):
+        paddle.load(io.BytesIO(REFERENCE), nonsense=1)
+
+
+# --- pickling and copying ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float8_e4m3fn", "int64", "complex64"])
+def test_pickle(dtype):
+    x = paddle.ones([2]).astype(dtype)
+    x.name, x.stop_gradient, x.custom = "w", dtype not in ("float32", "bfloat16"), [1]
+    back = pickle.loads(pickle.dumps(x))
+    assert back.dtype is x.dtype
+    assert (back.name, back.stop_gradient, back.custom) == (x.name, x.stop_gradient, [1])
+    assert back.astype("float32").tolist() == [1, 1] if dtype != "complex64" else back.tolist() == [1, 1]
+
+
+def test_parameters_pickle_as_parameters():
+    p = paddle.create_parameter([2], "float32")
+    back = pickle.loads(pickle.dumps(p))
+    assert type(back) is type(p)
+    assert back.trainable
+    assert back.tolist() == p.tolist()
+
+
+def test_pickle_needs_no_state_of_the_process():
+    """Another process reads it by importing paddle only."""
+    data = pickle.dumps(paddle.to_tensor([1.5], dtype="bfloat16"))
+    code = f"import pickle; print(pickle.loads({data!r}).tolist())"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[1.5]\n"
+
+
+def test_bits_of_bfloat16_in_numpy():
+    assert paddle.to_tensor(np.ones(2, ml_dtypes.bfloat16)).dtype is paddle.bfloat16
