@@ -62,9 +62,9 @@ def accuracy(net: nn.Layer, images: np.ndarray, labels: np.ndarray) -> float:
 
 def main(argv: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    p.add_argument("--epochs", type=int, default=15)
+    p.add_argument("--epochs", type=int, default=25)
     p.add_argument("--batch", type=int, default=64)
-    p.add_argument("--lr", type=float, default=5e-3)
+    p.add_argument("--lr", type=float, default=1e-2)
     p.add_argument("--seed", type=int, default=0)
     args = p.parse_args(argv)
     paddle.seed(args.seed)

@@ -378,7 +378,9 @@ class Layer:
         self._parameters[name] = parameter
         return parameter
 
-    register_parameter = add_parameter
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Register ``param`` as attribute ``name``."""
+        self.add_parameter(name, param)
 
     def add_sublayer(self, name: str, sublayer: Layer | None) -> Layer | None:
         """Register ``sublayer`` as attribute ``name``."""
@@ -766,7 +768,9 @@ class Layer:
             raise ValueError(f"[Layer.astype] requires a floating or complex dtype, got {target.name}")
         return self.to(dtype=target)
 
-    type = astype
+    def type(self, dst_type: Any) -> Layer:
+        """The same as :meth:`astype`."""
+        return self.astype(dst_type)
 
     def _cast(self, dtype: str, excluded_layers: Any) -> Layer:
         excluded = (

@@ -43,8 +43,8 @@ class MaxPool1D(_Pool):
         self.ceil_mode = ceil_mode
         self.name = name
 
-    def forward(self, x: Tensor) -> Any:
-        return F.max_pool1d(x, self.kernel_size, self.stride, self.padding, self.return_mask, self.ceil_mode)
+    def forward(self, input: Tensor) -> Any:
+        return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.return_mask, self.ceil_mode)
 
 
 class AvgPool1D(_Pool):
@@ -209,8 +209,8 @@ class AdaptiveAvgPool1D(_AdaptivePool):
         self._output_size = output_size
         self._name = name
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.adaptive_avg_pool1d(x, self._output_size)
+    def forward(self, input: Tensor) -> Tensor:
+        return F.adaptive_avg_pool1d(input, self._output_size)
 
 
 class AdaptiveMaxPool1D(_AdaptivePool):
@@ -222,8 +222,8 @@ class AdaptiveMaxPool1D(_AdaptivePool):
         self._return_mask = return_mask
         self._name = name
 
-    def forward(self, x: Tensor) -> Any:
-        return F.adaptive_max_pool1d(x, self._output_size, self._return_mask)
+    def forward(self, input: Tensor) -> Any:
+        return F.adaptive_max_pool1d(input, self._output_size, self._return_mask)
 
 
 class AdaptiveAvgPool2D(_AdaptivePool):
@@ -354,10 +354,9 @@ class MaxUnPool1D(_Pool):
         self.output_size = output_size
         self.name = name
 
-    def forward(self, x: Tensor, indices: Tensor) -> Tensor:
-        return F.max_unpool1d(
-            x, indices, self.kernel_size, self.stride, self.padding, self.data_format, self.output_size
-        )
+    def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        size = self.output_size if output_size is None else output_size
+        return F.max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding, self.data_format, size)
 
 
 class MaxUnPool2D(_Pool):
@@ -380,10 +379,9 @@ class MaxUnPool2D(_Pool):
         self.output_size = output_size
         self.name = name
 
-    def forward(self, x: Tensor, indices: Tensor) -> Tensor:
-        return F.max_unpool2d(
-            x, indices, self.kernel_size, self.stride, self.padding, self.data_format, self.output_size
-        )
+    def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        size = self.output_size if output_size is None else output_size
+        return F.max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding, self.data_format, size)
 
 
 class MaxUnPool3D(_Pool):
@@ -406,7 +404,6 @@ class MaxUnPool3D(_Pool):
         self.output_size = output_size
         self.name = name
 
-    def forward(self, x: Tensor, indices: Tensor) -> Tensor:
-        return F.max_unpool3d(
-            x, indices, self.kernel_size, self.stride, self.padding, self.data_format, self.output_size
-        )
+    def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        size = self.output_size if output_size is None else output_size
+        return F.max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, self.data_format, size)
