@@ -1,8 +1,8 @@
 """What each op should give, from PyTorch on the CPU, SciPy, or plain NumPy where neither has it.
 
-``REFERENCES[name](*inputs, **attributes_and_params)`` takes arrays (low precision comes as float32), numbers and None and
-returns an array or a tuple of arrays. ``CHECKS[name](case, results)`` asserts what makes a result right where there are
-several right ones. Every other op stands in ``WITHOUT`` with the reason.
+``REFERENCES[name](*inputs, **attributes_and_params)`` takes arrays (low precision comes as float32), numbers and
+None, and returns an array or a tuple of arrays. ``CHECKS[name](case, results)`` asserts what makes a result right where
+there are several right ones. Every other op stands in ``WITHOUT`` with the reason.
 """
 
 from __future__ import annotations
@@ -59,14 +59,15 @@ def torch_call(f: Callable, *arrays: Any, **options: Any) -> Any:
     return to_numpy(f(*(to_torch(a, like) for a in arrays), **options))
 
 
-# --- elementwise -------------------------------------------------------------------------------------------------------
+# --- elementwise -----------------------------------------------------------------------------------------------------
 
 for _name in (
-    "abs acos acosh add angle asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor ceil conj copysign "
-    "cos cosh digamma div eq erf erfc erfinv exp exp2 expm1 floor fmax fmin gcd ge gt i0 imag isfinite isinf isnan "
-    "isneginf isposinf lcm le lgamma log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor lt "
-    "maximum minimum mul ne neg nextafter real reciprocal round rsqrt signbit sin sinh sqrt square sub tan tanh trunc frac "
-    "deg2rad rad2deg outer kron hypot sinc logit xlogy"
+    "abs acos acosh add angle asin asinh atan atan2 atanh bitwise_and bitwise_not bitwise_or bitwise_xor ceil conj "
+    "copysign cos cosh digamma div eq erf erfc erfinv exp exp2 expm1 floor fmax fmin gcd ge gt i0 imag isfinite "
+    "isinf isnan isneginf isposinf lcm le lgamma log log10 log1p log2 logaddexp logical_and logical_not logical_or "
+    "logical_xor lt maximum minimum mul ne neg nextafter real reciprocal "
+    "round rsqrt signbit sin sinh sqrt square sub tan tanh trunc "
+    "frac deg2rad rad2deg outer kron hypot sinc logit xlogy"
 ).split():
     _function = getattr(torch, _name, None) or getattr(torch.special, _name)
     REFERENCES[_name] = lambda *xs, _function=_function: torch_call(_function, *xs)
@@ -74,7 +75,7 @@ for _name in (
 for _name, _special in {
     "i0e": "i0e", "i1": "i1", "i1e": "i1e", "igamma": "gammainc", "igammac": "gammaincc", "logistic": "expit",
 }.items():  # fmt: skip
-    REFERENCES[_name] = lambda *xs, _f=getattr(torch.special, _special): torch_call(_f, *xs)
+    REFERENCES[_name] = lambda *xs, _name=_special: torch_call(getattr(torch.special, _name), *xs)
 
 REFERENCES["sign"] = np.sign  # torch gives 0 for NaN
 REFERENCES["heaviside"] = np.heaviside  # likewise
@@ -182,7 +183,7 @@ def clip(x: np.ndarray, low: Any, high: Any) -> Any:
     return x if high is None else np.minimum(x, np.asarray(high, x.dtype))
 
 
-# --- activations ---------------------------------------------------------------------------------------------------------
+# --- activations -----------------------------------------------------------------------------------------------------
 
 
 def functional(name: str, *order: str, **fixed: Any) -> Callable:
@@ -193,8 +194,9 @@ def functional(name: str, *order: str, **fixed: Any) -> Callable:
 
 for _name, _order in {
     "celu": ("alpha",), "elu": ("alpha",), "hardshrink": ("threshold",), "leaky_relu": ("negative_slope",), "mish": (),
-    "relu": (), "relu6": (), "silu": (), "softplus": ("beta", "threshold"), "softshrink": ("threshold",), "softsign": (),
-    "tanhshrink": (), "softmax": ("axis",), "log_softmax": ("axis",), "glu": ("axis",), "hardtanh": ("min", "max"),
+    "relu": (), "relu6": (), "silu": (), "softplus": ("beta", "threshold"), "softshrink": ("threshold",),
+    "softsign": (), "tanhshrink": (), "softmax": ("axis",), "log_softmax": ("axis",), "glu": ("axis",),
+    "hardtanh": ("min", "max"),
 }.items():  # fmt: skip
     REFERENCES[_name] = functional(_name, *_order)
 
@@ -219,7 +221,7 @@ def maxout(x: np.ndarray, axis: int, groups: int) -> Any:
     return np.moveaxis(moved.reshape(*moved.shape[:-1], moved.shape[-1] // groups, groups).max(-1), -1, axis)
 
 
-# --- attention -------------------------------------------------------------------------------------------------------------
+# --- attention -------------------------------------------------------------------------------------------------------
 
 
 def attention_parts(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> tuple:
@@ -266,7 +268,7 @@ def attention_grad(
     return to_numpy(torch.autograd.grad(made, wanted, double(grad)))
 
 
-# --- convolution -------------------------------------------------------------------------------------------------------------
+# --- convolution -----------------------------------------------------------------------------------------------------
 
 
 def torch_pads(lo: Sequence, hi: Sequence) -> list:
@@ -313,7 +315,7 @@ def conv_transpose(
     return to_numpy(tf.pad(whole, torch_pads([-n for n in pads_lo], [e - n for e, n in zip(extra, pads_hi)])))
 
 
-# --- creation ----------------------------------------------------------------------------------------------------------------
+# --- creation --------------------------------------------------------------------------------------------------------
 
 
 @reference()
@@ -345,7 +347,7 @@ def logspace(start: Any, stop: Any, dtype: Any, size: int, base: float) -> Any:
     return np.logspace(np.float64(start), np.float64(stop), size, base=base).astype(dtype.compute.numpy)
 
 
-# --- Fourier --------------------------------------------------------------------------------------------------------------------
+# --- Fourier ---------------------------------------------------------------------------------------------------------
 
 
 @reference()
@@ -380,7 +382,7 @@ REFERENCES["ihfft"] = lambda x, axes, norm: torch_call(torch.fft.ihfftn, x, dim=
 REFERENCES["fft_shift"] = lambda x, axes, inverse: (np.fft.ifftshift if inverse else np.fft.fftshift)(x, axes)
 
 
-# --- gather and scatter -----------------------------------------------------------------------------------------------------------
+# --- gather and scatter ----------------------------------------------------------------------------------------------
 
 COMBINE = {"set": None, "add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}
 
@@ -477,7 +479,7 @@ def unique_count(x: np.ndarray, axis: Any, consecutive: bool) -> Any:
     return np.asarray(len(unique(x, axis, consecutive)[3]))
 
 
-# --- linear algebra -------------------------------------------------------------------------------------------------------------------
+# --- linear algebra --------------------------------------------------------------------------------------------------
 
 REFERENCES["bmm"] = lambda x, y: torch_call(torch.bmm, x, y)
 REFERENCES["einsum"] = lambda *xs, equation: to_numpy(torch.einsum(equation, *map(to_torch, xs)))
@@ -653,7 +655,7 @@ def check_unique_sized(case: Any, results: tuple) -> None:
         np.testing.assert_array_equal(found, want)
 
 
-# --- losses --------------------------------------------------------------------------------------------------------------------------
+# --- losses ----------------------------------------------------------------------------------------------------------
 
 
 def paired(x: Any, y: Any) -> tuple:
@@ -752,7 +754,7 @@ REFERENCES["margin_ranking"] = lambda x, y, label, margin: np.maximum(0, margin 
 REFERENCES["soft_margin"] = lambda x, y: np.logaddexp(0, -y * x)
 
 
-# --- mathematics -----------------------------------------------------------------------------------------------------------------------
+# --- mathematics -----------------------------------------------------------------------------------------------------
 
 ORDERS = {"1": 1.0, "2": 2.0, "inf": math.inf, "-inf": -math.inf, "0": 0.0}
 
@@ -798,7 +800,7 @@ def trapezoid(y: Any, x: Any, axis: int, cumulative: bool, dx: float) -> Any:
     return np.asarray(f(y, x, dx, axis))
 
 
-REFERENCES["diff"] = lambda x, axis: np.diff(x, axis=axis) if x.dtype.kind != "b" else np.diff(x, axis=axis)
+REFERENCES["diff"] = lambda x, axis: np.diff(x, axis=axis)
 
 
 @reference()
@@ -806,7 +808,7 @@ def normalize(x: Any, axis: int, ord: str, p: float, eps: float) -> Any:
     return torch_call(tf.normalize, x, p=order(ord, p), dim=axis, eps=eps)
 
 
-# --- movement ---------------------------------------------------------------------------------------------------------------------------
+# --- movement --------------------------------------------------------------------------------------------------------
 
 REFERENCES["as_complex"] = lambda x: x[..., 0] + 1j * x[..., 1]
 REFERENCES["as_real"] = lambda x: np.stack([x.real, x.imag], -1)
@@ -895,7 +897,7 @@ def pad_fold(x: np.ndarray, mode: str, axes: Any, lo: Any, hi: Any) -> Any:
     return out[:-1].reshape(shape)
 
 
-# --- normalisation ------------------------------------------------------------------------------------------------------------------------
+# --- normalisation ---------------------------------------------------------------------------------------------------
 
 
 def on_axis(v: Any, x: np.ndarray, axis: int) -> Any:
@@ -953,7 +955,7 @@ def instance_norm(x: Any, weight: Any, bias: Any, axis: int, eps: float) -> Any:
     return affine(made, on_axis(weight, x, axis), on_axis(bias, x, axis))
 
 
-# --- optimizers -----------------------------------------------------------------------------------------------------------------------------
+# --- optimizers ------------------------------------------------------------------------------------------------------
 
 
 def torch_step(make: Callable, state: dict, p: Any, g: Any, names: Sequence[str]) -> tuple:
@@ -1099,7 +1101,7 @@ def lamb_update(
     return p - float(lr) * (size / length if size > 0 and length > 0 else 1.0) * change, m, v
 
 
-# --- random -----------------------------------------------------------------------------------------------------------------------------------
+# --- random ----------------------------------------------------------------------------------------------------------
 
 
 def philox_block(counter: int, key: int) -> list[int]:
@@ -1127,7 +1129,7 @@ def philox_part(shape: tuple, starts: tuple, whole: tuple, seed: int, offset: in
     return philox(whole, seed, offset)[tuple(slice(a, a + n) for a, n in zip(starts, shape))]
 
 
-# --- reductions and scans ------------------------------------------------------------------------------------------------------------------------
+# --- reductions and scans --------------------------------------------------------------------------------------------
 
 
 def over(f: Callable) -> Callable:
@@ -1135,8 +1137,8 @@ def over(f: Callable) -> Callable:
 
 
 for _name, _function in {
-    "all": np.all, "any": np.any, "mean": np.mean, "prod": np.prod, "sum": np.sum, "nansum": np.nansum, "nanmean": np.nanmean,
-    "max": np.max, "min": np.min,
+    "all": np.all, "any": np.any, "mean": np.mean, "prod": np.prod, "sum": np.sum, "nansum": np.nansum,
+    "nanmean": np.nanmean, "max": np.max, "min": np.min,
 }.items():  # fmt: skip
     REFERENCES[_name] = over(_function)
 
@@ -1205,7 +1207,7 @@ def linear_scan(a: np.ndarray, b: np.ndarray, axis: int, reverse: bool) -> Any:
     return np.moveaxis(out, 0, axis)
 
 
-# --- order ----------------------------------------------------------------------------------------------------------------------------------------
+# --- order -----------------------------------------------------------------------------------------------------------
 
 
 @reference()
@@ -1259,7 +1261,7 @@ def quantile(x: np.ndarray, q: np.ndarray, axis: int, keepdim: bool, interpolati
     return np.asarray(f(x, q, axis, method=interpolation, keepdims=keepdim))
 
 
-# --- windows -----------------------------------------------------------------------------------------------------------------------------------------
+# --- windows ---------------------------------------------------------------------------------------------------------
 
 
 def windows(
@@ -1414,15 +1416,18 @@ def adaptive_max_pool(x: np.ndarray, n: int, dtype: Any, sizes: Any) -> Any:
     return values.reshape(*head, *sizes), index.reshape(*head, *sizes)
 
 
-# --- the others --------------------------------------------------------------------------------------------------------------------------------------
+# --- the others ------------------------------------------------------------------------------------------------------
 
 for _names, _reason in {
     "with_casts": "made by the planner; tests of mixed precision",
     "custom_call": "whatever a function from outside computes",
-    "alpha_dropout bernoulli binomial categorical cauchy dropout exponential geometric gumbel multinomial normal_random "
-    "poisson rand_int rand_perm rrelu standard_gamma truncated_normal uniform_random": "drawn: test_random.py tests distributions",
-    "all_gather all_reduce all_to_all all_to_all_sized broadcast collective_permute fanout recv reduce_scatter reduce_to send": (
-        "communication needs ranks, and is tested with them"
-    ),
+    (
+        "alpha_dropout bernoulli binomial categorical cauchy dropout exponential geometric gumbel multinomial "
+        "normal_random poisson rand_int rand_perm rrelu standard_gamma truncated_normal uniform_random"
+    ): "drawn: test_random.py tests distributions",
+    (
+        "all_gather all_reduce all_to_all all_to_all_sized broadcast collective_permute fanout recv reduce_scatter "
+        "reduce_to send"
+    ): "communication needs ranks, and is tested with them",
 }.items():
     WITHOUT.update(dict.fromkeys(_names.split(), _reason))

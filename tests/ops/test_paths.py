@@ -1,0 +1,380 @@
+"""One call by several paths: kernel and decomposition, layouts of operands, program and eager, second calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from harness import count_plans, run_traced, tensor, values
+from samples import (
+    ARRAYS,
+    Case,
+    all_cases,
+    assert_close,
+    assert_same_bits,
+    cases_of,
+    dtype_of,
+    over_samples,
+    usable,
+    widen,
+)
+
+from umiak import backends
+from umiak import ops as F
+from umiak.autodiff import rules
+from umiak.core import array, dispatch, tape
+from umiak.core import dtype as dt
+from umiak.core.place import Place
+from umiak.core.tensor import Tensor
+
+CPU = Place("cpu", 0)
+
+
+def as_tuple(x: Any) -> tuple:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def has_kernel(case: Case) -> bool:
+    return backends.get("ref").supports(case.op)
+
+
+# --- kernel, decomposition, training form ----------------------------------------------------------------------------
+
+
+@over_samples(quick=3, where=lambda case: case.op.decompose is not None and has_kernel(case))
+def test_kernel_computes_the_decomposition(case: Case) -> None:
+    found = case.run()
+    expected = as_tuple(case.op.decompose(*case.operands(), *case.params))
+    for i, (a, b) in enumerate(zip(found, expected, strict=True)):
+        assert_close(a, values(b), f"result {i}", factor=4)
+
+
+@over_samples(quick=3, where=lambda case: case.op.forward_train is not None)
+def test_training_form_computes_the_op(case: Case) -> None:
+    needs = tuple(i in case.differentiable for i in range(len(case.sample.inputs)))
+    outputs, _ = case.op.forward_train(needs, *case.operands(), *case.params)
+    for i, (a, b) in enumerate(zip(case.run(), as_tuple(outputs), strict=True)):
+        assert_close(a, values(b), f"result {i}", factor=4)
+
+
+@over_samples(quick=2, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
+def test_recorded_calls_give_the_same_bits(case: Case) -> None:
+    """With and without gradients wanted."""
+    plain = case.run()
+    operands = case.operands()
+    for i in case.differentiable:
+        operands[i].stop_gradient = False
+    recorded = case.call(*operands)
+    for i, (a, b) in enumerate(zip(plain, recorded, strict=True)):
+        if case.op.forward_train is None:
+            assert_same_bits(values(b), a, f"result {i}")
+        else:
+            assert_close(values(b), a, f"result {i}", factor=4)
+
+
+# --- layouts ---------------------------------------------------------------------------------------------------------
+
+
+def anyhow(change: Callable) -> Callable:
+    """0-d arrays have one layout."""
+    return lambda x: change(x) if x.ndim else x.copy()
+
+
+def transposed(x: np.ndarray) -> np.ndarray:
+    """The same values, with the first axis running fastest."""
+    return np.asfortranarray(x)
+
+
+def strided(x: np.ndarray) -> np.ndarray:
+    """Every second element of a larger buffer, along every axis."""
+    out = np.zeros([2 * n for n in x.shape], x.dtype)[tuple(slice(None, None, 2) for _ in x.shape)]
+    out[...] = x
+    return out
+
+
+def offset(x: np.ndarray) -> np.ndarray:
+    """Contiguous, one element behind the start of its buffer: not aligned."""
+    out = np.zeros(x.size + 1, x.dtype)[1:].reshape(x.shape)
+    out[...] = x
+    return out
+
+
+def reversed_(x: np.ndarray) -> np.ndarray:
+    """Negative strides."""
+    return np.ascontiguousarray(np.flip(x))[tuple(slice(None, None, -1) for _ in x.shape)]
+
+
+LAYOUTS: dict[str, Callable] = {
+    "transposed": anyhow(transposed), "strided": anyhow(strided), "offset": anyhow(offset),
+    "reversed": anyhow(reversed_),
+}  # fmt: skip
+
+
+def shared(x: np.ndarray) -> Tensor:
+    return array.from_numpy(x, copy=False)
+
+
+def layouts_of(case: Case, change: Callable) -> tuple:
+    return tuple(shared(change(np.asarray(x))) if isinstance(x, ARRAYS) else x for x in case.sample.inputs)
+
+
+# Families that only move, compare or count.
+EXACT = {f"umiak.ops.{family}" for family in ("movement", "compare", "index", "sorting", "create")}
+
+
+@over_samples(quick=2, where=lambda case: any(x.ndim for x in case.arrays))
+def test_layouts_of_operands(case: Case) -> None:
+    """Operands that are transposed, strided, reversed or not aligned."""
+    expected = case.run()
+    for name, change in LAYOUTS.items():
+        operands = layouts_of(case, change)
+        before = [values(x) if isinstance(x, Tensor) else None for x in operands]
+        found = tuple(map(values, case.call(*operands)))
+        for i, (a, b) in enumerate(zip(found, expected, strict=True)):
+            # NumPy's loops round in another order, or with other instructions, where strides differ.
+            assert_close(a, b, f"{name}: result {i}")
+            if case.cls.__module__ in EXACT:
+                assert_same_bits(a, b, f"{name}: result {i}")
+        for x, old in zip(operands, before, strict=True):
+            if old is not None:
+                assert_same_bits(values(x), old, f"{name}: the call changed an operand")
+
+
+@over_samples(quick=2, where=lambda case: any(x.ndim and x.shape[0] > 1 for x in case.arrays))
+def test_broadcast_operands(case: Case) -> None:
+    """Operands that repeat their first slice with stride 0, against the same values laid out."""
+    inputs = []
+    for x in case.sample.inputs:
+        x = np.asarray(x) if isinstance(x, ARRAYS) else x
+        repeat = isinstance(x, np.ndarray) and x.ndim and x.shape[0] > 1
+        inputs.append(np.ascontiguousarray(np.broadcast_to(x[:1], x.shape)) if repeat else x)
+    changed = case.with_inputs(tuple(inputs))
+    try:
+        expected = changed.run()
+    except Exception:
+        return  # equal slices make no valid call
+    operands = []
+    for x in inputs:
+        if isinstance(x, np.ndarray) and x.ndim and x.shape[0] > 1:
+            operands.append(F.broadcast_to(tensor(x[:1]), shape=x.shape))
+            assert operands[-1].strides[0] == 0
+        else:
+            operands.append(tensor(x) if isinstance(x, ARRAYS) else x)
+    for i, (a, b) in enumerate(zip(changed.call(*operands), expected, strict=True)):
+        assert_close(values(a), b, f"result {i}")
+
+
+@over_samples(quick=1, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
+def test_layouts_of_gradients(case: Case) -> None:
+    """Operands of another layout, and gradients of the results of another layout."""
+
+    def gradients(change: Callable) -> list:
+        operands = layouts_of(case, change)
+        for i in case.differentiable:
+            operands[i].stop_gradient = False
+        results = [y for y in case.call(*operands) if not y.stop_gradient]
+        if not results:
+            return []
+        rng = case.rng
+        seeds = [shared(change(np.asarray(rng.standard_normal(y.shape)).astype(y.dtype.numpy))) for y in results]
+        return tape.grad(results, [operands[i] for i in case.differentiable], seeds, allow_unused=True)
+
+    expected = gradients(np.array)
+    for name, change in LAYOUTS.items():
+        for i, a, b in zip(case.differentiable, gradients(change), expected):
+            assert (a is None) == (b is None)
+            if a is not None:
+                assert_close(values(a), values(b), f"{name}: operand {i}", factor=4)
+
+
+# --- dtypes ----------------------------------------------------------------------------------------------------------
+
+LOW = (dt.bfloat16, dt.float16, dt.float8_e5m2, dt.float8_e4m3fn)
+
+
+def in_dtype(case: Case, d: Any) -> Case:
+    def cast(x: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(x).astype(d.numpy) if isinstance(x, ARRAYS) and dtype_of(x).is_floating else x
+
+    return case.with_inputs(tuple(map(cast, case.sample.inputs)))
+
+
+# Ops whose results depend on the operands' own type.
+STEPS = {"nextafter"}
+
+
+@over_samples(
+    quick=2,
+    where=lambda case: (
+        not case.cls.random
+        and case.name not in STEPS
+        and any(dtype_of(x) in (dt.float32, dt.float64) for x in case.arrays)
+        and not any(dtype_of(x).is_complex for x in case.arrays)
+    ),
+)
+def test_low_precision_is_near_float32(case: Case) -> None:
+    """Operands rounded to a low type: the results are those of float32, rounded. A type that the op refuses is none."""
+    for d in LOW:
+        low = in_dtype(case, d)
+        try:
+            metas = as_tuple(low.op.infer(*low.metas(), *low.params))
+        except (TypeError, ValueError):
+            continue
+        wide = low.with_inputs(tuple(widen(np.asarray(x)) if isinstance(x, ARRAYS) else x for x in low.sample.inputs))
+        found, expected = low.run(), wide.run()
+        for i, (a, b, m) in enumerate(zip(found, expected, metas, strict=True)):
+            assert dtype_of(a) is m.dtype
+            if m.dtype is d:
+                with np.errstate(all="ignore"):
+                    assert_close(a, b.astype(a.dtype), f"{d.name}: result {i}", factor=2)
+            elif not m.dtype.is_floating:
+                assert_close(a, b, f"{d.name}: result {i}")
+
+
+# --- programs --------------------------------------------------------------------------------------------------------
+
+
+@over_samples(quick=3)
+def test_program_gives_the_bits_of_the_eager_call(case: Case) -> None:
+    """Recorded by the tracer, and replayed as a call program."""
+    eager = case.run()
+    found = run_traced(lambda *operands: case.call(*operands), *case.operands())
+    for i, (a, b) in enumerate(zip(found, eager, strict=True)):
+        assert_same_bits(values(a), b, f"result {i}")
+
+
+@over_samples(quick=2, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
+def test_program_of_the_gradient_gives_the_bits_of_the_tape(case: Case) -> None:
+    """The op's vjp recorded in a program, against the tape over the eager call."""
+    operands = case.operands()
+    for i in case.differentiable:
+        operands[i].stop_gradient = False
+    results = case.call(*operands)
+    chosen = [k for k, y in enumerate(results) if not y.stop_gradient]
+    if not chosen:
+        return
+    rng = case.rng
+    seeds = [tensor(np.asarray(rng.standard_normal(results[k].shape)).astype(results[k].dtype.numpy)) for k in chosen]
+    expected = tape.grad(
+        [results[k] for k in chosen], [operands[i] for i in case.differentiable], seeds, allow_unused=True
+    )
+    if any(g is None for g in expected):
+        return
+    plain = case.operands()
+    needs = tuple(i in case.differentiable for i in range(len(plain)))
+    n = len(plain)
+
+    def program(*given: Any) -> tuple:
+        inputs, grads = given[:n], iter(given[n:])
+        outputs, residuals = case.call(*inputs), ()
+        if case.op.forward_train is not None:
+            made, residuals = case.op.forward_train(needs, *inputs, *case.params)
+            outputs = as_tuple(made)
+        present = tuple(next(grads) if k in chosen else None for k in range(len(outputs)))
+        made = rules.vjp(case.op, inputs, outputs, tuple(residuals), case.params, present, needs)
+        return tuple(made[i] for i in case.differentiable)
+
+    found = run_traced(program, *plain, *seeds)
+    for i, a, b in zip(case.differentiable, found, expected, strict=True):
+        assert_same_bits(values(a), values(b), f"gradient of operand {i}")
+
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+
+
+@over_samples(quick=3)
+def test_second_call_makes_no_plan(case: Case) -> None:
+    """Neither the call itself nor its gradient."""
+
+    def call() -> None:
+        operands = case.operands()
+        wanted = [i for i in case.differentiable if rules.differentiable(case.op)]
+        for i in wanted:
+            operands[i].stop_gradient = False
+        results = [y for y in case.call(*operands) if not y.stop_gradient]
+        if results:
+            tape.backward(results)
+
+    call()
+    with count_plans() as counts:
+        call()
+    assert not counts, dict(counts)
+
+
+def nudged(p: Any, kind: str) -> Any:
+    """Another value of a param, of the same class."""
+    if kind == "float":
+        return p * 0.97 + 0.001
+    return tuple(p) if kind == "ints" else p
+
+
+@over_samples(quick=2, where=lambda case: bool(case.cls.param_fields))
+def test_params_are_no_identity(case: Case) -> None:
+    """Other numbers make no new plan of the op."""
+    op = case.op
+    case.call(*case.operands())
+    size = op.table_size()
+    kinds = [p.kind for p in case.cls.param_fields.values()]
+    for change in range(3):
+        params = tuple(nudged(p, k) for p, k in zip(case.params, kinds, strict=True))
+        if change == 1:
+            params = tuple(p + 4 if k == "int" and n in ("seed", "offset") else p
+                           for n, p, k in zip(case.cls.param_fields, params, kinds, strict=True))  # fmt: skip
+        try:
+            dispatch.apply(op, case.operands(), params)
+        except (ValueError, IndexError):
+            continue  # refused, which makes no plan either
+    assert op.table_size() == size
+
+
+def class_of(case: Case) -> tuple:
+    """What the key of a plan holds of a call on contiguous tensors of one place."""
+
+    def one(x: Any) -> Any:
+        if isinstance(x, ARRAYS):
+            return dtype_of(x).name, np.ndim(x)
+        return type(x).__name__
+
+    params = tuple(len(p) if isinstance(p, (tuple, list)) else None for p in case.params)
+    return case.op, tuple(map(one, case.sample.inputs)), params
+
+
+def test_plans_are_as_many_as_classes() -> None:
+    """Sizes, values and params of the samples add nothing."""
+    wrong = []
+    for name in sorted(F.REGISTRY):
+        cases = [c for c in cases_of(name) if usable(c)]
+        for op in {c.op for c in cases}:
+            op.clear()
+            mine = [c for c in cases if c.op is op]
+            classes = set()
+            for case in mine:
+                try:
+                    case.call(*case.operands())
+                except Exception:
+                    continue
+                classes.add(class_of(case))
+            # Composites may call their own op on other classes.
+            if op.decompose is None and op.table_size() != len(classes):
+                wrong.append(f"{op}: {op.table_size()} plans of {len(classes)} classes")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_number_operands_share_a_plan() -> None:
+    for case in all_cases():
+        numbers = [i for i, x in enumerate(case.sample.inputs) if type(x) is float]
+        if not numbers or not usable(case):
+            continue
+        case.call(*case.operands())
+        size = case.op.table_size()
+        for factor in (0.5, 0.9):
+            operands = list(case.operands())
+            for i in numbers:
+                operands[i] *= factor
+            try:
+                case.call(*operands)
+            except (ValueError, IndexError):
+                continue
+        assert case.op.table_size() == size, str(case)
