@@ -3,6 +3,7 @@
 from paddle.autograd.functional import Hessian, Jacobian, hessian, jacobian, jvp, vjp
 from paddle.autograd.py_layer import PyLayer, PyLayerContext
 from paddle.autograd.run import backward, grad
+from paddle.autograd.saved_tensors import saved_tensors_hooks
 from paddle.framework.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 
 Function = PyLayer
@@ -21,6 +22,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "no_grad",
+    "saved_tensors_hooks",
     "set_grad_enabled",
     "vjp",
 ]

@@ -15,7 +15,7 @@ from paddle.tensor._args import cast, op_error
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.dispatch import assign
+from umiak.core.dispatch import apply, apply1, assign
 from umiak.core.tensor import Tensor
 
 
@@ -154,19 +154,72 @@ def _range(s: slice, n: int) -> tuple[int, int, int]:
     return first, len(range(first, last, by)), by
 
 
+def _simple(x: Tensor, items: tuple) -> Tensor | None:
+    """The view for ints and slices alone; None where there is anything else."""
+    shape = x.shape
+    if len(items) > len(shape):
+        return None
+    axes, starts, sizes, steps, drop = [], [], [], [], []
+    for axis, i in enumerate(items):
+        n = shape[axis]
+        if type(i) is int:
+            starts.append(_int(i, n, axis))
+            sizes.append(1)
+            steps.append(1)
+            drop.append(axis)
+        elif type(i) is slice:
+            start, stop, step = i.start, i.stop, i.step
+            if start is None and stop is None and step is None:
+                continue
+            if step is None and (start is None or type(start) is int) and (stop is None or type(stop) is int):
+                first, last, step = i.indices(n)
+                size = last - first if last > first else 0
+            else:
+                first, size, step = _range(i, n)
+            starts.append(first)
+            sizes.append(size)
+            steps.append(step)
+        else:
+            return None
+        axes.append(axis)
+    if not axes:
+        return apply(_FIRST, (x,), ((0,), (shape[0],), (1,)))
+    key = tuple(axes)
+    op = _SLICES.get(key)
+    if op is None:
+        op = _SLICES[key] = F.Slice(key)
+    out = apply(op, (x,), (tuple(starts), tuple(sizes), tuple(steps)))
+    return F.squeeze(out, tuple(drop)) if drop else out
+
+
+_SLICES: dict[tuple, Any] = {}
+_FIRST = F.Slice((0,))
+_DROP_FIRST = F.Squeeze((0,))
+
+
 def getitem(x: Tensor, item: Any) -> Tensor:
     """``x[item]``: a view for basic indices, a copy for advanced ones."""
-    if type(item) is int and x.ndim:
-        i = _int(item, len(x), 0)
-        return F.squeeze(F.slice(x, (0,), (i,), (1,), (1,)), (0,))
-    if isinstance(item, Tensor) and item.dtype.is_bool and item.ndim == x.ndim and item.ndim and item.shape == x.shape:
+    kind = type(item)
+    if kind is int and x.ndim:
+        n = len(x)
+        i = item + n if item < 0 else item
+        if not 0 <= i < n:
+            raise op_error(IndexError, "getitem", f"an index from {-n} to {n - 1} on axis 0", item)
+        return apply1(_DROP_FIRST, apply(_FIRST, (x,), ((i,), (1,), (1,))))
+    if kind is slice or kind is tuple:
+        found = _simple(x, (item,) if kind is slice else item) if x.ndim and item != () else None
+        if found is not None:
+            return found
+    elif (
+        isinstance(item, Tensor) and item.dtype.is_bool and item.ndim == x.ndim and item.ndim and item.shape == x.shape
+    ):
         return F.masked_select_sized(x, item, int(F.count_true(item).item()))
     basic, advanced = parse(x, item)
-    if not advanced:
-        view = basic(x)
-        # An index that selects everything still gives another tensor.
-        return F.slice(x, (0,), (0,), (len(x),), (1,)) if view is x and x.ndim else view
-    return _gather(basic(x), advanced)
+    if advanced:
+        return _gather(basic(x), advanced)
+    view = basic(x)
+    # An index that selects everything still gives another tensor.
+    return apply(_FIRST, (x,), ((0,), (len(x),), (1,))) if view is x and x.ndim else view
 
 
 def _gather(x: Tensor, advanced: dict[int, Tensor]) -> Tensor:

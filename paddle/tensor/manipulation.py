@@ -37,6 +37,8 @@ from umiak.core.dispatch import apply, apply1
 from umiak.core.tensor import Tensor
 
 _RESHAPE = F.Reshape()
+_SWAP = F.Permute((1, 0))
+_FIRST = F.Slice((0,))
 _PERMUTE: dict[Any, Any] = {}
 _CAST: dict[Any, Any] = {}
 
@@ -249,7 +251,7 @@ def t(input: Tensor, name: str | None = None) -> Tensor:
     """
     if need_tensor(input, "t", "input").ndim > 2:
         raise op_error(ValueError, "t", "a tensor of rank 2 or less", f"rank {input.ndim}", "Use transpose.")
-    return input if input.ndim < 2 else apply1(F.Permute((1, 0)), input)
+    return input if input.ndim < 2 else apply1(_SWAP, input)
 
 
 @public
@@ -330,9 +332,14 @@ def squeeze(x: Any = MISSING, axis: Any = None, name: Any = None, **kw: Any) -> 
         return again(squeeze, kw, {"x": x, "axis": axis})
     need_tensor(x, "squeeze")
     s = x.shape
-    given = builtins.range(len(s)) if axis is None else axes_of(axis, len(s), "squeeze") if s else ()
-    axes = tuple(a for a in given if s[a] == 1)
-    return F.squeeze(x, axes) if axes else x[...] if axis is None else F.reshape(x, tuple(s))
+    if axis is None:
+        axes = tuple([i for i, n in enumerate(s) if n == 1])
+    else:
+        axes = tuple([a for a in axes_of(axis, len(s), "squeeze") if s[a] == 1]) if s else ()
+    if axes:
+        return F.squeeze(x, axes)
+    # Nothing to take away, but another tensor all the same.
+    return apply(_FIRST, (x,), ((0,), (s[0],), (1,))) if s else x
 
 
 @hot("x, axis, name=None")

@@ -29,6 +29,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dispatch import apply1
 from umiak.core.tensor import Tensor
+from umiak.ops.base import REGISTRY
 
 # --- reductions ----------------------------------------------------------------------------------------------------
 
@@ -69,9 +70,10 @@ def sum(
         return again(sum, kw, {"x": x, "axis": axis, "dtype": dtype, "keepdim": keepdim})
     if not isinstance(x, Tensor):
         need_tensor(x, "sum")
+    d = x.dtype
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
-    elif x.dtype is dt.bool or x.dtype is dt.int32:
+    elif d is dt.bool or d is dt.int32:
         x = F.cast(x, dtype=dt.int64)
     try:
         op = _SUMS[axis, keepdim, x.ndim]
@@ -116,7 +118,7 @@ def _mean_as(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = No
 def _reduce(
     name: str,
     doc: str,
-    op: Any,
+    op: str,
     example: str,
     shown_out: bool = True,
     prepare: Any = None,
@@ -125,11 +127,17 @@ def _reduce(
 ) -> Any:
     """A reduction whose signature is (x, axis, keepdim, name), with ``out`` or without."""
 
+    table: dict[Any, Any] = {}
+
     def run(x: Any, axis: Any, keepdim: bool) -> Tensor:
         need_tensor(x, name)
         if prepare is not None:
             x = prepare(x)
-        return op(x, reduced_axes(axis, x.ndim, name), keepdim=builtins.bool(keepdim))
+        try:
+            found = table[axis, keepdim, x.ndim]
+        except (KeyError, TypeError):
+            found = _reducer(REGISTRY[op], table, x, axis, keepdim, name)
+        return apply1(found, x)
 
     if shown_out:
 
@@ -166,34 +174,34 @@ def _to_bool(x: Tensor) -> Tensor:
 all = _reduce(
     "all",
     "Whether no element is zero",
-    F.all,
+    "all",
     "bool(paddle.all(paddle.to_tensor([True, False])))\n        False",
     prepare=_to_bool,
 )
 any = _reduce(
     "any",
     "Whether some element is not zero",
-    F.any,
+    "any",
     "bool(paddle.any(paddle.to_tensor([True, False])))\n        True",
     prepare=_to_bool,
 )
 amax = _reduce(
     "amax",
     "The largest element; ties share the gradient",
-    F.max,
+    "max",
     "float(paddle.amax(paddle.to_tensor([1.0, 3.0])))\n        3.0",
 )
 amin = _reduce(
     "amin",
     "The smallest element; ties share the gradient",
-    F.min,
+    "min",
     "float(paddle.amin(paddle.to_tensor([1.0, 3.0])))\n        1.0",
 )
 # `input` and `dim` belong to another framework's max, which also returns indices: paddle.compat.max.
 max = _reduce(
     "max",
     "The largest element",
-    F.max,
+    "max",
     "float(paddle.max(paddle.to_tensor([1.0, 3.0])))\n        3.0",
     shown_out=False,
     strict=True,
@@ -201,7 +209,7 @@ max = _reduce(
 min = _reduce(
     "min",
     "The smallest element",
-    F.min,
+    "min",
     "float(paddle.min(paddle.to_tensor([1.0, 3.0])))\n        1.0",
     shown_out=False,
     strict=True,
@@ -209,21 +217,21 @@ min = _reduce(
 logsumexp = _reduce(
     "logsumexp",
     "log(sum(exp(x))), without overflow",
-    F.logsumexp,
+    "logsumexp",
     "round(float(paddle.logsumexp(paddle.zeros([2]))), 4)\n        0.6931",
     prepare=floating,
 )
 count_nonzero = _reduce(
     "count_nonzero",
     "How many elements are not zero, in int64",
-    F.count_nonzero,
+    "count_nonzero",
     "int(paddle.count_nonzero(paddle.to_tensor([0, 5])))\n        1",
     shown_out=False,
 )
 nanmean = _reduce(
     "nanmean",
     "The mean of the elements that are not NaN",
-    F.nanmean,
+    "nanmean",
     "float(paddle.nanmean(paddle.to_tensor([1.0, float('nan')])))\n        1.0",
     shown_out=False,
     prepare=floating,
@@ -444,6 +452,17 @@ def clip(x: Any = MISSING, min: Any = None, max: Any = None, name: Any = None, *
     if kw:
         return again(clip, kw, {"x": x, "min": min, "max": max})
     need_tensor(x, "clip")
+    if x.dtype.is_floating and type(min) in _PLAIN and type(max) in _PLAIN and not min is max is None:
+        return F.clip(x, min, max)
+    return _clip(x, min, max)
+
+
+clamp = clip
+_PLAIN = (float, int, type(None))
+
+
+def _clip(x: Tensor, min: Any, max: Any) -> Tensor:
+    """Bounds that are tensors, or integers between fractions."""
     if min is None and max is None:
         return F.copy(x)
     bounds = [
@@ -462,9 +481,6 @@ def clip(x: Any = MISSING, min: Any = None, max: Any = None, name: Any = None, *
         if isinstance(b, Tensor):
             x, bounds[i] = same_dtype("maximum", x, b)
     return F.clip(x, bounds[0], bounds[1])
-
-
-clamp = clip
 
 
 def _number_or_tensor(x: Any) -> Any:

@@ -118,12 +118,6 @@ def _index(self: Tensor) -> int:
     return int(_single(self, "index"))
 
 
-def _len(self: Tensor) -> int:
-    if self.ndim == 0:
-        raise op_error(TypeError, "len", "a tensor of rank 1 or more", "a 0-d one")
-    return self.shape[0]
-
-
 def _iter(self: Tensor) -> Any:
     if self.ndim == 0:
         raise op_error(TypeError, "iter", "a tensor of rank 1 or more", "a 0-d one")
@@ -639,7 +633,6 @@ SPECIAL: dict[str, Any] = {
     "__index__": _index,
     "__int__": _int,
     "__iter__": _iter,
-    "__len__": _len,
     "__long__": _int,
     "__nonzero__": _bool,
     "__reduce__": _reduce,
