@@ -53,6 +53,12 @@ def _op_names(names: Iterable[str] | None) -> frozenset[str]:
     return frozenset(n if n in REGISTRY else _NAMES.get(n, n) for n in names or ())
 
 
+def _mode() -> tuple[int, int, int]:
+    """Level, dtype id and id of the lists."""
+    context: Any = current()
+    return context.amp()
+
+
 class auto_cast:
     """Ops inside run in low precision where that is safe: matrix products do, losses and exponentials do not.
 
@@ -97,9 +103,8 @@ class auto_cast:
         self._saved: list[tuple[int, int, int]] = []
 
     def __enter__(self) -> None:
-        context = current()
-        self._saved.append(context.amp())
-        context.set_amp(self._level, self._dtype.id, self._lists)
+        self._saved.append(_mode())
+        current().set_amp(self._level, self._dtype.id, self._lists)
 
     def __exit__(self, *exc: object) -> None:
         current().set_amp(*self._saved.pop())
@@ -122,12 +127,12 @@ def autocast(
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Whether :func:`auto_cast` is on."""
-    return current().amp()[0] > 0
+    return _mode()[0] > 0
 
 
 def get_autocast_dtype(device_type: str | None = None) -> str:
     """The dtype that :func:`auto_cast` casts to; float16 where it is off."""
-    level, dtype_id, _ = current().amp()
+    level, dtype_id, _ = _mode()
     return from_id(dtype_id).name if level else "float16"
 
 

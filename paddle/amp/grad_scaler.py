@@ -66,7 +66,7 @@ class GradScaler:
 
     def scale(self, var: Tensor) -> Tensor:
         """``var`` times the scale."""
-        return var * self._scale if self._enable else var
+        return F.mul(var, self._scale) if self._enable else var
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of an optimizer by the scale, in place, to clip them for example.

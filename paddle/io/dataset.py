@@ -163,6 +163,8 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
         raise ValueError(
             f"[random_split] requires lengths that sum to {total} or fractions that sum to 1, got {list(lengths)}"
         )
-    order = list(itertools.islice(generator, total)) if generator is not None else paddle.randperm(total).tolist()
+    order = (
+        list(itertools.islice(generator, total)) if generator is not None else paddle.randperm(total).numpy().tolist()
+    )
     ends = list(itertools.accumulate(sizes))
     return [Subset(dataset, order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

@@ -22,7 +22,7 @@ class Sampler:
     def __init__(self, data_source: Any = None) -> None:
         self.data_source = data_source
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(f"{type(self).__name__} defines no __iter__")
 
 

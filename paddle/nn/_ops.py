@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from paddle.framework.place import current_place
 from umiak import ops as F
-from umiak.core.context import current
 from umiak.core.dispatch import apply, apply1
 from umiak.core.dtype import DType
 from umiak.core.generator import default_generator
@@ -36,7 +36,7 @@ def random_apply(op: Any, x: Tensor, *params: Any) -> Tensor:
 
 def random_tensor(cls: Any, shape: Sequence[int], dtype: DType, *params: Any, place: Place | None = None) -> Tensor:
     """A tensor drawn from the stream of the current device (or brought to ``place``)."""
-    op, here = cls(dtype), current().state.place
+    op, here = cls(dtype), current_place()
     seed, offset = default_generator(here).reserve(math.prod(shape) * op.draws)
     made = apply(op, (), (tuple(shape), seed, offset, *params))
     return made if place is None or place is here else made.to(place)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,8 +34,8 @@ def _one(value: float) -> np.ndarray:
 class _Moments(Optimizer):
     """Two moments, and a count of steps that a state dict holds as powers of the betas."""
 
-    accumulators = ("moment1", "moment2")
-    numbers = ("beta1", "beta2", "epsilon")
+    accumulators: ClassVar[tuple[str, ...]] = ("moment1", "moment2")
+    numbers: ClassVar[tuple[str, ...]] = ("beta1", "beta2", "epsilon")
 
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: Any) -> None:
         self._beta1, self._beta2, self._epsilon = _check_betas(type(self).__name__, beta1, beta2, epsilon)
@@ -185,7 +185,7 @@ class AdamW(_Moments):
     def _accumulator_names(self) -> tuple[str, ...]:
         return (*self.accumulators, "moment2_max") if self._amsgrad else self.accumulators
 
-    def _make_state(self, p: Tensor, hyper: Any) -> State:
+    def _make_state(self, p: Any, hyper: Any) -> State:
         decays = self._apply_decay_param_fun is None or self._apply_decay_param_fun(p.name)
         ratio = 1.0 if self._lr_ratio is None else float(self._lr_ratio(p))
         return super()._make_state(p, (*hyper[:3], hyper[3] if decays else 0.0, ratio))
@@ -267,7 +267,7 @@ class Lamb(_Moments):
         self._op, self._plain = F.LambUpdate(), F.AdamUpdate(False)
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 
-    def _make_state(self, p: Tensor, hyper: Any) -> State:
+    def _make_state(self, p: Any, hyper: Any) -> State:
         excluded = self._exclude_from_weight_decay_fn is not None and self._exclude_from_weight_decay_fn(p)
         return super()._make_state(p, (*hyper[:3], 0.0 if excluded else hyper[3]))
 

@@ -289,7 +289,7 @@ class ASGD(Optimizer):
         self._latest: dict[int, list[Tensor]] = {}
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _make_state(self, p: Tensor, hyper: Any) -> State:
+    def _make_state(self, p: Any, hyper: Any) -> State:
         state = super()._make_state(p, hyper)
         saved, count = self._take(state, "y"), self._take(state, "m")
         shape, dtype = tuple(p.shape), p.dtype.compute

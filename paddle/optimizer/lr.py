@@ -428,7 +428,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.T_i = T_0
         self.T_mult = T_mult
         self.eta_min = eta_min
-        self.T_cur = last_epoch
+        self.T_cur: float = last_epoch
         super().__init__(learning_rate, last_epoch, verbose)
 
     def get_lr(self) -> float:
@@ -437,7 +437,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def step(self, epoch: float | None = None) -> None:
         epoch = self.last_epoch + 1 if epoch is None else epoch
         _require(epoch >= 0, ValueError, self, "epoch >= 0", epoch)
-        position, length = epoch, self.T_0
+        position, length = float(epoch), self.T_0
         while position >= length:  # skip whole cycles; a fraction of an epoch is allowed
             if self.T_mult == 1:
                 position %= length
@@ -485,7 +485,7 @@ def _linear(start: float, end: float, fraction: float) -> float:
 
 
 def _cosine(start: float, end: float, fraction: float) -> float:
-    return end + (start - end) * (1 + math.cos(math.pi * fraction)) / 2
+    return start + (end - start) * (1 - math.cos(math.pi * fraction)) / 2
 
 
 class OneCycleLR(LRScheduler):

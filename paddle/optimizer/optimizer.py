@@ -38,7 +38,7 @@ class State:
 
     __slots__ = ("hyper", "master", "name", "param", "penalty", "rate", "steps", "target", "values")
 
-    def __init__(self, param: Tensor, hyper: Any, master: Tensor | None) -> None:
+    def __init__(self, param: Any, hyper: Any, master: Any) -> None:
         self.param = param
         self.hyper = hyper
         self.master = master
@@ -46,7 +46,7 @@ class State:
         self.name = param.name if master is None else master.name
         self.rate = getattr(param, "optimize_attr", _FULL_RATE)
         self.penalty = getattr(param, "regularizer", None)
-        self.values: tuple[Tensor, ...] = ()
+        self.values: tuple[Any, ...] = ()
         self.steps = 0
 
 
@@ -95,7 +95,7 @@ class Optimizer:
         self._saved: dict[str, Any] = {}
         self._multi_precision = getattr(self, "_multi_precision", False)
         self._param_groups: list[dict[str, Any]] = []
-        self._parameter_list: list[Tensor] = []
+        self._parameter_list: list[Any] = []
         given = list(parameters)
         if given and isinstance(given[0], dict):
             for group in given:
@@ -111,12 +111,13 @@ class Optimizer:
         return L2Decay(decay)
 
     def _add_param_group(self, group: dict[str, Any]) -> None:
-        params = group["params"]
+        params: Any = group["params"]
         params = [params] if isinstance(params, Tensor) else list(params)
         known = {id(p) for p in self._parameter_list}
+        for x in params:
+            if not isinstance(x, Tensor):
+                raise TypeError(f"[{type(self).__name__}] requires parameters, got {type(x).__name__}")
         for p in params:
-            if not isinstance(p, Tensor):
-                raise TypeError(f"[{type(self).__name__}] requires parameters, got {type(p).__name__}")
             if id(p) in known:
                 raise ValueError(f"[{type(self).__name__}] requires each parameter once, got {p.name} twice")
             known.add(id(p))
@@ -147,7 +148,7 @@ class Optimizer:
         for group in self._param_groups:
             self._step_group(group, [(p, p.grad) for p in group["params"]])
 
-    def _step_group(self, group: dict[str, Any], pairs: Sequence[tuple[Tensor, Tensor | None]]) -> None:
+    def _step_group(self, group: dict[str, Any], pairs: Sequence[tuple[Any, Tensor | None]]) -> None:
         lr, states, update, common = self.get_lr(), self._states, self._update, group["_regularizer"]
         with no_grad_guard():
             clip = group["grad_clip"]
@@ -177,7 +178,7 @@ class Optimizer:
 
     # --- states ----------------------------------------------------------------------------------------------------
 
-    def _make_state(self, p: Tensor, hyper: Any) -> State:
+    def _make_state(self, p: Any, hyper: Any) -> State:
         low = p.dtype.compute is not p.dtype
         master = None
         if low and self._multi_precision:
@@ -191,7 +192,7 @@ class Optimizer:
         for name in self._accumulator_names():
             saved = self._take(state, name)
             if saved is None:
-                value = F.full(self._initial(name), dtype=p.dtype.compute, shape=shape)
+                value: Any = F.full(self._initial(name), dtype=p.dtype.compute, shape=shape)
             else:
                 value = as_state(saved, p)
                 found += 1
@@ -260,7 +261,7 @@ class Optimizer:
         numbers = [(s, self._numbers(s)) for s in states]
         for name in numbers[0][1] if numbers else ():
             for s, found in numbers:
-                value = from_numpy(found[name], s.param.place)
+                value: Any = from_numpy(found[name], s.param.place)
                 value.name = f"{s.name}_{name}_0"
                 out[value.name] = value
         masters = self._master_weights
@@ -343,7 +344,7 @@ class Optimizer:
 
     def backward(
         self,
-        loss: Tensor,
+        loss: Any,
         startup_program: Any = None,
         parameters: Iterable[Tensor] | None = None,
         no_grad_set: Any = None,
@@ -353,9 +354,9 @@ class Optimizer:
         loss.backward()
         return self._pairs(parameters, no_grad_set)
 
-    def _pairs(self, parameters: Iterable[Tensor] | None, no_grad_set: Any) -> list[tuple[Tensor, Tensor]]:
+    def _pairs(self, parameters: Iterable[Tensor] | None, no_grad_set: Any) -> list[tuple[Any, Tensor]]:
         skipped = {getattr(x, "name", x) for x in no_grad_set or ()}
-        params = self._parameter_list if parameters is None else list(parameters)
+        params: list[Any] = self._parameter_list if parameters is None else list(parameters)
         return [(p, p.grad) for p in params if p.grad is not None and not p.stop_gradient and p.name not in skipped]
 
     def apply_gradients(self, params_grads: Sequence[tuple[Tensor, Tensor]]) -> list:
@@ -367,7 +368,7 @@ class Optimizer:
 
     def minimize(
         self,
-        loss: Tensor,
+        loss: Any,
         startup_program: Any = None,
         parameters: Iterable[Tensor] | None = None,
         no_grad_set: Any = None,
@@ -382,7 +383,7 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (int, float)) and not isinstance(x, bool)
 
 
-def as_state(saved: Any, p: Tensor) -> Tensor:
+def as_state(saved: Any, p: Tensor) -> Any:
     """A loaded state as a tensor of its own, in the compute type, where the parameter is."""
     value = saved.detach() if isinstance(saved, Tensor) else from_numpy(np.asarray(saved), p.place)
     wide: DType = p.dtype.compute

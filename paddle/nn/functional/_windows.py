@@ -26,7 +26,7 @@ def ints(value: Any, n: int, who: str, what: str) -> Ints:
     return found
 
 
-def pads(padding: Any, n: int, who: str, last: bool) -> tuple[Ints, Ints] | str:
+def pads(padding: Any, n: int, who: str, last: bool) -> Any:
     """(low, high) pads from an int, n ints, n pairs in a flat list, or pairs for every dim; "same" and "valid" as
     they are.
     """

@@ -83,7 +83,7 @@ def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     return apply(_CELU, (x,), (float(alpha),))
 
 
-def gelu(x: Tensor = None, approximate: bool | str = False, name: str | None = None, *, input: Tensor = None) -> Tensor:
+def gelu(x: Any = None, approximate: bool | str = False, name: str | None = None, *, input: Any = None) -> Tensor:
     """x times the normal distribution function of x.
 
     Args:
@@ -102,7 +102,7 @@ def gelu(x: Tensor = None, approximate: bool | str = False, name: str | None = N
     return apply1(_GELU[approximate], input if x is None else x)
 
 
-def silu(x: Tensor = None, inplace: bool = False, name: str | None = None, *, input: Tensor = None) -> Tensor:
+def silu(x: Any = None, inplace: bool = False, name: str | None = None, *, input: Any = None) -> Tensor:
     """``x * sigmoid(x)``, written into x with ``inplace``."""
     x = input if x is None else x
     y = apply1(_SILU, x)
@@ -175,12 +175,12 @@ def hardswish(x: Tensor, name: str | None = None) -> Tensor:
     return apply(_HARDSWISH, (x,), (6.0, 6.0, 3.0))
 
 
-def hardshrink(x: Tensor = None, threshold: float = 0.5, name: str | None = None, *, input: Tensor = None) -> Tensor:
+def hardshrink(x: Any = None, threshold: float = 0.5, name: str | None = None, *, input: Any = None) -> Tensor:
     """x where it is beyond ``±threshold``, 0 between."""
     return apply(_HARDSHRINK, (input if x is None else x,), (float(threshold),))
 
 
-def softshrink(x: Tensor = None, threshold: float = 0.5, name: str | None = None, *, input: Tensor = None) -> Tensor:
+def softshrink(x: Any = None, threshold: float = 0.5, name: str | None = None, *, input: Any = None) -> Tensor:
     """x moved towards 0 by ``threshold``, 0 where it would pass it. Raises ValueError for a negative threshold."""
     if threshold < 0:
         raise ValueError(f"[softshrink] requires threshold >= 0, got {threshold}")
@@ -203,13 +203,13 @@ def softsign(x: Tensor, name: str | None = None) -> Tensor:
 
 
 def softplus(
-    x: Tensor = None, beta: float = 1, threshold: float = 20, name: str | None = None, *, input: Tensor = None
+    x: Any = None, beta: float = 1, threshold: float = 20, name: str | None = None, *, input: Any = None
 ) -> Tensor:
     """``log(1 + exp(beta*x)) / beta``, and x itself where ``beta*x`` exceeds ``threshold``."""
     return apply(_SOFTPLUS, (input if x is None else x,), (float(beta), float(threshold)))
 
 
-def log_sigmoid(x: Tensor = None, name: str | None = None, *, input: Tensor = None) -> Tensor:
+def log_sigmoid(x: Any = None, name: str | None = None, *, input: Any = None) -> Tensor:
     """``log(sigmoid(x))``."""
     return apply1(_LOG_SIGMOID, input if x is None else x)
 
@@ -222,9 +222,7 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
     return apply(_MAXOUT[axis if axis >= 0 else axis + x.ndim], (x,), (groups,))
 
 
-def glu(
-    x: Tensor = None, axis: int = -1, name: str | None = None, *, input: Tensor = None, dim: int | None = None
-) -> Tensor:
+def glu(x: Any = None, axis: int = -1, name: str | None = None, *, input: Any = None, dim: int | None = None) -> Tensor:
     """The first half along ``axis`` times the sigmoid of the second.
 
     Raises:
@@ -247,13 +245,13 @@ def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tenso
 
 
 def softmax(
-    x: Tensor = None,
+    x: Any = None,
     axis: int = -1,
     dtype: Any = None,
     name: str | None = None,
     *,
     out: Tensor | None = None,
-    input: Tensor = None,
+    input: Any = None,
     dim: int | None = None,
 ) -> Tensor:
     """``exp(x)`` over its sum along ``axis``.
@@ -286,12 +284,12 @@ def softmax(
 
 
 def log_softmax(
-    x: Tensor = None,
+    x: Any = None,
     axis: int = -1,
     dtype: Any = None,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
     dim: int | None = None,
 ) -> Tensor:
     """The logarithm of :func:`softmax`, computed without forming it."""
@@ -323,14 +321,14 @@ def gumbel_softmax(
     With ``hard`` the value is one-hot while gradients are those of the soft sample.
     """
     noise = random_tensor(F.Gumbel, x.shape, x.dtype, place=x.place)
-    soft = softmax((x + noise) / temperature, axis)
+    soft = softmax(F.div(F.add(x, noise), float(temperature)), axis)
     if not hard:
         return soft
     axis = axis if axis >= 0 else axis + x.ndim
     top = F.argmax(soft, axis=axis, keepdim=True)
     zeros, ones = (F.full(v, dtype=x.dtype, shape=tuple(s.shape)) for v, s in ((0.0, x), (1.0, top)))
     one = F.scatter_along(zeros, top, ones, axis=axis)
-    return one - soft.detach() + soft
+    return F.add(F.sub(one, soft.detach()), soft)
 
 
 def relu_(x: Tensor, name: str | None = None) -> Tensor:

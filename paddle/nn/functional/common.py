@@ -58,7 +58,7 @@ def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None,
 
 
 def dropout(
-    x: Tensor = None,
+    x: Any = None,
     p: float = 0.5,
     axis: int | Sequence[int] | None = None,
     training: bool = True,
@@ -66,7 +66,7 @@ def dropout(
     mode: str = "upscale_in_train",
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """Set elements to zero at random.
 
@@ -96,7 +96,7 @@ def dropout(
     if mode not in ("upscale_in_train", "downscale_in_infer"):
         raise ValueError(f"[dropout] requires mode 'upscale_in_train' or 'downscale_in_infer', got {mode!r}")
     if not training:
-        y = x if mode == "upscale_in_train" else x * (1.0 - p)
+        y = x if mode == "upscale_in_train" else F.mul(x, 1.0 - p)
     elif p == 0.0:
         y = x
     else:
@@ -159,7 +159,7 @@ def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name
 
 
 def pad(
-    x: Tensor = None,
+    x: Any = None,
     pad: Any = None,
     mode: str = "constant",
     value: float = 0.0,
@@ -167,7 +167,7 @@ def pad(
     pad_from_left_axis: bool = True,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """Add elements around a tensor.
 
@@ -195,7 +195,7 @@ def pad(
     if isinstance(pad, int):
         pairs = [(pad, pad)] * len(spatial)
     else:
-        flat = [int(n) for n in (pad.tolist() if isinstance(pad, (Tensor, np.ndarray)) else pad)]
+        flat = [int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)]
         if len(flat) % 2 or len(flat) > 2 * x.ndim:
             raise ValueError(f"[pad] requires pairs of numbers for at most {x.ndim} dims, got {flat}")
         pairs = list(zip(flat[::2], flat[1::2], strict=True))
@@ -241,7 +241,7 @@ _MODES = {3: ("linear", "area"), 4: ("nearest", "bilinear", "bicubic", "area"), 
 
 
 def interpolate(
-    x: Tensor = None,
+    x: Any = None,
     size: Any = None,
     scale_factor: Any = None,
     mode: str = "nearest",
@@ -252,7 +252,7 @@ def interpolate(
     antialias: bool = False,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """Resample the spatial dims.
 
@@ -322,7 +322,7 @@ def interpolate(
 
 
 def _each(value: Any, n: int) -> list:
-    value = value.tolist() if isinstance(value, (Tensor, np.ndarray)) else value
+    value = value.tolist() if hasattr(value, "tolist") else value
     values = list(value) if isinstance(value, (list, tuple)) else [value] * n
     if len(values) != n:
         raise ValueError(f"[interpolate] requires {n} numbers for size or scale_factor, got {values}")
@@ -335,7 +335,7 @@ def _indices(places: np.ndarray, n: int, x: Tensor) -> Tensor:
 
 def _blend(x: Tensor, axis: int, n: int, first: np.ndarray, weights: Sequence[np.ndarray], shift: int) -> Tensor:
     """The weighted sum of neighbours ``first + shift``, ``first + shift + 1``, … along an axis; edges are repeated."""
-    total = None
+    total: Any = None
     for i, weight in enumerate(weights):
         w = from_numpy(weight.astype(x.dtype.compute.numpy).reshape(-1, *(1,) * (x.ndim - 1 - axis)), x.place)
         term = F.mul(F.take(x, _indices(first + shift + i, n, x), axis=axis), F.cast(w, dtype=x.dtype))
@@ -373,15 +373,16 @@ def upsample(
 
 
 def _pair(value: Any) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else tuple(value)  # type: ignore[return-value]
+    first, second = (value, value) if isinstance(value, int) else value
+    return first, second
 
 
-def _four_pads(paddings: Any) -> tuple[int, int, int, int]:
+def _four_pads(paddings: Any) -> tuple[int, ...]:
     """(top, left, bottom, right) from one, two or four numbers."""
     pads = [paddings] if isinstance(paddings, int) else list(paddings)
     if len(pads) not in (1, 2, 4):
         raise ValueError(f"[unfold] requires 1, 2 or 4 paddings, got {pads}")
-    return tuple(pads * (4 // len(pads)))  # type: ignore[return-value]
+    return tuple(pads * (4 // len(pads)))
 
 
 def _window_indices(size: int, kernel: int, stride: int, dilation: int, x: Tensor) -> Tensor:
@@ -416,7 +417,7 @@ def unfold(
 
 
 def fold(
-    x: Tensor = None,
+    x: Any = None,
     output_sizes: Any = None,
     kernel_sizes: Any = None,
     strides: Any = 1,
@@ -424,7 +425,7 @@ def fold(
     dilations: Any = 1,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """The transpose of :func:`unfold`: columns are added up where their windows lie in images of ``output_sizes``."""
     if x is None:
@@ -463,10 +464,11 @@ def label_smooth(
     """
     if not 0.0 <= epsilon <= 1.0:
         raise ValueError(f"[label_smooth] requires epsilon between 0 and 1, got {epsilon}")
-    return label * (1.0 - epsilon) + (epsilon / label.shape[-1] if prior_dist is None else prior_dist * epsilon)
+    prior = epsilon / label.shape[-1] if prior_dist is None else F.mul(prior_dist, epsilon)
+    return F.add(F.mul(label, 1.0 - epsilon), prior)
 
 
-def sequence_mask(x: Tensor, maxlen: int | None = None, dtype: Any = "int64", name: str | None = None) -> Tensor:
+def sequence_mask(x: Any, maxlen: int | None = None, dtype: Any = "int64", name: str | None = None) -> Tensor:
     """``mask[..., j] = j < x[...]`` for j below ``maxlen``, by default the largest of x.
 
     Example:

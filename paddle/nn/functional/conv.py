@@ -54,8 +54,8 @@ def _conv(
 
 
 def conv1d(
-    x: Tensor = None,
-    weight: Tensor = None,
+    x: Any = None,
+    weight: Any = None,
     bias: Tensor | None = None,
     stride: Any = 1,
     padding: Any = 0,
@@ -64,7 +64,7 @@ def conv1d(
     data_format: str = "NCL",
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """Convolution over sequences: :func:`conv2d` with one spatial dim.
 
@@ -76,8 +76,8 @@ def conv1d(
 
 
 def conv2d(
-    x: Tensor = None,
-    weight: Tensor = None,
+    x: Any = None,
+    weight: Any = None,
     bias: Tensor | None = None,
     stride: Any = 1,
     padding: Any = 0,
@@ -86,7 +86,7 @@ def conv2d(
     data_format: str = "NCHW",
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """Cross-correlation of images with kernels.
 
@@ -112,8 +112,8 @@ def conv2d(
 
 
 def conv3d(
-    x: Tensor = None,
-    weight: Tensor = None,
+    x: Any = None,
+    weight: Any = None,
     bias: Tensor | None = None,
     stride: Any = 1,
     padding: Any = 0,
@@ -122,7 +122,7 @@ def conv3d(
     data_format: str = "NCDHW",
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """Convolution over volumes: :func:`conv2d` with three spatial dims.
 

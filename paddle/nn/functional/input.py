@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from umiak import ops as F
@@ -15,8 +16,8 @@ _PADDED = F.Embedding(True)
 
 
 def embedding(
-    x: Tensor = None,
-    weight: Tensor = None,
+    x: Any = None,
+    weight: Any = None,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
@@ -24,7 +25,7 @@ def embedding(
     scale_grad_by_freq: bool = False,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """Rows of ``weight`` at the indices ``x``.
 
@@ -46,8 +47,8 @@ def embedding(
 
     Example:
         >>> import paddle
-        >>> paddle.nn.functional.embedding(paddle.to_tensor([1, 0]), paddle.to_tensor([[1.0, 2.0], [3.0,
-        4.0]])).tolist()
+        >>> table = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> paddle.nn.functional.embedding(paddle.to_tensor([1, 0]), table).tolist()
         [[3.0, 4.0], [1.0, 2.0]]
     """
     if x is None:
@@ -69,7 +70,7 @@ def embedding_renorm_(x: Tensor, weight: Tensor, max_norm: float, norm_type: flo
     weight.
     """
     with no_grad_guard():
-        index = x.reshape([-1])
+        index = F.reshape(x, shape=(math.prod(x.shape),))
         rows = F.take(weight, index, axis=0)
         norm = F.vector_norm(rows, axes=(1,), keepdim=True, ord="p", p=float(norm_type))
         scale = F.where(F.gt(norm, max_norm), F.div(max_norm, F.add(norm, 1e-7)), 1.0)
@@ -80,7 +81,7 @@ def embedding_renorm_(x: Tensor, weight: Tensor, max_norm: float, norm_type: flo
 def _scaled_by_frequency(x: Tensor, weight: Tensor) -> Tensor:
     """``weight``, with gradients divided by how often ``x`` names each row."""
     with no_grad_guard():
-        index = x.reshape([-1])
+        index = F.reshape(x, shape=(math.prod(x.shape),))
         zeros = F.full(0.0, dtype=weight.dtype, shape=(weight.shape[0],))
         count = F.put(zeros, index, F.full(1.0, dtype=weight.dtype, shape=tuple(index.shape)), axis=0, mode="add")
         inverse = F.unsqueeze(F.div(1.0, F.maximum(count, 1.0)), axes=(1,))
@@ -88,7 +89,7 @@ def _scaled_by_frequency(x: Tensor, weight: Tensor) -> Tensor:
     return F.add(F.mul(weight, inverse), rest)
 
 
-def one_hot(x: Tensor = None, num_classes: int = -1, name: str | None = None, *, input: Tensor = None) -> Tensor:
+def one_hot(x: Any = None, num_classes: int = -1, name: str | None = None, *, input: Any = None) -> Tensor:
     """A new last dim with 1 at the class that ``x`` names and 0 elsewhere.
 
     Args:

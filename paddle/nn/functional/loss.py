@@ -34,7 +34,7 @@ _SOFT_MARGIN = F.SoftMargin()
 
 def cross_entropy(
     input: Tensor,
-    label: Tensor = None,
+    label: Any = None,
     weight: Tensor | None = None,
     ignore_index: int = -100,
     reduction: str = "mean",
@@ -44,7 +44,7 @@ def cross_entropy(
     label_smoothing: float = 0.0,
     name: str | None = None,
     *,
-    target: Tensor = None,
+    target: Any = None,
 ) -> Tensor:
     """``-log softmax(input)`` of each row's class.
 
@@ -83,7 +83,7 @@ def cross_entropy(
     else:
         loss = apply(_NLL[axis], (F.log(input), rows, None), (ignore_index,))
     if weight is None and reduction != "mean":
-        counts = None
+        counts: Any = None
     else:
         counts = apply(_LABEL_WEIGHTS[input.dtype], (rows, weight), (ignore_index,))
     if weight is not None:
@@ -306,7 +306,7 @@ def kl_div(
     check_reduction("kl_div", reduction, "batchmean")
     loss = apply2(_KL[bool(log_target)], input, label)
     if reduction == "batchmean":
-        return sum_all(loss) / float(input.shape[0]) if input.ndim else loss
+        return F.div(sum_all(loss), float(input.shape[0])) if input.ndim else loss
     return reduce_loss("kl_div", loss, reduction)
 
 

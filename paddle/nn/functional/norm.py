@@ -43,14 +43,14 @@ def _shaped(v: Tensor | None, shape: Sequence[int]) -> Tensor | None:
 
 
 def layer_norm(
-    x: Tensor = None,
+    x: Any = None,
     normalized_shape: Any = None,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     epsilon: float = 1e-5,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
     eps: float | None = None,
 ) -> Tensor:
     """``(x - mean) / sqrt(variance + epsilon) * weight + bias``, over the last dims.
@@ -162,7 +162,7 @@ def instance_norm(
 
 
 def group_norm(
-    x: Tensor = None,
+    x: Any = None,
     num_groups: int | None = None,
     epsilon: float = 1e-5,
     weight: Tensor | None = None,
@@ -170,7 +170,7 @@ def group_norm(
     data_format: str = "NCHW",
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
     eps: float | None = None,
 ) -> Tensor:
     """Each group of channels of each sample less its mean, over its standard deviation, times weight plus bias.
@@ -206,14 +206,14 @@ def local_response_norm(
 
 
 def normalize(
-    x: Tensor = None,
+    x: Any = None,
     p: float = 2,
     axis: int = 1,
     epsilon: float = 1e-12,
     out: Tensor | None = None,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
     dim: int | None = None,
     eps: float | None = None,
 ) -> Tensor:

@@ -262,19 +262,19 @@ def avg_pool3d(
 
 
 def adaptive_avg_pool1d(
-    x: Tensor = None, output_size: Any = None, name: str | None = None, *, input: Tensor = None
+    x: Any = None, output_size: Any = None, name: str | None = None, *, input: Any = None
 ) -> Tensor:
     """The mean of each of ``output_size`` regions that divide sequences ``[N, C, L]`` evenly; None keeps a dim."""
     return _adaptive_avg(1, input if x is None else x, output_size, "NCL")
 
 
 def adaptive_max_pool1d(
-    x: Tensor = None,
+    x: Any = None,
     output_size: Any = None,
     return_mask: bool = False,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Any:
     """The largest of each of ``output_size`` regions that divide sequences ``[N, C, L]`` evenly, and with
     ``return_mask`` its flat index.
@@ -283,24 +283,24 @@ def adaptive_max_pool1d(
 
 
 def adaptive_avg_pool2d(
-    x: Tensor = None,
+    x: Any = None,
     output_size: Any = None,
     data_format: str = "NCHW",
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """The mean of each of ``output_size`` regions that divide images ``[N, C, H, W]`` evenly; None keeps a dim."""
     return _adaptive_avg(2, input if x is None else x, output_size, data_format)
 
 
 def adaptive_max_pool2d(
-    x: Tensor = None,
+    x: Any = None,
     output_size: Any = None,
     return_mask: bool = False,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Any:
     """The largest of each of ``output_size`` regions that divide images ``[N, C, H, W]`` evenly, and with
     ``return_mask`` its flat index.
@@ -309,24 +309,24 @@ def adaptive_max_pool2d(
 
 
 def adaptive_avg_pool3d(
-    x: Tensor = None,
+    x: Any = None,
     output_size: Any = None,
     data_format: str = "NCDHW",
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """The mean of each of ``output_size`` regions that divide volumes ``[N, C, D, H, W]`` evenly; None keeps a dim."""
     return _adaptive_avg(3, input if x is None else x, output_size, data_format)
 
 
 def adaptive_max_pool3d(
-    x: Tensor = None,
+    x: Any = None,
     output_size: Any = None,
     return_mask: bool = False,
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Any:
     """The largest of each of ``output_size`` regions that divide volumes ``[N, C, D, H, W]`` evenly, and with
     ``return_mask`` its flat index.
@@ -335,8 +335,8 @@ def adaptive_max_pool3d(
 
 
 def lp_pool1d(
-    x: Tensor = None,
-    norm_type: float | None = None,
+    x: Any = None,
+    norm_type: Any = None,
     kernel_size: Any = None,
     stride: Any = None,
     padding: Any = 0,
@@ -344,15 +344,15 @@ def lp_pool1d(
     data_format: str = "NCL",
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """``(sum of x**norm_type over each window) ** (1/norm_type)`` of sequences; the largest for infinity."""
     return _lp_pool(1, input if x is None else x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
 def lp_pool2d(
-    x: Tensor = None,
-    norm_type: float | None = None,
+    x: Any = None,
+    norm_type: Any = None,
     kernel_size: Any = None,
     stride: Any = None,
     padding: Any = 0,
@@ -360,7 +360,7 @@ def lp_pool2d(
     data_format: str = "NCHW",
     name: str | None = None,
     *,
-    input: Tensor = None,
+    input: Any = None,
 ) -> Tensor:
     """``(sum of x**norm_type over each window) ** (1/norm_type)`` of images; the largest for infinity."""
     return _lp_pool(2, input if x is None else x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)

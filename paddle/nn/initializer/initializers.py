@@ -249,7 +249,8 @@ class Dirac(Initializer):
         per_group = shape[0] // self.groups
         for group in range(self.groups):
             for i in range(min(per_group, shape[1])):
-                values[(group * per_group + i, i, *centre)] = 1
+                at = (group * per_group + i, i, *centre)
+                values[at] = 1
         return Assign(values)._values(param)
 
 

@@ -23,7 +23,7 @@ def _layer(name: str, function: Callable, doc: str, **fields: Any) -> type[Layer
     space: dict[str, Any] = {"function": function, "defaults": fields}
     exec(source, space)
 
-    def extra_repr(self: Layer) -> str:
+    def extra_repr(self: Any) -> str:
         shown = [f"{k}={getattr(self, '_' + k)}" for k in fields]
         return ", ".join(shown + ([f"name={self._name}"] if self._name else []))
 

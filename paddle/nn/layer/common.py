@@ -122,7 +122,7 @@ class Embedding(Layer):
         [2, 2, 3]
     """
 
-    weight: Tensor
+    weight: Any
 
     def __init__(
         self,
@@ -341,10 +341,9 @@ class _Pad(Layer):
 
     n: int
 
-    def __init__(self, padding: Any, mode: str, value: float, data_format: str, name: str | None) -> None:
+    def __init__(self, padding: Any, mode: Any, value: Any, data_format: Any, name: str | None) -> None:
         super().__init__()
-        if isinstance(padding, Tensor):
-            padding = padding.tolist()
+        padding = padding.tolist() if hasattr(padding, "tolist") else padding
         self._pad = [padding] * (2 * self.n) if isinstance(padding, int) else list(padding)
         self._mode = mode
         self._value = value
@@ -420,11 +419,11 @@ def _with_mode(name: str, base: type[_Pad], mode: str, doc: str) -> type[_Pad]:
     if mode == "constant" and not name.startswith("Zero"):
 
         def __init__(self: Any, padding: Any, value: float, data_format: str = layout, name: str | None = None) -> None:
-            super(made, self).__init__(padding, mode, value, data_format, name)
+            base.__init__(self, padding, mode, value, data_format, name)
     else:
 
         def __init__(self: Any, padding: Any, data_format: str = layout, name: str | None = None) -> None:  # type: ignore[misc]
-            super(made, self).__init__(padding, mode, 0.0, data_format, name)
+            base.__init__(self, padding, mode, 0.0, data_format, name)
 
     __init__.__qualname__ = f"{name}.__init__"
     made = type(name, (base,), {"__init__": __init__, "__doc__": doc, "__module__": __name__})

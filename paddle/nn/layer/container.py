@@ -7,7 +7,6 @@ from typing import Any
 
 from paddle.framework.parameter import Parameter
 from paddle.nn.layer.layers import Layer
-from umiak.core.tensor import Tensor
 
 
 def _position(index: int, size: int, extra: int = 0) -> int:
@@ -240,7 +239,7 @@ class ParameterList(Layer):
         (3, [2])
     """
 
-    def __init__(self, parameters: Iterable[Tensor] | None = None) -> None:
+    def __init__(self, parameters: Iterable[Parameter] | None = None) -> None:
         super().__init__()
         for p in parameters or ():
             self.append(p)

@@ -75,7 +75,7 @@ class _Registry(dict):
             self[name] = default
         return self[name]
 
-    def __ior__(self, other: Any) -> _Registry:  # type: ignore[override,misc]
+    def __ior__(self, other: Any) -> _Registry:  # type: ignore[misc]
         self.update(other)
         return self
 
@@ -150,6 +150,16 @@ class Layer:
     """
 
     training: bool
+    _full_name: str
+    _dtype: str
+    _parameters: _Registry
+    _buffers: _Registry
+    _sub_layers: _Registry
+    _non_persistable_buffer_names_set: set[str]
+    _forward_pre_hooks: _HookTable
+    _forward_post_hooks: _HookTable
+    _hook_flags: dict[int, dict[str, bool]]
+    _state_dict_hooks: _HookTable
 
     def __init__(self, name_scope: str | None = None, dtype: Any = "float32") -> None:
         d = self.__dict__
@@ -340,7 +350,7 @@ class Layer:
         is_bias: bool = False,
         default_initializer: Any = None,
         device: Any = None,
-    ) -> Parameter | None:
+    ) -> Any:
         """Make a parameter named after this layer; assign it to an attribute to register it.
 
         Args:
@@ -361,7 +371,7 @@ class Layer:
         name = attr.name or unique_name.generate(f"{self._full_name}.{'b' if is_bias else 'w'}")
         return Parameter.create(shape, dtype or self._dtype, name, attr, initializer, device)
 
-    def create_tensor(self, name: str | None = None, persistable: bool | None = None, dtype: Any = None) -> Tensor:
+    def create_tensor(self, name: str | None = None, persistable: bool | None = None, dtype: Any = None) -> Any:
         """An empty tensor of this layer's dtype, to be filled later."""
         made = paddle.empty([0], dtype=dtype or self._dtype)
         made.name = name or unique_name.generate(f"{self._full_name}._generated_var")
@@ -484,11 +494,11 @@ class Layer:
 
     def named_parameters(
         self, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
+    ) -> Iterator[tuple[str, Any]]:
         """The parameters with their dotted names; a shared one comes once unless ``remove_duplicate`` is False."""
         return self._named_members("_parameters", prefix, include_sublayers, remove_duplicate)
 
-    def parameters(self, include_sublayers: bool = True) -> list[Parameter]:
+    def parameters(self, include_sublayers: bool = True) -> list[Any]:
         """The parameters of this layer and of those below it, each once.
 
         Example:
@@ -618,7 +628,7 @@ class Layer:
                     destination = result
         return destination
 
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Tensor]:
+    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """All parameters and persistable buffers by dotted name.
 
         Args:
@@ -635,7 +645,7 @@ class Layer:
         """
         return self._state_dict(False, *args, **kwargs)
 
-    def to_static_state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Tensor]:
+    def to_static_state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
         """Like ``state_dict``, with the buffers that are not persistable too."""
         return self._state_dict(True, *args, **kwargs)
 
@@ -649,7 +659,7 @@ class Layer:
         keep_vars: bool = True,
         *,
         prefix: str | None = None,
-    ) -> dict[str, Tensor]:
+    ) -> dict[str, Any]:
         destination = OrderedDict() if destination is None else destination
         return self._collect(
             destination, prefix or structured_name_prefix, include_sublayers, use_hook, keep_vars, all_buffers
@@ -834,12 +844,12 @@ def _copy_into(own: Tensor, value: Any, name: str) -> None:
         dispatch.assign(own, value.detach() if value.place is own.place else value.to(own.place).detach())
 
 
-def _convert_tensor(t: Tensor, device: Any, dtype: DType | None) -> None:
+def _convert_tensor(t: Any, device: Any, dtype: DType | None) -> None:
     cast = dtype is not None and (t.dtype.is_floating or t.dtype.is_complex) and t.dtype is not dtype
     for holder in (t, t.grad):
         if holder is None:
             continue
-        new = holder.detach()
+        new: Any = holder.detach()
         if cast:
             new = new.astype(dtype)
         if device is not None:

@@ -12,12 +12,18 @@ from umiak.core.tensor import Tensor
 class _Pool(Layer):
     """Shared by pooling with windows."""
 
+    kernel_size: Any
+    stride: Any
+    padding: Any
+
     def extra_repr(self) -> str:
         return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
 
 class _AdaptivePool(Layer):
     """Shared by pooling into a number of regions."""
+
+    _output_size: Any
 
     def extra_repr(self) -> str:
         return f"output_size={self._output_size}"

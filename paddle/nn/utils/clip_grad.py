@@ -13,8 +13,8 @@ from umiak.core.tensor import Tensor
 
 
 def _gradients(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
-    parameters = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [p.grad for p in parameters if p.grad is not None]
+    several = [parameters] if isinstance(parameters, Tensor) else parameters
+    return [p.grad for p in several if p.grad is not None]
 
 
 def clip_grad_norm_(

@@ -32,7 +32,7 @@ class _WeightNorm:
 
 
 def _parameter(value: Tensor, like: Parameter, suffix: str) -> Parameter:
-    made = Parameter(value.detach().clone(), trainable=like.trainable)
+    made = Parameter(F.copy(value.detach()), trainable=like.trainable)
     made.name = like.name + suffix
     return made
 
@@ -66,7 +66,7 @@ def remove_weight_norm(layer: Layer, name: str = "weight") -> Layer:
     for key, hook in list(layer._forward_pre_hooks.items()):
         if isinstance(hook, _WeightNorm) and hook.name == name:
             like = layer._parameters[name + "_v"]
-            weight = Parameter(hook.weight(layer).detach().clone(), trainable=like.trainable)
+            weight = Parameter(F.copy(hook.weight(layer).detach()), trainable=like.trainable)
             weight.name = like.name.removesuffix("_v")
             del layer._forward_pre_hooks[key], layer._parameters[name + "_v"], layer._parameters[name + "_g"]
             layer.__dict__.pop(name, None)
