@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from umiak.core import storage, stream
 from umiak.core.place import Place, from_index
+from umiak.ops.base import REGISTRY
 
 if TYPE_CHECKING:
     from umiak.ops.base import Op
@@ -90,12 +91,21 @@ def register(backend: Backend) -> Backend:
     former = _by_name.setdefault(backend.name, backend)
     if former is not backend:
         raise ValueError(f"there is a backend {backend.name!r} already, made by {type(former).__module__}")
+    forget_plans()
     return backend
+
+
+def forget_plans() -> None:
+    """Plans hold kernels of the backends there were; with others, every class of operands is planned anew."""
+    for cls in REGISTRY.values():
+        for op in cls._instances.values():
+            op.clear()
 
 
 def unregister(name: str) -> None:
     """Take a backend away. Places that it has set up keep their memory and streams."""
     del _by_name[name]
+    forget_plans()
 
 
 def discover() -> None:
@@ -103,7 +113,6 @@ def discover() -> None:
     global _discovered
     if _discovered:
         return
-    _discovered = True
     # Imported here: it takes longer than everything else in this package together.
     from importlib.metadata import entry_points
 
@@ -116,6 +125,7 @@ def discover() -> None:
             _broken[entry.name] = f"{type(error).__name__}: {error}"
             text = f"backend {entry.name!r}{origin} ({entry.value}) is skipped: {_broken[entry.name]}"
             warnings.warn(text, RuntimeWarning, stacklevel=2)
+    _discovered = True
 
 
 def chain(device_type: str) -> list[Backend]:

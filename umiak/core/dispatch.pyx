@@ -371,6 +371,7 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
         if op.kinds[j] == c't':
             if not isinstance(value, (tuple, list)):
                 raise TypeError(f"[{op.name}] requires a tuple of ints for param {tuple(op.param_fields)[j]!r}, got {value!r}")
+            value = tuple(value)                         # an item's __index__ may change a list
             if n_tuples == 8 or k + len(value) > INLINE_S or len(value) > 254:
                 raise ValueError(f"[{op.name}] requires params of at most {INLINE_S} numbers, got more")
             sig[0] |= <uint64_t>(len(value) + 1) << (8 * n_tuples)
@@ -645,11 +646,13 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
             if xs[i].t != NULL and (<Tensor>xs[i].t).storage.stream != stream:
                 use_on_stream((<Tensor>xs[i].t).storage, stream)
     if into != NULL:
+        if o.storage.stream != stream:
+            use_on_stream(o.storage, stream)
         bump_version(o)
         return None
     if plan.records:
         made[0] = <PyObject*>o
-        record(plan, xs, n, scalars, made)
+        record(plan, xs, n, scalars, made, ctx.saved_hooks)
     return o if plan.single else (o,)
 
 
@@ -664,7 +667,7 @@ cdef object run_view(Plan plan, Operand* xs, int n, const uint64_t* params, uint
     o = view_of(plan, <Tensor>xs[0].t, regs)
     if plan.records:
         outs[0] = <PyObject*>o
-        record(plan, xs, n, params, outs)
+        record(plan, xs, n, params, outs, (<EngineContext>context_pointer()).saved_hooks)
     if not flags & FLAG_INNER:
         remember_view(o, <Tensor>xs[0].t, plan.op, unpack_params(plan.op, params, sig))
     return o
@@ -780,10 +783,12 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                         use_on_stream((<Tensor>xs[i].t).storage, stream)
             if flags & FLAG_INTO:
                 for i in range(plan.n_visible):
+                    if (<Tensor>outs[i]).storage.stream != stream:
+                        use_on_stream((<Tensor>outs[i]).storage, stream)
                     bump_version(<Tensor>outs[i])
                 return None
             if plan.records:
-                record(plan, xs, n, scalars, outs)
+                record(plan, xs, n, scalars, outs, ctx.saved_hooks)
             if plan.single:
                 return <object>outs[0]
             made = PyTuple_New(plan.n_visible)
@@ -797,9 +802,6 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
 
     if plan.kind == PLAN_VIEW:
         t = <Tensor>xs[0].t
-        d = plan.out_rank[0]
-        for i in range(2 * d):
-            dims[i % (K_RANK_MASK + 1)] = regs[plan.out_regs[i]]
         o = view_of(plan, t, regs)
     elif plan.kind == PLAN_RESHAPE:
         t = <Tensor>xs[0].t
@@ -812,7 +814,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
             return None
         if plan.records:
             outs[0] = <PyObject*>o
-            record(plan, xs, n, scalars, outs)
+            record(plan, xs, n, scalars, outs, ctx.saved_hooks)
         if not flags & FLAG_INNER and o.storage is t.storage:
             remember_view(o, t, plan.op, unpack_params(plan.op, params, sig))
         return o
@@ -826,7 +828,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
             write_into(<Tensor>into[i], <Tensor>outs[i])
         return None
     if plan.records:
-        record(plan, xs, n, scalars, outs)
+        record(plan, xs, n, scalars, outs, ctx.saved_hooks)
     if plan.single:
         return made[0]
     return made if plan.n_visible == plan.n_out else made[:plan.n_visible]
@@ -1037,12 +1039,23 @@ cdef int refresh(Tensor t) except -1:
     return 0
 
 
+cdef bint drop_stale_view(Tensor t) noexcept:
+    """A view whose parent has become other data (``_share``) is a tensor of its own, with the history it has."""
+    if t.view is not None and t.storage is not t.view.parent.storage:
+        t.view = None
+        t.kind &= ~<uint8_t>KIND_VIEW
+        return True
+    return False
+
+
 cdef int refresh_one(Tensor t) except -1:
     cdef ViewRecord r = t.view
     cdef Tensor fresh
     cdef EngineContext ctx
     cdef uint64_t modes
     cdef uint64_t changes = tensor_slots().changes       # as it is now: a change meanwhile must not be missed
+    if drop_stale_view(t):
+        return 0
     if r.parent_node is r.parent.node:
         r.seen = changes
         return 0
@@ -1163,6 +1176,8 @@ cdef int rebase(Tensor x, Tensor value) except -1:
     cdef ViewRecord r = x.view
     cdef Tensor whole
     tensor_slots().changes += 1
+    if r is not None and drop_stale_view(x):
+        r = None
     if r is not None:
         whole = SCATTER_VIEW(shallow_live(r.parent), value, r.op, r.params)
         rebase(r.parent, whole)
@@ -1180,7 +1195,7 @@ cdef int rebase(Tensor x, Tensor value) except -1:
 
 
 # ---- gradient nodes --------------------------------------------------------------------------------------------------------
-cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject** outs) except -1:
+cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject** outs, object hooks) except -1:
     cdef Node node = Node.__new__(Node)
     cdef tuple edges = PyTuple_New(n), saved
     cdef object e
@@ -1188,7 +1203,6 @@ cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject
     cdef Tensor o
     cdef int i, k
     cdef uint32_t version
-    cdef object hooks = (<EngineContext>context_pointer()).saved_hooks
     node.plan = plan
     node.n_out = plan.n_visible
     if n > 8:
@@ -1291,6 +1305,7 @@ cdef object cast_weight(Tensor t, OpBase cast, int flags):
     made = apply_raw(cast, (t,), (), flags)
     if t.low is None:
         ctx.values.setdefault("cast_weights", []).append(weakref.ref(t))
+        ctx.holds_low = True
     t.low = made
     t.low_version = tensor_version(t)
     return made
@@ -1298,6 +1313,7 @@ cdef object cast_weight(Tensor t, OpBase cast, int flags):
 
 def drop_cast_weights():
     """Forget the low-precision copies of parameters (at the end of ``auto_cast``)."""
+    (<EngineContext>context_pointer()).holds_low = False
     for ref in (<EngineContext>context_pointer()).values.pop("cast_weights", ()):
         t = ref()
         if t is not None:
@@ -1488,7 +1504,7 @@ cdef class CallProgram:
                     filled += 1
                 else:
                     if not isinstance(result, tuple) or len(<tuple>result) != s.n_out:
-                        raise TypeError(f"[{(<OpBase>self.ops[i]).name}] requires {s.n_out} tensors as results, got {result!r}")
+                        raise TypeError(f"[{(<OpBase>self.ops[i]).name}] requires {s.n_out} tensors as results, got {type(result).__name__}")
                     for item in <tuple>result:
                         if not isinstance(item, Tensor):
                             raise TypeError(
@@ -1606,7 +1622,7 @@ def apply_into(OpBase op not None, tuple outs not None, tuple operands not None,
     While a tracer is active, the results are written as values (``assign``).
     """
     cdef Operand[INLINE_X] xs
-    cdef PyObject* into[MAX_OUT]
+    cdef PyObject* into[MAX_OUT + 1]
     cdef uint64_t[INLINE_S] words
     cdef uint64_t sig
     cdef int i, np, n = len(operands), m = len(outs)

@@ -472,8 +472,9 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
     cdef PyObject* inputs[64]
     cdef PyObject* residuals[64]
     cdef CallProgram program
-    for i in range(len(node.saved)):
-        e = node.saved[i]
+    cdef tuple saved = node.saved                        # an unpack hook may run a backward that frees the node's
+    for i in range(len(saved)):
+        e = saved[i]
         if e is None:
             out.append(None)
             continue
@@ -494,7 +495,14 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             raise RuntimeError(
                 f"[{plan.op.name}] requires {what} (shape {t.shape}) as it was in the forward pass for its gradient, got it modified in place: "
                 f"version {tensor_version(t)}, expected {version}. Clone it before the in-place operation.")
-        out.append(own_output(t, node, plan, plan.save_out[i - plan.n_save_in]) if create and i >= plan.n_save_in else t)
+        if create:
+            if i >= plan.n_save_in:
+                t = own_output(t, node, plan, plan.save_out[i - plan.n_save_in])
+            else:
+                e = node.edges[plan.save_in[i]]
+                if e is not None and e is not t and (t.node is not e or not t.key & K_NEEDS_GRAD):
+                    t = relink(t, node, plan.save_in[i])          # its history was cut or moved since
+        out.append(t)
     if create and plan.residuals is not None:
         program = <CallProgram>plan.residuals
         for i in range(plan.n_save_in):
@@ -595,7 +603,7 @@ cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
     cdef bint mine = False
     grad = None
     while True:
-        old = <Tensor>leaf._grad
+        old = <Tensor?>leaf._grad if leaf._grad is not None else None
         if old is None:
             if not create and not mine:
                 # References: the caller's slot and `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
@@ -615,10 +623,18 @@ cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
             xs[0].n_bits = xs[1].n_bits = 0
             into[0] = <PyObject*>old
             into[1] = NULL
-            dispatch(ADD, xs, 2, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, into)
+            try:
+                dispatch(ADD, xs, 2, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, into)
+            except BaseException:
+                leaf._grad = old
+                raise
             g = old
         else:
-            g = call2(ADD, old, g)
+            try:
+                g = call2(ADD, old, g)
+            except BaseException:
+                leaf._grad = old
+                raise
         mine = True
 
 
@@ -704,7 +720,7 @@ cdef object drive(Run run, list roots, list grads):
     finally:
         ctx.plan_mode = modes
         ctx.backward_depth -= 1
-        if ctx.backward_depth == 0 and not modes >> AMP_SHIFT & 3:
+        if ctx.holds_low and ctx.backward_depth == 0 and not modes >> AMP_SHIFT & 3:
             # Casts of parameters that the gradients made: nobody else would end them.
             drop_cast_weights()
         ctx.inner_place = outer_place

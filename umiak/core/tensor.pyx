@@ -159,6 +159,9 @@ cdef void classify(Tensor t) noexcept:
         t.key |= K_ALIGNED
 
 
+cdef int64_t MOST_ELEMENTS = (<int64_t>1 << 62) // 16    # of the widest dtype, so that bytes fit in 64 bits
+
+
 cdef int64_t elements_of(int ndim, const int64_t* dims) noexcept:
     """The product of sizes; -1 when 64 bits do not hold it or a size is negative."""
     cdef int64_t n = 1
@@ -186,11 +189,8 @@ cdef int too_big(int ndim, const int64_t* dims, int dtype) except -1:
 cdef Tensor new_tensor(int dtype, int ndim, const int64_t* dims, int place, int64_t stream):
     """A contiguous tensor with its own (uninitialised) memory."""
     cdef Tensor t = Tensor.__new__(Tensor)
-    cdef int64_t n = elements_of(ndim, dims)
+    cdef int64_t n = 1
     cdef int i
-    if n < 0 or n > (<int64_t>1 << 62) // ITEMSIZE[dtype]:
-        too_big(ndim, dims, dtype)
-    n = 1
     if ndim > INLINE_RANK:
         reserve_rank(t, ndim)
     else:
@@ -198,7 +198,12 @@ cdef Tensor new_tensor(int dtype, int ndim, const int64_t* dims, int place, int6
     for i in range(ndim - 1, -1, -1):
         t.dims[i] = dims[i]
         t.strides[i] = n
-        n *= dims[i]
+        if dims[i] < 0 or umiak_mul(n, dims[i], &n):
+            if elements_of(ndim, dims) != 0:
+                too_big(ndim, dims, dtype)
+            n = 0
+    if n > MOST_ELEMENTS:
+        too_big(ndim, dims, dtype)
     t.numel = n
     t.key = dtype | (ndim << K_RANK_SHIFT) | K_ALIGNED | (place << K_PLACE_SHIFT)
     t.kind = 0
@@ -407,7 +412,9 @@ cdef class Tensor:
 
     def _own_version(self):
         """Give this alias (and views made of it from now on) a version counter of its own."""
-        self.counter = Version()
+        cdef Version own = Version()
+        own.value = 0 if self.storage is None else tensor_version(self) + 1
+        self.counter = own
 
     @property
     def _base(self):
@@ -468,7 +475,7 @@ cdef class Tensor:
             ahead.value = tensor_version(self) + 1
         SLOTS.changes += 1
         self.view = None
-        self.kind = 0
+        self.kind &= ~<uint8_t>(KIND_VIEW | KIND_UNMADE)
         reserve_rank(self, other.ndim)
         memcpy(self.dims, other.dims, other.ndim * sizeof(int64_t))
         memcpy(self.strides, other.strides, other.ndim * sizeof(int64_t))

@@ -614,6 +614,7 @@ class Complex(Binary):
     """The complex number with the given real and imaginary parts."""
 
     inputs = ("re", "im")
+    amp = "deny"
     kinds = "f"
     linear = True
 

@@ -178,6 +178,7 @@ class LabelWeights(Op):
     """
 
     inputs = ("labels", "weight?")
+    amp = "keep"
     vjp = None
     dtype: Any
     ignore_index: int = param("int", -100)

@@ -436,6 +436,7 @@ class Polar(Several):
     """The complex number of size ``r`` and argument ``angle``."""
 
     inputs = ("r", "angle")
+    amp = "deny"
 
     def infer(self, r, angle):
         m = super().infer(r, angle)

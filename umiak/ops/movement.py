@@ -477,6 +477,7 @@ class AsReal(View):
 class AsComplex(Op):
     """Real pairs in the last dim as one complex tensor: a copy, since the pairs need not lie side by side."""
 
+    amp = "deny"
     linear = True
 
     def infer(self, x):

@@ -27,7 +27,8 @@ def kernel(*classes: type, returns: bool = False, raw: bool = False) -> Callable
 
     def enter(fn: Callable) -> Callable:
         for cls in classes:
-            if cls in KERNELS:
+            # A module that is imported again (its first import was interrupted) replaces its own entries.
+            if cls in KERNELS and KERNELS[cls].fn.__module__ != fn.__module__:
                 raise ValueError(f"op {cls.__name__} has two NumPy kernels: {KERNELS[cls].fn} and {fn}")
             KERNELS[cls] = RefKernel(fn, returns, raw)
         return fn
