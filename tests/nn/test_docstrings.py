@@ -18,7 +18,7 @@ def modules():
         yield from (m.name for m in pkgutil.walk_packages(path, package + "."))
 
 
-@pytest.mark.parametrize("name", modules())
+@pytest.mark.parametrize("name", list(modules()))
 def test_examples(name):
     assert paddle
     result = doctest.testmod(importlib.import_module(name))
