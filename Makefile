@@ -17,7 +17,7 @@ export NINJA := $(CURDIR)/tools/ninja
 .PHONY: help install build demo lint test test-all bench wheel shim clean
 
 help:
-	@echo "make demo      set up .venv, then train a small GPT on the text in examples/gpt"
+	@echo "make demo      set up .venv, then train a small GPT, kill it, resume it, let it write"
 	@echo "make test      set up .venv, then ruff, mypy and the tests that are not slow"
 	@echo "make test-all  the same with every test"
 	@echo "make build     compile what changed in the Cython modules"
@@ -45,7 +45,7 @@ build: $(INSTALLED)
 	@$(BIN)/python -m compileall -q umiak paddle
 
 demo: build
-	$(BIN)/python examples/gpt/train.py
+	$(BIN)/python examples/gpt/demo.py
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check .
