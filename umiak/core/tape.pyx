@@ -381,6 +381,8 @@ cdef class Run:
             node.saved = None
             node.released = True
             keep = None
+            if node.plan is None:
+                node.python.call = None                  # and with it what a PyLayer saved
         for i in range(n_out):
             Py_XDECREF(self.grads[first + i])
             self.grads[first + i] = NULL
@@ -823,6 +825,15 @@ def python_node(str name, inputs, outputs, backward):
         t.key |= K_NEEDS_GRAD
     tensor_slots().changes += 1
     return node
+
+
+def with_history(Tensor t not None, Node node not None, int index):
+    """The same data as output ``index`` of ``node``: how a saved output gets its history back without a cycle."""
+    cdef Tensor o = shallow(t)
+    o.node = node
+    o.out_index = index
+    o.key |= K_NEEDS_GRAD
+    return o
 
 
 class _Python:
