@@ -6,10 +6,10 @@ import gc
 
 import numpy as np
 import pytest
-from harness import CPU, NULL, backward, count_plans, leaf, leaves_nothing, python_calls, tensor, values
+from harness import CPU, NULL, backward, count_plans, leaf, leaves_nothing, python_calls, run_threads, tensor, values
 
 from umiak import ops as F
-from umiak.core import context, dispatch, storage, tape
+from umiak.core import context, dispatch, storage, stream, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.place import Place
@@ -443,6 +443,18 @@ def test_apply_into_of_every_kind_of_plan(op, rng):
     np.testing.assert_array_equal(values(x), expected)
 
 
+@pytest.mark.parametrize(("target", "source"), [(1, 0), (0, 1)])
+def test_apply_into_shifted_target(target, source):
+    """Target and operand overlap without being the same: everything is read before it is overwritten."""
+    x = tensor(np.arange(100.0))
+
+    def part(start):
+        return F.slice(x, axes=(0,), starts=(start,), sizes=(99,), steps=(1,))
+
+    dispatch.apply_into(F.REGISTRY["mul"](), (part(target),), (part(source), 2.0))
+    np.testing.assert_array_equal(values(part(target)), 2 * np.arange(100.0)[source : source + 99])
+
+
 def test_apply_into_strided_output(rng):
     whole = tensor(np.zeros((4, 6)))
     part = F.permute(F.slice(whole, axes=(0, 1), starts=(1, 0), sizes=(2, 3), steps=(2, 2)), perm=(1, 0))
@@ -621,3 +633,22 @@ def test_memory_returns_to_the_allocator():
     after = a.stats()
     assert after["allocated"] == before["allocated"]
     assert after["source_allocations"] == before["source_allocations"]
+
+
+def test_threads_launch_long_kernels_side_by_side():
+    """Long native kernels run without the GIL; memory, streams and tables stay whole."""
+    place = Place("null", 7)
+    a = storage.allocator(place.index)
+
+    def work(i):
+        for k in range(100):
+            x = empty((1 << 20, 1 + k % 3), dt.float32, place)
+            x.stop_gradient = bool(k % 2)
+            y = F.softmax(F.add(x, 1.0), axis=1)
+            if not y.stop_gradient:
+                tape.grad([y], [x])
+
+    run_threads(work, 6)
+    gc.collect()
+    assert a.stats()["allocated"] == 0
+    stream.synchronize(place.index)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 from harness import CPU, NULL, backward, count_plans, grad_of, leaf, python_calls, tensor, values
 
 from umiak import ops as F
 from umiak.compiler import amp, plan
-from umiak.core import context, dispatch, storage, tape
+from umiak.core import array, context, dispatch, storage, tape
 from umiak.core import dtype as dt
+from umiak.core.context import no_grad_guard
 from umiak.core.tensor import empty
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
@@ -448,10 +451,83 @@ def test_amp_errors_are_those_of_the_op(mixed):
         F.matmul(x, tensor(np.ones((2, 3), "f4")))
 
 
-def test_amp_weight_cast_is_kept_between_calls(mixed):
-    """One cast of a weight serves several calls, until the weight is written."""
-    if not hasattr(amp, "WEIGHT_CASTS"):
-        pytest.skip("the cache of weight casts is not there yet")
+@pytest.fixture
+def layer(mixed):
+    """A parameter, and a call that multiplies with it; allocations tell whether it was cast."""
+    w = leaf(np.arange(12.0).reshape(3, 4), "f4")
+    x = tensor(np.ones((2, 3), "f4"))
+    return w, lambda: values(F.matmul(x, w)).astype("f4")
+
+
+def allocations(f) -> int:
+    a = storage.allocator(CPU.index)
+    before = a.stats()["allocations"]
+    f()
+    return a.stats()["allocations"] - before
+
+
+def test_amp_casts_a_parameter_once_per_version(layer):
+    w, call = layer
+    first = allocations(call)
+    again = allocations(call)
+    assert again == first - 1
+    assert allocations(call) == again
+    with no_grad_guard():
+        dispatch.apply_into(F.REGISTRY["mul"](), (w,), (w, 2.0))
+    assert allocations(call) == first
+    np.testing.assert_array_equal(call(), np.ones((2, 3)) @ (2 * np.arange(12.0).reshape(3, 4)))
+    dispatch.drop_cast_weights()
+    assert allocations(call) == first
+
+
+@pytest.mark.parametrize("how", ["into", "assign", "view", "detached", "shared", "outside"])
+def test_amp_sees_every_change_of_a_parameter(layer, how):
+    w, call = layer
+    call()
+    new = np.full((3, 4), 5.0, "f4")
+    with no_grad_guard():
+        if how == "into":
+            dispatch.apply_into(F.REGISTRY["copy"](), (w,), (tensor(new),))
+        elif how == "assign":
+            dispatch.assign(w, tensor(new))
+        elif how == "view":
+            dispatch.assign(F.reshape(w, shape=(12,)), tensor(new.reshape(12)))
+        elif how == "detached":
+            dispatch.assign(w.detach(), tensor(new))
+        elif how == "shared":
+            w._share(tensor(new))
+        else:
+            array.operand(w)[...] = new
+            w._bump_version()
+    np.testing.assert_array_equal(call(), np.full((2, 4), 15.0))
+
+
+def test_amp_keeps_no_parameter_alive(mixed):
+    w = leaf(np.ones((3, 4)), "f4")
+    F.matmul(tensor(np.ones((2, 3), "f4")), w)
+    held = weakref.ref(w)
+    del w
+    assert held() is None
+
+
+def test_amp_parameter_on_another_low_type(mixed):
+    w, x = leaf(np.full((2, 2), 1.0009765625), "f4"), tensor(np.eye(2, dtype="f4"))
+    for _ in range(2):
+        for name, expected in (("bfloat16", 1.0), ("float16", 1.0009765625)):
+            mixed.set_amp(1, dt.convert(name).id)
+            assert float(values(F.matmul(x, w))[0, 0]) == expected
+
+
+def test_amp_gradients_of_a_cast_parameter_add_up(layer):
+    """The same parameter in several calls, with and without gradient mode."""
+    w, call = layer
+    x = tensor(np.ones((2, 3), "f4"))
+    with no_grad_guard():
+        call()
+    y = F.add(F.cast(F.matmul(x, w), dtype=dt.float32), F.cast(F.matmul(x, w), dtype=dt.float32))
+    backward(total(y))
+    np.testing.assert_array_equal(grad_of(w), np.full((3, 4), 4.0))
+    assert w.grad.dtype is dt.float32
 
 
 def test_deterministic_mode_has_plans_of_its_own():

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from harness import count_plans, run_traced, tensor, values
+from harness import CPU, NULL, count_plans, run_traced, tensor, values
 from samples import (
     ARRAYS,
     Case,
@@ -23,12 +23,9 @@ from samples import (
 from umiak import backends
 from umiak import ops as F
 from umiak.autodiff import rules
-from umiak.core import array, dispatch, tape
+from umiak.core import array, context, dispatch, tape
 from umiak.core import dtype as dt
-from umiak.core.place import Place
 from umiak.core.tensor import Tensor
-
-CPU = Place("cpu", 0)
 
 
 def as_tuple(x: Any) -> tuple:
@@ -186,6 +183,82 @@ def test_layouts_of_gradients(case: Case) -> None:
             assert (a is None) == (b is None)
             if a is not None:
                 assert_close(values(a), values(b), f"{name}: operand {i}", factor=4)
+
+
+# --- places and memory -----------------------------------------------------------------------------------------------
+
+
+def with_gradient(case: Case, operands: tuple) -> tuple[tuple, list]:
+    """(results, gradients of the differentiable operands)"""
+    wanted = [i for i in case.differentiable if rules.differentiable(case.op)]
+    for i in wanted:
+        operands[i].stop_gradient = False
+    results = case.call(*operands)
+    live = [y for y in results if not y.stop_gradient]
+    inputs = [operands[i] for i in wanted]
+    return results, tape.grad(live, inputs, allow_unused=True) if live and inputs else []
+
+
+@over_samples(quick=2, where=lambda case: bool(case.arrays))
+def test_place_is_that_of_the_operands(case: Case) -> None:
+    """Call and gradient stay on the operands' place, whatever the default one is."""
+    state = context.current().state
+    before = state.place
+    expected, expected_grads = with_gradient(case, case.operands())
+    operands = case.operands()
+    state.place = NULL
+    try:
+        results, grads = with_gradient(case, operands)
+    finally:
+        state.place = before
+    for i, (a, b) in enumerate(zip([*results, *grads], [*expected, *expected_grads], strict=True)):
+        if a is not None:
+            assert a.place is CPU, f"result {i} is on {a.place}"
+            assert_same_bits(values(a), values(b), f"result {i}")
+
+
+@over_samples(quick=2)
+def test_call_on_a_place_without_data(case: Case) -> None:
+    """On null every op runs, and its gradient, with the sizes and dtypes that infer says."""
+    operands = tuple(tensor(x, place=NULL) if isinstance(x, ARRAYS) else x for x in case.sample.inputs)
+    results, grads = with_gradient(case, operands)
+    if not case.arrays:
+        return
+    metas = as_tuple(case.op.infer(*case.metas(), *case.params))
+    assert [(tuple(y.shape), y.dtype.name) for y in results] == [(tuple(m.shape), m.dtype.name) for m in metas]
+    assert all(y.place is NULL for y in [*results, *grads] if y is not None)
+
+
+@over_samples(quick=2, where=lambda case: bool(case.arrays))
+def test_writing_over_an_operand(case: Case) -> None:
+    """``apply_into`` whose target is an operand gives what a call into other memory gives."""
+    expected = case.call(*case.operands())
+    for i in range(len(case.sample.inputs)):
+        operands = case.operands()
+        x = operands[i]
+        if not isinstance(x, Tensor) or x.shape != expected[0].shape or x.dtype is not expected[0].dtype:
+            continue
+        others = tuple(tensor(np.zeros(y.shape, y.dtype.numpy)) for y in expected[1:])
+        dispatch.apply_into(case.op, (x, *others), operands, case.params)
+        for k, (a, b) in enumerate(zip((x, *others), expected)):
+            assert_close(values(a), values(b), f"over operand {i}: result {k}")
+
+
+@over_samples(quick=2, where=lambda case: bool(case.arrays))
+def test_moving_operands(case: Case) -> None:
+    """Memory that was moved or offloaded since the plan was made."""
+    expected = case.run()
+    operands = case.operands()
+    for x in operands:
+        if isinstance(x, Tensor) and x.numel:
+            x.storage.relocate()
+    for a, b in zip(case.call(*operands), expected, strict=True):
+        assert_same_bits(values(a), b, "moved")
+    for x in operands:
+        if isinstance(x, Tensor) and x.numel:
+            x.storage.offload()
+    for a, b in zip(case.call(*operands), expected, strict=True):
+        assert_same_bits(values(a), b, "offloaded")
 
 
 # --- dtypes ----------------------------------------------------------------------------------------------------------
