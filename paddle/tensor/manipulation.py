@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -665,7 +666,7 @@ def concat(x: Any = MISSING, axis: Any = 0, name: Any = None, **kw: Any) -> Tens
         [3, 3]
     """
     if kw:
-        return again(concat, kw, {"x": x, "axis": axis if axis != 0 or "axis" not in kw else MISSING})
+        return again(concat, kw, {"x": x, "axis": axis})
     if x is MISSING:
         raise missing(concat, x=x)
     xs = _together(_list(x, "concat"), "concat")
@@ -691,7 +692,7 @@ def stack(x: Any = MISSING, axis: Any = 0, name: Any = None, **kw: Any) -> Tenso
         [[1.0, 0.0], [1.0, 0.0]]
     """
     if kw:
-        return again(stack, kw, {"x": x, "axis": axis if axis != 0 or "axis" not in kw else MISSING})
+        return again(stack, kw, {"x": x, "axis": axis})
     if x is MISSING:
         raise missing(stack, x=x)
     xs = _together(_list(x, "stack"), "stack")
@@ -812,7 +813,7 @@ def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = Non
         [[2, 2], [3, 2]]
     """
     k = axis_of(axis, need_tensor(x, "split").ndim, "split")
-    return list(F.split(x, k, _sections(x.shape[k], num_or_sections, "split")))
+    return _parts(x, k, _sections(x.shape[k], num_or_sections, "split"))
 
 
 @public
@@ -825,7 +826,7 @@ def chunk(x: Tensor, chunks: int, axis: Any = 0, name: str | None = None) -> lis
         2
     """
     k = axis_of(axis, need_tensor(x, "chunk").ndim, "chunk")
-    return list(F.split(x, k, _sections(x.shape[k], integer(chunks, "chunk", "chunks"), "chunk")))
+    return _parts(x, k, _sections(x.shape[k], integer(chunks, "chunk", "chunks"), "chunk"))
 
 
 def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
@@ -837,6 +838,18 @@ def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None
         [[3], [2]]
     """
     return _cut(x, num_or_indices, axis, "tensor_split")
+
+
+# Outputs that one call may have; more parts than that are taken one by one.
+MOST_OUTPUTS = 64
+
+
+def _parts(x: Tensor, axis: int, sections: tuple[int, ...]) -> list[Tensor]:
+    """``x`` cut along ``axis`` into parts of these sizes; each has memory of its own."""
+    if len(sections) <= MOST_OUTPUTS:
+        return list(F.split(x, axis, sections))
+    ends = itertools.accumulate(sections)
+    return [F.copy(F.slice(x, (axis,), (end - n,), (n,), (1,))) for n, end in zip(sections, ends, strict=True)]
 
 
 def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
@@ -895,6 +908,8 @@ def unbind(input: Tensor, axis: Any = 0) -> list[Tensor]:
     """
     k = axis_of(axis, need_tensor(input, "unbind", "input").ndim, "unbind")
     n = input.shape[k]
+    if n > MOST_OUTPUTS:
+        return [F.squeeze(part, (k,)) for part in _parts(input, k, (1,) * n)]
     return list(F.unbind(input, k, n)) if n else []
 
 
