@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> int:
     checkpoint = out / "checkpoint.pdckpt"
     while not checkpoint.exists() and process.poll() is None:
         time.sleep(0.05)
-    time.sleep(1)  # some steps further, which the kill undoes
+    time.sleep(0.5)  # some steps further, which the kill undoes
     killed = process.poll() is None
     if killed:
         process.send_signal(signal.SIGKILL)

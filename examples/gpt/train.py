@@ -1,12 +1,14 @@
-"""Train the language model. ``python train.py --help`` lists the options; Ctrl-C stops after the current step and
-saves.
-"""
+"""Train the language model. ``--help`` lists the options; Ctrl-C stops after the current step and saves."""
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
+
+# Small matrices gain nothing from threads, and lose much when other programs run. Read when NumPy is imported.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import resource
 import signal
 import sys
