@@ -1,7 +1,7 @@
-"""``paddle.save`` and ``paddle.load``: nested containers of tensors as pickles that the reference framework reads and writes.
+"""``paddle.save`` and ``paddle.load``: containers of tensors as pickles that the reference framework reads and writes.
 
-A tensor is stored as ``(name, array)``. A state dict, that is a dict whose values are tensors or dicts without tensors, is
-stored as plain arrays and a table of names beside them. bfloat16 travels as its bits in uint16.
+A tensor is stored as ``(name, array)``. A state dict, that is a dict whose values are tensors or dicts without tensors,
+is stored as plain arrays and a table of names beside them. bfloat16 travels as its bits in uint16.
 
 Loading never runs what a file names: only a handful of constructors are known, each replaced by one that cannot do more
 than hold data, and nothing can grow beyond the size of the file.
@@ -156,7 +156,7 @@ def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **conf
     if hasattr(path, "write"):
         pickle.dump(packed, path, protocol)  # type: ignore[arg-type]
         return
-    name = os.fspath(path)  # type: ignore[arg-type]
+    name = os.fspath(path)
     if not os.path.basename(name):
         raise op_error(ValueError, "save", "the name of a file", repr(name))
     with replacing(name) as f:
@@ -168,6 +168,22 @@ def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **conf
 
 class _Corrupt(ValueError):
     """The content is not a file of this kind."""
+
+
+# What reading a damaged file may end in.
+_DAMAGE = (
+    AssertionError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    MemoryError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    pickle.UnpicklingError,
+    struct.error,
+)
 
 
 class _DType:
@@ -193,9 +209,8 @@ class _DType:
         if state[1] in ("<", ">") and self.value.itemsize > 1:
             self.value = self.value.newbyteorder(state[1])
         if self.value.kind in "SU" and len(state) > 5 and isinstance(state[5], int) and 0 < state[5] < 1 << 20:
-            self.value = np.dtype(
-                f"{state[1] if state[1] in '<>' else ''}{self.value.kind}{state[5] // (4 if self.value.kind == 'U' else 1)}"
-            )
+            width = state[5] // (4 if self.value.kind == "U" else 1)
+            self.value = np.dtype(f"{state[1] if state[1] in '<>' else ''}{self.value.kind}{width}")
 
 
 class _Array:
@@ -302,7 +317,7 @@ for _name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
     _ALLOWED["ml_dtypes._ml_dtypes_ext", _name] = _name
 
 
-class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined]
+class _Unpickler(pickle._Unpickler):
     """The interpreter written in Python: its memo is a dict, so that a large index costs nothing."""
 
     def __init__(self, data: memoryview) -> None:
@@ -351,7 +366,7 @@ def unpickle(data: bytes | memoryview) -> Any:
     """Read a pickle that holds only data; ValueError for anything else. Arrays come as :class:`_Array`."""
     reader = _Unpickler(memoryview(data))
     # A bytearray is allocated before it is read.
-    reader.dispatch = {**reader.dispatch, pickle.BYTEARRAY8[0]: _no_bytearray}
+    reader.dispatch = {**reader.dispatch, pickle.BYTEARRAY8[0]: _no_bytearray}  # type: ignore[misc]
     return reader.load()
 
 
@@ -458,9 +473,9 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     if unknown:
         raise op_error(TypeError, "load", "known options", sorted(unknown)[0])
     if hasattr(path, "read"):
-        name, data = getattr(path, "name", "<file object>"), path.read()  # type: ignore[union-attr]
+        name, data = getattr(path, "name", "<file object>"), path.read()
     else:
-        name = os.fspath(path)  # type: ignore[arg-type]
+        name = os.fspath(path)
         if not os.path.isfile(name):
             raise op_error(ValueError, "load", "a file that exists", repr(name))
         with open(name, "rb") as f:
@@ -470,8 +485,7 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         if isinstance(found, dict) and isinstance(found.get(SLICES), dict):
             _join_slices(found)
         return _finish(found, bool(configs.get("return_numpy")), bool(configs.get("keep_name_table")))
-    except (_Corrupt, pickle.UnpicklingError, EOFError, struct.error, UnicodeDecodeError, IndexError, KeyError, TypeError,
-            AttributeError, ValueError, OverflowError, AssertionError, RecursionError, MemoryError) as error:  # fmt: skip
+    except _DAMAGE as error:
         what = str(error) or type(error).__name__
         raise op_error(
             ValueError, "load", "a file written by paddle.save", f"{name!r}: {what}", "It may be damaged."

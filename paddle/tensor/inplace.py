@@ -21,8 +21,8 @@ from umiak.core.tensor import Tensor
 RESHAPING = ("cumsum", "flatten", "reshape", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
 ELEMENTWISE = (
     "abs acos acosh add addmm asin asinh atan atanh baddbmm bitwise_and bitwise_invert bitwise_left_shift bitwise_not "
-    "bitwise_or bitwise_right_shift bitwise_xor cast ceil clamp clip copysign cos cosh cumprod digamma div divide equal "
-    "erf erfinv exp expm1 floor floor_divide floor_mod frac gammainc gammaincc gammaln gcd greater greater_equal "
+    "bitwise_or bitwise_right_shift bitwise_xor cast ceil clamp clip copysign cos cosh cumprod digamma div divide "
+    "equal erf erfinv exp expm1 floor floor_divide floor_mod frac gammainc gammaincc gammaln gcd greater greater_equal "
     "greater_than hypot i0 index_add index_fill index_put lcm ldexp lerp less less_equal less_than lgamma log log10 "
     "log1p log2 logical_and logical_not logical_or logical_xor logit masked_fill masked_scatter mod mul multigammaln "
     "multiply nan_to_num neg not_equal polygamma pow put_along_axis reciprocal remainder renorm round rsqrt scale "
@@ -35,7 +35,7 @@ _shown: dict[str, Callable] = {}
 
 def _base(name: str) -> Callable:
     found = (vars(m).get(name) for m in _HOMES)
-    return next(
+    return next(  # type: ignore[return-value]
         f for f in found if getattr(f, "__module__", "").startswith(__package__) and "_args" not in f.__module__
     )
 
@@ -81,7 +81,7 @@ def _make(name: str) -> Callable:
     fn.__name__ = fn.__qualname__ = name + "_"
     fn.__module__ = __name__
     fn.__doc__ = f"``{name}``, written into the first tensor, which is returned."
-    fn.__wrapped__ = _without_out(base)  # type: ignore[attr-defined]
+    fn.__wrapped__ = _without_out(base)
     return fn
 
 
@@ -133,7 +133,8 @@ def zero_(x: Tensor) -> Tensor:
 def fill_diagonal_(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, name: str | None = None) -> Tensor:
     """Set the main diagonal (of a matrix, one ``offset`` above it) to ``value``.
 
-    ``wrap``: of a matrix with more rows than columns, begin again below. Tensors of rank 3 and more must have equal sizes.
+    ``wrap``: of a matrix with more rows than columns, begin again below. Tensors of rank 3 and more must have equal
+    sizes.
 
     Example:
         >>> import paddle
@@ -178,7 +179,7 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:
     """
     value = F.cast(need_tensor(other, "copy_", "other"), dtype=x.dtype) if other.dtype is not x.dtype else other
     if value.place is not x.place:
-        value = value.to(x.place)
+        value = value.to(x.place)  # type: ignore[union-attr]
     return assign(x, value if value.shape == x.shape else F.broadcast_to(value, tuple(x.shape)))
 
 

@@ -414,7 +414,7 @@ def norm(
     axes = None if axis is None else tuple(axis_of(a, x.ndim, "norm") for a in integers(axis, "norm", "axis"))
     keepdim = builtins.bool(keepdim)
     if axes is not None and len(axes) == 2 and p not in (None, "fro", 0):
-        return into(out, _matrix_norm(x, p, axes, keepdim, "norm"))  # type: ignore[arg-type]
+        return into(out, _matrix_norm(x, p, axes, keepdim, "norm"))
     if p == "nuc":
         if axes is None and x.ndim == 2:
             return into(out, _matrix_norm(x, p, (0, 1), keepdim, "norm"))
@@ -466,7 +466,7 @@ def matrix_norm(
     axes = tuple(axis_of(a, x.ndim, "matrix_norm") for a in integers(axis, "matrix_norm", "axis"))
     if len(axes) != 2 or axes[0] == axes[1]:
         raise op_error(ValueError, "matrix_norm", "two different axes", axis)
-    return _matrix_norm(x, p, axes, builtins.bool(keepdim), "matrix_norm")  # type: ignore[arg-type]
+    return _matrix_norm(x, p, axes, builtins.bool(keepdim), "matrix_norm")
 
 
 # --- factorisations ------------------------------------------------------------------------------------------------
@@ -574,7 +574,9 @@ def lu_unpack(
 
 
 def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, trans: str = "N", name: str | None = None) -> Tensor:
-    """The solution of ``A x = b``, given the two results of :func:`lu` for A; ``trans`` ``"T"`` or ``"C"`` for its transpose.
+    """The solution of ``A x = b``, given the two results of :func:`lu` for A.
+
+    ``trans``: ``"T"`` or ``"C"`` for the transpose or the adjoint of A.
 
     Example:
         >>> import paddle
@@ -852,7 +854,7 @@ def matrix_rank(
         tol: the threshold, a number or a tensor; by default the larger of ``atol`` and ``rtol`` times the largest.
         hermitian: whether x is Hermitian, so that eigenvalues serve.
         atol: absolute tolerance, 0 by default.
-        rtol: relative tolerance; by default the larger size times the precision of the dtype, or 0 if ``atol`` is given.
+        rtol: relative tolerance; by default the larger size times the precision, or 0 if ``atol`` is given.
 
     Example:
         >>> import paddle
@@ -888,10 +890,10 @@ def lstsq(
         x: matrices ``[..., m, n]``.
         y: matrices ``[..., m, k]``.
         rcond: singular values up to it times the largest count as zero; by default the larger size times the precision.
-        driver: ``"gels"`` (x of full rank), ``"gelsy"``, ``"gelsd"`` or ``"gelss"``; all give the solution of least norm.
+        driver: ``"gels"`` (x of full rank), ``"gelsy"``, ``"gelsd"`` or ``"gelss"``; all find the least norm.
 
-    Returns solution, residuals, rank of x and its singular values; residuals are empty unless ``m > n``, the rank is full
-    and the driver finds it, and singular values are empty for ``"gels"`` and ``"gelsy"``.
+    Returns solution, residuals, rank of x and its singular values; residuals are empty unless ``m > n``, the rank is
+    full and the driver finds it, and singular values are empty for ``"gels"`` and ``"gelsy"``.
 
     Example:
         >>> import paddle
@@ -911,7 +913,9 @@ def lstsq(
 
 @public
 def householder_product(x: Tensor, tau: Tensor, name: str | None = None) -> Tensor:
-    """The first columns of a product of reflections ``I - tau[i] v v^H``, v being column i of ``x`` below its diagonal, 1 on it.
+    """The first columns of a product of reflections ``I - tau[i] v v^H``.
+
+    v is column i of ``x`` below its diagonal, 1 on it and 0 above.
 
     Example:
         >>> import paddle
@@ -926,7 +930,9 @@ def householder_product(x: Tensor, tau: Tensor, name: str | None = None) -> Tens
 def ormqr(
     x: Tensor, tau: Tensor, y: Tensor, left: bool = True, transpose: bool = False, name: str | None = None
 ) -> Tensor:
-    """``Q y`` (or ``y Q``; ``transpose``: with Q's adjoint), Q being the full product of the reflections in ``x`` and ``tau``.
+    """``Q y`` (``left=False``: ``y Q``), Q being the full product of the reflections in ``x`` and ``tau``.
+
+    ``transpose``: the adjoint of Q instead.
 
     Example:
         >>> import paddle

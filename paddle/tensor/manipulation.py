@@ -211,7 +211,7 @@ def _make_swap(name: str) -> Any:
         >>> paddle.{name}(paddle.ones([2, 3, 4]), 0, 2).shape
         [4, 3, 2]
     """
-    fn.__wrapped__ = lambda x, perm, name=None: None  # type: ignore[attr-defined]
+    fn.__wrapped__ = lambda x, perm, name=None: None
     return fn
 
 
@@ -1491,7 +1491,9 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """``input`` with ``src`` combined (``"sum"``, ``"prod"``, ``"mean"``, ``"amin"``, ``"amax"``) into the places ``index`` names along ``dim``.
+    """``input`` with ``src`` combined into the places that ``index`` names along ``dim``.
+
+    ``reduce``: ``"sum"``, ``"prod"``, ``"mean"``, ``"amin"`` or ``"amax"``.
 
     Example:
         >>> import paddle
@@ -1739,7 +1741,7 @@ def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) 
 
 @public(x="input")
 def shard_index(input: Tensor, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Tensor:
-    """Indices into one of ``nshards`` equal shards of ``index_num`` places; those of other shards become ``ignore_value``.
+    """Indices into one of ``nshards`` equal shards of ``index_num`` places; others become ``ignore_value``.
 
     Example:
         >>> import paddle

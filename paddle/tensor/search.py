@@ -26,7 +26,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
-TopKResult = namedtuple("TopKRetType", ["values", "indices"])
+TopKResult = namedtuple("TopKRetType", ["values", "indices"])  # type: ignore[name-match]
 
 
 # --- extrema -------------------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def _arg(name: str, op: Any, word: str, example: str) -> Any:
 
     fn.__name__ = fn.__qualname__ = name
     fn.__module__ = __name__
-    fn.__doc__ = f"""The index of the {word} element along ``axis``, of all elements in a row for None: the first of equals.
+    fn.__doc__ = f"""The index of the {word} element along ``axis`` (of all elements for None): the first of equals.
 
     Args:
         x: a tensor.
@@ -196,7 +196,7 @@ def mode(x: Tensor, axis: int = -1, keepdim: bool = False, name: str | None = No
 
 @hot("condition, x=None, y=None, name=None, *, out=None")
 def where(condition: Any = MISSING, x: Any = None, y: Any = None, name: Any = None, **kw: Any) -> Any:
-    """``x`` where ``condition`` holds, elsewhere ``y``; with the condition alone, where it holds, as by :func:`nonzero`.
+    """``x`` where ``condition`` holds, elsewhere ``y``; the condition alone gives its places, as :func:`nonzero`.
 
     Args:
         condition: a bool tensor.

@@ -318,6 +318,9 @@ def test_state_dict_hooks_and_views():
     assert "more" in net.state_dict()
     handle.remove()
     assert "more" not in net.state_dict()
+    inner = net.fc.register_state_dict_hook(lambda state: {k: 0 for k in state})
+    assert set(net.state_dict().values()) >= {0}
+    inner.remove()
     assert net.state_dict()["scale"] is net.scale
     assert net.state_dict(keep_vars=False)["scale"].stop_gradient
     mine = {}

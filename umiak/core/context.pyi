@@ -7,7 +7,7 @@ from umiak.core.place import Place
 class RankState:
     rank: int
     default_dtype: int
-    place: Place | None
+    place: Place
     generators: dict
     names: dict[str, int]
     values: dict[Any, Any]

@@ -11,7 +11,7 @@ import keyword
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from umiak.core import dispatch
 from umiak.util.errors import op_error
@@ -155,6 +155,10 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
     shard: ClassVar[Any] = None
     strides: ClassVar[Any] = None
     variadic_outputs: ClassVar[bool] = False
+
+    if TYPE_CHECKING:
+        # The metaclass takes static attributes, by position or by keyword.
+        def __init__(self, *attributes: Any, **named: Any) -> None: ...
 
     def infer(self, *operands: Any) -> Any:
         raise TypeError(f"[{self.name}] defines no infer")
