@@ -43,11 +43,12 @@ class SGD(Optimizer):
     ) -> None:
         self._multi_precision = multi_precision
         self._op = F.SgdUpdate()
+        # A subclass with an `_update` of its own is asked.
+        self._direct = self._op if type(self)._update is SGD._update else None
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
     def _update(self, state: State, grad: Tensor, lr: float) -> None:
-        p = state.target
-        apply_into(self._op, (p,), (p, grad, lr))
+        apply_into(self._op, state.outs, (state.target, grad, lr))
 
 
 class Momentum(Optimizer):

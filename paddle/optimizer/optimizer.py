@@ -32,11 +32,11 @@ class State:
     """What an optimizer keeps for one parameter.
 
     ``target`` is what the step is applied to: the parameter, or the float32 copy ``master`` of a low-precision one.
-    ``values`` are the tensors named by ``Optimizer.accumulators``; ``steps`` counts the steps done. ``rate`` and
-    ``penalty`` are the parameter's ``optimize_attr`` and ``regularizer``.
+    ``values`` are the tensors named by ``Optimizer.accumulators``, and ``outs`` both; ``steps`` counts the steps
+    done. ``rate`` and ``penalty`` are the parameter's ``optimize_attr`` and ``regularizer``.
     """
 
-    __slots__ = ("hyper", "master", "name", "param", "penalty", "rate", "steps", "target", "values")
+    __slots__ = ("hyper", "master", "name", "outs", "param", "penalty", "rate", "steps", "target", "values")
 
     def __init__(self, param: Any, hyper: Any, master: Any) -> None:
         self.param = param
@@ -47,6 +47,7 @@ class State:
         self.rate = getattr(param, "optimize_attr", _FULL_RATE)
         self.penalty = getattr(param, "regularizer", None)
         self.values: tuple[Any, ...] = ()
+        self.outs: tuple[Any, ...] = (self.target,)
         self.steps = 0
 
 
@@ -66,7 +67,9 @@ class Optimizer:
     """
 
     # What a subclass declares: names of the state tensors, each of the parameter's shape; numbers that groups may set.
+    # `_direct` is an op over (target, grad, rate) that stands for `_update`, where a step is nothing else.
     accumulators: ClassVar[tuple[str, ...]] = ()
+    _direct: Any = None
     numbers: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -129,6 +132,7 @@ class Optimizer:
         own = "weight_decay" in group
         group["_regularizer"] = self._regularizer(group["weight_decay"]) if own else self.regularization
         group.setdefault("grad_clip", self._grad_clip)
+        group["_states"] = None  # those of `params`, in their order (None where there is none yet)
         self._param_groups.append(group)
         self._parameter_list.extend(params)
 
@@ -146,25 +150,39 @@ class Optimizer:
             >>> opt.clear_grad()
         """
         for group in self._param_groups:
-            self._step_group(group, [(p, p.grad) for p in group["params"]])
+            self._step_group(group)
 
-    def _step_group(self, group: dict[str, Any], pairs: Sequence[tuple[Any, Tensor | None]]) -> None:
-        lr, states, update, common = self.get_lr(), self._states, self._update, group["_regularizer"]
+    def _step_group(self, group: dict[str, Any], pairs: Sequence[tuple[Any, Tensor | None]] | None = None) -> None:
+        """One step with the given gradients, or with those of all parameters of the group."""
+        params: Any = group["params"]
+        lr, common, clip = self.get_lr(), group["_regularizer"], group["grad_clip"]
+        update, direct = self._update, self._direct
         with no_grad_guard():
-            clip = group["grad_clip"]
-            if clip is not None:
-                pairs = clip([(p, g) for p, g in pairs if g is not None and not p.stop_gradient])
-            for p, g in pairs:
+            if pairs is None and clip is None:
+                grads = [p.grad for p in params]
+                states = group["_states"]
+                if states is None or len(states) != len(params):
+                    states = group["_states"] = [self._states.get(id(p)) for p in params]
+            else:
+                pairs = [(p, p.grad) for p in params] if pairs is None else pairs
+                if clip is not None:
+                    pairs = clip([(p, g) for p, g in pairs if g is not None and not p.stop_gradient])
+                params, grads = [p for p, _ in pairs], [g for _, g in pairs]
+                states = [self._states.get(id(p)) for p in params]
+            for p, g, state in zip(params, grads, states, strict=True):
                 if g is None or p.stop_gradient:
                     continue
-                state = states.get(id(p))
                 if state is None:
-                    state = self._make_state(p, group["_hyper"])
+                    group["_states"] = None
+                    state = self._states.get(id(p)) or self._make_state(p, group["_hyper"])
                 penalty = state.penalty or common
                 if penalty is not None:
                     g = penalty(p, g)
                 state.steps += 1
-                update(state, g, lr * state.rate["learning_rate"])
+                if direct is None:
+                    update(state, g, lr * state.rate["learning_rate"])
+                else:
+                    apply_into(direct, state.outs, (state.target, g, lr * state.rate["learning_rate"]))
                 if state.master is not None:
                     apply_into(_CASTS[p.dtype], (p,), (state.master,))
 
@@ -204,6 +222,7 @@ class Optimizer:
             value.name = f"{state.name}_{name}_0"
             values.append(value)
         state.values = tuple(values)
+        state.outs = (state.target, *values)
         found += self._load_numbers(state)
         if self._saved.get("*") and values and not found:
             warnings.warn(
@@ -288,6 +307,7 @@ class Optimizer:
         # Values are copied now, not at the next step: the tensors given may go on changing.
         known, self._states = self._states, {}
         for group in self._param_groups:
+            group["_states"] = None
             for p in group["params"]:
                 names = (f"{p.name}{m}_{a}" for m in ("", "_fp32_master_0") for a in self._accumulator_names())
                 if id(p) in known or p.name in masters or any(n in self._saved for n in names):

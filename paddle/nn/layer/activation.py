@@ -8,19 +8,24 @@ from typing import Any
 import paddle.nn.functional as F
 from paddle.nn.initializer import Constant
 from paddle.nn.layer.layers import Layer
+from umiak import ops
+from umiak.core.dispatch import apply1
 from umiak.core.tensor import Tensor
 
 
-def _layer(name: str, function: Callable, doc: str, **fields: Any) -> type[Layer]:
-    """A layer class that calls ``function(x, *fields)``; fields are its arguments with their defaults."""
+def _layer(name: str, function: Callable, doc: str, op: Any = None, **fields: Any) -> type[Layer]:
+    """A layer class that calls ``function(x, *fields)``; fields are its arguments with their defaults.
+
+    ``op`` is the record where the function does nothing but run it.
+    """
     head = "".join(f"{k}=defaults[{k!r}], " for k in fields)
     store = "".join(f"    self._{k} = {k}\n" for k in fields)
     call = "".join(f", self._{k}" for k in fields)
     source = (
         f"def __init__(self, {head}name=None):\n    super(cls, self).__init__()\n{store}    self._name = name\n"
-        f"def forward(self, x):\n    return function(x{call})\n"
+        f"def forward(self, x):\n    return {'apply1(op, x)' if op is not None else f'function(x{call})'}\n"
     )
-    space: dict[str, Any] = {"function": function, "defaults": fields}
+    space: dict[str, Any] = {"function": function, "defaults": fields, "op": op, "apply1": apply1}
     exec(source, space)
 
     def extra_repr(self: Any) -> str:
@@ -47,11 +52,11 @@ Hardtanh = _layer("Hardtanh", F.hardtanh, "x between ``min`` and ``max``, these 
 LeakyReLU = _layer(
     "LeakyReLU", F.leaky_relu, "x where positive, ``negative_slope * x`` elsewhere.", negative_slope=0.01
 )
-LogSigmoid = _layer("LogSigmoid", F.log_sigmoid, "``log(sigmoid(x))``.")
+LogSigmoid = _layer("LogSigmoid", F.log_sigmoid, "``log(sigmoid(x))``.", ops.LogSigmoid())
 LogSoftmax = _layer("LogSoftmax", F.log_softmax, "The logarithm of softmax along ``axis``.", axis=-1)
-Mish = _layer("Mish", F.mish, "``x * tanh(softplus(x))``.")
-ReLU = _layer("ReLU", F.relu, "``max(x, 0)``.")
-ReLU6 = _layer("ReLU6", F.relu6, "``min(max(x, 0), 6)``.")
+Mish = _layer("Mish", F.mish, "``x * tanh(softplus(x))``.", ops.Mish())
+ReLU = _layer("ReLU", F.relu, "``max(x, 0)``.", ops.Relu())
+ReLU6 = _layer("ReLU6", F.relu6, "``min(max(x, 0), 6)``.", ops.Relu6())
 SELU = _layer("SELU", F.selu, "``scale * elu(x, alpha)``.", scale=1.0507009873554805, alpha=1.6732632423543772)
 Sigmoid = _layer("Sigmoid", F.sigmoid, "``1 / (1 + exp(-x))``.")
 Silu = _layer("Silu", F.silu, "``x * sigmoid(x)``.", inplace=False)
@@ -59,10 +64,10 @@ SiLU = Silu
 Softmax = _layer("Softmax", F.softmax, "``exp(x)`` over its sum along ``axis``.", axis=-1)
 Softplus = _layer("Softplus", F.softplus, "``log(1 + exp(beta*x)) / beta``.", beta=1, threshold=20)
 Softshrink = _layer("Softshrink", F.softshrink, "x moved towards 0 by ``threshold``.", threshold=0.5)
-Softsign = _layer("Softsign", F.softsign, "``x / (1 + |x|)``.")
-Swish = _layer("Swish", F.swish, "``x * sigmoid(x)``.")
+Softsign = _layer("Softsign", F.softsign, "``x / (1 + |x|)``.", ops.Softsign())
+Swish = _layer("Swish", F.swish, "``x * sigmoid(x)``.", ops.Silu())
 Tanh = _layer("Tanh", F.tanh, "The hyperbolic tangent.")
-Tanhshrink = _layer("Tanhshrink", F.tanhshrink, "``x - tanh(x)``.")
+Tanhshrink = _layer("Tanhshrink", F.tanhshrink, "``x - tanh(x)``.", ops.Tanhshrink())
 ThresholdedReLU = _layer(
     "ThresholdedReLU",
     F.thresholded_relu,

@@ -10,8 +10,12 @@ import paddle.nn.functional as F
 from paddle.framework.param_attr import ParamAttr
 from paddle.nn.initializer import Assign
 from paddle.nn.layer.layers import Layer
+from umiak import ops
 from umiak.core.context import no_grad_guard
+from umiak.core.dispatch import apply
 from umiak.core.tensor import Tensor
+
+_LINEAR = ops.Linear()
 
 
 class Identity(Layer):
@@ -59,7 +63,7 @@ class Linear(Layer):
         self.bias = self.create_parameter([out_features], bias_attr, is_bias=True)
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.linear(input, self.weight, self.bias)
+        return apply(_LINEAR, (input, self.weight, self.bias))
 
     def extra_repr(self) -> str:
         name = f", name={self.name}" if self.name else ""

@@ -20,6 +20,9 @@ def _named_items(items: Any) -> Iterable[tuple[str, Any]]:
     return items.items() if hasattr(items, "items") else items
 
 
+_CALL = Layer.__call__
+
+
 class Sequential(Layer):
     """Layers called one after another.
 
@@ -49,7 +52,11 @@ class Sequential(Layer):
 
     def forward(self, input: Any) -> Any:
         for layer in self._sub_layers.values():
-            input = layer(input)
+            # What `Layer.__call__` does without hooks, one frame less.
+            if layer._forward_pre_hooks or layer._forward_post_hooks or type(layer).__call__ is not _CALL:
+                input = layer(input)
+            else:
+                input = layer.forward(input)
         return input
 
     def _key(self, index: int | str) -> str:

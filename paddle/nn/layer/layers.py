@@ -122,6 +122,9 @@ def _snake(name: str) -> str:
     return re.sub(r"([a-z])([A-Z])", r"\1_\2", name).lower()
 
 
+_NOTHING: Any = object()
+
+
 class Layer:
     """Base of every neural-network layer and model.
 
@@ -150,6 +153,7 @@ class Layer:
     """
 
     training: bool
+    _rare_hooks: bool = False  # whether a hook with `with_kwargs` or `always_call` was ever registered
     _full_name: str
     _dtype: str
     _parameters: _Registry
@@ -177,17 +181,41 @@ class Layer:
 
     # --- calling ---------------------------------------------------------------------------------------------------
 
-    def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+    def __call__(self, input: Any = _NOTHING, /, *rest: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and the hooks around it."""
-        if self._forward_pre_hooks or self._forward_post_hooks:
-            return self._call_with_hooks(inputs, kwargs)
-        return self.forward(*inputs, **kwargs)
+        if rest or kwargs or input is _NOTHING:
+            inputs = () if input is _NOTHING else (input, *rest)
+            if self._forward_pre_hooks or self._forward_post_hooks:
+                return self._call_with_hooks(inputs, kwargs)
+            return self.forward(*inputs, **kwargs)
+        # One input, the usual call: in this frame, without needless tuples and dicts.
+        pre, post = self._forward_pre_hooks, self._forward_post_hooks
+        if not (pre or post):
+            return self.forward(input)
+        inputs = (input,)
+        if self._rare_hooks:
+            return self._call_with_hooks(inputs, {})
+        # Hooks may add and remove hooks: each loop runs over those that were there when it began.
+        if pre:
+            for hook in [*pre.values()]:
+                result = hook(self, inputs)
+                if result is not None:
+                    inputs = result if isinstance(result, tuple) else (result,)
+            outputs = self.forward(*inputs)
+        else:
+            outputs = self.forward(input)
+        for hook in [*post.values()]:
+            result = hook(self, inputs, outputs)
+            if result is not None:
+                outputs = result
+        return outputs
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The computation of the layer: every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward")
 
     def _call_with_hooks(self, inputs: tuple, kwargs: dict[str, Any]) -> Any:
+        """A call with hooks of any kind and any inputs."""
         flags = self._hook_flags
         called = set()
         outputs = None
@@ -233,6 +261,8 @@ class Layer:
     def _add_hook(self, table: _HookTable, hook: Callable, prepend: bool, **flags: bool) -> HookRemoveHelper:
         handle = HookRemoveHelper(table)
         self._hook_flags[handle._hook_id] = flags
+        if True in flags.values():
+            self.__dict__["_rare_hooks"] = True
         table.put(handle._hook_id, hook, first=prepend)
         return handle
 
@@ -620,7 +650,8 @@ class Layer:
         if include_sublayers:
             for name, layer in self._sub_layers.items():
                 if layer is not None:
-                    layer._collect(destination, f"{prefix}{name}.", True, use_hook, keep_vars, all_buffers)
+                    inner = f"{prefix}{name}."
+                    destination = layer._collect(destination, inner, True, use_hook, keep_vars, all_buffers)
         if use_hook:
             for hook in list(self._state_dict_hooks.values()):
                 result = hook(destination)
