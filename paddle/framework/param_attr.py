@@ -55,7 +55,7 @@ class ParamAttr:
 
     @staticmethod
     def _to_attr(arg: Any) -> Any:
-        """The forms that layers accept: None, a name, an initializer, a regularizer, False (no parameter), a ParamAttr."""
+        """What layers accept: None, a name, an initializer, a regularizer, False (no parameter), a ParamAttr."""
         if arg is None or arg is True:
             return ParamAttr()
         if arg is False or isinstance(arg, ParamAttr):

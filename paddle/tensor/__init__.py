@@ -1,4 +1,4 @@
-"""Functions on tensors, by family. Methods and in-place forms are attached from the tables in methods.py and inplace.py."""
+"""Functions on tensors, by family; methods and in-place forms come from the tables in methods.py and inplace.py."""
 
 from paddle.framework.parameter import create_parameter
 from paddle.signal import istft, stft
@@ -795,12 +795,12 @@ __all__ = [
     "lgamma_",
     "linspace",
     "log",
-    "log10",
-    "log10_",
     "log1p",
     "log1p_",
     "log2",
     "log2_",
+    "log10",
+    "log10_",
     "log_",
     "log_normal",
     "log_normal_",

@@ -70,7 +70,7 @@ def public(fn: Callable | None = None, /, *, strict: bool = False, variadic: int
             return fn(*args, **kwargs)
 
         def call_variadic(*args: Any, **kwargs: Any) -> Any:
-            if len(args) > variadic + 1 and _is_int(args[variadic]) and _is_int(args[variadic + 1]):
+            if len(args) > variadic + 1 and _is_int(args[variadic]) and _is_int(args[variadic + 1]):  # type: ignore[index, operator]
                 args = (*args[:variadic], args[variadic:])
             return call(*args, **kwargs)
 
@@ -79,7 +79,7 @@ def public(fn: Callable | None = None, /, *, strict: bool = False, variadic: int
         shown.__qualname__ = fn.__qualname__
         shown.__doc__ = fn.__doc__
         shown.__module__ = fn.__module__
-        shown.__wrapped__ = fn  # type: ignore[attr-defined]
+        shown.__wrapped__ = fn
         return shown
 
     return wrap if fn is None else wrap(fn)
@@ -99,9 +99,12 @@ def hot(signature: str, **aliases: str) -> Callable[[Callable], Callable]:
         shown = eval(f"lambda {signature}: None")
         shown.__name__ = fn.__name__
         params = _parameters(shown)
-        fn.__wrapped__ = shown  # type: ignore[attr-defined]
-        fn._aliases = {a: p for a, p in {**ALIASES, **aliases}.items() if p in params and a not in params}  # type: ignore[attr-defined]
-        fn._known = frozenset(params)  # type: ignore[attr-defined]
+        fn.__wrapped__ = shown
+        fn._aliases = {a: p for a, p in {**ALIASES, **aliases}.items() if p in params and a not in params}
+        fn._known = frozenset(params)
+        code, defaults = shown.__code__, shown.__defaults__ or ()
+        names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
+        fn._defaults = dict(zip(names, defaults))
         return fn
 
     return mark
@@ -114,7 +117,7 @@ def again(fn: Any, kw: dict[str, Any], given: dict[str, Any], slow: Callable | N
         if value is MISSING:
             continue
         if key in kw:
-            if value is None or value is False:  # a default
+            if value is fn._defaults.get(key, MISSING):
                 continue
             raise TypeError(f"{fn.__name__}() got multiple values for argument {key!r}")
         kw[key] = value

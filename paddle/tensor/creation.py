@@ -59,7 +59,7 @@ def _array(data: Any) -> np.ndarray:
     """The array that nested lists, numbers and arrays describe."""
     if isinstance(data, (np.ndarray, np.generic)):
         a = np.asarray(data)
-    elif isinstance(data, NUMBERS) or isinstance(data, (list, tuple)):
+    elif isinstance(data, (*NUMBERS, list, tuple)):
         a = _narrow(np.asarray(data))
     else:
         raise op_error(TypeError, "to_tensor", "a number, a list, a tuple, an array or a Tensor", type(data).__name__)
@@ -924,7 +924,7 @@ def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Any = Non
 
 
 def _typed(name: str, d: DType) -> Any:
-    """``FloatTensor([1, 2])`` makes a tensor of data, ``FloatTensor(2, 3)`` one of a shape whose elements are not set."""
+    """``FloatTensor([1, 2])`` makes a tensor of data, ``FloatTensor(2, 3)`` one of a shape, not filled."""
 
     def make(*args: Any, **kwargs: Any) -> Tensor:
         device = kwargs.pop("device", None)
@@ -938,7 +938,13 @@ def _typed(name: str, d: DType) -> Any:
 
     make.__name__ = make.__qualname__ = name
     make.__module__ = __name__
-    make.__doc__ = f"A {d.name} tensor of the given data, or of the given sizes.\n\n    Example:\n        >>> import paddle\n        >>> paddle.{name}(2, 3).shape\n        [2, 3]\n    "
+    make.__doc__ = f"""A {d.name} tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.{name}(2, 3).shape
+        [2, 3]
+    """
     return make
 
 

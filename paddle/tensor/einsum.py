@@ -13,8 +13,8 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     """Sums of products: labels that occur on the left of ``->`` only are summed over.
 
     Args:
-        equation: labels of each operand, separated by commas, then ``->`` and those of the result; ``...`` stands for dims
-            that broadcast. Without ``->`` the result has the labels that occur once, in alphabetical order.
+        equation: labels of each operand, separated by commas, then ``->`` and those of the result; ``...`` stands for
+            dims that broadcast. Without ``->`` the result has the labels that occur once, in alphabetical order.
         operands: tensors, or one list of them.
 
     Raises ValueError where labels and shapes do not fit.

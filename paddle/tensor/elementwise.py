@@ -1,7 +1,7 @@
 """Functions of one and two operands that work element by element, made from two tables.
 
-Each costs one Python frame and one dispatch: the op is interned when this module is loaded, and what is rare (aliases, ``out``,
-integer operands of floating functions, mixed dtypes) leaves the straight path.
+Each costs one Python frame and one dispatch: the op is interned when this module is loaded, and what is rare (aliases,
+``out``, integer operands of floating functions, mixed dtypes) leaves the straight path.
 """
 
 from __future__ import annotations
@@ -327,14 +327,14 @@ def _make() -> dict[str, Callable]:
         bits = name.startswith("bitwise")
         fn.__wrapped__ = _SHOWN["bits1" if bits else f"{one.first}_out" if one.out else one.first]
         fn._aliases = {"input": "x"} if one.first == "x" else {"x": "input"}
-        fn._known = frozenset((one.first, "name", "out"))
+        fn._known, fn._defaults = frozenset((one.first, "name", "out")), {}
         operand = f"{one.first}: a tensor" + ("; integers become floats first." if one.floating else ".")
         fn.__doc__ = _doc(one.doc, operand, name, one.example[:1], one.example[1], one.out)
     for name, two in BINARY.items():
         fn = made[name] = env[name]
         fn.__wrapped__ = _SHOWN[two.shown or ("bits" if name.startswith("bitwise") else "xy_out" if two.out else "xy")]
         fn._aliases = {"input": "x", "other": "y", **({"exponent": "y"} if name == "pow" else {})}
-        fn._known = frozenset(("x", "y", "name", "out", *two.rare))
+        fn._known, fn._defaults = frozenset(("x", "y", "name", "out", *two.rare)), {}
         operands = "x: a tensor.\ny: a tensor of the same dtype, or a number; shapes broadcast."
         fn.__doc__ = _doc(two.doc, operands, name, two.example[:2], two.example[2], two.out)
     made.update({alias: made[name] for alias, name in {**UNARY_ALIASES, **BINARY_ALIASES}.items()})

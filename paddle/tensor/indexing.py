@@ -1,8 +1,8 @@
 """``x[...]`` and ``x[...] = value``.
 
-An index has a basic part (ints, slices, ``None``, ``...``) that selects a view, and an advanced part (tensors, arrays and lists
-of ints or bools) that gathers. The basic part comes first; then the advanced indices broadcast against each other, and their
-dims stand where those they replace stood, or in front where these were not neighbours, as in NumPy.
+An index has a basic part (ints, slices, ``None``, ``...``) that selects a view, and an advanced part (tensors, arrays
+and lists of ints or bools) that gathers. The basic part comes first; then the advanced indices broadcast against each
+other, and their dims stand where those they replace stood, or in front where these were not neighbours, as in NumPy.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _consumed(item: Any) -> int:
 
 
 def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
-    """The basic part of an index, and the advanced ones by the axis of the view that they apply to (masks: their first)."""
+    """The basic part of an index, and the advanced ones by the axis of the view (masks: the first)."""
     items = [_one(i) for i in item] if isinstance(item, tuple) else [_one(item)]
     shape = x.shape
     used = sum(map(_consumed, (i for i in items if i is not Ellipsis)))

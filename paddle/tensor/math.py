@@ -381,7 +381,7 @@ def _running(name: str, op: Any, word: str, example: str) -> Any:
 
     fn.__name__ = fn.__qualname__ = name
     fn.__module__ = __name__
-    fn.__doc__ = f"""Running {word} along ``axis`` (of all elements in a row for None) and their indices, the latest of equals.
+    fn.__doc__ = f"""Running {word} along ``axis`` (of all elements for None) and their indices, the latest of equals.
 
     Example:
         >>> import paddle

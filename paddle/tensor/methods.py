@@ -149,6 +149,11 @@ def _repr(self: Tensor) -> str:
     return to_string.to_string(self)
 
 
+def _own(self: Tensor) -> dict[str, Any]:
+    """The attributes that were set on a tensor; subclasses keep them in a dict of their own."""
+    return {**getattr(self, "__dict__", {}), **self._attributes}
+
+
 def _deepcopy(self: Tensor, memo: dict) -> Tensor:
     if not self.is_leaf:
         raise RuntimeError(
@@ -158,7 +163,7 @@ def _deepcopy(self: Tensor, memo: dict) -> Tensor:
     if found is None:
         found = memo[id(self)] = apply1(_COPY, self.detach())
         found.stop_gradient = self.stop_gradient
-        for key, value in self._attributes.items():
+        for key, value in _own(self).items():
             setattr(found, key, copy.deepcopy(value, memo))
         if self.grad is not None:
             found.grad = copy.deepcopy(self.grad, memo)
@@ -169,7 +174,7 @@ def _rebuild(cls: type, array: np.ndarray, dtype: str, stop_gradient: bool, attr
     d = dt.convert(dtype)
     made = from_numpy(array if array.dtype == d.numpy else array.view(d.numpy))
     if cls is not Tensor:
-        shell = cls.__new__(cls)
+        shell = cls.__new__(cls)  # type: ignore[call-overload]
         shell._share(made)
         made = shell
     made.stop_gradient = stop_gradient
@@ -186,7 +191,7 @@ def _reduce(self: Tensor) -> tuple:
     a = numpy(self.detach())
     if a.dtype.kind not in "biufc":
         a = np.ascontiguousarray(a).view(_CARRIER[a.dtype.itemsize])
-    return _rebuild, (type(self), a, self.dtype.name, self.stop_gradient, self._attributes)
+    return _rebuild, (type(self), a, self.dtype.name, self.stop_gradient, _own(self))
 
 
 def _hash(self: Tensor) -> int:
@@ -225,7 +230,9 @@ def _to_place(x: Tensor, place: Place) -> Tensor:
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor on another place, in another dtype, or both: ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(other)``.
+    """The tensor on another place, in another dtype, or both.
+
+    ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(other)``.
 
     ``blocking`` and ``copy`` may follow. What is already so is not copied, unless ``copy`` is True.
 
@@ -243,7 +250,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     for a in args:
         if isinstance(a, Tensor):
             other = a
-        elif isinstance(a, (DType, np.dtype)) or isinstance(a, type):
+        elif isinstance(a, (DType, np.dtype, type)):
             dtype = a
         elif isinstance(a, Place):
             device = a
@@ -439,7 +446,7 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
     return manipulation.tile(input, repeats[0] if len(repeats) == 1 else list(repeats))
 
 
-repeat.__wrapped__ = lambda input, repeats: None  # type: ignore[attr-defined]
+repeat.__wrapped__ = lambda input, repeats: None
 
 
 def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> list[Tensor]:
@@ -470,8 +477,9 @@ def _new(name: str, value: Any) -> Any:
 
     call.__name__ = name
     call.__qualname__ = f"Tensor.{name}"
-    call.__doc__ = f"A tensor of {'ones' if value == 1 else 'zeros' if value == 0 else 'elements that are not set'} of this dtype and place."
-    call.__wrapped__ = fn  # type: ignore[attr-defined]
+    what = {0: "zeros", 1: "ones", None: "elements that are not set"}[value]
+    call.__doc__ = f"A tensor of {what}, of this dtype and place."
+    call.__wrapped__ = fn
     return call
 
 
@@ -529,10 +537,7 @@ def _attribute(key: str, default: Any) -> property:
     """A property kept among the tensor's own attributes."""
 
     def get(self: Tensor) -> Any:
-        try:
-            return Tensor.__getattr__(self, key)
-        except AttributeError:
-            return default
+        return getattr(self, key, default)
 
     def put(self: Tensor, value: Any) -> None:
         setattr(self, key, value)
@@ -694,22 +699,25 @@ METHODS: dict[Any, str] = {
     "pca_lowrank pinv qr slogdet solve svd_lowrank tensordot trace",
     logic: "allclose equal_all is_complex is_empty is_floating_point is_integer is_tensor isclose isin",
     manipulation: "as_complex as_real as_strided atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors "
-    "broadcast_to cast chunk concat crop diagonal diagonal_scatter dsplit expand expand_as fill_diagonal_tensor flatten "
-    "flip gather gather_nd hsplit index_add index_fill index_put index_sample index_select masked_fill masked_scatter "
+    "broadcast_to cast chunk concat crop diagonal diagonal_scatter dsplit expand expand_as fill_diagonal_tensor "
+    "flatten flip gather gather_nd hsplit index_add index_fill index_put index_sample index_select masked_fill "
+    "masked_scatter "
     "masked_select matrix_transpose moveaxis multiplex narrow permute put_along_axis ravel repeat_interleave reshape "
     "reverse roll rot90 scatter scatter_add scatter_nd scatter_nd_add scatter_reduce select_scatter shard_index slice "
     "slice_scatter split squeeze stack strided_slice swapaxes swapdims t take take_along_axis take_along_dim "
-    "tensor_split tile transpose unbind unflatten unfold unsqueeze unstack view view_as view_as_complex view_as_real vsplit",
-    math: "add_n all amax amin any bitwise_left_shift bitwise_right_shift clamp clip count_nonzero cummax cummin cumprod "
-    "cumsum cumulative_trapezoid diff frexp increment isreal ldexp lerp logcumsumexp logit logsumexp max mean min "
+    "tensor_split tile transpose unbind unflatten unfold unsqueeze unstack view view_as view_as_complex view_as_real "
+    "vsplit",
+    math: "add_n all amax amin any bitwise_left_shift bitwise_right_shift clamp clip count_nonzero cummax cummin "
+    "cumprod cumsum cumulative_trapezoid diff frexp increment isreal ldexp lerp logcumsumexp logit logsumexp "
+    "max mean min "
     "multigammaln nan_to_num nanmean nansum polygamma positive prod reduce_as renorm round scale stanh sum trapezoid "
     "true_divide broadcast_shape broadcast_shapes softmax",
     random: "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_",
     signal: "istft stft",
     search: "argmax argmin argsort argwhere bucketize kthvalue mode msort nonzero sort top_p_sampling topk unique "
     "unique_consecutive where",
-    stat: "bincount cdist corrcoef cov dist histogram histogram_bin_edges histogramdd median nanmedian nanquantile numel "
-    "quantile rank std var",
+    stat: "bincount cdist corrcoef cov dist histogram histogram_bin_edges histogramdd median nanmedian nanquantile "
+    "numel quantile rank std var",
 }
 OPERATORS = {
     "__lshift__": "bitwise_left_shift",
@@ -718,12 +726,12 @@ OPERATORS = {
 
 
 def attach() -> None:
-    """Put all of it on the tensor type, and let the core promote mixed operands. Done once, when the package is imported."""
+    """Put all of it on the tensor type, and let the core promote mixed operands; once, on import."""
     install(promote=promote)
     for home, names in METHODS.items():
         for name in names.split():
             setattr(Tensor, name, getattr(home, name))
-    Tensor.size = _SIZE  # type: ignore[attr-defined]
+    Tensor.size = _SIZE
     for name, d in DTYPE_METHODS.items():
         setattr(Tensor, name, _dtype_method(name, d))
     for table in (PROPERTIES, SPECIAL, OWN):

@@ -153,8 +153,8 @@ def median(
         x: a tensor.
         axis: one axis or several; all for None.
         keepdim: whether reduced dims stay, as size 1.
-        mode: of an even number of elements, ``"avg"`` takes the mean of the middle two; ``"min"`` the lower one, and with a
-            single axis returns its index too.
+        mode: of an even number of elements, ``"avg"`` takes the mean of the middle two; ``"min"`` the lower one, and
+            with a single axis returns its index too.
 
     Example:
         >>> import paddle

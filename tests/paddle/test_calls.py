@@ -93,11 +93,12 @@ def test_as_recorded(group):
     assert not wrong, "\n".join(wrong)
 
 
-def test_errors_name_the_function():
-    """Errors say which function, what it requires, and what came."""
-    for call, expected in RECORDED:
-        if isinstance(expected, dict) and "error" in expected:
-            try:
-                eval(call, operands())
-            except (TypeError, ValueError, IndexError, AssertionError) as error:
-                assert re.search(r"\[\w+\]|requires|unsupported operand|argument|inhomogeneous", str(error)), call
+ERRORS = [call for call, expected in RECORDED if isinstance(expected, dict) and "error" in expected]
+
+
+@pytest.mark.parametrize("call", ERRORS)
+def test_errors_say_what_was_required(call):
+    with pytest.raises(
+        (TypeError, ValueError, IndexError, AssertionError), match=r"\[\w+\] requires|operand|argument|inhomogeneous"
+    ):
+        eval(call, operands())

@@ -6,7 +6,7 @@ import pytest
 import paddle
 
 A = np.arange(2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
-I = np.array([1, 0])
+K = np.array([1, 0])
 J = np.array([[0, 1], [1, -1]])
 M3 = np.array([True, False, True])
 M2 = np.array([[True, False, True], [False, False, True]])
@@ -33,30 +33,30 @@ BASIC = [
     np.array(1),
 ]
 ADVANCED = [
-    I,
+    K,
     J,
     [0, 1],
     [[0, 1], [1, 0]],
     [],
-    (slice(None), I),
-    (..., I),
-    (I, I),
-    (I, slice(None), I),
-    (slice(None), I, slice(None), I),
-    (slice(None), I, I),
-    (slice(None), J, I),
+    (slice(None), K),
+    (..., K),
+    (K, K),
+    (K, slice(None), K),
+    (slice(None), K, slice(None), K),
+    (slice(None), K, K),
+    (slice(None), J, K),
     (slice(None, None, -1), [2, 0], ..., [4, 1]),
     M2,
     M3[:2],
     (slice(None), M3),
     (0, M3),
-    (slice(None), M3, I),
-    (M2, I.repeat(2)[:3]),
+    (slice(None), M3, K),
+    (M2, K.repeat(2)[:3]),
     (slice(None), slice(None), slice(1, 3), [0, 0, 1]),
     True,
     False,
-    (None, I),
-    (I, None),
+    (None, K),
+    (K, None),
     A > 50,
     range(2),
 ]
@@ -110,8 +110,8 @@ def test_advanced(k, tensors):
 def test_ints_come_before_arrays():
     """Unlike in NumPy, an int does not count as an array that stands apart."""
     x = paddle.to_tensor(A)
-    assert x[0, :, paddle.to_tensor(I)].shape == [3, 2, 5]
-    np.testing.assert_array_equal(x[0, :, I].numpy(), A[0][:, I])
+    assert x[0, :, paddle.to_tensor(K)].shape == [3, 2, 5]
+    np.testing.assert_array_equal(x[0, :, K].numpy(), A[0][:, K])
 
 
 @pytest.mark.parametrize("k", range(len(BASIC) + len(ADVANCED)))
@@ -146,7 +146,7 @@ def test_set_overlapping():
 
 
 @pytest.mark.parametrize(
-    "index", [(slice(None), 1), I, (I, slice(None), I), A[..., 0] > 20, (..., None, slice(None, None, -1))], ids=str
+    "index", [(slice(None), 1), K, (K, slice(None), K), A[..., 0] > 20, (..., None, slice(None, None, -1))], ids=str
 )
 def test_gradient_of_get(index):
     x = paddle.to_tensor(A, stop_gradient=False)
@@ -158,7 +158,7 @@ def test_gradient_of_get(index):
 
 
 @pytest.mark.parametrize(
-    "index", [(slice(None), 1), I, (slice(None), M3), A[..., 0] > 20, (I, slice(None), I)], ids=str
+    "index", [(slice(None), 1), K, (slice(None), M3), A[..., 0] > 20, (K, slice(None), K)], ids=str
 )
 def test_gradient_of_set(index):
     x = paddle.to_tensor(A, stop_gradient=False)

@@ -36,8 +36,7 @@ def made(name, shape):
 def ours(function, a, b):
     try:
         return function(a, b).dtype.name
-    except TypeError as error:
-        assert "requires" in str(error)
+    except TypeError:
         return "TypeError"
 
 
