@@ -318,7 +318,7 @@ def test_state_dict_hooks_and_views():
     assert "more" in net.state_dict()
     handle.remove()
     assert "more" not in net.state_dict()
-    inner = net.fc.register_state_dict_hook(lambda state: {k: 0 for k in state})
+    inner = net.fc.register_state_dict_hook(lambda state: dict.fromkeys(state, 0))
     assert set(net.state_dict().values()) >= {0}
     inner.remove()
     assert net.state_dict()["scale"] is net.scale
