@@ -612,6 +612,8 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
         need_tensor(x, "cast")
     op = _CAST.get(dtype)
     if op is None:
+        if dtype is None:
+            raise op_error(TypeError, "cast", "a dtype", "None")
         d = dtype_of(dtype)
         op = _CAST[dtype] = F.Cast(d)
     return x if x.dtype is op.dtype else apply1(op, x)
