@@ -55,7 +55,7 @@ def test_states():
 
 @pytest.mark.parametrize("state", [3, (1, 2, 3), ("a", 0), (0, -1), (0, 2**63)])
 def test_wrong_states(state):
-    with pytest.raises((TypeError, ValueError), match="state|seed"):
+    with pytest.raises((TypeError, ValueError), match=r"state|seed"):
         Generator(0).set_state(state)
 
 

@@ -666,7 +666,9 @@ class Twins:
         ours = theirs = None
         seeds = [self.rng.standard_normal(y.shape) for _, y in chosen]
         try:
-            found = tape.grad([x for x, _ in chosen], [x for x, _ in self.leaves], list(map(tensor, seeds)), allow_unused=True)
+            found = tape.grad(
+                [x for x, _ in chosen], [x for x, _ in self.leaves], list(map(tensor, seeds)), allow_unused=True
+            )
         except RuntimeError as error:
             ours = str(error)
         try:

@@ -10,4 +10,4 @@ def to_numpy(t: Tensor) -> np.ndarray:
 
 def operand(t: Tensor) -> np.ndarray: ...
 def from_numpy(array: np.ndarray, place: Place | None = None, copy: bool | None = True) -> Tensor:
-    """A tensor of the array's values. ``copy=False`` shares the memory or raises ValueError; ``None`` shares it if it can."""
+    """A tensor of the array's values. ``copy=False`` shares the memory or raises, None shares it if it can."""

@@ -37,6 +37,7 @@ cdef class OpBase:
     cdef uint64_t* hashes
     cdef int capacity
     cdef readonly int entries
+    cdef bint pointwise        # element by element
     cdef bint variadic         # the last operand is a list
     cdef bint identity_if_same # a call whose target shape is the operand's shape gives the operand (sum_to)
 

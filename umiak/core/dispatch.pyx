@@ -93,6 +93,7 @@ cdef class OpBase:
         self.n_operands = n_operands
         self.n_params = len(kinds)
         self.identity_if_same = self.name == "sum_to"
+        self.pointwise = self.elementwise
         self.variadic = any(name.startswith("*") for name in self.inputs)
         for i, kind in enumerate(kinds):
             self.kinds[i] = {"float": b"f", "int": b"i", "ints": b"t"}[kind][0]
@@ -1646,7 +1647,27 @@ def apply_into(OpBase op not None, tuple outs not None, tuple operands not None,
     np = parse_params(op, params, words, &sig)
     if np < 0:
         raise TypeError(f"[{op.name}] requires concrete params, got {params}")
+    for i in range(m):
+        if clashes(op, <Tensor>into[i], xs, n):
+            made = apply_raw(op, operands, params, FLAG_QUIET)
+            for x, value in zip(outs, made if isinstance(made, tuple) else (made,)):
+                write_into(<Tensor>x, <Tensor>value)
+            return
     dispatch(op, xs, n, words, np, sig, FLAG_INTO | FLAG_QUIET, into)
+
+
+cdef bint clashes(OpBase op, Tensor o, Operand* xs, int n) noexcept:
+    """Whether writing ``o`` may destroy an operand before it is read: the same storage, unless the op works element by element and the
+    operand lies at the same places."""
+    cdef int i
+    cdef Tensor t
+    for i in range(n):
+        if xs[i].t != NULL and (<Tensor>xs[i].t).storage is o.storage:
+            t = <Tensor>xs[i].t
+            if not op.pointwise or t.offset != o.offset or t.ndim != o.ndim or memcmp(t.dims, o.dims, 8 * t.ndim) != 0 \
+                    or memcmp(t.strides, o.strides, 8 * t.ndim) != 0:
+                return True
+    return False
 
 
 # ---- operators -----------------------------------------------------------------------------------------------------------------

@@ -223,6 +223,8 @@ def factor_names(n: int, prefix: str = "") -> list[str]:
 
 def shard_string(operands: Iterable[Sequence[str]], results: Iterable[Sequence[str]], **how: str) -> str:
     """Join factor lists: ``[["i", "k"], ["k", "j"]], [["i", "j"]], k="sum"`` → ``i k, k j -> i j ; k=sum``."""
+    operands, results = list(operands), list(results)
+    how = {k: v for k, v in how.items() if any(k in names for names in (*operands, *results))}
     text = f"{', '.join(map(' '.join, operands))} -> {', '.join(map(' '.join, results))}"
     return text + (" ; " + " ".join(f"{k}={v}" for k, v in how.items()) if how else "")
 

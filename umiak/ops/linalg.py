@@ -16,6 +16,7 @@ from umiak.ops._common import (
     conj,
     draw,
     factor_names,
+    in_compute_type,
     same_dtype,
     same_shape,
     shard_string,
@@ -300,6 +301,7 @@ class Cross(Op):
             demand(self, m.shape[self.axis] == 3, f"size 3 on axis {self.axis}", got)
         return Meta(shape, dtype)
 
+    @in_compute_type
     def decompose(self, x, y):
         def turned(v, by):
             return F.roll(v, axes=(self.axis,), shifts=(-by,))

@@ -549,7 +549,10 @@ class Dropout(Masked):
 
     def apply_mask(self, v: Any, x: Any, p: Any, seed: Any, offset: Any) -> Any:
         kept = self.kept(x, p, seed, offset)
-        return F.where(kept, v if self.mode == "downscale_in_infer" else F.div(v, 1.0 - p), 0)
+        if self.mode == "downscale_in_infer":
+            return F.where(kept, v, 0)
+        # With p == 1 nothing is kept; the divisor must not be 0 all the same, or derivatives of the rest are 0/0.
+        return F.where(kept, F.div(v, dim.maximum(1.0 - p, 1e-12)), 0)
 
     def decompose(self, x, p, seed, offset):
         return self.apply_mask(x, x, p, seed, offset)

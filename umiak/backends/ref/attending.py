@@ -8,10 +8,27 @@ from umiak.backends.ref.registry import kernel
 from umiak.ops import attending as ops
 
 
+def by_query(x, heads):
+    """``[b, s, h, d]`` → ``[b, key heads, group, s, d]``, on which the BLAS works."""
+    b, n, h, d = x.shape
+    return x.reshape(b, n, heads, h // heads, d).transpose(0, 2, 3, 1, 4)
+
+
+def by_key(x):
+    """``[b, s, heads, d]`` → ``[b, heads, 1, s, d]``, shared by the queries of a group."""
+    return x.transpose(0, 2, 1, 3)[:, :, None]
+
+
+def from_query(x):
+    """The inverse of :func:`by_query`."""
+    b, heads, group, n, d = x.shape
+    return x.transpose(0, 3, 1, 2, 4).reshape(b, n, heads * group, d)
+
+
 def scores(q, k, mask, causal, scale):
     """``[b, key heads, group, sq, sk]``, -inf where a key is not visible."""
-    (b, sq, h, d), (sk, heads) = q.shape, k.shape[1:3]
-    s = np.einsum("bihgd,bjhd->bhgij", q.reshape(b, sq, heads, h // heads, d), k) * q.dtype.type(scale)
+    (b, sq, h, _), (sk, heads) = q.shape, k.shape[1:3]
+    s = by_query(q, heads) @ by_key(k).swapaxes(-1, -2) * q.dtype.type(scale)
     if causal:
         s = np.where(np.arange(sk) <= np.arange(sq)[:, None] + (sk - sq), s, -np.inf)
     if mask is not None:
@@ -30,8 +47,7 @@ def forward(q, k, v, mask, causal, scale):
     total = p.sum(-1, keepdims=True)
     with np.errstate(divide="ignore"):
         lse = (top + np.log(total)).reshape(b, h, sq)
-    out = np.einsum("bhgij,bjhd->bihgd", p / np.where(total == 0, 1, total), v)
-    return out.reshape(b, sq, h, v.shape[3]), lse
+    return from_query(p / np.where(total == 0, 1, total) @ by_key(v)), lse
 
 
 @kernel(ops.Attention, returns=True)
@@ -46,19 +62,18 @@ def attention_train(op, q, k, v, mask, scale):
 
 @kernel(ops.AttentionGrad, returns=True)
 def attention_grad(op, q, k, v, out, lse, g, mask, scale):
-    (b, sq, h, d), (sk, heads) = q.shape, k.shape[1:3]
-    group = h // heads
+    (b, sq, h, _), (sk, heads) = q.shape, k.shape[1:3]
     s = scores(q, k, mask, op.causal, scale)
-    lse = lse.reshape(b, heads, group, sq, 1)
+    lse = lse.reshape(b, heads, h // heads, sq, 1)
     p = np.exp(s - np.where(np.isneginf(lse), 0, lse))
-    q5, g5 = q.reshape(b, sq, heads, group, d), g.reshape(b, sq, heads, group, v.shape[3])
-    delta = np.einsum("bihgd,bihgd->bhgi", g5, out.reshape(g5.shape))[..., None]
-    gs = p * (np.einsum("bihgd,bjhd->bhgij", g5, v) - delta)
+    g5 = by_query(g, heads)
+    delta = (g5 * by_query(out, heads)).sum(-1, keepdims=True)
+    gs = p * (g5 @ by_key(v).swapaxes(-1, -2) - delta)
     scaled = gs * q.dtype.type(scale)
     made = (
-        np.einsum("bhgij,bjhd->bihgd", scaled, k).reshape(q.shape),
-        np.einsum("bhgij,bihgd->bjhd", scaled, q5),
-        np.einsum("bhgij,bihgd->bjhd", p, g5),
+        from_query(scaled @ by_key(k)),
+        (scaled.swapaxes(-1, -2) @ by_query(q, heads)).sum(2).transpose(0, 2, 1, 3),
+        (p.swapaxes(-1, -2) @ g5).sum(2).transpose(0, 2, 1, 3),
     )
     if not op.with_mask:
         return made

@@ -78,6 +78,17 @@ def floor_div(x, y):
     return np.floor_divide(x, y)
 
 
+def _lgamma(x):
+    # SciPy gives -inf at -inf; the limit along the poles is +inf, as in C.
+    return np.where(np.isinf(x), np.inf, special("gammaln")(x))
+
+
+def _angle(x):
+    if np.iscomplexobj(x):
+        return np.where(np.isnan(x), np.abs(x), np.angle(x))
+    return np.where(np.isnan(x), x, np.where(x < 0, np.pi, 0.0))  # -0.0 counts as 0
+
+
 UNARY: dict[Any, Callable] = {
     ops.Neg: np.negative,
     ops.Abs: np.abs,
@@ -112,7 +123,7 @@ UNARY: dict[Any, Callable] = {
     ops.Erf: special("erf"),
     ops.Erfc: special("erfc"),
     ops.Erfinv: special("erfinv"),
-    ops.Lgamma: special("gammaln"),
+    ops.Lgamma: _lgamma,
     ops.Digamma: special("psi"),
     ops.I0: special("i0"),
     ops.I0e: special("i0e"),
@@ -126,7 +137,7 @@ UNARY: dict[Any, Callable] = {
     ops.Conj: np.conjugate,
     ops.Real: np.real,
     ops.Imag: np.imag,
-    ops.Angle: lambda x: np.where(np.isnan(x), np.abs(x), np.angle(x)),
+    ops.Angle: _angle,
 }
 
 BINARY: dict[Any, Callable] = {
