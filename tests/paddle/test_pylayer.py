@@ -1,0 +1,309 @@
+"""Operations whose forward and backward are Python functions."""
+
+from __future__ import annotations
+
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle.autograd import PyLayer
+
+
+def leaf(*values, dtype="float64"):
+    return paddle.to_tensor(list(values), dtype=dtype, stop_gradient=False)
+
+
+def fixed(*values, dtype="float64"):
+    return paddle.to_tensor(list(values), dtype=dtype)
+
+
+def layer(forward, backward):
+    return type("Layer", (PyLayer,), {"forward": staticmethod(forward), "backward": staticmethod(backward)})
+
+
+class Cube(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensor()
+        return grad * 3 * x * x
+
+
+class Exp(PyLayer):
+    @staticmethod
+    def forward(ctx, x):
+        y = paddle.exp(x)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, grad):
+        (y,) = ctx.saved_tensor()
+        return grad * y
+
+
+class Scaled(PyLayer):
+    """Two outputs, numbers among the arguments, state on the context."""
+
+    @staticmethod
+    def forward(ctx, x, factor, y, *, power=2, label=None):
+        assert not paddle.is_grad_enabled()
+        ctx.factor, ctx.power = factor, power
+        ctx.save_for_backward(x, y)
+        return x * y * factor, y**power
+
+    @staticmethod
+    def backward(ctx, g1, g2):
+        x, y = ctx.saved_tensor()
+        return g1 * y * ctx.factor, g1 * x * ctx.factor + g2 * ctx.power * y ** (ctx.power - 1)
+
+
+# --- values --------------------------------------------------------------------------------------------------------
+
+
+def test_one_input_and_one_output():
+    x = leaf(1.0, 2.0)
+    y = Cube.apply(x)
+    assert not y.stop_gradient
+    assert not y.is_leaf
+    assert y.grad_fn.name == "Cube"
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 12.0]
+
+
+def test_several_inputs_and_outputs():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    a, b = Scaled.apply(x, 5, y, power=3, label="no tensor")
+    (a + b).sum().backward()
+    assert x.grad.tolist() == [15.0, 20.0]
+    assert y.grad.tolist() == [5.0 + 27.0, 10.0 + 48.0]
+
+
+def test_keyword_tensors_come_after_positional_ones():
+    made = layer(lambda ctx, x, y: x * 2 + y * 3, lambda ctx, g: (g * 2, g * 3))
+    x, y = leaf(1.0), leaf(1.0)
+    made.apply(x, y=y).backward()
+    assert (float(x.grad), float(y.grad)) == (2.0, 3.0)
+
+
+def test_results_keep_their_form():
+    made = layer(lambda ctx, x: [x * 1, 5, None], lambda ctx, g: g * 7)
+    x = leaf(1.0)
+    out = made.apply(x)
+    assert type(out) is list
+    assert out[1:] == [5, None]
+    out[0].backward()
+    assert float(x.grad) == 7.0
+    single = layer(lambda ctx, x: (x * 1,), lambda ctx, g: (g,)).apply(x)
+    assert type(single) is tuple
+
+
+def test_nothing_is_recorded_without_need():
+    y = Cube.apply(fixed(2.0))
+    assert y.stop_gradient
+    with paddle.no_grad():
+        assert Cube.apply(leaf(2.0)).stop_gradient
+    assert Cube.apply(leaf(2.0)).stop_gradient is False
+
+
+def test_the_last_saving_counts_and_takes_anything():
+    seen = []
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.save_for_backward(1, "a", None, x)
+        return x * 1
+
+    made = layer(forward, lambda ctx, g: seen.append(ctx.saved_tensor()) or g)
+    x = leaf(1.0)
+    made.apply(x).backward()
+    assert seen[0][:3] == (1, "a", None)
+    assert seen[0][3] is x
+
+
+# --- gradients -----------------------------------------------------------------------------------------------------
+
+
+def test_absent_gradients_are_zeros():
+    seen = []
+    made = layer(lambda ctx, x: (x * 1, x * 2), lambda ctx, a, b: seen.append((a, b)) or a)
+    made.apply(leaf(1.0, 2.0))[0].sum().backward()
+    assert seen[0][1].tolist() == [0.0, 0.0]
+    assert seen[0][1].dtype == paddle.float64
+
+
+def test_absent_gradients_may_be_none():
+    seen = []
+
+    def forward(ctx, x):
+        ctx.set_materialize_grads(False)
+        return x * 1, x * 2
+
+    x = leaf(1.0)
+    layer(forward, lambda ctx, a, b: seen.append(a) or b).apply(x)[1].backward()
+    assert seen == [None]
+    assert float(x.grad) == 1.0
+
+
+def test_gradients_may_be_none():
+    made = layer(lambda ctx, x, y: x + y, lambda ctx, g: (g * 4, None))
+    x, y = leaf(1.0), leaf(1.0)
+    made.apply(x, y).backward()
+    assert float(x.grad) == 4.0
+    assert y.grad is None
+    x = leaf(1.0)
+    layer(lambda ctx, x: x * 2, lambda ctx, g: None).apply(x).backward()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize("grads", [lambda g: g * 2, lambda g: (g * 2, None), lambda g: (g * 2, g)])
+def test_inputs_that_need_no_gradient_may_be_left_out(grads):
+    x, y = leaf(1.0), fixed(1.0)
+    layer(lambda ctx, x, y: x + y, lambda ctx, g: grads(g)).apply(x, y).backward()
+    assert float(x.grad) == 2.0
+    assert y.grad is None
+
+
+def test_recording_inside_forward_does_not_leak():
+    def forward(ctx, x):
+        with paddle.enable_grad():
+            return x * 2
+
+    x = leaf(1.0)
+    layer(forward, lambda ctx, g: g * 5).apply(x).backward()
+    assert float(x.grad) == 5.0
+
+
+def test_views_as_results():
+    x = leaf(1.0, 2.0)
+    y = layer(lambda ctx, x: x.reshape([2, 1]), lambda ctx, g: g.reshape([2]) * 3).apply(x)
+    y.sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+# --- in place ------------------------------------------------------------------------------------------------------
+
+
+def test_a_returned_input_is_changed_in_place():
+    def forward(ctx, x):
+        x.add_(paddle.to_tensor(5.0, dtype="float64"))
+        return x
+
+    x = leaf(1.0)
+    y = x * 1
+    out = layer(forward, lambda ctx, g: g * 2).apply(y)
+    assert out is y
+    assert y.tolist() == [6.0]
+    out.backward()
+    assert float(x.grad) == 2.0
+
+
+# --- higher derivatives --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("made", "third"), [(Cube, 6.0), (Exp, np.exp(2.0))])
+def test_derivatives_of_derivatives(made, third):
+    x = leaf(2.0)
+    y = made.apply(x) * 1
+    (g,) = paddle.grad(y, x, create_graph=True)
+    (gg,) = paddle.grad(g, x, create_graph=True)
+    (ggg,) = paddle.grad(gg, x)
+    assert float(ggg) == pytest.approx(third)
+
+
+def test_the_result_may_be_gone():
+    """A saved output has its history also when nobody holds the output."""
+    x = leaf(1.0)
+    loss = Exp.apply(x) ** 2
+    gc.collect()
+    (g,) = paddle.grad(loss, x, create_graph=True)
+    (gg,) = paddle.grad(g, x)
+    assert float(gg) == pytest.approx(4 * np.exp(2.0))
+
+
+def test_backward_inside_backward():
+    """Recomputation: the backward of the layer runs a graph of its own."""
+
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return paddle.tanh(x) * x
+
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensor()
+        again = x.detach()
+        again.stop_gradient = False
+        with paddle.enable_grad():
+            y = paddle.tanh(again) * again
+        paddle.autograd.backward([y], [g])
+        return again.grad
+
+    made = layer(forward, backward)
+    x, peer = leaf(0.3, -0.7), leaf(0.3, -0.7)
+    made.apply(made.apply(x)).sum().backward()
+    once = paddle.tanh(peer) * peer
+    (paddle.tanh(once) * once).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), peer.grad.numpy())
+
+
+def test_layers_in_layers():
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return Cube.apply(x) * 2
+
+    x = leaf(2.0)
+    layer(forward, lambda ctx, g: g * 6 * ctx.saved_tensor()[0] ** 2).apply(x).backward()
+    assert float(x.grad) == 24.0
+
+
+# --- hooks around saved tensors ------------------------------------------------------------------------------------
+
+
+# --- memory --------------------------------------------------------------------------------------------------------
+
+
+# --- threads -------------------------------------------------------------------------------------------------------
+
+
+def test_threads():
+    x = leaf(2.0)
+    y = Cube.apply(x)
+    runs = [threading.Thread(target=lambda: (y * 1).backward(retain_graph=True)) for _ in range(4)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+    assert float(x.grad) == 48.0
+
+
+# --- errors --------------------------------------------------------------------------------------------------------
+
+
+def test_missing_functions():
+    class Empty(PyLayer):
+        pass
+
+    class OneWay(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+    with pytest.raises(NotImplementedError, match="static method forward"):
+        Empty.apply(leaf(1.0))
+    with pytest.raises(NotImplementedError, match="static method backward"):
+        OneWay.apply(leaf(1.0)).backward()
+
+
+def test_errors_in_backward_arrive():
+    def backward(ctx, g):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        layer(lambda ctx, x: x * 1, backward).apply(leaf(1.0)).backward()
+    assert paddle.is_grad_enabled()
