@@ -1,178 +1,70 @@
-"""Backward runs, gradients of given tensors, recording modes, Jacobians, hooks around saved tensors."""
+"""Backward runs, gradients of given tensors, operations of one's own, Jacobians, modes."""
 
-from __future__ import annotations
-
-import gc
+import copy
 import threading
 
 import numpy as np
 import pytest
-import torch
 
 import paddle
-from paddle.autograd import backward, hessian, jacobian, jvp, saved_tensors_hooks, vjp
+from paddle.autograd import PyLayer
 
 
-def leaf(value, dtype="float64"):
-    return paddle.to_tensor(value, dtype=dtype, stop_gradient=False)
+def leaf(*values):
+    return paddle.to_tensor(list(values) if len(values) > 1 else values[0], stop_gradient=False)
 
 
-def fixed(value, dtype="float64"):
-    return paddle.to_tensor(value, dtype=dtype)
+def test_backward_accumulates():
+    x = leaf(1.0, 2.0)
+    (x * x).sum().backward()
+    (x * x).sum().backward()
+    assert x.grad.tolist() == [4, 8]
+    assert isinstance(x.gradient(), np.ndarray)
+    x.clear_grad()
+    assert x.grad.tolist() == [0, 0]
+    x.clear_gradient(set_to_zero=False)
+    assert x.grad is None
 
 
-# --- backward ------------------------------------------------------------------------------------------------------
+def test_backward_of_several():
+    x = leaf(1.0, 2.0)
+    paddle.autograd.backward([x * 2, x * 3], [None, paddle.to_tensor([10.0, 0.0])])
+    assert x.grad.tolist() == [32, 2]
+    with pytest.raises(ValueError, match="different tensors"):
+        y = x * 2
+        paddle.autograd.backward([y, y])
+    with pytest.raises(ValueError, match="grad_tensor of shape"):
+        (x * 2).backward(paddle.ones([3]))
+    with pytest.raises(TypeError, match="Tensor"):
+        (x * 2).backward(1.0)
 
 
-def test_backward_of_several_tensors():
-    x = leaf([1.0, 2.0])
-    backward([x * 2, x * x], [None, fixed([10.0, 100.0])])
-    assert x.grad.tolist() == [22.0, 402.0]
-    backward((x * 1,), (fixed([1.0, 1.0]),))
-    assert x.grad.tolist() == [23.0, 403.0]
-    backward(x * 1, fixed([1.0, 0.0]))
-    assert x.grad.tolist() == [24.0, 403.0]
-
-
-def test_backward_twice():
-    x = leaf(3.0)
-    y = x * x
-    backward(y, retain_graph=True)
-    backward(y)
-    assert float(x.grad) == 12.0
-    with pytest.raises(RuntimeError, match="retain_graph=True"):
-        backward(y)
-
-
-def test_backward_of_a_leaf():
-    x = leaf([1.0, 2.0])
-    backward(x)
-    assert x.grad.tolist() == [1.0, 1.0]
-
-
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
-        (lambda x: backward(5), TypeError, r"\[backward\] requires a Tensor or a list of them for tensors, got int"),
-        (lambda x: backward([x, 1]), TypeError, "for tensors"),
-        (lambda x: backward([x, x]), ValueError, "different tensors"),
-        (lambda x: backward([x], [x, x]), ValueError, r"1 grad_tensors, one for each tensor, got 2"),
-        (lambda x: backward([x], [1.0]), TypeError, "a Tensor or None in grad_tensors, got float"),
-        (lambda x: backward([x], [fixed([1.0])]), ValueError, r"grad_tensors of shape \[2\], got \[1\]"),
-        (lambda x: backward([x], [fixed([1, 1], "int64")]), TypeError, "float64, got int64"),
-    ],
-)
-def test_errors_of_backward(call, kind, message):
-    with pytest.raises(kind, match=message):
-        call(leaf([1.0, 2.0]))
-
-
-# --- grad ----------------------------------------------------------------------------------------------------------
-
-
-def test_grad_leaves_gradients_alone():
+def test_grad():
     x, y = leaf(2.0), leaf(3.0)
     z = x * x * y
-    gx, gy = paddle.grad(z, [x, y])
-    assert (float(gx), float(gy)) == (12.0, 4.0)
+    dx, dy = paddle.grad(z, [x, y], retain_graph=True)
+    assert (dx.item(), dy.item()) == (12, 4)
     assert x.grad is None
-    assert gx.stop_gradient
+    assert paddle.grad(z, [x, leaf(1.0)], allow_unused=True, retain_graph=True)[1] is None
+    with pytest.raises(ValueError, match=r"unused|depend"):
+        paddle.grad(z, [leaf(1.0)])
+    with pytest.raises(ValueError, match="only_inputs"):
+        paddle.grad(z, x, only_inputs=False)
+    (g,) = paddle.grad([x * 2], [x], [paddle.to_tensor(5.0)])
+    assert g.item() == 10
 
 
-def test_grad_of_what_lies_between():
+def test_higher_order():
     x = leaf(2.0)
-    y = x * x
-    z = y * 3 + x
-    gx, gy = paddle.grad(z, [x, y], retain_graph=True)
-    assert (float(gx), float(gy)) == (13.0, 3.0)
-    (gz,) = paddle.grad(z, z, retain_graph=True)
-    assert float(gz) == 1.0
-    z.backward()
-    assert float(x.grad) == 13.0
-
-
-def test_grad_with_weights():
-    x = leaf(2.0)
-    (g,) = paddle.grad([x * x, x * 3], x, [fixed(2.0), None])
-    assert float(g) == 11.0
-
-
-def test_tensors_that_gradients_do_not_pass():
-    x = leaf(2.0)
-    y = x * x
-    assert float(paddle.grad(y * x, x, no_grad_vars=[y])[0]) == 4.0
-    y = x * x
-    assert paddle.grad(y * 3, x, no_grad_vars=y, allow_unused=True) == [None]
-
-
-def test_third_derivatives(rng):
-    a = rng.uniform(0.5, 1.5, 3)
-    x, peer = leaf(a), torch.from_numpy(a).requires_grad_()
-    for _ in range(2):
-        y, z = (paddle.exp(x) * paddle.sin(x) / x).sum(), (torch.exp(peer) * torch.sin(peer) / peer).sum()
-        for _ in range(3):
-            (y,) = paddle.grad(y, x, create_graph=True)
-            (z,) = torch.autograd.grad(z, peer, torch.ones_like(z), create_graph=True)
-            np.testing.assert_allclose(y.numpy(), z.detach().numpy(), rtol=1e-9)
-
-
-def test_gradient_penalty():
-    """A gradient inside a loss, then backward into ``.grad``."""
-    x, w = leaf([[1.0, 2.0]]), leaf([[0.5], [-1.0]])
-    (g,) = paddle.grad(paddle.tanh(x @ w), x, create_graph=True)
-    ((g * g).sum() - 1).backward()
-    t = np.tanh(-1.5)
-    slope, bend = 1 - t * t, -2 * t * (1 - t * t)
-    weights = np.array([[0.5], [-1.0]])
-    size = (weights**2).sum()
-    expected = 2 * slope**2 * weights + 2 * slope * size * bend * np.array([[1.0], [2.0]])
-    np.testing.assert_allclose(w.grad.numpy(), expected)
-
-
-@pytest.mark.parametrize(
-    ("call", "kind", "message"),
-    [
-        (lambda x: paddle.grad(x * 2, x, only_inputs=False), ValueError, "only_inputs=True"),
-        (lambda x: paddle.grad([x * 2], x, [None, None]), ValueError, "1 grad_outputs, one for each tensor, got 2"),
-        (lambda x: paddle.grad(x * 2, [x, 1]), TypeError, r"\[grad\] requires a Tensor or a list of them for inputs"),
-        (lambda x: paddle.grad(1, x), TypeError, "for outputs, got int"),
-        (lambda x: paddle.grad(x * 2, x, no_grad_vars=1), TypeError, "for no_grad_vars"),
-    ],
-)
-def test_errors_of_grad(call, kind, message):
-    with pytest.raises(kind, match=message):
-        call(leaf(1.0))
-
-
-def test_nothing_is_left_for_the_collector():
-    gc.collect()
-    gc.disable()
-    try:
-        x = leaf(np.ones(100))
-        for _ in range(3):
-            (g,) = paddle.grad((paddle.exp(x) * x).sum(), x, create_graph=True)
-            (g * g).sum().backward()
-            x.clear_grad()
-        del g
-        before = len(gc.get_objects())
-        for _ in range(10):
-            (g,) = paddle.grad((paddle.exp(x) * x).sum(), x, create_graph=True)
-            (g * g).sum().backward()
-            x.clear_grad()
-        del g
-        assert len(gc.get_objects()) - before < 10
-    finally:
-        gc.enable()
-
-
-# --- recording -----------------------------------------------------------------------------------------------------
+    y = x**4
+    for expected in (32, 48, 48, 24):
+        (y,) = paddle.grad(y, x, create_graph=True)
+        assert y.item() == pytest.approx(expected)
 
 
 def test_modes():
     x = leaf(1.0)
-    assert paddle.is_grad_enabled()
     with paddle.no_grad():
-        assert not paddle.is_grad_enabled()
         assert (x * 2).stop_gradient
         with paddle.enable_grad():
             assert not (x * 2).stop_gradient
@@ -183,46 +75,40 @@ def test_modes():
     paddle.set_grad_enabled(False)
     assert not paddle.is_grad_enabled()
     paddle.set_grad_enabled(True)
+
+
+@pytest.mark.parametrize("mark", [paddle.no_grad, paddle.no_grad()], ids=["bare", "called"])
+def test_modes_as_decorators(mark):
+    @mark
+    def f(x):
+        """Doc."""
+        return (x * 2).stop_gradient
+
+    assert f(leaf(1.0))
+    assert f.__doc__ == "Doc."
+    assert paddle.is_grad_enabled()
+
+    @mark
+    def gen():
+        got = []
+        try:
+            while True:
+                got.append((yield paddle.is_grad_enabled()))
+        except KeyError:
+            got.append("thrown")
+        return got
+
+    g = gen()
+    assert next(g) is False
+    assert paddle.is_grad_enabled()
+    assert g.send(1) is False
+    with pytest.raises(StopIteration) as end:
+        g.throw(KeyError())
+    assert end.value.value == [1, "thrown"]
     assert paddle.is_grad_enabled()
 
 
-def test_modes_as_decorators():
-    @paddle.no_grad()
-    def called(x):
-        return x * 2
-
-    @paddle.no_grad
-    def bare(x):
-        return x * 2
-
-    @paddle.set_grad_enabled(False)
-    def switched(x):
-        return x * 2
-
-    assert paddle.is_grad_enabled()
-    assert called(leaf(1.0)).stop_gradient
-    assert bare(leaf(1.0)).stop_gradient
-    assert switched(leaf(1.0)).stop_gradient
-    assert called.__name__ == "called"
-
-    @paddle.no_grad()
-    def generator(x):
-        yield x * 2
-        yield paddle.is_grad_enabled()
-
-    items = generator(leaf(1.0))
-    assert next(items).stop_gradient
-    assert paddle.is_grad_enabled()
-    assert next(items) is False
-
-
-def test_modes_end_with_errors():
-    with pytest.raises(KeyError), paddle.no_grad():
-        raise KeyError
-    assert paddle.is_grad_enabled()
-
-
-def test_modes_belong_to_a_thread():
+def test_modes_belong_to_threads():
     seen = []
     with paddle.no_grad():
         thread = threading.Thread(target=lambda: seen.append(paddle.is_grad_enabled()))
@@ -231,187 +117,229 @@ def test_modes_belong_to_a_thread():
     assert seen == [True]
 
 
+def test_modes_end_with_errors():
+    with pytest.raises(KeyError), paddle.no_grad():
+        raise KeyError
+    assert paddle.is_grad_enabled()
+
+
+# --- PyLayer -------------------------------------------------------------------------------------------------------
+
+
+class Product(PyLayer):
+    @staticmethod
+    def forward(ctx, x, y, k=2):
+        assert not paddle.is_grad_enabled()
+        ctx.save_for_backward(x, y)
+        ctx.k = k
+        return x * y * k, x + 1
+
+    @staticmethod
+    def backward(ctx, g, g2):
+        x, y = ctx.saved_tensor()
+        return g * y * ctx.k + g2, g * x * ctx.k
+
+
+def test_py_layer():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    a, b = Product.apply(x, y, k=3)
+    assert not a.stop_gradient
+    assert "Product" in a.grad_fn.name
+    (a.sum() + 2 * b.sum()).backward()
+    assert x.grad.tolist() == [11, 14]
+    assert y.grad.tolist() == [3, 6]
+
+
+def test_py_layer_materialises_zeros():
+    x, y = leaf(1.0), leaf(3.0)
+    Product.apply(x, y)[0].backward()
+    assert (x.grad.item(), y.grad.item()) == (6, 2)
+
+
+def test_py_layer_with_inputs_that_need_no_gradient():
+    x, y = leaf(1.0), paddle.to_tensor(3.0)
+    Product.apply(x, y)[0].backward()
+    assert x.grad.item() == 6
+    assert y.grad is None
+    out = Product.apply(paddle.ones([1]), y)
+    assert out[0].stop_gradient
+    with paddle.no_grad():
+        assert Product.apply(x, y)[0].stop_gradient
+
+
+def test_py_layer_twice_differentiable():
+    class Cube(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensor()
+            return g * 3 * x * x
+
+    x = leaf(2.0)
+    (g,) = paddle.grad(Cube.apply(x), x, create_graph=True)
+    (h,) = paddle.grad(g, x)
+    assert (g.item(), h.item()) == (12, 12)
+
+
+def test_py_layer_options():
+    seen = []
+
+    class Two(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.set_materialize_grads(False)
+            a, b = x * 1, x * 2
+            ctx.mark_non_differentiable(b)
+            return a, b, 7
+
+        @staticmethod
+        def backward(ctx, g, g2):
+            seen.append(g2)
+            return g
+
+    x = leaf(1.0)
+    a, b, n = Two.apply(x)
+    assert b.stop_gradient
+    assert n == 7
+    a.backward()
+    assert seen == [None]
+    assert x.grad.item() == 1
+
+
+def test_py_layer_that_returns_its_input():
+    class Same(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_not_inplace(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 5
+
+    x = leaf(1.0)
+    y = Same.apply(x)
+    assert y is not x
+    y.backward()
+    assert x.grad.item() == 5
+
+    class InPlace(Same):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+    with pytest.raises(RuntimeError, match="mark_not_inplace"):
+        InPlace.apply(x)
+
+
+def test_py_layer_errors():
+    class Wrong(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, g
+
+    with pytest.raises(ValueError, match="1 gradients"):
+        Wrong.apply(leaf(1.0)).backward()
+    with pytest.raises(NotImplementedError, match="forward"):
+        PyLayer.apply(leaf(1.0))
+
+
+def test_py_layer_leaves_no_cycle():
+    import gc
+    import weakref
+
+    x = leaf(1.0)
+    y = Product.apply(x, x)[0]
+    ref = weakref.ref(y)
+    gc.disable()
+    try:
+        del y
+        assert ref() is None
+    finally:
+        gc.enable()
+
+
 # --- Jacobians -----------------------------------------------------------------------------------------------------
 
-MATRIX = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+
+def test_jacobian():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    z = paddle.stack([x[0] * y[1], x[1] * x[1], y[0]])
+    j = paddle.autograd.jacobian(z, x)
+    assert j.shape == [3, 2]
+    assert j[0].tolist() == [4, 0]
+    assert j[:].tolist() == [[4, 0], [0, 4], [0, 0]]
+    both = paddle.autograd.jacobian((z, x * 2), (x, y))
+    assert both[0][1][:].tolist() == [[0, 1], [0, 0], [1, 0]]
+    assert both[1][1][:].tolist() == [[0, 0], [0, 0]]
 
 
-def test_several_results_and_variables():
-    x, y = leaf([1.0, 2.0]), leaf([3.0, 4.0])
-    found = jacobian([x * y, x + y], [x, y])
-    assert [[j[:].tolist() for j in row] for row in found] == [
-        [[[3.0, 0.0], [0.0, 4.0]], [[1.0, 0.0], [0.0, 2.0]]],
-        [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]],
-    ]
+def test_jacobian_with_a_batch():
+    x = leaf([1.0, 2.0], [3.0, 4.0])
+    j = paddle.autograd.jacobian(x * x, x, batch_axis=0)
+    assert j.shape == [2, 2, 2]
+    assert j[:].tolist() == [[[2, 0], [0, 4]], [[6, 0], [0, 8]]]
 
 
-def test_jacobian_is_indexed_like_a_tensor():
-    x = leaf([1.0, 2.0, 3.0])
-    found = jacobian(x * x, x)
-    whole = np.diag([2.0, 4.0, 6.0])
-    for index in (0, -1, (1, 1), slice(0, 2), (slice(None), 1), (slice(0, 2), slice(1, None)), Ellipsis, (1, slice(2))):
-        np.testing.assert_array_equal(found[index].numpy(), whole[index])
-    with pytest.raises(IndexError, match=r"\[jacobian\] requires a row from -3 to 2, got 3"):
-        found[3]
+def test_hessian():
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    z = (x * x * y).sum()
+    assert paddle.autograd.hessian(z, x)[:].tolist() == [[6, 0], [0, 8]]
+    h = paddle.autograd.hessian(z, (x, y))
+    assert h[0][1][:].tolist() == [[2, 0], [0, 4]]
+    with pytest.raises(ValueError, match="one element"):
+        paddle.autograd.hessian(x * x, x)
 
 
-def test_rows_are_computed_once_and_when_asked_for():
-    x = leaf([1.0, 2.0, 3.0])
-    runs = []
-    y = x * x
-    y.register_hook(lambda g: runs.append(1))
-    found = jacobian(y, x)
-    assert runs == []
-    for _ in range(2):
-        found[1]
-    assert len(runs) == 1
-    found[:]
-    assert len(runs) == 3
+def test_products_with_jacobians():
+    a = paddle.to_tensor([1.0, 2.0])
+    f = lambda x, y: paddle.stack([x.sum() * y[0], (y * y).sum()])  # noqa: E731
+    ys, (gx, gy) = paddle.autograd.vjp(f, [a, a], paddle.to_tensor([1.0, 10.0]))
+    assert ys.tolist() == [3, 5]
+    assert (gx.tolist(), gy.tolist()) == ([1, 1], [23, 40])
+    _, t = paddle.autograd.jvp(f, [a, a], [paddle.to_tensor([1.0, 0.0]), paddle.to_tensor([0.0, 1.0])])
+    assert t.tolist() == [1, 4]
 
 
-def test_batches():
-    x = leaf(MATRIX)
-    scale = fixed([[1.0, 1.0], [2.0, 3.0], [1.0, 0.0]])
-    found = jacobian(x * scale, x, batch_axis=0)
-    assert found.shape == [3, 2, 2]
-    whole = np.stack([np.diag(row) for row in scale.numpy()])
-    for index in (slice(None), 1, (slice(None), 1), (0, 1), (slice(1), slice(None), 0)):
-        np.testing.assert_array_equal(found[index].numpy(), whole[index])
-    v = leaf([1.0, 2.0, 3.0])
-    assert jacobian(v * v, v, batch_axis=0)[:].tolist() == [2.0, 4.0, 6.0]
-    np.testing.assert_array_equal(jacobian(v.unsqueeze(-1) * scale, v, batch_axis=0)[:].numpy(), scale.numpy())
+# --- what else tensors know of gradients ---------------------------------------------------------------------------
 
 
-def test_derivatives_go_on_after_a_hessian():
-    x = leaf([1.0, 2.0])
-    (g,) = paddle.grad(hessian((x**4).sum(), x)[:].sum(), x)
-    assert g.tolist() == [24.0, 48.0]
+def test_hooks_and_retained_gradients():
+    x = leaf(1.0)
+    y = x * 3
+    y.retain_grads()
+    handle = y.register_hook(lambda g: g * 10)
+    (y * 2).backward()
+    assert x.grad.item() == 60
+    assert y.grad.item() == 20
+    assert handle.remove()
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda m: jacobian(m * m, m), "tensors of rank 0 or 1"),
-        (lambda m: jacobian(m * m, m, batch_axis=1), r"\[jacobian\] requires a batch_axis of None or 0, got 1"),
-        (lambda m: hessian(m * m, m), r"\[hessian\] requires one element"),
-        (lambda m: hessian(m.sum(), m, batch_axis="a"), r"\[hessian\] requires a batch_axis"),
-        (lambda m: jacobian(m.sum(0), m, batch_axis=0), "one batch size"),
-    ],
-)
-def test_errors_of_jacobians(call, message):
-    with pytest.raises(ValueError, match=message):
-        call(leaf(MATRIX))
-
-
-# --- products with Jacobians ---------------------------------------------------------------------------------------
-
-
-def function(x, y):
-    return x * x * y, (x * y).sum()
-
-
-def peer_function(x, y):
-    return x * x * y, (x * y).sum()
-
-
-def test_vjp(rng):
-    a, b, v, w = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal()
-    ys, grads = vjp(function, [fixed(a), fixed(b)], [fixed(v), fixed(w)])
-    peer, expected = torch.autograd.functional.vjp(
-        peer_function, (torch.from_numpy(a), torch.from_numpy(b)), (torch.from_numpy(v), torch.tensor(w))
-    )
-    for got, want in zip((*ys, *grads), (*peer, *expected)):
-        np.testing.assert_allclose(got.numpy(), want.numpy())
-    _, g = vjp(lambda x: x * x, fixed([1.0, 2.0]))
-    assert g.tolist() == [2.0, 4.0]
-    _, (g, h) = vjp(lambda x, y: x * 3, [fixed([1.0]), fixed([1.0, 1.0])])
-    assert g.tolist() == [3.0]
-    assert h.tolist() == [0.0, 0.0]
-
-
-def test_jvp(rng):
-    a, b, v, w = (rng.standard_normal(3) for _ in range(4))
-    ys, tangents = jvp(function, [fixed(a), fixed(b)], [fixed(v), fixed(w)])
-    peer, expected = torch.autograd.functional.jvp(
-        peer_function, (torch.from_numpy(a), torch.from_numpy(b)), (torch.from_numpy(v), torch.from_numpy(w))
-    )
-    for got, want in zip((*ys, *tangents), (*peer, *expected)):
-        np.testing.assert_allclose(got.numpy(), want.numpy())
-    y, t = jvp(lambda x: x * x, fixed([1.0, 2.0]))
-    assert t.tolist() == [2.0, 4.0]
-    _, t = jvp(lambda x: x * 3, fixed([1.0]))  # linear: the first derivative does not depend on x
-    assert t.tolist() == [3.0]
-
-
-# --- hooks around saved tensors ------------------------------------------------------------------------------------
-
-
-def test_packing():
-    packed, unpacked = [], []
-
-    def pack(t):
-        packed.append(t.shape)
-        return t.numpy().copy()
-
-    def unpack(a):
-        unpacked.append(a.shape)
-        return paddle.to_tensor(a)
-
-    x = leaf([1.0, 2.0])
-    with saved_tensors_hooks(pack, unpack):
-        y = paddle.exp(x * x)
-    assert packed
-    z = y * 3
-    count = len(packed)
-    assert unpacked == []
-    z.sum().backward()
-    assert len(packed) == count == len(unpacked)
-    np.testing.assert_allclose(x.grad.numpy(), 3 * 2 * np.array([1.0, 2.0]) * np.exp([1.0, 4.0]))
-
-
-def test_packing_and_higher_derivatives():
-    x = leaf([0.5, 2.0])
-    with saved_tensors_hooks(lambda t: t.numpy().copy(), paddle.to_tensor):
-        y = paddle.exp(x) * x
-        (g,) = paddle.grad(y, x, create_graph=True)
-        (gg,) = paddle.grad(g, x, create_graph=True)
-    (ggg,) = paddle.grad(gg, x)
-    np.testing.assert_allclose(ggg.numpy(), np.exp([0.5, 2.0]) * (np.array([0.5, 2.0]) + 3))
-
-
-def test_the_inner_hooks_count():
-    outer, inner = [], []
-    x = leaf([1.0])
-    with saved_tensors_hooks(lambda t: outer.append(1) or t, lambda t: t):
-        with saved_tensors_hooks(lambda t: inner.append(1) or t, lambda t: t):
-            x * x
-        assert outer == []
-        count = len(inner)
-        assert count
-        x * x
-        assert len(inner) == count
-        assert outer
-    count = len(outer)
-    x * x
-    assert len(outer) == count
-
-
-def test_hooks_end_with_errors():
-    seen = []
-    with pytest.raises(KeyError), saved_tensors_hooks(lambda t: seen.append(1) or t, lambda t: t):
-        raise KeyError
-    x = leaf([1.0])
-    x * x
-    assert seen == []
-
-
-def test_hooks_that_cannot_be_called():
-    with pytest.raises(TypeError, match=r"\[saved_tensors_hooks\] requires a function for pack_hook, got int"):
-        saved_tensors_hooks(1, lambda t: t)
-    with pytest.raises(TypeError, match="for unpack_hook, got NoneType"):
-        saved_tensors_hooks(lambda t: t, None)
-    x = leaf([1.0])
-    with saved_tensors_hooks(lambda t: t, lambda t: 5):
-        y = x * x
-    with pytest.raises(TypeError, match=r"\[saved_tensors_hooks\] requires a Tensor"):
-        y.backward()
+def test_detach_clone_and_copies():
+    x = leaf(1.0, 2.0)
+    d = x.detach()
+    assert d.stop_gradient
+    d[0] = 9.0
+    assert x.tolist() == [9, 2]
+    c = x.clone()
+    c.sum().backward()
+    assert x.grad.tolist() == [1, 1]
+    e = copy.deepcopy(x)
+    assert not e.stop_gradient
+    assert e.grad.tolist() == [1, 1]
+    e.detach()[0] = 0.0
+    assert x.tolist() == [9, 2]
+    with pytest.raises(RuntimeError, match="without history"):
+        copy.deepcopy(x * 2)
+    assert x.requires_grad
+    x.requires_grad = False
+    assert x.stop_gradient
+    assert not x.requires_grad_().stop_gradient
