@@ -186,17 +186,17 @@ def test_virtual_ranks_have_their_own_state():
     def work():
         state = context.current().state
         state.default_dtype = dt.float64.id if state.rank else dt.float16.id
-        state.names["linear"] = state.rank
+        state.names["of a virtual rank"] = state.rank
         seed_all(state.rank)
         return default_generator(CPU).reserve(4)
 
     before = context.current().state.default_dtype
     seeds = [in_thread(work, r) for r in ranks]
     assert seeds == [(0, 0), (1, 0), (2, 0)]
-    assert [r.state.names["linear"] for r in ranks] == [0, 1, 2]
+    assert [r.state.names["of a virtual rank"] for r in ranks] == [0, 1, 2]
     assert [in_thread(lambda: Tensor().dtype.name, r) for r in ranks] == ["float16", "float64", "float64"]
     assert context.current().state.default_dtype == before
-    assert "linear" not in context.current().state.names
+    assert "of a virtual rank" not in context.current().state.names
 
 
 def test_virtual_ranks_have_their_own_generators():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from harness import (
@@ -413,7 +415,7 @@ def held_bytes(call, place=NULL):
     before = a.stats()["requested"]
     result = call()
     first = result[0] if isinstance(result, tuple) else result
-    own = first.numel * first.dtype.itemsize
+    own = math.prod(first.shape) * first.dtype.itemsize
     return a.stats()["requested"] - before - own
 
 
