@@ -1,0 +1,141 @@
+"""Products of vectors with Jacobians, from either side, without the matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from paddle.autograd.run import grad
+from paddle.framework.grad_mode import enable_grad
+from umiak import ops as F
+from umiak.core.context import current
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+
+def separate(xs: Any, op: str) -> list[Tensor]:
+    """Tensors in the place of ``xs`` that gradients are taken of; they keep the history that ``xs`` have."""
+    found = [xs] if isinstance(xs, Tensor) else list(xs) if isinstance(xs, (list, tuple)) else []
+    if not found or not all(isinstance(x, Tensor) for x in found):
+        raise op_error(TypeError, op, "a Tensor or a list of them for xs", type(xs).__name__)
+    out = []
+    for x in found:
+        if x.stop_gradient:
+            x = x.detach()
+            x.stop_gradient = False
+        else:
+            x = F.copy(x)
+        out.append(x)
+    return out
+
+
+def _call(func: Callable, xs: Any, op: str) -> tuple[Any, list[Tensor], list[Tensor]]:
+    """``func`` of separated ``xs``: its result, as a list too, and those tensors."""
+    if not callable(func):
+        raise op_error(TypeError, op, "a function", type(func).__name__)
+    inputs = separate(xs, op)
+    ys = func(*inputs)
+    outputs = list(ys) if isinstance(ys, (list, tuple)) else [ys]
+    if not all(isinstance(y, Tensor) for y in outputs):
+        raise op_error(TypeError, op, "a function whose results are Tensors", type(ys).__name__)
+    return ys, outputs, inputs
+
+
+def _vectors(v: Any, like: list[Tensor], op: str) -> list[Tensor]:
+    """``v`` as a list of tensors of the given shapes; ones for None."""
+    if v is None:
+        return [F.full(1, x.dtype, tuple(x.shape)) for x in like]
+    found = list(v) if isinstance(v, (list, tuple)) else [v]
+    if len(found) != len(like):
+        raise op_error(ValueError, op, f"{len(like)} tensors in v", len(found))
+    for i, (t, x) in enumerate(zip(found, like)):
+        if not isinstance(t, Tensor):
+            raise op_error(TypeError, op, "a Tensor or a list of them for v", type(t).__name__)
+        if t.shape != x.shape:
+            raise op_error(ValueError, op, f"v of shape {x.shape}", t.shape)
+        found[i] = t if t.dtype is x.dtype else F.cast(t, dtype=x.dtype)
+    return found
+
+
+def zeros_for(gradient: Tensor | None, x: Tensor) -> Tensor:
+    """A gradient, or the zeros that None stands for."""
+    return F.full(0, x.dtype, tuple(x.shape)) if gradient is None else gradient
+
+
+def _like(values: list[Tensor], given: Any) -> Any:
+    return tuple(values) if isinstance(given, (list, tuple)) else values[0]
+
+
+def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
+    """``func(xs)``, and ``v`` times its Jacobian: the gradient of the sum of ``v * func(xs)``.
+
+    Args:
+        func: takes as many tensors as there are in xs; returns a tensor or several.
+        xs: a tensor or a list of them.
+        v: a tensor of the shape of the result, or a list of them; ones by default.
+
+    Returns the result of func and, in the form of xs, one tensor of the shape of each. Both have a history (unless
+    ``no_grad`` is on), so that the products can be nested and differentiated.
+
+    Raises TypeError for what is no tensor, ValueError where v does not fit the results.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.incubate.autograd import jvp, vjp
+        >>> x = paddle.to_tensor([1.0, 2.0])
+        >>> y, g = vjp(lambda x: x * x, x)
+        >>> g.tolist()
+        [2.0, 4.0]
+        >>> jvp(lambda x: vjp(lambda x: (x * x * x).sum(), x)[1], x)[1].tolist()  # a Hessian times ones
+        [6.0, 12.0]
+    """
+    recorded = current().grad_enabled
+    with enable_grad():
+        ys, outputs, inputs = _call(func, xs, "vjp")
+        weights = _vectors(v, outputs, "vjp")
+        live = [(y, w) for y, w in zip(outputs, weights) if not y.stop_gradient]
+        found: list[Tensor | None] = [None] * len(inputs)
+        if live:
+            found = grad([y for y, _ in live], inputs, [w for _, w in live], create_graph=recorded, allow_unused=True)
+    return ys, _like([zeros_for(g, x) for g, x in zip(found, inputs)], xs)
+
+
+def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
+    """``func(xs)``, and its Jacobian times ``v``: how the result changes when xs move along v.
+
+    Args:
+        func: takes as many tensors as there are in xs; returns a tensor or several.
+        xs: a tensor or a list of them.
+        v: a tensor of the shape of xs, or a list of them; ones by default.
+
+    Returns the result of func and, in its form, one tensor of the shape of each. Both have a history (unless
+    ``no_grad`` is on), so that the products can be nested and differentiated.
+
+    Raises TypeError for what is no tensor, ValueError where v does not fit xs.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.incubate.autograd import jvp
+        >>> y, t = jvp(lambda x: x * x, paddle.to_tensor([1.0, 2.0]))
+        >>> t.tolist()
+        [2.0, 4.0]
+    """
+    recorded = current().grad_enabled
+    with enable_grad():
+        ys, outputs, inputs = _call(func, xs, "jvp")
+        tangents = _vectors(v, inputs, "jvp")
+        # u times the Jacobian is linear in u, whatever u is; its derivative along v is what is wanted.
+        live = [i for i, y in enumerate(outputs) if not y.stop_gradient]
+        us = [F.full(0, outputs[i].dtype, tuple(outputs[i].shape)) for i in live]
+        for u in us:
+            u.stop_gradient = False
+        found: list[Tensor | None] = [None] * len(us)
+        if live:
+            pulled = grad([outputs[i] for i in live], inputs, us, create_graph=True, allow_unused=True)
+            used = [(g, t) for g, t in zip(pulled, tangents) if g is not None and not g.stop_gradient]
+            if used:
+                found = grad([g for g, _ in used], us, [t for _, t in used], create_graph=recorded, allow_unused=True)
+        moved: list[Tensor | None] = [None] * len(outputs)
+        for i, t in zip(live, found):
+            moved[i] = t
+    return ys, _like([zeros_for(t, y) for t, y in zip(moved, outputs)], ys)

@@ -1,0 +1,5 @@
+"""What may still change."""
+
+from paddle.incubate import autograd
+
+__all__ = ["autograd"]
