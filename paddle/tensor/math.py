@@ -27,7 +27,7 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.dispatch import apply1
+from umiak.core.dispatch import apply1, apply_reduce, class_of
 from umiak.core.tensor import Tensor
 from umiak.ops.base import REGISTRY
 
@@ -38,10 +38,10 @@ _MEANS: dict[Any, Any] = {}
 
 
 def _reducer(cls: type, table: dict, x: Tensor, axis: Any, keepdim: bool, op: str) -> Any:
-    """The interned op for these axes; kept under the axis as it was given."""
+    """The interned op for these axes; kept where ``apply_reduce`` finds it, unless the axes are a list."""
     found = cls(reduced_axes(axis, x.ndim, op), builtins.bool(keepdim))
     if axis is None or type(axis) is int:
-        table[axis, keepdim, x.ndim] = found
+        table[axis, keepdim, class_of(x)] = found
     return found
 
 
@@ -68,6 +68,8 @@ def sum(
     """
     if kw:
         return again(sum, kw, {"x": x, "axis": axis, "dtype": dtype, "keepdim": keepdim})
+    if dtype is None and (y := apply_reduce(_SUMS, x, axis, keepdim)) is not None:
+        return y
     if not isinstance(x, Tensor):
         need_tensor(x, "sum")
     d = x.dtype
@@ -75,11 +77,7 @@ def sum(
         x = cast(x, dtype_of(dtype))
     elif d is dt.bool or d is dt.int32:
         x = F.cast(x, dtype=dt.int64)
-    try:
-        op = _SUMS[axis, keepdim, x.ndim]
-    except (KeyError, TypeError):
-        op = _reducer(F.Sum, _SUMS, x, axis, keepdim, "sum")
-    return apply1(op, x)
+    return apply1(_reducer(F.Sum, _SUMS, x, axis, keepdim, "sum"), x)
 
 
 @hot("x, axis=None, keepdim=False, name=None, *, dtype=None, out=None")
@@ -100,15 +98,13 @@ def mean(x: Any = MISSING, axis: Any = None, keepdim: bool = False, name: Any = 
     """
     if kw:
         return again(mean, kw, {"x": x, "axis": axis, "keepdim": keepdim}, _mean_as)
+    if (y := apply_reduce(_MEANS, x, axis, keepdim)) is not None:
+        return y
     if not isinstance(x, Tensor):
         need_tensor(x, "mean")
     if not (x.dtype.is_floating or x.dtype.is_complex):
         return cast(mean(F.cast(x, dtype=dt.float64), axis, keepdim), x.dtype)
-    try:
-        op = _MEANS[axis, keepdim, x.ndim]
-    except (KeyError, TypeError):
-        op = _reducer(F.Mean, _MEANS, x, axis, keepdim, "mean")
-    return apply1(op, x)
+    return apply1(_reducer(F.Mean, _MEANS, x, axis, keepdim, "mean"), x)
 
 
 def _mean_as(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
@@ -133,11 +129,8 @@ def _reduce(
         need_tensor(x, name)
         if prepare is not None:
             x = prepare(x)
-        try:
-            found = table[axis, keepdim, x.ndim]
-        except (KeyError, TypeError):
-            found = _reducer(REGISTRY[op], table, x, axis, keepdim, name)
-        return apply1(found, x)
+        y = apply_reduce(table, x, axis, keepdim)
+        return apply1(_reducer(REGISTRY[op], table, x, axis, keepdim, name), x) if y is None else y
 
     if shown_out:
 

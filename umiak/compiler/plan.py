@@ -21,7 +21,7 @@ from umiak.core.scalar import ScalarProgram
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.linearise import linearise
-from umiak.ir.meta import Meta, Strided, weak_kind
+from umiak.ir.meta import Meta, Strided, identical, weak_kind
 from umiak.ir.scope import Scope
 from umiak.ir.tracer import SymTensor, Tracer
 from umiak.ops.base import Op
@@ -161,7 +161,8 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
                 outs, shape, registers, fallback = lower_shapes(classes, [*outs, *(v.meta for v in extra)])
         plan = Plan(
             op, LAUNCH, out_ids, sources=sources, shape=shape, out_regs=registers, infer_python=fallback,
-            elementwise=op.elementwise and not train and len(visible) == 1 and fallback is None,
+            elementwise=len(visible) == 1 and not train and fallback is None
+            and (op.elementwise or keeps_shape(classes, outs)),
             same_is_identity=op.name == "sum_to", **common,
         )  # fmt: skip
         kernel.install(plan)
@@ -206,6 +207,12 @@ def shape_program(op: Op, classes: Classes, visible: Sequence[Meta]) -> tuple:
 
     classes.scope = Scope()
     return list(visible), None, list(range(sum(len(m.shape) for m in visible))), sizes
+
+
+def keeps_shape(classes: Classes, outs: Sequence[Meta]) -> bool:
+    """Whether the output has the shape of the one tensor operand, whatever that is: then dispatch needs no shape program."""
+    tensors = [m for m in classes.metas if m is not None and m.weak is None]
+    return len(tensors) == 1 and not classes.scope.checks and identical(outs[0].shape, tensors[0].shape)
 
 
 def lower_shapes(classes: Classes, outs: Sequence[Meta]) -> tuple:

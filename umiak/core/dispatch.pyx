@@ -1595,14 +1595,30 @@ def apply1(OpBase op not None, x):
     return apply_raw(op, (x,), (), 0)
 
 
+def class_of(Tensor x not None):
+    """A small int for the dtype and rank of a tensor."""
+    return x.key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT)
+
+
+def apply_reduce(dict table not None, x, axis, keepdim):
+    """Run ``table[axis, keepdim, class_of(x)]`` on x; None when the table has no such op (or axis is a list)."""
+    cdef PyObject* op
+    if not isinstance(x, Tensor) or not (axis is None or PyLong_CheckExact(axis)):
+        return None
+    op = PyDict_GetItemWithError(table, (axis, keepdim, <int>((<Tensor>x).key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT))))
+    return None if op == NULL else call1(<OpBase?>op, <Tensor>x)
+
+
 def apply_axis(table, x, axis):
-    """Run ``table[axis]``, an op of one operand and no params; a negative axis counts from the end.
+    """Run ``table[axis]``, an op of one operand and no params; a negative axis counts from the end. None for a 0-d tensor.
 
     Raises what ``table.__missing__`` raises for an axis it has no op for.
     """
     cdef PyObject* op
     if not isinstance(x, Tensor):
         raise TypeError(f"requires a Tensor, got {type(x).__name__}")
+    if (<Tensor>x).ndim == 0:
+        return None
     if axis < 0:
         axis += (<Tensor>x).ndim
     op = PyDict_GetItemWithError(table, axis)            # skips __missing__

@@ -273,13 +273,15 @@ def softmax(
     """
     if x is None:
         x = input
-    elif dtype is None and dim is None and out is None and x.ndim:
-        return apply_axis(_SOFTMAX, x, axis)
+    elif dtype is None and dim is None and out is None and (y := apply_axis(_SOFTMAX, x, axis)) is not None:
+        return y
     if dim is not None:
         axis = dim
     if dtype is not None:
         x = _cast(x, dtype)
-    y = apply_axis(_SOFTMAX, x, axis) if x.ndim else _along_0d(_SOFTMAX, x)
+    y = apply_axis(_SOFTMAX, x, axis)
+    if y is None:
+        y = _along_0d(_SOFTMAX, x)
     return y if out is None else assign(out, y)
 
 
