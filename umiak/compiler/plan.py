@@ -210,7 +210,7 @@ def shape_program(op: Op, classes: Classes, visible: Sequence[Meta]) -> tuple:
 
 
 def keeps_shape(classes: Classes, outs: Sequence[Meta]) -> bool:
-    """Whether the output has the shape of the one tensor operand, whatever that is: then dispatch needs no shape program."""
+    """Whether the output has the shape of the one tensor operand, so that dispatch needs no shape program."""
     tensors = [m for m in classes.metas if m is not None and m.weak is None]
     return len(tensors) == 1 and not classes.scope.checks and identical(outs[0].shape, tensors[0].shape)
 
