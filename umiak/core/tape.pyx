@@ -352,6 +352,7 @@ cdef class Run:
         cdef CallProgram vjp
         cdef list returned = None
         cdef list keep = None
+        cdef tuple held = None
         cdef object e, g
         for i in range(n_out):
             if self.grads[first + i] != NULL:
@@ -364,7 +365,17 @@ cdef class Run:
         else:
             plan = <Plan>node.plan
             vjp = vjp_of(plan, mask)
-            if n_saved:
+            if n_saved and not self.create and node.unpack is None:
+                # The usual case: what was saved, if its version is the same; `node.saved` holds it until after the call.
+                held = node.saved
+                for i in range(n_saved):
+                    inputs_inline[k] = NULL
+                    if held[i] is not None:
+                        inputs_inline[k] = <PyObject*>held[i]
+                        if tensor_version(<Tensor>held[i]) != (node.versions[i] if i < 8 else node.more_versions[i - 8]):
+                            saved_tensors(node, plan, False)         # says what was overwritten
+                    k += 1
+            elif n_saved:
                 keep = saved_tensors(node, plan, self.create)
                 for i in range(n_saved):
                     e = keep[i]
