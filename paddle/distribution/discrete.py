@@ -1,0 +1,391 @@
+"""Distributions of counts and choices."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from paddle.distribution.distribution import (
+    Distribution,
+    ExponentialFamily,
+    common_shape,
+    draw,
+    draw_with,
+    expand,
+    parameters,
+    register_kl,
+    tensors,
+    xlogy,
+)
+from paddle.tensor._args import cast
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+
+def _entropy_of(p: Tensor) -> Tensor:
+    """``-(p log p + (1 - p) log(1 - p))``."""
+    q = F.sub(1.0, p)
+    return F.neg(F.add(xlogy(p, p), xlogy(q, q)))
+
+
+def _divergence_of(p: Tensor, q: Tensor) -> Tensor:
+    """The divergence of one choice between two from another, given the probabilities of the first."""
+    rest, other = F.sub(1.0, p), F.sub(1.0, q)
+    return F.add(F.sub(xlogy(p, p), xlogy(p, q)), F.sub(xlogy(rest, rest), xlogy(rest, other)))
+
+
+def _log_choices(n: Any, k: Tensor) -> Tensor:
+    """The logarithm of how many sets of k there are among n."""
+    return F.sub(F.lgamma(F.add(n, 1.0)), F.add(F.lgamma(F.add(k, 1.0)), F.lgamma(F.add(F.sub(n, k), 1.0))))
+
+
+def _support(like: Tensor, last: int) -> Tensor:
+    """0, 1, … ``last`` along a new first axis."""
+    k = F.cast(F.iota(0, 1, dt.int64, last + 1), dtype=like.dtype)
+    return F.unsqueeze(k, tuple(range(1, like.ndim + 1))) if like.ndim else k
+
+
+class Bernoulli(ExponentialFamily):
+    """1 with probability ``probs``, else 0.
+
+    Args:
+        probs: from 0 to 1: a number, list, array or tensor.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distribution.Bernoulli(0.25)
+        >>> float(d.mean), float(d.prob(paddle.to_tensor(0.0)))
+        (0.25, 0.75)
+    """
+
+    probs: Tensor  # type: ignore[assignment]
+
+    def __init__(self, probs: Any, name: str | None = None) -> None:
+        (self.probs,) = parameters("Bernoulli", probs)
+        self.logits = F.sub(F.log(self.probs), F.log1p(F.neg(self.probs)))
+        self.name = name or "Bernoulli"
+        super().__init__(self.probs.shape)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        return F.mul(self.probs, F.sub(1.0, self.probs))
+
+    def sample(self, shape: Any = ()) -> Tensor:
+        return draw_with("bernoulli", expand(self.probs, self._extend_shape(shape))).detach()
+
+    def rsample(self, shape: Any = (), temperature: float = 1.0) -> Tensor:
+        """Numbers between 0 and 1, nearer to these the lower the ``temperature``, so that gradients reach probs."""
+        sizes = self._extend_shape(shape)
+        noise = F.sub(draw("gumbel", self.probs, sizes), draw("gumbel", self.probs, sizes))
+        return F.exp(F.log_sigmoid(F.div(F.add(self.logits, noise), float(temperature))))
+
+    def entropy(self) -> Tensor:
+        return _entropy_of(self.probs)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        x = self._value(value, self.probs)
+        return F.add(xlogy(x, self.probs), xlogy(F.sub(1.0, x), F.sub(1.0, self.probs)))
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of at most ``value``."""
+        x = self._value(value, self.probs)
+        zero, one = F.full(0, x.dtype, ()), F.full(1, x.dtype, ())
+        return F.where(F.lt(x, 0.0), zero, F.where(F.lt(x, 1.0), F.sub(1.0, self.probs), one))
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoullis(p: Bernoulli, q: Bernoulli) -> Tensor:
+    return _divergence_of(p.probs, q.probs)
+
+
+class Geometric(Distribution):
+    """How often a trial fails before it first succeeds, with probability ``probs`` each: 0, 1, 2, …
+
+    Args:
+        probs: above 0, up to 1: a number, list, array or tensor.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distribution.Geometric(0.25)
+        >>> float(d.mean), float(d.pmf(paddle.to_tensor(1.0)))
+        (3.0, 0.1875)
+    """
+
+    probs: Tensor  # type: ignore[assignment]
+
+    def __init__(self, probs: Any) -> None:
+        (self.probs,) = parameters("Geometric", probs)
+        super().__init__(self.probs.shape)
+
+    @property
+    def mean(self) -> Tensor:
+        return F.sub(F.div(1.0, self.probs), 1.0)
+
+    @property
+    def variance(self) -> Tensor:
+        return F.div(F.sub(1.0, self.probs), F.square(self.probs))
+
+    def rsample(self, shape: Any = ()) -> Tensor:
+        """Draws; they are whole numbers, so that gradients are 0."""
+        waited = draw("exponential", self.probs, self._extend_shape(shape))
+        return F.floor(F.neg(F.div(waited, F.log1p(F.neg(self.probs)))))
+
+    def entropy(self) -> Tensor:
+        return F.div(_entropy_of(self.probs), self.probs)
+
+    def log_pmf(self, k: Tensor) -> Tensor:
+        """The logarithm of the probability of ``k`` failures."""
+        k = self._value(k, self.probs)
+        return F.add(xlogy(k, F.sub(1.0, self.probs)), F.log(self.probs))
+
+    def pmf(self, k: Tensor) -> Tensor:
+        """The probability of ``k`` failures."""
+        return F.exp(self.log_pmf(k))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return self.log_pmf(value)
+
+    def cdf(self, k: Tensor) -> Tensor:
+        """The probability of at most ``k`` failures."""
+        tries = F.add(self._value(k, self.probs), 1.0)
+        return F.neg(F.expm1(F.mul(tries, F.log1p(F.neg(self.probs)))))
+
+
+@register_kl(Geometric, Geometric)
+def _geometrics(p: Geometric, q: Geometric) -> Tensor:
+    return F.div(_divergence_of(p.probs, q.probs), p.probs)
+
+
+class Binomial(Distribution):
+    """How many of ``total_count`` trials succeed, with probability ``probs`` each.
+
+    Args:
+        total_count: whole and not negative: a number, list, array or tensor.
+        probs: from 0 to 1; the two broadcast.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distribution.Binomial(4, 0.5)
+        >>> float(d.mean), float(d.prob(paddle.to_tensor(2.0)))
+        (2.0, 0.375)
+    """
+
+    probs: Tensor  # type: ignore[assignment]
+
+    def __init__(self, total_count: Any, probs: Any) -> None:
+        self.total_count, self.probs = parameters("Binomial", total_count, probs)
+        super().__init__(self.probs.shape)
+
+    @property
+    def mean(self) -> Tensor:
+        return F.mul(self.total_count, self.probs)
+
+    @property
+    def variance(self) -> Tensor:
+        return F.mul(self.mean, F.sub(1.0, self.probs))
+
+    def sample(self, shape: Any = ()) -> Tensor:
+        sizes = self._extend_shape(shape)
+        return draw_with("binomial", expand(self.total_count, sizes), expand(self.probs, sizes)).detach()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        x = self._value(value, self.probs)
+        rest = F.sub(self.total_count, x)
+        chances = F.add(xlogy(x, self.probs), xlogy(rest, F.sub(1.0, self.probs)))
+        return F.add(_log_choices(self.total_count, x), chances)
+
+    def entropy(self) -> Tensor:
+        """By a sum over all outcomes."""
+        n = self.total_count
+        k = _support(n, int(F.max(n, tuple(range(n.ndim))).item()) if n.size else 0)
+        possible = F.le(k, n)
+        logs = self.log_prob(F.where(possible, k, F.full(0, k.dtype, ())))
+        return F.neg(F.sum(F.where(possible, F.mul(F.exp(logs), logs), F.full(0, k.dtype, ())), (0,)))
+
+
+@register_kl(Binomial, Binomial)
+def _binomials(p: Binomial, q: Binomial) -> Tensor:
+    different = F.ne(*parameters("kl_divergence", p.total_count, q.total_count))
+    if bool(F.any(different, tuple(range(different.ndim))).item()):
+        counts = f"{p.total_count.tolist()} and {q.total_count.tolist()}"
+        raise op_error(ValueError, "kl_divergence", "binomial distributions of equal total_count", counts)
+    return F.mul(p.total_count, _divergence_of(p.probs, q.probs))
+
+
+class Poisson(Distribution):
+    """How often something happens that happens ``rate`` times on average.
+
+    Args:
+        rate: not negative: a number, list, array or tensor.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distribution.Poisson(paddle.to_tensor([2.0]))
+        >>> d.variance.tolist()
+        [2.0]
+    """
+
+    def __init__(self, rate: Any) -> None:
+        (self.rate,) = parameters("Poisson", rate)
+        super().__init__(self.rate.shape)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.rate
+
+    @property
+    def variance(self) -> Tensor:
+        return self.rate
+
+    def sample(self, shape: Any = ()) -> Tensor:
+        return draw_with("poisson", expand(self.rate, self._extend_shape(shape))).detach()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        x = self._value(value, self.rate)
+        return F.sub(F.sub(xlogy(x, self.rate), self.rate), F.lgamma(F.add(x, 1.0)))
+
+    def entropy(self) -> Tensor:
+        """By a sum over all outcomes that matter."""
+        rate = self.rate
+        most = float(F.max(rate, tuple(range(rate.ndim))).item()) if rate.size else 0.0
+        logs = self.log_prob(_support(rate, math.ceil(most + 12 * math.sqrt(most) + 20)))
+        return F.neg(F.sum(xlogy(F.exp(logs), F.exp(logs)), (0,)))
+
+
+@register_kl(Poisson, Poisson)
+def _poissons(p: Poisson, q: Poisson) -> Tensor:
+    return F.add(F.sub(xlogy(p.rate, p.rate), xlogy(p.rate, q.rate)), F.sub(q.rate, p.rate))
+
+
+class Categorical(Distribution):
+    """One of several choices, by number.
+
+    As in the reference framework, ``logits`` are used in two ways: ``probs`` and ``log_prob`` take them as weights,
+    the probability of a choice being its share in the sum; ``sample``, ``entropy`` and ``kl_divergence`` take their
+    softmax.
+
+    Args:
+        logits: of shape ``batch_shape + [number of choices]``.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distribution.Categorical(paddle.to_tensor([1.0, 3.0]))
+        >>> d.probs(paddle.to_tensor([0, 1])).tolist()
+        [0.25, 0.75]
+        >>> d.sample([5]).shape
+        [5]
+    """
+
+    def __init__(self, logits: Any, name: str | None = None) -> None:
+        (self.logits,) = tensors("Categorical", logits)
+        if self.logits.ndim < 1:
+            raise op_error(ValueError, "Categorical", "logits of rank 1 or more", "a 0-d tensor")
+        self.name = name or "Categorical"
+        super().__init__(self.logits.shape[:-1])
+
+    def _log_softmax(self) -> Tensor:
+        return F.log_softmax(self.logits, self.logits.ndim - 1)
+
+    def sample(self, shape: Any = ()) -> Tensor:
+        """Draws in int64, of shape ``shape + batch_shape``."""
+        sizes = (*self._extend_shape(shape), self.logits.shape[-1])
+        return draw_with("categorical", expand(self.logits, sizes)).detach()
+
+    def entropy(self) -> Tensor:
+        logs = self._log_softmax()
+        return F.neg(F.sum(xlogy(F.exp(logs), F.exp(logs)), (logs.ndim - 1,)))
+
+    def probs(self, value: Tensor) -> Tensor:
+        """The shares of choices.
+
+        Args:
+            value: integers; with a batch, of as many dims as logits, or a list of choices that all distributions share.
+        """
+        if not isinstance(value, Tensor) or not value.dtype.is_integer:
+            got = value.dtype.name if isinstance(value, Tensor) else type(value).__name__
+            raise op_error(TypeError, "Categorical", "an integer Tensor as value", got)
+        last = self.logits.ndim - 1
+        share = F.div(self.logits, F.sum(self.logits, (last,), True))
+        index = cast(value, dt.int64)
+        if last == 0:
+            return F.reshape(F.take(share, F.reshape(index, (index.size,)), 0), tuple(index.shape))
+        shape = (*common_shape(self.logits.shape[:-1], index.shape[:-1]), index.shape[-1])
+        return F.take_along(expand(share, (*shape[:-1], share.shape[-1])), expand(index, shape), len(shape) - 1)
+
+    def prob(self, value: Tensor) -> Tensor:
+        return self.probs(value)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return F.log(self.probs(value))
+
+
+@register_kl(Categorical, Categorical)
+def _categoricals(p: Categorical, q: Categorical) -> Tensor:
+    a, b = p._log_softmax(), q._log_softmax()
+    inner = F.mul(F.exp(a), F.sub(a, b))
+    return F.sum(inner, (inner.ndim - 1,), True)
+
+
+class Multinomial(Distribution):
+    """How often each of several choices is made in ``total_count`` trials.
+
+    Args:
+        total_count: a positive int.
+        probs: of shape ``batch_shape + event_shape``; only their ratios along the last axis matter.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distribution.Multinomial(10, paddle.to_tensor([0.25, 0.75]))
+        >>> d.mean.tolist()
+        [2.5, 7.5]
+        >>> float(d.sample([3]).sum())
+        30.0
+    """
+
+    probs: Tensor  # type: ignore[assignment]
+
+    def __init__(self, total_count: int, probs: Any) -> None:
+        if not isinstance(total_count, int) or total_count < 1:
+            raise op_error(ValueError, "Multinomial", "a positive int as total_count", repr(total_count))
+        (weights,) = tensors("Multinomial", probs)
+        if weights.ndim < 1:
+            raise op_error(ValueError, "Multinomial", "probs of rank 1 or more", "a 0-d tensor")
+        self.total_count = total_count
+        self.probs = F.div(weights, F.sum(weights, (weights.ndim - 1,), True))
+        super().__init__(weights.shape[:-1], weights.shape[-1:])
+
+    @property
+    def mean(self) -> Tensor:
+        return F.mul(self.probs, float(self.total_count))
+
+    @property
+    def variance(self) -> Tensor:
+        return F.mul(self.mean, F.sub(1.0, self.probs))
+
+    def sample(self, shape: Any = ()) -> Tensor:
+        sizes = self._extend_shape(shape)
+        logits = expand(F.log(self.probs), sizes)
+        chosen = draw_with("categorical", expand(F.unsqueeze(logits, (0,)), (self.total_count, *sizes)))
+        hits = F.eq(F.unsqueeze(chosen, (chosen.ndim,)), F.iota(0, 1, dt.int64, sizes[-1]))
+        return F.sum(F.cast(hits, dtype=self.probs.dtype), (0,)).detach()
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        x = self._value(value, self.probs)
+        inner = F.sub(xlogy(x, self.probs), F.lgamma(F.add(x, 1.0)))
+        total = F.sum(x, (x.ndim - 1,))
+        return F.add(F.lgamma(F.add(total, 1.0)), F.sum(inner, (inner.ndim - 1,)))
+
+    def entropy(self) -> Tensor:
+        """By a sum over the counts of each choice, which are binomial."""
+        n, p = float(self.total_count), self.probs
+        last = (p.ndim - 1,)
+        k = _support(p, self.total_count)
+        counts = F.exp(Binomial(n, p).log_prob(expand(k, (k.shape[0], *p.shape))))
+        repeats = F.sum(F.sum(F.mul(counts, F.lgamma(F.add(k, 1.0))), (0,)), last)
+        return F.sub(F.sub(repeats, F.mul(F.sum(xlogy(p, p), last), n)), math.lgamma(n + 1))

@@ -1,0 +1,293 @@
+"""What all distributions share: shapes, parameters, draws, and the divergence of one from another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from paddle.autograd.run import grad
+from paddle.framework.grad_mode import enable_grad, no_grad
+from paddle.tensor import creation, random
+from paddle.tensor._args import cast, default_float, integers
+from umiak import ops as F
+from umiak.core.array import from_numpy
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+# --- arguments -----------------------------------------------------------------------------------------------------
+
+
+def common_shape(*shapes: Iterable[int]) -> tuple[int, ...]:
+    """The shape that all broadcast to; ValueError where there is none."""
+    return tuple(int(n) for n in np.broadcast_shapes(*map(tuple, shapes)))
+
+
+def expand(x: Tensor, shape: Iterable[int]) -> Tensor:
+    """``x`` broadcast to a shape."""
+    shape = tuple(shape)
+    return x if tuple(x.shape) == shape else F.broadcast_to(x, shape)
+
+
+def tensors(op: str, *values: Any) -> list[Tensor]:
+    """Numbers, lists, arrays and tensors as tensors of one floating dtype: the widest given, else the default one."""
+    found: list[Any] = [v if isinstance(v, Tensor) else _array(v, op) for v in values]
+    floats = [t.dtype for t in found if isinstance(t, Tensor) and t.dtype.is_floating]
+    dtype = max(floats, key=lambda d: d.itemsize) if floats else default_float()
+    return [cast(t, dtype) if isinstance(t, Tensor) else F.full(t, dtype, ()) for t in found]
+
+
+def _array(v: Any, op: str) -> Any:
+    """A tensor of an array or a list; numbers stay, so that they do not decide on the dtype."""
+    if isinstance(v, (bool, int, float)):
+        return float(v)
+    if isinstance(v, (list, tuple)):
+        return creation.to_tensor(v)
+    if isinstance(v, (np.ndarray, np.generic)):
+        return from_numpy(np.asarray(v))
+    raise op_error(TypeError, op, "a number, a list, an array or a Tensor", type(v).__name__)
+
+
+def parameters(op: str, *values: Any) -> list[Tensor]:
+    """Like :func:`tensors`, broadcast against each other."""
+    found = tensors(op, *values)
+    shape = common_shape(*(t.shape for t in found))
+    return [expand(t, shape) for t in found]
+
+
+def draw(name: str, like: Tensor, shape: tuple[int, ...], seed: int = 0) -> Tensor:
+    """Numbers of a standard distribution, in the dtype and on the place of a parameter."""
+    with creation._on(like.place):
+        return random._draw(name, like.dtype, shape, seed=seed)
+
+
+def draw_with(name: str, *operands: Tensor) -> Tensor:
+    """One number for each element of the parameters."""
+    with creation._on(operands[0].place):
+        return random._elementwise(name, *operands)
+
+
+def sum_last(x: Tensor, count: int) -> Tensor:
+    """The sum over the last ``count`` axes."""
+    return F.sum(x, tuple(range(x.ndim - count, x.ndim))) if count else x
+
+
+def xlogy(x: Tensor, y: Tensor) -> Tensor:
+    """``x * log(y)``, 0 where x is 0."""
+    zero = F.eq(x, 0)
+    return F.where(zero, F.mul(x, 0.0), F.mul(x, F.log(F.where(zero, F.full(1, y.dtype, ()), y))))
+
+
+# --- distributions -------------------------------------------------------------------------------------------------
+
+
+class Distribution:
+    """A probability distribution, or several of them side by side.
+
+    ``batch_shape`` is the shape of independent distributions of one family, ``event_shape`` that of one outcome: draws
+    have the shape ``sample_shape + batch_shape + event_shape``, and their probabilities that without the event.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distribution.Normal(paddle.zeros([3]), paddle.ones([3]))
+        >>> d.batch_shape, d.event_shape, d.sample([5]).shape
+        ((3,), (), [5, 3])
+    """
+
+    def __init__(self, batch_shape: Iterable[int] = (), event_shape: Iterable[int] = ()) -> None:
+        self._batch_shape = tuple(batch_shape)
+        self._event_shape = tuple(event_shape)
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        """The shape of the distributions."""
+        return self._batch_shape
+
+    @property
+    def event_shape(self) -> tuple[int, ...]:
+        """The shape of one outcome."""
+        return self._event_shape
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected outcome, of shape ``batch_shape + event_shape``."""
+        raise self._lacks("mean")
+
+    @property
+    def variance(self) -> Tensor:
+        """The expected squared distance from the mean, of shape ``batch_shape + event_shape``."""
+        raise self._lacks("variance")
+
+    @property
+    def stddev(self) -> Tensor:
+        """The square root of the variance."""
+        return F.sqrt(self.variance)
+
+    def sample(self, shape: Any = ()) -> Tensor:
+        """Draws, of shape ``shape + batch_shape + event_shape``, through which no gradient passes."""
+        with no_grad():
+            return self.rsample(shape)
+
+    def rsample(self, shape: Any = ()) -> Tensor:
+        """Draws, written as a function of the parameters, so that gradients reach those."""
+        raise self._lacks("rsample")
+
+    def entropy(self) -> Tensor:
+        """The expected ``-log_prob``, of shape ``batch_shape``."""
+        raise self._lacks("entropy")
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability (density) of outcomes."""
+        raise self._lacks("log_prob")
+
+    def prob(self, value: Tensor) -> Tensor:
+        """The probability (density) of outcomes."""
+        return F.exp(self.log_prob(value))
+
+    def probs(self, value: Tensor) -> Tensor:
+        """The same as :meth:`prob`."""
+        return self.prob(value)
+
+    def kl_divergence(self, other: Distribution) -> Tensor:
+        """The divergence of this distribution from another: see ``paddle.distribution.kl_divergence``."""
+        return kl_divergence(self, other)
+
+    def _lacks(self, what: str) -> NotImplementedError:
+        return NotImplementedError(f"[{type(self).__name__}] has no {what}")
+
+    def _extend_shape(self, sample_shape: Any) -> tuple[int, ...]:
+        """The shape of draws."""
+        if isinstance(sample_shape, (int, np.integer)):
+            got = f"{type(sample_shape).__name__} {sample_shape}"
+            raise op_error(TypeError, type(self).__name__, "a sequence of ints as shape of a sample", got)
+        return (*integers(sample_shape, type(self).__name__, "shape"), *self._batch_shape, *self._event_shape)
+
+    def _value(self, value: Any, like: Tensor) -> Tensor:
+        """An outcome in the dtype of the parameters."""
+        if isinstance(value, Tensor):
+            return cast(value, like.dtype)
+        (found,) = tensors(type(self).__name__, value)
+        return cast(found, like.dtype)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(batch_shape={self._batch_shape}, event_shape={self._event_shape})"
+
+
+class ExponentialFamily(Distribution):
+    """A distribution whose density is ``exp(t(x) · θ - F(θ) + k(x))``: entropy and divergence follow from F.
+
+    A subclass defines ``_natural_parameters`` (θ, a tuple of tensors), ``_log_normalizer(*θ)`` (F) and
+    ``_mean_carrier_measure`` (the expected k(x), a tensor or a number).
+    """
+
+    @property
+    def _natural_parameters(self) -> tuple[Tensor, ...]:
+        raise self._lacks("natural parameters")
+
+    def _log_normalizer(self, *parameters: Tensor) -> Tensor:
+        raise self._lacks("log normalizer")
+
+    @property
+    def _mean_carrier_measure(self) -> Any:
+        raise self._lacks("mean carrier measure")
+
+    def _normalizer(self) -> tuple[list[Tensor], Tensor, list[Tensor]]:
+        """θ, F(θ) and its slope."""
+        theta = []
+        for t in self._natural_parameters:
+            t = F.copy(t)
+            t.stop_gradient = False
+            theta.append(t)
+        with enable_grad():
+            height = self._log_normalizer(*theta)
+            slopes = grad(F.sum(height, tuple(range(height.ndim))), theta, create_graph=True)
+        return theta, height, slopes  # type: ignore[return-value]
+
+    def entropy(self) -> Tensor:
+        theta, height, slopes = self._normalizer()
+        out = F.sub(height, self._mean_carrier_measure)
+        for t, slope in zip(theta, slopes):
+            out = F.sub(out, sum_last(F.mul(t, slope), len(self._event_shape)))
+        return out
+
+
+# --- divergence ----------------------------------------------------------------------------------------------------
+
+_DIVERGENCES: dict[tuple[type, type], Callable] = {}
+
+
+def register_kl(cls_p: type[Distribution], cls_q: type[Distribution]) -> Callable[[Callable], Callable]:
+    """Name the function that gives the divergence of one class of distributions from another.
+
+    Example:
+        >>> import paddle
+        >>> class Mine(paddle.distribution.Normal):
+        ...     pass
+        >>> @paddle.distribution.register_kl(Mine, Mine)
+        ... def kl(p, q):
+        ...     return paddle.zeros([])
+        >>> float(paddle.distribution.kl_divergence(Mine(0.0, 1.0), Mine(1.0, 1.0)))
+        0.0
+    """
+    for cls in (cls_p, cls_q):
+        if not (isinstance(cls, type) and issubclass(cls, Distribution)):
+            raise op_error(TypeError, "register_kl", "subclasses of Distribution", cls)
+
+    def mark(fn: Callable) -> Callable:
+        _DIVERGENCES[cls_p, cls_q] = fn
+        return fn
+
+    return mark
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """The Kullback-Leibler divergence of ``p`` from ``q``.
+
+    It is the mean of ``p.log_prob(x) - q.log_prob(x)`` over draws x of p. Of the functions registered, that of the
+    nearest base classes is taken.
+
+    Args:
+        p: a distribution.
+        q: a distribution.
+
+    Returns a tensor of the shape that the batch shapes broadcast to.
+
+    Raises NotImplementedError where there is none for the two classes.
+
+    Example:
+        >>> import paddle
+        >>> p, q = paddle.distribution.Normal(0.0, 1.0), paddle.distribution.Normal(1.0, 1.0)
+        >>> float(paddle.distribution.kl_divergence(p, q))
+        0.5
+    """
+    best: tuple[int, Callable] | None = None
+    for (cls_p, cls_q), fn in _DIVERGENCES.items():
+        if isinstance(p, cls_p) and isinstance(q, cls_q):
+            distance = type(p).__mro__.index(cls_p) + type(q).__mro__.index(cls_q)
+            if best is None or distance < best[0]:
+                best = distance, fn
+    if best is None:
+        text = f"of {type(p).__name__} from {type(q).__name__}"
+        raise NotImplementedError(
+            f"[kl_divergence] requires a registered divergence, got none {text}. See register_kl."
+        )
+    return best[1](p, q)
+
+
+@register_kl(ExponentialFamily, ExponentialFamily)
+def _families(p: ExponentialFamily, q: ExponentialFamily) -> Tensor:
+    if type(p) is not type(q):
+        text = f"{type(p).__name__} and {type(q).__name__}"
+        raise NotImplementedError(f"[kl_divergence] requires two distributions of one family, got {text}")
+    theta, height, slopes = p._normalizer()
+    other = q._natural_parameters
+    out = F.sub(q._log_normalizer(*other), height)
+    for t, o, slope in zip(theta, other, slopes):
+        out = F.sub(out, sum_last(F.mul(F.sub(o, t), slope), len(q.event_shape)))
+    return out
+
+
+LOG_2PI = math.log(2 * math.pi)
+EULER = 0.57721566490153286

@@ -1,0 +1,164 @@
+"""Distributions made from others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.distribution.continuous import Normal
+from paddle.distribution.distribution import Distribution, common_shape, expand, register_kl, sum_last, tensors
+from paddle.distribution.transform import ChainTransform, ExpTransform, Type
+from paddle.framework.grad_mode import no_grad
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+
+class Independent(Distribution):
+    """A distribution whose last batch axes count as one outcome.
+
+    Args:
+        base: a distribution.
+        reinterpreted_batch_rank: how many of its batch axes.
+
+    Example:
+        >>> import paddle
+        >>> base = paddle.distribution.Normal(paddle.zeros([2, 3]), paddle.ones([2, 3]))
+        >>> d = paddle.distribution.Independent(base, 1)
+        >>> d.batch_shape, d.event_shape
+        ((2,), (3,))
+    """
+
+    def __init__(self, base: Distribution, reinterpreted_batch_rank: int) -> None:
+        if not isinstance(base, Distribution):
+            raise op_error(TypeError, "Independent", "a Distribution as base", type(base).__name__)
+        rank = len(base.batch_shape)
+        if not isinstance(reinterpreted_batch_rank, int) or not 0 < reinterpreted_batch_rank <= rank:
+            required = f"a reinterpreted_batch_rank from 1 to {rank}"
+            raise op_error(ValueError, "Independent", required, repr(reinterpreted_batch_rank))
+        self._base, self._more = base, reinterpreted_batch_rank
+        keep = rank - reinterpreted_batch_rank
+        super().__init__(base.batch_shape[:keep], (*base.batch_shape[keep:], *base.event_shape))
+
+    @property
+    def mean(self) -> Tensor:
+        return self._base.mean
+
+    @property
+    def variance(self) -> Tensor:
+        return self._base.variance
+
+    def sample(self, shape: Any = ()) -> Tensor:
+        return self._base.sample(shape)
+
+    def rsample(self, shape: Any = ()) -> Tensor:
+        return self._base.rsample(shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return sum_last(self._base.log_prob(value), self._more)
+
+    def entropy(self) -> Tensor:
+        return sum_last(self._base.entropy(), self._more)
+
+
+@register_kl(Independent, Independent)
+def _independents(p: Independent, q: Independent) -> Tensor:
+    if p._more != q._more:
+        raise op_error(ValueError, "kl_divergence", "an equal reinterpreted_batch_rank", f"{p._more} and {q._more}")
+    return sum_last(p._base.kl_divergence(q._base), p._more)
+
+
+class TransformedDistribution(Distribution):
+    """The distribution of the outcome of transforms of a random variable.
+
+    Args:
+        base: the distribution of the variable.
+        transforms: applied one after the other, the first first.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distribution
+        >>> log_normal = d.TransformedDistribution(d.Normal(0.0, 1.0), [d.ExpTransform()])
+        >>> round(float(log_normal.log_prob(paddle.to_tensor(2.0))), 4)
+        -1.8523
+    """
+
+    def __init__(self, base: Distribution, transforms: Any) -> None:
+        if not isinstance(base, Distribution):
+            raise op_error(TypeError, "TransformedDistribution", "a Distribution as base", type(base).__name__)
+        self._base = base
+        self.transforms = list(transforms) if isinstance(transforms, (list, tuple)) else [transforms]
+        self._chain = ChainTransform(self.transforms)
+        shape = (*base.batch_shape, *base.event_shape)
+        if len(shape) < self._chain._domain_rank:
+            required = f"a base with {self._chain._domain_rank} axes or more"
+            raise op_error(ValueError, "TransformedDistribution", required, shape)
+        # The transforms may take more axes as one outcome than the base does, or turn one axis into several.
+        extra = max(self._chain._domain_rank - len(base.event_shape), 0)
+        self._inner = Independent(base, extra) if extra else base
+        result = self._chain.forward_shape(shape)
+        rank = len(self._inner.event_shape) + self._chain._codomain_rank - self._chain._domain_rank
+        super().__init__(result[: len(result) - rank], result[len(result) - rank :])
+
+    def sample(self, shape: Any = ()) -> Tensor:
+        with no_grad():
+            return self._chain.forward(self._base.sample(shape))
+
+    def rsample(self, shape: Any = ()) -> Tensor:
+        return self._chain.forward(self._base.rsample(shape))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        if not Type.is_injective(self._chain._type):
+            raise self._lacks("log_prob: its transforms cannot be undone")
+        y = value if isinstance(value, Tensor) else tensors("TransformedDistribution", value)[0]
+        steps = []
+        for t in reversed(self.transforms):
+            y = t.inverse(y)
+            steps.append((t, y))
+        out = self._inner.log_prob(y)
+        rank = len(self._inner.event_shape)
+        for t, x in reversed(steps):
+            grown = t.forward_log_det_jacobian(x)
+            extra = rank - t._domain_rank
+            if extra:
+                shape = common_shape(grown.shape, x.shape[: x.ndim - t._domain_rank])
+                grown = sum_last(expand(grown, shape), extra)
+            out = F.sub(out, grown)
+            rank += t._codomain_rank - t._domain_rank
+        return out
+
+
+class LogNormal(TransformedDistribution):
+    """The distribution of numbers whose logarithms are normal.
+
+    Args:
+        loc: the mean of the logarithm: a number, list, array or tensor.
+        scale: its standard deviation; positive; the two broadcast.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distribution.LogNormal(0.0, 1.0)
+        >>> round(float(d.mean), 4)
+        1.6487
+    """
+
+    def __init__(self, loc: Any, scale: Any) -> None:
+        base = Normal(loc, scale)
+        self.loc, self.scale = base.loc, base.scale
+        super().__init__(base, [ExpTransform()])
+
+    @property
+    def mean(self) -> Tensor:
+        return F.exp(F.add(self.loc, F.mul(F.square(self.scale), 0.5)))
+
+    @property
+    def variance(self) -> Tensor:
+        square = F.square(self.scale)
+        return F.mul(F.expm1(square), F.exp(F.add(F.mul(self.loc, 2.0), square)))
+
+    def entropy(self) -> Tensor:
+        return F.add(self._base.entropy(), self.loc)
+
+
+@register_kl(LogNormal, LogNormal)
+def _log_normals(p: LogNormal, q: LogNormal) -> Tensor:
+    return p._base.kl_divergence(q._base)
