@@ -14,11 +14,11 @@ from paddle.autograd import backward, hessian, jacobian, jvp, saved_tensors_hook
 
 
 def leaf(value, dtype="float64"):
-    return paddle.to_tensor(value, dtype=dtype, stop_gradient=False)
+    return paddle.to_tensor(np.asarray(value, dtype), stop_gradient=False)
 
 
 def fixed(value, dtype="float64"):
-    return paddle.to_tensor(value, dtype=dtype)
+    return paddle.to_tensor(np.asarray(value, dtype))
 
 
 # --- backward ------------------------------------------------------------------------------------------------------
@@ -318,7 +318,9 @@ def test_vjp(rng):
     a, b, v, w = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal()
     ys, grads = vjp(function, [fixed(a), fixed(b)], [fixed(v), fixed(w)])
     peer, expected = torch.autograd.functional.vjp(
-        peer_function, (torch.from_numpy(a), torch.from_numpy(b)), (torch.from_numpy(v), torch.tensor(w))
+        peer_function,
+        (torch.from_numpy(a), torch.from_numpy(b)),
+        (torch.from_numpy(v), torch.tensor(w, dtype=torch.float64)),
     )
     for got, want in zip((*ys, *grads), (*peer, *expected)):
         np.testing.assert_allclose(got.numpy(), want.numpy())

@@ -13,11 +13,11 @@ M = np.array([[1.0, 2.0], [3.0, 4.0]])
 
 
 def fixed(value):
-    return paddle.to_tensor(value, dtype="float64")
+    return paddle.to_tensor(np.asarray(value, "float64"))
 
 
 def leaf(value):
-    return paddle.to_tensor(value, dtype="float64", stop_gradient=False)
+    return paddle.to_tensor(np.asarray(value, "float64"), stop_gradient=False)
 
 
 def check(got, expected):
@@ -114,7 +114,7 @@ def test_vjp(rng):
     a, b, v, w = rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal(3), rng.standard_normal()
     ys, grads = vjp(pair, [fixed(a), fixed(b)], [fixed(v), fixed(w)])
     expected = torch.autograd.functional.vjp(
-        pair, (torch.from_numpy(a), torch.from_numpy(b)), (torch.from_numpy(v), torch.tensor(w))
+        pair, (torch.from_numpy(a), torch.from_numpy(b)), (torch.from_numpy(v), torch.tensor(w, dtype=torch.float64))
     )
     for got, want in zip((*ys, *grads), (*expected[0], *expected[1])):
         check(got, want.numpy())
