@@ -1,0 +1,1 @@
+"""Loop IR: kernels with scalar meaning and annotated axes. See docs/design/loop_ir.md."""

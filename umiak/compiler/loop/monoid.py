@@ -1,0 +1,104 @@
+"""What reductions and scans combine with: associative operations on tuples of numbers, each with an identity."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from umiak.compiler.loop.node import Node, call, const, eq, lt, mul, ne, select, sub
+from umiak.compiler.loop.types import ScalarType
+
+Values = tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Monoid:
+    """``combine`` of two tuples; ``identity`` gives the neutral tuple for element types.
+
+    ``commutative`` ones may take elements in any order (lanes, several accumulators); the others keep it.
+    """
+
+    name: str
+    size: int
+    identity: Callable[[tuple[ScalarType, ...]], Values]
+    combine: Callable[[Values, Values], Values]
+    commutative: bool = True
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def lowest(t: ScalarType) -> Node:
+    """What no value of the type is below."""
+    if t.is_float:
+        return const(-math.inf, t)
+    return const(-(1 << (t.bits - 1)) if t.kind == "i" else 0, t)
+
+
+def highest(t: ScalarType) -> Node:
+    """What no value of the type is above."""
+    if t.is_float:
+        return const(math.inf, t)
+    return const((1 << (t.bits - (t.kind == "i"))) - 1, t)
+
+
+def _simple(name: str, op: str, identity: Callable[[ScalarType], Node]) -> Monoid:
+    return Monoid(name, 1, lambda ts: (identity(ts[0]),), lambda a, b: (call(op, a[0], b[0]),))
+
+
+def _better(op: Callable[[Node, Node], Node]) -> Callable[[Values, Values], Values]:
+    """Of (value, index) pairs: the extreme value, at its first index. NaN is the extreme of all."""
+
+    def combine(a: Values, b: Values) -> Values:
+        (x, i), (y, j) = a, b
+        first = call("and", eq(x, y), lt(i, j))
+        keep = call("or", op(y, x), first)  # x is strictly better, or equal and earlier
+        if x.type.is_float:
+            x_nan, y_nan = ne(x, x), ne(y, y)
+            keep = select(x_nan, call("or", call("not", y_nan), lt(i, j)), call("and", keep, call("not", y_nan)))
+        return select(keep, x, y), select(keep, i, j)
+
+    return combine
+
+
+def _welford(a: Values, b: Values) -> Values:
+    """(count, mean, sum of squared deviations)"""
+    (n, mean, m2), (k, other, more) = a, b
+    together = call("add", n, k)
+    share = select(eq(together, 0.0), const(0.0, n.type), call("div", k, together))
+    delta = sub(other, mean)
+    return (
+        together,
+        call("fma", delta, share, mean),
+        call("add", call("add", m2, more), mul(mul(delta, delta), mul(n, share))),
+    )
+
+
+def _online_softmax(a: Values, b: Values) -> Values:
+    """(largest, sum of exp(x - largest))"""
+    (m, s), (k, t) = a, b
+    top = call("max", m, k)
+
+    def scaled(x: Node, z: Node) -> Node:
+        # -inf - -inf is NaN where nothing has been seen yet.
+        return mul(z, select(eq(x, top), const(1.0, z.type), call("exp", sub(x, top))))
+
+    return top, call("add", scaled(m, s), scaled(k, t))
+
+
+SUM = _simple("sum", "add", lambda t: const(-0.0 if t.is_float else 0, t))
+PROD = _simple("prod", "mul", lambda t: const(1, t))
+MAX = _simple("max", "max", lowest)
+MIN = _simple("min", "min", highest)
+ANY = _simple("any", "or", lambda t: const(0, t))
+ALL = _simple("all", "and", lambda t: const(-1 if t.is_integer else 1, t))
+# The index of the identity is the largest, so that any element is preferred to it.
+ARGMAX = Monoid("argmax", 2, lambda ts: (lowest(ts[0]), highest(ts[1])), _better(lt))
+ARGMIN = Monoid("argmin", 2, lambda ts: (highest(ts[0]), highest(ts[1])), _better(lambda y, x: lt(x, y)))
+WELFORD = Monoid("welford", 3, lambda ts: tuple(const(0.0, t) for t in ts), _welford)
+ONLINE_SOFTMAX = Monoid(
+    "online_softmax", 2, lambda ts: (const(-math.inf, ts[0]), const(0.0, ts[1])), _online_softmax
+)  # fmt: skip
+
+MONOIDS = {m.name: m for m in (SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD, ONLINE_SOFTMAX)}

@@ -1,0 +1,154 @@
+"""Nests: what one kernel computes, before anything is decided about loops.
+
+A nest has an iteration space of parallel axes P and reduced axes R. At each point of P it runs its stages in order:
+reductions over R, then stores at the point itself or, once more, at each point of R. Softmax is two reductions and
+a store per point of R; ``add`` is one store and no R.
+
+How tensors lie in memory is not known here. Expressions speak of *accesses*: variable ``@k`` is the sum over all axes
+of index times stride, with strides that are known per call. An access is the position in a buffer, or, without a
+buffer, a number of its own (the position along one axis, the linear index of a random draw). At each call the
+launcher drops and merges axes by their strides, and asks for a variant of the kernel (:class:`Variant`) per
+resulting class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from umiak.compiler.loop.monoid import Monoid
+from umiak.compiler.loop.node import Node, var
+from umiak.compiler.loop.types import I64, ScalarType
+
+
+@dataclass(frozen=True)
+class NestBuffer:
+    """A tensor that the kernel reads or writes; the launch passes pointers in this order. Inputs come first."""
+
+    name: str
+    type: ScalarType
+    output: bool = False
+
+
+@dataclass(frozen=True)
+class Access:
+    """Strides over the axes (P, then R), in elements: ints or symbolic sizes."""
+
+    buffer: str | None
+    strides: tuple[Any, ...]
+
+
+def position(k: int) -> Node:
+    """The value of access ``k`` at the point of iteration, i64."""
+    return var(f"@{k}", I64)
+
+
+@dataclass(frozen=True)
+class ReduceStage:
+    """``results`` become the combination of ``values`` over R; later stages use them.
+
+    ``results`` are variables; ``where`` leaves points out.
+    """
+
+    results: tuple[Node, ...]
+    monoid: Monoid
+    values: tuple[Node, ...]
+    where: Node | None = None
+
+
+@dataclass(frozen=True)
+class ScanStage:
+    """Like a reduction, but ``results`` hold, at each point of R (one axis), what came up to it (``exclusive``:
+    before it), and the stores ``body`` run there."""
+
+    results: tuple[Node, ...]
+    monoid: Monoid
+    values: tuple[Node, ...]
+    body: tuple[StoreStage, ...]
+    exclusive: bool = False
+
+
+@dataclass(frozen=True)
+class StoreStage:
+    """``buffer[index] = value`` at each point of P (``each=False``) or of P × R (``each=True``); ``index`` is
+    ``position(k)``, or that plus what depends on no axis."""
+
+    buffer: str
+    index: Node
+    value: Node
+    each: bool
+    where: Node | None = None
+
+
+@dataclass(frozen=True)
+class FailStage:
+    """The launch fails with ``code`` (> 0) if ``where`` holds at any point of P × R."""
+
+    code: int
+    where: Node
+
+
+Stage = ReduceStage | ScanStage | StoreStage | FailStage
+
+
+@dataclass(frozen=True)
+class Nest:
+    """One kernel's work. ``sizes`` of the axes, P first (``n_parallel`` of them); ``extras``: further integers that
+    expressions read as ``dim(0)``, ``dim(1)``, …. Sizes, strides and extras are ints or symbolic sizes."""
+
+    name: str
+    sizes: tuple[Any, ...]
+    n_parallel: int
+    buffers: tuple[NestBuffer, ...]
+    accesses: tuple[Access, ...]
+    stages: tuple[Stage, ...]
+    extras: tuple[Any, ...] = ()
+
+    @property
+    def n_reduced(self) -> int:
+        return len(self.sizes) - self.n_parallel
+
+
+# What a launch finds out about its strides. Kinds of strides along the innermost P axis and the innermost R axis:
+ZERO, UNIT, ANY = 0, 1, 2
+
+# Which loops a variant has.
+MAP = "map"  # no R: lanes along the innermost P axis
+TILE = "tile"  # no R: an access runs along another P axis; tiles are transposed in registers
+ROW = "row"  # lanes along the innermost R axis
+COLUMN = "column"  # lanes along the innermost P axis, R one after the other
+SPLIT_ROW = "split_row"  # one reduction of few long rows: blocks of R first, then their results
+SPLIT_COLUMN = "split_column"  # the same for few columns
+SCHEDULES = (MAP, TILE, ROW, COLUMN, SPLIT_ROW, SPLIT_COLUMN)
+
+# What the parallel range [lo, hi) of a phase counts.
+ROWS = 0  # points of all P axes
+OUTER = 1  # points of all P axes but the innermost
+INNER = 2  # points of the innermost P axis (there is no other)
+ONE = 3  # a single point
+ROW_BLOCKS = 4  # points of all P axes, times blocks of R
+OUTER_BLOCKS = 5  # points of all P axes but the innermost, times blocks of R
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A class of launches of one nest: how many axes are left, and each access's kinds of strides.
+
+    Its kernels take these integers: the extras; the sizes of P, then of R; the strides of every access along P, then
+    R; for split schedules the number of blocks and the length of a block along the outermost R axis. Strides of
+    kinds ZERO and UNIT along the innermost axes are not to be read: they are known.
+    """
+
+    schedule: str
+    p: int
+    r: int
+    kinds: tuple[tuple[int, int], ...]  # per access: along the innermost P axis, along the innermost R axis
+    tile: int = -1  # TILE: the other axis
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One kernel of a variant and what its parallel range counts."""
+
+    kernel: Any  # loop.tree.Kernel
+    range: int
