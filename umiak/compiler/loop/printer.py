@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from umiak.compiler.loop.node import LEAVES, Node, walk
 from umiak.compiler.loop.tree import (
@@ -21,7 +21,6 @@ from umiak.compiler.loop.tree import (
     Store,
     axes_of,
     expressions,
-    walk_statements,
 )
 
 INFIX = {
@@ -32,9 +31,8 @@ INFIX = {
 
 def show(node: Node) -> str:
     """The text of one expression; lines that name shared parts come first."""
-    names = _Names(_shared([node]))
     lines: list[str] = []
-    text = names.text(node, lines)
+    text = _Namer([node], lines, "", [0]).text(node)
     return "\n".join([*lines, text])
 
 
@@ -44,62 +42,32 @@ def show_kernel(kernel: Kernel) -> str:
     for b in kernel.buffers:
         size = "" if b.size is None else f"[{show(b.size)}]"
         lines.append(f"  {b.space} {b.name}: {b.type}{size}")
-    written = {s.buffer for s in walk_statements(kernel.body) if isinstance(s, (Store, Atomic))}
-    roots = [x for s in walk_statements(kernel.body) for x in expressions(s)]
-    _show_body(kernel.body, _Names(_shared(roots), written), "  ", lines)
+    _show_body(kernel.body, "  ", lines, [0])
     return "\n".join(lines) + "\n"
 
 
-def _shared(roots: Sequence[Node]) -> set[Node]:
-    """Nodes with several users that are worth a name."""
-    uses = Counter(roots)
-    for x in walk(roots):
-        uses.update(x.args)
-    return {x for x, n in uses.items() if n > 1 and x.op not in LEAVES}
+class _Namer:
+    """Texts of the expressions of one statement. Definitions of names that they need are appended to ``lines``."""
 
+    def __init__(self, roots: Sequence[Node], lines: list[str], indent: str, count: list[int]) -> None:
+        uses = Counter(roots)
+        for x in walk(roots):
+            uses.update(x.args)
+        self.shared = {x for x, n in uses.items() if n > 1 and x.op not in LEAVES}
+        self.lines, self.indent, self.count = lines, indent, count
+        self.made: dict[Node, str] = {}
 
-class _Names:
-    """Names of shared nodes, visible from where they are given to the end of the body."""
-
-    def __init__(self, shared: set[Node], written: Iterable[str] = (), outer: _Names | None = None) -> None:
-        self.shared = shared
-        self.written = frozenset(written)
-        self.outer = outer
-        self.count: list[int] = [0] if outer is None else outer.count
-        self.known: dict[Node, str] = {}
-
-    def inner(self) -> _Names:
-        return _Names(self.shared, self.written, self)
-
-    def find(self, x: Node) -> str | None:
-        scope: _Names | None = self
-        while scope is not None:
-            if x in scope.known:
-                return scope.known[x]
-            scope = scope.outer
-        return None
-
-    def forget_loads(self) -> None:
-        """After a statement: loads of what the kernel writes are new loads in the next one."""
-        self.known = {x: n for x, n in self.known.items() if not _reads(x, self.written)}
-
-    def text(self, x: Node, lines: list[str], indent: str = "") -> str:
-        """The text of ``x``; definitions of names that it needs are appended to ``lines``."""
-        made: dict[Node, str] = {}
-        for y in walk([x]):
-            name = self.find(y)
-            if name is None:
-                name = _spell(y, made)
-                if y in self.shared and y is not x:
-                    lines.append(f"{indent}t{self.count[0]} = {_bare(name)}")
-                    name = self.known[y] = f"t{self.count[0]}"
+    def text(self, root: Node) -> str:
+        for x in walk([root]):
+            if x not in self.made:
+                text = _spell(x, self.made)
+                if x in self.shared:
+                    name = f"t{self.count[0]}"
                     self.count[0] += 1
-            made[y] = name
-        return _bare(made[x])
-
-
-def _reads(x: Node, buffers: frozenset[str]) -> bool:
-    return any(y.op == "load" and y.attr in buffers for y in walk([x]))
+                    self.lines.append(f"{self.indent}{name} = {_bare(text)}")
+                    text = name
+                self.made[x] = text
+        return _bare(self.made[root])
 
 
 def _bare(text: str) -> str:
@@ -135,27 +103,25 @@ def _spell(x: Node, made: dict[Node, str]) -> str:
     return f"{name}({', '.join(map(_bare, args))})"
 
 
-def _show_axis(a: Axis, names: _Names, indent: str, lines: list[str]) -> str:
-    lo, hi = names.text(a.lo, lines, indent), names.text(a.hi, lines, indent)
-    step = f" step {a.step}" if a.step != 1 else ""
-    return f"{a.index.attr} in [{lo}, {hi}){step}" + (f" {a.kind}" if a.kind != SERIAL else "")
-
-
-def _show_body(body: Sequence[Statement], names: _Names, indent: str, lines: list[str]) -> None:
+def _show_body(body: Sequence[Statement], indent: str, lines: list[str], count: list[int]) -> None:
     for s in body:
-        _show_statement(s, names, indent, lines)
-        names.forget_loads()
+        _show_statement(s, indent, lines, count)
 
 
-def _show_statement(s: Statement, names: _Names, indent: str, lines: list[str]) -> None:
-    def text(x: Node) -> str:
-        return names.text(x, lines, indent)
+def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int]) -> None:
+    names = _Namer([x for x in expressions(s) if not _is_inside(s, x)], lines, indent, count)
+    inside = indent + "  "
 
     def condition(x: Node | None) -> str:
-        return "" if x is None else f" where {text(x)}"
+        return "" if x is None else f" where {names.text(x)}"
+
+    def spell(a: Axis) -> str:
+        step = f" step {a.step}" if a.step != 1 else ""
+        kind = f" {a.kind}" if a.kind != SERIAL else ""
+        return f"{a.index.attr} in [{names.text(a.lo)}, {names.text(a.hi)}){step}{kind}"
 
     if isinstance(s, (Store, Atomic)):
-        index, value, where = text(s.index), text(s.value), condition(s.where)
+        index, value, where = names.text(s.index), names.text(s.value), condition(s.where)
         verb = f" {s.op}=" if isinstance(s, Atomic) else " ="
         streaming = " streaming" if isinstance(s, Store) and s.streaming else ""
         lines.append(f"{indent}{s.buffer}[{index}]{verb} {value}{where}{streaming}")
@@ -164,24 +130,27 @@ def _show_statement(s: Statement, names: _Names, indent: str, lines: list[str]) 
     elif isinstance(s, Barrier):
         lines.append(f"{indent}barrier")
     elif isinstance(s, If):
-        lines.append(f"{indent}if {text(s.where)}:")
-        _show_body(s.body, names.inner(), indent + "  ", lines)
+        lines.append(f"{indent}if {names.text(s.where)}:")
+        _show_body(s.body, inside, lines, count)
     elif isinstance(s, Loop):
-        lines.append(f"{indent}{'parallel ' if s.parallel else ''}for {_show_axis(s.axis, names, indent, lines)}:")
-        _show_body(s.body, names.inner(), indent + "  ", lines)
+        lines.append(f"{indent}{'parallel ' if s.parallel else ''}for {spell(s.axis)}:")
+        _show_body(s.body, inside, lines, count)
     elif isinstance(s, (Reduce, Scan)):
-        init = "" if s.init is None else " from " + ", ".join(text(x) for x in s.init)
-        axes = ", ".join(_show_axis(a, names, indent, lines) for a in axes_of(s))
+        init = "" if s.init is None else " from " + ", ".join(names.text(x) for x in s.init)
         kind = "reduce" if isinstance(s, Reduce) else "exclusive scan" if s.exclusive else "scan"
         results = ", ".join(f"{r.attr}: {r.type}" for r in s.results)
-        lines.append(f"{indent}{results} = {kind} {s.monoid}{init} for {axes}:")
-        inside = names.inner()
-        where = inside.text(s.where, lines, indent + "  ") if isinstance(s, Reduce) and s.where is not None else None
-        values = ", ".join(inside.text(x, lines, indent + "  ") for x in s.values)
-        lines.append(f"{indent}  {values}" + (f" where {where}" if where else ""))
+        lines.append(f"{indent}{results} = {kind} {s.monoid}{init} for {', '.join(map(spell, axes_of(s)))}:")
+        where_node = s.where if isinstance(s, Reduce) else None
+        names = _Namer([*s.values, *([where_node] if where_node is not None else [])], lines, inside, count)
+        where = condition(where_node)
+        lines.append(f"{inside}{', '.join(map(names.text, s.values))}{where}")
         if isinstance(s, Scan):
-            lines.append(f"{indent}  each:")
-            inside.forget_loads()
-            _show_body(s.body, inside, indent + "    ", lines)
+            lines.append(f"{inside}each:")
+            _show_body(s.body, inside + "  ", lines, count)
     else:
         raise TypeError(f"printer requires a statement of loop/tree.py, got {type(s).__name__}")
+
+
+def _is_inside(s: Statement, x: Node) -> bool:
+    """Whether an expression stands in the loop that its statement makes."""
+    return isinstance(s, (Reduce, Scan)) and (any(x is v for v in s.values) or x is getattr(s, "where", None))
