@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
 
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.tree import IN, OUT, SHARED, Buffer, Kernel
 from umiak.compiler.loop.types import BOOL, F32, F64, I64, ScalarType
-from umiak.compiler.render.basic import expand
+from umiak.compiler.render.basic import bits_of, expand
 from umiak.compiler.render.spmd import BLOCK, BLOCKS, HI, LO, THREADS, TID, Handle, Spmd, Update, words
 
 _INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
@@ -46,7 +45,7 @@ def unsigned_of(t: ScalarType) -> str:
     return "u" + _INTEGERS[max(t.bits, 8)]
 
 
-def literal(value: float | int | bool, t: ScalarType) -> str:
+def literal(value: float | bool, t: ScalarType) -> str:
     """A number, written by its bits where it is a float."""
     if t is BOOL:
         return "true" if value else "false"
@@ -57,7 +56,7 @@ def literal(value: float | int | bool, t: ScalarType) -> str:
         bits = 0x7FF8000000000000 if math.isnan(value) else struct.unpack("Q", struct.pack("d", value))[0]
         return f"as_double({bits:#018x}ul)"
     if t.is_storage:
-        raise TypeError(f"requires constants of narrow floats to be casts of f32, got {value} of {t}")
+        return f"({name_of(t)}){bits_of(value, t)}u"
     if t.kind == "i":
         # The lowest number is not a literal: minus is an operator.
         text = f"(-{-(value + 1)}{'l' if t is I64 else ''} - 1)" if value < 0 else f"{value}{'l' if t is I64 else ''}"
@@ -289,7 +288,8 @@ class _OpenCL:
             if t.kind == "i":
                 return f"{a} >> (({u}){b} < {t.bits} ? ({u}){b} : ({u}){t.bits - 1})"
             return f"{b} < {t.bits} ? ({u})({a} >> ({b} & {t.bits - 1})) : ({u})0"
-        return f"({u}){a} {_BINARY[op]} ({u}){b}"
+        wide = u if t.bits >= 32 else "uint"  # narrower ones would be multiplied as int
+        return f"({wide}){a} {_BINARY[op]} ({wide}){b}"
 
     def down(self, x: Handle, type: ScalarType, by: int) -> Handle:
         raise NotImplementedError("threads exchange numbers through local memory")

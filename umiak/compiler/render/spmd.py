@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
-from umiak.compiler.loop.monoid import Monoid, Values
+from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node, add, both, call, cast, eq, i64, linear, lt, minimum, mul, rem, var, walk
 from umiak.compiler.loop.node import div as divide
 from umiak.compiler.loop.tree import (
@@ -265,13 +265,11 @@ class Spmd:
                 self.body(s.body)
                 self.release(s)
 
-    def serial(self, a: Axis, body: Iterable[Statement]):  # noqa: ANN201
+    def serial(self, a: Axis, body: Iterable[Statement]):
         return self.each(a.index, a.lo, a.hi, i64(a.step), body)
 
-    def lanes(self, a: Axis, body: Iterable[Statement]):  # noqa: ANN201
-        return self.each(
-            a.index, add(a.lo, mul(TID, i64(a.step))), a.hi, i64(self.threads * a.step), body
-        )
+    def lanes(self, a: Axis, body: Iterable[Statement]):
+        return self.each(a.index, add(a.lo, mul(TID, i64(a.step))), a.hi, i64(self.threads * a.step), body)
 
     @contextmanager
     def each(self, index: Node, lo: Node, hi: Node, step: Node, body: Iterable[Statement]) -> Iterator[None]:
@@ -371,9 +369,7 @@ class Spmd:
         for step in self.doublings(self.threads):
             at = rem(TID, i64(2 * step))
             with self.when(both(eq(at, i64(0)), lt(add(TID, i64(step)), i64(self.threads)))):
-                pairs = [
-                    [out.load(c, self.value(x)) for c in cells] for x in (TID, add(TID, i64(step)))
-                ]
+                pairs = [[out.load(c, self.value(x)) for c in cells] for x in (TID, add(TID, i64(step)))]
                 for c, x in zip(cells, self.combine(m, types, *pairs)):
                     out.store(c, self.value(TID), x)
             self.barrier()
@@ -428,7 +424,11 @@ class Spmd:
                 result = [out.get(v) for v in mine]
             else:
                 result = self.combine(s.monoid, types, carried, upto)
-            with self.when(inside), self.scope({a.index: self.value(index), **dict(zip(s.results, result))}), self.apart():
+            with (
+                self.when(inside),
+                self.scope({a.index: self.value(index), **dict(zip(s.results, result))}),
+                self.apart(),
+            ):
                 self.body(s.body)
             for v, x in zip(carry, self.combine(s.monoid, types, carried, total)):
                 out.set(v, x)
@@ -632,7 +632,7 @@ class Spmd:
             assert handle is not None, a
             args.append(handle)
         load = x.op == "load"
-        self.impure[x] = load and self.buffers[x.attr].space != IN or any(self.impure.get(a, False) for a in x.args)
+        self.impure[x] = (load and self.buffers[x.attr].space != IN) or any(self.impure.get(a, False) for a in x.args)
         if load:
             b = self.buffers[x.attr]
             handle = self.out.load(b, args[0]) if len(args) == 1 else self.out.load_where(b, *args)
