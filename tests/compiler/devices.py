@@ -147,7 +147,9 @@ class Ptx(Emulated):
         loads = [f"  %p{k} = getelementptr i64, ptr %args, i64 {k}\n  %a{k} = load {p.split()[0]}, ptr %p{k}"
                  for k, p in enumerate(parameters)]  # fmt: skip
         call = ", ".join(f"{p.split()[0]} %a{k}" for k, p in enumerate(parameters))
-        text += "\n".join(["define void @entry(ptr %args) {", *loads, f"  call void @{kernel.name}({call})", "  ret void }"])
+        text += "\n".join(
+            ["define void @entry(ptr %args) {", *loads, f"  call void @{kernel.name}({call})", "  ret void }"]
+        )
         module = binding.parse_assembly(text)
         module.verify()
         machine = binding.Target.from_triple(triple).create_target_machine(

@@ -1,7 +1,8 @@
-"""OpenCL C of a kernel (version 1.2 and fp64 where it computes in f64).
+"""OpenCL C of a kernel: version 1.2, and fp64 where it computes in f64.
 
-Arguments are passed by value: pointers, dims (long), words of the scalar pack (ulong), then local and global scratch, the
-error word, ``lo`` and ``hi``, and dynamic shared memory. Signed arithmetic goes through unsigned numbers, where it wraps.
+Arguments are passed by value: pointers, dims (long), words of the scalar pack (ulong), then local and global scratch,
+the error word, ``lo``, ``hi``, and dynamic shared memory where there is any. Signed arithmetic goes through unsigned
+numbers, which wrap.
 """
 
 from __future__ import annotations
@@ -271,17 +272,14 @@ class _OpenCL:
         if op == "neg":
             return f"({u})0 - ({u}){a}"
         if op in ("div", "rem"):
-            # x / -1 wraps and x / 0 is 0; both would stop a processor.
-            safe = f"({b} == 0 ? ({name_of(t)})1 : {b})"
-            if t.kind == "i":
-                minus = f"({u})0 - ({u}){a}"
-                safe = f"({b} == 0 || {b} == -1 ? ({name_of(t)})1 : {b})"
-                if op == "div":
-                    return f"{b} == 0 ? ({name_of(t)})0 : {b} == -1 ? ({name_of(t)})({minus}) : ({name_of(t)})({a} / {safe})"
-                return f"{b} == 0 ? {a} : ({name_of(t)})({a} % {safe})"
-            if op == "div":
-                return f"{b} == 0 ? ({name_of(t)})0 : ({name_of(t)})({a} / {safe})"
-            return f"{b} == 0 ? {a} : ({name_of(t)})({a} % {safe})"
+            # x / -1 wraps, x / 0 is 0 and x % 0 is x; a processor may stop at any of them.
+            one, number = f"({name_of(t)})1", name_of(t)
+            special = f"{b} == 0 || {b} == -1" if t.kind == "i" else f"{b} == 0"
+            safe = f"({special} ? {one} : {b})"
+            if op == "rem":
+                return f"{b} == 0 ? {a} : ({number})({a} % {safe})"
+            minus = f"{b} == -1 ? ({number})(({u})0 - ({u}){a}) : " if t.kind == "i" else ""
+            return f"{b} == 0 ? ({number})0 : {minus}({number})({a} / {safe})"
         if op == "shl":
             return f"({u}){b} < {t.bits} ? ({u})(({u}){a} << (({u}){b} & {t.bits - 1})) : ({u})0"
         if op == "shr":

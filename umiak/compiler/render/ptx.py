@@ -1,8 +1,8 @@
 """LLVM IR text of a kernel for NVPTX, and its assembly to PTX.
 
-Arguments are passed by value (the driver puts them into constant memory): pointers, dims (i64), words of the scalar pack
-(i64), then local and global scratch, the error word, ``lo`` and ``hi``. Scratch buffers of a block lie in dynamic shared memory.
-Variables are stack slots: the backend turns all of them into registers before it selects instructions.
+Arguments are passed by value, which puts them into constant memory: pointers, dims (i64), words of the scalar pack
+(i64), then local and global scratch, the error word, ``lo`` and ``hi``. Shared buffers lie in dynamic shared memory.
+Variables are stack slots: the backend makes registers of all of them before it selects instructions.
 """
 
 from __future__ import annotations

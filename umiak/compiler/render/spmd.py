@@ -12,7 +12,7 @@ reading. What a target's text looks like is known to a :class:`Writer` alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -265,10 +265,10 @@ class Spmd:
                 self.body(s.body)
                 self.release(s)
 
-    def serial(self, a: Axis, body: Iterable[Statement]):
+    def serial(self, a: Axis, body: Iterable[Statement]) -> AbstractContextManager[None]:
         return self.each(a.index, a.lo, a.hi, i64(a.step), body)
 
-    def lanes(self, a: Axis, body: Iterable[Statement]):
+    def lanes(self, a: Axis, body: Iterable[Statement]) -> AbstractContextManager[None]:
         return self.each(a.index, add(a.lo, mul(TID, i64(a.step))), a.hi, i64(self.threads * a.step), body)
 
     @contextmanager
@@ -541,15 +541,17 @@ class Spmd:
                     for load, cell in read.items():
                         self.out.store(cell, self.value(turned), self.value(load))
                 self.out.barrier()
-            with points(across=False):
-                with self.scope({load: self.out.load(cell, self.value(straight)) for load, cell in read.items()}):
-                    for k, st in enumerate(stores):
-                        self.fresh.clear()
-                        if k in written:
-                            self.out.store(written[k], self.value(straight), self.value(st.value))
-                        else:
-                            with self.when(st.where):
-                                self.store(st)
+            with (
+                points(across=False),
+                self.scope({load: self.out.load(cell, self.value(straight)) for load, cell in read.items()}),
+            ):
+                for k, st in enumerate(stores):
+                    self.fresh.clear()
+                    if k in written:
+                        self.out.store(written[k], self.value(straight), self.value(st.value))
+                    else:
+                        with self.when(st.where):
+                            self.store(st)
             if written:
                 self.out.barrier()
                 with points(across=True):
