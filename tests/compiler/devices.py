@@ -63,15 +63,22 @@ class Device:
         arrays = [np.ascontiguousarray(p) for p in pointers]
         assert all(a is p for a, p in zip(arrays, pointers)), "buffers are one-dimensional and dense"
         self.launch(
-            kernel, arrays, list(dims) + pack(words), local, scratch["whole"], error, blocks, number(need.shared, dims)
+            kernel,
+            arrays,
+            [*dims, *pack(words)[: need.words]],
+            local,
+            scratch["whole"],
+            error,
+            blocks,
+            number(need.shared, dims),
         )
         assert (local[-GUARD:] == 0xA5).all() and (scratch["whole"][-GUARD:] == 0xA5).all(), "written beyond scratch"
         return int(error[0])
 
 
 @functools.cache
-def compiled(text: str) -> ctypes.CDLL:
-    """C text as a library, whose names those that come after it see."""
+def compiled(text: str, mode: int = ctypes.RTLD_LOCAL) -> ctypes.CDLL:
+    """C text as a library."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("the emulation of threads requires a C compiler")
@@ -82,15 +89,16 @@ def compiled(text: str) -> ctypes.CDLL:
         done = subprocess.run([compiler, *flags, "-o", library, source, "-lm"], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"{done.stderr}\n{text}")
-        return ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+        return ctypes.CDLL(str(library), mode=mode)
 
 
 def emulator() -> ctypes.CDLL:
-    return compiled((HERE / "emulator.c").read_text())
+    # Its names are what the texts of devices call.
+    return compiled((HERE / "emulator.c").read_text(), ctypes.RTLD_GLOBAL)
 
 
 class Emulated(Device):
-    """Text of a device, run by coroutines. ``entry``: the address of a function that takes the arguments as an array."""
+    """Text of a device, run by coroutines. ``entry`` is the address of a function of the array of arguments."""
 
     def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared):
         runtime = emulator()

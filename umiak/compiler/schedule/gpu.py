@@ -16,12 +16,10 @@ from umiak.compiler.nest import (
     COLUMN,
     MAP,
     ROW,
-    ROW_BLOCKS,
-    ROWS,
     SPLIT_COLUMN,
     SPLIT_ROW,
     STRIP,
-    TILES,
+    WHOLE,
     Nest,
     Phase,
     Variant,
@@ -35,6 +33,7 @@ from umiak.compiler.schedule.groups import group
 from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point
 
 EDGE = 32  # of the squares of TILE
+STRIP_POINTS = 256  # of SPLIT_COLUMN: a thread each
 
 
 def kernels(nest: Nest, variant: Variant, short: bool = False, streaming: bool = False) -> list[Phase]:
@@ -47,7 +46,7 @@ def kernels(nest: Nest, variant: Variant, short: bool = False, streaming: bool =
     if make is None:
         raise ValueError(f"[{nest.name}] requires a schedule of {', '.join(SCHEDULE)}, got {variant.schedule!r}")
     phases = make(Frame(nest, variant, streaming))
-    return [replace(p, kernel=in_shared(p.kernel)) for p in phases] if short else phases
+    return [Phase(in_shared(p.kernel) if short else p.kernel, WHOLE) for p in phases]
 
 
 def in_shared(kernel: Kernel) -> Kernel:
@@ -67,7 +66,7 @@ def pointwise(f: Frame) -> list[Phase]:
         raise ValueError(f"[{f.nest.name}] requires a nest without R for map, got {f.r} axes of R")
     stages = without_axes(f.nest.stages)
     loop = each_point(f, lambda at: at_point(f, stages, at, SERIAL))
-    return [Phase(f.kernel("", (loop,)), ROWS)]
+    return [Phase(f.kernel("", (loop,)), WHOLE)]
 
 
 def column(f: Frame) -> list[Phase]:
@@ -76,7 +75,7 @@ def column(f: Frame) -> list[Phase]:
         raise ValueError(f"[{f.nest.name}] requires axes of P and R for column, got {f.p} and {f.r}")
     stages, _ = with_cache(f.nest, f.varies, local=False)
     loop = each_point(f, lambda at: at_point(f, stages, at, SERIAL))
-    return [Phase(f.kernel("", (loop,)), ROWS)]
+    return [Phase(f.kernel("", (loop,)), WHOLE)]
 
 
 def tile(f: Frame) -> list[Phase]:
@@ -94,19 +93,21 @@ def tile(f: Frame) -> list[Phase]:
     lanes = Loop(Axis(LANE_INDEX, ends[1], starts[1], LANE), tuple(body))
     square = Loop(Axis(row, ends[0], starts[0], TILE), (lanes,))
     parallel = Loop(Axis(POINT, product([*others, *counts])), (square,), parallel=True)
-    return [Phase(f.kernel("", (parallel,)), TILES, EDGE)]
+    return [Phase(f.kernel("", (parallel,)), WHOLE)]
 
 
 def split_column(f: Frame) -> list[Phase]:
-    """A thread per point of P and block of R, then one per point for what is left."""
+    """A block of threads per strip of points of P and block of R, then a thread per point for what is left."""
     if not f.p or not f.r:
         raise ValueError(f"[{f.nest.name}] requires axes of P and R for split_column, got {f.p} and {f.r}")
     stages, _ = with_cache(f.nest, f.varies, local=False)
     groups, alone, wanted = group(stages, f.varies, split=True)
     count = product(f.p_sizes)
     parts = Partials(groups, mul(count, f.blocks))
-    block = div(POINT, count)
-    here = sub(POINT, mul(block, count))
+    strips = div(add(count, STRIP_POINTS - 1), STRIP_POINTS)
+    block = div(POINT, strips)
+    start = mul(sub(POINT, mul(block, strips)), STRIP_POINTS)
+    strip = Axis(LANE_INDEX, minimum(add(start, STRIP_POINTS), count), start, LANE)
 
     def of(point: Node) -> Node:
         """Where block ``PART`` of a point has its part: neighbours in memory are neighbouring points."""
@@ -114,20 +115,21 @@ def split_column(f: Frame) -> list[Phase]:
 
     phases: list[Phase] = []
     for g in groups:
-        body: list[Statement] = [parts.combine(s, of(here), f.blocks, SERIAL) for s in g.needed]
+        body: list[Statement] = [parts.combine(s, of(LANE_INDEX), f.blocks, SERIAL) for s in g.needed]
         starts = {}
         for scan, total in g.starts.items():
             before = tuple(var(f"{r.attr}_before", r.type) for r in scan.results)
-            body.append(parts.combine(total, of(here), block, SERIAL, before))
+            body.append(parts.combine(total, of(LANE_INDEX), block, SERIAL, before))
             starts[scan.results[0]] = before
-        body += at_point(f, g.stages, unflatten(here, f.p_sizes), SERIAL, block_axis(f, block), starts)
-        body += [Store(parts.names[r], POINT, r) for s in g.reductions for r in s.results]
-        loop = Loop(Axis(POINT, mul(count, f.blocks), kind=LANE), tuple(body), parallel=True)
-        phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), ROW_BLOCKS))
+        body += at_point(f, g.stages, unflatten(LANE_INDEX, f.p_sizes), SERIAL, block_axis(f, block), starts)
+        mine = add(mul(block, count), LANE_INDEX)
+        body += [Store(parts.names[r], mine, r) for s in g.reductions for r in s.results]
+        loop = Loop(Axis(POINT, mul(strips, f.blocks)), (Loop(strip, tuple(body)),), parallel=True)
+        phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), WHOLE))
     if alone:
         results = [parts.combine(s, of(POINT), f.blocks, SERIAL) for s in wanted]
         loop = each_point(f, lambda at: [*results, *at_point(f, alone, at, SERIAL)])
-        phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), ROWS))
+        phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), WHOLE))
     return phases
 
 
