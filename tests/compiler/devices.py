@@ -9,6 +9,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -185,7 +186,9 @@ class Pocl(Device):
         given = [*arrays, local, whole, error]
         # Buffers of no bytes are not allowed.
         held = [cl.Buffer(self.context, flags, hostbuf=a if a.size else np.zeros(1, np.uint8)) for a in given]
-        program = cl.Program(self.context, opencl.render(kernel, THREADS)).build()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            program = cl.Program(self.context, opencl.render(kernel, THREADS)).build()
         n = len(arrays)
         args = [*held[:n], *(np.int64(i) for i in integers), *held[n:], np.int64(0), np.int64(1 << 62)]
         if shared:

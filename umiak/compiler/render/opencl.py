@@ -19,6 +19,7 @@ from umiak.compiler.render.spmd import BLOCK, BLOCKS, HI, LO, THREADS, TID, Hand
 _INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}
 _BINARY = {"add": "+", "sub": "-", "mul": "*", "div": "/", "and": "&", "or": "|", "xor": "^"}
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<="}
+_LOGIC = {"and": "&", "min": "&", "or": "|", "max": "|", "xor": "!="}  # of 0 and 1
 _MATH = {"abs": "fabs", "fma": "fma", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint",
          "sqrt": "sqrt", "copysign": "copysign", "rem": "fmod"}  # fmt: skip
 
@@ -245,8 +246,7 @@ class _OpenCL:
         if t is BOOL:
             if op == "not":
                 return f"!{a}"
-            return {"and": f"{a} && {b}", "or": f"{a} || {b}", "xor": f"{a} != {b}", "min": f"{a} && {b}",
-                    "max": f"{a} || {b}"}[op]  # fmt: skip
+            return f"{a} {_LOGIC[op]} {b}"
         if t.is_float:
             if op in _MATH:
                 return f"{_MATH[op]}({', '.join(args)})"
