@@ -53,7 +53,7 @@ class Interpreter:
 class Device:
     """A launch as a driver does it: scratch and an error word besides the arguments, any number of blocks."""
 
-    def run(self, kernel, pointers, dims=(), words=(), blocks=3, scratch=None):
+    def run(self, kernel, pointers, dims=(), words=(), blocks=3, scratch=None, part=(0, 1 << 62)):
         need = resources(kernel, THREADS)
         scratch = {} if scratch is None else scratch
         units = blocks * (THREADS if need.unit == THREAD else 1)
@@ -63,16 +63,9 @@ class Device:
         error = np.zeros(1, np.uint32)
         arrays = [np.ascontiguousarray(p) for p in pointers]
         assert all(a is p for a, p in zip(arrays, pointers)), "buffers are one-dimensional and dense"
-        self.launch(
-            kernel,
-            arrays,
-            [*dims, *pack(words)[: need.words]],
-            local,
-            scratch["whole"],
-            error,
-            blocks,
-            number(need.shared, dims),
-        )
+        shared = number(need.shared, dims)
+        integers = [*dims, *pack(words)[: need.words]]
+        self.launch(kernel, arrays, integers, local, scratch["whole"], error, blocks, shared, part)
         assert (local[-GUARD:] == 0xA5).all() and (scratch["whole"][-GUARD:] == 0xA5).all(), "written beyond scratch"
         return int(error[0])
 
@@ -101,12 +94,12 @@ def emulator() -> ctypes.CDLL:
 class Emulated(Device):
     """Text of a device, run by coroutines. ``entry`` is the address of a function of the array of arguments."""
 
-    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared):
+    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part):
         runtime = emulator()
         memory = (ctypes.c_ubyte * (1 << 20)).in_dll(runtime, "emulated_shared")
         assert shared <= len(memory), "more shared memory than the emulator has"
         values = [a.ctypes.data for a in arrays] + integers + [a.ctypes.data for a in (local, whole, error)]
-        values += [0, 1 << 62, ctypes.addressof(memory)]
+        values += [*part, ctypes.addressof(memory)]
         args = (ctypes.c_int64 * len(values))(*values)
         if runtime.emulated_run(ctypes.c_void_p(self.entry(kernel)), args, blocks, THREADS):
             raise Diverged(kernel.name)
@@ -180,7 +173,7 @@ class Pocl(Device):
             pytest.skip(f"no device of OpenCL: {e}")
         self.queue = self.cl.CommandQueue(self.context)
 
-    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared):
+    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part):
         cl = self.cl
         flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
         given = [*arrays, local, whole, error]
@@ -190,7 +183,7 @@ class Pocl(Device):
             warnings.simplefilter("ignore", cl.CompilerWarning)
             program = cl.Program(self.context, opencl.render(kernel, THREADS)).build()
         n = len(arrays)
-        args = [*held[:n], *(np.int64(i) for i in integers), *held[n:], np.int64(0), np.int64(1 << 62)]
+        args = [*held[:n], *(np.int64(i) for i in integers), *held[n:], *map(np.int64, part)]
         if shared:
             args.append(cl.LocalMemory(shared))
         getattr(program, kernel.name)(self.queue, (blocks * THREADS,), (THREADS,), *args)
