@@ -284,7 +284,8 @@ for _reason, _names in {
     "filled while modules are imported or by plug-ins; the same for every rank and thread": (
         "umiak.backends.base:_by_name umiak.backends.base:_broken umiak.backends.base:_discovered "
         "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ops.base:REGISTRY "
-        "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.memory.caching:SIZES umiak.core.dtype:_all "
+        "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
+        "umiak.memory.caching:SIZES umiak.core.dtype:_all "
         "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt"
     ),
     "a slot that the assembler fills once": (
@@ -297,7 +298,7 @@ for _reason, _names in {
         "umiak.core.stream:_opener"
     ),
     "interned immutable values": (
-        "umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key umiak.core.place:_types"
+        "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key umiak.core.place:_types"
     ),
     "what a test asks for: it stays empty": "umiak.compiler.plan:PYTHON_INFER",
     "memory and streams of a device of the process, which its ranks share": (

@@ -9,6 +9,7 @@ import weakref
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
@@ -37,6 +38,7 @@ cdef enum:
     INLINE_X = 32              # operands kept on the stack
     INLINE_S = 256             # scalar words
     INLINE_R = 128             # registers
+    INLINE_D = 128             # integers for a kernel
     AMP_MASK = 0xFFFF00FE      # level, dtype and lists in the plan modes
     NOGIL_ELEMENTS = 1 << 16   # releasing the GIL costs 0.04 us: only for kernels that run longer than that
     MAX_OUT = 64               # outputs and residuals; sets of them are 64-bit masks
@@ -210,13 +212,23 @@ cdef class Plan:
         self.has_streams = has_streams
         self.infer_python = infer_python
         self.vjps = {}
+        self.n_dims = -1
 
-    def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None):
-        """A native launch function by address, or a Python kernel."""
+    def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None, dims=None, size_t flat=0, explain=None):
+        """A native launch function by address, or a Python kernel. ``dims``: registers of the shape program to hand over."""
         self.launch = <launch_t><void*>address
         self.launch_self = <void*>launch_self
+        self.explain_failure = explain
+        if dims is not None:
+            self.n_dims = len(dims)
+            self.dims = <int*>malloc((self.n_dims + 1) * sizeof(int))
+            if self.dims == NULL:
+                raise MemoryError()
+            for i, register in enumerate(dims):
+                self.dims[i] = register
+            self.flat = <flat_t><void*>flat
         self.native = address != 0 and self.kind == PLAN_LAUNCH and self.n_out == 1 and not self.same_is_identity and \
-            self.shape is not None and self.shape.n_regs <= INLINE_R
+            self.shape is not None and self.shape.n_regs <= INLINE_R and self.n_dims <= INLINE_D
         self.kernel = kernel
         self.keep = keep
 
@@ -263,6 +275,7 @@ cdef class Plan:
     def __dealloc__(self):
         free(self.descs)
         free(self.out_regs)
+        free(self.dims)
         free(self.sources)
         free(self.ints)
 
@@ -530,7 +543,8 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
                 plan = <Plan>op.slots[j]
                 if plan.n_descs == n and plan.modes == modes and plan.sig == sig and memcmp(plan.descs, descs, n * sizeof(uint32_t)) == 0:
                     if plan.native:
-                        return run_native(plan, xs, n, params, np, into if flags & FLAG_INTO else NULL, <EngineContext>ctx)
+                        if not flags & FLAG_INTO or plan.n_dims < 0 or in_place(plan, xs, n, into):
+                            return run_native(plan, xs, n, params, np, into if flags & FLAG_INTO else NULL, <EngineContext>ctx)
                     if plan.kind == PLAN_VIEW and not flags & FLAG_INTO and plan.shape.n_regs <= INLINE_R:
                         return run_view(plan, xs, n, params, sig, flags)
                     return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
@@ -554,19 +568,63 @@ cdef inline void* address(PyObject* t) except? NULL:
     return (<Tensor>t).storage.data + (<Tensor>t).offset
 
 
-cdef int launch(Plan plan, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream, int64_t elements) except -1:
-    """Call a native kernel; a long one without the GIL, during which nothing on the place may move."""
-    cdef int failed
+cdef int launch(Plan plan, void** ptrs, const int64_t* dims, const int64_t* regs, const uint64_t* scalars, int64_t stream,
+                int64_t elements) except? -1:
+    """Call a native kernel; a long one without the GIL, during which nothing on the place may move.
+
+    ``dims`` is what a kernel gets that asked for nothing; NULL: the flat entry. Gives the kernel's code, 0 when all went well.
+    """
+    cdef int64_t inline[INLINE_D]
+    cdef int64_t* asked = inline
+    cdef object scratch
+    cdef int failed, i
+    cdef bint flat = dims == NULL
+    if not flat and plan.n_dims >= 0:
+        if plan.n_dims > INLINE_D:
+            scratch = PyBytes_FromStringAndSize(NULL, plan.n_dims * 8)
+            asked = <int64_t*>PyBytes_AS_STRING(scratch)
+        for i in range(plan.n_dims):
+            asked[i] = regs[plan.dims[i]]
+        dims = asked
     if elements < NOGIL_ELEMENTS:
-        failed = plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
+        failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream) if flat else \
+            plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
     else:
         RUNNING[plan.place] += 1
         with nogil:
-            failed = plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
+            failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream) if flat else \
+                plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
         RUNNING[plan.place] -= 1
-    if failed:
+    if failed < 0 and not PyErr_Occurred():
         raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
-    return 0
+    return failed
+
+
+cdef int launch_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, int code) except -1:
+    """Raise for a kernel's code > 0: in the op's words where the backend knows them."""
+    if plan.explain_failure is not None:
+        plan.explain_failure(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), code)
+    raise RuntimeError(f"[{plan.op.name}] kernel failed with code {code}")
+
+
+cdef bint in_place(Plan plan, const Operand* xs, int n, PyObject** into) noexcept:
+    """Whether a kernel that takes its outputs to be contiguous may write straight into these tensors: contiguous ones that no
+    operand overlaps, but for an elementwise op's that is the same memory."""
+    cdef int i, k
+    cdef Tensor o, t
+    for k in range(plan.n_visible):
+        if into[k] == NULL:
+            return True                                  # too few: refused later
+        o = <Tensor>into[k]
+        if (o.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
+            return False
+        for i in range(n):
+            if xs[i].t != NULL:
+                t = <Tensor>xs[i].t
+                if t.storage is o.storage and not (plan.op.pointwise and t.offset == o.offset and t.numel == o.numel and
+                                                   not (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK):
+                    return False
+    return True
 
 
 cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
@@ -598,6 +656,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     cdef int i, d, k = 0, failed
     cdef int64_t stream = ctx.stream[plan.place], elements
     cdef Tensor o
+    cdef bint flat = False
     for i in range(n):
         if xs[i].t == NULL and xs[i].n_bits:
             scalars[k] = xs[i].bits[0]
@@ -610,7 +669,8 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     else:
         memcpy(scalars + k, params, np * 8)
     ctx.running = <PyObject*>plan.op
-    if plan.elementwise and one_shape(xs, n, &first):
+    if plan.elementwise and (plan.n_dims < 0 or plan.flat != NULL) and one_shape(xs, n, &first):
+        flat = plan.flat != NULL
         regs = (<Tensor>first).dims
         if into != NULL:
             check_count(plan, into)
@@ -641,7 +701,9 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
         else:
             ptrs[i] = NULL
     ptrs[n] = address(<PyObject*>o)
-    launch(plan, ptrs, regs, scalars, stream, elements)
+    failed = launch(plan, ptrs, NULL if flat else regs, regs, scalars, stream, elements)
+    if failed:
+        launch_failed(plan, xs, n, params, plan.sig, failed)
     if plan.has_streams:
         for i in range(n):
             if xs[i].t != NULL and (<Tensor>xs[i].t).storage.stream != stream:
@@ -688,11 +750,18 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     cdef int64_t stream = ctx.stream[plan.place], elements
     cdef Tensor o, t, first = None
     cdef PyObject* firstp = NULL
-    cdef bint same
+    cdef bint same, python = plan.launch == NULL
     cdef tuple made
 
     if flags & FLAG_INTO:
         check_count(plan, into)
+        if plan.n_dims >= 0 and not in_place(plan, xs, n, into):
+            python = plan.kernel is not None
+            if not python:
+                made = run_apart(plan, xs, n, params, np, sig, ctx)
+                for i in range(plan.n_visible):
+                    write_into(<Tensor>into[i], <Tensor>made[i])
+                return None
     # The scalar pack: number operands, then params.
     for i in range(n):
         n_weak += xs[i].n_bits if xs[i].t == NULL else 0
@@ -712,7 +781,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
 
     # Sizes.
     ctx.running = <PyObject*>plan.op
-    same = plan.elementwise and one_shape(xs, n, &firstp)
+    same = plan.elementwise and plan.n_dims < 0 and one_shape(xs, n, &firstp)
     if same:
         first = <Tensor>firstp
     if not same and (plan.shape is not None or plan.infer_python is not None):
@@ -761,7 +830,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                     o = new_tensor(plan.out_dtype[i], plan.out_rank[i], dims, plan.place, stream)
                 Py_INCREF(o)
                 outs[i] = <PyObject*>o
-            if plan.launch != NULL:
+            if not python:
                 if n + plan.n_out > INLINE_X + MAX_OUT:
                     scratch2 = PyBytes_FromStringAndSize(NULL, (n + plan.n_out) * sizeof(void*))
                     ptrs = <void**>PyBytes_AS_STRING(scratch2)
@@ -775,7 +844,9 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                 for i in range(plan.n_out):
                     ptrs[n + i] = address(outs[i])
                     elements += (<Tensor>outs[i]).numel
-                launch(plan, ptrs, first.dims if same else regs, scalars, stream, elements)
+                failed = launch(plan, ptrs, first.dims if same else regs, regs, scalars, stream, elements)
+                if failed:
+                    launch_failed(plan, xs, n, params, sig, failed)
             else:
                 launch_python(plan, xs, n, params, sig, outs)
             if plan.has_streams:
@@ -833,6 +904,12 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     if plan.single:
         return made[0]
     return made if plan.n_visible == plan.n_out else made[:plan.n_visible]
+
+
+cdef tuple run_apart(Plan plan, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, EngineContext ctx):
+    """The visible outputs in memory of their own, as a tuple."""
+    made = run(plan, xs, n, params, np, sig, 0, NULL, ctx)
+    return (made,) if plan.single else made
 
 
 cdef int check_count(Plan plan, PyObject** into) except -1:
