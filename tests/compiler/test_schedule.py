@@ -154,6 +154,18 @@ def test_unit_and_zero_strides_are_constants():
     assert "y[(t0 * d6) + (t1 * d7)]" in text
 
 
+def test_reductions_side_by_side_read_once():
+    """A sum and a count, with one condition."""
+    for schedule in (ROW, COLUMN):
+        phases = make(nests.mean_of_positive((4, 9), (0,), (1,)), schedule)
+        (reduction,) = [s for s in statements(phases) if isinstance(s, Reduce)]
+        assert reduction.monoid.name == "sum+sum" and len(reduction.results) == 2
+        assert reduction.where is not None
+    # Those of softmax need each other.
+    phases = make(nests.softmax((4, 9), (0,), (1,)), ROW)
+    assert [s.monoid.name for s in statements(phases) if isinstance(s, Reduce)] == ["max", "sum"]
+
+
 def test_neighbouring_stores_share_a_loop():
     phases = make(nests.dropout(3, 8), MAP)
     (lanes,) = [s for s in statements(phases) if isinstance(s, Loop) and s.axis.kind == LANE]
