@@ -1,0 +1,1 @@
+"""The backend that compiles kernels for the CPU it runs on."""
