@@ -116,10 +116,11 @@ ZERO, UNIT, ANY = 0, 1, 2
 MAP = "map"  # no R: lanes along the innermost P axis
 TILE = "tile"  # no R: an access runs along another P axis; tiles are transposed in registers
 ROW = "row"  # lanes along the innermost R axis
-COLUMN = "column"  # lanes along the innermost P axis, R one after the other
+COLUMN = "column"  # lanes along the innermost P axis, R one after the other: few points of R
+STRIP = "strip"  # the same for many points of R: row after row of R, over strips of columns whose results stay in cache
 SPLIT_ROW = "split_row"  # one reduction of few long rows: blocks of R first, then their results
 SPLIT_COLUMN = "split_column"  # the same for few columns
-SCHEDULES = (MAP, TILE, ROW, COLUMN, SPLIT_ROW, SPLIT_COLUMN)
+SCHEDULES = (MAP, TILE, ROW, COLUMN, STRIP, SPLIT_ROW, SPLIT_COLUMN)
 
 # What the parallel range [lo, hi) of a phase counts.
 ROWS = 0  # points of all P axes
@@ -128,6 +129,8 @@ INNER = 2  # points of the innermost P axis (there is no other)
 ONE = 3  # a single point
 ROW_BLOCKS = 4  # points of all P axes, times blocks of R
 OUTER_BLOCKS = 5  # points of all P axes but the innermost, times blocks of R
+COLUMN_BLOCKS = 6  # points of all P axes but the innermost, times blocks of ``Phase.block`` along the innermost
+TILE_BLOCKS = 7  # points of all P axes but the innermost and the tile axis, times blocks of ``Phase.block`` along that
 
 
 @dataclass(frozen=True)
@@ -143,12 +146,14 @@ class Variant:
     p: int
     r: int
     kinds: tuple[tuple[int, int], ...]  # per access: along the innermost P axis, along the innermost R axis
-    tile: int = -1  # TILE: the other axis
+    tile: int = -1  # TILE: the other axis of P; it takes the place of the innermost R axis in ``kinds``
 
 
 @dataclass(frozen=True)
 class Phase:
-    """One kernel of a variant and what its parallel range counts."""
+    """One kernel of a variant and what its parallel range counts. COLUMN_BLOCKS, TILE_BLOCKS: the last block may be
+    shorter than ``block``."""
 
     kernel: Any  # loop.tree.Kernel
     range: int
+    block: int = 0

@@ -32,6 +32,7 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     int Py_IS_TYPE "Py_IS_TYPE"(PyObject*, PyObject*)
+    PyObject* PyErr_Occurred() noexcept
 
 cdef enum:
     INLINE_X = 32              # operands kept on the stack
@@ -40,6 +41,7 @@ cdef enum:
     AMP_MASK = 0xFFFF00FE      # level, dtype and lists in the plan modes
     NOGIL_ELEMENTS = 1 << 16   # releasing the GIL costs 0.04 us: only for kernels that run longer than that
     MAX_OUT = 64               # outputs and residuals; sets of them are 64-bit masks
+    LAUNCH_RAISED = -1         # what a launch returns that has set a Python exception
 
 # What higher layers fill in (see install).
 cdef object ON_MISS = None
@@ -564,6 +566,10 @@ cdef int launch(Plan plan, void** ptrs, const int64_t* dims, const uint64_t* sca
         with nogil:
             failed = plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
         RUNNING[plan.place] -= 1
+    if failed == LAUNCH_RAISED:
+        if PyErr_Occurred() == NULL:
+            raise SystemError(f"[{plan.op.name}] kernel says that it raised an exception, and there is none")
+        return -1
     if failed:
         raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
     return 0

@@ -8,9 +8,11 @@ import os
 import threading
 
 from cpython.object cimport PyObject
-from libc.stdint cimport INT64_MAX, int64_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
+from umiak.backends.cpu.axes cimport *
+from umiak.backends.cpu.choice cimport choose_reduction, tile_axis
 from umiak.compiler import nest
 
 cdef extern from "Python.h":
@@ -42,41 +44,10 @@ cdef extern from *:
     bint umiak_unlikely(bint x) nogil
     int64_t umiak_now() nogil
 
-ctypedef int (*kernel_t)(void** ptrs, const int64_t* dims, const uint64_t* scalars, Ctx* ctx, int64_t lo, int64_t hi) noexcept nogil
-ctypedef int64_t (*bytes_t)(const int64_t* dims) noexcept nogil
-
 cdef enum:
-    # as in compiler/nest.py, checked below
-    MAP = 0
-    TILE = 1
-    ROW = 2
-    COLUMN = 3
-    SPLIT_ROW = 4
-    SPLIT_COLUMN = 5
-    ZERO = 0
-    UNIT = 1
-    ANY = 2
-    ROWS = 0
-    OUTER = 1
-    INNER = 2
-    ONE = 3
-    ROW_BLOCKS = 4
-    OUTER_BLOCKS = 5
-    # limits
-    MAX_AXES = 64
     MAX_ACCESSES = 240
-    MAX_WORDS = 16              # of a key: one for the schedule and ranks, then 16 accesses a word
     INLINE_DIMS = 512
-    # when a schedule is taken
-    LANES = 8                   # an axis shorter than this leaves most of a vector idle
-    WIDE = 4                    # columns that are worth more than a gather along R
-    COLUMN_GRAIN = 64           # points of a lane axis that one part takes at least: no two write to one cache line
-    FEW = 32                    # fewer pieces than this do not occupy the threads
-    SPLIT_R = 1 << 15           # shorter rows are not split
-    SPLIT_POINTS = 1 << 16      # nor are reductions of fewer points
-    BLOCK_POINTS = 1 << 14      # of a block
-    BLOCK_ROWS = 64             # of a block of columns: the partial results are much less than what they come from
-    MAX_BLOCKS = 256
+    GRAIN = 64                  # points of a lane axis that a part takes at least: no two write to one cache line
     # when threads are asked
     PARALLEL_NS = 25000         # less work than this is done before another thread has begun
     PART_NS = 12000             # work of a part
@@ -86,59 +57,10 @@ cdef enum:
     ERROR_SET = -1              # a Python exception is set in this thread
     NO_MEMORY = -2
 
-assert nest.SCHEDULES == ("map", "tile", "row", "column", "split_row", "split_column")
-assert (nest.ROWS, nest.OUTER, nest.INNER, nest.ONE, nest.ROW_BLOCKS, nest.OUTER_BLOCKS) == tuple(range(6))
-assert (nest.ZERO, nest.UNIT, nest.ANY) == (ZERO, UNIT, ANY)
-
-cdef struct Ctx:
-    void* local
-    void* shared                # `global` of the ABI
-
-cdef struct PhaseCode:
-    kernel_t kernel
-    bytes_t local
-    bytes_t shared
-    int range
-
-cdef struct Compiled:           # a variant; unchanging once it is published, freed with its launcher
-    Compiled* next
-    int n_phases
-    bint scratch                # some phase wants any
-    PhaseCode* phases
-    uint64_t[MAX_WORDS] key
-
-cdef struct Record:
-    PyObject* owner
-    int n_p
-    int n_axes
-    int n_accesses
-    int n_extras
-    int n_words
-    int n_inputs                # accesses of inputs
-    int order                   # access whose strides order P, or -1
-    bint splittable
-    double cost                 # ns per point, on one thread
-    Compiled* last              # the last one that was launched
-    Compiled* first
-    Compiled* flat              # the one for one axis along which everything is contiguous
-    int* inputs
-    int* itemsizes              # per access; 0: without a buffer, or of a buffer that an earlier access has
-    bint* is_output             # per access
-    # statistics, while they are on
-    int64_t launches
-    int64_t ns
-    int64_t points
-    int64_t bytes
-
-cdef struct Space:              # the axes that are left, P then R
-    int p
-    int r
-    int64_t[MAX_AXES] size
-    int[MAX_AXES] axis          # of the call: whose strides are this one's; -1: made up, of size 1 or 0
-    int64_t points_p
-    int64_t points_r
-    int64_t blocks
-    int64_t block
+assert nest.SCHEDULES == ("map", "tile", "row", "column", "strip", "split_row", "split_column")
+assert tuple(range(8)) == (nest.ROWS, nest.OUTER, nest.INNER, nest.ONE, nest.ROW_BLOCKS, nest.OUTER_BLOCKS, nest.COLUMN_BLOCKS,
+                           nest.TILE_BLOCKS)
+assert (nest.ZERO, nest.UNIT, nest.ANY) == (0, 1, 2)
 
 cdef struct Work:               # one phase in parts
     kernel_t kernel
@@ -181,143 +103,6 @@ def install_parallel(size_t parallel, size_t threads):
     thread_count = <thread_count_t><void*>threads
 
 
-# ---- axes ------------------------------------------------------------------------------------------------------------------
-cdef inline int64_t rank_of(int64_t stride) noexcept nogil:
-    """Where a stride stands in the order of axes: the largest outermost, and outside of all what does not move at all."""
-    return INT64_MAX if stride == 0 else (stride if stride > 0 else -stride)
-
-
-cdef inline int collect(const Record* rec, const int64_t* dims, int begin, int end, int order, Space* s, int at) noexcept nogil:
-    """Axes [begin, end) of the call become axes of ``s`` from ``at`` on: those of size 1 dropped, ordered by the strides of
-    access ``order``, neighbours merged. Returns how many; -1 if there is nothing to iterate over."""
-    cdef int n = 0, a, b, i, j, k, last
-    cdef int64_t size, rank
-    cdef const int64_t* strides = dims + rec.n_axes
-    cdef const int64_t* by = strides + order * rec.n_axes if order >= 0 else NULL
-    for a in range(begin, end):
-        size = dims[a]
-        if size == 1:
-            continue
-        if size == 0:
-            return -1
-        j = at + n
-        if by != NULL and n:
-            rank = rank_of(by[a])
-            while j > at and rank_of(by[s.axis[j - 1]]) < rank:
-                s.axis[j] = s.axis[j - 1]
-                s.size[j] = s.size[j - 1]
-                j -= 1
-        s.axis[j] = a
-        s.size[j] = size
-        n += 1
-    if n < 2:
-        return n
-    last = at
-    for i in range(at + 1, at + n):
-        a = s.axis[last]
-        b = s.axis[i]
-        size = s.size[i]
-        for k in range(rec.n_accesses):
-            if strides[k * rec.n_axes + a] != strides[k * rec.n_axes + b] * size:
-                last += 1
-                s.size[last] = size
-                break
-        else:
-            s.size[last] *= size
-        s.axis[last] = b
-    return last - at + 1
-
-
-cdef inline bint moves(const Record* rec, const int64_t* dims, int k, int begin, int end) noexcept nogil:
-    """Whether access ``k`` is elsewhere at some other point of axes [begin, end)."""
-    cdef int a
-    cdef const int64_t* strides = dims + rec.n_axes + k * rec.n_axes
-    for a in range(begin, end):
-        if strides[a] != 0 and dims[a] != 1:
-            return True
-    return False
-
-
-cdef inline int main_access(const Record* rec, const int64_t* dims) noexcept nogil:
-    """The first input that moves along R; else the first access that does; else -1."""
-    cdef int i
-    for i in range(rec.n_inputs):
-        if moves(rec, dims, rec.inputs[i], rec.n_p, rec.n_axes):
-            return rec.inputs[i]
-    for i in range(rec.n_accesses):
-        if moves(rec, dims, i, rec.n_p, rec.n_axes):
-            return i
-    return -1
-
-
-# ---- schedules -------------------------------------------------------------------------------------------------------------
-cdef inline int64_t stride_at(const Record* rec, const int64_t* dims, int k, int axis) noexcept nogil:
-    cdef int64_t stride
-    if k < 0 or axis < 0:
-        return 0
-    stride = dims[rec.n_axes + k * rec.n_axes + axis]
-    return stride if stride >= 0 else -stride
-
-
-cdef inline int row_or_column(const Record* rec, const int64_t* dims, const Space* s, int main) noexcept nogil:
-    """Along which axis lanes run: one along which the main input is contiguous, if it is long enough to fill them."""
-    cdef int64_t n_p = s.size[s.p - 1], n_r = s.size[s.p + s.r - 1]
-    cdef int64_t along_p = stride_at(rec, dims, main, s.axis[s.p - 1]), along_r = stride_at(rec, dims, main, s.axis[s.p + s.r - 1])
-    if n_p < WIDE:
-        return ROW
-    if along_p == 1 and along_r != 1:
-        return COLUMN
-    if n_r < LANES and n_p >= LANES:
-        return COLUMN                                     # lanes gather, and are all busy
-    if along_r == 1 or n_p < LANES:
-        return ROW
-    return ROW if along_p == 0 or along_r <= along_p else COLUMN
-
-
-cdef inline int split(Space* s, int schedule) noexcept nogil:
-    """Cut a long reduction with few results into blocks of its outermost axis, if that leaves enough of them."""
-    cdef int64_t outer = s.size[s.p], inner, pieces, length, blocks
-    if s.points_p * s.points_r < SPLIT_POINTS:
-        return schedule
-    inner = s.points_r // outer                           # points of R per index of the outermost axis
-    if schedule == ROW:
-        if s.points_p >= FEW or s.points_r < SPLIT_R:
-            return schedule
-        length = (BLOCK_POINTS + inner - 1) // inner
-    else:
-        pieces = s.points_p // s.size[s.p - 1] * ((s.size[s.p - 1] + COLUMN_GRAIN - 1) // COLUMN_GRAIN)
-        if pieces >= FEW:
-            return schedule
-        inner *= s.size[s.p - 1]
-        length = (BLOCK_POINTS + inner - 1) // inner
-        inner = s.points_r // outer
-        length = max(length, (BLOCK_ROWS + inner - 1) // inner)
-    length = max(length, (outer + MAX_BLOCKS - 1) // MAX_BLOCKS)
-    if s.r == 1:
-        length = (length + 63) // 64 * 64                 # blocks begin where vectors do
-    blocks = (outer + length - 1) // length
-    if blocks < 2:
-        return schedule
-    s.blocks = blocks
-    s.block = length
-    return SPLIT_ROW if schedule == ROW else SPLIT_COLUMN
-
-
-cdef inline int tile_axis(const Record* rec, const int64_t* dims, const Space* s) noexcept nogil:
-    """The P axis along which an input is contiguous where the output is along the innermost; -1 if none is worth it."""
-    cdef int i, a, k, inner = s.axis[s.p - 1]
-    if s.size[s.p - 1] < LANES or rec.order < 0 or stride_at(rec, dims, rec.order, inner) != 1:
-        return -1
-    for i in range(rec.n_inputs):
-        k = rec.inputs[i]
-        if dims[rec.n_axes + k * rec.n_axes + inner] in (0, 1):
-            continue
-        for a in range(s.p - 1):
-            if s.size[a] >= LANES and dims[rec.n_axes + k * rec.n_axes + s.axis[a]] == 1:
-                return a
-    return -1
-
-
 # ---- a launch --------------------------------------------------------------------------------------------------------------
 cdef inline int kind_of(int64_t stride) noexcept nogil:
     return (stride != 0) + (stride != 0 and stride != 1)
@@ -351,7 +136,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     cdef int64_t* to
     cdef const int64_t* strides = dims + rec.n_axes
     cdef const int64_t* of
-    cdef int schedule, tile = -1, main = -1, n, a, k, kind_p, kind_r, axis_p, axis_r, n_r = rec.n_axes - rec.n_p, result
+    cdef int schedule, main, n, a, k, kind_p, kind_r, axis_p, axis_r, n_r = rec.n_axes - rec.n_p, result
     cdef uint64_t word
     cdef Compiled* variant
     # Which axes there are.
@@ -368,6 +153,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         s.points_p *= s.size[a]
     s.r = 0
     s.blocks = s.block = 0
+    s.tile = -1
     if n_r:
         main = main_access(rec, dims)
         n = collect(rec, dims, rec.n_p, rec.n_axes, main, &s, s.p)
@@ -378,14 +164,12 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         s.r = n
         for a in range(s.p, s.p + n):
             s.points_r *= s.size[a]
-        schedule = row_or_column(rec, dims, &s, main)
-        if rec.splittable:
-            schedule = split(&s, schedule)
+        schedule = choose_reduction(rec, dims, &s, main)
     else:
         schedule = MAP
         if s.p > 1:
-            tile = tile_axis(rec, dims, &s)
-            if tile >= 0:
+            s.tile = tile_axis(rec, dims, &s)
+            if s.tile >= 0:
                 schedule = TILE
     # The kernel's integers, and the key.
     n = rec.n_extras + (s.p + s.r) * (1 + rec.n_accesses) + 2
@@ -403,8 +187,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         to[a] = s.size[a]
     to += n
     axis_p = s.axis[s.p - 1]
-    axis_r = s.axis[n - 1] if s.r else (s.axis[tile] if tile >= 0 else -1)
-    key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(tile + 1) << 24
+    axis_r = s.axis[n - 1] if s.r else (s.axis[s.tile] if s.tile >= 0 else -1)
+    key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(s.tile + 1) << 24
     word = 0
     of = strides
     for k in range(rec.n_accesses):
@@ -413,7 +197,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         if axis_p >= 0:
             kind_p = kind_of(of[axis_p])
         else:                                             # one point: as the most common variant has it
-            kind_p = ANY if s.r and schedule != COLUMN and schedule != SPLIT_COLUMN else UNIT
+            kind_p = ANY if s.r else UNIT
             to[s.p - 1] = kind_p == UNIT
         if axis_r >= 0:
             kind_r = kind_of(of[axis_r])
@@ -488,7 +272,7 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     s.axis[0] = 0
     s.points_p = n
     s.points_r = 1
-    s.blocks = s.block = 0
+    s.blocks = 0
     dims[0] = n
     for k in range(rec.n_accesses):
         dims[1 + k] = 1
@@ -521,24 +305,35 @@ cdef int run_part(void* arg, int64_t part) noexcept nogil:
     return result
 
 
-cdef inline int64_t count_of(int range, const Space* s) noexcept nogil:
-    if range == INNER:
+cdef inline int64_t count_of(const PhaseCode* phase, const Space* s) noexcept nogil:
+    """The length of a phase's parallel range."""
+    if phase.range == INNER:
         return s.size[s.p - 1]
-    if range == OUTER:
-        return s.points_p // s.size[s.p - 1]
-    if range == ROWS:
+    if phase.range == ROWS:
         return s.points_p
-    if range == ROW_BLOCKS:
+    return count_blocks(phase, s)
+
+
+cdef int64_t count_blocks(const PhaseCode* phase, const Space* s) noexcept nogil:
+    cdef int64_t inner = s.size[s.p - 1], tile
+    if phase.range == OUTER:
+        return s.points_p // inner
+    if phase.range == ROW_BLOCKS:
         return s.points_p * s.blocks
-    if range == OUTER_BLOCKS:
-        return s.points_p // s.size[s.p - 1] * s.blocks
+    if phase.range == OUTER_BLOCKS:
+        return s.points_p // inner * s.blocks
+    if phase.range == COLUMN_BLOCKS:
+        return s.points_p // inner * ((inner + phase.block - 1) // phase.block)
+    if phase.range == TILE_BLOCKS:
+        tile = s.size[s.tile]
+        return s.points_p // inner // tile * ((tile + phase.block - 1) // phase.block)
     return 1
 
 
 cdef int run_phase(const PhaseCode* phase, const Space* s, double ns, void** ptrs, const int64_t* dims, const uint64_t* scalars,
-                   void* shared, bint tile) noexcept nogil:
+                   void* shared) noexcept nogil:
     cdef Work w
-    cdef int64_t parts = 1, grain
+    cdef int64_t parts
     cdef int threads
     w.kernel = phase.kernel
     w.ptrs = ptrs
@@ -546,7 +341,7 @@ cdef int run_phase(const PhaseCode* phase, const Space* s, double ns, void** ptr
     w.scalars = scalars
     w.shared = shared
     w.local = phase.local(dims) if phase.local != NULL else 0
-    w.count = count_of(phase.range, s)
+    w.count = count_of(phase, s)
     w.chunk = w.count
     if ns >= PARALLEL_NS and w.count > 1:
         threads = thread_count()
@@ -556,11 +351,9 @@ cdef int run_phase(const PhaseCode* phase, const Space* s, double ns, void** ptr
                 parts *= PARTS_PER_THREAD
             if parts * <double>PART_NS > ns:
                 parts = <int64_t>(ns / PART_NS)
-            # Parts begin at multiples of a cache line of results, and of tiles, where there are enough of them.
-            grain = COLUMN_GRAIN if phase.range == INNER or (tile and phase.range == OUTER) else 16
             w.chunk = (w.count + parts - 1) // parts
-            if phase.range == INNER or w.chunk >= 4 * grain:
-                w.chunk = (w.chunk + grain - 1) // grain * grain
+            if phase.range == INNER or (phase.range == ROWS and w.chunk >= 4 * GRAIN):
+                w.chunk = (w.chunk + GRAIN - 1) // GRAIN * GRAIN
             parts = (w.count + w.chunk - 1) // w.chunk
             if parts > 1:
                 return parallel_for(run_part, &w, parts)
@@ -576,7 +369,7 @@ cdef int run(Record* rec, const Compiled* variant, const Space* s, void** ptrs, 
         return run_timed(rec, variant, s, ptrs, dims, scalars)
     if points * rec.cost < PARALLEL_NS and variant.n_phases == 1 and not variant.scratch:
         ctx.local = ctx.shared = NULL
-        result = variant.phases[0].kernel(ptrs, dims, scalars, &ctx, 0, count_of(variant.phases[0].range, s))
+        result = variant.phases[0].kernel(ptrs, dims, scalars, &ctx, 0, count_of(&variant.phases[0], s))
     else:
         result = run_phases(rec, variant, s, ptrs, dims, scalars, points * rec.cost)
     if umiak_unlikely(result == NO_MEMORY):
@@ -601,10 +394,13 @@ cdef int run_phases(Record* rec, const Compiled* variant, const Space* s, void**
             return NO_MEMORY
     for i in range(variant.n_phases):
         counts = variant.phases[i].range
-        work = ns
-        if s.blocks and counts != ROW_BLOCKS and counts != OUTER_BLOCKS:
-            work = s.points_p * s.blocks * rec.cost      # combines the results of blocks
-        result = run_phase(&variant.phases[i], s, work, ptrs, dims, scalars, shared, (variant.key[0] & 255) == TILE)
+        if s.blocks == 0:
+            work = ns
+        elif counts == ROW_BLOCKS or counts == OUTER_BLOCKS:
+            work = ns / variant.n_blocked
+        else:
+            work = s.points_p * s.blocks * rec.cost      # combines what the blocks have found
+        result = run_phase(&variant.phases[i], s, work, ptrs, dims, scalars, shared)
         if result != 0:
             break
     umiak_scratch_put(bytes, shared)
@@ -792,8 +588,8 @@ cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:
     cdef int i
     cdef size_t kernel, local, shared
     for phase in phases:
-        if len(phase) != 4 or not phase[0] or phase[3] not in range(6):
-            raise ValueError(f"a compiled phase is (address, local, global, range), got {phase!r}")
+        if len(phase) not in (4, 5) or not phase[0] or phase[3] not in range(8) or (phase[3] >= COLUMN_BLOCKS and not phase[4:]):
+            raise ValueError(f"a compiled phase is (address, local, global, range) or (..., range, block), got {phase!r}")
     if not phases:
         raise ValueError("a compiled variant requires a phase at least, got none")
     c = <Compiled*>calloc(1, sizeof(Compiled))
@@ -805,11 +601,13 @@ cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:
         raise MemoryError()
     for i in range(n_words):
         c.key[i] = key[i]
-    for kernel, local, shared, range_ in phases:
+    for kernel, local, shared, counts, *block in phases:
         c.phases[c.n_phases].kernel = <kernel_t><void*>kernel
         c.phases[c.n_phases].local = <bytes_t><void*>local
         c.phases[c.n_phases].shared = <bytes_t><void*>shared
-        c.phases[c.n_phases].range = range_
+        c.phases[c.n_phases].range = counts
+        c.phases[c.n_phases].block = max(block[0], 1) if block else 1
+        c.n_blocked += counts in (ROW_BLOCKS, OUTER_BLOCKS)
         c.scratch |= local != 0 or shared != 0
         c.n_phases += 1
     return c
