@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -189,8 +190,11 @@ def _make(mine: dict[bytes, tuple[_Pending, str, str]], target: Target) -> dict[
             raise op_error(JitError, "jit.load", f"a target that this {host().machine} machine runs", target.triple)
         arena.check()
         packed = [(name, _packed(key, text, name, target)) for key, (_, text, name) in mine.items()]
-        for key, library in zip(mine, _place(packed, target)):
-            made[key] = library
+        start = time.perf_counter()
+        made = dict(zip(mine, _place(packed, target)))
+        share = (time.perf_counter() - start) / len(packed)
+        for name, _ in packed:
+            statistics.add_time(name, "load", share)
     finally:
         for key, (pending, _, _) in mine.items():
             _TABLE.publish(key, pending, made.get(key))
@@ -200,18 +204,21 @@ def _make(mine: dict[bytes, tuple[_Pending, str, str]], target: Target) -> dict[
 def _packed(key: bytes, text: str, name: str, target: Target) -> bytes:
     """What the disk keeps of a text."""
     _show(text, name, target)
-    found = store.get(key)
+    with statistics.timed(name, "disk"):
+        found = store.get(key)
     if found is not None:
         statistics.count(name, "from_disk")
         return found
     with statistics.timed(name, "codegen"):
         data = codegen.compile_object(text, target, name)
     statistics.count(name, "compiled")
-    try:
-        packed = _IMAGE + image.link(data).pack()
-    except image.UnsupportedError:
-        packed = _OBJECT + data
-    store.put(key, packed)
+    with statistics.timed(name, "link"):
+        try:
+            packed = _IMAGE + image.link(data).pack()
+        except image.UnsupportedError:
+            packed = _OBJECT + data
+    with statistics.timed(name, "disk"):
+        store.put(key, packed)
     return packed
 
 

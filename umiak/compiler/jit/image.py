@@ -20,6 +20,7 @@ ALIGN = 64
 _R_64, _R_PC32, _R_PLT32, _R_GOTPCREL, _R_GOTPCRELX, _R_REX_GOTPCRELX = 1, 2, 4, 9, 41, 42
 _GOT = (_R_GOTPCREL, _R_GOTPCRELX, _R_REX_GOTPCRELX)
 _SKIPPED = (".eh_frame",)  # kernels neither throw nor call what throws
+_CONSTANT = ".data.rel.ro"  # written by the loader alone: tables of addresses
 
 
 class UnsupportedError(Exception):
@@ -33,7 +34,7 @@ class Image:
     code: bytes
     exports: dict[str, int]
     imports: dict[str, list[int]] = field(default_factory=dict)  # name -> slots that hold its address
-    internal: list[tuple[int, int]] = field(default_factory=list)  # slots that hold the image's address plus a number
+    internal: list[list[int]] = field(default_factory=list)  # slots that hold the image's address plus a number
 
     def pack(self) -> bytes:
         head = json.dumps([self.exports, self.imports, self.internal], separators=(",", ":")).encode()
@@ -92,7 +93,8 @@ class _Linker:
                 raise UnsupportedError("relocations without addends")
             if not section.flags & elf.ALLOC or not section.size or section.name in _SKIPPED:
                 continue
-            if section.flags & (elf.WRITE | elf.TLS) or section.kind not in (elf.PROGBITS, elf.NOBITS):
+            mutable = section.flags & elf.WRITE and not section.name.startswith(_CONSTANT)
+            if mutable or section.flags & elf.TLS or section.kind not in (elf.PROGBITS, elf.NOBITS):
                 raise UnsupportedError(f"section {section.name}")
             if section.align > ALIGN:
                 raise UnsupportedError(f"section {section.name} aligned to {section.align}")
@@ -116,7 +118,7 @@ class _Linker:
         elif relocation.kind in (_R_PC32, _R_PLT32):
             self._relative(place, self._offset(symbol), relocation.addend)
         elif relocation.kind == _R_64:
-            self.image.internal.append((place, self._offset(symbol) + relocation.addend))
+            self.image.internal.append([place, self._offset(symbol) + relocation.addend])
         else:
             raise UnsupportedError(f"relocation {relocation.kind}")
 
@@ -138,7 +140,7 @@ class _Linker:
             if symbol.section == elf.UNDEFINED:
                 self.image.imports.setdefault(symbol.name, []).append(slot)
             else:
-                self.image.internal.append((slot, self._offset(symbol)))
+                self.image.internal.append([slot, self._offset(symbol)])
             self.code += bytes(8)
         return self.slots[index]
 

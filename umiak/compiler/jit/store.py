@@ -61,7 +61,8 @@ def _open() -> DiskCache | None:
 def _warn(folder: str, error: OSError) -> None:
     if folder not in _warned:
         _warned.add(folder)
-        log.get("compiler").warning("machine code is not kept on disk: %s: %s", folder, error)
+        # As text: a kept error keeps the frames it passed, and with them libraries.
+        log.get("compiler").warning("machine code is not kept on disk: %s: %s", folder, str(error))
 
 
 def get(key: str | bytes) -> bytes | None:
