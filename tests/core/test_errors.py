@@ -187,7 +187,7 @@ def test_errors_in_threads_stay_there():
 
 def test_attributes_of_tensors():
     t = x()
-    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'nope'"):
+    with pytest.raises(AttributeError, match="Tensor' object has no attribute 'nope'"):
         t.nope  # noqa: B018
     t.mine = 3
     assert t.mine == 3 and t._attributes == {"mine": 3}

@@ -69,7 +69,8 @@ cdef class Tensor:
     cdef object hooks                      # gradient hooks (list) or None
     cdef object low                        # a parameter's copy in low precision, of version `low_version`
     cdef uint32_t low_version
-    cdef dict extra                        # attributes set by users, made on first use
+    cdef dict extra                        # attributes set by users; NULL until the first (see umiak_dict)
+    cdef object wide                       # memory of sizes and strides above INLINE_RANK
     cdef object __weakref__
 
 cdef class Node:
