@@ -1198,63 +1198,41 @@ cdef int rebase(Tensor x, Tensor value) except -1:
 # ---- gradient nodes --------------------------------------------------------------------------------------------------------
 cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject** outs, object hooks) except -1:
     cdef Node node = Node.__new__(Node)
-    cdef tuple edges = PyTuple_New(n), saved
-    cdef object e
     cdef PyObject* t
     cdef Tensor o
-    cdef int i, k
-    cdef uint32_t version
+    cdef int i, k = plan.n_save_in + plan.n_save_out
     node.plan = plan
     node.n_out = plan.n_visible
-    if n > 8:
-        node.more_index = <uint32_t*>calloc(n - 8, sizeof(uint32_t))
-        if node.more_index == NULL:
-            raise MemoryError()
+    if n > 3 or k > 2 or plan.n_ints > NODE_ROOM:
+        make_room(node, n, k, plan.n_ints)
+    else:
+        node.n_edges = n
+        node.n_saved = k
     for i in range(n):
         t = xs[i].t
         if t != NULL and (<Tensor>t).key & K_NEEDS_GRAD:
             if (<Tensor>t).node is not None:
-                e = (<Tensor>t).node
-                if i < 8: node.edge_index[i] = (<Tensor>t).out_index
-                else: node.more_index[i - 8] = (<Tensor>t).out_index
+                set_edge(node, i, (<Tensor>t).node)
+                node.edge_index[i] = (<Tensor>t).out_index
             else:
-                e = <object>t
+                set_edge(node, i, <Tensor>t)
+                node.edge_index[i] = 0
+        elif i > 2:
+            set_edge(node, i, None)
+    for i in range(plan.n_save_in):
+        t = xs[plan.save_in[i]].t
+        if t == NULL:
+            set_saved(node, i, None)
         else:
-            e = None
-        Py_INCREF(e)
-        PyTuple_SET_ITEM(edges, i, e)
-    node.edges = edges
-    k = plan.n_save_in + plan.n_save_out
-    if k:
-        saved = PyTuple_New(k)
-        if k > 8:
-            node.more_versions = <uint32_t*>calloc(k - 8, sizeof(uint32_t))
-            if node.more_versions == NULL:
-                raise MemoryError()
-        for i in range(k):
-            if i < plan.n_save_in:
-                t = xs[plan.save_in[i]].t
-                if t == NULL:
-                    e = None
-                else:
-                    e = <object>t
-            else:
-                e = shallow(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
-            if e is not None:
-                version = tensor_version(<Tensor>e)
-                if i < 8: node.versions[i] = version
-                else: node.more_versions[i - 8] = version
-            Py_INCREF(e)
-            PyTuple_SET_ITEM(saved, i, e)
-        node.saved = saved
-        if hooks is not None:
-            pack_saved(node, hooks)
+            set_saved(node, i, <Tensor>t)
+            node.versions[i] = tensor_version(<Tensor>t)
+    for i in range(plan.n_save_in, k):
+        o = shallow(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
+        set_saved(node, i, o)
+        node.versions[i] = tensor_version(o)
+    if k and hooks is not None:
+        pack_saved(node, hooks)
     if plan.n_ints:
-        if plan.n_ints > 8:
-            node.ints = <int64_t*>malloc(plan.n_ints * sizeof(int64_t))
-            if node.ints == NULL:
-                node.ints = node.inline_ints
-                raise MemoryError()
         load_sources(plan.ints, plan.n_ints, xs, scalars, node.ints)
     for i in range(plan.n_visible):
         if plan.out_differentiable >> i & 1:
@@ -1269,11 +1247,17 @@ cdef int pack_saved(Node node, object hooks) except -1:
     """Let the user's ``pack`` decide what is kept for each saved tensor; ``unpack`` gives it back."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef uint64_t modes = ctx.plan_mode
+    cdef list kept
+    cdef int i
     pack, unpack = hooks
     ctx.plan_mode = modes & ~<uint64_t>MODE_GRAD
     ctx.saved_hooks = None                               # what pack itself computes is not packed
     try:
-        node.saved = tuple([None if t is None else pack(shallow(<Tensor>t)) for t in node.saved])
+        kept = [None if saved_at(node, i) == <PyObject*>None else pack(shallow(<Tensor>saved_at(node, i))) for i in range(node.n_saved)]
+        if node.n_saved > 2:
+            node.more_saved = PyTuple_New(node.n_saved - 2)
+        for i in range(node.n_saved):
+            set_saved(node, i, kept[i])
         node.unpack = unpack
     finally:
         ctx.plan_mode = modes

@@ -162,14 +162,15 @@ cdef class Run:
         """Reach everything below ``root`` and count consumers."""
         cdef Node node
         cdef object e
-        cdef int slot
+        cdef int slot, i
         if self.find(root) >= 0:
             return 0
         self.push(self.claim(root))
         while self.n_stack:
             self.n_stack -= 1
             node = <Node>self.entries[self.stack[self.n_stack]].node
-            for e in node.edges:
+            for i in range(node.n_edges):
+                e = <object>edge_at(node, i)
                 if e is None:
                     continue
                 if isinstance(e, Node):
@@ -195,8 +196,7 @@ cdef class Run:
 
     cdef int mark_wanted(self) except -1:
         """For grad(): an entry is wanted when a captured value lies below it. The others are neither run nor freed."""
-        cdef int i, slot, child
-        cdef bint open_child
+        cdef int i, slot, child, index
         cdef object e
         cdef Node node
         cdef bytearray state = bytearray(self.count)     # 0 unseen, 1 open, 2 done
@@ -211,7 +211,8 @@ cdef class Run:
                 node = <Node>self.entries[slot].node
                 if state[slot] == 0:
                     state[slot] = 1
-                    for e in node.edges:
+                    for index in range(node.n_edges):
+                        e = <object>edge_at(node, index)
                         if e is not None and isinstance(e, Node):
                             child = self.find(<Node>e)
                             if state[child] == 0:
@@ -221,13 +222,13 @@ cdef class Run:
                 if state[slot] == 2:
                     continue
                 state[slot] = 2
-                for index, e in enumerate(node.edges):
+                for index in range(node.n_edges):
+                    e = <object>edge_at(node, index)
                     if e is None:
                         continue
                     if isinstance(e, Node):
                         child = self.find(<Node>e)
-                        at = node.edge_index[index] if index < 8 else node.more_index[index - 8]
-                        if self.entries[child].wanted or (id(e), at) in self.captures:
+                        if self.entries[child].wanted or (id(e), node.edge_index[index]) in self.captures:
                             self.entries[slot].wanted = 1
                     elif id(e) in self.captures:
                         self.entries[slot].wanted = 1
@@ -337,22 +338,24 @@ cdef class Run:
         for i in range(n_out):
             Py_XDECREF(self.grads[first + i])
             self.grads[first + i] = NULL
-        for i, e in enumerate(node.edges):
+        for i in range(node.n_edges):
+            e = <object>edge_at(node, i)
             if e is not None:
-                self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], NULL)
+                self.give(e, node.edge_index[i], NULL)
         return 0
 
     cdef int step(self, Node node, int first, int n_out) except -1:
         """Differentiate one node and deliver."""
         cdef PyObject* inputs_inline[64]
         cdef PyObject* results[32]
-        cdef int i, k = 0, n_edges = len(node.edges), n_saved = 0 if node.saved is None else len(node.saved)
+        cdef PyObject* t
+        cdef int i, k = 0, n_edges = node.n_edges, n_saved = node.n_saved
         cdef uint64_t mask = 0
         cdef Plan plan
         cdef CallProgram vjp
         cdef list returned = None
         cdef list keep = None
-        cdef tuple held = None
+        cdef object saved0 = None, saved1 = None, more_saved = None
         cdef object e, g
         for i in range(n_out):
             if self.grads[first + i] != NULL:
@@ -366,14 +369,15 @@ cdef class Run:
             plan = <Plan>node.plan
             vjp = vjp_of(plan, mask)
             if n_saved and not self.create and node.unpack is None:
-                # The usual case: what was saved, if its version is the same; `node.saved` holds it until after the call.
-                held = node.saved
+                # The usual case: what was saved, if its version is the same. Another run may drop it from the node meanwhile.
+                saved0, saved1, more_saved = node.saved0, node.saved1, node.more_saved
                 for i in range(n_saved):
-                    inputs_inline[k] = NULL
-                    if held[i] is not None:
-                        inputs_inline[k] = <PyObject*>held[i]
-                        if tensor_version(<Tensor>held[i]) != (node.versions[i] if i < 8 else node.more_versions[i - 8]):
-                            saved_tensors(node, plan, False)         # says what was overwritten
+                    t = saved_at(node, i)
+                    if t == <PyObject*>None:
+                        t = NULL
+                    elif tensor_version(<Tensor>t) != node.versions[i]:
+                        saved_tensors(node, plan, False)             # says what was overwritten
+                    inputs_inline[k] = t
                     k += 1
             elif n_saved:
                 keep = saved_tensors(node, plan, self.create)
@@ -389,7 +393,7 @@ cdef class Run:
             vjp.execute(inputs_inline, node.ints, results, FLAG_INNER)
             self.ctx.inner_place = -1
         if not self.retain:
-            node.saved = None
+            drop_saved(node)
             node.released = True
             keep = None
             if node.plan is None:
@@ -399,19 +403,19 @@ cdef class Run:
             self.grads[first + i] = NULL
         if returned is not None:
             for i in range(n_edges):
-                e = node.edges[i]
+                e = <object>edge_at(node, i)
                 g = returned[i]
                 returned[i] = None
                 if e is not None:
-                    self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], <PyObject*>g if g is not None else NULL)
+                    self.give(e, node.edge_index[i], <PyObject*>g if g is not None else NULL)
                 g = None
             return 0
         i = 0
         try:
             while i < n_edges:
-                e = node.edges[i]
-                if e is not None:
-                    self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], results[i])
+                t = edge_at(node, i)
+                if t != <PyObject*>None:
+                    self.give(<object>t, node.edge_index[i], results[i])
                 Py_XDECREF(results[i])
                 results[i] = NULL
                 i += 1
@@ -466,12 +470,12 @@ cdef Tensor own_output(Tensor t, Node node, Plan plan, int at):
 cdef Tensor relink(Tensor t, Node node, int operand):
     """An unpacked operand with the history that the operand had."""
     cdef Tensor o
-    e = node.edges[operand]
+    e = <object>edge_at(node, operand)
     if not isinstance(e, Node):
         return <Tensor>e if (<Tensor>e).shape == t.shape else t
     o = shallow(t)
     o.node = <Node>e
-    o.out_index = node.edge_index[operand] if operand < 8 else node.more_index[operand - 8]
+    o.out_index = node.edge_index[operand]
     o.key |= K_NEEDS_GRAD
     return o
 
@@ -485,7 +489,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
     cdef PyObject* inputs[64]
     cdef PyObject* residuals[64]
     cdef CallProgram program
-    cdef tuple saved = node.saved                        # an unpack hook may run a backward that frees the node's
+    cdef list saved = [<object>saved_at(node, i) for i in range(node.n_saved)]      # an unpack hook may run a backward that drops them
     for i in range(len(saved)):
         e = saved[i]
         if e is None:
@@ -495,14 +499,14 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             e = node.unpack(e)
             if not isinstance(e, Tensor):
                 raise TypeError(f"[saved_tensors_hooks] requires a Tensor from unpack, got {type(e).__name__}")
-            if create and i < plan.n_save_in and node.edges[plan.save_in[i]] is not None:
+            if create and i < plan.n_save_in and edge_at(node, plan.save_in[i]) != <PyObject*>None:
                 e = relink(<Tensor>e, node, plan.save_in[i])
             elif create and i >= plan.n_save_in:
                 e = own_output(<Tensor>e, node, plan, plan.save_out[i - plan.n_save_in])
             out.append(e)
             continue
         t = <Tensor>e
-        version = node.versions[i] if i < 8 else node.more_versions[i - 8]
+        version = node.versions[i]
         if t.storage is not None and tensor_version(t) != version:
             what = f"operand {plan.save_in[i]}" if i < plan.n_save_in else f"output {plan.save_out[i - plan.n_save_in]}"
             raise RuntimeError(
@@ -512,7 +516,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             if i >= plan.n_save_in:
                 t = own_output(t, node, plan, plan.save_out[i - plan.n_save_in])
             else:
-                e = node.edges[plan.save_in[i]]
+                e = <object>edge_at(node, plan.save_in[i])
                 if e is not None and e is not t and (t.node is not e or not t.key & K_NEEDS_GRAD):
                     t = relink(t, node, plan.save_in[i])          # its history was cut or moved since
         out.append(t)
@@ -558,11 +562,11 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
     if node.plan is None:
         made = node.python(*grads)
         result = list(made) if isinstance(made, (tuple, list)) else [made]
-        if len(result) != len(node.edges):
+        if len(result) != node.n_edges:
             raise RuntimeError(
-                f"[{node.name}] requires as many gradients as tensor inputs ({len(node.edges)}), got {len(result)}")
+                f"[{node.name}] requires as many gradients as tensor inputs ({node.n_edges}), got {len(result)}")
         for i in range(len(result)):
-            if node.edges[i] is not None and isinstance(result[i], Tensor):
+            if edge_at(node, i) != <PyObject*>None and isinstance(result[i], Tensor):
                 shape, dtype = node.in_meta[i]
                 if (<Tensor>result[i]).shape != shape or (<Tensor>result[i]).dtype is not dtype:
                     raise ValueError(
@@ -575,7 +579,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
             if grads[i] is not None:
                 mask |= <uint64_t>1 << i
         vjp = vjp_of(plan, mask)
-        values = (saved_tensors(node, plan, run.create) if node.saved is not None else []) + [g for g in grads if g is not None]
+        values = saved_tensors(node, plan, run.create) + [g for g in grads if g is not None]
         inputs = <PyObject**>calloc(len(values) + 1, sizeof(PyObject*))
         outs = <PyObject**>calloc(vjp.n_outputs + 1, sizeof(PyObject*))
         try:
@@ -596,7 +600,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         for entry in list(node.post_hooks):
             replaced = entry[0](tuple(result), tuple(grads))
             if replaced is not None:
-                result = replaced_by(node, replaced, len(node.edges), "hook")
+                result = replaced_by(node, replaced, node.n_edges, "hook")
     for g in result:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"[{node.name}] requires tensors or None as gradients, got {type(g).__name__}")
@@ -810,24 +814,19 @@ def python_node(str name, inputs, outputs, backward):
     """Attach to ``outputs`` a node whose gradient is ``backward(*output_grads)``, one gradient (or None) per input."""
     cdef Node node = Node.__new__(Node)
     cdef Tensor t
-    cdef list edges = []
     cdef int i
     node.n_out = len(outputs)
     node.python = _Python(name, backward)
-    if len(inputs) > 8:
-        node.more_index = <uint32_t*>calloc(len(inputs) - 8, sizeof(uint32_t))
-        if node.more_index == NULL:
-            raise MemoryError()
+    inputs = list(inputs)
+    make_room(node, len(inputs), 0, 0)
     for i, x in enumerate(inputs):
         if x is None or not (<Tensor?>x).key & K_NEEDS_GRAD:
-            edges.append(None)
+            set_edge(node, i, None)
             continue
         t = <Tensor>x
         refresh_if_view(t)
-        edges.append(t if t.node is None else t.node)
-        if i < 8: node.edge_index[i] = t.out_index
-        else: node.more_index[i - 8] = t.out_index
-    node.edges = tuple(edges)
+        set_edge(node, i, t if t.node is None else t.node)
+        node.edge_index[i] = t.out_index
     node.in_meta = [None if x is None else ((<Tensor?>x).shape, (<Tensor>x).dtype) for x in inputs]
     for i, x in enumerate(outputs):
         t = <Tensor?>x

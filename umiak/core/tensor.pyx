@@ -4,7 +4,7 @@ cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
-from libc.stdlib cimport free
+from cpython.tuple cimport PyTuple_New
 from libc.string cimport memcpy
 
 from umiak.core.context cimport EngineContext, context_pointer
@@ -76,16 +76,10 @@ cdef class Node:
     """One recorded call; ``Tensor.grad_fn`` shows it. tape.pyx gives it life."""
 
     def __cinit__(self):
+        self.edge_index = self.inline_index
+        self.versions = self.inline_versions
         self.ints = self.inline_ints
         self.run = -1
-
-    def __dealloc__(self):
-        if self.ints != self.inline_ints:
-            free(self.ints)
-        if self.more_index != NULL:
-            free(self.more_index)
-        if self.more_versions != NULL:
-            free(self.more_versions)
 
     @property
     def name(self):
@@ -96,8 +90,9 @@ cdef class Node:
         """(node or leaf tensor, output index) per operand; None where the operand needs no gradient."""
         cdef int i
         out = []
-        for i, e in enumerate(self.edges):
-            out.append(None if e is None else (e, self.edge_index[i] if i < 8 else self.more_index[i - 8]))
+        for i in range(self.n_edges):
+            e = <object>edge_at(self, i)
+            out.append(None if e is None else (e, self.edge_index[i]))
         return tuple(out)
 
     def register_hook(self, hook):
@@ -135,6 +130,23 @@ class HookHandle:
                 del self.hooks[i]
                 return True
         return False
+
+
+cdef int make_room(Node node, int n_edges, int n_saved, int n_ints) except -1:
+    """Tell how much a (fresh) node is to hold."""
+    cdef int i
+    node.n_edges = n_edges
+    node.n_saved = n_saved
+    if n_edges > 3:
+        node.more_edges = PyTuple_New(n_edges - 3)
+    if n_saved > 2:
+        node.more_saved = PyTuple_New(n_saved - 2)
+    if n_edges > NODE_ROOM or n_saved > NODE_ROOM or n_ints > NODE_ROOM:
+        node.room = PyBytes_FromStringAndSize(NULL, 8 * n_ints + 4 * (n_edges + n_saved))
+        node.ints = <int64_t*>PyBytes_AS_STRING(node.room)
+        node.edge_index = <uint32_t*>(node.ints + n_ints)
+        node.versions = node.edge_index + n_edges
+    return 0
 
 
 cdef int reserve_rank(Tensor t, int ndim) except -1:
