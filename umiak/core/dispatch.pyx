@@ -1005,7 +1005,7 @@ cdef Tensor quiet_copy(Tensor t):
     cdef uint64_t modes = ctx.plan_mode
     ctx.plan_mode = 0
     try:
-        return call1(COPY, shallow(t))
+        return call1(COPY, shallow(t) if t.kind or t.key & K_NEEDS_GRAD else t)
     finally:
         ctx.plan_mode = modes
 

@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from umiak.core.dispatch import drop_cast_weights
 
@@ -22,6 +22,7 @@ from umiak.core.tensor cimport *
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
+    PyObject** PySequence_Fast_ITEMS(list)
 
 cdef OpBase ADD = None
 cdef OpBase COPY = None
@@ -65,6 +66,8 @@ cdef void* grown(void* old, void* inline_old, size_t used, size_t wanted) except
     return made
 
 
+@cython.final
+@cython.no_gc                              # nothing refers to a run
 @cython.freelist(8)
 cdef class Run:
     """State of one backward pass."""
@@ -128,7 +131,7 @@ cdef class Run:
     cdef int claim(self, Node node) except -1:
         """Give the node a slot."""
         cdef int slot = self.count
-        cdef int size
+        cdef int size, i
         if self.accumulate:
             check_released(node)
         if self.count == self.capacity:
@@ -140,7 +143,8 @@ cdef class Run:
             self.grads = <PyObject**>grown(
                 self.grads, self.few_grads, self.n_grads * sizeof(PyObject*), size * sizeof(PyObject*))
             self.grads_capacity = size
-        memset(self.grads + self.n_grads, 0, node.n_out * sizeof(PyObject*))
+        for i in range(node.n_out):
+            self.grads[self.n_grads + i] = NULL
         Py_INCREF(node)
         self.entries[slot].node = <PyObject*>node
         self.entries[slot].deps = 0
@@ -270,20 +274,20 @@ cdef class Run:
                 if record[1] == 0 and record[2] is not None:
                     g_obj = call_hooks((<Tensor>edge).hooks, record[2])
                     record[2] = None
-                    self.leaf(<Tensor>edge, g_obj)
+                    self.leaf(<Tensor>edge, <PyObject*>g_obj)
                 return 0
         if g != NULL:
-            self.leaf(<Tensor>edge, <object>g)
+            self.leaf(<Tensor>edge, g)
         return 0
 
-    cdef int leaf(self, Tensor t, object g) except -1:
+    cdef int leaf(self, Tensor t, PyObject* g) except -1:
         """A gradient arrives at a leaf."""
         if self.blocked is not None and id(t) in self.blocked:
             return 0
         if self.captures is not None:
             at = self.captures.get(id(t))
             if at is not None:
-                self.results[at] = g if self.results[at] is None else call2(ADD, self.results[at], g)
+                self.results[at] = <object>g if self.results[at] is None else call2(ADD, self.results[at], <Tensor>g)
         if self.accumulate:
             accumulate(t, g, self.create)
         return 0
@@ -314,7 +318,7 @@ cdef class Run:
                 for index, ref in node.retained.items():
                     t = ref()
                     if t is not None and self.grads[entry.first + index] != NULL:
-                        accumulate(<Tensor>t, <object>self.grads[entry.first + index], self.create)
+                        accumulate(<Tensor>t, self.grads[entry.first + index], self.create)
                     t = None
             if self.captures is not None:
                 for i in range(entry.n_out):
@@ -607,31 +611,30 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
     return result
 
 
-cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
-    """``leaf.grad += grad``: by taking the tensor when nobody else holds it, in place when that is safe.
+cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
+    """``leaf.grad += grad``: by taking the tensor when nobody but the caller holds it, in place when that is safe.
 
     A sum may release the GIL, so the old value is taken out first: whoever else adds meanwhile finds none, leaves its own,
     and the loop adds that too.
     """
-    cdef Tensor g = <Tensor?>grad
+    cdef Tensor g = <Tensor>grad
     cdef Tensor old
     cdef Operand xs[2]
     cdef PyObject* into[2]
-    cdef bint mine = False
-    grad = None
+    # References: the caller's and `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
+    cdef bint mine = Py_REFCNT(grad) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK and not g.kind \
+        and Py_REFCNT(<PyObject*>g.storage) == 1
     while True:
-        old = <Tensor?>leaf._grad if leaf._grad is not None else None
-        if old is None:
-            if not create and not mine:
-                # References: the caller's slot and `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
-                if not (Py_REFCNT(<PyObject*>g) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK and not g.kind
-                        and Py_REFCNT(<PyObject*>g.storage) == 1):
+        if leaf._grad is None:
+            if not create:
+                if not mine:
                     g = quiet_copy(g)
+                    mine = True
+                    continue
                 g.key &= ~<uint32_t>K_NEEDS_GRAD
-                mine = True
-                continue
             leaf._grad = g
             return 0
+        old = <Tensor?>leaf._grad
         leaf._grad = None
         if not create and not (old.kind | g.kind) and old.node is None and Py_REFCNT(<PyObject*>old) <= 1 and old.ndim == g.ndim \
                 and (old.key & (K_DTYPE_MASK | K_LAYOUT_MASK << K_LAYOUT_SHIFT)) == (g.key & K_DTYPE_MASK):
@@ -656,16 +659,6 @@ cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
 
 
 cdef object ones_like(Tensor t):
-    cdef EngineContext ctx = <EngineContext>context_pointer()
-    cdef int outer = ctx.inner_place
-    ctx.inner_place = (t.key >> K_PLACE_SHIFT) & K_PLACE_MASK
-    try:
-        return _ones(t, t.key & K_DTYPE_MASK)
-    finally:
-        ctx.inner_place = outer
-
-
-cdef object _ones(Tensor t, int dt):
     cdef Operand[1] xs
     cdef uint64_t[64] shape
     cdef double one = 1.0
@@ -676,59 +669,62 @@ cdef object _ones(Tensor t, int dt):
     xs[0].bits[0] = (<uint64_t*>&one)[0]
     for i in range(t.ndim):
         shape[i] = <uint64_t>t.dims[i]
-    return dispatch(<OpBase>FULL[dt], xs, 1, shape, t.ndim, <uint64_t>(t.ndim + 1), FLAG_QUIET, NULL)
+    return dispatch(<OpBase>FULL[t.key & K_DTYPE_MASK], xs, 1, shape, t.ndim, <uint64_t>(t.ndim + 1), FLAG_QUIET, NULL)
 
 
-cdef object start_grad(Tensor t, object g):
+cdef int check_start(Tensor t, object g) except -1:
+    """Whether a run may begin at ``t`` with ``g`` (None: ones)."""
     if not t.key & K_NEEDS_GRAD:
         raise RuntimeError("[backward] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
     if g is None:
-        return ones_like(t)
+        return 0
     if not isinstance(g, Tensor):
         raise TypeError(f"[backward] requires a Tensor or None as gradient, got {type(g).__name__}")
     if (<Tensor>g).shape != t.shape:
         raise ValueError(f"[backward] requires a gradient of the tensor's shape {t.shape}, got {(<Tensor>g).shape}")
     if (<Tensor>g).dtype is not t.dtype:
         raise TypeError(f"[backward] requires a gradient of the tensor's dtype {t.dtype.name}, got {(<Tensor>g).dtype.name}")
-    return g
+    return 0
 
 
-cdef object drive(Run run, list roots, list grads):
-    """Common part of backward and grad."""
+cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
+    """Common part of backward and grad: from ``n`` roots, with their gradients (None: ones)."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef uint64_t modes = ctx.plan_mode
+    cdef int i, outer_place = ctx.inner_place
     cdef Tensor t
-    cdef int i, slot
-    cdef list starts = []
+    cdef object g
     if ctx.observers & OBSERVE_TRACE:
         raise RuntimeError(
             "[backward] requires eager tensors, got a call while a program is traced. Differentiate the program instead.")
-    for i in range(len(roots)):
-        t = <Tensor?>roots[i]
+    for i in range(n):
+        t = <Tensor?><object>roots[i]
         refresh_if_view(t)
-        starts.append(start_grad(t, grads[i]))
+        check_start(t, <object>grads[i])
     # Gradients are neither cast nor recorded, except that create_graph records them.
     ctx.plan_mode = (modes & ~<uint64_t>(0xFFFF00FE | MODE_GRAD)) | (MODE_GRAD if run.create else 0)
     ctx.backward_depth += 1
     run.ctx = ctx
-    outer_place = ctx.inner_place
     try:
-        for t in roots:
+        for i in range(n):
+            t = <Tensor>roots[i]
             if t.node is not None:
                 run.discover(t.node)
             elif t.hooks is not None:
                 run.expect(t)
         if run.captures is not None:
             run.mark_wanted()
-        for i in range(len(roots)):
+        for i in range(n):
             t = <Tensor>roots[i]
-            g = starts[i]
-            starts[i] = None
+            g = <object>grads[i]
+            if g is None:
+                ctx.inner_place = (t.key >> K_PLACE_SHIFT) & K_PLACE_MASK
+                g = ones_like(t)
+                ctx.inner_place = outer_place
             if t.node is None:
                 run.give(t, 0, <PyObject*>g)
             else:
-                slot = run.find(t.node)
-                run.add_to(run.entries[slot].first + t.out_index, <Tensor>g)
+                run.add_to(run.entries[run.find(t.node)].first + t.out_index, <Tensor>g)
             g = None
         for i in range(run.count):
             if run.entries[i].deps == 0:
@@ -737,10 +733,11 @@ cdef object drive(Run run, list roots, list grads):
     finally:
         ctx.plan_mode = modes
         ctx.backward_depth -= 1
+        ctx.inner_place = outer_place
         if ctx.holds_low and ctx.backward_depth == 0 and not modes >> AMP_SHIFT & 3:
             # Casts of parameters that the gradients made: nobody else would end them.
             drop_cast_weights()
-        ctx.inner_place = outer_place
+    return 0
 
 
 cdef Run new_run(bint retain, bint create):
@@ -760,12 +757,14 @@ def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=Fal
     cdef list weights = [None] * len(roots) if grads is None else list(grads)
     if len(weights) != len(roots):
         raise ValueError(f"[backward] requires one gradient per tensor ({len(roots)}), got {len(weights)}")
-    drive(new_run(retain_graph or create_graph, create_graph), roots, weights)
+    drive(new_run(retain_graph or create_graph, create_graph), PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
 
 
 def backward1(Tensor tensor not None, grad=None, bint retain_graph=False):
     """``backward`` of one tensor, without building lists for it in Python."""
-    drive(new_run(retain_graph, False), [tensor], [grad])
+    cdef PyObject* root = <PyObject*>tensor
+    cdef PyObject* weight = <PyObject*>grad
+    drive(new_run(retain_graph, False), &root, &weight, 1)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_graph=False, bint allow_unused=False, no_grad_vars=None):
@@ -799,7 +798,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
         run.blocked = set()
         for t in no_grad_vars:
             run.blocked.add(id(t) if t.node is None else (id(t.node), t.out_index))
-    drive(run, roots, weights)
+    drive(run, PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
     for i, at in doubles.items():
         run.results[i] = run.results[at]
     if not allow_unused:
