@@ -471,6 +471,15 @@ cdef object slow(OpBase op, tuple operands, tuple params):
     return SLOW_PATH(op, operands, params)
 
 
+cdef inline bint same_words(const uint32_t* a, const uint32_t* b, int n) noexcept:
+    """For a few words a call of memcmp costs more than the comparison."""
+    cdef int i
+    for i in range(n):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
 cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into):
     cdef PyObject* ctx = context_pointer()
     cdef uint32_t[INLINE_X] inline_descs
@@ -528,7 +537,7 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
         while op.slots[j] != NULL:
             if op.hashes[j] == h:
                 plan = <Plan>op.slots[j]
-                if plan.n_descs == n and plan.modes == modes and plan.sig == sig and memcmp(plan.descs, descs, n * sizeof(uint32_t)) == 0:
+                if plan.n_descs == n and plan.modes == modes and plan.sig == sig and same_words(plan.descs, descs, n):
                     if plan.native:
                         return run_native(plan, xs, n, params, np, into if flags & FLAG_INTO else NULL, <EngineContext>ctx)
                     if plan.kind == PLAN_VIEW and not flags & FLAG_INTO and plan.shape.n_regs <= INLINE_R:
@@ -571,7 +580,7 @@ cdef int launch(Plan plan, void** ptrs, const int64_t* dims, const uint64_t* sca
 
 cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
     """Whether all tensor operands have the same sizes; ``first`` receives one of them."""
-    cdef int i
+    cdef int i, d
     cdef PyObject* t
     cdef PyObject* f = NULL
     for i in range(n):
@@ -579,8 +588,12 @@ cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
         if t != NULL:
             if f == NULL:
                 f = t
-            elif t != f and ((<Tensor>t).ndim != (<Tensor>f).ndim or memcmp((<Tensor>t).dims, (<Tensor>f).dims, (<Tensor>f).ndim * 8) != 0):
-                return False
+            elif t != f:
+                if (<Tensor>t).ndim != (<Tensor>f).ndim:
+                    return False
+                for d in range((<Tensor>f).ndim):
+                    if (<Tensor>t).dims[d] != (<Tensor>f).dims[d]:
+                        return False
     first[0] = f
     return f != NULL
 
@@ -879,7 +892,7 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
     return 0
 
 
-cdef int bring_back(Operand* xs, int n) except -1:
+cdef inline int bring_back(Operand* xs, int n) except -1:
     """Offloaded operands come back before any address is read: bringing one back may move another."""
     cdef int i
     for i in range(n):
@@ -1579,17 +1592,34 @@ def apply1(OpBase op not None, x):
     return apply_raw(op, (x,), (), 0)
 
 
-def class_of(Tensor x not None):
-    """A small int for the dtype and rank of a tensor."""
-    return x.key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT)
+cdef inline int64_t reduction(Tensor x, object axis, bint keepdim) except -2:
+    """See reduction_key."""
+    cdef int overflow = 0
+    cdef int64_t at = 64
+    if axis is not None:
+        if not PyLong_CheckExact(axis):
+            return -1
+        at = PyLong_AsLongLongAndOverflow(axis, &overflow)
+        if overflow or not -64 <= at < 64:
+            return -1
+    return (at + 64) << 12 | keepdim << 11 | (x.key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT))
 
 
-def apply_reduce(dict table not None, x, axis, keepdim):
-    """Run ``table[axis, keepdim, class_of(x)]`` on x; None when the table has no such op (or axis is a list)."""
+def reduction_key(Tensor x not None, axis, bint keepdim):
+    """A key for a reduction: the tensor's dtype and rank, the axis (None: all), keepdim. -1 for what has none (a list of axes)."""
+    return reduction(x, axis, keepdim)
+
+
+def apply_reduce(dict table not None, x, axis, bint keepdim):
+    """Run ``table[reduction_key(x, axis, keepdim)]`` on x; None when the table has no such op."""
     cdef PyObject* op
-    if not isinstance(x, Tensor) or not (axis is None or PyLong_CheckExact(axis)):
+    cdef int64_t key
+    if not isinstance(x, Tensor):
         return None
-    op = PyDict_GetItemWithError(table, (axis, keepdim, <int>((<Tensor>x).key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT))))
+    key = reduction(<Tensor>x, axis, keepdim)
+    if key < 0:
+        return None
+    op = PyDict_GetItemWithError(table, key)
     return None if op == NULL else call1(<OpBase?>op, <Tensor>x)
 
 
