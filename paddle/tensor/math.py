@@ -38,7 +38,7 @@ _MEANS: dict[Any, Any] = {}
 
 
 def _reducer(cls: type, table: dict, x: Tensor, axis: Any, keepdim: bool, op: str) -> Any:
-    """The interned op for these axes; kept where ``apply_reduce`` finds it, unless they are a list (which has no key)."""
+    """The interned op for these axes; kept where ``apply_reduce`` finds it, unless they are a list."""
     found = cls(reduced_axes(axis, x.ndim, op), builtins.bool(keepdim))
     key = reduction_key(x, axis, keepdim)
     if key >= 0:
