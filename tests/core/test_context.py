@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import threading
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from umiak.core import context, dispatch, stream, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.generator import default_generator, seed_all
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor, empty
 
 ROOT = Path(__file__).parents[2]
@@ -235,6 +237,26 @@ def test_virtual_ranks_compute_side_by_side():
         x = leaf(np.full((3, 4), float(rank)))
         backward(F.sum(F.mul(F.softmax(F.mul(x, x), axis=1), x), axes=(0, 1)))
         np.testing.assert_array_equal(g, grad_of(x))
+
+
+def test_threads_meet_a_new_place_at_once():
+    interval, barrier, made = sys.getswitchinterval(), threading.Barrier(6), []
+    place = Place("null", 37)
+
+    def work():
+        barrier.wait()
+        made.append(empty([2], dt.float32, place))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(made) == 6
 
 
 def test_a_place_is_the_ranks_default():

@@ -484,6 +484,15 @@ cdef object slow(OpBase op, tuple operands, tuple params):
     return SLOW_PATH(op, operands, params)
 
 
+cdef inline bint same_words(const uint32_t* a, const uint32_t* b, int n) noexcept:
+    """For a few words a call of memcmp costs more than the comparison."""
+    cdef int i
+    for i in range(n):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
 cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into):
     cdef PyObject* ctx = context_pointer()
     cdef uint32_t[INLINE_X] inline_descs
@@ -541,7 +550,7 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
         while op.slots[j] != NULL:
             if op.hashes[j] == h:
                 plan = <Plan>op.slots[j]
-                if plan.n_descs == n and plan.modes == modes and plan.sig == sig and memcmp(plan.descs, descs, n * sizeof(uint32_t)) == 0:
+                if plan.n_descs == n and plan.modes == modes and plan.sig == sig and same_words(plan.descs, descs, n):
                     if plan.native:
                         if not flags & FLAG_INTO or plan.n_dims < 0 or in_place(plan, xs, n, into):
                             return run_native(plan, xs, n, params, np, into if flags & FLAG_INTO else NULL, <EngineContext>ctx)
@@ -629,7 +638,7 @@ cdef bint in_place(Plan plan, const Operand* xs, int n, PyObject** into) noexcep
 
 cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
     """Whether all tensor operands have the same sizes; ``first`` receives one of them."""
-    cdef int i
+    cdef int i, d
     cdef PyObject* t
     cdef PyObject* f = NULL
     for i in range(n):
@@ -637,8 +646,12 @@ cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
         if t != NULL:
             if f == NULL:
                 f = t
-            elif t != f and ((<Tensor>t).ndim != (<Tensor>f).ndim or memcmp((<Tensor>t).dims, (<Tensor>f).dims, (<Tensor>f).ndim * 8) != 0):
-                return False
+            elif t != f:
+                if (<Tensor>t).ndim != (<Tensor>f).ndim:
+                    return False
+                for d in range((<Tensor>f).ndim):
+                    if (<Tensor>t).dims[d] != (<Tensor>f).dims[d]:
+                        return False
     first[0] = f
     return f != NULL
 
@@ -956,7 +969,7 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
     return 0
 
 
-cdef int bring_back(Operand* xs, int n) except -1:
+cdef inline int bring_back(Operand* xs, int n) except -1:
     """Offloaded operands come back before any address is read: bringing one back may move another."""
     cdef int i
     for i in range(n):
@@ -1082,7 +1095,7 @@ cdef Tensor quiet_copy(Tensor t):
     cdef uint64_t modes = ctx.plan_mode
     ctx.plan_mode = 0
     try:
-        return call1(COPY, shallow(t))
+        return call1(COPY, shallow(t) if t.kind or t.key & K_NEEDS_GRAD else t)
     finally:
         ctx.plan_mode = modes
 
@@ -1275,63 +1288,41 @@ cdef int rebase(Tensor x, Tensor value) except -1:
 # ---- gradient nodes --------------------------------------------------------------------------------------------------------
 cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject** outs, object hooks) except -1:
     cdef Node node = Node.__new__(Node)
-    cdef tuple edges = PyTuple_New(n), saved
-    cdef object e
     cdef PyObject* t
     cdef Tensor o
-    cdef int i, k
-    cdef uint32_t version
+    cdef int i, k = plan.n_save_in + plan.n_save_out
     node.plan = plan
     node.n_out = plan.n_visible
-    if n > 8:
-        node.more_index = <uint32_t*>calloc(n - 8, sizeof(uint32_t))
-        if node.more_index == NULL:
-            raise MemoryError()
+    if n > 3 or k > 2 or plan.n_ints > NODE_ROOM:
+        make_room(node, n, k, plan.n_ints)
+    else:
+        node.n_edges = n
+        node.n_saved = k
     for i in range(n):
         t = xs[i].t
         if t != NULL and (<Tensor>t).key & K_NEEDS_GRAD:
             if (<Tensor>t).node is not None:
-                e = (<Tensor>t).node
-                if i < 8: node.edge_index[i] = (<Tensor>t).out_index
-                else: node.more_index[i - 8] = (<Tensor>t).out_index
+                set_edge(node, i, (<Tensor>t).node)
+                node.edge_index[i] = (<Tensor>t).out_index
             else:
-                e = <object>t
+                set_edge(node, i, <Tensor>t)
+                node.edge_index[i] = 0
+        elif i > 2:
+            set_edge(node, i, None)
+    for i in range(plan.n_save_in):
+        t = xs[plan.save_in[i]].t
+        if t == NULL:
+            set_saved(node, i, None)
         else:
-            e = None
-        Py_INCREF(e)
-        PyTuple_SET_ITEM(edges, i, e)
-    node.edges = edges
-    k = plan.n_save_in + plan.n_save_out
-    if k:
-        saved = PyTuple_New(k)
-        if k > 8:
-            node.more_versions = <uint32_t*>calloc(k - 8, sizeof(uint32_t))
-            if node.more_versions == NULL:
-                raise MemoryError()
-        for i in range(k):
-            if i < plan.n_save_in:
-                t = xs[plan.save_in[i]].t
-                if t == NULL:
-                    e = None
-                else:
-                    e = <object>t
-            else:
-                e = shallow(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
-            if e is not None:
-                version = tensor_version(<Tensor>e)
-                if i < 8: node.versions[i] = version
-                else: node.more_versions[i - 8] = version
-            Py_INCREF(e)
-            PyTuple_SET_ITEM(saved, i, e)
-        node.saved = saved
-        if hooks is not None:
-            pack_saved(node, hooks)
+            set_saved(node, i, <Tensor>t)
+            node.versions[i] = tensor_version(<Tensor>t)
+    for i in range(plan.n_save_in, k):
+        o = shallow(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
+        set_saved(node, i, o)
+        node.versions[i] = tensor_version(o)
+    if k and hooks is not None:
+        pack_saved(node, hooks)
     if plan.n_ints:
-        if plan.n_ints > 8:
-            node.ints = <int64_t*>malloc(plan.n_ints * sizeof(int64_t))
-            if node.ints == NULL:
-                node.ints = node.inline_ints
-                raise MemoryError()
         load_sources(plan.ints, plan.n_ints, xs, scalars, node.ints)
     for i in range(plan.n_visible):
         if plan.out_differentiable >> i & 1:
@@ -1346,11 +1337,17 @@ cdef int pack_saved(Node node, object hooks) except -1:
     """Let the user's ``pack`` decide what is kept for each saved tensor; ``unpack`` gives it back."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef uint64_t modes = ctx.plan_mode
+    cdef list kept
+    cdef int i
     pack, unpack = hooks
     ctx.plan_mode = modes & ~<uint64_t>MODE_GRAD
     ctx.saved_hooks = None                               # what pack itself computes is not packed
     try:
-        node.saved = tuple([None if t is None else pack(shallow(<Tensor>t)) for t in node.saved])
+        kept = [None if saved_at(node, i) == <PyObject*>None else pack(shallow(<Tensor>saved_at(node, i))) for i in range(node.n_saved)]
+        if node.n_saved > 2:
+            node.more_saved = PyTuple_New(node.n_saved - 2)
+        for i in range(node.n_saved):
+            set_saved(node, i, kept[i])
         node.unpack = unpack
     finally:
         ctx.plan_mode = modes
@@ -1672,17 +1669,34 @@ def apply1(OpBase op not None, x):
     return apply_raw(op, (x,), (), 0)
 
 
-def class_of(Tensor x not None):
-    """A small int for the dtype and rank of a tensor."""
-    return x.key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT)
+cdef inline int64_t reduction(Tensor x, object axis, bint keepdim) except -2:
+    """See reduction_key."""
+    cdef int overflow = 0
+    cdef int64_t at = 64
+    if axis is not None:
+        if not PyLong_CheckExact(axis):
+            return -1
+        at = PyLong_AsLongLongAndOverflow(axis, &overflow)
+        if overflow or not -64 <= at < 64:
+            return -1
+    return (at + 64) << 12 | keepdim << 11 | (x.key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT))
 
 
-def apply_reduce(dict table not None, x, axis, keepdim):
-    """Run ``table[axis, keepdim, class_of(x)]`` on x; None when the table has no such op (or axis is a list)."""
+def reduction_key(Tensor x not None, axis, bint keepdim):
+    """A key for a reduction: the tensor's dtype and rank, the axis (None: all), keepdim. -1 for what has none (a list of axes)."""
+    return reduction(x, axis, keepdim)
+
+
+def apply_reduce(dict table not None, x, axis, bint keepdim):
+    """Run ``table[reduction_key(x, axis, keepdim)]`` on x; None when the table has no such op."""
     cdef PyObject* op
-    if not isinstance(x, Tensor) or not (axis is None or PyLong_CheckExact(axis)):
+    cdef int64_t key
+    if not isinstance(x, Tensor):
         return None
-    op = PyDict_GetItemWithError(table, (axis, keepdim, <int>((<Tensor>x).key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT))))
+    key = reduction(<Tensor>x, axis, keepdim)
+    if key < 0:
+        return None
+    op = PyDict_GetItemWithError(table, key)
     return None if op == NULL else call1(<OpBase?>op, <Tensor>x)
 
 
