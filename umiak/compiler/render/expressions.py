@@ -118,7 +118,9 @@ class Expressions(Operations):
         """A node that must be the same in all lanes."""
         v = self.value(x)
         if v.vectors is not None:
-            raise ValueError(f"kernel {self.kernel.name!r} requires {x!r} to be the same in all lanes, got one per lane")
+            raise ValueError(
+                f"kernel {self.kernel.name!r} requires {x!r} to be the same in all lanes, got one per lane"
+            )
         return v.scalar
 
     def vectors(self, v: Value, t: ScalarType) -> list[str]:
@@ -182,7 +184,9 @@ class Expressions(Operations):
             depth = self.bound[axis]
             if axis in self.previous:
                 last, self.at = self.previous[axis].get(c.scalar), depth
-                text = self.ins(f"mul i64 {self.memo[axis].scalar}, {c.scalar}" if last is None else f"add i64 {last}, {c.scalar}")
+                text = self.ins(
+                    f"mul i64 {self.memo[axis].scalar}, {c.scalar}" if last is None else f"add i64 {last}, {c.scalar}"
+                )
                 self.previous[axis][c.scalar] = text
                 return Value(depth, text)
             if axis in self.inductions:
@@ -191,12 +195,13 @@ class Expressions(Operations):
 
     def stepped(self, c: str, depth: int, first: str, step: int) -> str:
         """``c`` times the index of the loop whose body is the scope at ``depth``."""
-        scope, self.at = self.scopes[depth], depth - 1
+        scope, at, self.at = self.scopes[depth], self.at, depth - 1
         start = "0" if first == "0" else self.ins(f"mul i64 {first}, {c}")
         by = c if step == 1 else self.ins(f"mul i64 {c}, {step}")
         name, after = self.name(), self.name()
         scope.phis.append((name, "i64", start, after))
         scope.steps.append(f"  {after} = add i64 {name}, {by}")
+        self.at = at
         return name
 
     def indices(self, lanes: Lanes) -> Value:
@@ -259,4 +264,3 @@ class Expressions(Operations):
 def numbers(t: str, values: Sequence[int]) -> str:
     """A vector of integers."""
     return "<" + ", ".join([f"{t} {n}" for n in values]) + ">"
-

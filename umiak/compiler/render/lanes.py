@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.tree import Axis
+from umiak.compiler.loop.node import Node, is_const
+from umiak.compiler.loop.tree import Axis, Store
 from umiak.compiler.render.expressions import Lanes, Value
 from umiak.compiler.render.memory import Memory
 from umiak.compiler.render.plan import Plan
+from umiak.compiler.render.text import spell
 
 Texts = list[str]
 
@@ -17,7 +18,11 @@ class Laned(Memory):
     """``serial`` and ``over_lanes`` open an axis; ``body`` gets the carried values and gives their next ones."""
 
     def serial(
-        self, axis: Axis, carried: Sequence[tuple[str, str]], body: Callable[[Texts], Texts], bounds: tuple[str, str] | None = None
+        self,
+        axis: Axis,
+        carried: Sequence[tuple[str, str]],
+        body: Callable[[Texts], Texts],
+        bounds: tuple[str, str] | None = None,
     ) -> Texts:
         lo, hi = bounds or (self.scalar(axis.lo), self.scalar(axis.hi))
         self.at = self.here()
@@ -96,8 +101,8 @@ class Laned(Memory):
 
             for copies in plan.copies:
                 end = whole(start, w * copies)
-                if plan.streams:
-                    fits = self.streamable()
+                fits = self.aligned(plan.streaming, index, start, w)
+                if fits is not None:
                     self.streams = True
                     upper = self.ins(f"select i1 {fits}, i64 {end}, i64 {start}")
                     vectors(start, upper, copies, False)
@@ -116,6 +121,16 @@ class Laned(Memory):
         condition = self.ins(f"icmp slt i64 {lo}, {hi}")
         return self.guarded(condition, stages, carried)
 
-    def streamable(self) -> str:
-        """i1: whether all streaming stores of the loop being opened are aligned."""
-        raise NotImplementedError
+    def aligned(self, streaming: Sequence[Store], index: Node, start: str, width: int) -> str | None:
+        """i1: whether all these stores write whole aligned vectors from ``start`` on; None: they never do."""
+        total = ""
+        for s in streaming:
+            b, parts = self.buffers[s.buffer], self.form(s.index, index)
+            if parts is None or not is_const(parts[0], 1):
+                return None
+            place = self.address(b, parts[1])
+            self.at = self.here()
+            first = self.ins(f"getelementptr {spell(b.type, 0, True)}, ptr {place.scalar}, i64 {start}")
+            bits = self.ins(f"and i64 {self.ins(f'ptrtoint ptr {first} to i64')}, {self.alignment(b.type, width) - 1}")
+            total = self.ins(f"or i64 {total}, {bits}") if total else bits
+        return self.ins(f"icmp eq i64 {total}, 0") if total else None

@@ -25,10 +25,15 @@ def terms(index: Node) -> list[tuple[Node, bool]]:
 
 
 class Memory(Expressions):
-    """``streams``: whether stores that may bypass the caches do."""
+    """``streams``: whether stores that may bypass the caches do just now; ``streamed``: whether any does."""
 
     streams = False
+    streamed = False
     dummy = ""
+
+    def alignment(self, t: ScalarType, width: int) -> int:
+        """Bytes to which a vector must be aligned for a store that bypasses the caches."""
+        return min(width * t.bytes, self.target.vector_bits // 8)
 
     # Pointers
     def pointer(self, b: Buffer) -> Value:
@@ -59,7 +64,9 @@ class Memory(Expressions):
             assert b.size is not None
             v = self.value(b.size)
             if v.depth:
-                raise ValueError(f"kernel {self.kernel.name!r}: the size of buffer {b.name!r} must depend on dims alone")
+                raise ValueError(
+                    f"kernel {self.kernel.name!r}: the size of buffer {b.name!r} must depend on dims alone"
+                )
             size = self.ins(f"mul i64 {v.scalar}, {b.type.bytes}")
             size = self.ins(f"and i64 {self.ins(f'add i64 {size}, 63')}, -64")
             total, count = self.ins(f"add i64 {total}, {size}"), count + 1
@@ -122,7 +129,9 @@ class Memory(Expressions):
         at, self.at = self.at, max(start.depth, lanes.depth)
         depth = self.at
         if back:
-            first = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {self.ins(f'sub i64 {1 - w}, {lanes.base}')}")
+            first = self.ins(
+                f"getelementptr {one}, ptr {start.scalar}, i64 {self.ins(f'sub i64 {1 - w}, {lanes.base}')}"
+            )
         else:
             first = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {lanes.base}")
         places = [first]
@@ -140,7 +149,9 @@ class Memory(Expressions):
         if parts is None:
             v, base, at = self.value(index), self.pointer(b), self.at
             self.at = v.depth
-            result = [self.ins(f"getelementptr {one}, ptr {base.scalar}, <{w} x i64> {i}") for i in self.vectors(v, I64)]
+            result = [
+                self.ins(f"getelementptr {one}, ptr {base.scalar}, <{w} x i64> {i}") for i in self.vectors(v, I64)
+            ]
             self.at = at
             return v.depth, result
         c, start, at = self.value(parts[0]), self.address(b, parts[1]), self.at
@@ -158,7 +169,11 @@ class Memory(Expressions):
                 self.at = c.depth
                 far = self.ins(f"mul i64 {c.scalar}, {u * w}")
                 self.at = depth
-                result.append(self.ins(f"getelementptr {one}, ptr {self.ins(f'getelementptr {one}, ptr {place}, i64 {far}')}, <{w} x i64> {apart}"))
+                result.append(
+                    self.ins(
+                        f"getelementptr {one}, ptr {self.ins(f'getelementptr {one}, ptr {place}, i64 {far}')}, <{w} x i64> {apart}"
+                    )
+                )
             else:
                 result.append(self.ins(f"getelementptr {one}, ptr {place}, <{w} x i64> {apart}"))
         self.at = at
@@ -249,7 +264,9 @@ class Memory(Expressions):
             got = self.ins(f"icmp ne i8 {got}, 0")
         return Value(depth, "", self.chosen(Value(depth, got), where, other, t))
 
-    def read_lanes(self, x: Node, b: Buffer, index: Node, t: ScalarType, where: Value | None, other: Value | None) -> Value:
+    def read_lanes(
+        self, x: Node, b: Buffer, index: Node, t: ScalarType, where: Value | None, other: Value | None
+    ) -> Value:
         lanes = self.lanes
         assert lanes is not None
         w, full = lanes.width, spell(t, lanes.width, True)
@@ -365,7 +382,8 @@ class Memory(Expressions):
                 kinds = [(full, x), (f"ptr align {t.bytes}", place), (f"<{w} x i1>", mask)]
                 self.call("void", f"llvm.masked.store.{suffix(t, w, True)}.p0", kinds)
             elif streams:
-                self.raw(f"store {full} {x}, ptr {place}, align {w * t.bytes}, !nontemporal !0")
+                self.streamed = True
+                self.raw(f"store {full} {x}, ptr {place}, align {self.alignment(t, w)}, !nontemporal !0")
             else:
                 self.raw(f"store {full} {x}, ptr {place}, align {t.bytes}")
 
@@ -379,4 +397,3 @@ class Memory(Expressions):
 
         self.under(s.where, update)
         self.forget()
-

@@ -18,7 +18,12 @@ _INTRINSICS = {
 }  # fmt: skip
 # The zeros' order is left open by the meaning, so `nsz` saves instructions and changes nothing else.
 _EXTREMES = {"min": ("smin", "umin", "minimum"), "max": ("smax", "umax", "maximum")}
-_COMPARISONS = {"eq": ("eq", "eq", "oeq"), "ne": ("ne", "ne", "une"), "lt": ("slt", "ult", "olt"), "le": ("sle", "ule", "ole")}
+_COMPARISONS = {
+    "eq": ("eq", "eq", "oeq"),
+    "ne": ("ne", "ne", "une"),
+    "lt": ("slt", "ult", "olt"),
+    "le": ("sle", "ule", "ole"),
+}
 
 
 def constant(x: float, t: ScalarType, lanes: int) -> str:
@@ -46,7 +51,9 @@ class Operations(Writer):
             return self.ins(f"{'f' if k == 2 else 'i'}cmp {_COMPARISONS[op][k]} {spell(t, lanes)} {a[0]}, {a[1]}")
         method: Callable[[Node, Sequence[str], int], str] | None = getattr(self, "op_" + op, None)
         if method is None:
-            raise NotImplementedError(f"the LLVM renderer cannot compute {op} of {t}: functions.expand left it in place")
+            raise NotImplementedError(
+                f"the LLVM renderer cannot compute {op} of {t}: functions.expand left it in place"
+            )
         return method(x, a, lanes)
 
     def intrinsic(self, name: str, t: ScalarType, a: Sequence[str], lanes: int, flags: str = "") -> str:
@@ -239,7 +246,11 @@ class Operations(Writer):
         if source.is_storage or target.is_storage:
             return self.half(x, v, lanes)
         if target.kind == "b":
-            how, zero = ("fcmp une", constant(0.0, source, lanes)) if source.kind == "f" else ("icmp ne", constant(0, source, lanes))
+            how, zero = (
+                ("fcmp une", constant(0.0, source, lanes))
+                if source.kind == "f"
+                else ("icmp ne", constant(0, source, lanes))
+            )
             return self.ins(f"{how} {spell(source, lanes)} {v}, {zero}")
         if source.kind == "f" and target.kind == "f":
             return self.convert("fpext" if target.bits > source.bits else "fptrunc", v, source, target, lanes)
@@ -258,7 +269,9 @@ class Operations(Writer):
         source, target = x.args[0].type, x.type
         kinds = {source.name, target.name}
         if kinds != {"f16", "f32"} or "f16" not in self.target.native:
-            raise NotImplementedError(f"the LLVM renderer cannot cast {source} to {target}: functions.expand left it in place")
+            raise NotImplementedError(
+                f"the LLVM renderer cannot cast {source} to {target}: functions.expand left it in place"
+            )
         half = f"<{lanes} x half>" if lanes else "half"
         bits, full = spell(U64, lanes).replace("i64", "i16"), spell(F32, lanes)
         if source is F32:

@@ -17,7 +17,7 @@ class Plan:
     width: int
     copies: tuple[int, ...]
     masked: bool
-    streams: bool = False
+    streaming: tuple[Store, ...] = ()  # those that bypass the caches where they are aligned
 
 
 class Survey:

@@ -188,7 +188,9 @@ class Reducing(Laned):
                     old = now[u * size : u * size + size]
                     new = self.combined(how, old, [v[u] for v in values], w)
                     mask = masks[u]
-                    result.extend(new if mask is None else [self.choose(mask, p, q, t, w) for p, q, t in zip(new, old, types)])
+                    result.extend(
+                        new if mask is None else [self.choose(mask, p, q, t, w) for p, q, t in zip(new, old, types)]
+                    )
 
             if where is not None and where.vectors is None:
                 kinds = [spell(t, w) for _ in range(n) for t in types]

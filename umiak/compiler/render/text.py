@@ -181,7 +181,11 @@ class Writer:
         scope.label = label
 
     def guarded(
-        self, condition: str, body: Callable[[], list[str]], other: Sequence[tuple[str, str]] = (), floor: int | None = None
+        self,
+        condition: str,
+        body: Callable[[], list[str]],
+        other: Sequence[tuple[str, str]] = (),
+        floor: int | None = None,
     ) -> list[str]:
         """Runs ``body`` if ``condition`` holds; its results, or (type, operand) ``other`` where it does not."""
         scope = self.open(floor)
@@ -197,7 +201,8 @@ class Writer:
         before = outer.label
         self.start(outer, done)
         return [
-            self.ins(f"phi {t} [ {o}, %{before} ], [ {r}, %{scope.label} ]") for (t, o), r in zip(other, results, strict=True)
+            self.ins(f"phi {t} [ {o}, %{before} ], [ {r}, %{scope.label} ]")
+            for (t, o), r in zip(other, results, strict=True)
         ]
 
     def loop(
