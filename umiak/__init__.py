@@ -12,13 +12,14 @@ __version__ = "0.1.0"
 
 def _assemble() -> None:
     from umiak import backends, ops
+    from umiak.backends.cpu import launcher
     from umiak.compiler import plan
     from umiak.core import context, dispatch, dlpack, tape
     from umiak.core.dtype import from_id
     from umiak.core.place import Place
     from umiak.core.tensor import Tensor
     from umiak.ir import scope, tracer
-    from umiak.runtime import observe
+    from umiak.runtime import observe, parallel
 
     def get_scope() -> Any:
         return context.current().values.get("sym_scope")
@@ -31,6 +32,7 @@ def _assemble() -> None:
         return ops.scatter_view(base, value, region=view, args=flat)
 
     scope.install(get_scope, set_scope)
+    launcher.install_parallel(parallel.ADDRESS, parallel.COUNT_ADDRESS)
     plan.install(backends.get, backends.find_kernel)
     records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(

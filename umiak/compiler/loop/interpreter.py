@@ -8,7 +8,7 @@ may be out of bounds must say so itself, in a load's own condition. Access out o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import product
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from umiak.compiler.loop.tree import (
     Scan,
     Statement,
     Store,
+    expressions,
 )
 from umiak.compiler.loop.types import ScalarType
 
@@ -164,8 +165,23 @@ class _Run:
         return range(int(lo), int(hi), a.step)
 
     def body(self, body: Sequence[Statement]) -> None:
-        for s in body:
-            self.statement(s)
+        for stores, run in groupby(body, lambda s: isinstance(s, Store)):
+            statements = list(run)
+            early = self.read_early(statements) if stores and len(statements) > 1 else {}
+            self.env.update(early)
+            for s in statements:
+                self.statement(s)
+            for x in early:
+                del self.env[x]
+
+    def read_early(self, stores: Sequence[Statement]) -> dict[Node, Array]:
+        """What several stores read from ``in`` buffers, before the first of them writes."""
+        pure: dict[Node, bool] = {}
+        for x in walk(y for s in stores for y in expressions(s)):
+            own = x.op != "load" or self.kernel.buffer(x.attr).space == IN
+            pure[x] = own and all(pure[a] for a in x.args)
+        loads = [x for x in pure if x.op == "load" and pure[x]]
+        return dict(zip(loads, self.values(loads)))
 
     def statement(self, s: Statement) -> None:
         if isinstance(s, Loop):

@@ -1,1 +1,1 @@
-"""Loop IR as text for a target. See docs/design/loop_ir.md and docs/design/gpu_rendering.md."""
+"""Text of loop IR kernels for machines. See docs/design/loop_ir.md."""

@@ -20,6 +20,7 @@ from umiak.compiler.nest import (
 )
 from umiak.compiler.schedule.cache import CACHE_INDEX, with_cache
 from umiak.compiler.schedule.frame import Frame, flatten, product, unflatten, without_axes
+from umiak.compiler.schedule.merge import merged
 
 POINT, LANE_INDEX = axis("i"), axis("c")
 
@@ -116,7 +117,7 @@ def at_point(
     def at(x: Node) -> Node:
         return f.at(x, points, indices, table)
 
-    for s in stages:
+    for s in merged(stages):
         if isinstance(s, ReduceStage):
             flush()
             where = None if s.where is None else at(s.where)

@@ -216,7 +216,9 @@ class _Walker:
 
 def _rows_at_once(f: Frame, stages: Sequence[Stage]) -> int:
     """As many as hide the accumulators' way through the cache, with code of a decent size."""
+    if all(isinstance(s, (StoreStage, FailStage)) for s in stages):
+        return 1
     work = sum(cost(x, f.varies) for s in stages for x in element_expressions(s))
     if any(s.monoid.size > 1 for s in stages if isinstance(s, (ReduceStage, ScanStage))):
         work *= 4
-    return 8 if work <= 16 else 4 if work <= 64 else 2
+    return 8 if work <= 8 else 4 if work <= 40 else 2

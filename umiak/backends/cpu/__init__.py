@@ -1,0 +1,37 @@
+"""The backend of the CPU: kernels compiled from nests, and libraries where they are better.
+
+What neither has runs on ``ref``, which serves the same device with a lower priority.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak.backends.base import Backend, Kernel
+from umiak.backends.cpu import nests
+from umiak.compiler.lower.builder import NotANest
+from umiak.compiler.lower.group import lowerable
+from umiak.core import storage
+from umiak.core.place import Place
+from umiak.memory import caching
+
+
+class CpuBackend(Backend):
+    name = "cpu"
+    device_type = "cpu"
+    fuses = True
+
+    def allocator(self, place: Place) -> storage.Allocator:
+        return caching.host_allocator(place.index)
+
+    def kernel(self, call: Any) -> Kernel | None:
+        try:
+            return nests.kernel(call)
+        except NotANest:
+            return None
+
+    def supports(self, op: Any) -> bool:
+        return lowerable(op) or op.decompose is not None
+
+
+backend = CpuBackend()

@@ -1,0 +1,623 @@
+# cython: binding=False
+"""Launching nests: strides and sizes of a call become a variant, its integers, and parts of its loops.
+
+The native ABI, the steps and what a variant is: docs/design/loop_ir.md and compiler/nest.py. Everything here is decided by
+sizes and strides alone; only into how many parts a loop is cut depends on threads, and no result does.
+"""
+import os
+import threading
+
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+
+from umiak.backends.cpu.axes cimport *
+from umiak.backends.cpu.choice cimport choose_reduction, tile_axis
+from umiak.compiler import nest
+
+cdef extern from "Python.h":
+    void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
+
+cdef extern from "umiak/backends/cpu/scratch.h" nogil:
+    int umiak_scratch_init()
+    void* umiak_scratch_get(int which, int64_t bytes)
+    void umiak_scratch_put(int64_t bytes, void* data)
+    int64_t umiak_scratch_size(int which)
+
+cdef extern from *:
+    """
+    #include <time.h>
+    #define umiak_acquire_load(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+    #define umiak_release_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+    #define umiak_add(p, n) ((void)__atomic_fetch_add((p), (n), __ATOMIC_RELAXED))
+    #define umiak_unlikely(x) __builtin_expect(!!(x), 0)
+    static inline int64_t umiak_now(void)
+    {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+    }
+    """
+    Compiled* umiak_acquire_load(Compiled** p) nogil
+    void umiak_release_store(Compiled** p, Compiled* v) nogil
+    void umiak_add(int64_t* p, int64_t n) nogil
+    bint umiak_unlikely(bint x) nogil
+    int64_t umiak_now() nogil
+
+cdef enum:
+    MAX_ACCESSES = 240
+    INLINE_DIMS = 512
+    GRAIN = 64                  # points of a lane axis that a part takes at least: no two write to one cache line
+    # when threads are asked
+    PARALLEL_NS = 25000         # less work than this is done before another thread has begun
+    PART_NS = 12000             # work of a part
+    LONG_NS = 200000            # per thread: more parts than threads, so that none waits long for the last
+    PARTS_PER_THREAD = 4
+    # results of a launch, beside codes of Fail
+    ERROR_SET = -1              # a Python exception is set in this thread
+    NO_MEMORY = -2
+
+assert nest.SCHEDULES == ("map", "tile", "row", "column", "strip", "split_row", "split_column")
+assert tuple(range(8)) == (nest.ROWS, nest.OUTER, nest.INNER, nest.ONE, nest.ROW_BLOCKS, nest.OUTER_BLOCKS, nest.COLUMN_BLOCKS,
+                           nest.TILE_BLOCKS)
+assert (nest.ZERO, nest.UNIT, nest.ANY) == (0, 1, 2)
+
+cdef struct Work:               # one phase in parts
+    kernel_t kernel
+    void** ptrs
+    const int64_t* dims
+    const uint64_t* scalars
+    void* shared
+    int64_t local
+    int64_t count
+    int64_t chunk
+
+cdef int TIMING = 0
+
+if umiak_scratch_init() != 0:
+    raise MemoryError("no key for thread-specific data is left")
+
+
+# ---- threads: what runtime/parallel installs -----------------------------------------------------------------------------
+cdef int serial_for(part_t fn, void* arg, int64_t parts) noexcept nogil:
+    cdef int64_t i
+    cdef int code, result = 0
+    for i in range(parts):
+        code = fn(arg, i)
+        if result == 0:
+            result = code
+    return result
+
+
+cdef int one_thread() noexcept nogil:
+    return 1
+
+
+parallel_for = serial_for
+thread_count = one_thread
+
+
+def install_parallel(size_t parallel, size_t threads):
+    global parallel_for, thread_count
+    parallel_for = <parallel_for_t><void*>parallel
+    thread_count = <thread_count_t><void*>threads
+
+
+# ---- a launch --------------------------------------------------------------------------------------------------------------
+cdef inline int kind_of(int64_t stride) noexcept nogil:
+    return (stride != 0) + (stride != 0 and stride != 1)
+
+
+cdef inline bint same_key(const Compiled* c, const uint64_t* key, int n_words) noexcept nogil:
+    cdef int i
+    for i in range(n_words):
+        if c.key[i] != key[i]:
+            return False
+    return True
+
+
+cdef Compiled* find(Record* rec, const uint64_t* key) noexcept nogil:
+    cdef Compiled* c = umiak_acquire_load(&rec.first)
+    while c != NULL:
+        if same_key(c, key, rec.n_words):
+            umiak_release_store(&rec.last, c)
+            return c
+        c = c.next
+    return NULL
+
+
+cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    """The native launch ABI. ``dims``: sizes (P, R), strides of each access, extras."""
+    cdef Record* rec = <Record*>self
+    cdef Space s
+    cdef uint64_t key[MAX_WORDS]
+    cdef int64_t[INLINE_DIMS] inline_dims
+    cdef int64_t* own = inline_dims
+    cdef int64_t* to
+    cdef const int64_t* strides = dims + rec.n_axes
+    cdef const int64_t* of
+    cdef int schedule, main, n, a, k, kind_p, kind_r, axis_p, axis_r, n_r = rec.n_axes - rec.n_p, result
+    cdef uint64_t word
+    cdef Compiled* variant
+    # Which axes there are.
+    n = collect(rec, dims, 0, rec.n_p, rec.order, &s, 0)
+    if n < 0:
+        return 0
+    if n == 0:
+        s.axis[0] = -1
+        s.size[0] = 1
+        n = 1
+    s.p = n
+    s.points_p = s.points_r = 1
+    for a in range(n):
+        s.points_p *= s.size[a]
+    s.r = 0
+    s.blocks = s.block = 0
+    s.tile = -1
+    if n_r:
+        main = main_access(rec, dims)
+        n = collect(rec, dims, rec.n_p, rec.n_axes, main, &s, s.p)
+        if n <= 0:
+            s.axis[s.p] = -1
+            s.size[s.p] = 1 + n
+            n = 1
+        s.r = n
+        for a in range(s.p, s.p + n):
+            s.points_r *= s.size[a]
+        schedule = choose_reduction(rec, dims, &s, main)
+    else:
+        schedule = MAP
+        if s.p > 1:
+            s.tile = tile_axis(rec, dims, &s)
+            if s.tile >= 0:
+                schedule = TILE
+    # The kernel's integers, and the key.
+    n = rec.n_extras + (s.p + s.r) * (1 + rec.n_accesses) + 2
+    if n > INLINE_DIMS:
+        own = <int64_t*>malloc(n * sizeof(int64_t))
+        if own == NULL:
+            return no_memory()
+    to = own
+    of = strides + rec.n_accesses * rec.n_axes
+    for a in range(rec.n_extras):
+        to[a] = of[a]
+    to += rec.n_extras
+    n = s.p + s.r
+    for a in range(n):
+        to[a] = s.size[a]
+    to += n
+    axis_p = s.axis[s.p - 1]
+    axis_r = s.axis[n - 1] if s.r else (s.axis[s.tile] if s.tile >= 0 else -1)
+    key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(s.tile + 1) << 24
+    word = 0
+    of = strides
+    for k in range(rec.n_accesses):
+        for a in range(n):
+            to[a] = of[s.axis[a]] if s.axis[a] >= 0 else 0
+        if axis_p >= 0:
+            kind_p = kind_of(of[axis_p])
+        else:                                             # one point: as the most common variant has it
+            kind_p = ANY if s.r else UNIT
+            to[s.p - 1] = kind_p == UNIT
+        if axis_r >= 0:
+            kind_r = kind_of(of[axis_r])
+        elif s.r:
+            kind_r = UNIT if moves_at_all(rec, strides, k) else ZERO
+            to[n - 1] = kind_r
+        else:
+            kind_r = ZERO
+        # Along the axis on which no lanes run a stride of 1 is like any other.
+        if s.r:
+            if schedule == ROW or schedule == SPLIT_ROW:
+                if kind_p == UNIT:
+                    kind_p = ANY
+            elif kind_r == UNIT:
+                kind_r = ANY
+        word |= <uint64_t>(kind_p | kind_r << 2) << (4 * (k & 15))
+        if k & 15 == 15:
+            key[1 + (k >> 4)] = word
+            word = 0
+        to += n
+        of += rec.n_axes
+    if rec.n_accesses & 15:
+        key[rec.n_words - 1] = word
+    to[0] = s.blocks
+    to[1] = s.block
+    # The code.
+    variant = umiak_acquire_load(&rec.last)
+    if variant == NULL or not same_key(variant, key, rec.n_words):
+        variant = find(rec, key)
+        if variant == NULL:
+            variant = compile_variant(rec, key)
+            if variant == NULL:
+                if own != inline_dims:
+                    free(own)
+                return ERROR_SET
+    result = run(rec, variant, &s, ptrs, own, scalars)
+    if own != inline_dims:
+        free(own)
+    return result
+
+
+cdef inline bint moves_at_all(const Record* rec, const int64_t* strides, int k) noexcept nogil:
+    """Whether access ``k`` has a stride along R, whatever the sizes are."""
+    cdef int a
+    for a in range(rec.n_p, rec.n_axes):
+        if strides[k * rec.n_axes + a] != 0:
+            return True
+    return False
+
+
+cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars) noexcept nogil:
+    """``launch`` for a nest without R and extras where every access has stride 1 along one axis of ``n`` points."""
+    cdef Record* rec = <Record*>self
+    cdef Space s
+    cdef uint64_t key[MAX_WORDS]
+    cdef int64_t[1 + MAX_ACCESSES] dims
+    cdef int k
+    cdef Compiled* variant = umiak_acquire_load(&rec.flat)
+    if n == 0:
+        return 0
+    if variant == NULL:
+        flat_key(rec, key)
+        variant = find(rec, key)
+        if variant == NULL:
+            variant = compile_variant(rec, key)
+            if variant == NULL:
+                return ERROR_SET
+        umiak_release_store(&rec.flat, variant)
+    s.p = 1
+    s.r = 0
+    s.size[0] = n
+    s.axis[0] = 0
+    s.points_p = n
+    s.points_r = 1
+    s.blocks = 0
+    dims[0] = n
+    for k in range(rec.n_accesses):
+        dims[1 + k] = 1
+    return run(rec, variant, &s, ptrs, dims, scalars)
+
+
+cdef void flat_key(const Record* rec, uint64_t* key) noexcept nogil:
+    cdef int k
+    key[0] = MAP | 1 << 8
+    for k in range(1, rec.n_words):
+        key[k] = 0
+    for k in range(rec.n_accesses):
+        key[1 + (k >> 4)] |= <uint64_t>UNIT << (4 * (k & 15))
+
+
+# ---- running a variant -------------------------------------------------------------------------------------------------------
+cdef int run_part(void* arg, int64_t part) noexcept nogil:
+    cdef Work* w = <Work*>arg
+    cdef Ctx ctx
+    cdef int64_t lo = part * w.chunk, hi = lo + w.chunk
+    cdef int result
+    if hi > w.count:
+        hi = w.count
+    ctx.shared = w.shared
+    ctx.local = umiak_scratch_get(0, w.local)
+    if ctx.local == NULL and w.local > 0:
+        return NO_MEMORY
+    result = w.kernel(w.ptrs, w.dims, w.scalars, &ctx, lo, hi)
+    umiak_scratch_put(w.local, ctx.local)
+    return result
+
+
+cdef inline int64_t count_of(const PhaseCode* phase, const Space* s) noexcept nogil:
+    """The length of a phase's parallel range."""
+    if phase.range == INNER:
+        return s.size[s.p - 1]
+    if phase.range == ROWS:
+        return s.points_p
+    return count_blocks(phase, s)
+
+
+cdef int64_t count_blocks(const PhaseCode* phase, const Space* s) noexcept nogil:
+    cdef int64_t inner = s.size[s.p - 1], tile
+    if phase.range == OUTER:
+        return s.points_p // inner
+    if phase.range == ROW_BLOCKS:
+        return s.points_p * s.blocks
+    if phase.range == OUTER_BLOCKS:
+        return s.points_p // inner * s.blocks
+    if phase.range == COLUMN_BLOCKS:
+        return s.points_p // inner * ((inner + phase.block - 1) // phase.block)
+    if phase.range == TILE_BLOCKS:
+        tile = s.size[s.tile]
+        return s.points_p // inner // tile * ((tile + phase.block - 1) // phase.block)
+    return 1
+
+
+cdef int run_phase(const PhaseCode* phase, const Space* s, double ns, void** ptrs, const int64_t* dims, const uint64_t* scalars,
+                   void* shared) noexcept nogil:
+    cdef Work w
+    cdef int64_t parts
+    cdef int threads
+    w.kernel = phase.kernel
+    w.ptrs = ptrs
+    w.dims = dims
+    w.scalars = scalars
+    w.shared = shared
+    w.local = phase.local(dims) if phase.local != NULL else 0
+    w.count = count_of(phase, s)
+    w.chunk = w.count
+    if ns >= PARALLEL_NS and w.count > 1:
+        threads = thread_count()
+        if threads > 1:
+            parts = threads
+            if ns >= LONG_NS * <double>threads:
+                parts *= PARTS_PER_THREAD
+            if parts * <double>PART_NS > ns:
+                parts = <int64_t>(ns / PART_NS)
+            w.chunk = (w.count + parts - 1) // parts
+            if phase.range == INNER or (phase.range == ROWS and w.chunk >= 4 * GRAIN):
+                w.chunk = (w.chunk + GRAIN - 1) // GRAIN * GRAIN
+            parts = (w.count + w.chunk - 1) // w.chunk
+            if parts > 1:
+                return parallel_for(run_part, &w, parts)
+            w.chunk = w.count
+    return run_part(&w, 0)
+
+
+cdef int run(Record* rec, const Compiled* variant, const Space* s, void** ptrs, const int64_t* dims, const uint64_t* scalars) noexcept nogil:
+    cdef Ctx ctx
+    cdef int result
+    cdef double points = <double>s.points_p * <double>s.points_r
+    if umiak_unlikely(TIMING):
+        return run_timed(rec, variant, s, ptrs, dims, scalars)
+    if points * rec.cost < PARALLEL_NS and variant.n_phases == 1 and not variant.scratch:
+        ctx.local = ctx.shared = NULL
+        result = variant.phases[0].kernel(ptrs, dims, scalars, &ctx, 0, count_of(&variant.phases[0], s))
+    else:
+        result = run_phases(rec, variant, s, ptrs, dims, scalars, points * rec.cost)
+    if umiak_unlikely(result == NO_MEMORY):
+        return no_memory()
+    return result
+
+
+cdef int run_phases(Record* rec, const Compiled* variant, const Space* s, void** ptrs, const int64_t* dims, const uint64_t* scalars,
+                    double ns) noexcept nogil:
+    cdef void* shared = NULL
+    cdef int64_t bytes = 0, wanted
+    cdef int i, result = 0, counts
+    cdef double work
+    if variant.scratch:
+        for i in range(variant.n_phases):
+            if variant.phases[i].shared != NULL:
+                wanted = variant.phases[i].shared(dims)
+                if wanted > bytes:
+                    bytes = wanted
+        shared = umiak_scratch_get(1, bytes)
+        if shared == NULL and bytes > 0:
+            return NO_MEMORY
+    for i in range(variant.n_phases):
+        counts = variant.phases[i].range
+        if s.blocks == 0:
+            work = ns
+        elif counts == ROW_BLOCKS or counts == OUTER_BLOCKS:
+            work = ns / variant.n_blocked
+        else:
+            work = s.points_p * s.blocks * rec.cost      # combines what the blocks have found
+        result = run_phase(&variant.phases[i], s, work, ptrs, dims, scalars, shared)
+        if result != 0:
+            break
+    umiak_scratch_put(bytes, shared)
+    return result
+
+
+cdef int run_timed(Record* rec, const Compiled* variant, const Space* s, void** ptrs, const int64_t* dims, const uint64_t* scalars) noexcept nogil:
+    cdef int64_t start, touched, bytes = 0
+    cdef int a, k, n = s.p + s.r, result
+    cdef const int64_t* strides = dims + rec.n_extras + n
+    for k in range(rec.n_accesses):
+        if rec.itemsizes[k]:
+            touched = rec.itemsizes[k]
+            for a in range(n):
+                if strides[k * n + a] != 0:
+                    touched *= s.size[a]
+            bytes += touched
+    start = umiak_now()
+    result = run_phases(rec, variant, s, ptrs, dims, scalars, <double>s.points_p * <double>s.points_r * rec.cost)
+    umiak_add(&rec.ns, umiak_now() - start)
+    umiak_add(&rec.launches, 1)
+    umiak_add(&rec.points, s.points_p * s.points_r)
+    umiak_add(&rec.bytes, bytes)
+    return no_memory() if result == NO_MEMORY else result
+
+
+cdef int no_memory() noexcept with gil:
+    PyErr_SetObject(MemoryError, MemoryError("no memory for scratch of a kernel"))
+    return ERROR_SET
+
+
+# ---- a miss ----------------------------------------------------------------------------------------------------------------
+cdef int64_t _forks = 0
+
+
+def _after_fork():
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
+cdef Compiled* compile_variant(Record* rec, const uint64_t* key) noexcept with gil:
+    """NULL with an exception set when Python raised one."""
+    cdef Compiled* made = NULL
+    cdef object error = None
+    try:
+        made = (<NestLauncher>rec.owner).compile_key(key)
+    except BaseException as e:
+        error = e
+    if error is not None:
+        PyErr_SetObject(type(error), error)              # here, since leaving the handler clears what it handled
+    return made
+
+
+cdef class NestLauncher:
+    """One nest's record and its compiled variants."""
+
+    cdef Record rec
+    cdef readonly str name
+    cdef readonly double flops_per_point
+    cdef readonly int misses
+    cdef object compile
+    cdef object lock            # held while a variant is made, so that threads that all want it make it once
+    cdef int64_t lock_forks
+    cdef list keep
+
+    def __init__(self, *, compile, int n_parallel, int n_reduced, access_pointers, object outputs, int n_extras=0,
+                 double cost_per_point=1.0, bint splittable=False, str name="", itemsizes=None, double flops_per_point=0.0):
+        cdef int k, pointer
+        cdef list pointers = list(access_pointers)
+        cdef set seen = set()
+        if self.rec.owner != NULL:
+            raise RuntimeError("a NestLauncher is initialised once")
+        if not callable(compile):
+            raise TypeError(f"[NestLauncher] requires a callable to compile with, got {compile!r}")
+        if n_parallel < 0 or n_reduced < 0 or n_parallel + n_reduced > MAX_AXES - 2:
+            raise ValueError(f"[NestLauncher] requires at most {MAX_AXES - 2} axes, got {n_parallel} and {n_reduced}")
+        if len(pointers) > MAX_ACCESSES:
+            raise ValueError(f"[NestLauncher] requires at most {MAX_ACCESSES} accesses, got {len(pointers)}")
+        if n_extras < 0 or not cost_per_point >= 0:
+            raise ValueError(f"[NestLauncher] requires n_extras and cost_per_point >= 0, got {n_extras} and {cost_per_point}")
+        if itemsizes is not None and any(p >= len(itemsizes) for p in pointers):
+            raise ValueError(f"[NestLauncher] requires an item size per pointer, got {len(itemsizes)}")
+        self.compile = compile
+        self.name = name
+        self.flops_per_point = flops_per_point
+        self.lock = threading.RLock()
+        self.lock_forks = _forks
+        self.keep = []
+        self.rec.n_p = n_parallel
+        self.rec.n_axes = n_parallel + n_reduced
+        self.rec.n_accesses = len(pointers)
+        self.rec.n_words = 1 + (len(pointers) + 15) // 16
+        self.rec.n_extras = n_extras
+        self.rec.splittable = splittable
+        self.rec.cost = cost_per_point
+        self.rec.order = 0 if pointers else -1
+        self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
+        self.rec.itemsizes = <int*>calloc(len(pointers) + 1, sizeof(int))
+        if self.rec.inputs == NULL or self.rec.itemsizes == NULL:
+            raise MemoryError()
+        for k in range(len(pointers) - 1, -1, -1):
+            if pointers[k] >= 0 and int(outputs) >> pointers[k] & 1:
+                self.rec.order = k
+        for k, pointer in enumerate(pointers):
+            if pointer < 0:
+                continue
+            if not int(outputs) >> pointer & 1:
+                self.rec.inputs[self.rec.n_inputs] = k
+                self.rec.n_inputs += 1
+            if pointer not in seen and itemsizes is not None:
+                self.rec.itemsizes[k] = itemsizes[pointer]
+            seen.add(pointer)
+        self.rec.owner = <PyObject*>self
+
+    def __dealloc__(self):
+        cdef Compiled* c = self.rec.first
+        while c != NULL:
+            after = c.next
+            free(c.phases)
+            free(c)
+            c = after
+        free(self.rec.inputs)
+        free(self.rec.itemsizes)
+
+    cdef Compiled* compile_key(self, const uint64_t* key) except NULL:
+        cdef Compiled* c
+        if self.lock_forks != _forks:                    # who held it stayed behind in the parent
+            self.lock_forks = _forks
+            self.lock = threading.RLock()
+        with self.lock:
+            c = find(&self.rec, key)
+            if c == NULL:
+                self.misses += 1
+                schedule, p, r, kinds, tile = describe(key, self.rec.n_accesses)
+                phases, keep = self.compile(schedule, p, r, kinds, tile)
+                c = make(key, self.rec.n_words, list(phases))
+                self.keep.append(keep)
+                c.next = self.rec.first
+                umiak_release_store(&self.rec.first, c)
+                umiak_release_store(&self.rec.last, c)
+        return c
+
+    @property
+    def address(self):
+        return <size_t><void*>&launch
+
+    @property
+    def flat_address(self):
+        """0 where a flat launch cannot be."""
+        return <size_t><void*>&launch_flat if self.rec.n_axes == self.rec.n_p and not self.rec.n_extras else 0
+
+    @property
+    def self_pointer(self):
+        return <size_t>&self.rec
+
+    def variants(self):
+        """What has been compiled, oldest first."""
+        cdef Compiled* c = self.rec.first
+        cdef list found = []
+        while c != NULL:
+            found.append(nest.Variant(*describe(c.key, self.rec.n_accesses)))
+            c = c.next
+        return found[::-1]
+
+    def statistics(self):
+        """What was counted while timing was on."""
+        return {"launches": self.rec.launches, "seconds": self.rec.ns * 1e-9, "points": self.rec.points, "bytes": self.rec.bytes,
+                "flops": self.rec.points * self.flops_per_point}
+
+    def reset_statistics(self):
+        self.rec.launches = self.rec.ns = self.rec.points = self.rec.bytes = 0
+
+
+cdef tuple describe(const uint64_t* key, int n_accesses):
+    cdef int k
+    kinds = tuple([((key[1 + (k >> 4)] >> (4 * (k & 15))) & 3, (key[1 + (k >> 4)] >> (4 * (k & 15) + 2)) & 3) for k in range(n_accesses)])
+    return nest.SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, <int>((key[0] >> 24) & 255) - 1
+
+
+cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:
+    cdef Compiled* c
+    cdef int i
+    cdef size_t kernel, local, shared
+    for phase in phases:
+        if len(phase) not in (4, 5) or not phase[0] or phase[3] not in range(8) or (phase[3] >= COLUMN_BLOCKS and not phase[4:]):
+            raise ValueError(f"a compiled phase is (address, local, global, range) or (..., range, block), got {phase!r}")
+    if not phases:
+        raise ValueError("a compiled variant requires a phase at least, got none")
+    c = <Compiled*>calloc(1, sizeof(Compiled))
+    if c == NULL:
+        raise MemoryError()
+    c.phases = <PhaseCode*>calloc(len(phases), sizeof(PhaseCode))
+    if c.phases == NULL:
+        free(c)
+        raise MemoryError()
+    for i in range(n_words):
+        c.key[i] = key[i]
+    for kernel, local, shared, counts, *block in phases:
+        c.phases[c.n_phases].kernel = <kernel_t><void*>kernel
+        c.phases[c.n_phases].local = <bytes_t><void*>local
+        c.phases[c.n_phases].shared = <bytes_t><void*>shared
+        c.phases[c.n_phases].range = counts
+        c.phases[c.n_phases].block = max(block[0], 1) if block else 1
+        c.n_blocked += counts in (ROW_BLOCKS, OUTER_BLOCKS)
+        c.scratch |= local != 0 or shared != 0
+        c.n_phases += 1
+    return c
+
+
+def set_timing(bint on):
+    global TIMING
+    TIMING = on
+
+
+def scratch_sizes():
+    """Bytes of scratch that this thread keeps: of parts, of launches."""
+    return umiak_scratch_size(0), umiak_scratch_size(1)
