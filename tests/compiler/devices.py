@@ -13,11 +13,13 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+import llvm_host
 import numpy as np
 import pytest
 
 from umiak.compiler.loop import interpreter
 from umiak.compiler.loop.node import Node, dim, i64, replace
+from umiak.compiler.loop.tree import IN, OUT
 from umiak.compiler.render import opencl, ptx
 from umiak.compiler.render.spmd import THREAD, resources
 
@@ -48,6 +50,42 @@ class Interpreter:
     def run(self, kernel, pointers, dims=(), words=(), blocks=3, scratch=None):
         scratch = {} if scratch is None else scratch
         return interpreter.run(kernel, pointers, dims, words, scratch=scratch)
+
+
+@functools.cache
+def program(kernel, target):
+    return llvm_host.Program(kernel, target)
+
+
+class Processor:
+    """This machine, through the renderer for processors; the parallel range in as many parts as there are blocks."""
+
+    target = llvm_host.RUNNABLE[0]
+
+    def run(self, kernel, pointers, dims=(), words=(), blocks=3, scratch=None):
+        compiled = program(kernel, self.target)
+        scratch = {} if scratch is None else scratch
+        names = [b.name for b in kernel.buffers if b.space in (IN, OUT)]
+        arguments = compiled.prepare(dict(zip(names, pointers)), dims, words)
+        # Global scratch outlives a kernel.
+        whole = scratch.setdefault("whole", compiled.keep[1])
+        arguments[3][1] = -(-whole.ctypes.data // 64) * 64
+        n = number(resources(kernel).range, dims)
+        part = -(-n // blocks)
+        for lo in range(0, n, part or 1):
+            code = compiled.function(*arguments, lo, min(lo + part, n))
+            if code:
+                return code
+        return 0
+
+
+class Avx2(Processor):
+    """The same without the widest vectors."""
+
+    def __init__(self):
+        if len(llvm_host.RUNNABLE) < 2:
+            pytest.skip("this processor is one already")
+        self.target = llvm_host.RUNNABLE[1]
 
 
 class Device:
@@ -193,4 +231,6 @@ class Pocl(Device):
         self.queue.finish()
 
 
-DEVICES = {"interpreter": Interpreter, "ptx": Ptx, "opencl": OpenCL, "pocl": Pocl}
+DEVICES = {
+    "interpreter": Interpreter, "cpu": Processor, "avx2": Avx2, "ptx": Ptx, "opencl": OpenCL, "pocl": Pocl,
+}  # fmt: skip
