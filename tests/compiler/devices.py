@@ -231,6 +231,55 @@ class Pocl(Device):
         self.queue.finish()
 
 
+class Cuda(Device):
+    """PTX on a device of CUDA, through the driver; skips where there is none."""
+
+    def __init__(self):
+        try:
+            self.driver = ctypes.CDLL("libcuda.so.1")
+        except OSError as e:
+            pytest.skip(f"no driver of CUDA: {e}")
+        device, context, major, minor = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
+        if self.driver.cuInit(0):
+            pytest.skip("no device of CUDA")
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.call("cuCtxSetCurrent", context)
+        for attribute, value in ((75, major), (76, minor)):
+            self.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        here = 10 * major.value + minor.value
+        # PTX of an older architecture runs on a newer one.
+        self.arch = max((a for a in ptx.ARCHITECTURES if int(a[3:]) <= here), key=lambda a: int(a[3:]))
+
+    def call(self, name, *args):
+        code = getattr(self.driver, name)(*args)
+        if code:
+            raise RuntimeError(f"{name} failed with {code}")
+
+    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part):
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        text = ptx.assemble(ptx.render(kernel, self.arch, THREADS), self.arch).encode()
+        self.call("cuModuleLoadData", ctypes.byref(module), text)
+        self.call("cuModuleGetFunction", ctypes.byref(function), module, kernel.name.encode())
+        given, held = [*arrays, local, whole, error], []
+        for a in given:
+            held.append(ctypes.c_uint64())
+            self.call("cuMemAlloc_v2", ctypes.byref(held[-1]), ctypes.c_size_t(max(a.nbytes, 1)))
+            if a.nbytes:
+                self.call("cuMemcpyHtoD_v2", held[-1], ctypes.c_void_p(a.ctypes.data), ctypes.c_size_t(a.nbytes))
+        n = len(arrays)
+        values = [*held[:n], *map(ctypes.c_int64, integers), *held[n:], *map(ctypes.c_int64, part)]
+        args = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        self.call("cuLaunchKernel", function, blocks, 1, 1, THREADS, 1, 1, shared, None, args, None)
+        self.call("cuCtxSynchronize")
+        for a, address in zip(given, held):
+            if a.nbytes:
+                self.call("cuMemcpyDtoH_v2", ctypes.c_void_p(a.ctypes.data), address, ctypes.c_size_t(a.nbytes))
+            self.call("cuMemFree_v2", address)
+        self.call("cuModuleUnload", module)
+
+
 DEVICES = {
     "interpreter": Interpreter, "cpu": Processor, "avx2": Avx2, "ptx": Ptx, "opencl": OpenCL, "pocl": Pocl,
+    "cuda": Cuda,
 }  # fmt: skip

@@ -16,9 +16,9 @@ from umiak.compiler.schedule import gpu, kernels
 MAKERS = {"cpu": kernels, "gpu": gpu.kernels, "short": lambda *a: gpu.kernels(*a, short=True)}
 # Kernels for processors are right for devices too, and the other way around.
 SLOW = {
-    "cpu": ("interpreter", "ptx", "opencl", "pocl"),
-    "gpu": ("cpu", "avx2", "pocl"),
-    "short": ("interpreter", "cpu", "avx2", "pocl"),
+    "cpu": ("interpreter", "ptx", "opencl", "pocl", "cuda"),
+    "gpu": ("cpu", "avx2", "pocl", "cuda"),
+    "short": ("interpreter", "cpu", "avx2", "pocl", "cuda"),
 }
 RUNS = [
     pytest.param(device, name, maker, schedule, marks=[pytest.mark.slow] if device in SLOW[maker] else [])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -40,7 +42,8 @@ from umiak.compiler.render.spmd import BLOCK_OF_THREADS, LAUNCH, THREAD, resourc
 from umiak.compiler.schedule import gpu
 
 I, J, K = axis("i"), axis("j"), axis("k")  # noqa: E741
-TARGETS = ("ptx", "opencl")
+REAL = [pytest.param(name, marks=pytest.mark.slow) for name in ("pocl", "cuda")]
+TARGETS = ("ptx", "opencl", *REAL)
 LENGTHS = (0, 1, 31, THREADS, THREADS + 1, 3 * THREADS - 5)
 
 
@@ -361,6 +364,19 @@ def test_ptx_is_assembled(arch):
         text = ptx.assemble(ptx.render(kernel, arch), arch)
         assert f".target {arch}" in text and f".entry {kernel.name}(" in text and ".reqntid 256" in text
         assert "call" not in text and ".extern .func" not in text and ".local" not in text, kernel.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ptx.ARCHITECTURES)
+def test_the_assembler_of_the_vendor_takes_all_kernels(arch, tmp_path):
+    ptxas = shutil.which("ptxas")
+    if ptxas is None:
+        pytest.skip("no ptxas on the path")
+    for kernel in every_kernel():
+        source = tmp_path / f"{kernel.name}.ptx"
+        source.write_text(ptx.assemble(ptx.render(kernel, arch), arch))
+        done = subprocess.run([ptxas, f"-arch={arch}", source, "-o", "/dev/null"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_ptx_has_the_instructions_that_it_should():
