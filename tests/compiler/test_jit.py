@@ -50,6 +50,31 @@ define i64 @pick(i64 %which, i64 %x) {
   %y = call i64 %f(i64 %x)
   ret i64 %y
 }
+define i64 @jump(i64 %x) {
+  switch i64 %x, label %other [ i64 0, label %a i64 1, label %b i64 2, label %c i64 3, label %d i64 4, label %e ]
+a:
+  %ra = call i64 @twice(i64 50)
+  ret i64 %ra
+b:
+  %rb = call i64 @sum(i64 3)
+  ret i64 %rb
+c:
+  %rc = call i64 @twice(i64 7)
+  ret i64 %rc
+d:
+  %rd = call i64 @sum(i64 5)
+  ret i64 %rd
+e:
+  %re = call i64 @twice(i64 9)
+  ret i64 %re
+other:
+  ret i64 -1
+}
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define void @clear(ptr %p, i64 %n) {
+  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)
+  ret void
+}
 define void @scale(ptr %p) {
   %x = load <4 x float>, ptr %p, align 4
   %y = fmul <4 x float> %x, <float 1.0, float 2.0, float 3.0, float 4.0>
@@ -106,19 +131,23 @@ def test_runs():
 
 
 def test_calls_loops_constants_and_tables_of_functions():
-    library = jit.load(RICH, ["twice", "sum", "pick", "scale"])
+    library = jit.load(RICH, ["twice", "sum", "pick", "jump", "clear", "scale"])
     assert call(library, "sum", 10) == 110
+    assert [call(library, "jump", i) for i in range(6)] == [100, 12, 14, 30, 18, -1]
     assert call(library, "pick", 0, 21) == 42
     assert call(library, "pick", 1, 4) == 20
     values = (ctypes.c_float * 4)(1, 1, 1, 1)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address("scale"))(ctypes.addressof(values))
     assert list(values) == [1, 2, 3, 4]
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address("clear"))(ctypes.addressof(values), 12)
+    assert list(values) == [0, 0, 0, 4]
 
 
 @pytest.mark.skipif(not jit.host().triple.startswith("x86_64"), reason="the own linker knows x86-64")
 def test_rich_text_is_linked_here():
     linked = link.link(codegen.compile_object(RICH, jit.host(), "rich"))
-    assert set(linked.exports) == {"twice", "sum", "pick", "scale"}
+    assert set(linked.exports) == {"twice", "sum", "pick", "jump", "clear", "scale"}
+    assert set(linked.imports) == {"memset"}
     assert image.Image.unpack(linked.pack()) == linked
 
 
