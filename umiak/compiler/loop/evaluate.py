@@ -1,7 +1,7 @@
 """What an expression means, on NumPy arrays: one array per node, bit for bit as ``node.OPS`` says.
 
-Slow and plain on purpose. Function nodes are computed by NumPy and SciPy in f64, not by their expansions, so that the one
-can be tested against the other.
+Slow and plain on purpose. Function nodes are computed by NumPy and SciPy in f64, not by their expansions, so that the
+one can be tested against the other.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 import scipy.special
 
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, I64, ScalarType
+from umiak.compiler.loop.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, ScalarType
 
 Array = Any  # np.ndarray or a NumPy number
 
