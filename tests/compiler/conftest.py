@@ -3,3 +3,4 @@ from pathlib import Path
 
 # Helper modules that several folders of tests share are imported by name.
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parent))
