@@ -29,7 +29,7 @@ def strided(x, how):
     if not isinstance(x, np.ndarray) or how == "contiguous":
         return tensor(x)
     if how == "turned":
-        return umiak.ops.permute(tensor(np.ascontiguousarray(x.T)), perm=tuple(range(x.ndim))[::-1])
+        return umiak.ops.permute(tensor(x.T.copy()), perm=tuple(range(x.ndim))[::-1])
     wide = np.zeros(tuple(2 * n + 1 for n in x.shape), x.dtype)
     at = tuple(slice(1, None, 2) if n else slice(0, 0) for n in x.shape)
     wide[at] = x
