@@ -30,6 +30,7 @@ def kernel(call: Any) -> Kernel:
     launcher = make_launcher(nest)
     asked = [*nest.sizes, *(s for a in nest.accesses for s in a.strides), *nest.extras]
     copies = call.op.name == "copy"
+    pairs = any(m is not None and m.dtype is not None and m.dtype.is_complex for m in (*call.metas, *call.outs))
     run = None
     if copies:
         from umiak.backends.ref import backend as ref
@@ -42,7 +43,7 @@ def kernel(call: Any) -> Kernel:
         residuals=True,
         keep=launcher,
         dims=asked,
-        flat=launcher.flat_address if pointwise and call.contiguous and len(nest.buffers) > 1 else 0,
+        flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(nest.buffers) > 1 else 0,
         explain=explain,
     )
 
