@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 from umiak.compiler import jit, statistics
-from umiak.compiler.jit import arena, codegen, engine, image, store
+from umiak.compiler.jit import arena, codegen, engine, image, link, store
 
 CONSTANT = "define i64 @{name}() {{\n  ret i64 {value}\n}}\n"
 CALLS = """
@@ -49,6 +49,31 @@ define i64 @pick(i64 %which, i64 %x) {
   %f = load ptr, ptr %p
   %y = call i64 %f(i64 %x)
   ret i64 %y
+}
+define i64 @jump(i64 %x) {
+  switch i64 %x, label %other [ i64 0, label %a i64 1, label %b i64 2, label %c i64 3, label %d i64 4, label %e ]
+a:
+  %ra = call i64 @twice(i64 50)
+  ret i64 %ra
+b:
+  %rb = call i64 @sum(i64 3)
+  ret i64 %rb
+c:
+  %rc = call i64 @twice(i64 7)
+  ret i64 %rc
+d:
+  %rd = call i64 @sum(i64 5)
+  ret i64 %rd
+e:
+  %re = call i64 @twice(i64 9)
+  ret i64 %re
+other:
+  ret i64 -1
+}
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define void @clear(ptr %p, i64 %n) {
+  call void @llvm.memset.p0.i64(ptr %p, i8 0, i64 %n, i1 false)
+  ret void
 }
 define void @scale(ptr %p) {
   %x = load <4 x float>, ptr %p, align 4
@@ -106,19 +131,23 @@ def test_runs():
 
 
 def test_calls_loops_constants_and_tables_of_functions():
-    library = jit.load(RICH, ["twice", "sum", "pick", "scale"])
+    library = jit.load(RICH, ["twice", "sum", "pick", "jump", "clear", "scale"])
     assert call(library, "sum", 10) == 110
+    assert [call(library, "jump", i) for i in range(6)] == [100, 12, 14, 30, 18, -1]
     assert call(library, "pick", 0, 21) == 42
     assert call(library, "pick", 1, 4) == 20
     values = (ctypes.c_float * 4)(1, 1, 1, 1)
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library.address("scale"))(ctypes.addressof(values))
     assert list(values) == [1, 2, 3, 4]
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(library.address("clear"))(ctypes.addressof(values), 12)
+    assert list(values) == [0, 0, 0, 4]
 
 
 @pytest.mark.skipif(not jit.host().triple.startswith("x86_64"), reason="the own linker knows x86-64")
 def test_rich_text_is_linked_here():
-    linked = image.link(codegen.compile_object(RICH, jit.host(), "rich"))
-    assert set(linked.exports) == {"twice", "sum", "pick", "scale"}
+    linked = link.link(codegen.compile_object(RICH, jit.host(), "rich"))
+    assert set(linked.exports) == {"twice", "sum", "pick", "jump", "clear", "scale"}
+    assert set(linked.imports) == {"memset"}
     assert image.Image.unpack(linked.pack()) == linked
 
 
@@ -132,9 +161,9 @@ def test_mutable_data_goes_through_llvm_and_is_private_to_a_library():
 
 def test_llvm_loads_the_same_as_the_own_linker(monkeypatch):
     def refuse(data):
-        raise image.UnsupportedError("all")
+        raise link.UnsupportedError("all")
 
-    monkeypatch.setattr(image, "link", refuse)
+    monkeypatch.setattr(link, "link", refuse)
     store.ENABLED.set(False)
     try:
         library = jit.load(RICH, ["sum"])
@@ -264,8 +293,8 @@ def test_code_of_another_machine_compiles_and_does_not_load():
     other = jit.Target(f"{machine}-unknown-linux-gnu", "generic", "", layout)
     if machine == "aarch64":
         assert "ret" in codegen.assembly(constant(1), other, "k")
-        with pytest.raises(image.UnsupportedError):
-            image.link(codegen.compile_object(constant(1), other, "k"))
+        with pytest.raises(link.UnsupportedError):
+            link.link(codegen.compile_object(constant(1), other, "k"))
     with pytest.raises(jit.JitError, match=f"{jit.host().machine} machine runs, got {machine}"):
         jit.load(constant(1), ["k"], other)
 
@@ -412,14 +441,48 @@ def test_thirty_thousand_kernels_alive_at_once():
 
 @pytest.mark.slow
 def test_thirty_thousand_texts_in_one_process(monkeypatch):
-    store.ENABLED.set(False)
-    try:
+    # LLVM compiles one; the objects of the others are that one with another constant.
+    original = 0x12345678
+    compiled = codegen.compile_object(constant(original), jit.host(), "k")
+    assert compiled.count(original.to_bytes(4, "little")) == 1
+
+    def compile_object(text, target, name):
+        value = int(text.split()[-2])
+        return compiled.replace(original.to_bytes(4, "little"), value.to_bytes(4, "little"))
+
+    monkeypatch.setattr(codegen, "compile_object", compile_object)
+    monkeypatch.setattr(store, "get", lambda key: None)
+    monkeypatch.setattr(store, "put", lambda key, payload: None)
+    before, used = maps(), arena.MEMORY.used
+    for i in range(30_000):
+        assert call(jit.load(constant(i), ["k"]), "k") == i
+    assert statistics.total("compiled") == 30_000
+    assert maps() - before < 100
+    assert len(engine._TABLE.recent) == engine.KEEP.value
+    assert len(engine._TABLE.live) <= engine.KEEP.value + 1
+    assert arena.MEMORY.used - used <= (engine.KEEP.value + 2) * arena.PAGE
+
+
+@pytest.mark.skipif(jit.host().machine != "x86_64", reason="the own linker knows x86-64")
+def test_forked_children_share_maps_too():
+    done = run_python(
+        f"""
+        import os, sys
+        from umiak.compiler import jit
+        from umiak.compiler.jit import engine
+        text = {constant(0)!r}
+        packed = engine._packed(engine._key(text, jit.host()), text, "k", jit.host())
+        place = lambda: engine._place([("k", packed)], jit.host())[0]
+        maps = lambda: sum(1 for _ in open("/proc/self/maps"))
+        kept = [place() for _ in range(500)]
+        del kept[::2]
         before = maps()
-        for i in range(0, 30_000, 10):
-            libraries = jit.load_many([(constant(j), ["k"]) for j in range(i, i + 10)])
-            assert call(libraries[7], "k") == i + 7
-        assert statistics.total("compiled") == 30_000
-        assert maps() - before < 100
-        assert len(engine._TABLE.live) <= engine.KEEP.value + 10
-    finally:
-        store.ENABLED.set(True)
+        pid = os.fork()
+        more = [place() for _ in range(1000)]
+        grown = maps() - before
+        if pid == 0:
+            os._exit(grown > 100)
+        sys.exit(grown > 100 or os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+        """
+    )
+    assert done.returncode == 0, done.stderr

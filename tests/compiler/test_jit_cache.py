@@ -195,6 +195,8 @@ def test_folder_that_others_can_write_is_not_used(tmp_path, caplog):
 
 def test_read_only_disk_is_read(folder, monkeypatch, caplog):
     load(1)
+    for path in entries(folder):
+        os.utime(path, (0, 0))  # so that the next use is worth noting
 
     def refuse(*arguments, **options):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))

@@ -39,14 +39,7 @@ def run_case(case, schedule, tile=-1, block=0, in_place=()):
     if not case.fails:
         for b, operand in zip(case.nest.buffers, case.operands):
             if b.output:
-                compare(pointers[b.name], operand.reshape(-1), case.rtol)
-
-
-def compare(got, expected, rtol):
-    if expected.dtype.kind in "biu":
-        np.testing.assert_array_equal(got, expected)
-    else:
-        np.testing.assert_allclose(got.astype(np.float64), expected.astype(np.float64), rtol=rtol, atol=rtol / 10)
+                nests.compare(pointers[b.name], operand.reshape(-1), case.rtol)
 
 
 @pytest.mark.parametrize("name", POINTWISE)

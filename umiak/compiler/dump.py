@@ -16,6 +16,7 @@ from contextvars import ContextVar
 
 from umiak.util import flags
 from umiak.util.errors import op_error
+from umiak.util.locks import fork_safe
 
 STAGES = ("operations", "nest", "loop", "llvm", "asm")
 
@@ -45,7 +46,7 @@ FOLDER = flags.define("dump_folder", "", "where FLAGS_dump writes a file per sta
 # The stages of the compilation being recorded: {"stage:name": text}.
 _collected: ContextVar[dict[str, str] | None] = ContextVar("collected", default=None)
 
-_lock = threading.Lock()
+_lock = fork_safe(threading.Lock())
 _written: dict[str, str] = {}  # file name -> text, so that two kernels of one name do not overwrite each other
 
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from umiak.util.locks import fork_safe
+
 COUNTS = ("compiled", "from_disk", "from_memory")  # how a request for code was met
 ROWS = 4096  # a process that makes kernels without end counts the rest together
 OTHERS = "(others)"
@@ -34,7 +36,7 @@ class Kernel:
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-_lock = threading.Lock()
+_lock = fork_safe(threading.Lock())
 _kernels: dict[str, Kernel] = {}
 _launches: dict[str, Launches] = {}
 

@@ -22,6 +22,7 @@ _HEADER = len(MAGIC) + 8 + 32
 _SUFFIX = ".entry"
 _PARTIAL = ".partial"  # being written; one that is this old was left by a process that died
 _PARTIAL_SECONDS = 3600
+_USE_SECONDS = 600  # how exactly the last use is known: noting it costs a write to the disk
 
 
 class DiskCache:
@@ -33,21 +34,23 @@ class DiskCache:
         self._written = 0
         _make_private(self.folder)
 
-    def _path(self, digest: bytes) -> Path:
-        return self.folder / (digest.hex()[:40] + _SUFFIX)
+    def _path(self, digest: bytes) -> str:
+        return os.path.join(self.folder, digest.hex()[:40] + _SUFFIX)
 
     def get(self, key: str | bytes) -> bytes | None:
         digest = _digest(key)
         path = self._path(digest)
         try:
-            data = path.read_bytes()
+            with open(path, "rb", buffering=0) as file:
+                used = os.fstat(file.fileno()).st_mtime
+                data = file.readall()
         except FileNotFoundError:
             return None
         payload = _checked(data, digest)
         with contextlib.suppress(OSError):  # another process may evict at any time; the disk may be read-only
             if payload is None:
-                path.unlink()
-            else:
+                os.unlink(path)
+            elif time.time() - used > _USE_SECONDS:
                 os.utime(path)
         return payload
 

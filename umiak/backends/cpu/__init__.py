@@ -8,9 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from umiak.backends.base import Backend, Kernel
-from umiak.backends.cpu import nests
-from umiak.compiler.lower.builder import NotANest
-from umiak.compiler.lower.group import lowerable
 from umiak.core import storage
 from umiak.core.place import Place
 from umiak.memory import caching
@@ -25,12 +22,18 @@ class CpuBackend(Backend):
         return caching.host_allocator(place.index)
 
     def kernel(self, call: Any) -> Kernel | None:
+        # Imported with the first plan: it is more than all the rest of the engine.
+        from umiak.backends.cpu import nests
+        from umiak.compiler.lower.builder import NotANest
+
         try:
             return nests.kernel(call)
         except NotANest:
             return None
 
     def supports(self, op: Any) -> bool:
+        from umiak.compiler.lower.group import lowerable
+
         return lowerable(op) or op.decompose is not None
 
 

@@ -10,7 +10,10 @@ from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit, schedule
 from umiak.compiler.loop import node as n
 from umiak.compiler.nest import Nest, ReduceStage, ScanStage, StoreStage, Variant
+from umiak.compiler.dump import dump
+from umiak.compiler.loop.printer import show_kernel
 from umiak.compiler.render import llvm
+from umiak.core import array
 from umiak.core.tensor import Tensor
 
 # What an operation costs against an addition, on vectors.
@@ -27,6 +30,7 @@ def kernel(call: Any) -> Kernel:
     launcher = make_launcher(nest)
     asked = [*nest.sizes, *(s for a in nest.accesses for s in a.strides), *nest.extras]
     copies = call.op.name == "copy"
+    pairs = any(m is not None and m.dtype is not None and m.dtype.is_complex for m in (*call.metas, *call.outs))
     run = None
     if copies:
         from umiak.backends.ref import backend as ref
@@ -39,7 +43,7 @@ def kernel(call: Any) -> Kernel:
         residuals=True,
         keep=launcher,
         dims=asked,
-        flat=launcher.flat_address if pointwise and call.contiguous and len(nest.buffers) > 1 else 0,
+        flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(nest.buffers) > 1 else 0,
         explain=explain,
     )
 
@@ -87,6 +91,8 @@ def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int]]
     """A variant's phases as addresses, and what keeps them alive."""
     phases = schedule.kernels(nest, variant)
     names = [name for p in phases for name in (p.kernel.name, f"{p.kernel.name}_local", f"{p.kernel.name}_global")]
+    for p in phases:
+        dump("loop", nest.name, lambda p=p: show_kernel(p.kernel))
     text = llvm.render_module([p.kernel for p in phases], llvm.Target.host())
     library = jit.load(text, names)
     found = [(*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range) for i, p in enumerate(phases)]
@@ -95,4 +101,4 @@ def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int]]
 
 def explain(op: Any, operands: tuple, params: tuple, code: int) -> None:
     """Find out by NumPy what is wrong with a call that a kernel refused."""
-    evaluate(op, [x.numpy() if isinstance(x, Tensor) else x for x in operands], params)
+    evaluate(op, [array.to_numpy(x) if isinstance(x, Tensor) else x for x in operands], params)

@@ -1,8 +1,8 @@
 """Machine code from LLVM text: ``load(text, names).address(name)``.
 
-``codegen`` makes objects of text (the only part that needs llvmlite, imported at the first compilation), ``cache``
-keeps them on disk, ``image`` links an object once into bytes that run at any address, ``arena`` is the memory they run
-in, and ``engine`` ties these together for callers. ``orc`` loads what the own linker does not know.
+``codegen`` makes objects of text (the only part that needs llvmlite, imported at the first compilation), ``link``
+makes images of objects, which run at any address, ``store`` keeps them on disk, ``arena`` is the memory they run in,
+and ``engine`` ties these together. ``orc`` loads what ``link`` does not know.
 """
 
 from umiak.compiler.jit.arena import check

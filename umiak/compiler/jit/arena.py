@@ -21,6 +21,7 @@ from collections.abc import Callable
 from functools import cache
 
 from umiak.compiler.jit.errors import MemoryDeniedError
+from umiak.util.locks import fork_safe
 
 PAGE = mmap.PAGESIZE
 ARENA = 4 << 20
@@ -119,7 +120,7 @@ class Memory:
     """The arenas of the process. Safe among threads; blocks may die anywhere, even inside ``write``."""
 
     def __init__(self, arena: int = ARENA) -> None:
-        self.lock = threading.Lock()
+        self.lock = fork_safe(threading.Lock())
         self.used = 0
         self._arena = arena
         self._arenas: list[_Arena] = []  # by address
@@ -168,8 +169,6 @@ class Memory:
 
 
 MEMORY = Memory()
-# A child must not inherit a lock that a thread it lacks holds.
-os.register_at_fork(before=MEMORY.lock.acquire, after_in_parent=MEMORY.lock.release, after_in_child=MEMORY.lock.release)
 
 
 @cache

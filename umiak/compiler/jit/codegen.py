@@ -13,12 +13,13 @@ from typing import Any
 from umiak.compiler import dump
 from umiak.compiler.jit.errors import CompileError
 from umiak.compiler.jit.target import Target
+from umiak.util.locks import fork_safe
 
 LLVM_OPTIONS = ("-disable-lsr",)  # for the process: LLVM has no others
 RELOCATION, CODE_MODEL = "pic", "small"
 
 # LLVM takes one thread at a time anyway: llvmlite has a lock around every call. Forking waits for this one.
-LOCK = threading.RLock()
+LOCK = fork_safe(threading.RLock())
 
 _llvm: Any = None
 _all_targets = False

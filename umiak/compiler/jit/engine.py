@@ -12,18 +12,20 @@ from dataclasses import asdict
 from weakref import WeakValueDictionary
 
 from umiak.compiler import dump, record, statistics
-from umiak.compiler.jit import arena, codegen, image, orc, store
+from umiak.compiler.jit import arena, codegen, store
 from umiak.compiler.jit.errors import JitError
-from umiak.compiler.jit.image import Image
+from umiak.compiler.jit.image import ALIGN, Image
 from umiak.compiler.jit.library import Library
 from umiak.compiler.jit.processor import host, toolchain
 from umiak.compiler.jit.symbols import resolve
 from umiak.compiler.jit.target import Target
 from umiak.util import flags
 from umiak.util.errors import op_error
+from umiak.util.locks import fork_safe
 
 ABI = 1  # of kernels (docs/design/loop_ir.md) and of what is kept on disk
 _IMAGE, _OBJECT = b"I", b"O"  # first byte of what is kept: linked here, or LLVM's to load
+_TRAP = b"\xcc"
 
 KEEP = flags.define("jit_keep", 1024, "how many libraries stay loaded while nobody uses them")
 KEEP_MB = flags.define("jit_keep_mb", 64, "how much code stays loaded while nobody uses it")
@@ -42,7 +44,7 @@ class _Table:
     """Libraries by text: all that live, weakly, and the recently used, strongly."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = fork_safe(threading.Lock())
         self.live: WeakValueDictionary[bytes, Library] = WeakValueDictionary()
         self.recent: OrderedDict[bytes, Library] = OrderedDict()
         self.bytes = 0
@@ -94,23 +96,8 @@ _TABLE = _Table()
 _prefixes: dict[Target, object] = {}
 
 
-def _after_fork() -> None:
-    _TABLE.pending.clear()  # whoever made them is not in this process
-    _TABLE.lock.release()
-    codegen.LOCK.release()
-
-
-def _before_fork() -> None:
-    codegen.LOCK.acquire()
-    _TABLE.lock.acquire()
-
-
-def _after_fork_in_parent() -> None:
-    _TABLE.lock.release()
-    codegen.LOCK.release()
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=_after_fork_in_parent, after_in_child=_after_fork)
+# Whoever makes them is not in the child; the lock is free by then.
+os.register_at_fork(after_in_child=_TABLE.pending.clear)
 
 
 def load(text: str, names: Sequence[str], target: Target | None = None) -> Library:
@@ -131,19 +118,24 @@ def load_many(requests: Sequence[tuple[str, Sequence[str]]], target: Target | No
     libraries: dict[bytes, Library] = {}
     mine: dict[bytes, tuple[_Pending, str, str]] = {}
     others: list[tuple[bytes, _Pending]] = []
-    for key, (text, names) in zip(keys, requests):
-        if key in mine:
-            continue
-        found = _TABLE.claim(key)
-        if isinstance(found, Library):
-            libraries[key] = found
-            statistics.count(_title(names), "from_memory")
-        elif found.thread == threading.get_ident():
-            mine[key] = found, text, _title(names)
-        else:
-            others.append((key, found))
-    # Own ones first, so that two threads that wait for each other's texts both go on.
-    libraries.update(_make(mine, target))
+    try:
+        for key, (text, names) in zip(keys, requests):
+            if key in mine:
+                continue
+            found = _TABLE.claim(key)
+            if isinstance(found, Library):
+                libraries[key] = found
+                statistics.count(_title(names), "from_memory")
+            elif found.thread == threading.get_ident():
+                mine[key] = found, text, _title(names)
+            else:
+                others.append((key, found))
+        # Own ones first, so that two threads that wait for each other's texts both go on.
+        if mine:
+            libraries.update(_make({key: (text, name) for key, (_, text, name) in mine.items()}, target))
+    finally:
+        for key, (pending, _, _) in mine.items():
+            _TABLE.publish(key, pending, libraries.get(key))
     for key, pending in others:
         pending.done.wait()
         if pending.library is not None:
@@ -180,25 +172,18 @@ def _key(text: str, target: Target) -> bytes:
     return digest.digest()
 
 
-def _make(mine: dict[bytes, tuple[_Pending, str, str]], target: Target) -> dict[bytes, Library]:
-    """Compile or read the claimed texts and load them together; waiters are woken in any case."""
-    made: dict[bytes, Library] = {}
-    if not mine:
-        return made
-    try:
-        if target.machine != host().machine:
-            raise op_error(JitError, "jit.load", f"a target that this {host().machine} machine runs", target.triple)
-        arena.check()
-        packed = [(name, _packed(key, text, name, target)) for key, (_, text, name) in mine.items()]
-        start = time.perf_counter()
-        made = dict(zip(mine, _place(packed, target)))
-        share = (time.perf_counter() - start) / len(packed)
-        for name, _ in packed:
-            statistics.add_time(name, "load", share)
-    finally:
-        for key, (pending, _, _) in mine.items():
-            _TABLE.publish(key, pending, made.get(key))
-    return made
+def _make(requests: dict[bytes, tuple[str, str]], target: Target) -> dict[bytes, Library]:
+    """Compile or read ``(text, name)`` and load them together."""
+    if target.machine != host().machine:
+        raise op_error(JitError, "jit.load", f"a target that this {host().machine} machine runs", target.triple)
+    arena.check()
+    packed = [(name, _packed(key, text, name, target)) for key, (text, name) in requests.items()]
+    start = time.perf_counter()
+    libraries = _place(packed, target)
+    share = (time.perf_counter() - start) / len(packed)
+    for name, _ in packed:
+        statistics.add_time(name, "load", share)
+    return dict(zip(requests, libraries))
 
 
 def _packed(key: bytes, text: str, name: str, target: Target) -> bytes:
@@ -212,10 +197,12 @@ def _packed(key: bytes, text: str, name: str, target: Target) -> bytes:
     with statistics.timed(name, "codegen"):
         data = codegen.compile_object(text, target, name)
     statistics.count(name, "compiled")
+    from umiak.compiler.jit import link  # what a process whose kernels are on disk does not need
+
     with statistics.timed(name, "link"):
         try:
-            packed = _IMAGE + image.link(data).pack()
-        except image.UnsupportedError:
+            packed = _IMAGE + link.link(data).pack()
+        except link.UnsupportedError:
             packed = _OBJECT + data
     with statistics.timed(name, "disk"):
         store.put(key, packed)
@@ -235,16 +222,18 @@ def _place(packed: list[tuple[str, bytes]], target: Target) -> list[Library]:
     end = 0
     for i, (name, data) in enumerate(packed):
         if data[:1] == _OBJECT:
+            from umiak.compiler.jit import orc
+
             libraries[i] = orc.load_object(data[1:], target, name)
             continue
         code = Image.unpack(data[1:])
         images.append((i, code, {symbol: resolve(symbol, name) for symbol in code.imports}, end))
-        end += -(-len(code.code) // image.ALIGN) * image.ALIGN
+        end += _aligned(len(code.code))
     if images:
         block = arena.MEMORY.write(
             end,
             lambda address: b"".join(
-                code.filled(address + start, imports).ljust(-(-len(code.code) // image.ALIGN) * image.ALIGN, b"\xcc")
+                code.filled(address + start, imports).ljust(_aligned(len(code.code)), _TRAP)
                 for _, code, imports, start in images
             ),
         )
@@ -253,3 +242,7 @@ def _place(packed: list[tuple[str, bytes]], target: Target) -> list[Library]:
             addresses = {symbol: block.address + start + offset for symbol, offset in code.exports.items()}
             libraries[i] = Library(addresses, block, size)
     return libraries  # type: ignore[return-value]
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGN) * ALIGN

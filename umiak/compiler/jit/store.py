@@ -10,8 +10,9 @@ import threading
 from umiak.util import flags, log
 from umiak.util.disk_cache import DiskCache, default_folder
 from umiak.util.errors import op_error
+from umiak.util.locks import fork_safe
 
-_lock = threading.Lock()
+_lock = fork_safe(threading.Lock())
 _opened: DiskCache | None = None
 _is_open = False
 _warned: set[str] = set()

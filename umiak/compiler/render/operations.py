@@ -95,7 +95,8 @@ class Operations(Writer):
         if t.kind == "b":
             return self.ins(f"{'and' if x.op == 'min' else 'or'} {spell(t, lanes)} {a[0]}, {a[1]}")
         k = "iuf".index(t.kind)
-        return self.intrinsic(_EXTREMES[x.op][k], t, a, lanes, "nsz " if k == 2 else "")
+        # On x86 the first operand is tested for NaN: accumulators, which come first in a combination, need not wait.
+        return self.intrinsic(_EXTREMES[x.op][k], t, a[::-1], lanes, "nsz " if k == 2 else "")
 
     op_min = op_max = extreme
 

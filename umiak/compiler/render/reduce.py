@@ -18,10 +18,10 @@ from umiak.compiler.render.text import literal, spell, suffix
 
 Texts = list[str]
 
-# Monoid -> LLVM's reduction of a vector: for signed, unsigned, float and bool elements.
+# Monoid -> LLVM's reduction of a vector: for signed, unsigned, float and bool elements. (That of float extremes is slow.)
 _HORIZONTAL = {
     "sum": ("add", "add", "fadd", ""), "prod": ("mul", "mul", "fmul", ""), "any": ("or", "or", "", "or"),
-    "all": ("and", "and", "", "and"), "max": ("smax", "umax", "fmaximum", "or"), "min": ("smin", "umin", "fminimum", "and"),
+    "all": ("and", "and", "", "and"), "max": ("smax", "umax", "", "or"), "min": ("smin", "umin", "", "and"),
 }  # fmt: skip
 
 
@@ -72,12 +72,17 @@ class Reducing(Laned):
                     args.insert(0, (spell(t), literal(-0.0 if name == "fadd" else 1.0, t)))
                     flags = "reassoc "
                 return [self.call(spell(t), f"llvm.vector.reduce.{name}.{suffix(t, lanes)}", args, flags)]
+        # Halves, down to a register's least width, then that turned in itself.
+        least = 128 // min(max(t.bits, 8) for t in how.types)
+        while lanes > max(least, 2):
+            lanes //= 2
+            low = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes)) for x, t in zip(v, how.types)]
+            high = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes, 2 * lanes)) for x, t in zip(v, how.types)]
+            v = self.combined(how, low, high, lanes)
         apart = lanes // 2
         while apart:
-            turned = [
-                self.shuffle(x, "poison", spell(t), lanes, [(k + apart) % lanes for k in range(lanes)])
-                for x, t in zip(v, how.types)
-            ]
+            picks = [(k + apart) % lanes for k in range(lanes)]
+            turned = [self.shuffle(x, "poison", spell(t), lanes, picks) for x, t in zip(v, how.types)]
             v = self.combined(how, v, turned, lanes)
             apart //= 2
         return [self.ins(f"extractelement {spell(t, lanes)} {x}, i64 0") for x, t in zip(v, how.types)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 _X86_LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 _ARM_LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
@@ -47,18 +47,20 @@ class Target:
         return frozenset(("f16",)) if not self.x86 or "f16c" in self.has else frozenset()
 
     @classmethod
+    def of(cls, triple: str, data_layout: str, cpu: str, features: str) -> Target:
+        """The CPU with the widest vectors that its features allow."""
+        on = {f[1:] for f in features.split(",") if f.startswith("+")}
+        bits = 512 if on.issuperset(_AVX512) else 256 if "avx2" in on else 128
+        return cls(triple, data_layout, cpu, features, bits)
+
+    @classmethod
+    @cache
     def host(cls) -> Target:
         """The CPU that this process runs on."""
-        import llvmlite.binding as llvm
+        from umiak.compiler import jit
 
-        llvm.initialize_native_target()
-        triple = llvm.get_process_triple()
-        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
-        machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu)
-        bits = 128
-        if triple.startswith("x86_64"):
-            bits = 512 if all(features.get(f) for f in _AVX512) else 256 if features.get("avx2") else 128
-        return cls(triple, str(machine.target_data), cpu, features.flatten(), bits)
+        found = jit.host()
+        return cls.of(found.triple, found.layout, found.cpu, found.features)
 
 
 def _features(*names: str) -> str:

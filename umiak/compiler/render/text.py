@@ -167,7 +167,7 @@ class Writer:
     def close(self) -> Scope:
         scope = self.scopes.pop()
         for key in scope.names:
-            del self.memo[key]
+            self.memo.pop(key, None)
         self.at = len(self.scopes) - 1
         return scope
 

@@ -129,33 +129,30 @@ class Tiled(Reducing):
         def least(x: str, step: int, most: str) -> str:
             return self.call("i64", "llvm.smin.i64", [("i64", self.ins(f"add i64 {x}, {step}")), ("i64", most)])
 
-        deep, long = max(_BLOCK, height), max(_BLOCK, width)
-
-        def rows(at: str, _: list[str]) -> list[str]:
-            end = least(at, deep, hi)
-
-            def columns(jat: str, _: list[str]) -> list[str]:
-                jend = least(jat, long, jhi)
-
-                def row(_: list[str]) -> list[str]:
-                    def column(here: str, _: list[str]) -> list[str]:
-                        self.lanes = Lanes(j, self.here(), width, 1, here, jat)
-                        self.bound[j] = self.here()
-                        self.varying.add(j)
-                        self.one_tile(outer.axis.index, body, loads, height)
-                        self.varying.discard(j)
-                        self.lanes = None
-                        self.at = self.here()
-                        return []
-
-                    return self.loop(jat, jend, width, (), column)
-
-                self.counted(outer.axis.index, at, end, height, (), row)
+        def tiles(at: str, end: str, jat: str, jend: str) -> None:
+            def one(here: str, _: list[str]) -> list[str]:
+                self.lanes = Lanes(j, self.here(), width, 1, here, jat)
+                self.bound[j] = self.here()
+                self.varying.add(j)
+                self.one_tile(outer.axis.index, body, loads, height)
+                self.varying.discard(j)
+                self.lanes = None
+                self.at = self.here()
                 return []
 
-            return self.loop(jlo, jhi, long, (), columns)
+            def row(_: list[str]) -> list[str]:
+                return self.loop(jat, jend, width, (), one)
 
-        self.loop(lo, hi, deep, (), rows)
+            self.counted(outer.axis.index, at, end, height, (), row)
+
+        deep, long = max(_BLOCK, height), max(_BLOCK, width)
+
+        def block(jat: str, _: list[str]) -> list[str]:
+            jend = least(jat, long, jhi)
+            return self.loop(lo, hi, deep, (), lambda at, _: [tiles(at, least(at, deep, hi), jat, jend)][:0])
+
+        # Blocks follow each other along TILE: memory is read in order, which counts for more than how it is written.
+        self.loop(jlo, jhi, long, (), block)
 
     def one_tile(self, i: Node, body: Sequence[Store], loads: Sequence[Node], height: int) -> None:
         lanes = self.lanes
