@@ -30,6 +30,10 @@ def runs():
                     yield pytest.param(device, name, maker, schedule, marks=[] if quick else [pytest.mark.slow])
 
 
+def name_of(x):
+    return x if isinstance(x, str) else x[0]
+
+
 def phases_of(case, maker, schedule):
     phases = MAKERS[maker](case.nest, case.variant(*schedule))
     for p in phases:
