@@ -52,9 +52,7 @@ def run(device, case, maker, schedule, blocks):
         case.check(buffers)
 
 
-@pytest.mark.parametrize(
-    ("device", "name", "maker", "schedule"), runs(), ids=lambda x: x if isinstance(x, str) else x[0]
-)
+@pytest.mark.parametrize(("device", "name", "maker", "schedule"), list(runs()), ids=name_of)
 def test_kernels_give_what_numpy_gives(device, name, maker, schedule, rng):
     run(DEVICES[device](), CASES[name](rng), maker, schedule, 2)
 

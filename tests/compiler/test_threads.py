@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import operator
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ import subprocess
 import numpy as np
 import pytest
 from cases import CASES
-from devices import DEVICES, THREADS
+from devices import DEVICES, THREADS, compiled, emulator
 
 from umiak.compiler.loop.evaluate import DTYPES
 from umiak.compiler.loop.monoid import ALL, ANY, MIN, MONOIDS, SUM, Monoid
@@ -344,6 +345,13 @@ def test_the_largest_code_of_fails_comes_back(device):
     for x, code in (([1, 1], 0), ([1, -1], 7), ([-1, 1], 7)):
         data = np.repeat(np.float32(x), 10)
         assert DEVICES[device]().run(negative, [data, np.zeros(20, np.float32)], [2, 10]) == code
+
+
+@pytest.mark.parametrize(("body", "code"), [("if (get_local_id(0)) barrier(1);", 1), ("barrier(1); barrier(1);", 0)])
+def test_the_emulator_tells_where_threads_diverge(body, code):
+    library = compiled(f'#include "opencl.h"\nvoid entry(long* args) {{ {body} }}\n')
+    entry = ctypes.cast(library.entry, ctypes.c_void_p)
+    assert emulator().emulated_run(entry, None, 1, THREADS) == code
 
 
 # --- text ------------------------------------------------------------------------------------------------------------
