@@ -26,6 +26,9 @@ def apply_reduce(table: dict, x: Any, axis: Any, keepdim: Any) -> Tensor | None:
 def apply_axis(table: dict, x: Any, axis: int) -> Tensor | None:
     """Run ``table[axis]`` on x, a negative axis counted from the end; None for a 0-d tensor."""
 
+def apply_rows(op: OpBase, x: Any, item: Any) -> Tensor | None:
+    """``x[item]`` by ``op``, the slice of axis 0, for a slice of ints with a positive step; None for all else."""
+
 def apply2(op: OpBase, x: Any, y: Any) -> Tensor: ...
 def apply_into(op: OpBase, outs: tuple, operands: tuple, params: tuple = ()) -> None:
     """Run ``op`` writing into existing tensors; no gradient is recorded, versions are bumped. For optimizer updates."""

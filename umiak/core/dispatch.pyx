@@ -33,6 +33,9 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     int Py_IS_TYPE "Py_IS_TYPE"(PyObject*, PyObject*)
+    bint PySlice_Check(object)
+    int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
+    Py_ssize_t PySlice_AdjustIndices(Py_ssize_t, Py_ssize_t*, Py_ssize_t*, Py_ssize_t) noexcept
 
 cdef enum:
     INLINE_X = 32              # operands kept on the stack
@@ -375,7 +378,7 @@ cdef int bad_operand(OpBase op, object o) except -1:
 
 cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) except -2:
     """Pack params into words; the number of words, or -1 when one is symbolic."""
-    cdef int j, k = 0, n_tuples = 0
+    cdef int j, k = 0, n_tuples = 0, overflow = 0
     cdef object value
     sig[0] = 0
     if len(params) != op.n_params:
@@ -390,7 +393,12 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
                 raise ValueError(f"[{op.name}] requires params of at most {INLINE_S} numbers, got more")
             sig[0] |= <uint64_t>(len(value) + 1) << (8 * n_tuples)
             n_tuples += 1
-            for item in value:
+            for item in <tuple>value:
+                if PyLong_CheckExact(item):
+                    out[k] = <uint64_t>PyLong_AsLongLongAndOverflow(item, &overflow)
+                    if not overflow:
+                        k += 1
+                        continue
                 item = as_int(op, item, j)
                 if item is None:
                     return -1
@@ -555,7 +563,7 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
                         if not flags & FLAG_INTO or plan.n_dims < 0 or in_place(plan, xs, n, into):
                             return run_native(plan, xs, n, params, np, into if flags & FLAG_INTO else NULL, <EngineContext>ctx)
                     if plan.kind == PLAN_VIEW and not flags & FLAG_INTO and plan.shape.n_regs <= INLINE_R:
-                        return run_view(plan, xs, n, params, sig, flags)
+                        return run_view(plan, xs, n, params, np, sig, flags)
                     return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
             j = (j + 1) & (op.capacity - 1)
     plan = miss(op, xs, n, descs, params, sig, modes, h)
@@ -732,7 +740,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     return o if plan.single else (o,)
 
 
-cdef object run_view(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, int flags):
+cdef object run_view(Plan plan, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags):
     """Sizes, strides and offset over the operand's storage; no kernel."""
     cdef int64_t regs[INLINE_R]
     cdef PyObject* outs[1]
@@ -745,7 +753,7 @@ cdef object run_view(Plan plan, Operand* xs, int n, const uint64_t* params, uint
         outs[0] = <PyObject*>o
         record(plan, xs, n, params, outs, (<EngineContext>context_pointer()).saved_hooks)
     if not flags & FLAG_INNER:
-        remember_view(o, <Tensor>xs[0].t, plan.op, unpack_params(plan.op, params, sig))
+        remember_view(o, <Tensor>xs[0].t, plan.op, params, np, sig)
     return o
 
 
@@ -901,7 +909,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
             outs[0] = <PyObject*>o
             record(plan, xs, n, scalars, outs, ctx.saved_hooks)
         if not flags & FLAG_INNER and o.storage is t.storage:
-            remember_view(o, t, plan.op, unpack_params(plan.op, params, sig))
+            remember_view(o, t, plan.op, params, np, sig)
         return o
 
     # Composites: a call program, or Python over tensors.
@@ -1100,16 +1108,28 @@ cdef Tensor quiet_copy(Tensor t):
         ctx.plan_mode = modes
 
 
-cdef int remember_view(Tensor o, Tensor parent, object op, tuple params) except -1:
+cdef int remember_view(Tensor o, Tensor parent, object op, const uint64_t* params, int np, uint64_t sig) except -1:
     cdef ViewRecord r = ViewRecord.__new__(ViewRecord)
     r.parent = parent
     r.op = op
-    r.params = params
+    r.sig = sig
+    r.n_words = np
+    if np <= VIEW_WORDS:
+        memcpy(r.words, params, np * 8)
+    else:
+        r.more_words = PyBytes_FromStringAndSize(<char*>params, np * 8)
     r.parent_node = parent.node
     r.seen = tensor_slots().changes
     o.view = r
     o.kind |= KIND_VIEW
     return 0
+
+
+cdef tuple view_params(ViewRecord r):
+    """The params of the view op: seldom wanted, so they are no tuples before."""
+    if r.n_words <= VIEW_WORDS:
+        return unpack_params(<OpBase>r.op, r.words, r.sig)
+    return unpack_params(<OpBase>r.op, <uint64_t*>PyBytes_AS_STRING(r.more_words), r.sig)
 
 
 cdef int refresh(Tensor t) except -1:
@@ -1154,7 +1174,7 @@ cdef int refresh_one(Tensor t) except -1:
     modes = ctx.plan_mode
     ctx.plan_mode = modes | MODE_GRAD
     try:
-        fresh = apply_raw(<OpBase>r.op, (shallow_live(r.parent),), r.params, FLAG_INNER | FLAG_QUIET)
+        fresh = apply_raw(<OpBase>r.op, (shallow_live(r.parent),), view_params(r), FLAG_INNER | FLAG_QUIET)
     finally:
         ctx.plan_mode = modes
     t.node = fresh.node
@@ -1270,7 +1290,7 @@ cdef int rebase(Tensor x, Tensor value) except -1:
     if r is not None and drop_stale_view(x):
         r = None
     if r is not None:
-        whole = SCATTER_VIEW(shallow_live(r.parent), value, r.op, r.params)
+        whole = SCATTER_VIEW(shallow_live(r.parent), value, r.op, view_params(r))
         rebase(r.parent, whole)
         r.parent_node = None                             # whatever it was, it lags now
         refresh(x)
@@ -1714,6 +1734,27 @@ def apply_axis(table, x, axis):
         axis += (<Tensor>x).ndim
     op = PyDict_GetItemWithError(table, axis)            # skips __missing__
     return call1(<OpBase?>table[axis] if op == NULL else <OpBase>op, <Tensor>x)
+
+
+def apply_rows(OpBase op not None, x, item):
+    """``x[item]`` by ``op``, the slice of axis 0, where ``item`` is a slice whose bounds and step are ints or None; None for all else."""
+    cdef Operand[1] xs
+    cdef uint64_t[3] words
+    cdef Py_ssize_t start, stop, step
+    if not isinstance(x, Tensor) or (<Tensor>x).kind & ~<uint8_t>KIND_VIEW or not (<Tensor>x).ndim or not PySlice_Check(item):
+        return None
+    for bound in (item.start, item.stop, item.step):
+        if not (bound is None or PyLong_CheckExact(bound)):
+            return None
+    if item.step is not None and item.step <= 0:
+        return None
+    PySlice_Unpack(item, &start, &stop, &step)
+    words[1] = <uint64_t>PySlice_AdjustIndices((<Tensor>x).dims[0], &start, &stop, step)
+    words[0] = <uint64_t>start
+    words[2] = <uint64_t>step
+    xs[0].t = <PyObject*>x
+    xs[0].n_bits = 0
+    return dispatch(op, xs, 1, words, 3, 0x020202, 0, NULL)
 
 
 def apply2(OpBase op not None, x, y):

@@ -10,6 +10,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     INLINE_RANK = 8
+    VIEW_WORDS = 6             # of params that a view record keeps within itself
     NODE_ROOM = 8              # operands, saved tensors and numbers that a node keeps within itself
     # Descriptor (Tensor.key): what dispatch keys on, kept ready in the tensor.
     K_DTYPE_MASK = 31
@@ -51,7 +52,10 @@ cdef class ViewRecord:
     """How a view came from its parent: enough to make it again, and to write through it."""
     cdef readonly Tensor parent
     cdef readonly object op                # the view op
-    cdef readonly tuple params             # its params
+    cdef int n_words                       # its params, packed
+    cdef uint64_t sig
+    cdef uint64_t[VIEW_WORDS] words
+    cdef object more_words                 # bytes, where they are more
     cdef Node parent_node                  # parent's node when the view was last derived
     cdef uint64_t seen                     # number of history changes in the process when it was last compared
 

@@ -54,7 +54,7 @@ def make_launcher(nest: Nest) -> NestLauncher:
     reduces = [s for s in nest.stages if isinstance(s, ReduceStage)]
     operations, moved = weigh(nest)
 
-    def compile_variant(*what: Any) -> tuple[list[tuple[int, int, int, int]], Any]:
+    def compile_variant(*what: Any) -> tuple[list[tuple[int, int, int, int, int]], Any]:
         return build(nest, Variant(*what))
 
     return NestLauncher(
@@ -87,7 +87,7 @@ def weigh(nest: Nest) -> tuple[int, int]:
     return operations, sum(_type(nest, a.buffer).bytes for a in nest.accesses if a.buffer is not None)
 
 
-def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int]], Any]:
+def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, int]], Any]:
     """A variant's phases as addresses, and what keeps them alive."""
     phases = schedule.kernels(nest, variant)
     names = [name for p in phases for name in (p.kernel.name, f"{p.kernel.name}_local", f"{p.kernel.name}_global")]
@@ -95,7 +95,7 @@ def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int]]
         dump("loop", nest.name, lambda p=p: show_kernel(p.kernel))
     text = llvm.render_module([p.kernel for p in phases], llvm.Target.host())
     library = jit.load(text, names)
-    found = [(*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range) for i, p in enumerate(phases)]
+    found = [(*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range, p.block) for i, p in enumerate(phases)]
     return found, library  # type: ignore[return-value]
 
 

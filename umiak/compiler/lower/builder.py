@@ -138,12 +138,12 @@ class Builder:
     def _scalar(self, x: Any) -> Node:
         if type(x) is not Sym:
             return n.const(float(x), F64)
-        if x.kind != "float":
-            return self.leaf(x)
         if x.op == "symbol":
             operand, word = self.sources[x]
-            assert operand == -1
-            return n.word(word, F64)
+            if operand == -1:
+                return n.word(word, F64 if x.kind == "float" else I64)
+        if x.kind != "float":
+            return self.leaf(x)
         if x.op == "itof":
             return n.cast(self.leaf(x.args[0]), F64)
         if x.op == "select":
@@ -337,13 +337,13 @@ class Builder:
             return n.replace(roots, own)
 
         stages = [_map_stage(s, settle) for s in self.stages]
-        used = {
-            int(x.attr[1:])
-            for x in n.walk(e for s in stages for e in _expressions(s))
-            if x.op == "var" and x.attr[0] == "@"
-        }
+        there = list(n.walk(e for s in stages for e in _expressions(s)))
+        used = {int(x.attr[1:]) for x in there if x.op == "var" and x.attr[0] == "@"}
         kept = {k: i for i, k in enumerate(sorted(used))}
         moved = {position(k): position(i) for k, i in kept.items()}
+        # Integers that became strides are not read as such.
+        read = sorted(x.attr for x in there if x.op == "dim")
+        moved.update({n.dim(k): n.dim(i) for i, k in enumerate(read)})
         stages = [_map_stage(s, lambda roots: n.replace(roots, moved)) for s in stages]
         accesses = [
             Access(buffer, tuple(coefficients.get(a, 0) for a, _ in axes))
@@ -357,7 +357,7 @@ class Builder:
             tuple(self._buffers),
             tuple(accesses),
             tuple(stages),
-            tuple(x for _, x in self._extras.values()),
+            tuple(x for k, x in self._extras.values() if k in read),
         )
 
 
