@@ -5,6 +5,7 @@ import gc
 import itertools
 import math
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 from umiak.backends.cpu import launcher
 from umiak.backends.cpu.launcher import NestLauncher
+from umiak.compiler import nest
 from umiak.compiler.nest import (
     ANY,
     COLUMN,
@@ -236,6 +238,13 @@ def test_an_empty_r_is_an_axis_of_size_0(sizes):
     strides = [[35] + [1] * (n - 1), [1] + [0] * (n - 1)]
     v, dims = one(1, n - 1, strides, sizes)
     assert (v.p, v.r) == (1, 1) and dims[:2] == [sizes[0], 0]
+
+
+def test_names_and_numbers_are_those_of_nests():
+    assert launcher.SCHEDULES == nest.SCHEDULES
+    assert [nest.ZERO, nest.UNIT, nest.ANY] == [0, 1, 2]
+    ranges = [ROWS, OUTER, INNER, ONE, ROW_BLOCKS, OUTER_BLOCKS, COLUMN_BLOCKS, TILE_BLOCKS]
+    assert ranges == list(range(8))
 
 
 def test_many_axes_and_accesses():
@@ -633,7 +642,12 @@ def test_flat_launches_run_in_parts(threads):
 
 # ---- threads, lives, statistics --------------------------------------------------------------------------------------
 def test_many_threads_launch_at_once(threads):
-    made = Launcher(2, 0, [0, 1])
+    class Slow(Launcher):
+        def make(self, *fields):
+            time.sleep(0.01)  # others come meanwhile
+            return super().make(*fields)
+
+    made = Slow(2, 0, [0, 1])
     shapes = [
         ([6, 8], [[8, 1], [8, 1]]),
         ([6, 8], [[16, 1], [8, 1]]),

@@ -7,7 +7,7 @@ ctypedef int (*kernel_t)(void** ptrs, const int64_t* dims, const uint64_t* scala
 ctypedef int64_t (*bytes_t)(const int64_t* dims) noexcept nogil
 
 cdef enum:
-    # as in compiler/nest.py, checked by launcher.pyx
+    # as in compiler/nest.py; a test compares
     MAP = 0
     TILE = 1
     ROW = 2

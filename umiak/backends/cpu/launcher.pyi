@@ -12,6 +12,8 @@ from umiak.compiler.nest import Variant
 Phase: TypeAlias = tuple[int, int, int, int] | tuple[int, int, int, int, int]
 Compile: TypeAlias = Callable[[str, int, int, tuple[tuple[int, int], ...], int], tuple[Sequence[Phase], Any]]
 
+SCHEDULES: tuple[str, ...]
+
 class NestLauncher:
     """One nest's record and its compiled variants. It must outlive its launches; plans keep it.
 

@@ -13,7 +13,6 @@ from libc.stdlib cimport calloc, free, malloc
 
 from umiak.backends.cpu.axes cimport *
 from umiak.backends.cpu.choice cimport choose_reduction, tile_axis
-from umiak.compiler import nest
 
 cdef extern from "Python.h":
     void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
@@ -57,10 +56,7 @@ cdef enum:
     ERROR_SET = -1              # a Python exception is set in this thread
     NO_MEMORY = -2
 
-assert nest.SCHEDULES == ("map", "tile", "row", "column", "strip", "split_row", "split_column")
-assert tuple(range(8)) == (nest.ROWS, nest.OUTER, nest.INNER, nest.ONE, nest.ROW_BLOCKS, nest.OUTER_BLOCKS,
-                           nest.COLUMN_BLOCKS, nest.TILE_BLOCKS)
-assert (nest.ZERO, nest.UNIT, nest.ANY) == (0, 1, 2)
+SCHEDULES = ("map", "tile", "row", "column", "strip", "split_row", "split_column")      # by number
 
 cdef struct Call:               # what kernels get
     void** ptrs
@@ -569,10 +565,11 @@ cdef class NestLauncher:
 
     def variants(self):
         """What has been compiled, oldest first."""
+        from umiak.compiler.nest import Variant          # not needed for launching
         cdef Compiled* c = self.rec.first
         cdef list found = []
         while c != NULL:
-            found.append(nest.Variant(*describe(c.key, self.rec.n_accesses)))
+            found.append(Variant(*describe(c.key, self.rec.n_accesses)))
             c = c.next
         return found[::-1]
 
@@ -591,7 +588,7 @@ cdef tuple describe(const uint64_t* key, int n_accesses):
     bits = [(key[1 + (k >> 4)] >> (4 * (k & 15))) & 15 for k in range(n_accesses)]
     kinds = tuple([(b & 3, b >> 2) for b in bits])
     tile = <int>((key[0] >> 24) & 255) - 1
-    return nest.SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
+    return SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
 
 
 cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:
