@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 import ml_dtypes
 import numpy as np
 
+from paddle.framework.random import GeneratorState
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -248,6 +249,22 @@ class _Text:
         self.data = text.encode("latin1")
 
 
+class _State:
+    """Stands for a ``GeneratorState`` while a file is read."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, state: Any) -> None:
+        if not (
+            isinstance(state, tuple) and len(state) == 2 and all(type(n) is int and 0 <= n < 1 << 64 for n in state)
+        ):
+            raise _Corrupt("the state of a generator")
+        self.value = GeneratorState(state)
+
+    def __setstate__(self, state: Any) -> None:
+        raise _Corrupt("the state of a generator")
+
+
 def _scalar(dtype: Any, data: Any = b"") -> Any:
     if isinstance(data, _Text):
         data = data.data
@@ -309,6 +326,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     ("numpy", "dtype"): _DType,
     ("numpy", "ndarray"): "ndarray",
     ("_codecs", "encode"): _Text,
+    (GeneratorState.__module__, "GeneratorState"): _State,
     **{(f"numpy.{core}.multiarray", "_reconstruct"): _Array for core in ("core", "_core")},
     **{(f"numpy.{core}.multiarray", "scalar"): _scalar for core in ("core", "_core")},
 }
@@ -411,6 +429,8 @@ class _Unpack:
     def convert(self, x: Any, depth: int = 0) -> Any:
         if depth > 500:
             raise _Corrupt("containers more than 500 deep")
+        if isinstance(x, _State):
+            return x.value
         if not isinstance(x, (dict, list, tuple, _Array, _DType, _Text)):
             return x
         found = self.done.get(id(x))

@@ -21,9 +21,6 @@ class Parameter(Tensor):
     ``need_clip`` are what its ``ParamAttr`` said.
     """
 
-    # Python's own look-up: what a Python subclass of `Tensor` inherits costs twice as much at every attribute.
-    __getattribute__ = object.__getattribute__
-
     __slots__ = ()  # attributes live where the core keeps them
 
     def __init__(self, data: Tensor | None = None, trainable: bool = True) -> None:

@@ -15,7 +15,7 @@ from paddle.tensor._args import cast, op_error
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.dispatch import apply, apply1, assign
+from umiak.core.dispatch import apply, apply1, apply_rows, assign
 from umiak.core.tensor import Tensor
 
 
@@ -200,6 +200,8 @@ _DROP_FIRST = F.Squeeze((0,))
 def getitem(x: Tensor, item: Any) -> Tensor:
     """``x[item]``: a view for basic indices, a copy for advanced ones."""
     kind = type(item)
+    if kind is slice and (found := apply_rows(_FIRST, x, item)) is not None:
+        return found
     if kind is int and x.ndim:
         n = len(x)
         i = item + n if item < 0 else item

@@ -27,7 +27,7 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.dispatch import apply1, apply_reduce, class_of
+from umiak.core.dispatch import apply1, apply_reduce, reduction_key
 from umiak.core.tensor import Tensor
 from umiak.ops.base import REGISTRY
 
@@ -38,10 +38,11 @@ _MEANS: dict[Any, Any] = {}
 
 
 def _reducer(cls: type, table: dict, x: Tensor, axis: Any, keepdim: bool, op: str) -> Any:
-    """The interned op for these axes; kept where ``apply_reduce`` finds it, unless the axes are a list."""
+    """The interned op for these axes; kept where ``apply_reduce`` finds it, unless they are a list."""
     found = cls(reduced_axes(axis, x.ndim, op), builtins.bool(keepdim))
-    if axis is None or type(axis) is int:
-        table[axis, keepdim, class_of(x)] = found
+    key = reduction_key(x, axis, keepdim)
+    if key >= 0:
+        table[key] = found
     return found
 
 

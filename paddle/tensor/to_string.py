@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from umiak.core import storage
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 INDENT = 7
+_ACCESS_NOTHING = 2  # an allocator without memory behind its addresses
 
 
 @dataclass(frozen=True)
@@ -137,4 +139,6 @@ def describe(x: Tensor) -> str:
 
 def to_string(x: Tensor) -> str:
     """What ``print(x)`` shows."""
+    if x.storage is not None and storage.allocator(x.place.index).access == _ACCESS_NOTHING:
+        return f"{describe(x)},\n{' ' * INDENT}no data on this device)"
     return f"{describe(x)},\n{' ' * INDENT}{array_text(np.asarray(x.detach().numpy()))})"

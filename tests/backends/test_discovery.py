@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from importlib import metadata
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,8 +18,8 @@ class Toy(backends.Backend):
     def allocator(self, place):
         return caching.host_allocator(place.index)
 
-    def kernel(self, op, metas, modes, place):
-        return backends.Kernel(run=print) if op == "known" else None
+    def kernel(self, call):
+        return backends.Kernel(run=print) if call.op == "known" else None
 
     def supports(self, op):
         return op == "known"
@@ -95,14 +96,18 @@ def test_the_highest_priority_goes_first(fresh):
     fresh()
     low, high = Toy(), Toy()
     low.name, low.priority = "low", -1
-    high.name, high.kernel = "high", lambda op, metas, modes, place: backends.Kernel(1) if op == "quick" else None
+    high.name, high.kernel = "high", lambda call: backends.Kernel(1) if call.op == "quick" else None
     backends.register(low)
     backends.register(high)
     place = Place("toy", 0)
+
+    def call(op):
+        return SimpleNamespace(op=op, metas=(), modes=0, place=place)
+
     assert backends.chain("toy") == [high, low] and backends.get(place) is high
-    assert backends.find_kernel("quick", (), 0, place).address == 1
-    assert backends.find_kernel("known", (), 0, place).run is print
-    assert backends.find_kernel("unknown", (), 0, place) is None
+    assert backends.find_kernel(call("quick")).address == 1
+    assert backends.find_kernel(call("known")).run is print
+    assert backends.find_kernel(call("unknown")) is None
 
 
 def test_importing_loads_no_backend():

@@ -1,4 +1,5 @@
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -101,7 +102,8 @@ def test_kernels_belong_to_ops():
     ref = get("ref")
     made = F.REGISTRY["softmax"](1)
     assert ref.supports(F.REGISTRY["add"]()) and ref.supports(made) == (type(made) in KERNELS)
-    assert ref.kernel(F.REGISTRY["add"](), [Meta((), dtype.float32)] * 2, 0, CPU).run is not None
+    call = SimpleNamespace(op=F.REGISTRY["add"](), metas=[Meta((), dtype.float32)] * 2, modes=0, place=CPU)
+    assert ref.kernel(call).run is not None
 
 
 def test_a_kernel_is_registered_once():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import threading
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from umiak.core import context, dispatch, stream, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.generator import default_generator, seed_all
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor, empty
 
 ROOT = Path(__file__).parents[2]
@@ -237,6 +239,26 @@ def test_virtual_ranks_compute_side_by_side():
         np.testing.assert_array_equal(g, grad_of(x))
 
 
+def test_threads_meet_a_new_place_at_once():
+    interval, barrier, made = sys.getswitchinterval(), threading.Barrier(6), []
+    place = Place("null", 37)
+
+    def work():
+        barrier.wait()
+        made.append(empty([2], dt.float32, place))
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert len(made) == 6
+
+
 def test_a_place_is_the_ranks_default():
     rank = context.new_rank(1)
     rank.state.place = NULL
@@ -284,7 +306,8 @@ for _reason, _names in {
     "filled while modules are imported or by plug-ins; the same for every rank and thread": (
         "umiak.backends.base:_by_name umiak.backends.base:_broken umiak.backends.base:_discovered "
         "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ops.base:REGISTRY "
-        "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.memory.caching:SIZES umiak.core.dtype:_all "
+        "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
+        "umiak.memory.caching:SIZES umiak.core.dtype:_all "
         "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt"
     ),
     "a slot that the assembler fills once": (
@@ -297,7 +320,7 @@ for _reason, _names in {
         "umiak.core.stream:_opener"
     ),
     "interned immutable values": (
-        "umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key umiak.core.place:_types"
+        "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key umiak.core.place:_types"
     ),
     "what a test asks for: it stays empty": "umiak.compiler.plan:PYTHON_INFER",
     "memory and streams of a device of the process, which its ranks share": (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import re
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -187,11 +189,12 @@ def test_errors_in_threads_stay_there():
 
 def test_attributes_of_tensors():
     t = x()
-    with pytest.raises(AttributeError, match="'Tensor' object has no attribute 'nope'"):
+    with pytest.raises(AttributeError, match="Tensor' object has no attribute 'nope'"):
         t.nope  # noqa: B018
     t.mine = 3
-    assert t.mine == 3 and t._attributes == {"mine": 3}
+    assert t.mine == 3 and t._attributes == t.__dict__ == {"mine": 3}
     del t.mine
+    assert t._attributes == {}
     with pytest.raises(AttributeError):
         del t.mine
     with pytest.raises(AttributeError):
@@ -200,6 +203,16 @@ def test_attributes_of_tensors():
         t.grad = 3
     with pytest.raises(ValueError, match=r"^\[grad\] requires the tensor's shape"):
         t.grad = tensor([1.0])
+
+
+@pytest.mark.parametrize("kind", [Tensor, type("Mine", (Tensor,), {})])
+def test_attributes_that_refer_back_are_collected(kind):
+    t = kind()
+    t.me = [t]
+    gone = weakref.ref(t)
+    del t
+    gc.collect()
+    assert gone() is None
 
 
 def test_grad_arguments():

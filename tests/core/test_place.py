@@ -22,6 +22,27 @@ def test_repr():
     assert repr(Place("null", 1)) == "Place(null:1)"
 
 
+@pytest.mark.parametrize(
+    ("device_type", "kind"),
+    [
+        ("cpu", "cpu"), ("gpu", "gpu"), ("gpu_pinned", "cuda_pinned"), ("xpu", "xpu"), ("xpu_pinned", "xpu_pinned"),
+        ("ipu", "ipu"), ("null", "custom"), ("npu", "custom"),
+    ],
+)  # fmt: skip
+def test_kinds(device_type, kind):
+    place = Place(device_type, 0)
+    kinds = ("cpu", "gpu", "cuda_pinned", "xpu", "xpu_pinned", "ipu", "custom")
+    assert [k for k in kinds if getattr(place, f"is_{k}_place")()] == [kind]
+    assert place.custom_device_type() == (device_type if kind == "custom" else "")
+
+
+def test_device_ids():
+    place = Place("null", 1)
+    assert place.get_device_type() == "null" and place.get_device_id() == place.custom_device_id() == 1
+    assert Place("cpu").gpu_device_id() == 0
+    assert place._equals(Place("null", 1)) and not place._equals(Place("null", 2))
+
+
 def test_indices():
     assert Place("cpu").index == 0 and Place("cpu").type_index == 0
     a, b = Place("null", 3), Place("null", 4)

@@ -39,6 +39,7 @@ VIEWS = {
     "last": (lambda x: columns(x, 5, 1), lambda a: a[:, 5:]),
     "transposed": (lambda x: F.permute(x, perm=(1, 0)), lambda a: a.T),
     "reshaped": (lambda x: F.reshape(x, shape=(2, 2, 6)), lambda a: a.reshape(2, 2, 6)),
+    "many axes": (lambda x: F.reshape(x, shape=(2, 2, 1, 1, 3, 1, 2)), lambda a: a.reshape(2, 2, 1, 1, 3, 1, 2)),
     "flat": (lambda x: F.reshape(x, shape=(24,)), lambda a: a.reshape(24)),
     "unsqueezed": (lambda x: F.unsqueeze(x, axes=(0, 2)), lambda a: a[None, :, None]),
     "squeezed": (lambda x: F.squeeze(F.unsqueeze(x, axes=(1,)), axes=(1,)), lambda a: a[:, None][:, 0]),

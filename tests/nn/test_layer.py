@@ -205,6 +205,41 @@ def test_hooks_in_order():
     np.testing.assert_allclose(y.numpy(), (net.fc(x) * 10).numpy(), rtol=1e-6)
 
 
+def test_a_hook_may_change_the_hooks():
+    """A call runs the hooks that were there when its loop began."""
+    layer, log = nn.ReLU(), []
+
+    def once(layer, inputs, output):
+        log.append("once")
+        handle.remove()
+        layer.register_forward_post_hook(lambda *a: log.append("later"))
+
+    handle = layer.register_forward_post_hook(once)
+    layer.register_forward_post_hook(lambda *a: log.append("other"))
+    layer(paddle.ones([1]))
+    assert log == ["once", "other"]
+    layer(paddle.ones([1]))
+    assert log == ["once", "other", "other", "later"]
+
+
+def test_tables_of_hooks_are_dicts():
+    layer, log = nn.ReLU(), []
+    table = layer._forward_post_hooks
+    layer.register_forward_post_hook(lambda *a: log.append(1))
+    again = copy.deepcopy(layer)
+    table[-1] = lambda *a: log.append(2)
+    layer(paddle.ones([1]))
+    assert log == [1, 2]
+    del table[-1]
+    layer(paddle.ones([1]))
+    assert log == [1, 2, 1]
+    table.clear()
+    layer(paddle.ones([1]))
+    assert log == [1, 2, 1]
+    again(paddle.ones([1]))
+    assert log == [1, 2, 1, 1]
+
+
 def test_hooks_replace_inputs_and_are_removed():
     layer = nn.Identity()
     pair = layer.register_forward_pre_hook(lambda layer, i: (i[0] * 2,))

@@ -106,6 +106,22 @@ def test_arrays_alone_become_tensors():
     assert isinstance(through_memory({"t": paddle.ones([1])}, return_numpy=True)["t"], np.ndarray)
 
 
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_states_of_generators(protocol):
+    paddle.seed(7)
+    paddle.rand([5])
+    saved = {"rng": paddle.get_rng_state(), "w": paddle.ones([2])}
+    file = io.BytesIO()
+    paddle.save(saved, file, protocol)
+    expected = paddle.rand([3]).tolist()
+    file.seek(0)
+    found = paddle.load(file)
+    assert found["rng"] == saved["rng"] and type(found["rng"][0]) is type(saved["rng"][0])
+    paddle.seed(1)
+    paddle.set_rng_state(found["rng"])
+    assert paddle.rand([3]).tolist() == expected
+
+
 def test_views_and_name_table():
     x = paddle.arange(6).reshape([2, 3])
     assert through_memory([x.T, x[:, ::-1]])[0].tolist() == x.T.tolist()
@@ -155,7 +171,13 @@ class EvilState:
         return object.__new__, (EvilState,), {"a": 1}
 
 
+STATE = b"\x80\x02cpaddle.framework.random\nGeneratorState\n"
+
 HOSTILE = {
+    "state of a generator": STATE + b"K\x01K\x02K\x03\x87\x85R.",
+    "text in a generator": STATE + b"K\x01X\x01\x00\x00\x00a\x86\x85R.",
+    "offset below zero": STATE + b"K\x01J\xff\xff\xff\xff\x86\x85R.",
+    "generator twice": STATE + b"K\x01K\x02\x86\x85RK\x01K\x02\x86b.",
     "call": pickle.dumps(Evil()),
     "state": pickle.dumps(EvilState()),
     "eval": b"cbuiltins\neval\n(S'1+1'\ntR.",

@@ -72,6 +72,17 @@ def test_options():
         paddle.set_printoptions(precision="3")
 
 
+def test_without_data():
+    with paddle.device.device_guard("null"):
+        x = paddle.ones([2, 3])
+    expected = (
+        "Tensor(shape=[2, 3], dtype=float32, place=Place(null:0), stop_gradient=True,\n       no data on this device)"
+    )
+    assert repr(x) == str(x) == expected
+    with pytest.raises(RuntimeError, match="keeps none"):
+        x.numpy()
+
+
 def test_format():
     assert f"{paddle.to_tensor(2.5):.3f}" == "2.500"
     assert f"{paddle.to_tensor([1])}" == str(paddle.to_tensor([1]))

@@ -35,6 +35,33 @@ def test_damaged_entry_is_absent_and_deleted(cache, damage):
     assert entries(cache) == []
 
 
+def test_entry_of_another_key_is_refused(cache):
+    cache.put("a", b"of a")
+    (of_a,) = entries(cache)
+    cache.put("b", b"of b")
+    (of_b,) = set(entries(cache)) - {of_a}
+    of_b.write_bytes(of_a.read_bytes())
+    assert cache.get("b") is None
+    assert cache.get("a") == b"of a"
+
+
+def test_vanished_folder_is_made_again(cache):
+    cache.folder.rmdir()
+    assert cache.get("k") is None
+    cache.put("k", b"payload")
+    assert cache.get("k") == b"payload"
+    assert cache.folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_files_of_writers_that_died_go(cache):
+    old, new = cache.folder / "old.partial", cache.folder / "new.partial"
+    old.write_bytes(b"")
+    new.write_bytes(b"")
+    os.utime(old, (0, 0))
+    cache.trim()
+    assert [path.name for path in cache.folder.iterdir()] == ["new.partial"]
+
+
 def test_folder_is_private(tmp_path):
     cache = DiskCache(tmp_path / "a" / "b")
     assert cache.folder.stat().st_mode & 0o777 == 0o700
@@ -57,9 +84,12 @@ def test_link_is_refused(tmp_path):
 
 def test_trim_drops_the_least_recently_used(tmp_path):
     cache = DiskCache(tmp_path / "c", limit=1 << 20)
+    seen = set()
     for i in range(4):
         cache.put(str(i), bytes(1000))
-        os.utime(cache._path(str(i)), ns=(i * 10**9, i * 10**9))
+        (newest,) = set(entries(cache)) - seen
+        seen.add(newest)
+        os.utime(newest, ns=(i * 10**9, i * 10**9))
     cache.get("0")  # used again: now the newest
     cache.limit = 2200
     cache.trim()

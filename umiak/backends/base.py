@@ -16,6 +16,7 @@ from umiak.core.place import Place, from_index
 from umiak.ops.base import REGISTRY
 
 if TYPE_CHECKING:
+    from umiak.compiler.plan import Call
     from umiak.ops.base import Op
 
 GROUP = "umiak.backends"
@@ -25,9 +26,10 @@ class Kernel(NamedTuple):
     """How one op runs on one class of operands.
 
     Either native: ``address`` of ``int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars,
-    int64_t stream)``, called with ``launch_self``; it returns 0, or another number when it failed. Or in Python:
+    int64_t stream)``, called with ``launch_self``; it returns 0, a code > 0 when it failed, or < 0 with a Python error
+    set. ``dims`` are the integers it wants: expressions over the symbols of the call. Or in Python:
     ``run(op, outs, ins, params)`` with a list of arrays to write, a list of arrays, numbers and Nones to read, and a
-    tuple of numbers.
+    tuple of numbers; beside a native one, it serves outputs that are not contiguous.
     """
 
     address: int = 0
@@ -35,10 +37,16 @@ class Kernel(NamedTuple):
     run: Callable[[Any, list, list, tuple], None] | None = None
     residuals: bool = False  # it also writes the residuals of the op's forward_train when they follow the outputs
     keep: Any = None  # what must live as long as the kernel is used
+    dims: Sequence[Any] | None = None
+    # `int flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars, int64_t stream)`, for operands and an output
+    # that are contiguous and of one shape with n elements
+    flat: int = 0
+    explain: Callable[[Any, tuple, tuple, int], None] | None = None  # raises for a code, in the op's words
 
-    def install(self, plan: Any) -> None:
-        """Let a plan of dispatch launch this kernel."""
-        plan.set_kernel(self.address, self.launch_self, self.run, self.keep)
+    def install(self, plan: Any, registers: Sequence[int] | None = None) -> None:
+        """Let a plan of dispatch launch this kernel; ``registers`` of its shape program hold ``dims``."""
+        dims = None if registers is None else list(registers)
+        plan.set_kernel(self.address, self.launch_self, self.run, self.keep, dims, self.flat, self.explain)
 
 
 class Backend:
@@ -48,6 +56,7 @@ class Backend:
     device_type: str = ""
     priority: int = 0
     has_streams: bool = False  # work is queued: kernels may return before they are done
+    fuses: bool = False  # it has kernels for groups of operations (compiler.fused.Fused)
 
     def device_count(self) -> int:
         """How many devices there are; their ids start at 0."""
@@ -61,12 +70,16 @@ class Backend:
         """Who answers for the streams of ``place``; None when all work is done as soon as it is handed in."""
         return None
 
-    def kernel(self, op: Op, metas: Sequence[Any], modes: int, place: Place) -> Kernel | None:
-        """How to run ``op`` on operands of these classes (a Meta or None each) under these plan modes.
+    def kernel(self, call: Call) -> Kernel | None:
+        """How to run a class of calls: ``call.op`` on ``call.metas`` (a Meta or None each), and more.
 
         None when there is no kernel for them.
         """
         raise NotImplementedError(f"backend {self.name!r} gives no kernels")
+
+    def whole(self, op: Op) -> bool:
+        """Whether a composite is to stay one call inside of others, rather than its decomposition."""
+        return False
 
     def supports(self, op: Op) -> bool:
         """Whether there are kernels of ``op``, for some operands at least. Without one it runs as its decomposition."""
@@ -159,10 +172,10 @@ def device_types() -> list[str]:
     return sorted({b.device_type for b in _by_name.values()})
 
 
-def find_kernel(op: Op, metas: Sequence[Any], modes: int, place: Place) -> Kernel | None:
-    """The first kernel among the backends of ``place``."""
-    for backend in chain(place.device_type):
-        kernel = backend.kernel(op, metas, modes, place)
+def find_kernel(call: Call) -> Kernel | None:
+    """The first kernel among the backends of the call's place."""
+    for backend in chain(call.place.device_type):
+        kernel = backend.kernel(call)
         if kernel is not None:
             return kernel
     return None

@@ -131,6 +131,7 @@ ROW_BLOCKS = 4  # points of all P axes, times blocks of R
 OUTER_BLOCKS = 5  # points of all P axes but the innermost, times blocks of R
 COLUMN_BLOCKS = 6  # points of all P axes but the innermost, times blocks of ``Phase.block`` along the innermost
 TILE_BLOCKS = 7  # points of all P axes but the innermost and the tile axis, times blocks of ``Phase.block`` along that
+WHOLE = 8  # what the parallel loop's own end says (schedule/gpu.py)
 
 
 @dataclass(frozen=True)

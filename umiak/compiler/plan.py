@@ -15,13 +15,19 @@ from typing import Any
 from umiak.autodiff import rules
 from umiak.compiler import amp
 from umiak.compiler.calls import call_program, live, scalars_in, used
+from umiak.compiler.fuse import fuse
+from umiak.compiler.fused import Fused
+from umiak.compiler.lower.builder import NotANest
+from umiak.compiler.lower.group import lowerable, nest_of
+from umiak.compiler.nest import Nest
 from umiak.core import context, dispatch
 from umiak.core.dispatch import CallProgram, Plan
 from umiak.core.scalar import ScalarProgram
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.linearise import linearise
-from umiak.ir.meta import Meta, Strided, identical, weak_kind
+from umiak.ir.meta import Meta, Strided, dense, identical, weak_kind
+from umiak.ir.program import Operation, Value
 from umiak.ir.scope import Scope
 from umiak.ir.tracer import SymTensor, Tracer
 from umiak.ops.base import Op
@@ -78,13 +84,27 @@ def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Class
     stand_ins: list[Any] = []
     sources: dict[Sym, tuple[int, int]] = {}
     word = 0
+    group = op.group if type(op) is Fused else None
+    shared: dict[Any, Any] = {}  # sizes that a group knows to be equal, or to be a number
     for i, x in enumerate(operands):
         if x is None:
             metas.append(None)
             stand_ins.append(None)
         elif isinstance(x, Tensor):
-            sizes = tuple(scope.symbol("int", lo=0, name=f"d{i}_{axis}") for axis in range(x.ndim))
-            sources.update({s: (i, axis) for axis, s in enumerate(sizes)})
+            found: list[Any] = []
+            for axis in range(x.ndim):
+                known = None if group is None else group.arguments[i].meta.shape[axis]
+                if type(known) is int:
+                    found.append(known)
+                    continue
+                if known is None or known not in shared:
+                    size = scope.symbol("int", lo=0, name=f"d{i}_{axis}")
+                    sources[size] = (i, axis)
+                    shared[size if known is None else known] = size
+                    found.append(size)
+                else:
+                    found.append(shared[known])
+            sizes = tuple(found)
             metas.append(Meta(sizes, x.dtype))
             stand_ins.append(metas[-1])
         else:
@@ -111,6 +131,69 @@ def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Class
         word += count
         symbolic.append(made if declared.kind == "ints" else made[0])
     return Classes(scope, metas, stand_ins, tuple(symbolic), sources)
+
+
+@dataclass
+class Call:
+    """A class of calls that wants a kernel. ``metas`` are the concrete ones that led here."""
+
+    op: Op
+    operands: Sequence[Any]
+    metas: Sequence[Meta | None]
+    modes: int
+    place: Any
+    classes: Classes
+    outs: list[Meta]  # of the visible results, symbolic; concrete where `symbolic` is false
+    symbolic: bool
+    needs: tuple | None = None  # set when residuals are wanted: which operands want a gradient
+    traced: Trace | None = None
+
+    def strides(self, i: int) -> tuple:
+        """Strides of operand ``i`` in elements, as expressions."""
+        x, meta = self.operands[i], self.classes.metas[i]
+        assert meta is not None
+        if x.is_contiguous():
+            return dense(tuple(meta.shape)).strides
+        made = tuple(self.classes.scope.symbol("int", lo=None, name=f"t{i}_{axis}") for axis in range(len(meta.shape)))
+        self.classes.sources.update({s: (i, AXIS_STRIDE + axis) for axis, s in enumerate(made)})
+        return made
+
+    def trace(self) -> Trace:
+        """The op's decomposition; with ``needs``, outputs and residuals of its ``forward_train``."""
+        if self.traced is None:
+            self.traced = trace_forward(self.op, self.classes, self.needs, expander(BACKEND_OF(self.place)))
+        return self.traced
+
+    def nest(self) -> tuple[Nest, bool]:
+        """The call as one nest, with a buffer for each pointer of the launch, and whether it is element by element
+        throughout."""
+        op = self.op
+        if not self.symbolic:
+            raise NotANest("sizes that only Python knows")
+        if type(op) is Fused:
+            group, count = op.group, len(op.group.arguments)
+            env = group.bind([m.shape for m in self.classes.operands[:count]], self.classes.params[0])
+            env.update(zip(group.numbers, self.classes.operands[count:], strict=True))
+            operations, inputs, results = group.instantiate(env)
+            inputs = [*inputs, *self.classes.operands[count:]]
+        elif self.needs is None and lowerable(op):
+            inputs: list[Any] = [Value(m, None, i) if isinstance(m, Meta) else m  # type: ignore[arg-type]
+                                 for i, m in enumerate(self.classes.operands)]  # fmt: skip
+            only = Operation(op, inputs, self.classes.params, self.outs)
+            operations, results = [only], list(only.results)
+        elif op.decompose is not None or self.needs is not None:
+            traced = self.trace()
+            operations, inputs, results = live(traced.operations, traced.results), traced.inputs, traced.results
+        else:
+            raise NotANest(op.name)
+        placed = [(v, self.strides(i) if type(v) is Value else ()) for i, v in enumerate(inputs)]
+        nest = nest_of(op.name, operations, placed, results, self.classes.sources)
+        return nest, all(o.op.elementwise for o in operations)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether every tensor operand is contiguous."""
+        return all(x.is_contiguous() for x in self.operands if isinstance(x, Tensor))
 
 
 def as_tuple(x: Any) -> tuple:
@@ -142,11 +225,11 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
 
     outs, shape, registers, fallback = shape_program(op, classes, visible)
     train = wanted and op.forward_train is not None
-    kernel = None if op.view else FIND_KERNEL(op, metas, modes, place)
+    call = Call(op, operands, metas, modes, place, classes, outs, fallback is None, needs if train else None)
+    kernel = None if op.view else FIND_KERNEL(call)
     if train and not (kernel is not None and kernel.residuals):
         kernel = None
     common = {"n_visible": len(visible), "single": single, "place": place.index, "has_streams": backend.has_streams}
-    sources = list(classes.sources.values())
     out_ids = [(m.dtype.id, len(m.shape)) for m in visible]
 
     traced = None
@@ -154,28 +237,35 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
         plan = view_plan(op, operands, classes, visible, common)
     elif kernel is not None:
         if train:
-            traced = trace_forward(op, classes, needs)
+            traced = call.trace()
             extra = traced.results[len(visible) :]
             out_ids += [(v.meta.dtype.id, len(v.meta.shape)) for v in extra]
+            outs += [v.meta for v in extra]
+        asked = None
+        if train or kernel.dims is not None:
             with classes.scope:
-                outs, shape, registers, fallback = lower_shapes(classes, [*outs, *(v.meta for v in extra)])
+                outs, shape, registers, asked = lower_shapes(classes, outs, kernel.dims)
         plan = Plan(
-            op, LAUNCH, out_ids, sources=sources, shape=shape, out_regs=registers, infer_python=fallback,
+            op, LAUNCH, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
+            infer_python=fallback,
             elementwise=len(visible) == 1 and not train and fallback is None
             and (op.elementwise or keeps_shape(classes, outs)),
             same_is_identity=op.name == "sum_to", **common,
         )  # fmt: skip
-        kernel.install(plan)
+        kernel.install(plan, asked)
     elif op.decompose is not None or train:
-        traced = trace_forward(op, classes, needs if train else None)
+        traced = call.trace()
         out_ids = [(v.meta.dtype.id, len(v.meta.shape)) for v in traced.results]
         plan = Plan(
-            op, CALLS, out_ids, sources=sources, shape=shape, out_regs=registers, infer_python=fallback, **common
-        )
-        operations = live(traced.operations, traced.results)
+            op, CALLS, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
+            infer_python=fallback, **common,
+        )  # fmt: skip
+        operations, results = live(traced.operations, traced.results), traced.results
+        if backend.fuses and type(op) is not Fused:
+            operations, results = fuse(operations, results)
         symbols = scalars_in(operations)
         plan.set_program(
-            call_program(operations, traced.inputs, traced.results, symbols, [classes.sources[s] for s in symbols])
+            call_program(operations, traced.inputs, results, symbols, [classes.sources[s] for s in symbols])
         )
     else:
         raise TypeError(
@@ -183,7 +273,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
             "Register a kernel with the backend."
         )
     if wanted:
-        set_gradient(plan, op, classes, visible, needs, traced if train else None, continuous)
+        set_gradient(plan, op, classes, visible, needs, traced if train else None, continuous, expander(backend))
     return plan
 
 
@@ -195,7 +285,7 @@ def shape_program(op: Op, classes: Classes, visible: Sequence[Meta]) -> tuple:
     try:
         with classes.scope:
             outs = list(as_tuple(op.infer(*classes.metas, *classes.params)))
-            return lower_shapes(classes, outs)
+            return (*lower_shapes(classes, outs)[:3], None)
     except Exception as error:  # any failure of a symbolic run has the same answer: evaluate infer per call
         PYTHON_INFER.setdefault(op.name, f"{type(error).__name__}: {error}")
 
@@ -215,10 +305,13 @@ def keeps_shape(classes: Classes, outs: Sequence[Meta]) -> bool:
     return len(tensors) == 1 and not classes.scope.checks and identical(outs[0].shape, tensors[0].shape)
 
 
-def lower_shapes(classes: Classes, outs: Sequence[Meta]) -> tuple:
+def lower_shapes(classes: Classes, outs: Sequence[Meta], asked: Sequence[Any] | None = None) -> tuple:
+    """(outs, program, registers of their sizes, registers of what a kernel asked for)"""
     exprs = [n for m in outs for n in m.shape]
-    linear = linearise(exprs, list(classes.sources), classes.scope.checks)
-    return list(outs), scalar_program(linear), list(linear.outputs), None
+    linear = linearise([*exprs, *(asked or ())], list(classes.sources), classes.scope.checks)
+    registers = list(linear.outputs)
+    wanted = None if asked is None else registers[len(exprs) :]
+    return list(outs), scalar_program(linear), registers[: len(exprs)], wanted
 
 
 def scalar_program(linear: Any) -> ScalarProgram:
@@ -292,9 +385,16 @@ def values(tensors: Sequence[Any]) -> list:
     return [t.value if isinstance(t, SymTensor) else None for t in tensors]
 
 
-def trace_forward(op: Op, classes: Classes, needs: tuple | None) -> Trace:
+def expander(backend: Any) -> Callable[[Op], bool] | None:
+    """Which composites inside of others are traced as what they mean: where the backend fuses, all it can fuse."""
+    if not backend.fuses:
+        return None
+    return lambda op: op.decompose is not None and not lowerable(op) and not backend.whole(op)
+
+
+def trace_forward(op: Op, classes: Classes, needs: tuple | None, expand: Callable[[Op], bool] | None = None) -> Trace:
     """The decomposition (or, with ``needs``, outputs and residuals of ``forward_train``)."""
-    with plain_modes(), Tracer(classes.scope) as tracer:
+    with plain_modes(), Tracer(classes.scope, expand=expand) as tracer:
         operands = [stand_in(tracer, x) for x in classes.operands]
         if needs is None:
             results = as_tuple(op.decompose(*operands, *classes.params))
@@ -325,6 +425,7 @@ class Gradient:
     save_in: list[int]
     save_out: list[int]
     ints: list[Sym]
+    expand: Callable[[Op], bool] | None = None  # set where groups of operations are fused
 
 
 def set_gradient(
@@ -335,12 +436,13 @@ def set_gradient(
     needs: tuple,
     train: Trace | None,
     continuous: list[int],
+    expand: Callable[[Op], bool] | None,
 ) -> None:
     with classes.scope:
         outputs = list(as_tuple(op.infer(*classes.metas, *classes.params)))
     residuals = [v.meta for v in train.results[len(outputs) :]] if train is not None else []
     mask = sum(1 << i for i in continuous)
-    g = Gradient(op, classes, outputs, residuals, needs, [], [], [])
+    g = Gradient(op, classes, outputs, residuals, needs, [], [], [], expand)
     full = trace_vjp(g, mask)
     # Gradients of some outputs may be absent; what the vjp then needs (sizes of zeros, say) must have been kept.
     masks = [full] if len(continuous) == 1 else [full, *(trace_vjp(g, 1 << i) for i in continuous)]
@@ -379,7 +481,7 @@ def set_gradient(
 
 def trace_vjp(g: Gradient, mask: int) -> tuple:
     """(live operations, operand values, output and residual values, gradient values, resulting values)"""
-    with plain_modes(), Tracer(g.classes.scope) as tracer:
+    with plain_modes(), Tracer(g.classes.scope, expand=g.expand) as tracer:
         operands = [stand_in(tracer, x) for x in g.classes.operands]
         saved = [tracer.input(m) for m in [*g.outputs, *g.residuals]]
         grads = [tracer.input(m) if mask >> i & 1 else None for i, m in enumerate(g.outputs)]
@@ -392,7 +494,10 @@ def trace_vjp(g: Gradient, mask: int) -> tuple:
                     f"[{g.op.name}] requires a gradient of operand {i}'s type {x.meta}, got {dx.meta} from its vjp"
                 )
     results = values(made)
-    return live(tracer.operations, results), values(operands), values(saved), values(grads), results
+    operations = live(tracer.operations, results)
+    if g.expand is not None:
+        operations, results = fuse(operations, results)
+    return operations, values(operands), values(saved), values(grads), results
 
 
 def finish_vjp(g: Gradient, operations: list, operands: list, saved: list, grads: list, made: list) -> CallProgram:

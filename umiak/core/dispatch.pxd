@@ -4,7 +4,11 @@ from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.tensor cimport Node, Tensor
 
+# `dims` are the integers that the kernel asked for; a failure is a code > 0, or < 0 with a Python error set.
 ctypedef int (*launch_t)(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil
+
+# The same where every operand and the output are contiguous, of one shape with n elements.
+ctypedef int (*flat_t)(void* self, void** ptrs, int64_t n, const uint64_t* scalars, int64_t stream) noexcept nogil
 
 cdef struct Operand:
     PyObject* t                # the tensor (borrowed), or NULL
@@ -64,7 +68,11 @@ cdef class Plan:
     cdef int n_sources
     cdef readonly object infer_python      # set when infer could not be made a scalar program
     cdef launch_t launch
+    cdef flat_t flat
     cdef void* launch_self
+    cdef int n_dims            # integers that the kernel asked for; -1: none at all, it gets what there is
+    cdef int* dims             # their registers
+    cdef readonly object explain_failure   # (op, operands, params, code): raises in the op's words
     cdef readonly object kernel
     cdef object keep
     cdef readonly CallProgram program

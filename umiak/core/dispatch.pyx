@@ -9,6 +9,7 @@ import weakref
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
@@ -32,16 +33,18 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     int Py_IS_TYPE "Py_IS_TYPE"(PyObject*, PyObject*)
-    PyObject* PyErr_Occurred() noexcept
+    bint PySlice_Check(object)
+    int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
+    Py_ssize_t PySlice_AdjustIndices(Py_ssize_t, Py_ssize_t*, Py_ssize_t*, Py_ssize_t) noexcept
 
 cdef enum:
     INLINE_X = 32              # operands kept on the stack
     INLINE_S = 256             # scalar words
     INLINE_R = 128             # registers
+    INLINE_D = 128             # integers for a kernel
     AMP_MASK = 0xFFFF00FE      # level, dtype and lists in the plan modes
     NOGIL_ELEMENTS = 1 << 16   # releasing the GIL costs 0.04 us: only for kernels that run longer than that
     MAX_OUT = 64               # outputs and residuals; sets of them are 64-bit masks
-    LAUNCH_RAISED = -1         # what a launch returns that has set a Python exception
 
 # What higher layers fill in (see install).
 cdef object ON_MISS = None
@@ -212,13 +215,23 @@ cdef class Plan:
         self.has_streams = has_streams
         self.infer_python = infer_python
         self.vjps = {}
+        self.n_dims = -1
 
-    def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None):
-        """A native launch function by address, or a Python kernel."""
+    def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None, dims=None, size_t flat=0, explain=None):
+        """A native launch function by address, or a Python kernel. ``dims``: registers of the shape program to hand over."""
         self.launch = <launch_t><void*>address
         self.launch_self = <void*>launch_self
+        self.explain_failure = explain
+        if dims is not None:
+            self.n_dims = len(dims)
+            self.dims = <int*>malloc((self.n_dims + 1) * sizeof(int))
+            if self.dims == NULL:
+                raise MemoryError()
+            for i, register in enumerate(dims):
+                self.dims[i] = register
+            self.flat = <flat_t><void*>flat
         self.native = address != 0 and self.kind == PLAN_LAUNCH and self.n_out == 1 and not self.same_is_identity and \
-            self.shape is not None and self.shape.n_regs <= INLINE_R
+            self.shape is not None and self.shape.n_regs <= INLINE_R and self.n_dims <= INLINE_D
         self.kernel = kernel
         self.keep = keep
 
@@ -265,6 +278,7 @@ cdef class Plan:
     def __dealloc__(self):
         free(self.descs)
         free(self.out_regs)
+        free(self.dims)
         free(self.sources)
         free(self.ints)
 
@@ -364,7 +378,7 @@ cdef int bad_operand(OpBase op, object o) except -1:
 
 cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) except -2:
     """Pack params into words; the number of words, or -1 when one is symbolic."""
-    cdef int j, k = 0, n_tuples = 0
+    cdef int j, k = 0, n_tuples = 0, overflow = 0
     cdef object value
     sig[0] = 0
     if len(params) != op.n_params:
@@ -379,7 +393,12 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
                 raise ValueError(f"[{op.name}] requires params of at most {INLINE_S} numbers, got more")
             sig[0] |= <uint64_t>(len(value) + 1) << (8 * n_tuples)
             n_tuples += 1
-            for item in value:
+            for item in <tuple>value:
+                if PyLong_CheckExact(item):
+                    out[k] = <uint64_t>PyLong_AsLongLongAndOverflow(item, &overflow)
+                    if not overflow:
+                        k += 1
+                        continue
                 item = as_int(op, item, j)
                 if item is None:
                     return -1
@@ -473,6 +492,15 @@ cdef object slow(OpBase op, tuple operands, tuple params):
     return SLOW_PATH(op, operands, params)
 
 
+cdef inline bint same_words(const uint32_t* a, const uint32_t* b, int n) noexcept:
+    """For a few words a call of memcmp costs more than the comparison."""
+    cdef int i
+    for i in range(n):
+        if a[i] != b[i]:
+            return False
+    return True
+
+
 cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into):
     cdef PyObject* ctx = context_pointer()
     cdef uint32_t[INLINE_X] inline_descs
@@ -530,11 +558,12 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
         while op.slots[j] != NULL:
             if op.hashes[j] == h:
                 plan = <Plan>op.slots[j]
-                if plan.n_descs == n and plan.modes == modes and plan.sig == sig and memcmp(plan.descs, descs, n * sizeof(uint32_t)) == 0:
+                if plan.n_descs == n and plan.modes == modes and plan.sig == sig and same_words(plan.descs, descs, n):
                     if plan.native:
-                        return run_native(plan, xs, n, params, np, into if flags & FLAG_INTO else NULL, <EngineContext>ctx)
+                        if not flags & FLAG_INTO or plan.n_dims < 0 or in_place(plan, xs, n, into):
+                            return run_native(plan, xs, n, params, np, into if flags & FLAG_INTO else NULL, <EngineContext>ctx)
                     if plan.kind == PLAN_VIEW and not flags & FLAG_INTO and plan.shape.n_regs <= INLINE_R:
-                        return run_view(plan, xs, n, params, sig, flags)
+                        return run_view(plan, xs, n, params, np, sig, flags)
                     return run(plan, xs, n, params, np, sig, flags, into, <EngineContext>ctx)
             j = (j + 1) & (op.capacity - 1)
     plan = miss(op, xs, n, descs, params, sig, modes, h)
@@ -556,28 +585,68 @@ cdef inline void* address(PyObject* t) except? NULL:
     return (<Tensor>t).storage.data + (<Tensor>t).offset
 
 
-cdef int launch(Plan plan, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream, int64_t elements) except -1:
-    """Call a native kernel; a long one without the GIL, during which nothing on the place may move."""
-    cdef int failed
+cdef int launch(Plan plan, void** ptrs, const int64_t* dims, const int64_t* regs, const uint64_t* scalars, int64_t stream,
+                int64_t elements) except? -1:
+    """Call a native kernel; a long one without the GIL, during which nothing on the place may move.
+
+    ``dims`` is what a kernel gets that asked for nothing; NULL: the flat entry. Gives the kernel's code, 0 when all went well.
+    """
+    cdef int64_t inline[INLINE_D]
+    cdef int64_t* asked = inline
+    cdef object scratch
+    cdef int failed, i
+    cdef bint flat = dims == NULL
+    if not flat and plan.n_dims >= 0:
+        if plan.n_dims > INLINE_D:
+            scratch = PyBytes_FromStringAndSize(NULL, plan.n_dims * 8)
+            asked = <int64_t*>PyBytes_AS_STRING(scratch)
+        for i in range(plan.n_dims):
+            asked[i] = regs[plan.dims[i]]
+        dims = asked
     if elements < NOGIL_ELEMENTS:
-        failed = plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
+        failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream) if flat else \
+            plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
     else:
         RUNNING[plan.place] += 1
         with nogil:
-            failed = plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
+            failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream) if flat else \
+                plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
         RUNNING[plan.place] -= 1
-    if failed == LAUNCH_RAISED:
-        if PyErr_Occurred() == NULL:
-            raise SystemError(f"[{plan.op.name}] kernel says that it raised an exception, and there is none")
-        return -1
-    if failed:
+    if failed < 0 and not PyErr_Occurred():
         raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
-    return 0
+    return failed
+
+
+cdef int launch_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, int code) except -1:
+    """Raise for a kernel's code > 0: in the op's words where the backend knows them."""
+    if plan.explain_failure is not None:
+        plan.explain_failure(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), code)
+    raise RuntimeError(f"[{plan.op.name}] kernel failed with code {code}")
+
+
+cdef bint in_place(Plan plan, const Operand* xs, int n, PyObject** into) noexcept:
+    """Whether a kernel that takes its outputs to be contiguous may write straight into these tensors: contiguous ones that no
+    operand overlaps, but for an elementwise op's that is the same memory."""
+    cdef int i, k
+    cdef Tensor o, t
+    for k in range(plan.n_visible):
+        if into[k] == NULL:
+            return True                                  # too few: refused later
+        o = <Tensor>into[k]
+        if (o.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
+            return False
+        for i in range(n):
+            if xs[i].t != NULL:
+                t = <Tensor>xs[i].t
+                if t.storage is o.storage and not (plan.op.pointwise and t.offset == o.offset and t.numel == o.numel and
+                                                   not (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK):
+                    return False
+    return True
 
 
 cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
     """Whether all tensor operands have the same sizes; ``first`` receives one of them."""
-    cdef int i
+    cdef int i, d
     cdef PyObject* t
     cdef PyObject* f = NULL
     for i in range(n):
@@ -585,8 +654,12 @@ cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
         if t != NULL:
             if f == NULL:
                 f = t
-            elif t != f and ((<Tensor>t).ndim != (<Tensor>f).ndim or memcmp((<Tensor>t).dims, (<Tensor>f).dims, (<Tensor>f).ndim * 8) != 0):
-                return False
+            elif t != f:
+                if (<Tensor>t).ndim != (<Tensor>f).ndim:
+                    return False
+                for d in range((<Tensor>f).ndim):
+                    if (<Tensor>t).dims[d] != (<Tensor>f).dims[d]:
+                        return False
     first[0] = f
     return f != NULL
 
@@ -604,6 +677,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     cdef int i, d, k = 0, failed
     cdef int64_t stream = ctx.stream[plan.place], elements
     cdef Tensor o
+    cdef bint flat = False
     for i in range(n):
         if xs[i].t == NULL and xs[i].n_bits:
             scalars[k] = xs[i].bits[0]
@@ -616,7 +690,8 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     else:
         memcpy(scalars + k, params, np * 8)
     ctx.running = <PyObject*>plan.op
-    if plan.elementwise and one_shape(xs, n, &first):
+    if plan.elementwise and (plan.n_dims < 0 or plan.flat != NULL) and one_shape(xs, n, &first):
+        flat = plan.flat != NULL
         regs = (<Tensor>first).dims
         if into != NULL:
             check_count(plan, into)
@@ -647,7 +722,9 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
         else:
             ptrs[i] = NULL
     ptrs[n] = address(<PyObject*>o)
-    launch(plan, ptrs, regs, scalars, stream, elements)
+    failed = launch(plan, ptrs, NULL if flat else regs, regs, scalars, stream, elements)
+    if failed:
+        launch_failed(plan, xs, n, params, plan.sig, failed)
     if plan.has_streams:
         for i in range(n):
             if xs[i].t != NULL and (<Tensor>xs[i].t).storage.stream != stream:
@@ -663,7 +740,7 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     return o if plan.single else (o,)
 
 
-cdef object run_view(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, int flags):
+cdef object run_view(Plan plan, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags):
     """Sizes, strides and offset over the operand's storage; no kernel."""
     cdef int64_t regs[INLINE_R]
     cdef PyObject* outs[1]
@@ -676,7 +753,7 @@ cdef object run_view(Plan plan, Operand* xs, int n, const uint64_t* params, uint
         outs[0] = <PyObject*>o
         record(plan, xs, n, params, outs, (<EngineContext>context_pointer()).saved_hooks)
     if not flags & FLAG_INNER:
-        remember_view(o, <Tensor>xs[0].t, plan.op, unpack_params(plan.op, params, sig))
+        remember_view(o, <Tensor>xs[0].t, plan.op, params, np, sig)
     return o
 
 
@@ -694,11 +771,18 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     cdef int64_t stream = ctx.stream[plan.place], elements
     cdef Tensor o, t, first = None
     cdef PyObject* firstp = NULL
-    cdef bint same
+    cdef bint same, python = plan.launch == NULL
     cdef tuple made
 
     if flags & FLAG_INTO:
         check_count(plan, into)
+        if plan.n_dims >= 0 and not in_place(plan, xs, n, into):
+            python = plan.kernel is not None
+            if not python:
+                made = run_apart(plan, xs, n, params, np, sig, ctx)
+                for i in range(plan.n_visible):
+                    write_into(<Tensor>into[i], <Tensor>made[i])
+                return None
     # The scalar pack: number operands, then params.
     for i in range(n):
         n_weak += xs[i].n_bits if xs[i].t == NULL else 0
@@ -718,7 +802,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
 
     # Sizes.
     ctx.running = <PyObject*>plan.op
-    same = plan.elementwise and one_shape(xs, n, &firstp)
+    same = plan.elementwise and plan.n_dims < 0 and one_shape(xs, n, &firstp)
     if same:
         first = <Tensor>firstp
     if not same and (plan.shape is not None or plan.infer_python is not None):
@@ -767,7 +851,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                     o = new_tensor(plan.out_dtype[i], plan.out_rank[i], dims, plan.place, stream)
                 Py_INCREF(o)
                 outs[i] = <PyObject*>o
-            if plan.launch != NULL:
+            if not python:
                 if n + plan.n_out > INLINE_X + MAX_OUT:
                     scratch2 = PyBytes_FromStringAndSize(NULL, (n + plan.n_out) * sizeof(void*))
                     ptrs = <void**>PyBytes_AS_STRING(scratch2)
@@ -781,7 +865,9 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                 for i in range(plan.n_out):
                     ptrs[n + i] = address(outs[i])
                     elements += (<Tensor>outs[i]).numel
-                launch(plan, ptrs, first.dims if same else regs, scalars, stream, elements)
+                failed = launch(plan, ptrs, first.dims if same else regs, regs, scalars, stream, elements)
+                if failed:
+                    launch_failed(plan, xs, n, params, sig, failed)
             else:
                 launch_python(plan, xs, n, params, sig, outs)
             if plan.has_streams:
@@ -823,7 +909,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
             outs[0] = <PyObject*>o
             record(plan, xs, n, scalars, outs, ctx.saved_hooks)
         if not flags & FLAG_INNER and o.storage is t.storage:
-            remember_view(o, t, plan.op, unpack_params(plan.op, params, sig))
+            remember_view(o, t, plan.op, params, np, sig)
         return o
 
     # Composites: a call program, or Python over tensors.
@@ -839,6 +925,12 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     if plan.single:
         return made[0]
     return made if plan.n_visible == plan.n_out else made[:plan.n_visible]
+
+
+cdef tuple run_apart(Plan plan, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, EngineContext ctx):
+    """The visible outputs in memory of their own, as a tuple."""
+    made = run(plan, xs, n, params, np, sig, 0, NULL, ctx)
+    return (made,) if plan.single else made
 
 
 cdef int check_count(Plan plan, PyObject** into) except -1:
@@ -885,7 +977,7 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
     return 0
 
 
-cdef int bring_back(Operand* xs, int n) except -1:
+cdef inline int bring_back(Operand* xs, int n) except -1:
     """Offloaded operands come back before any address is read: bringing one back may move another."""
     cdef int i
     for i in range(n):
@@ -1011,21 +1103,33 @@ cdef Tensor quiet_copy(Tensor t):
     cdef uint64_t modes = ctx.plan_mode
     ctx.plan_mode = 0
     try:
-        return call1(COPY, shallow(t))
+        return call1(COPY, shallow(t) if t.kind or t.key & K_NEEDS_GRAD else t)
     finally:
         ctx.plan_mode = modes
 
 
-cdef int remember_view(Tensor o, Tensor parent, object op, tuple params) except -1:
+cdef int remember_view(Tensor o, Tensor parent, object op, const uint64_t* params, int np, uint64_t sig) except -1:
     cdef ViewRecord r = ViewRecord.__new__(ViewRecord)
     r.parent = parent
     r.op = op
-    r.params = params
+    r.sig = sig
+    r.n_words = np
+    if np <= VIEW_WORDS:
+        memcpy(r.words, params, np * 8)
+    else:
+        r.more_words = PyBytes_FromStringAndSize(<char*>params, np * 8)
     r.parent_node = parent.node
     r.seen = tensor_slots().changes
     o.view = r
     o.kind |= KIND_VIEW
     return 0
+
+
+cdef tuple view_params(ViewRecord r):
+    """The params of the view op: seldom wanted, so they are no tuples before."""
+    if r.n_words <= VIEW_WORDS:
+        return unpack_params(<OpBase>r.op, r.words, r.sig)
+    return unpack_params(<OpBase>r.op, <uint64_t*>PyBytes_AS_STRING(r.more_words), r.sig)
 
 
 cdef int refresh(Tensor t) except -1:
@@ -1070,7 +1174,7 @@ cdef int refresh_one(Tensor t) except -1:
     modes = ctx.plan_mode
     ctx.plan_mode = modes | MODE_GRAD
     try:
-        fresh = apply_raw(<OpBase>r.op, (shallow_live(r.parent),), r.params, FLAG_INNER | FLAG_QUIET)
+        fresh = apply_raw(<OpBase>r.op, (shallow_live(r.parent),), view_params(r), FLAG_INNER | FLAG_QUIET)
     finally:
         ctx.plan_mode = modes
     t.node = fresh.node
@@ -1186,7 +1290,7 @@ cdef int rebase(Tensor x, Tensor value) except -1:
     if r is not None and drop_stale_view(x):
         r = None
     if r is not None:
-        whole = SCATTER_VIEW(shallow_live(r.parent), value, r.op, r.params)
+        whole = SCATTER_VIEW(shallow_live(r.parent), value, r.op, view_params(r))
         rebase(r.parent, whole)
         r.parent_node = None                             # whatever it was, it lags now
         refresh(x)
@@ -1204,63 +1308,41 @@ cdef int rebase(Tensor x, Tensor value) except -1:
 # ---- gradient nodes --------------------------------------------------------------------------------------------------------
 cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject** outs, object hooks) except -1:
     cdef Node node = Node.__new__(Node)
-    cdef tuple edges = PyTuple_New(n), saved
-    cdef object e
     cdef PyObject* t
     cdef Tensor o
-    cdef int i, k
-    cdef uint32_t version
+    cdef int i, k = plan.n_save_in + plan.n_save_out
     node.plan = plan
     node.n_out = plan.n_visible
-    if n > 8:
-        node.more_index = <uint32_t*>calloc(n - 8, sizeof(uint32_t))
-        if node.more_index == NULL:
-            raise MemoryError()
+    if n > 3 or k > 2 or plan.n_ints > NODE_ROOM:
+        make_room(node, n, k, plan.n_ints)
+    else:
+        node.n_edges = n
+        node.n_saved = k
     for i in range(n):
         t = xs[i].t
         if t != NULL and (<Tensor>t).key & K_NEEDS_GRAD:
             if (<Tensor>t).node is not None:
-                e = (<Tensor>t).node
-                if i < 8: node.edge_index[i] = (<Tensor>t).out_index
-                else: node.more_index[i - 8] = (<Tensor>t).out_index
+                set_edge(node, i, (<Tensor>t).node)
+                node.edge_index[i] = (<Tensor>t).out_index
             else:
-                e = <object>t
+                set_edge(node, i, <Tensor>t)
+                node.edge_index[i] = 0
+        elif i > 2:
+            set_edge(node, i, None)
+    for i in range(plan.n_save_in):
+        t = xs[plan.save_in[i]].t
+        if t == NULL:
+            set_saved(node, i, None)
         else:
-            e = None
-        Py_INCREF(e)
-        PyTuple_SET_ITEM(edges, i, e)
-    node.edges = edges
-    k = plan.n_save_in + plan.n_save_out
-    if k:
-        saved = PyTuple_New(k)
-        if k > 8:
-            node.more_versions = <uint32_t*>calloc(k - 8, sizeof(uint32_t))
-            if node.more_versions == NULL:
-                raise MemoryError()
-        for i in range(k):
-            if i < plan.n_save_in:
-                t = xs[plan.save_in[i]].t
-                if t == NULL:
-                    e = None
-                else:
-                    e = <object>t
-            else:
-                e = shallow(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
-            if e is not None:
-                version = tensor_version(<Tensor>e)
-                if i < 8: node.versions[i] = version
-                else: node.more_versions[i - 8] = version
-            Py_INCREF(e)
-            PyTuple_SET_ITEM(saved, i, e)
-        node.saved = saved
-        if hooks is not None:
-            pack_saved(node, hooks)
+            set_saved(node, i, <Tensor>t)
+            node.versions[i] = tensor_version(<Tensor>t)
+    for i in range(plan.n_save_in, k):
+        o = shallow(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
+        set_saved(node, i, o)
+        node.versions[i] = tensor_version(o)
+    if k and hooks is not None:
+        pack_saved(node, hooks)
     if plan.n_ints:
-        if plan.n_ints > 8:
-            node.ints = <int64_t*>malloc(plan.n_ints * sizeof(int64_t))
-            if node.ints == NULL:
-                node.ints = node.inline_ints
-                raise MemoryError()
         load_sources(plan.ints, plan.n_ints, xs, scalars, node.ints)
     for i in range(plan.n_visible):
         if plan.out_differentiable >> i & 1:
@@ -1275,11 +1357,17 @@ cdef int pack_saved(Node node, object hooks) except -1:
     """Let the user's ``pack`` decide what is kept for each saved tensor; ``unpack`` gives it back."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef uint64_t modes = ctx.plan_mode
+    cdef list kept
+    cdef int i
     pack, unpack = hooks
     ctx.plan_mode = modes & ~<uint64_t>MODE_GRAD
     ctx.saved_hooks = None                               # what pack itself computes is not packed
     try:
-        node.saved = tuple([None if t is None else pack(shallow(<Tensor>t)) for t in node.saved])
+        kept = [None if saved_at(node, i) == <PyObject*>None else pack(shallow(<Tensor>saved_at(node, i))) for i in range(node.n_saved)]
+        if node.n_saved > 2:
+            node.more_saved = PyTuple_New(node.n_saved - 2)
+        for i in range(node.n_saved):
+            set_saved(node, i, kept[i])
         node.unpack = unpack
     finally:
         ctx.plan_mode = modes
@@ -1601,17 +1689,34 @@ def apply1(OpBase op not None, x):
     return apply_raw(op, (x,), (), 0)
 
 
-def class_of(Tensor x not None):
-    """A small int for the dtype and rank of a tensor."""
-    return x.key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT)
+cdef inline int64_t reduction(Tensor x, object axis, bint keepdim) except -2:
+    """See reduction_key."""
+    cdef int overflow = 0
+    cdef int64_t at = 64
+    if axis is not None:
+        if not PyLong_CheckExact(axis):
+            return -1
+        at = PyLong_AsLongLongAndOverflow(axis, &overflow)
+        if overflow or not -64 <= at < 64:
+            return -1
+    return (at + 64) << 12 | keepdim << 11 | (x.key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT))
 
 
-def apply_reduce(dict table not None, x, axis, keepdim):
-    """Run ``table[axis, keepdim, class_of(x)]`` on x; None when the table has no such op (or axis is a list)."""
+def reduction_key(Tensor x not None, axis, bint keepdim):
+    """A key for a reduction: the tensor's dtype and rank, the axis (None: all), keepdim. -1 for what has none (a list of axes)."""
+    return reduction(x, axis, keepdim)
+
+
+def apply_reduce(dict table not None, x, axis, bint keepdim):
+    """Run ``table[reduction_key(x, axis, keepdim)]`` on x; None when the table has no such op."""
     cdef PyObject* op
-    if not isinstance(x, Tensor) or not (axis is None or PyLong_CheckExact(axis)):
+    cdef int64_t key
+    if not isinstance(x, Tensor):
         return None
-    op = PyDict_GetItemWithError(table, (axis, keepdim, <int>((<Tensor>x).key & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT))))
+    key = reduction(<Tensor>x, axis, keepdim)
+    if key < 0:
+        return None
+    op = PyDict_GetItemWithError(table, key)
     return None if op == NULL else call1(<OpBase?>op, <Tensor>x)
 
 
@@ -1629,6 +1734,27 @@ def apply_axis(table, x, axis):
         axis += (<Tensor>x).ndim
     op = PyDict_GetItemWithError(table, axis)            # skips __missing__
     return call1(<OpBase?>table[axis] if op == NULL else <OpBase>op, <Tensor>x)
+
+
+def apply_rows(OpBase op not None, x, item):
+    """``x[item]`` by ``op``, the slice of axis 0, where ``item`` is a slice whose bounds and step are ints or None; None for all else."""
+    cdef Operand[1] xs
+    cdef uint64_t[3] words
+    cdef Py_ssize_t start, stop, step
+    if not isinstance(x, Tensor) or (<Tensor>x).kind & ~<uint8_t>KIND_VIEW or not (<Tensor>x).ndim or not PySlice_Check(item):
+        return None
+    for bound in (item.start, item.stop, item.step):
+        if not (bound is None or PyLong_CheckExact(bound)):
+            return None
+    if item.step is not None and item.step <= 0:
+        return None
+    PySlice_Unpack(item, &start, &stop, &step)
+    words[1] = <uint64_t>PySlice_AdjustIndices((<Tensor>x).dims[0], &start, &stop, step)
+    words[0] = <uint64_t>start
+    words[2] = <uint64_t>step
+    xs[0].t = <PyObject*>x
+    xs[0].n_bits = 0
+    return dispatch(op, xs, 1, words, 3, 0x020202, 0, NULL)
 
 
 def apply2(OpBase op not None, x, y):

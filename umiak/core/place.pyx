@@ -5,6 +5,7 @@ from cpython.object cimport PyObject, PyTypeObject, newfunc
 cdef list _all = []             # by index
 cdef list _types = []           # device types, by type index
 cdef dict _by_key = {}          # (device type, id) -> Place
+cdef frozenset _built_in = frozenset(("cpu", "gpu", "gpu_pinned", "xpu", "xpu_pinned", "ipu"))
 
 
 cdef class Place:
@@ -21,6 +22,26 @@ cdef class Place:
 
     def __reduce__(self):
         return Place, (self.device_type, self.device_id)
+
+    def is_cpu_place(self): return self.device_type == "cpu"
+    def is_gpu_place(self): return self.device_type == "gpu"
+    def is_cuda_pinned_place(self): return self.device_type == "gpu_pinned"
+    def is_xpu_place(self): return self.device_type == "xpu"
+    def is_xpu_pinned_place(self): return self.device_type == "xpu_pinned"
+    def is_ipu_place(self): return self.device_type == "ipu"
+
+    def is_custom_place(self):
+        """Whether the device is of a type that a plug-in brought."""
+        return self.device_type not in _built_in
+
+    def gpu_device_id(self): return self.device_id
+    def xpu_device_id(self): return self.device_id
+    def ipu_device_id(self): return self.device_id
+    def custom_device_id(self): return self.device_id
+    def custom_device_type(self): return self.device_type if self.is_custom_place() else ""
+    def get_device_id(self): return self.device_id
+    def get_device_type(self): return self.device_type
+    def _equals(self, other): return self is other
 
     def __copy__(self):
         return self

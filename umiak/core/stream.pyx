@@ -3,6 +3,8 @@
 Work handed to a stream gets a ticket, a number that only grows. An event is a ticket: it is done when the stream has
 completed that ticket. Everything that must outlive work in flight (memory above all) waits for tickets and for nothing else.
 """
+import threading
+
 from libc.stdlib cimport calloc
 from libc.stdint cimport int32_t, int64_t
 from cpython.object cimport PyObject
@@ -14,6 +16,10 @@ cdef StreamState** _states[64]             # per place, by stream id
 cdef char[64] _opened
 cdef list _streams = [{} for _ in range(STREAM_PLACES)]
 cdef object _opener = None
+cdef object _opening = threading.RLock()
+cdef enum:
+    BEING_OPENED = 1
+    OPEN = 2
 
 
 cdef class StreamDriver:
@@ -56,19 +62,24 @@ cdef inline int check_place(int place) except -1:
 
 cdef int open_place(int place) except -1:
     check_place(place)
-    if _opened[place] or _opener is None:
+    if _opened[place] == OPEN or _opener is None:
         return 0
-    _opened[place] = 1
-    try:
-        _opener(place)
-    except BaseException:
-        _opened[place] = 0
-        raise
+    with _opening:                                       # other threads wait until the place is ready
+        if _opened[place]:
+            return 0                                     # the opener itself uses the place
+        _opened[place] = BEING_OPENED
+        try:
+            _opener(place)
+        except BaseException:
+            _opened[place] = 0
+            raise
+        _opened[place] = OPEN
     return 0
 
 
 cdef void mark_opened(int place) noexcept:
-    _opened[place] = 1
+    if not _opened[place]:                               # an opener is not done with its first step
+        _opened[place] = OPEN
 
 
 def set_opener(opener):
@@ -92,7 +103,7 @@ cdef int set_driver(int place, StreamDriver driver) except -1:
     else:
         Py_INCREF(driver)
         _drivers[place] = <PyObject*>driver
-    _opened[place] = 1
+    mark_opened(place)
     Py_XDECREF(former)
     return 0
 

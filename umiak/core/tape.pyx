@@ -10,7 +10,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from umiak.core.dispatch import drop_cast_weights
 
@@ -22,6 +22,7 @@ from umiak.core.tensor cimport *
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
+    PyObject** PySequence_Fast_ITEMS(list)
 
 cdef OpBase ADD = None
 cdef OpBase COPY = None
@@ -65,6 +66,8 @@ cdef void* grown(void* old, void* inline_old, size_t used, size_t wanted) except
     return made
 
 
+@cython.final
+@cython.no_gc                              # nothing refers to a run
 @cython.freelist(8)
 cdef class Run:
     """State of one backward pass."""
@@ -128,7 +131,7 @@ cdef class Run:
     cdef int claim(self, Node node) except -1:
         """Give the node a slot."""
         cdef int slot = self.count
-        cdef int size
+        cdef int size, i
         if self.accumulate:
             check_released(node)
         if self.count == self.capacity:
@@ -140,7 +143,8 @@ cdef class Run:
             self.grads = <PyObject**>grown(
                 self.grads, self.few_grads, self.n_grads * sizeof(PyObject*), size * sizeof(PyObject*))
             self.grads_capacity = size
-        memset(self.grads + self.n_grads, 0, node.n_out * sizeof(PyObject*))
+        for i in range(node.n_out):
+            self.grads[self.n_grads + i] = NULL
         Py_INCREF(node)
         self.entries[slot].node = <PyObject*>node
         self.entries[slot].deps = 0
@@ -162,14 +166,15 @@ cdef class Run:
         """Reach everything below ``root`` and count consumers."""
         cdef Node node
         cdef object e
-        cdef int slot
+        cdef int slot, i
         if self.find(root) >= 0:
             return 0
         self.push(self.claim(root))
         while self.n_stack:
             self.n_stack -= 1
             node = <Node>self.entries[self.stack[self.n_stack]].node
-            for e in node.edges:
+            for i in range(node.n_edges):
+                e = <object>edge_at(node, i)
                 if e is None:
                     continue
                 if isinstance(e, Node):
@@ -195,8 +200,7 @@ cdef class Run:
 
     cdef int mark_wanted(self) except -1:
         """For grad(): an entry is wanted when a captured value lies below it. The others are neither run nor freed."""
-        cdef int i, slot, child
-        cdef bint open_child
+        cdef int i, slot, child, index
         cdef object e
         cdef Node node
         cdef bytearray state = bytearray(self.count)     # 0 unseen, 1 open, 2 done
@@ -211,7 +215,8 @@ cdef class Run:
                 node = <Node>self.entries[slot].node
                 if state[slot] == 0:
                     state[slot] = 1
-                    for e in node.edges:
+                    for index in range(node.n_edges):
+                        e = <object>edge_at(node, index)
                         if e is not None and isinstance(e, Node):
                             child = self.find(<Node>e)
                             if state[child] == 0:
@@ -221,13 +226,13 @@ cdef class Run:
                 if state[slot] == 2:
                     continue
                 state[slot] = 2
-                for index, e in enumerate(node.edges):
+                for index in range(node.n_edges):
+                    e = <object>edge_at(node, index)
                     if e is None:
                         continue
                     if isinstance(e, Node):
                         child = self.find(<Node>e)
-                        at = node.edge_index[index] if index < 8 else node.more_index[index - 8]
-                        if self.entries[child].wanted or (id(e), at) in self.captures:
+                        if self.entries[child].wanted or (id(e), node.edge_index[index]) in self.captures:
                             self.entries[slot].wanted = 1
                     elif id(e) in self.captures:
                         self.entries[slot].wanted = 1
@@ -269,20 +274,20 @@ cdef class Run:
                 if record[1] == 0 and record[2] is not None:
                     g_obj = call_hooks((<Tensor>edge).hooks, record[2])
                     record[2] = None
-                    self.leaf(<Tensor>edge, g_obj)
+                    self.leaf(<Tensor>edge, <PyObject*>g_obj)
                 return 0
         if g != NULL:
-            self.leaf(<Tensor>edge, <object>g)
+            self.leaf(<Tensor>edge, g)
         return 0
 
-    cdef int leaf(self, Tensor t, object g) except -1:
+    cdef int leaf(self, Tensor t, PyObject* g) except -1:
         """A gradient arrives at a leaf."""
         if self.blocked is not None and id(t) in self.blocked:
             return 0
         if self.captures is not None:
             at = self.captures.get(id(t))
             if at is not None:
-                self.results[at] = g if self.results[at] is None else call2(ADD, self.results[at], g)
+                self.results[at] = <object>g if self.results[at] is None else call2(ADD, self.results[at], <Tensor>g)
         if self.accumulate:
             accumulate(t, g, self.create)
         return 0
@@ -313,7 +318,7 @@ cdef class Run:
                 for index, ref in node.retained.items():
                     t = ref()
                     if t is not None and self.grads[entry.first + index] != NULL:
-                        accumulate(<Tensor>t, <object>self.grads[entry.first + index], self.create)
+                        accumulate(<Tensor>t, self.grads[entry.first + index], self.create)
                     t = None
             if self.captures is not None:
                 for i in range(entry.n_out):
@@ -337,22 +342,24 @@ cdef class Run:
         for i in range(n_out):
             Py_XDECREF(self.grads[first + i])
             self.grads[first + i] = NULL
-        for i, e in enumerate(node.edges):
+        for i in range(node.n_edges):
+            e = <object>edge_at(node, i)
             if e is not None:
-                self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], NULL)
+                self.give(e, node.edge_index[i], NULL)
         return 0
 
     cdef int step(self, Node node, int first, int n_out) except -1:
         """Differentiate one node and deliver."""
         cdef PyObject* inputs_inline[64]
         cdef PyObject* results[32]
-        cdef int i, k = 0, n_edges = len(node.edges), n_saved = 0 if node.saved is None else len(node.saved)
+        cdef PyObject* t
+        cdef int i, k = 0, n_edges = node.n_edges, n_saved = node.n_saved
         cdef uint64_t mask = 0
         cdef Plan plan
         cdef CallProgram vjp
         cdef list returned = None
         cdef list keep = None
-        cdef tuple held = None
+        cdef object saved0 = None, saved1 = None, more_saved = None
         cdef object e, g
         for i in range(n_out):
             if self.grads[first + i] != NULL:
@@ -366,14 +373,15 @@ cdef class Run:
             plan = <Plan>node.plan
             vjp = vjp_of(plan, mask)
             if n_saved and not self.create and node.unpack is None:
-                # The usual case: what was saved, if its version is the same; `node.saved` holds it until after the call.
-                held = node.saved
+                # The usual case: what was saved, if its version is the same. Another run may drop it from the node meanwhile.
+                saved0, saved1, more_saved = node.saved0, node.saved1, node.more_saved
                 for i in range(n_saved):
-                    inputs_inline[k] = NULL
-                    if held[i] is not None:
-                        inputs_inline[k] = <PyObject*>held[i]
-                        if tensor_version(<Tensor>held[i]) != (node.versions[i] if i < 8 else node.more_versions[i - 8]):
-                            saved_tensors(node, plan, False)         # says what was overwritten
+                    t = saved_at(node, i)
+                    if t == <PyObject*>None:
+                        t = NULL
+                    elif tensor_version(<Tensor>t) != node.versions[i]:
+                        saved_tensors(node, plan, False)             # says what was overwritten
+                    inputs_inline[k] = t
                     k += 1
             elif n_saved:
                 keep = saved_tensors(node, plan, self.create)
@@ -389,7 +397,7 @@ cdef class Run:
             vjp.execute(inputs_inline, node.ints, results, FLAG_INNER)
             self.ctx.inner_place = -1
         if not self.retain:
-            node.saved = None
+            drop_saved(node)
             node.released = True
             keep = None
             if node.plan is None:
@@ -399,19 +407,19 @@ cdef class Run:
             self.grads[first + i] = NULL
         if returned is not None:
             for i in range(n_edges):
-                e = node.edges[i]
+                e = <object>edge_at(node, i)
                 g = returned[i]
                 returned[i] = None
                 if e is not None:
-                    self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], <PyObject*>g if g is not None else NULL)
+                    self.give(e, node.edge_index[i], <PyObject*>g if g is not None else NULL)
                 g = None
             return 0
         i = 0
         try:
             while i < n_edges:
-                e = node.edges[i]
-                if e is not None:
-                    self.give(e, node.edge_index[i] if i < 8 else node.more_index[i - 8], results[i])
+                t = edge_at(node, i)
+                if t != <PyObject*>None:
+                    self.give(<object>t, node.edge_index[i], results[i])
                 Py_XDECREF(results[i])
                 results[i] = NULL
                 i += 1
@@ -466,12 +474,12 @@ cdef Tensor own_output(Tensor t, Node node, Plan plan, int at):
 cdef Tensor relink(Tensor t, Node node, int operand):
     """An unpacked operand with the history that the operand had."""
     cdef Tensor o
-    e = node.edges[operand]
+    e = <object>edge_at(node, operand)
     if not isinstance(e, Node):
         return <Tensor>e if (<Tensor>e).shape == t.shape else t
     o = shallow(t)
     o.node = <Node>e
-    o.out_index = node.edge_index[operand] if operand < 8 else node.more_index[operand - 8]
+    o.out_index = node.edge_index[operand]
     o.key |= K_NEEDS_GRAD
     return o
 
@@ -485,7 +493,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
     cdef PyObject* inputs[64]
     cdef PyObject* residuals[64]
     cdef CallProgram program
-    cdef tuple saved = node.saved                        # an unpack hook may run a backward that frees the node's
+    cdef list saved = [<object>saved_at(node, i) for i in range(node.n_saved)]      # an unpack hook may run a backward that drops them
     for i in range(len(saved)):
         e = saved[i]
         if e is None:
@@ -495,14 +503,14 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             e = node.unpack(e)
             if not isinstance(e, Tensor):
                 raise TypeError(f"[saved_tensors_hooks] requires a Tensor from unpack, got {type(e).__name__}")
-            if create and i < plan.n_save_in and node.edges[plan.save_in[i]] is not None:
+            if create and i < plan.n_save_in and edge_at(node, plan.save_in[i]) != <PyObject*>None:
                 e = relink(<Tensor>e, node, plan.save_in[i])
             elif create and i >= plan.n_save_in:
                 e = own_output(<Tensor>e, node, plan, plan.save_out[i - plan.n_save_in])
             out.append(e)
             continue
         t = <Tensor>e
-        version = node.versions[i] if i < 8 else node.more_versions[i - 8]
+        version = node.versions[i]
         if t.storage is not None and tensor_version(t) != version:
             what = f"operand {plan.save_in[i]}" if i < plan.n_save_in else f"output {plan.save_out[i - plan.n_save_in]}"
             raise RuntimeError(
@@ -512,7 +520,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             if i >= plan.n_save_in:
                 t = own_output(t, node, plan, plan.save_out[i - plan.n_save_in])
             else:
-                e = node.edges[plan.save_in[i]]
+                e = <object>edge_at(node, plan.save_in[i])
                 if e is not None and e is not t and (t.node is not e or not t.key & K_NEEDS_GRAD):
                     t = relink(t, node, plan.save_in[i])          # its history was cut or moved since
         out.append(t)
@@ -558,11 +566,11 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
     if node.plan is None:
         made = node.python(*grads)
         result = list(made) if isinstance(made, (tuple, list)) else [made]
-        if len(result) != len(node.edges):
+        if len(result) != node.n_edges:
             raise RuntimeError(
-                f"[{node.name}] requires as many gradients as tensor inputs ({len(node.edges)}), got {len(result)}")
+                f"[{node.name}] requires as many gradients as tensor inputs ({node.n_edges}), got {len(result)}")
         for i in range(len(result)):
-            if node.edges[i] is not None and isinstance(result[i], Tensor):
+            if edge_at(node, i) != <PyObject*>None and isinstance(result[i], Tensor):
                 shape, dtype = node.in_meta[i]
                 if (<Tensor>result[i]).shape != shape or (<Tensor>result[i]).dtype is not dtype:
                     raise ValueError(
@@ -575,7 +583,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
             if grads[i] is not None:
                 mask |= <uint64_t>1 << i
         vjp = vjp_of(plan, mask)
-        values = (saved_tensors(node, plan, run.create) if node.saved is not None else []) + [g for g in grads if g is not None]
+        values = saved_tensors(node, plan, run.create) + [g for g in grads if g is not None]
         inputs = <PyObject**>calloc(len(values) + 1, sizeof(PyObject*))
         outs = <PyObject**>calloc(vjp.n_outputs + 1, sizeof(PyObject*))
         try:
@@ -596,38 +604,37 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         for entry in list(node.post_hooks):
             replaced = entry[0](tuple(result), tuple(grads))
             if replaced is not None:
-                result = replaced_by(node, replaced, len(node.edges), "hook")
+                result = replaced_by(node, replaced, node.n_edges, "hook")
     for g in result:
         if g is not None and not isinstance(g, Tensor):
             raise TypeError(f"[{node.name}] requires tensors or None as gradients, got {type(g).__name__}")
     return result
 
 
-cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
-    """``leaf.grad += grad``: by taking the tensor when nobody else holds it, in place when that is safe.
+cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
+    """``leaf.grad += grad``: by taking the tensor when nobody but the caller holds it, in place when that is safe.
 
     A sum may release the GIL, so the old value is taken out first: whoever else adds meanwhile finds none, leaves its own,
     and the loop adds that too.
     """
-    cdef Tensor g = <Tensor?>grad
+    cdef Tensor g = <Tensor>grad
     cdef Tensor old
     cdef Operand xs[2]
     cdef PyObject* into[2]
-    cdef bint mine = False
-    grad = None
+    # References: the caller's and `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
+    cdef bint mine = Py_REFCNT(grad) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK and not g.kind \
+        and Py_REFCNT(<PyObject*>g.storage) == 1
     while True:
-        old = <Tensor?>leaf._grad if leaf._grad is not None else None
-        if old is None:
-            if not create and not mine:
-                # References: the caller's slot and `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
-                if not (Py_REFCNT(<PyObject*>g) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK and not g.kind
-                        and Py_REFCNT(<PyObject*>g.storage) == 1):
+        if leaf._grad is None:
+            if not create:
+                if not mine:
                     g = quiet_copy(g)
+                    mine = True
+                    continue
                 g.key &= ~<uint32_t>K_NEEDS_GRAD
-                mine = True
-                continue
             leaf._grad = g
             return 0
+        old = <Tensor?>leaf._grad
         leaf._grad = None
         if not create and not (old.kind | g.kind) and old.node is None and Py_REFCNT(<PyObject*>old) <= 1 and old.ndim == g.ndim \
                 and (old.key & (K_DTYPE_MASK | K_LAYOUT_MASK << K_LAYOUT_SHIFT)) == (g.key & K_DTYPE_MASK):
@@ -652,16 +659,6 @@ cdef int accumulate(Tensor leaf, object grad, bint create) except -1:
 
 
 cdef object ones_like(Tensor t):
-    cdef EngineContext ctx = <EngineContext>context_pointer()
-    cdef int outer = ctx.inner_place
-    ctx.inner_place = (t.key >> K_PLACE_SHIFT) & K_PLACE_MASK
-    try:
-        return _ones(t, t.key & K_DTYPE_MASK)
-    finally:
-        ctx.inner_place = outer
-
-
-cdef object _ones(Tensor t, int dt):
     cdef Operand[1] xs
     cdef uint64_t[64] shape
     cdef double one = 1.0
@@ -672,59 +669,62 @@ cdef object _ones(Tensor t, int dt):
     xs[0].bits[0] = (<uint64_t*>&one)[0]
     for i in range(t.ndim):
         shape[i] = <uint64_t>t.dims[i]
-    return dispatch(<OpBase>FULL[dt], xs, 1, shape, t.ndim, <uint64_t>(t.ndim + 1), FLAG_QUIET, NULL)
+    return dispatch(<OpBase>FULL[t.key & K_DTYPE_MASK], xs, 1, shape, t.ndim, <uint64_t>(t.ndim + 1), FLAG_QUIET, NULL)
 
 
-cdef object start_grad(Tensor t, object g):
+cdef int check_start(Tensor t, object g) except -1:
+    """Whether a run may begin at ``t`` with ``g`` (None: ones)."""
     if not t.key & K_NEEDS_GRAD:
         raise RuntimeError("[backward] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
     if g is None:
-        return ones_like(t)
+        return 0
     if not isinstance(g, Tensor):
         raise TypeError(f"[backward] requires a Tensor or None as gradient, got {type(g).__name__}")
     if (<Tensor>g).shape != t.shape:
         raise ValueError(f"[backward] requires a gradient of the tensor's shape {t.shape}, got {(<Tensor>g).shape}")
     if (<Tensor>g).dtype is not t.dtype:
         raise TypeError(f"[backward] requires a gradient of the tensor's dtype {t.dtype.name}, got {(<Tensor>g).dtype.name}")
-    return g
+    return 0
 
 
-cdef object drive(Run run, list roots, list grads):
-    """Common part of backward and grad."""
+cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
+    """Common part of backward and grad: from ``n`` roots, with their gradients (None: ones)."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef uint64_t modes = ctx.plan_mode
+    cdef int i, outer_place = ctx.inner_place
     cdef Tensor t
-    cdef int i, slot
-    cdef list starts = []
+    cdef object g
     if ctx.observers & OBSERVE_TRACE:
         raise RuntimeError(
             "[backward] requires eager tensors, got a call while a program is traced. Differentiate the program instead.")
-    for i in range(len(roots)):
-        t = <Tensor?>roots[i]
+    for i in range(n):
+        t = <Tensor?><object>roots[i]
         refresh_if_view(t)
-        starts.append(start_grad(t, grads[i]))
+        check_start(t, <object>grads[i])
     # Gradients are neither cast nor recorded, except that create_graph records them.
     ctx.plan_mode = (modes & ~<uint64_t>(0xFFFF00FE | MODE_GRAD)) | (MODE_GRAD if run.create else 0)
     ctx.backward_depth += 1
     run.ctx = ctx
-    outer_place = ctx.inner_place
     try:
-        for t in roots:
+        for i in range(n):
+            t = <Tensor>roots[i]
             if t.node is not None:
                 run.discover(t.node)
             elif t.hooks is not None:
                 run.expect(t)
         if run.captures is not None:
             run.mark_wanted()
-        for i in range(len(roots)):
+        for i in range(n):
             t = <Tensor>roots[i]
-            g = starts[i]
-            starts[i] = None
+            g = <object>grads[i]
+            if g is None:
+                ctx.inner_place = (t.key >> K_PLACE_SHIFT) & K_PLACE_MASK
+                g = ones_like(t)
+                ctx.inner_place = outer_place
             if t.node is None:
                 run.give(t, 0, <PyObject*>g)
             else:
-                slot = run.find(t.node)
-                run.add_to(run.entries[slot].first + t.out_index, <Tensor>g)
+                run.add_to(run.entries[run.find(t.node)].first + t.out_index, <Tensor>g)
             g = None
         for i in range(run.count):
             if run.entries[i].deps == 0:
@@ -733,10 +733,11 @@ cdef object drive(Run run, list roots, list grads):
     finally:
         ctx.plan_mode = modes
         ctx.backward_depth -= 1
+        ctx.inner_place = outer_place
         if ctx.holds_low and ctx.backward_depth == 0 and not modes >> AMP_SHIFT & 3:
             # Casts of parameters that the gradients made: nobody else would end them.
             drop_cast_weights()
-        ctx.inner_place = outer_place
+    return 0
 
 
 cdef Run new_run(bint retain, bint create):
@@ -756,12 +757,14 @@ def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=Fal
     cdef list weights = [None] * len(roots) if grads is None else list(grads)
     if len(weights) != len(roots):
         raise ValueError(f"[backward] requires one gradient per tensor ({len(roots)}), got {len(weights)}")
-    drive(new_run(retain_graph or create_graph, create_graph), roots, weights)
+    drive(new_run(retain_graph or create_graph, create_graph), PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
 
 
 def backward1(Tensor tensor not None, grad=None, bint retain_graph=False):
     """``backward`` of one tensor, without building lists for it in Python."""
-    drive(new_run(retain_graph, False), [tensor], [grad])
+    cdef PyObject* root = <PyObject*>tensor
+    cdef PyObject* weight = <PyObject*>grad
+    drive(new_run(retain_graph, False), &root, &weight, 1)
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_graph=False, bint allow_unused=False, no_grad_vars=None):
@@ -795,7 +798,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
         run.blocked = set()
         for t in no_grad_vars:
             run.blocked.add(id(t) if t.node is None else (id(t.node), t.out_index))
-    drive(run, roots, weights)
+    drive(run, PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
     for i, at in doubles.items():
         run.results[i] = run.results[at]
     if not allow_unused:
@@ -810,24 +813,19 @@ def python_node(str name, inputs, outputs, backward):
     """Attach to ``outputs`` a node whose gradient is ``backward(*output_grads)``, one gradient (or None) per input."""
     cdef Node node = Node.__new__(Node)
     cdef Tensor t
-    cdef list edges = []
     cdef int i
     node.n_out = len(outputs)
     node.python = _Python(name, backward)
-    if len(inputs) > 8:
-        node.more_index = <uint32_t*>calloc(len(inputs) - 8, sizeof(uint32_t))
-        if node.more_index == NULL:
-            raise MemoryError()
+    inputs = list(inputs)
+    make_room(node, len(inputs), 0, 0)
     for i, x in enumerate(inputs):
         if x is None or not (<Tensor?>x).key & K_NEEDS_GRAD:
-            edges.append(None)
+            set_edge(node, i, None)
             continue
         t = <Tensor>x
         refresh_if_view(t)
-        edges.append(t if t.node is None else t.node)
-        if i < 8: node.edge_index[i] = t.out_index
-        else: node.more_index[i - 8] = t.out_index
-    node.edges = tuple(edges)
+        set_edge(node, i, t if t.node is None else t.node)
+        node.edge_index[i] = t.out_index
     node.in_meta = [None if x is None else ((<Tensor?>x).shape, (<Tensor>x).dtype) for x in inputs]
     for i, x in enumerate(outputs):
         t = <Tensor?>x

@@ -1,10 +1,17 @@
 """Tensor and the small records that hang on it."""
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_SET_ITEM
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from umiak.core.storage cimport Storage
 
+cdef extern from "Python.h":
+    PyObject* PyTuple_GET_ITEM(tuple, Py_ssize_t)
+
 cdef enum:
     INLINE_RANK = 8
+    VIEW_WORDS = 6             # of params that a view record keeps within itself
+    NODE_ROOM = 8              # operands, saved tensors and numbers that a node keeps within itself
     # Descriptor (Tensor.key): what dispatch keys on, kept ready in the tensor.
     K_DTYPE_MASK = 31
     K_RANK_SHIFT = 5
@@ -45,7 +52,10 @@ cdef class ViewRecord:
     """How a view came from its parent: enough to make it again, and to write through it."""
     cdef readonly Tensor parent
     cdef readonly object op                # the view op
-    cdef readonly tuple params             # its params
+    cdef int n_words                       # its params, packed
+    cdef uint64_t sig
+    cdef uint64_t[VIEW_WORDS] words
+    cdef object more_words                 # bytes, where they are more
     cdef Node parent_node                  # parent's node when the view was last derived
     cdef uint64_t seen                     # number of history changes in the process when it was last compared
 
@@ -69,21 +79,32 @@ cdef class Tensor:
     cdef object hooks                      # gradient hooks (list) or None
     cdef object low                        # a parameter's copy in low precision, of version `low_version`
     cdef uint32_t low_version
-    cdef dict extra                        # attributes set by users, made on first use
+    cdef dict extra                        # attributes set by users; NULL until the first (see umiak_dict)
+    cdef object wide                       # memory of sizes and strides above INLINE_RANK
     cdef object __weakref__
 
 cdef class Node:
     """One recorded call; see tape.pyx for what the fields mean."""
     cdef object plan                       # dispatch.Plan (or None for Python-defined nodes)
-    cdef tuple edges                       # per operand: Node, leaf Tensor, or None
-    cdef uint32_t[8] edge_index            # output index within the edge's node (first eight operands)
-    cdef uint32_t* more_index              # the others
-    cdef tuple saved                       # tensors for vjp, or what `unpack` turns into them
+    # Per operand: Node, leaf Tensor, or None. Fields, because a tuple costs more than all else in a small node; see edge_at.
+    cdef object edge0
+    cdef object edge1
+    cdef object edge2
+    cdef tuple more_edges                  # from the fourth on
+    # Tensors for vjp, or what `unpack` turns into them; see saved_at.
+    cdef object saved0
+    cdef object saved1
+    cdef tuple more_saved                  # from the third on
     cdef object unpack
-    cdef uint32_t[8] versions
-    cdef uint32_t* more_versions
-    cdef int64_t[8] inline_ints
+    cdef uint32_t* edge_index              # output index within the edge's node
+    cdef uint32_t* versions                # of what is saved
     cdef int64_t* ints                     # sizes and scalars for vjp
+    cdef uint32_t[NODE_ROOM] inline_index
+    cdef uint32_t[NODE_ROOM] inline_versions
+    cdef int64_t[NODE_ROOM] inline_ints
+    cdef object room                       # where these arrays are when one of them is longer
+    cdef int n_edges
+    cdef int n_saved                       # 0 once they are dropped
     cdef int n_out
     cdef bint released
     cdef list in_meta                      # for Python-defined nodes: (shape, dtype) of inputs
@@ -95,6 +116,44 @@ cdef class Node:
     cdef int64_t run                       # backward run that owns (slot)
     cdef int64_t slot
     cdef object __weakref__
+
+cdef int make_room(Node node, int n_edges, int n_saved, int n_ints) except -1     # before anything is set
+
+cdef inline PyObject* edge_at(Node node, int i) noexcept:
+    """Borrowed, as all of these; None where the operand needs no gradient."""
+    if i == 0: return <PyObject*>node.edge0
+    if i == 1: return <PyObject*>node.edge1
+    if i == 2: return <PyObject*>node.edge2
+    return PyTuple_GET_ITEM(node.more_edges, i - 3)
+
+cdef inline int set_edge(Node node, int i, object e) except -1:
+    if i == 0: node.edge0 = e
+    elif i == 1: node.edge1 = e
+    elif i == 2: node.edge2 = e
+    else:
+        Py_INCREF(e)
+        PyTuple_SET_ITEM(node.more_edges, i - 3, e)
+    return 0
+
+cdef inline PyObject* saved_at(Node node, int i) noexcept:
+    if i == 0: return <PyObject*>node.saved0
+    if i == 1: return <PyObject*>node.saved1
+    return PyTuple_GET_ITEM(node.more_saved, i - 2)
+
+cdef inline int set_saved(Node node, int i, object e) except -1:
+    if i == 0: node.saved0 = e
+    elif i == 1: node.saved1 = e
+    else:
+        Py_INCREF(e)
+        PyTuple_SET_ITEM(node.more_saved, i - 2, e)
+    return 0
+
+cdef inline int drop_saved(Node node) except -1:
+    node.n_saved = 0
+    node.saved0 = None
+    node.saved1 = None
+    node.more_saved = None
+    return 0
 
 cdef inline char* tensor_data(Tensor t) noexcept:
     return t.storage.data + t.offset

@@ -1,8 +1,10 @@
 # cython: language_level=3, binding=False
 """Tensor: what a value is (storage, sizes, strides, dtype, place) and where it hangs in the gradient graph."""
 cimport cython
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.object cimport PyObject, PyTypeObject
-from libc.stdlib cimport free, malloc
+from cpython.ref cimport Py_DECREF
+from cpython.tuple cimport PyTuple_New
 from libc.string cimport memcpy
 
 from umiak.core.context cimport EngineContext, context_pointer
@@ -11,22 +13,43 @@ from umiak.core.place cimport Place, place_from_index
 from umiak.core.storage cimport Storage, new_storage, resident
 
 
-cdef extern from "Python.h":
-    int PyObject_GenericSetAttr(object, object, object) except -1
-    int generic_delattr "PyObject_GenericSetAttr"(PyObject*, PyObject*, PyObject*) except -1
-    void PyType_Modified(PyTypeObject*)
-
 cdef extern from *:
     """
-    /* Clients add methods to the tensor type; CPython 3.10+ freezes static types by a flag that may be cleared after PyType_Ready. */
-    static void umiak_open_type(PyTypeObject *t) {
+    /* Clients add methods to the tensor type; CPython 3.10+ freezes static types by a flag that may be cleared after PyType_Ready.
+     *
+     * Attributes of users live in the dict `extra`, made by CPython on first use. A __dict__ declared in Cython would be made for every
+     * tensor, and a __getattr__ would keep the interpreter from its fast paths for methods. */
+    #define umiak_dict(t) ((PyObject **)&(t)->extra)
+    static PyGetSetDef umiak_dict_getset = {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, 0, 0};
+    static inquiry umiak_clear_fields;
+    static int umiak_clear(PyObject *o) {
+        PyObject **dict = (PyObject **)((char *)o + Py_TYPE(o)->tp_dictoffset);
+        int failed = umiak_clear_fields(o);
+        if (*dict == Py_None) {                          /* Cython's idea of an empty field */
+            *dict = NULL;
+            Py_DECREF(Py_None);
+        }
+        return failed;
+    }
+    static int umiak_open_type(PyTypeObject *t, Py_ssize_t dict_offset) {
+        PyObject *d = PyDescr_NewGetSet(t, &umiak_dict_getset);
+        if (!d || PyDict_SetItemString(t->tp_dict, "__dict__", d) < 0) {
+            Py_XDECREF(d);
+            return -1;
+        }
+        Py_DECREF(d);
+        t->tp_dictoffset = dict_offset;
+        umiak_clear_fields = t->tp_clear;
+        t->tp_clear = umiak_clear;
     #ifdef Py_TPFLAGS_IMMUTABLETYPE
         t->tp_flags &= ~Py_TPFLAGS_IMMUTABLETYPE;
     #endif
         PyType_Modified(t);
+        return 0;
     }
     """
-    void umiak_open_type(PyTypeObject*)
+    PyObject** umiak_dict(Tensor t)
+    int umiak_open_type(PyTypeObject*, Py_ssize_t dict_offset) except -1
 
 cdef extern from *:
     """
@@ -53,16 +76,10 @@ cdef class Node:
     """One recorded call; ``Tensor.grad_fn`` shows it. tape.pyx gives it life."""
 
     def __cinit__(self):
+        self.edge_index = self.inline_index
+        self.versions = self.inline_versions
         self.ints = self.inline_ints
         self.run = -1
-
-    def __dealloc__(self):
-        if self.ints != self.inline_ints:
-            free(self.ints)
-        if self.more_index != NULL:
-            free(self.more_index)
-        if self.more_versions != NULL:
-            free(self.more_versions)
 
     @property
     def name(self):
@@ -73,8 +90,9 @@ cdef class Node:
         """(node or leaf tensor, output index) per operand; None where the operand needs no gradient."""
         cdef int i
         out = []
-        for i, e in enumerate(self.edges):
-            out.append(None if e is None else (e, self.edge_index[i] if i < 8 else self.more_index[i - 8]))
+        for i in range(self.n_edges):
+            e = <object>edge_at(self, i)
+            out.append(None if e is None else (e, self.edge_index[i]))
         return tuple(out)
 
     def register_hook(self, hook):
@@ -114,21 +132,36 @@ class HookHandle:
         return False
 
 
+cdef int make_room(Node node, int n_edges, int n_saved, int n_ints) except -1:
+    """Tell how much a (fresh) node is to hold."""
+    cdef int i
+    node.n_edges = n_edges
+    node.n_saved = n_saved
+    if n_edges > 3:
+        node.more_edges = PyTuple_New(n_edges - 3)
+    if n_saved > 2:
+        node.more_saved = PyTuple_New(n_saved - 2)
+    if n_edges > NODE_ROOM or n_saved > NODE_ROOM or n_ints > NODE_ROOM:
+        node.room = PyBytes_FromStringAndSize(NULL, 8 * n_ints + 4 * (n_edges + n_saved))
+        node.ints = <int64_t*>PyBytes_AS_STRING(node.room)
+        node.edge_index = <uint32_t*>(node.ints + n_ints)
+        node.versions = node.edge_index + n_edges
+    return 0
+
+
 cdef int reserve_rank(Tensor t, int ndim) except -1:
     """Set the rank, with room for sizes and strides."""
     if ndim > K_RANK_MASK:
         raise ValueError(f"[tensor] requires at most {K_RANK_MASK} axes, got {ndim}")
-    if t.dims != t.inline_dims:
-        free(t.dims)
-        t.dims = t.inline_dims
     if ndim <= INLINE_RANK:
+        t.dims = t.inline_dims
         t.strides = t.inline_strides
+        t.wide = None
     else:
-        t.dims = <int64_t*>malloc(2 * ndim * sizeof(int64_t))
-        if t.dims == NULL:
-            t.dims = t.inline_dims
-            raise MemoryError()
+        wide = PyBytes_FromStringAndSize(NULL, 2 * ndim * sizeof(int64_t))
+        t.dims = <int64_t*>PyBytes_AS_STRING(wide)
         t.strides = t.dims + ndim
+        t.wide = wide
     t.ndim = ndim
     return 0
 
@@ -267,45 +300,17 @@ cdef class Tensor:
         self.dims = self.inline_dims
         self.strides = self.inline_strides
         self.kind = KIND_UNMADE
-
-    def __dealloc__(self):
-        if self.dims != self.inline_dims:
-            free(self.dims)
+        Py_DECREF(None)
+        umiak_dict(self)[0] = NULL
 
     def __init__(self):
         if self.kind == KIND_UNMADE:
             _make_empty(self)
 
-    # -- attributes of users -------------------------------------------------------------------------------------
-    # A dict made on first use: a declared __dict__ would cost every tensor a quarter of its creation time.
-    def __getattr__(self, name):
-        if self.extra is not None:
-            try:
-                return self.extra[name]
-            except KeyError:
-                pass
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __setattr__(self, name, value):
-        try:
-            PyObject_GenericSetAttr(self, name, value)
-        except AttributeError:
-            if hasattr(type(self), name):
-                raise
-            if self.extra is None:
-                self.extra = {}
-            self.extra[name] = value
-
-    def __delattr__(self, name):
-        if self.extra is not None and name in self.extra:
-            del self.extra[name]
-        else:
-            generic_delattr(<PyObject*>self, <PyObject*>name, NULL)      # a subclass keeps a dict of its own
-
     @property
     def _attributes(self):
         """Attributes that users set on this instance (a copy)."""
-        return dict(self.extra) if self.extra is not None else {}
+        return dict(self.extra) if umiak_dict(self)[0] != NULL else {}
 
     # -- what it is ----------------------------------------------------------------------------------------------
     @property
@@ -550,7 +555,8 @@ cdef class Tensor:
         raise TypeError("[setitem] requires the public face. Import paddle.")
 
 
-umiak_open_type(<PyTypeObject*>Tensor)
+cdef Tensor _sample = Tensor.__new__(Tensor)
+umiak_open_type(<PyTypeObject*>Tensor, <char*>umiak_dict(_sample) - <char*><PyObject*>_sample)
 
 globals().update(
     KIND_DISTRIBUTED=KIND_DISTRIBUTED, KIND_SPARSE=KIND_SPARSE, KIND_SELECTED_ROWS=KIND_SELECTED_ROWS, KIND_SYMBOLIC=KIND_SYMBOLIC,

@@ -154,8 +154,9 @@ def _intern(key: tuple, fields: dict[str, Any]) -> Sym:
             found = Sym.__new__(Sym)
             for name, value in fields.items():
                 object.__setattr__(found, name, value)
-            # Of the key, so that two different nodes practically never meet in `==`, which would build a comparison.
-            object.__setattr__(found, "_hash", hash(key))
+            # Of the text, so that two different nodes practically never meet in `==`, which would build a comparison.
+            # (Not of the key: Python gives -1 and -2 the same hash.)
+            object.__setattr__(found, "_hash", hash((fields["kind"], fields["order"])))
             _table[key] = found
         return found
 

@@ -132,6 +132,7 @@ class Tracer:
     """Records calls into a program. Use as a context manager: ops run inside are recorded here.
 
     ``adapt(op, operands, params)`` may return another op record to record in place of ``op`` (mixed precision).
+    ``expand(op)`` says which composites are recorded as their decomposition.
     """
 
     def __init__(
@@ -139,10 +140,12 @@ class Tracer:
         scope: Scope | None = None,
         program: Program | None = None,
         adapt: Callable[[Any, Sequence[Any], tuple], Any] | None = None,
+        expand: Callable[[Any], bool] | None = None,
     ) -> None:
         self.builder = Builder(program, scope)
         self.scope = self.builder.scope
         self.adapt = adapt
+        self.expand = expand
         self._observers: list[int] = []  # a tracer may be entered again while it is active
         # Inputs and captured tensors by what stands for them, with the value they came in with.
         self._roots: list[tuple[SymTensor, Value]] = []
@@ -229,6 +232,8 @@ class Tracer:
         params = tuple(map(_param, params))
         if self.adapt is not None:
             op = self.adapt(op, operands, params)
+        if self.expand is not None and self.expand(op):
+            return op.decompose(*operands, *params)
         results = self.builder.append(op, (x.value if isinstance(x, SymTensor) else x for x in operands), params)
         flows = context.current().grad_enabled
         made = tuple(self._result(v, flows, operands) for v in results)

@@ -1,9 +1,10 @@
 """A cache of byte strings on disk, shared by processes of one user.
 
 The folder is private: it belongs to the user and nobody else can enter it, since its entries are code that will be run.
-An entry is a header (magic, length, SHA-256 of the payload) and the payload. Writers rename a finished file into place,
-so readers never see half an entry; an entry that does not check is deleted and counts as absent. When the folder
-outgrows its limit, the least recently used entries go.
+An entry is a header (magic, length, SHA-256 of the key's digest and the payload) and the payload, so an entry under
+another's name does not check either. Writers rename a finished file into place, so readers never see half an entry; an
+entry that does not check is deleted and counts as absent. When the folder outgrows its limit, the least recently used
+entries go.
 """
 
 from __future__ import annotations
@@ -13,11 +14,15 @@ import hashlib
 import os
 import stat
 import tempfile
+import time
 from pathlib import Path
 
-MAGIC = b"UMIAK\x01\x00\x00"
+MAGIC = b"UMIAK\x02\x00\x00"
 _HEADER = len(MAGIC) + 8 + 32
 _SUFFIX = ".entry"
+_PARTIAL = ".partial"  # being written; one that is this old was left by a process that died
+_PARTIAL_SECONDS = 3600
+_USE_SECONDS = 600  # how exactly the last use is known: noting it costs a write to the disk
 
 
 class DiskCache:
@@ -29,32 +34,39 @@ class DiskCache:
         self._written = 0
         _make_private(self.folder)
 
-    def _path(self, key: str | bytes) -> Path:
-        digest = hashlib.sha256(key.encode() if isinstance(key, str) else key).hexdigest()
-        return self.folder / (digest[:40] + _SUFFIX)
+    def _path(self, digest: bytes) -> str:
+        return os.path.join(self.folder, digest.hex()[:40] + _SUFFIX)
 
     def get(self, key: str | bytes) -> bytes | None:
-        path = self._path(key)
+        digest = _digest(key)
+        path = self._path(digest)
         try:
-            data = path.read_bytes()
+            with open(path, "rb", buffering=0) as file:
+                used = os.fstat(file.fileno()).st_mtime
+                data = file.readall()
         except FileNotFoundError:
             return None
-        payload = _checked(data)
-        with contextlib.suppress(FileNotFoundError):  # another process may evict at any time
+        payload = _checked(data, digest)
+        with contextlib.suppress(OSError):  # another process may evict at any time; the disk may be read-only
             if payload is None:
-                path.unlink()
-            else:
+                os.unlink(path)
+            elif time.time() - used > _USE_SECONDS:
                 os.utime(path)
         return payload
 
     def put(self, key: str | bytes, payload: bytes) -> None:
-        header = MAGIC + len(payload).to_bytes(8, "little") + hashlib.sha256(payload).digest()
-        handle, name = tempfile.mkstemp(dir=self.folder)
+        digest = _digest(key)
+        header = MAGIC + len(payload).to_bytes(8, "little") + hashlib.sha256(digest + payload).digest()
+        try:
+            handle, name = tempfile.mkstemp(_PARTIAL, dir=self.folder)
+        except FileNotFoundError:  # somebody cleaned up the whole folder
+            _make_private(self.folder)
+            handle, name = tempfile.mkstemp(_PARTIAL, dir=self.folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(header)
                 file.write(payload)
-            os.replace(name, self._path(key))
+            os.replace(name, self._path(digest))
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name)
@@ -66,6 +78,10 @@ class DiskCache:
 
     def trim(self) -> None:
         """Delete the least recently used entries until the rest is within the limit."""
+        for path in self.folder.glob("*" + _PARTIAL):
+            with contextlib.suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime > _PARTIAL_SECONDS:
+                    path.unlink()
         entries = []
         for path in self.folder.glob("*" + _SUFFIX):
             with contextlib.suppress(FileNotFoundError):
@@ -83,15 +99,19 @@ class DiskCache:
             path.unlink(missing_ok=True)
 
 
-def _checked(data: bytes) -> bytes | None:
-    """The payload of an intact entry, else None."""
+def _digest(key: str | bytes) -> bytes:
+    return hashlib.sha256(key.encode() if isinstance(key, str) else key).digest()
+
+
+def _checked(data: bytes, key_digest: bytes) -> bytes | None:
+    """The payload of an intact entry of that key, else None."""
     payload = data[_HEADER:]
     length, digest = data[len(MAGIC) : len(MAGIC) + 8], data[len(MAGIC) + 8 : _HEADER]
     intact = (
         len(data) >= _HEADER
         and data.startswith(MAGIC)
         and int.from_bytes(length, "little") == len(payload)
-        and hashlib.sha256(payload).digest() == digest
+        and hashlib.sha256(key_digest + payload).digest() == digest
     )
     return payload if intact else None
 

@@ -105,9 +105,13 @@ class HookRemoveHelper:
 
 
 class _HookTable(dict):
-    """A dict that a handle can refer to weakly."""
+    """Hooks by number, as a dict that a handle can refer to weakly. ``order`` is a tuple of those there are now."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "order")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.order: tuple = ()
 
     def put(self, key: int, value: Any, first: bool = False) -> None:
         former = list(self.items()) if first else ()
@@ -115,6 +119,20 @@ class _HookTable(dict):
             self.clear()
         self[key] = value
         self.update(former)
+
+
+def _ordered(change: Callable) -> Callable:
+    def changed(self: _HookTable, *args: Any, **kwargs: Any) -> Any:
+        result = change(self, *args, **kwargs)
+        self.order = tuple(self.values())
+        return result
+
+    return changed
+
+
+# A loop over a tuple needs no copy of the hooks: a hook that adds or removes others leaves the tuple as it is.
+for _name in ("__setitem__", "__delitem__", "pop", "popitem", "clear", "update", "setdefault", "__ior__"):
+    setattr(_HookTable, _name, _ordered(getattr(dict, _name)))
 
 
 def _snake(name: str) -> str:
@@ -153,7 +171,7 @@ class Layer:
     """
 
     training: bool
-    _rare_hooks: bool = False  # whether a hook with `with_kwargs` or `always_call` was ever registered
+    _rare_hooks: bool  # whether a hook with `with_kwargs` or `always_call` was ever registered
     _full_name: str
     _dtype: str
     _parameters: _Registry
@@ -174,6 +192,7 @@ class Layer:
         d["_buffers"] = _Registry(self)
         d["_sub_layers"] = _Registry(self)
         d["_non_persistable_buffer_names_set"] = set()
+        d["_rare_hooks"] = False
         d["_forward_pre_hooks"] = _HookTable()
         d["_forward_post_hooks"] = _HookTable()
         d["_hook_flags"] = {}
@@ -195,16 +214,15 @@ class Layer:
         inputs = (input,)
         if self._rare_hooks:
             return self._call_with_hooks(inputs, {})
-        # Hooks may add and remove hooks: each loop runs over those that were there when it began.
         if pre:
-            for hook in [*pre.values()]:
+            for hook in pre.order:
                 result = hook(self, inputs)
                 if result is not None:
                     inputs = result if isinstance(result, tuple) else (result,)
             outputs = self.forward(*inputs)
         else:
             outputs = self.forward(input)
-        for hook in [*post.values()]:
+        for hook in post.order:
             result = hook(self, inputs, outputs)
             if result is not None:
                 outputs = result

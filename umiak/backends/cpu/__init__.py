@@ -1,1 +1,40 @@
-"""The backend that compiles kernels for the CPU it runs on."""
+"""The backend of the CPU: kernels compiled from nests, and libraries where they are better.
+
+What neither has runs on ``ref``, which serves the same device with a lower priority.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak.backends.base import Backend, Kernel
+from umiak.core import storage
+from umiak.core.place import Place
+from umiak.memory import caching
+
+
+class CpuBackend(Backend):
+    name = "cpu"
+    device_type = "cpu"
+    fuses = True
+
+    def allocator(self, place: Place) -> storage.Allocator:
+        return caching.host_allocator(place.index)
+
+    def kernel(self, call: Any) -> Kernel | None:
+        # Imported with the first plan: it is more than all the rest of the engine.
+        from umiak.backends.cpu import nests
+        from umiak.compiler.lower.builder import NotANest
+
+        try:
+            return nests.kernel(call)
+        except NotANest:
+            return None
+
+    def supports(self, op: Any) -> bool:
+        from umiak.compiler.lower.group import lowerable
+
+        return lowerable(op) or op.decompose is not None
+
+
+backend = CpuBackend()

@@ -6,7 +6,6 @@ behind them. So plans, memory, streams and schedules of any size run on any mach
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from umiak.backends.base import Backend, Kernel
@@ -30,8 +29,8 @@ class NullBackend(Backend):
     def stream_driver(self, place: Place) -> stream.StreamDriver:
         return launch.NullDriver()
 
-    def kernel(self, op: Any, metas: Sequence[Any], modes: int, place: Place) -> Kernel:
-        return Kernel(launch.ADDRESS, launch.self_pointer(place.index), residuals=True)
+    def kernel(self, call: Any) -> Kernel:
+        return Kernel(launch.ADDRESS, launch.self_pointer(call.place.index), residuals=True)
 
     def supports(self, op: Any) -> bool:
         return True

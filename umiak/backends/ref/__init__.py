@@ -128,11 +128,11 @@ class RefBackend(Backend):
     def allocator(self, place: Place) -> storage.Allocator:
         return caching.host_allocator(place.index)
 
-    def kernel(self, op: Any, metas: Sequence[Any], modes: int, place: Place) -> Kernel | None:
-        record = self._find(op)
+    def kernel(self, call: Any) -> Kernel | None:
+        record = self._find(call.op)
         if record is None:
             return None
-        return Kernel(run=quietly(Runner(record, metas).run))
+        return Kernel(run=quietly(Runner(record, call.metas).run))
 
     def supports(self, op: Any) -> bool:
         return self._find(op) is not None

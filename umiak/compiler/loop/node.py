@@ -175,10 +175,17 @@ def cast(x: Node, type: ScalarType) -> Node:
     """``x`` in another type."""
     if x.type is type:
         return x
+    if x.op == "cast" and x.args[0].type is type and _holds(x.type, type):
+        return x.args[0]
     if x.op == "const" and not (type.is_integer and isinstance(x.attr, float) and not math.isfinite(x.attr)):
         if not type.is_storage:
             return const(x.attr, type)
     return make("cast", type, (x,))
+
+
+def _holds(wide: ScalarType, narrow: ScalarType) -> bool:
+    """Whether every value of a float type goes through another one unchanged."""
+    return wide.is_float and narrow.is_float and (wide is F64 or (wide is F32 and narrow is not F64))
 
 
 def bitcast(x: Node, type: ScalarType) -> Node:

@@ -25,9 +25,9 @@ IN, OUT, LOCAL, SHARED, GLOBAL = "in", "out", "local", "shared", "global"
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of one element type. ``in`` and ``out`` come as pointers in this order. Scratch has a ``size`` in elements:
-    ``local`` belongs to one part of the parallel range, ``shared`` to a block (CPUs: as local), ``global`` to the
-    launch, through all its kernels, which declare the same global buffers in the same order.
+    """Memory of one element type. ``in`` and ``out`` come as pointers in this order. Scratch has a ``size`` in
+    elements: ``local`` belongs to one part of the parallel range, ``shared`` to a block (CPUs: as local), ``global``
+    to the launch, through all its kernels, which declare the same global buffers in the same order.
 
     An ``in`` buffer may be the same memory as an ``out`` buffer only if each element is read at the very point of the
     iteration space that writes it, before it does.
@@ -96,7 +96,11 @@ class Scan(Statement):
 
 @dataclass(frozen=True)
 class Store(Statement):
-    """``buffer[index] = value`` where ``where`` holds. ``streaming``: nobody reads it soon."""
+    """``buffer[index] = value`` where ``where`` holds. ``streaming``: nobody reads it soon.
+
+    Stores that follow each other at one point read ``in`` buffers before the first of them writes: outputs may be
+    the memory of inputs that the others still need.
+    """
 
     buffer: str
     index: Node

@@ -1,0 +1,70 @@
+"""The cpu backend against ref: every sample of every op, contiguous and strided."""
+
+import numpy as np
+import pytest
+
+import umiak
+from umiak.backends import get
+from umiak.backends.ref.evaluate import evaluate
+from umiak.core import array, dispatch, dtype
+from umiak.core.tensor import Tensor
+from umiak.ops.base import REGISTRY
+
+# Relative to the largest magnitude of the result, by the width of the type that was computed in.
+TOLERANCE = {"float16": 2e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26, "float32": 2e-5, "complex64": 2e-5}
+# Outside of collectives and host functions.
+SKIPPED = {"custom_call"} | {n for n, c in REGISTRY.items() if c.__module__ in ("umiak.ops.collective", "umiak.ops.custom")}
+
+
+def samples(name):
+    return list(REGISTRY[name].samples(np.random.default_rng(list(name.encode()))))
+
+
+def tensor(x):
+    return array.from_numpy(x) if isinstance(x, np.ndarray) else x
+
+
+def strided(x, how):
+    """The same numbers in other memory."""
+    if not isinstance(x, np.ndarray) or how == "contiguous":
+        return tensor(x)
+    if how == "turned":
+        return umiak.ops.permute(tensor(x.T.copy()), perm=tuple(range(x.ndim))[::-1])
+    wide = np.zeros(tuple(2 * n + 1 for n in x.shape), x.dtype)
+    at = tuple(slice(1, None, 2) if n else slice(0, 0) for n in x.shape)
+    wide[at] = x
+    t = tensor(wide)
+    for axis, n in enumerate(x.shape):
+        t = umiak.ops.slice(t, axes=(axis,), starts=(1 if n else 0,), sizes=(n,), steps=(2,))
+    return t
+
+
+def compare(got, want, name):
+    kind = dtype.convert(want.dtype)
+    assert got.shape == list(want.shape) and got.dtype is kind
+    a, b = array.to_numpy(got), want
+    if not (kind.is_floating or kind.is_complex):
+        np.testing.assert_array_equal(a, b, name)
+        return
+    wide = np.complex128 if kind.is_complex else np.float64
+    a, b = a.astype(np.float32).astype(wide) if a.dtype.kind == "V" else a.astype(wide), b.astype(np.float32).astype(wide) if b.dtype.kind == "V" else b.astype(wide)
+    finite = np.isfinite(b)
+    scale = np.abs(b[finite]).max(initial=0.0)
+    rtol = TOLERANCE.get(kind.name, 1e-11)
+    np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * scale * 0.1, err_msg=name)
+
+
+@pytest.mark.parametrize("name", sorted(set(REGISTRY) - SKIPPED))
+@pytest.mark.parametrize("how", ["contiguous", "turned", "apart"])
+def test_as_ref(name, how):
+    cls = REGISTRY[name]
+    for s in samples(name):
+        op = cls(**s.attrs)
+        params = tuple(s.params.get(k, d.default) for k, d in op.param_fields.items())
+        want = evaluate(op, s.inputs, params)
+        got = dispatch.apply(op, tuple(strided(x, how) for x in s.inputs), params)
+        got = got if isinstance(got, (tuple, list)) else (got,)
+        if name in ("eig", "eigh", "svd", "qr"):
+            continue  # bases are determined up to phases
+        for a, b in zip(got, want, strict=True):
+            compare(a, b, f"{op} {s.note}")

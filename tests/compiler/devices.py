@@ -1,0 +1,196 @@
+"""Machines that run kernels on NumPy arrays: the interpreter, and blocks of threads emulated on the processor."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from umiak.compiler.loop import interpreter
+from umiak.compiler.loop.node import Node, dim, i64, replace
+from umiak.compiler.render import opencl, ptx
+from umiak.compiler.render.spmd import THREAD, resources
+
+HERE = Path(__file__).parent
+THREADS = 64
+GUARD = 64  # bytes around scratch that must stay as they are
+
+
+class Diverged(Exception):
+    """Threads of a block waited at different places."""
+
+
+def number(x: Node, dims: Sequence[int]) -> int:
+    """An expression over dims."""
+    value = replace([x], {dim(k): i64(v) for k, v in enumerate(dims)})[0]
+    assert value.op == "const", value
+    return value.attr
+
+
+def pack(words: Sequence[float | int]) -> list[int]:
+    """The scalar pack's words as integers."""
+    return [struct.unpack("q", struct.pack("d" if isinstance(w, float) else "q", w))[0] for w in words]
+
+
+class Interpreter:
+    """Runs the tree itself."""
+
+    def run(self, kernel, pointers, dims=(), words=(), blocks=3, scratch=None):
+        scratch = {} if scratch is None else scratch
+        return interpreter.run(kernel, pointers, dims, words, scratch=scratch)
+
+
+class Device:
+    """A launch as a driver does it: scratch and an error word besides the arguments, any number of blocks."""
+
+    def run(self, kernel, pointers, dims=(), words=(), blocks=3, scratch=None, part=(0, 1 << 62)):
+        need = resources(kernel, THREADS)
+        scratch = {} if scratch is None else scratch
+        units = blocks * (THREADS if need.unit == THREAD else 1)
+        if "whole" not in scratch:
+            scratch["whole"] = np.full(number(need.whole, dims) + GUARD, 0xA5, np.uint8)
+        local = np.full(units * number(need.local, dims) + GUARD, 0xA5, np.uint8)
+        error = np.zeros(1, np.uint32)
+        arrays = [np.ascontiguousarray(p) for p in pointers]
+        assert all(a is p for a, p in zip(arrays, pointers)), "buffers are one-dimensional and dense"
+        shared = number(need.shared, dims)
+        integers = [*dims, *pack(words)[: need.words]]
+        self.launch(kernel, arrays, integers, local, scratch["whole"], error, blocks, shared, part)
+        assert (local[-GUARD:] == 0xA5).all() and (scratch["whole"][-GUARD:] == 0xA5).all(), "written beyond scratch"
+        return int(error[0])
+
+
+@functools.cache
+def compiled(text: str, mode: int = ctypes.RTLD_LOCAL) -> ctypes.CDLL:
+    """C text as a library."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("the emulation of threads requires a C compiler")
+    with tempfile.TemporaryDirectory(prefix="umiak-emulator-") as folder:
+        source, library = Path(folder, "text.c"), Path(folder, "text.so")
+        source.write_text(text)
+        flags = ["-O1", "-w", "-shared", "-fPIC", "-fsigned-char", "-fwrapv", "-ffp-contract=off", f"-I{HERE}"]
+        done = subprocess.run([compiler, *flags, "-o", library, source, "-lm"], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(f"{done.stderr}\n{text}")
+        return ctypes.CDLL(str(library), mode=mode)
+
+
+def emulator() -> ctypes.CDLL:
+    # Its names are what the texts of devices call.
+    return compiled((HERE / "emulator.c").read_text(), ctypes.RTLD_GLOBAL)
+
+
+class Emulated(Device):
+    """Text of a device, run by coroutines. ``entry`` is the address of a function of the array of arguments."""
+
+    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part):
+        runtime = emulator()
+        memory = (ctypes.c_ubyte * (1 << 20)).in_dll(runtime, "emulated_shared")
+        assert shared <= len(memory), "more shared memory than the emulator has"
+        values = [a.ctypes.data for a in arrays] + integers + [a.ctypes.data for a in (local, whole, error)]
+        values += [*part, ctypes.addressof(memory)]
+        args = (ctypes.c_int64 * len(values))(*values)
+        if runtime.emulated_run(ctypes.c_void_p(self.entry(kernel)), args, blocks, THREADS):
+            raise Diverged(kernel.name)
+
+
+class OpenCL(Emulated):
+    """OpenCL C, compiled as C."""
+
+    def entry(self, kernel):
+        text = opencl.render(kernel, THREADS)
+        types = [a.strip().rsplit(" ", 1)[0] for a in re.search(r"^void \w+\((.*)\) {$", text, re.M)[1].split(",")]
+        call = ", ".join(f"({t})args[{k}]" for k, t in enumerate(types))
+        text = re.sub(r"^    __local (\w+ \w+\[)", r"    static \1", text, flags=re.M)
+        library = compiled(f'#include "opencl.h"\n{text}\nvoid entry(long* args) {{ {kernel.name}({call}); }}\n')
+        return ctypes.cast(library.entry, ctypes.c_void_p).value
+
+
+class Ptx(Emulated):
+    """The LLVM text of NVPTX, as functions of the processor."""
+
+    engines: dict = {}  # keeps the code
+
+    def entry(self, kernel):
+        text = ptx.render(kernel, "sm_80", THREADS)
+        if text not in self.engines:
+            self.engines[text] = self.engine(kernel, text)
+        return self.engines[text].get_function_address("entry")
+
+    def engine(self, kernel, text):
+        from llvmlite import binding
+
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        emulator()
+        triple = binding.get_process_triple()
+        names = {
+            r"nvvm.read.ptx.sreg.tid.x": "tid", "nvvm.read.ptx.sreg.ctaid.x": "block",
+            "nvvm.read.ptx.sreg.nctaid.x": "blocks", "nvvm.shfl.sync.down.i32": "down",
+            "nvvm.shfl.sync.up.i32": "up", "nvvm.barrier.cta.sync.aligned.all": "barrier",
+        }  # fmt: skip
+        for old, new in names.items():
+            text = text.replace(f"@llvm.{old}(", f"@emulated_{new}(")
+        text = re.sub(r" addrspace\([13]\)", "", text).replace("ptx_kernel ", "")
+        text = re.sub(r'"target-cpu"="\w+"', "", text).replace(ptx.TRIPLE, triple)
+        text = text.replace(f"@{kernel.name}_shared", "@emulated_shared")
+        parameters = re.search(rf"define void @{kernel.name}\((.*)\) #0", text)[1].split(", ")
+        loads = [f"  %p{k} = getelementptr i64, ptr %args, i64 {k}\n  %a{k} = load {p.split()[0]}, ptr %p{k}"
+                 for k, p in enumerate(parameters)]  # fmt: skip
+        call = ", ".join(f"{p.split()[0]} %a{k}" for k, p in enumerate(parameters))
+        text += "\n".join(
+            ["define void @entry(ptr %args) {", *loads, f"  call void @{kernel.name}({call})", "  ret void }"]
+        )
+        module = binding.parse_assembly(text)
+        module.verify()
+        machine = binding.Target.from_triple(triple).create_target_machine(
+            cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=1
+        )
+        engine = binding.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        return engine
+
+
+class Pocl(Device):
+    """OpenCL C, on whatever OpenCL there is; skips where there is none."""
+
+    def __init__(self):
+        self.cl = pytest.importorskip("pyopencl")
+        try:
+            self.context = self.cl.create_some_context(interactive=False)
+        except self.cl.Error as e:
+            pytest.skip(f"no device of OpenCL: {e}")
+        self.queue = self.cl.CommandQueue(self.context)
+
+    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part):
+        cl = self.cl
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.COPY_HOST_PTR
+        given = [*arrays, local, whole, error]
+        # Buffers of no bytes are not allowed.
+        held = [cl.Buffer(self.context, flags, hostbuf=a if a.size else np.zeros(1, np.uint8)) for a in given]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", cl.CompilerWarning)
+            program = cl.Program(self.context, opencl.render(kernel, THREADS)).build()
+        n = len(arrays)
+        args = [*held[:n], *(np.int64(i) for i in integers), *held[n:], *map(np.int64, part)]
+        if shared:
+            args.append(cl.LocalMemory(shared))
+        getattr(program, kernel.name)(self.queue, (blocks * THREADS,), (THREADS,), *args)
+        for a, b in zip(given, held):
+            if a.size and a.flags.writeable:
+                cl.enqueue_copy(self.queue, a, b)
+        self.queue.finish()
+
+
+DEVICES = {"interpreter": Interpreter, "ptx": Ptx, "opencl": OpenCL, "pocl": Pocl}

@@ -1,0 +1,104 @@
+"""Kernels of nests: a launcher per class of calls, whose variants are compiled when strides first ask for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak.backends.base import Kernel
+from umiak.backends.cpu.launcher import NestLauncher
+from umiak.backends.ref.evaluate import evaluate
+from umiak.compiler import jit, schedule
+from umiak.compiler.loop import node as n
+from umiak.compiler.nest import Nest, ReduceStage, ScanStage, StoreStage, Variant
+from umiak.compiler.dump import dump
+from umiak.compiler.loop.printer import show_kernel
+from umiak.compiler.render import llvm
+from umiak.core import array
+from umiak.core.tensor import Tensor
+
+# What an operation costs against an addition, on vectors.
+WEIGHTS = {"load": 2, "div": 6, "sqrt": 8, "rem": 12, "pow": 60} | {
+    name: 20 for name, (_, text) in n.OPS.items() if text.startswith(f"{name}(a")
+}
+NS_PER_OPERATION = 0.02
+NS_PER_BYTE = 0.04
+
+
+def kernel(call: Any) -> Kernel:
+    """The kernel of a class of calls; raises NotANest where they are not one nest."""
+    nest, pointwise = call.nest()
+    launcher = make_launcher(nest)
+    asked = [*nest.sizes, *(s for a in nest.accesses for s in a.strides), *nest.extras]
+    copies = call.op.name == "copy"
+    pairs = any(m is not None and m.dtype is not None and m.dtype.is_complex for m in (*call.metas, *call.outs))
+    run = None
+    if copies:
+        from umiak.backends.ref import backend as ref
+
+        run = ref.kernel(call).run
+    return Kernel(
+        launcher.address,
+        launcher.self_pointer,
+        run=run,
+        residuals=True,
+        keep=launcher,
+        dims=asked,
+        flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(nest.buffers) > 1 else 0,
+        explain=explain,
+    )
+
+
+def make_launcher(nest: Nest) -> NestLauncher:
+    """The launcher of a nest whose buffers are the pointers of the launch."""
+    place = {b.name: i for i, b in enumerate(nest.buffers)}
+    reduces = [s for s in nest.stages if isinstance(s, ReduceStage)]
+    operations, moved = weigh(nest)
+
+    def compile_variant(*what: Any) -> tuple[list[tuple[int, int, int, int, int]], Any]:
+        return build(nest, Variant(*what))
+
+    return NestLauncher(
+        compile=compile_variant,
+        name=nest.name,
+        n_parallel=nest.n_parallel,
+        n_reduced=nest.n_reduced,
+        access_pointers=[-1 if a.buffer is None else place[a.buffer] for a in nest.accesses],
+        outputs=sum(1 << i for i, b in enumerate(nest.buffers) if b.output),
+        itemsizes=[b.type.bytes for b in nest.buffers],
+        n_extras=len(nest.extras),
+        cost_per_point=NS_PER_OPERATION * operations + NS_PER_BYTE * moved,
+        flops_per_point=float(operations),
+        splittable=len(reduces) == 1
+        and not any(isinstance(s, ScanStage) or (isinstance(s, StoreStage) and s.each) for s in nest.stages),
+    )
+
+
+def _type(nest: Nest, buffer: str) -> Any:
+    return next(b.type for b in nest.buffers if b.name == buffer)
+
+
+def weigh(nest: Nest) -> tuple[int, int]:
+    """Operations per point, in additions, and bytes."""
+    roots: list[n.Node] = []
+    for s in nest.stages:
+        roots += getattr(s, "values", ())
+        roots += [x for x in (getattr(s, "value", None), getattr(s, "where", None)) if x is not None]
+    operations = sum(WEIGHTS.get(x.op, 1) for x in n.walk(roots) if x.op not in n.LEAVES)
+    return operations, sum(_type(nest, a.buffer).bytes for a in nest.accesses if a.buffer is not None)
+
+
+def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, int]], Any]:
+    """A variant's phases as addresses, and what keeps them alive."""
+    phases = schedule.kernels(nest, variant)
+    names = [name for p in phases for name in (p.kernel.name, f"{p.kernel.name}_local", f"{p.kernel.name}_global")]
+    for p in phases:
+        dump("loop", nest.name, lambda p=p: show_kernel(p.kernel))
+    text = llvm.render_module([p.kernel for p in phases], llvm.Target.host())
+    library = jit.load(text, names)
+    found = [(*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range, p.block) for i, p in enumerate(phases)]
+    return found, library  # type: ignore[return-value]
+
+
+def explain(op: Any, operands: tuple, params: tuple, code: int) -> None:
+    """Find out by NumPy what is wrong with a call that a kernel refused."""
+    evaluate(op, [array.to_numpy(x) if isinstance(x, Tensor) else x for x in operands], params)

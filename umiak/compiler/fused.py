@@ -1,0 +1,171 @@
+"""The op that stands for a group of operations which one kernel runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umiak.core import dispatch
+from umiak.ir import expr
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ir.program import Operation, Value
+from umiak.ir.scope import substitute
+from umiak.ops.base import Op, param, register
+
+
+class Group:
+    """Operations over numbered arguments, in symbols of their own, so that equal groups of different programs are the
+    same group.
+
+    ``sizes[i][a]``: the symbol (or int) of size ``a`` of argument ``i``; ``numbers``: symbols of float numbers, which
+    follow the tensors as operands; ``ints``: symbols of the integers that sizes and params need besides.
+    """
+
+    __slots__ = ("arguments", "ints", "numbers", "operations", "results", "text")
+
+    def __init__(
+        self,
+        operations: Sequence[Operation],
+        arguments: Sequence[Value],
+        results: Sequence[Value],
+        numbers: Sequence[Sym],
+        ints: Sequence[Sym],
+    ) -> None:
+        self.operations, self.arguments, self.results = tuple(operations), tuple(arguments), tuple(results)
+        self.numbers, self.ints = tuple(numbers), tuple(ints)
+        self.text = _text(self)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Group and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return "+".join(o.name for o in self.operations)
+
+    def bind(self, shapes: Sequence[Any], ints: Sequence[Any]) -> dict[Sym, Any]:
+        """What the symbols of sizes and integers stand for in a call."""
+        env: dict[Sym, Any] = dict(zip(self.ints, ints, strict=True))
+        for argument, shape in zip(self.arguments, shapes, strict=True):
+            for size, actual in zip(argument.meta.shape, shape, strict=True):
+                if type(size) is Sym:
+                    env.setdefault(size, actual)
+        return env
+
+    def instantiate(self, env: dict[Sym, Any]) -> tuple[list[Operation], list[Value], list[Value]]:
+        """The operations with other symbols, the arguments and the results among their values."""
+        return _copied(self.operations, self.arguments, self.results, lambda x: substitute(x, env))
+
+
+def _copied(
+    operations: Sequence[Operation], arguments: Sequence[Value], results: Sequence[Value], own: Callable[[Any], Any]
+) -> tuple[list[Operation], list[Value], list[Value]]:
+    """Operations over new values, with every size, number and param passed through ``own``."""
+    copies: dict[int, Value] = {}
+    for i, v in enumerate(arguments):
+        copies[id(v)] = Value(Meta(own(tuple(v.meta.shape)), v.meta.dtype), None, i)  # type: ignore[arg-type]
+    made = []
+    for o in operations:
+        operands = [copies[id(x)] if type(x) is Value else own(x) for x in o.operands]
+        metas = [Meta(own(tuple(r.meta.shape)), r.meta.dtype) for r in o.results]
+        made.append(Operation(o.op, operands, own(tuple(o.params)), metas))
+        copies.update({id(r): c for r, c in zip(o.results, made[-1].results, strict=True)})
+    return made, [copies[id(v)] for v in arguments], [copies[id(v)] for v in results]
+
+
+def _text(g: Group) -> str:
+    number = {id(v): f"%{i}" for i, v in enumerate(g.arguments)}
+    lines = [f"({', '.join(f'{number[id(v)]}: {v.meta}' for v in g.arguments)})"]
+    for o in g.operations:
+        for r in o.results:
+            number[id(r)] = f"%{len(number)}"
+        operands = ", ".join(number[id(x)] if type(x) is Value else _exact(x) for x in o.operands)
+        params = ", ".join(map(_exact, o.params))
+        results = ", ".join(f"{number[id(r)]}: {r.meta}" for r in o.results)
+        lines.append(f"{results} = {o.op!r}({operands}; {params})")
+    lines.append(f"return {', '.join(number[id(v)] for v in g.results)}; {g.numbers}; {g.ints}")
+    return "\n".join(lines)
+
+
+def _exact(x: Any) -> str:
+    if isinstance(x, tuple):
+        return f"({', '.join(map(_exact, x))})"
+    return x.hex() if type(x) is float else f"{type(x).__name__} {expr.show(x)}" if type(x) is not Sym else expr.show(x)
+
+
+@register
+class Fused(Op):
+    """The results of a group of operations. Operands: its tensors, then its float numbers."""
+
+    inputs = ("*xs",)
+    group: Any
+    ints: tuple = param("ints")
+
+    def infer(self, *args: Any) -> Any:
+        operands, ints = args[:-1], args[-1]
+        g = self.group
+        env = g.bind([m.shape for m in operands[: len(g.arguments)]], ints)
+        metas = tuple(Meta(substitute(tuple(v.meta.shape), env), v.meta.dtype) for v in g.results)
+        return metas if len(metas) > 1 else metas[0]
+
+    def decompose(self, *args: Any) -> Any:
+        operands, ints = args[:-1], args[-1]
+        g = self.group
+        count = len(g.arguments)
+        env = g.bind([tuple(x.shape) for x in operands[:count]], ints)
+        env.update(zip(g.numbers, operands[count:], strict=True))
+        values: dict[int, Any] = {id(v): x for v, x in zip(g.arguments, operands[:count], strict=True)}
+        for o in g.operations:
+            xs = tuple(values[id(x)] if type(x) is Value else substitute(x, env) for x in o.operands)
+            made = dispatch.apply(o.op, xs, substitute(tuple(o.params), env))
+            for r, y in zip(o.results, made if isinstance(made, (tuple, list)) else (made,), strict=True):
+                values[id(r)] = y
+        results = tuple(values[id(v)] for v in g.results)
+        return results if len(results) > 1 else results[0]
+
+    def __repr__(self) -> str:
+        return f"fused({self.group!r})"
+
+
+def make_group(
+    operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value]
+) -> tuple[Group, list[Any], list[Any]]:
+    """The group, and the numbers and ints that its caller passes, in the caller's symbols."""
+    table: dict[Sym, Any] = {}
+    numbers: list[Sym] = []
+    ints: list[Sym] = []
+    given: tuple[list[Any], list[Any]] = ([], [])
+
+    def own(x: Any) -> Any:
+        """An expression of the caller in the group's symbols."""
+        if type(x) is tuple:
+            return tuple(own(y) for y in x)
+        if type(x) is not Sym:
+            return x
+        found = table.get(x)
+        if found is None:
+            if x.op == "symbol":
+                if x.kind == "float":
+                    found = expr.symbol(f"f{len(numbers)}", kind="float")
+                    numbers.append(found)
+                    given[0].append(x)
+                else:
+                    found = expr.symbol(f"k{len(ints)}", lo=None, kind="int")
+                    ints.append(found)
+                    given[1].append(x)
+            else:
+                args = tuple(own(a) for a in x.args)
+                found = expr.rebuild(x.op, args)
+            table[x] = found
+        return found
+
+    count = 0
+    for v in inputs:
+        for size in v.meta.shape:
+            if type(size) is Sym and size not in table:
+                table[size] = expr.symbol(f"s{count}", lo=0)
+                count += 1
+    group = Group(*_copied(operations, inputs, results, own), numbers, ints)
+    return group, *given

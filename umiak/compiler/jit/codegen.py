@@ -1,0 +1,110 @@
+"""LLVM text to objects and assembly: the only part that needs llvmlite, which is imported at the first use.
+
+No optimiser pass runs: texts come with their vectors, unrolling and hoisting done. Loop-strength reduction is off: it
+undoes the addressing that the renderer chose.
+"""
+
+from __future__ import annotations
+
+import platform
+import threading
+from typing import Any
+
+from umiak.compiler import dump
+from umiak.compiler.jit.errors import CompileError
+from umiak.compiler.jit.target import Target
+from umiak.util.locks import fork_safe
+
+LLVM_OPTIONS = ("-disable-lsr",)  # for the process: LLVM has no others
+RELOCATION, CODE_MODEL = "pic", "small"
+
+# LLVM takes one thread at a time anyway: llvmlite has a lock around every call. Forking waits for this one.
+LOCK = fork_safe(threading.RLock())
+
+_llvm: Any = None
+_all_targets = False
+_machines: dict[Target, Any] = {}
+
+
+def _binding() -> Any:
+    """``llvmlite.binding``, with the host's code generator ready."""
+    global _llvm
+    if _llvm is None:
+        import llvmlite.binding as llvm
+
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        for option in LLVM_OPTIONS:
+            llvm.set_option("umiak", option)
+        _llvm = llvm
+    return _llvm
+
+
+def describe_host() -> Target:
+    with LOCK:
+        llvm = _binding()
+        triple, cpu = llvm.get_process_triple(), llvm.get_host_cpu_name()
+        features = llvm.get_host_cpu_features().flatten()
+        machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features)
+        return Target(triple, cpu, features, str(machine.target_data))
+
+
+def target_machine(target: Target) -> Any:
+    """LLVM's machine for a target; hold ``LOCK``."""
+    global _all_targets
+    machine = _machines.get(target)
+    if machine is None:
+        llvm = _binding()
+        if not _all_targets and target.machine != platform.machine():
+            llvm.initialize_all_targets()
+            llvm.initialize_all_asmprinters()
+            _all_targets = True
+        machine = _machines[target] = llvm.Target.from_triple(target.triple).create_target_machine(
+            cpu=target.cpu, features=target.features, opt=target.opt, reloc=RELOCATION, codemodel=CODE_MODEL, jit=True
+        )
+    return machine
+
+
+def compile_object(text: str, target: Target, name: str) -> bytes:
+    """The relocatable object of a text; ``name`` is for the error."""
+    with LOCK:
+        return _with_module(text, target, name, target_machine(target).emit_object)
+
+
+def assembly(text: str, target: Target, name: str) -> str:
+    with LOCK:
+        return _with_module(text, target, name, target_machine(target).emit_assembly)
+
+
+def _with_module(text: str, target: Target, name: str, emit: Any) -> Any:
+    """``emit(module)`` of the parsed and verified text.
+
+    Each text has a context of its own, since a context keeps every type and constant it has seen. The first line
+    carries the target, so that LLVM's line numbers stay those of the text.
+    """
+    llvm = _binding()
+    head = "" if "target triple" in text else f'target triple = "{target.triple}" '
+    head += "" if "target datalayout" in text else f'target datalayout = "{target.layout}" '
+    context = llvm.create_context()
+    module = None
+    try:
+        try:
+            module = llvm.parse_assembly(head + text, context=context)
+            module.verify()
+        except RuntimeError as error:
+            message = str(error).replace(head, "").strip()
+            refused = CompileError(f"[jit] requires valid LLVM text of {name!r}, got: {message}")
+            refused.text = text
+            raise refused from None
+        return emit(module)
+    finally:
+        if module is not None:
+            module.close()
+        context.close()
+
+
+def replay(inputs: dict[str, Any]) -> None:
+    """Make the stages of a recorded text again."""
+    target = Target(**inputs["target"])
+    dump.dump("llvm", inputs["name"], inputs["text"])
+    dump.dump("asm", inputs["name"], assembly(inputs["text"], target, inputs["name"]))

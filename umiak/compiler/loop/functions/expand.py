@@ -1,0 +1,30 @@
+"""The rewriting of expressions: which nodes are expanded, and by what."""
+
+from __future__ import annotations
+
+from umiak.compiler.loop.functions import exponentials, narrow, special
+from umiak.compiler.loop.functions.parts import Builder
+from umiak.compiler.loop.node import Node, rebuild, walk
+from umiak.compiler.loop.types import F32, F64
+
+BUILDERS: dict[str, Builder] = {**exponentials.BUILDERS, **special.BUILDERS}
+
+
+def expand(roots: list[Node], native: frozenset[str] = frozenset()) -> list[Node]:
+    """The roots without function nodes and without casts from or to storage types.
+
+    ``native``: names of functions and of storage types (f16, bf16) that the target computes and converts itself. Of the
+    casts of such a type those between it and f32 stay.
+    """
+    made: dict[Node, Node] = {}
+    for x in walk(roots):
+        args = tuple(made[a] for a in x.args)
+        if x.op == "cast" and (x.type.is_storage or args[0].type.is_storage):
+            made[x] = narrow.convert(args[0], x.type, native)
+        elif x.op in BUILDERS and x.op not in native:
+            if x.type not in (F32, F64):
+                raise TypeError(f"{x.op} requires f32 or f64, got {x.type}: cast before and after")
+            made[x] = BUILDERS[x.op](*args)
+        else:
+            made[x] = x if all(p is q for p, q in zip(args, x.args)) else rebuild(x, args)
+    return [made[r] for r in roots]

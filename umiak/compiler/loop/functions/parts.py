@@ -1,0 +1,102 @@
+"""What formulas are written with: polynomials, clamps that keep NaN, the formats of f32 and f64.
+
+Coefficients of this package are fitted for it: minimax in the stated weight (Remez exchange in 60 digits), rounded from
+the lowest power upwards with the others fitted again after each. A comment gives interval and error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from umiak.compiler.loop.node import Node, call, const, fma, lt, mul, select, sub
+from umiak.compiler.loop.types import F32, F64, I32, I64, U32, U64, ScalarType
+
+Builder = Callable[..., Node]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A binary floating-point format and the integers of its size."""
+
+    float: ScalarType
+    signed: ScalarType
+    unsigned: ScalarType
+    mantissa: int  # stored bits
+    bias: int
+
+    @property
+    def sign(self) -> int:
+        """The bit of the sign."""
+        return 1 << (self.float.bits - 1)
+
+    @property
+    def infinity(self) -> int:
+        """The bits of infinity."""
+        return (2 * self.bias + 1) << self.mantissa
+
+
+FORMATS = {F32: Format(F32, I32, U32, 23, 127), F64: Format(F64, I64, U64, 52, 1023)}
+
+
+def format_of(x: Node) -> Format:
+    return FORMATS[x.type]
+
+
+def pick(x: Node, f32: Sequence[float], f64: Sequence[float]) -> Sequence[float]:
+    """What belongs to the type of ``x``."""
+    return f32 if x.type is F32 else f64
+
+
+def number(x: Node, value: float) -> Node:
+    """A constant of the type of ``x``."""
+    return const(value, x.type)
+
+
+def polynomial(x: Node, coefficients: Sequence[float]) -> Node:
+    """Horner's scheme; the highest power comes first."""
+    result = number(x, coefficients[0])
+    for c in coefficients[1:]:
+        result = fma(result, x, c)
+    return result
+
+
+def at_least(x: Node, bound: float) -> Node:
+    """``max(x, bound)``, NaN stays: one instruction where `max` takes more."""
+    return select(lt(x, bound), bound, x)
+
+
+def at_most(x: Node, bound: float) -> Node:
+    """``min(x, bound)``, NaN stays."""
+    return select(lt(number(x, bound), x), bound, x)
+
+
+def magnitude(x: Node) -> Node:
+    return call("abs", x)
+
+
+def with_sign(x: Node, of: Node) -> Node:
+    return call("copysign", x, of)
+
+
+def exp2_near(x: Node) -> Node:
+    """2**x for x in the range of exponents. Where x comes rounded, the error grows with it."""
+    n = call("rint", x)
+    f = sub(x, n)
+    return call("ldexp", fma(polynomial(f, pick(x, _EXP2_F32, _EXP2_F64)), f, 1.0), n)
+
+
+# (2**x - 1) / x on [-1/2, 1/2], relative error of 2**x: 2^-27.5, 2^-59.7.
+_EXP2_F32 = (0.00015825909, 0.0013417745, 0.009617062, 0.055502728, 0.24022655, 0.69314724)
+_EXP2_F64 = (
+    2.8713290973848914e-11, 4.4734149443453713e-10, 7.052958836714605e-09, 1.0177931745545063e-07,
+    1.3215491312381526e-06, 1.5252734167815479e-05, 0.00015403530388901948, 0.001333355814603296,
+    0.009618129107630227, 0.05550410866482338, 0.2402265069591007, 0.6931471805599453,
+)  # fmt: skip
+
+LOG2_E = 1 / math.log(2)
+
+
+def scaled(x: Node, by: float) -> Node:
+    return mul(x, by)

@@ -1,0 +1,156 @@
+"""Readable text of loop IR. What an expression uses more than once gets a name, where it is first needed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from umiak.compiler.loop.node import LEAVES, Node, walk
+from umiak.compiler.loop.tree import (
+    SERIAL,
+    Atomic,
+    Axis,
+    Barrier,
+    Fail,
+    If,
+    Kernel,
+    Loop,
+    Reduce,
+    Scan,
+    Statement,
+    Store,
+    axes_of,
+    expressions,
+)
+
+INFIX = {
+    "add": "+", "sub": "-", "mul": "*", "div": "/", "rem": "%", "and": "&", "or": "|", "xor": "^", "shl": "<<",
+    "shr": ">>", "eq": "==", "ne": "!=", "lt": "<", "le": "<=",
+}  # fmt: skip
+
+
+def show(node: Node) -> str:
+    """The text of one expression; lines that name shared parts come first."""
+    lines: list[str] = []
+    text = _Namer([node], lines, "", [0]).text(node)
+    return "\n".join([*lines, text])
+
+
+def show_kernel(kernel: Kernel) -> str:
+    """The text of a kernel, a line per statement."""
+    lines = [f"kernel {kernel.name}({kernel.dims} dims)"]
+    for b in kernel.buffers:
+        size = "" if b.size is None else f"[{show(b.size)}]"
+        lines.append(f"  {b.space} {b.name}: {b.type}{size}")
+    _show_body(kernel.body, "  ", lines, [0])
+    return "\n".join(lines) + "\n"
+
+
+class _Namer:
+    """Texts of the expressions of one statement. Definitions of names that they need are appended to ``lines``."""
+
+    def __init__(self, roots: Sequence[Node], lines: list[str], indent: str, count: list[int]) -> None:
+        uses = Counter(roots)
+        for x in walk(roots):
+            uses.update(x.args)
+        self.shared = {x for x, n in uses.items() if n > 1 and x.op not in LEAVES}
+        self.lines, self.indent, self.count = lines, indent, count
+        self.made: dict[Node, str] = {}
+
+    def text(self, root: Node) -> str:
+        for x in walk([root]):
+            if x not in self.made:
+                text = _spell(x, self.made)
+                if x in self.shared:
+                    name = f"t{self.count[0]}"
+                    self.count[0] += 1
+                    self.lines.append(f"{self.indent}{name} = {_bare(text)}")
+                    text = name
+                self.made[x] = text
+        return _bare(self.made[root])
+
+
+def _bare(text: str) -> str:
+    """Without the parentheses around the whole."""
+    if not text.startswith("("):
+        return text
+    depth = 0
+    for k, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if depth == 0:
+            return text[1:-1] if k == len(text) - 1 else text
+    return text
+
+
+def _spell(x: Node, made: dict[Node, str]) -> str:
+    args = [made[a] for a in x.args]
+    if x.op == "const":
+        return str(x.attr) if x.type.name in ("i64", "bool") else f"{x.attr}:{x.type}"
+    if x.op == "dim":
+        return f"d{x.attr}"
+    if x.op == "word":
+        return f"w{x.attr}:{x.type}"
+    if x.op in ("axis", "var"):
+        return str(x.attr)
+    if x.op == "load":
+        where = f" if {_bare(args[1])} else {_bare(args[2])}" if len(args) == 3 else ""
+        return f"{x.attr}[{_bare(args[0])}{where}]"
+    if x.op in INFIX:
+        return f"({args[0]} {INFIX[x.op]} {args[1]})"
+    if x.op == "select":
+        return f"({args[1]} if {args[0]} else {args[2]})"
+    name = {"cast": x.type.name, "bitcast": f"bits_{x.type}"}.get(x.op, x.op)
+    return f"{name}({', '.join(map(_bare, args))})"
+
+
+def _show_body(body: Sequence[Statement], indent: str, lines: list[str], count: list[int]) -> None:
+    for s in body:
+        _show_statement(s, indent, lines, count)
+
+
+def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int]) -> None:
+    names = _Namer([x for x in expressions(s) if not _is_inside(s, x)], lines, indent, count)
+    inside = indent + "  "
+
+    def condition(x: Node | None) -> str:
+        return "" if x is None else f" where {names.text(x)}"
+
+    def spell(a: Axis) -> str:
+        step = f" step {a.step}" if a.step != 1 else ""
+        kind = f" {a.kind}" if a.kind != SERIAL else ""
+        return f"{a.index.attr} in [{names.text(a.lo)}, {names.text(a.hi)}){step}{kind}"
+
+    if isinstance(s, (Store, Atomic)):
+        index, value, where = names.text(s.index), names.text(s.value), condition(s.where)
+        verb = f" {s.op}=" if isinstance(s, Atomic) else " ="
+        streaming = " streaming" if isinstance(s, Store) and s.streaming else ""
+        lines.append(f"{indent}{s.buffer}[{index}]{verb} {value}{where}{streaming}")
+    elif isinstance(s, Fail):
+        lines.append(f"{indent}fail {s.code}{condition(s.where)}")
+    elif isinstance(s, Barrier):
+        lines.append(f"{indent}barrier")
+    elif isinstance(s, If):
+        lines.append(f"{indent}if {names.text(s.where)}:")
+        _show_body(s.body, inside, lines, count)
+    elif isinstance(s, Loop):
+        lines.append(f"{indent}{'parallel ' if s.parallel else ''}for {spell(s.axis)}:")
+        _show_body(s.body, inside, lines, count)
+    elif isinstance(s, (Reduce, Scan)):
+        init = "" if s.init is None else " from " + ", ".join(names.text(x) for x in s.init)
+        kind = "reduce" if isinstance(s, Reduce) else "exclusive scan" if s.exclusive else "scan"
+        results = ", ".join(f"{r.attr}: {r.type}" for r in s.results)
+        lines.append(f"{indent}{results} = {kind} {s.monoid}{init} for {', '.join(map(spell, axes_of(s)))}:")
+        where_node = s.where if isinstance(s, Reduce) else None
+        names = _Namer([*s.values, *([where_node] if where_node is not None else [])], lines, inside, count)
+        where = condition(where_node)
+        lines.append(f"{inside}{', '.join(map(names.text, s.values))}{where}")
+        if isinstance(s, Scan):
+            lines.append(f"{inside}each:")
+            _show_body(s.body, inside + "  ", lines, count)
+    else:
+        raise TypeError(f"printer requires a statement of loop/tree.py, got {type(s).__name__}")
+
+
+def _is_inside(s: Statement, x: Node) -> bool:
+    """Whether an expression stands in the loop that its statement makes."""
+    return isinstance(s, (Reduce, Scan)) and (any(x is v for v in s.values) or x is getattr(s, "where", None))

@@ -1,0 +1,1 @@
+"""Lowering of operations on tensors to nests: see builder.py."""

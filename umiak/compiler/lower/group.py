@@ -1,0 +1,109 @@
+"""A group of operations as one nest: its axes, and which of its values lie where."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from umiak.compiler import lower
+from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
+from umiak.compiler.lower.reduce import MONOIDS, SCANS, axes_over, scan_nest, summed_sizes
+from umiak.compiler.loop import node as n
+from umiak.compiler.nest import Nest
+from umiak.ir.expr import Sym
+from umiak.ir.meta import dense, identical
+from umiak.ir.program import Operation, Value
+from umiak.ops import create, reduce, window
+
+ROWWISE = (*MONOIDS, create.SumTo, reduce.Argmax, reduce.Argmin)
+WINDOWS = (window.WindowReduce, window.MaxPool, window.WindowSpread)
+
+
+@functools.cache
+def load_rules() -> None:
+    """Import the modules of rules."""
+    for module in pkgutil.iter_modules(lower.__path__):
+        importlib.import_module(f"{lower.__name__}.{module.name}")
+
+
+def lowerable(op: Any) -> bool:
+    """Whether there is a rule for the op (which may still refuse some of its calls)."""
+    load_rules()
+    return type(op) in RULES or type(op) in SCANS
+
+
+def nest_of(
+    name: str,
+    operations: Sequence[Operation],
+    inputs: Sequence[tuple[Any, Sequence[Any]]],
+    results: Sequence[Value],
+    sources: Mapping[Sym, tuple[int, int]],
+) -> Nest:
+    """The nest that computes ``results`` from ``inputs`` (values with strides). Outputs are dense.
+
+    What is no value among the inputs (a number) has a buffer too, which nobody reads, so that buffers are operands.
+    Raises :class:`NotANest` where there is none.
+    """
+    load_rules()
+    b = Builder(name, sources)
+    for value, strides in inputs:
+        if type(value) is Value:
+            b.input(value, strides)
+        else:
+            b.skip()
+    buffers = [b.output(v.meta) for v in results]
+    dense_strides = [dense(tuple(v.meta.shape)).strides for v in results]
+    if len(operations) > 0 and type(operations[-1].op) in SCANS:
+        if len(results) != 1 or results[0] is not operations[-1].results[0]:
+            raise NotANest("results beside a scan's")
+        scan_nest(b, operations[-1], buffers[0], dense_strides[0])
+        return b.finish()
+    if any(type(o.op) in SCANS for o in operations):
+        raise NotANest("a scan in the middle")
+    places = _places(b, operations, results)
+    values = [b.read(v, at) for v, at in zip(results, places, strict=True)]
+    for v, buffer, strides, at, value in zip(results, buffers, dense_strides, places, values, strict=True):
+        b.stages += b.store(buffer, v.meta.dtype, strides, at, value)
+    return b.finish()
+
+
+def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value]) -> list[Index]:
+    """Open the axes; where each result's elements are stored."""
+    first = next((o for o in operations if type(o.op) in ROWWISE), None)
+    if first is None:
+        shape = results[0].meta.shape
+        if any(not identical(v.meta.shape, shape) for v in results):
+            raise NotANest("results of several shapes")
+        at = b.open(shape)
+        return [at] * len(results)
+    whole = first.operands[0].meta.shape
+    if type(first.op) is create.SumTo:
+        target = first.params[0]
+        row = b.open(target)
+        lead = len(whole) - len(target)
+        sizes = summed_sizes(whole, target)
+        inner = axes_over(b, sizes)
+        full: Index = (*inner[:lead], *(n.add(i, j) for i, j in zip(row, inner[lead:], strict=True)))
+        rows = [(tuple(target), row)]
+    else:
+        axes = sorted(first.op.axes if hasattr(first.op, "axes") else (first.op.axis,))
+        kept = b.open(size for d, size in enumerate(whole) if d not in axes)
+        inner = axes_over(b, [whole[a] for a in axes])
+        rest, within = iter(kept), dict(zip(axes, inner, strict=True))
+        full = tuple(within[d] if d in within else next(rest) for d in range(len(whole)))
+        ones = tuple(1 if d in within else size for d, size in enumerate(whole))
+        rows = [
+            (tuple(size for d, size in enumerate(whole) if d not in within), kept),
+            (ones, tuple(n.i64(0) if d in within else i for d, i in enumerate(full))),
+        ]
+    places = []
+    for v in results:
+        shape = tuple(v.meta.shape)
+        found = next((at for form, at in [*rows, (tuple(whole), full)] if identical(form, shape)), None)
+        if found is None:
+            raise NotANest("a result that is neither a row's nor an element's")
+        places.append(found)
+    return places

@@ -1,0 +1,222 @@
+"""Rules of reductions, scans and windows: stages over reduced axes.
+
+A nest has one set of reduced axes. The first reduction opens them; another one fits in if it reduces the same dims of
+values of the same shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from umiak.compiler.loop import monoid as m
+from umiak.compiler.loop import node as n
+from umiak.compiler.loop.node import Node
+from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule
+from umiak.compiler.lower.movement import between
+from umiak.compiler.nest import ScanStage
+from umiak.ir import sym as dim
+from umiak.ir.meta import identical
+from umiak.ir.program import Operation
+from umiak.ops import create, reduce, scan, window
+
+
+def axes_over(b: Builder, sizes: Sequence[Any]) -> Index:
+    """The indices of the reduced axes, which must have these sizes."""
+    sizes = tuple(sizes)
+    known = getattr(b, "reduced_sizes", None)
+    if known is None:
+        b.reduced_sizes = sizes  # type: ignore[attr-defined]
+        b.reduced_index = b.open(sizes, reduced=True)  # type: ignore[attr-defined]
+    elif not identical(known, sizes):
+        raise NotANest("reductions over different dims")
+    return b.reduced_index  # type: ignore[attr-defined]
+
+
+def outside(b: Builder, index: Index) -> None:
+    """Refuse to reduce at an index that depends on reduced axes: that is another nest."""
+    inner = {a for a, _ in b.reduced}
+    if any(a in inner for i in index for a in i.axes):
+        raise NotANest("a reduction of a reduction's operand")
+
+
+MONOIDS = {
+    reduce.Sum: m.SUM, reduce.Prod: m.PROD, reduce.Max: m.MAX, reduce.Min: m.MIN, reduce.AnyOf: m.ANY,
+    reduce.AllOf: m.ALL,
+}  # fmt: skip
+
+
+def source_index(rank: int, axes: Sequence[int], keepdim: bool, at: Index, inner: Index) -> Index:
+    """The operand's index for a result's index and the reduced axes'."""
+    kept = [i for d, i in enumerate(at) if not (keepdim and d in axes)]
+    rest, within = iter(kept), dict(zip(axes, inner, strict=True))
+    return tuple(within[d] if d in within else next(rest) for d in range(rank))
+
+
+@rule(*MONOIDS)
+def reduction(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    x, op = o.operands[0], o.op
+    axes = tuple(sorted(op.axes))
+    shape = x.meta.shape
+    kept = tuple(i for d, i in enumerate(at) if not (op.keepdim and d in axes))
+    outside(b, kept)
+    inner = axes_over(b, [shape[a] for a in axes])
+    value = b.read(x, source_index(len(shape), axes, op.keepdim, at, inner))
+    type_ = compute_type(o.results[0].meta.dtype)
+    monoid = MONOIDS[type(op)]
+    if isinstance(value, tuple):
+        if monoid is not m.SUM:
+            raise NotANest(f"{o.name} of complex numbers")
+        return tuple(b.reduce(monoid, (n.cast(p, type_),))[0] for p in value)  # type: ignore[return-value]
+    if value.type.kind == "b" and monoid in (m.MAX, m.MIN):
+        monoid = m.ANY if monoid is m.MAX else m.ALL
+    return b.reduce(monoid, (n.cast(value, type_),))[0]
+
+
+def summed_sizes(whole: Sequence[Any], target: Sequence[Any]) -> list[Any]:
+    """How many elements ``sum_to`` adds along each dim."""
+    lead = len(whole) - len(target)
+    sizes = list(whole[:lead])
+    for size, wanted in zip(whole[lead:], target, strict=True):
+        if identical(size, wanted):
+            sizes.append(1)
+        elif type(wanted) is int and wanted == 1:
+            sizes.append(size)
+        else:
+            sizes.append(dim.where(wanted == size, 1, size))
+    return sizes
+
+
+@rule(create.SumTo)
+def sum_to(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    """Which dims are summed is known per call: each is a parallel axis of the target's size and a reduced one of what
+    is left, one of which has size 1."""
+    x, shape = o.operands[0], o.params[0]
+    whole = x.meta.shape
+    lead = len(whole) - len(shape)
+    outside(b, at)
+    sizes = summed_sizes(whole, shape)
+    inner = axes_over(b, sizes)
+    source = (*inner[:lead], *(n.add(i, j) for i, j in zip(at, inner[lead:], strict=True)))
+    value = b.read(x, source)
+    if isinstance(value, tuple):
+        return tuple(b.reduce(m.SUM, (p,))[0] for p in value)  # type: ignore[return-value]
+    return b.reduce(m.SUM, (value,))[0]
+
+
+@rule(reduce.Argmax, reduce.Argmin)
+def arg_extremum(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    x, op = o.operands[0], o.op
+    kept = tuple(i for d, i in enumerate(at) if not (op.keepdim and d == op.axis))
+    outside(b, kept)
+    inner = axes_over(b, [x.meta.shape[op.axis]])
+    value = b.read(x, source_index(len(x.meta.shape), (op.axis,), op.keepdim, at, inner))
+    assert isinstance(value, Node)
+    if value.type.kind == "b":
+        value = n.cast(value, n.I64)
+    place = inner[0] if inner[0].op == "const" else b.affine(inner[0])
+    monoid = m.ARGMAX if type(op) is reduce.Argmax else m.ARGMIN
+    return n.cast(b.reduce(monoid, (value, place))[1], compute_type(op.dtype))
+
+
+# --- windows -------------------------------------------------------------------------------------------------------
+
+
+def window_places(b: Builder, o: Operation, at: Index) -> tuple[Index, Node]:
+    """The operand's index for a window and a place in it, and whether that is inside the operand."""
+    kernel, strides, lo, _, dilations = o.params[:5]
+    x = o.operands[0]
+    rank, count = len(x.meta.shape), o.op.n
+    inner = axes_over(b, kernel)
+    source, inside = list(at[: rank - count]), None
+    for d in range(count):
+        i = n.add(n.mul(at[rank - count + d], b.leaf(strides[d])), n.mul(inner[d], b.leaf(dilations[d])))
+        i = n.sub(i, b.leaf(lo[d]))
+        inside = n.both(inside, between(n.i64(0), i, b.leaf(x.meta.shape[rank - count + d])))
+        source.append(i)
+    assert inside is not None
+    return tuple(source), inside
+
+
+@rule(window.WindowReduce)
+def window_reduce(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    outside(b, at)
+    x = o.operands[0]
+    source, inside = window_places(b, o, at)
+    value = b.guarded(inside, lambda: b.read(x, source))
+    monoid = m.SUM if o.op.kind == "sum" else m.MAX
+    if isinstance(value, tuple):
+        return tuple(b.reduce(monoid, (p,), inside)[0] for p in value)  # type: ignore[return-value]
+    return b.reduce(monoid, (value,), inside)[0]
+
+
+@rule(window.MaxPool)
+def max_pool(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    """Result 0: the largest of each window; result 1: its flat place in the windowed dims of the operand."""
+    outside(b, at)
+    x = o.operands[0]
+    source, inside = window_places(b, o, at)
+    value = b.guarded(inside, lambda: b.read(x, source))
+    assert isinstance(value, Node)
+    lead = len(at) - o.op.n
+    flat = n.i64(0)
+    for i, size in zip(source[lead:], x.meta.shape[lead:], strict=True):
+        flat = n.add(n.mul(flat, b.leaf(size)), i)
+    best, where = b.reduce(m.ARGMAX, (value, flat), inside)
+    if k == 0:
+        return best
+    none = n.eq(where, m.highest(where.type))
+    return n.cast(n.select(none, n.i64(0), where), compute_type(o.results[1].meta.dtype))
+
+
+@rule(window.WindowSpread)
+def window_spread(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    """The transpose of a sum over windows: every window that holds the place adds to it."""
+    outside(b, at)
+    x = o.operands[0]
+    kernel, strides, lo, _, dilations = o.params[:5]
+    lead = len(at) - o.op.n
+    inner = axes_over(b, kernel)
+    source, inside = list(at[:lead]), None
+    for d in range(o.op.n):
+        away = n.sub(n.add(at[lead + d], b.leaf(lo[d])), n.mul(inner[d], b.leaf(dilations[d])))
+        stride = b.leaf(strides[d])
+        place = n.div(away, stride)
+        inside = n.both(inside, n.le(n.i64(0), away))
+        inside = n.both(inside, n.eq(n.mul(place, stride), away))
+        inside = n.both(inside, n.lt(place, b.leaf(x.meta.shape[lead + d])))
+        source.append(place)
+    assert inside is not None
+    value = b.guarded(inside, lambda: b.read(x, tuple(source)))
+    if isinstance(value, tuple):
+        return tuple(b.reduce(m.SUM, (p,), inside)[0] for p in value)  # type: ignore[return-value]
+    return b.reduce(m.SUM, (value,), inside)[0]
+
+
+# --- scans ---------------------------------------------------------------------------------------------------------
+
+SCANS = {scan.Cumsum: m.SUM, scan.Cumprod: m.PROD}
+
+
+def scan_nest(b: Builder, o: Operation, buffer: str, strides: Sequence[Any]) -> None:
+    """A nest whose only result is a running combination; its stores are part of the scan."""
+    x, op = o.operands[0], o.op
+    shape = x.meta.shape
+    kept = b.open(size for d, size in enumerate(shape) if d != op.axis)
+    (i,) = axes_over(b, [shape[op.axis]])
+    if op.reverse:
+        i = n.sub(b.leaf(shape[op.axis] - 1), i)
+    at = (*kept[: op.axis], i, *kept[op.axis :])
+    value = b.read(x, at)
+    dtype = o.results[0].meta.dtype
+    if isinstance(value, tuple):
+        if type(op) is not scan.Cumsum:
+            raise NotANest(f"{o.name} of complex numbers")
+        values: tuple[Node, ...] = value
+    else:
+        values = (n.cast(value, compute_type(dtype)),)
+    for j, v in enumerate(values):
+        result = n.var(f"s{j}", v.type)
+        whole: Element = result if len(values) == 1 else tuple(n.var(f"s{q}", v.type) for q in range(2))  # type: ignore[assignment]
+        stores = b.store(buffer, dtype, strides, at, whole)
+        b.stages.append(ScanStage((result,), SCANS[type(op)], (v,), (stores[j],), op.exclusive))

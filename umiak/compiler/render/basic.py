@@ -1,0 +1,67 @@
+"""What the renderers for devices ask of expressions before they write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from umiak.compiler.loop import functions
+from umiak.compiler.loop.evaluate import DTYPES
+from umiak.compiler.loop.node import (
+    Node,
+    add,
+    bitcast,
+    call,
+    cast,
+    const,
+    lt,
+    maximum,
+    minimum,
+    mul,
+    rebuild,
+    select,
+    walk,
+)
+from umiak.compiler.loop.types import F32, I32, I64, ScalarType
+
+# type -> (stored bits of the mantissa, bias of the exponent)
+_FORMATS = {"f32": (23, 127), "f64": (52, 1023)}
+
+
+def expand(roots: Sequence[Node], native: frozenset[str] = frozenset()) -> list[Node]:
+    """Without functions and casts of narrow floats but those that the target has."""
+    return functions.expand(list(roots), native)
+
+
+def expand_ldexp(roots: Sequence[Node]) -> list[Node]:
+    """Without ``ldexp``, which NVPTX has no instruction for."""
+    made: dict[Node, Node] = {}
+    for x in walk(roots):
+        args = tuple(made[a] for a in x.args)
+        if x.op == "ldexp":
+            made[x] = _scale(*args)
+        else:
+            made[x] = x if all(p is q for p, q in zip(args, x.args)) else rebuild(x, args)
+    return [made[r] for r in roots]
+
+
+def _scale(a: Node, b: Node) -> Node:
+    """a * 2**b in three steps, each exact but for the last: a step down leaves the bits of the mantissa above the
+    denormals, so that nothing is rounded twice."""
+    bits, bias = _FORMATS[a.type.name]
+    whole = I32 if a.type is F32 else I64
+    n = cast(minimum(maximum(b, -3.0 * bias), 3.0 * bias), whole)
+    down, least = bias - 1 - bits - 1, const(1 - bias, whole)
+    for _ in range(2):
+        high, low = lt(const(bias, whole), n), lt(n, least)
+        a = select(high, mul(a, 2.0**bias), select(low, mul(a, 2.0**-down), a))
+        n = select(high, add(n, -bias), select(low, add(n, down), n))
+    n = minimum(maximum(n, least), const(bias, whole))
+    power = bitcast(call("shl", add(n, bias), const(bits, whole)), a.type)
+    return mul(a, power)
+
+
+def bits_of(value: float, t: ScalarType) -> int:
+    """The bits of a number in a narrow float."""
+    return int(np.asarray(value).astype(DTYPES[t.name]).view(f"u{t.bytes}"))

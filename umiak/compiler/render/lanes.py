@@ -1,0 +1,136 @@
+"""Loops over one axis: plain ones, and steps of vectors with an end that is masked or goes one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from umiak.compiler.loop.node import Node, is_const
+from umiak.compiler.loop.tree import Axis, Store
+from umiak.compiler.render.expressions import Lanes, Value
+from umiak.compiler.render.memory import Memory
+from umiak.compiler.render.plan import Plan
+from umiak.compiler.render.text import spell
+
+Texts = list[str]
+
+
+class Laned(Memory):
+    """``serial`` and ``over_lanes`` open an axis; ``body`` gets the carried values and gives their next ones."""
+
+    def serial(
+        self,
+        axis: Axis,
+        carried: Sequence[tuple[str, str]],
+        body: Callable[[Texts], Texts],
+        bounds: tuple[str, str] | None = None,
+    ) -> Texts:
+        lo, hi = bounds or (self.scalar(axis.lo), self.scalar(axis.hi))
+        self.at = self.here()
+        return self.counted(axis.index, lo, hi, axis.step, carried, body)
+
+    def counted(
+        self,
+        index: Node,
+        lo: str,
+        hi: str,
+        step: int,
+        carried: Sequence[tuple[str, str]],
+        body: Callable[[Texts], Texts],
+        floor: int | None = None,
+    ) -> Texts:
+        """A plain loop; in it, ``index`` is a scalar."""
+
+        def inner(at: str, now: Texts) -> Texts:
+            self.inductions[index] = (lo, step)
+            self.bind(index, Value(self.here(), at))
+            results = body(now)
+            del self.inductions[index]
+            self.at = self.here()
+            return results
+
+        return self.loop(lo, hi, step, carried, inner, floor)
+
+    def over_lanes(
+        self,
+        index: Node,
+        lo: str,
+        hi: str,
+        plan: Plan,
+        carried: Sequence[tuple[str, str]],
+        size: int,
+        body: Callable[[Texts], Texts],
+    ) -> Texts:
+        """Steps of vectors, then the end. ``body`` runs with ``lanes`` set, or without for one index of the end.
+
+        ``carried``: ``size`` vectors per copy, of which a step uses those of its copies (0: a scan's, which all steps
+        use), then, where the end is not masked, as many scalars for it. A scan's scalars follow from its vectors.
+        """
+        types = [t for t, _ in carried]
+        scan = carried and not size
+        count = len(carried) if plan.masked else len(carried) // 2 if scan else len(carried) - size
+        self.at = self.here()
+
+        def stages() -> Texts:
+            floor, start = self.here(), lo
+            now = [x for _, x in carried]
+            w = plan.width
+
+            def vectors(first: str, end: str, copies: int, masked: bool) -> None:
+                used = count if scan else size * copies
+
+                def step(at: str, values: Texts) -> Texts:
+                    mask = left = None
+                    if masked:
+                        left = self.ins(f"sub i64 {end}, {at}")
+                        most = left if w < 32 else self.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(w))])
+                        mask = self.lane_numbers("ult", most, w)
+                    self.lanes = Lanes(index, self.here(), w, copies, at, first, mask)
+                    self.bound[index] = self.here()
+                    self.varying.add(index)
+                    results = body(values)
+                    self.varying.discard(index)
+                    self.lanes = None
+                    self.at = self.here()
+                    return results
+
+                now[:used] = self.loop(first, end, w * copies, list(zip(types, now[:used])), step, floor)
+
+            def whole(first: str, span: int) -> str:
+                part = self.ins(f"and i64 {self.ins(f'sub i64 {hi}, {first}')}, {-span}")
+                return self.ins(f"add i64 {first}, {part}")
+
+            for copies in plan.copies:
+                end = whole(start, w * copies)
+                fits = self.aligned(plan.streaming, index, start, w)
+                if fits is not None:
+                    self.streams = True
+                    upper = self.ins(f"select i1 {fits}, i64 {end}, i64 {start}")
+                    vectors(start, upper, copies, False)
+                    self.streams = False
+                    start = upper
+                vectors(start, end, copies, False)
+                start = end
+            if plan.masked:
+                vectors(start, hi, 1, True)
+                return now
+            if scan:
+                now[count:] = [self.ins(f"extractelement {t} {x}, i64 0") for t, x in zip(types, now[:count])]
+            now[count:] = self.counted(index, start, hi, 1, list(zip(types[count:], now[count:])), body, floor)
+            return now
+
+        condition = self.ins(f"icmp slt i64 {lo}, {hi}")
+        return self.guarded(condition, stages, carried)
+
+    def aligned(self, streaming: Sequence[Store], index: Node, start: str, width: int) -> str | None:
+        """i1: whether all these stores write whole aligned vectors from ``start`` on; None: they never do."""
+        total = ""
+        for s in streaming:
+            b, parts = self.buffers[s.buffer], self.form(s.index, index)
+            if parts is None or not is_const(parts[0], 1):
+                return None
+            place = self.address(b, parts[1])
+            self.at = self.here()
+            first = self.ins(f"getelementptr {spell(b.type, 0, True)}, ptr {place.scalar}, i64 {start}")
+            bits = self.ins(f"and i64 {self.ins(f'ptrtoint ptr {first} to i64')}, {self.alignment(b.type, width) - 1}")
+            total = self.ins(f"or i64 {total}, {bits}") if total else bits
+        return self.ins(f"icmp eq i64 {total}, 0") if total else None

@@ -1,0 +1,197 @@
+"""Loop IR to LLVM IR text for CPUs: explicit vectors, ready for code generation without any optimiser pass.
+
+`Writer` (text.py) puts text into scopes, `Operations` writes operations, `Expressions` decides where a value stands
+and which are vectors, `Memory` loads and stores, `Laned` opens axes, `Reducing` and `Tiled` have the statements of
+their names; `Function` has the rest and the kernel's ABI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+from umiak.compiler.loop.node import Node, is_const
+from umiak.compiler.loop.tree import (
+    GLOBAL, LANE, TILE, Atomic, Axis, Barrier, Fail, If, Kernel, Loop, Reduce, Scan, Statement, Store, walk_statements,
+)  # fmt: skip
+from umiak.compiler.render.functions import expanded
+from umiak.compiler.render.plan import Plan, Survey
+from umiak.compiler.render.target import AVX2, AVX512, NEON, Target
+from umiak.compiler.render.text import Module
+from umiak.compiler.render.tile import Tiled
+
+__all__ = ["AVX2", "AVX512", "NEON", "Target", "render", "render_module"]
+
+
+def render(kernel: Kernel, target: Target) -> str:
+    """A module that defines the kernel's three functions."""
+    return render_module([kernel], target)
+
+
+def render_module(kernels: Sequence[Kernel], target: Target) -> str:
+    """One module with the functions of all kernels."""
+    module = Module(target)
+    for kernel in kernels:
+        kernel = basic(kernel, target)
+        module.functions.append(Function(module, kernel).text())
+        module.functions += [scratch(module, kernel, shared) for shared in (False, True)]
+    return module.text()
+
+
+def basic(kernel: Kernel, target: Target) -> Kernel:
+    """The kernel with all functions expanded, together, so that what they share stays shared."""
+    found: dict[Node, None] = {}
+    rewrite(kernel.body, lambda x: found.setdefault(x))
+    roots = list(found)
+    new = expanded(roots, target.native)
+    if new is roots:
+        return kernel
+    table = dict(zip(roots, new))
+    return replace(kernel, body=rewrite(kernel.body, lambda x: table[x]))
+
+
+def rewrite(body: Sequence[Statement], change: Any) -> tuple[Statement, ...]:
+    """Statements with each root expression changed."""
+
+    def one(x: Any) -> Any:
+        if isinstance(x, Node):
+            return change(x) or x
+        if isinstance(x, Axis):
+            lo, hi = one(x.lo), one(x.hi)
+            return x if lo is x.lo and hi is x.hi else replace(x, lo=lo, hi=hi)
+        return x
+
+    result = []
+    for s in body:
+        values: dict[str, Any] = {}
+        for f in fields(s):  # type: ignore[arg-type]
+            old = getattr(s, f.name)
+            if f.name == "body":
+                values[f.name] = rewrite(old, change)
+            elif f.name in ("values", "init", "axes") and old is not None:
+                values[f.name] = tuple(map(one, old))
+            elif f.name in ("axis", "index", "value", "where"):
+                values[f.name] = one(old)
+        result.append(replace(s, **values))  # type: ignore[type-var]
+    return tuple(result)
+
+
+def scratch(module: Module, kernel: Kernel, shared: bool) -> str:
+    """``@k_local`` or ``@k_global``."""
+    f = Function(module, kernel)
+    total, _ = f.layout(shared)
+    lines = "\n".join(f.scopes[0].lines)
+    name = f"{kernel.name}_{'global' if shared else 'local'}"
+    return f"define i64 @{name}(ptr %dims) #0 {{\nentry:\n{lines}\n  ret i64 {total}\n}}"
+
+
+class Function(Tiled):
+    """One kernel's text."""
+
+    def __init__(self, module: Module, kernel: Kernel) -> None:
+        super().__init__(module, kernel)
+        self.codes: set[int] = set()
+        self.written.update(s.buffer for s in walk_statements(kernel.body) if isinstance(s, (Store, Atomic)))
+
+    def text(self) -> str:
+        body = self.kernel.body
+        if any(isinstance(s, Loop) and s.parallel for s in body):
+            self.body(body)
+        else:
+            first = self.ins("icmp eq i64 %lo, 0")
+            self.guarded(first, lambda: [self.body(body)][:0])
+        if self.streamed and self.target.x86:
+            # Such stores are seen by other threads in no order otherwise.
+            self.call("void", "llvm.x86.sse.sfence", [])
+        lines = [
+            f"define i32 @{self.kernel.name}(ptr %ptrs, ptr %dims, ptr %words, ptr %ctx, i64 %lo, i64 %hi) #0 {{",
+            "entry:",
+            *self.scopes[0].lines,
+            "  ret i32 0",
+        ]
+        for code in sorted(self.codes):
+            lines += [f"fail.{code}:", f"  ret i32 {code}"]
+        return "\n".join([*lines, "}"])
+
+    def body(self, statements: Sequence[Statement]) -> None:
+        for s in statements:
+            if isinstance(s, Store):
+                self.store(s)
+            elif isinstance(s, Loop):
+                self.open_loop(s)
+            elif isinstance(s, Reduce):
+                self.reduce(s)
+            elif isinstance(s, Scan):
+                self.scan(s)
+            elif isinstance(s, If):
+                self.branch(s)
+            elif isinstance(s, Fail):
+                self.fail(s)
+            elif isinstance(s, Atomic):
+                self.atomic(s)
+            elif not isinstance(s, Barrier):
+                raise TypeError(f"kernel {self.kernel.name!r} has an unknown statement {s!r}")
+
+    def statements(self, body: Sequence[Statement]) -> None:
+        self.body(body)
+
+    def branch(self, s: If) -> None:
+        where = self.scalar(s.where)
+        self.forget()
+        self.guarded(where, lambda: [self.body(s.body)][:0])
+        self.forget()
+
+    def fail(self, s: Fail) -> None:
+        if is_const(s.where, False):
+            return
+        v = self.value(s.where)
+        self.at = self.here()
+        where = v.scalar
+        if v.vectors is not None:
+            assert self.lanes is not None
+            where = self.any_of([m or "" for m in self.masks(v)], self.lanes.width)
+        self.codes.add(s.code)
+        after, scope = self.block(), self.scopes[-1]
+        self.raw(f"br i1 {where}, label %fail.{s.code}, label %{after}")
+        self.start(scope, after)
+        scope.floor = self.here()  # what follows may rely on the check
+
+    def open_loop(self, s: Loop) -> None:
+        axis = s.axis
+        lo, hi = self.part(axis) if s.parallel else (self.scalar(axis.lo), self.scalar(axis.hi))
+        self.forget()
+        self.at = self.here()
+        if axis.kind == TILE and self.lanes is None and len(s.body) == 1 and isinstance(s.body[0], Loop):
+            if self.tile(s, s.body[0], lo, hi):
+                self.forget()
+                return
+        if axis.kind == LANE and self.lanes is None and axis.step == 1:
+            survey = Survey(axis.index, self.buffers).statements(s.body)
+            if not survey.lane_by_lane:
+                self.lane_loop(s, lo, hi, survey)
+                self.forget()
+                return
+        self.counted(axis.index, lo, hi, axis.step, (), lambda _: [self.body(s.body)][:0])
+        self.forget()
+
+    def part(self, axis: Axis) -> tuple[str, str]:
+        """The indices of a part of the parallel loop."""
+        if is_const(axis.lo, 0) and axis.step == 1:
+            return "%lo", "%hi"
+        first, end = self.scalar(axis.lo), self.scalar(axis.hi)
+        lo, hi = (self.ins(f"add i64 {first}, {self.ins(f'mul i64 {n}, {axis.step}')}") for n in ("%lo", "%hi"))
+        return lo, self.call("i64", "llvm.smin.i64", [("i64", hi), ("i64", end)])
+
+    def lane_loop(self, s: Loop, lo: str, hi: str, survey: Survey) -> None:
+        work, loads = survey.operations, survey.loads
+        if survey.nested:
+            # Columns: what a step reads of each row should be a few cache lines.
+            copies = (16, 4) if work <= 2 and loads <= 1 else (4,) if work <= 12 else (2,) if work <= 40 else (1,)
+        else:
+            copies = (4,) if work <= 8 else (2,) if work <= 24 else (1,)
+        width = survey.width(self.target)
+        streams = survey.streams and not survey.nested
+        streaming = tuple(t for t in s.body if streams and isinstance(t, Store) and t.streaming)
+        plan = Plan(width, copies, survey.masked(self.target), streaming)
+        self.over_lanes(s.axis.index, lo, hi, plan, (), 0, lambda _: [self.body(s.body)][:0])

@@ -1,0 +1,399 @@
+"""Loads and stores: what lies side by side becomes a vector, the rest is gathered and scattered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from umiak.compiler.loop.node import Node, call, is_const, make
+from umiak.compiler.loop.tree import GLOBAL, IN, OUT, Atomic, Buffer, Store
+from umiak.compiler.loop.types import BOOL, I64, ScalarType
+from umiak.compiler.render.expressions import Expressions, Value, numbers
+from umiak.compiler.render.text import spell, suffix
+
+
+def terms(index: Node) -> list[tuple[Node, bool]]:
+    """What an index adds up, and whether it is subtracted."""
+    result: list[tuple[Node, bool]] = []
+    stack = [(index, False)]
+    while stack:
+        x, minus = stack.pop()
+        if x.op in ("add", "sub"):
+            stack += [(x.args[0], minus), (x.args[1], minus != (x.op == "sub"))]
+        else:
+            result.append((x, minus))
+    return result
+
+
+class Memory(Expressions):
+    """``streams``: whether stores that may bypass the caches do just now; ``streamed``: whether any does."""
+
+    streams = False
+    streamed = False
+    dummy = ""
+
+    def alignment(self, t: ScalarType, width: int) -> int:
+        """Bytes to which a vector must be aligned for a store that bypasses the caches."""
+        return min(width * t.bytes, self.target.vector_bits // 8)
+
+    # Pointers
+    def pointer(self, b: Buffer) -> Value:
+        """The first element of a buffer."""
+        key = ("pointer", b.name)
+        if key in self.memo:
+            return self.memo[key]
+        at, self.at = self.at, 0
+        if b.space in (IN, OUT):
+            k = [c.name for c in self.kernel.buffers if c.space in (IN, OUT)].index(b.name)
+            text = self.ins(f"load ptr, ptr {self.ins(f'getelementptr ptr, ptr %ptrs, i64 {k}')}, align 8")
+        else:
+            field = int(b.space == GLOBAL)
+            area = self.ins(f"load ptr, ptr {self.ins(f'getelementptr ptr, ptr %ctx, i64 {field}')}, align 8")
+            offset, _ = self.layout(b.space == GLOBAL, b.name)
+            text = self.ins(f"getelementptr i8, ptr {area}, i64 {offset}")
+        self.at = at
+        return self.remember(key, Value(0, text), 0)
+
+    def layout(self, shared: bool, until: str = "") -> tuple[str, int]:
+        """Bytes of scratch buffers before ``until`` (of all by default), each aligned to 64; how many they are."""
+        total, count = "0", 0
+        for b in self.kernel.buffers:
+            if b.space in (IN, OUT) or (b.space == GLOBAL) != shared:
+                continue
+            if b.name == until:
+                break
+            assert b.size is not None
+            v = self.value(b.size)
+            if v.depth:
+                raise ValueError(
+                    f"kernel {self.kernel.name!r}: the size of buffer {b.name!r} must depend on dims alone"
+                )
+            size = self.ins(f"mul i64 {v.scalar}, {b.type.bytes}")
+            size = self.ins(f"and i64 {self.ins(f'add i64 {size}, 63')}, -64")
+            total, count = self.ins(f"add i64 {total}, {size}"), count + 1
+        return total, count
+
+    def address(self, b: Buffer, index: Node) -> Value:
+        """Where an element is whose index is the same in all lanes: each term is added where it is defined."""
+        key = ("address", b.name, index)
+        found = self.memo.get(key)
+        if found is not None:
+            return found
+        place, fixed = self.pointer(b), 0
+        parts = []
+        for x, minus in terms(index):
+            if x.op == "const":
+                fixed += -x.attr if minus else x.attr
+            else:
+                v = self.value(x)
+                parts.append((v.depth, minus, v.scalar))
+        parts.sort(key=lambda p: p[:2])
+        text, depth, at = place.scalar, 0, self.at
+        one = spell(b.type, 0, True)
+        k = 0
+        while k < len(parts):
+            depth = self.at = parts[k][0]
+            total = ""
+            while k < len(parts) and parts[k][0] == depth:
+                _, minus, term = parts[k]
+                if minus:
+                    total = self.ins(f"sub i64 {total or '0'}, {term}")
+                else:
+                    total = self.ins(f"add i64 {total}, {term}") if total else term
+                k += 1
+            text = self.ins(f"getelementptr {one}, ptr {text}, i64 {total}")
+        if fixed:
+            self.at = depth
+            text = self.ins(f"getelementptr {one}, ptr {text}, i64 {fixed}")
+        self.at = at
+        v = Value(depth, text)
+        if not any(x in self.volatile for x, _ in terms(index)):
+            self.remember(key, v, depth)
+        return v
+
+    def spare(self) -> str:
+        """Memory that may be read and written in place of what does not exist."""
+        if not self.dummy:
+            self.scopes[0].lines.insert(0, "  %dummy = alloca [64 x i8], align 64")
+            self.dummy = "%dummy"
+        return self.dummy
+
+    def run(self, b: Buffer, rest: Node, back: bool = False) -> tuple[int, list[str]]:
+        """Depth and pointers of vectors whose elements lie side by side: per copy, the lowest address."""
+        lanes = self.lanes
+        assert lanes is not None
+        key = ("run", b.name, rest, back)
+        found = self.memo.get(key)
+        if found is not None:
+            return found
+        start, w, one = self.address(b, rest), lanes.width, spell(b.type, 0, True)
+        at, self.at = self.at, max(start.depth, lanes.depth)
+        depth = self.at
+        if back:
+            first = self.ins(
+                f"getelementptr {one}, ptr {start.scalar}, i64 {self.ins(f'sub i64 {1 - w}, {lanes.base}')}"
+            )
+        else:
+            first = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {lanes.base}")
+        places = [first]
+        for u in range(1, lanes.copies):
+            places.append(self.ins(f"getelementptr {one}, ptr {first}, i64 {-u * w if back else u * w}"))
+        self.at = at
+        return self.remember(key, (depth, places), depth)
+
+    def scattered(self, b: Buffer, index: Node) -> tuple[int, list[str]]:
+        """Depth and vectors of pointers, per copy."""
+        lanes = self.lanes
+        assert lanes is not None
+        w, one = lanes.width, spell(b.type, 0, True)
+        parts = self.form(index, lanes.axis)
+        if parts is None:
+            v, base, at = self.value(index), self.pointer(b), self.at
+            self.at = v.depth
+            result = [
+                self.ins(f"getelementptr {one}, ptr {base.scalar}, <{w} x i64> {i}") for i in self.vectors(v, I64)
+            ]
+            self.at = at
+            return v.depth, result
+        c, start, at = self.value(parts[0]), self.address(b, parts[1]), self.at
+        self.at = depth = max(c.depth, start.depth, lanes.depth)
+        apart = self.strides(c, w)
+        if c.number is None and lanes.depth > c.depth:
+            moved = self.stepped(c.scalar, lanes.depth, lanes.first, w * lanes.copies)
+        else:
+            moved = self.ins(f"mul i64 {c.scalar}, {lanes.base}")
+        self.at = depth
+        place = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {moved}")
+        result = []
+        for u in range(lanes.copies):
+            if u:
+                self.at = c.depth
+                far = self.ins(f"mul i64 {c.scalar}, {u * w}")
+                self.at = depth
+                result.append(
+                    self.ins(
+                        f"getelementptr {one}, ptr {self.ins(f'getelementptr {one}, ptr {place}, i64 {far}')}, <{w} x i64> {apart}"
+                    )
+                )
+            else:
+                result.append(self.ins(f"getelementptr {one}, ptr {place}, <{w} x i64> {apart}"))
+        self.at = at
+        return depth, result
+
+    def strides(self, c: Value, width: int) -> str:
+        """0, c, 2c, …"""
+        key = ("strides", c.scalar, width)
+        if key in self.memo:
+            return self.memo[key]
+        at, self.at = self.at, c.depth
+        text = self.ins(f"mul <{width} x i64> {self.wide(c, I64, width)}, {numbers('i64', range(width))}")
+        self.at = at
+        return self.remember(key, text, c.depth)
+
+    # Masks
+    def masks(self, where: Value | None) -> list[str | None]:
+        """Per copy, the lanes that exist, may be read, and fulfil ``where``."""
+        lanes = self.lanes
+        assert lanes is not None
+        exist: list[str | None] = [lanes.mask] * lanes.copies if self.condition is None else [*self.condition]
+        if where is None:
+            return exist
+        more = self.vectors(where, BOOL)
+        return [m if o is None else self.ins(f"and <{lanes.width} x i1> {o}, {m}") for o, m in zip(exist, more)]
+
+    def any_of(self, masks: Sequence[str], width: int) -> str:
+        total = masks[0]
+        for m in masks[1:]:
+            total = self.ins(f"or <{width} x i1> {total}, {m}")
+        return self.call("i1", f"llvm.vector.reduce.or.v{width}i1", [(f"<{width} x i1>", total)])
+
+    # Loads
+    def read(self, x: Node) -> Value:
+        b, index, t = self.buffers[x.attr], x.args[0], x.type
+        where, other = (self.memo[a] for a in x.args[1:]) if len(x.args) > 1 else (None, None)
+        if x.attr in self.written:
+            self.volatile.add(x)
+        elif any(a in self.volatile for a in x.args):
+            self.volatile.add(x)
+        moved = self.lanes is not None and self.varies(index)
+        if not moved and (where is None or where.vectors is None):
+            return self.read_one(x, b, where, other)
+        assert self.lanes is not None
+        if not moved:
+            return self.read_spread(x, b, where, other)
+        return self.read_lanes(x, b, index, t, where, other)
+
+    def earliest(self, x: Node, *needed: int) -> int:
+        """Depth at which a load may stand."""
+        if x in self.volatile or self.condition is not None:
+            return self.here()
+        return max(self.scopes[-1].floor, *needed)
+
+    def read_one(self, x: Node, b: Buffer, where: Value | None, other: Value | None) -> Value:
+        place, t = self.address(b, x.args[0]), x.type
+        where_depth = max(where.depth, other.depth) if where is not None and other is not None else 0
+        self.at = depth = self.earliest(x, place.depth, where_depth)
+        text, safe = place.scalar, None if where is None else where.scalar
+        if self.condition is not None and self.lanes is not None:
+            some = self.any_of([m for m in self.masks(None) if m is not None], self.lanes.width)
+            safe = some if safe is None else self.ins(f"and i1 {safe}, {some}")
+        if safe is not None:
+            text = self.ins(f"select i1 {safe}, ptr {text}, ptr {self.spare()}")
+        got = self.ins(f"load {spell(t, 0, True)}, ptr {text}, align {t.bytes}")
+        if t.kind == "b":
+            got = self.ins(f"icmp ne i8 {got}, 0")
+        if where is not None and other is not None:
+            if other.vectors is not None:
+                return Value(depth, "", self.chosen(Value(depth, got), where, other, t))
+            got = self.choose(where.scalar, got, other.scalar, t, 0)
+        return Value(depth, got)
+
+    def chosen(self, yes: Value, where: Value, no: Value, t: ScalarType) -> list[str]:
+        assert self.lanes is not None
+        columns = zip(self.vectors(where, BOOL), self.vectors(yes, t), self.vectors(no, t))
+        return [self.choose(*c, t, self.lanes.width) for c in columns]
+
+    def read_spread(self, x: Node, b: Buffer, where: Value | None, other: Value | None) -> Value:
+        """One element for all lanes in which a condition holds; it is not read where there are none."""
+        assert self.lanes is not None and where is not None and other is not None
+        place, t = self.address(b, x.args[0]), x.type
+        self.at = depth = self.earliest(x, place.depth, where.depth, other.depth, self.lanes.depth)
+        some = self.any_of([m for m in self.masks(where) if m is not None], self.lanes.width)
+        text = self.ins(f"select i1 {some}, ptr {place.scalar}, ptr {self.spare()}")
+        got = self.ins(f"load {spell(t, 0, True)}, ptr {text}, align {t.bytes}")
+        if t.kind == "b":
+            got = self.ins(f"icmp ne i8 {got}, 0")
+        return Value(depth, "", self.chosen(Value(depth, got), where, other, t))
+
+    def read_lanes(
+        self, x: Node, b: Buffer, index: Node, t: ScalarType, where: Value | None, other: Value | None
+    ) -> Value:
+        lanes = self.lanes
+        assert lanes is not None
+        w, full = lanes.width, spell(t, lanes.width, True)
+        parts = self.form(index, lanes.axis)
+        c = parts[0].attr if parts is not None and parts[0].op == "const" else 0
+        needed = [v.depth for v in (where, other) if v is not None]
+        if c in (1, -1):
+            assert parts is not None
+            place_depth, places = self.run(b, parts[1], c == -1)
+        else:
+            place_depth, places = self.scattered(b, index)
+        self.at = depth = self.earliest(x, place_depth, lanes.depth, *needed)
+        masks = self.masks(where)
+        # A bool's byte is not its value: what is not read is chosen after the load.
+        fill = ["zeroinitializer"] * lanes.copies if other is None or t.kind == "b" else self.vectors(other, t)
+        result = []
+        for place, mask, instead in zip(places, masks, fill):
+            if c in (1, -1):
+                back = range(w - 1, -1, -1)
+                if mask is None:
+                    got = self.ins(f"load {full}, ptr {place}, align {t.bytes}")
+                else:
+                    if c == -1:
+                        mask = self.shuffle(mask, "poison", "i1", w, back)
+                        if instead != "zeroinitializer":
+                            instead = self.shuffle(instead, "poison", spell(t), w, back)
+                    got = self.masked_load(place, mask, instead, t, w)
+                if c == -1:
+                    got = self.shuffle(got, "poison", spell(t, 0, True), w, back)
+            else:
+                got = self.gather(place, mask, instead, t, w)
+            result.append(self.ins(f"icmp ne {full} {got}, zeroinitializer") if t.kind == "b" else got)
+        if t.kind == "b" and where is not None and other is not None and not (other.number and not other.number.attr):
+            result = self.chosen(Value(depth, "", result), where, other, t)
+        return Value(depth, "", result)
+
+    def masked_load(self, place: str, mask: str, instead: str, t: ScalarType, w: int) -> str:
+        full = spell(t, w, True)
+        name = f"llvm.masked.load.{suffix(t, w, True)}.p0"
+        return self.call(full, name, [(f"ptr align {t.bytes}", place), (f"<{w} x i1>", mask), (full, instead)])
+
+    def gather(self, places: str, mask: str | None, instead: str, t: ScalarType, w: int) -> str:
+        full = spell(t, w, True)
+        name = f"llvm.masked.gather.{suffix(t, w, True)}.v{w}p0"
+        if mask is None:
+            mask = "splat (i1 true)"
+        elif not self.gathers(t):
+            # Lane by lane, without branches.
+            spare = self.splat(self.spare(), "ptr", w)
+            places = self.ins(f"select <{w} x i1> {mask}, <{w} x ptr> {places}, <{w} x ptr> {spare}")
+            got = self.gather(places, None, "zeroinitializer", t, w)
+            return self.ins(f"select <{w} x i1> {mask}, {full} {got}, {full} {instead}")
+        return self.call(full, name, [(f"<{w} x ptr> align {t.bytes}", places), (f"<{w} x i1>", mask), (full, instead)])
+
+    def gathers(self, t: ScalarType) -> bool:
+        return self.target.x86 and t.bits in (32, 64) and bool(self.target.maskable)
+
+    # Stores
+    def under(self, where: Node | None, body: Callable[[], None]) -> None:
+        """Writes ``body`` such that its loads and stores happen only where ``where`` holds."""
+        if where is None or is_const(where, True):
+            body()
+            return
+        v = self.value(where)
+        if v.vectors is None:
+            self.guarded(v.scalar, lambda: [body()][:0])
+            return
+        before = self.condition
+        self.condition = [m for m in self.masks(v) if m is not None]
+        self.straight(body)
+        self.condition = before
+
+    def straight(self, body: Callable[[], None]) -> None:
+        """A scope of its own without a branch: what is remembered in it is not used after it."""
+        scope = self.open()
+        scope.label = self.scopes[-2].label
+        body()
+        self.close()
+        self.scopes[-1].lines += scope.lines
+        self.scopes[-1].label = scope.label
+
+    def store(self, s: Store) -> None:
+        self.under(s.where, lambda: self.put(s.buffer, s.index, self.value(s.value), s.streaming and self.streams))
+        self.forget()
+
+    def put(self, buffer: str, index: Node, v: Value, streams: bool = False) -> None:
+        """Stores a value at an index, in all lanes."""
+        b, lanes = self.buffers[buffer], self.lanes
+        t = b.type
+        if lanes is None or (v.vectors is None and self.condition is None and not self.varies(index)):
+            place = self.address(b, index)
+            self.at = self.here()
+            text = v.scalar if t.kind != "b" else self.ins(f"zext i1 {v.scalar} to i8")
+            self.raw(f"store {spell(t, 0, True)} {text}, ptr {place.scalar}, align {t.bytes}")
+            return
+        w, full = lanes.width, spell(t, lanes.width, True)
+        values = self.vectors(v, t)
+        parts = self.form(index, lanes.axis)
+        c = parts[0].attr if parts is not None and parts[0].op == "const" else 0
+        if c == 1:
+            assert parts is not None
+            _, places = self.run(b, parts[1])
+        else:
+            _, places = self.scattered(b, index)
+        self.at = self.here()
+        if t.kind == "b":
+            values = [self.ins(f"zext <{w} x i1> {x} to {full}") for x in values]
+        for x, place, mask in zip(values, places, self.masks(None)):
+            if c != 1:
+                kinds = [(full, x), (f"<{w} x ptr> align {t.bytes}", place), (f"<{w} x i1>", mask or "splat (i1 true)")]
+                self.call("void", f"llvm.masked.scatter.{suffix(t, w, True)}.v{w}p0", kinds)
+            elif mask is not None:
+                kinds = [(full, x), (f"ptr align {t.bytes}", place), (f"<{w} x i1>", mask)]
+                self.call("void", f"llvm.masked.store.{suffix(t, w, True)}.p0", kinds)
+            elif streams:
+                self.streamed = True
+                self.raw(f"store {full} {x}, ptr {place}, align {self.alignment(t, w)}, !nontemporal !0")
+            else:
+                self.raw(f"store {full} {x}, ptr {place}, align {t.bytes}")
+
+    def atomic(self, s: Atomic) -> None:
+        """One thread owns what it writes, and lanes do not meet (a loop in which they could is not vectorised)."""
+
+        def update() -> None:
+            old = make("load", self.buffers[s.buffer].type, (s.index,), s.buffer)
+            self.forget()
+            self.put(s.buffer, s.index, self.value(call(s.op, old, s.value)))
+
+        self.under(s.where, update)
+        self.forget()

@@ -1,0 +1,280 @@
+"""Operations of the loop IR as LLVM instructions, on scalars (``lanes`` 0) or vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.types import F32, F64, I32, I64, U64, ScalarType
+from umiak.compiler.render.text import Writer, literal, spell, suffix
+
+_INSTRUCTIONS = {
+    "add": ("add", "fadd"), "sub": ("sub", "fsub"), "mul": ("mul", "fmul"), "and": ("and", ""), "or": ("or", ""),
+    "xor": ("xor", ""), "div": ("", "fdiv"),
+}  # fmt: skip
+_INTRINSICS = {
+    "abs": "fabs", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "roundeven", "sqrt": "sqrt", "copysign":
+    "copysign", "fma": "fma",
+}  # fmt: skip
+# The zeros' order is left open by the meaning, so `nsz` saves instructions and changes nothing else.
+_EXTREMES = {"min": ("smin", "umin", "minimum"), "max": ("smax", "umax", "maximum")}
+_COMPARISONS = {
+    "eq": ("eq", "eq", "oeq"),
+    "ne": ("ne", "ne", "une"),
+    "lt": ("slt", "ult", "olt"),
+    "le": ("sle", "ule", "ole"),
+}
+
+
+def constant(x: float, t: ScalarType, lanes: int) -> str:
+    """An operand that is a number in all lanes."""
+    text = literal(x, t)
+    return f"splat ({spell(t)} {text})" if lanes else text
+
+
+def _known(x: Node, *values: int) -> bool:
+    return x.op == "const" and x.attr not in values
+
+
+class Operations(Writer):
+    """``operate(node, operands, lanes)`` writes one operation."""
+
+    def operate(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        op, t = x.op, x.args[0].type
+        plain = _INSTRUCTIONS.get(op)
+        if plain is not None and plain[t.kind == "f"]:
+            return self.ins(f"{plain[t.kind == 'f']} {spell(t, lanes)} {a[0]}, {a[1]}")
+        if op in _INTRINSICS and t.kind == "f":
+            return self.intrinsic(_INTRINSICS[op], t, a, lanes)
+        if op in _COMPARISONS:
+            k = 2 if t.kind == "f" else t.kind != "i"
+            return self.ins(f"{'f' if k == 2 else 'i'}cmp {_COMPARISONS[op][k]} {spell(t, lanes)} {a[0]}, {a[1]}")
+        method: Callable[[Node, Sequence[str], int], str] | None = getattr(self, "op_" + op, None)
+        if method is None:
+            raise NotImplementedError(
+                f"the LLVM renderer cannot compute {op} of {t}: functions.expand left it in place"
+            )
+        return method(x, a, lanes)
+
+    def intrinsic(self, name: str, t: ScalarType, a: Sequence[str], lanes: int, flags: str = "") -> str:
+        full = spell(t, lanes)
+        return self.call(full, f"llvm.{name}.{suffix(t, lanes)}", [(full, v) for v in a], flags)
+
+    def choose(self, where: str, yes: str, no: str, t: ScalarType, lanes: int) -> str:
+        full = spell(t, lanes)
+        return self.ins(f"select {'<%d x i1>' % lanes if lanes else 'i1'} {where}, {full} {yes}, {full} {no}")
+
+    def convert(self, how: str, x: str, source: ScalarType, target: ScalarType, lanes: int) -> str:
+        return self.ins(f"{how} {spell(source, lanes)} {x} to {spell(target, lanes)}")
+
+    def splat(self, x: str, t: str, lanes: int) -> str:
+        """A scalar of LLVM type ``t`` in all lanes."""
+        one = self.ins(f"insertelement <{lanes} x {t}> poison, {t} {x}, i64 0")
+        return self.ins(f"shufflevector <{lanes} x {t}> {one}, <{lanes} x {t}> poison, <{lanes} x i32> zeroinitializer")
+
+    def shuffle(self, a: str, b: str, t: str, lanes: int, picks: Sequence[int]) -> str:
+        """Lanes of two vectors side by side, by number."""
+        chosen = ", ".join(f"i32 {p}" for p in picks)
+        return self.ins(f"shufflevector <{lanes} x {t}> {a}, <{lanes} x {t}> {b}, <{len(picks)} x i32> <{chosen}>")
+
+    # Arithmetic
+    def op_neg(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        full = spell(x.type, lanes)
+        if x.type.kind == "f":
+            return self.ins(f"fneg {full} {a[0]}")
+        return self.ins(f"sub {full} {constant(0, x.type, lanes)}, {a[0]}")
+
+    def op_abs(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        if x.type.kind != "i":
+            return a[0]
+        full = spell(x.type, lanes)
+        return self.call(full, f"llvm.abs.{suffix(x.type, lanes)}", [(full, a[0]), ("i1", "false")])
+
+    def extreme(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        t = x.type
+        if t.kind == "b":
+            return self.ins(f"{'and' if x.op == 'min' else 'or'} {spell(t, lanes)} {a[0]}, {a[1]}")
+        k = "iuf".index(t.kind)
+        # On x86 the first operand is tested for NaN: accumulators, which come first in a combination, need not wait.
+        return self.intrinsic(_EXTREMES[x.op][k], t, a[::-1], lanes, "nsz " if k == 2 else "")
+
+    op_min = op_max = extreme
+
+    def op_div(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        t = x.type
+        full, divisor = spell(t, lanes), x.args[1]
+        sign = "s" if t.kind == "i" else "u"
+        if _known(divisor, 0, -1):
+            return self.ins(f"{sign}div {full} {a[0]}, {a[1]}")
+        zero, one = constant(0, t, lanes), constant(1, t, lanes)
+        none = self.ins(f"icmp eq {full} {a[1]}, {zero}")
+        if lanes and t.bits <= 32:
+            q = self.narrow_quotient(a, t, lanes)
+            return self.choose(none, zero, q, t, lanes)
+        if sign == "u":
+            q = self.ins(f"udiv {full} {a[0]}, {self.choose(none, one, a[1], t, lanes)}")
+            return self.choose(none, zero, q, t, lanes)
+        # The lowest integer by -1 traps.
+        turn = self.ins(f"icmp eq {full} {a[1]}, {constant(-1, t, lanes)}")
+        either = self.ins(f"icmp ult {full} {self.ins(f'add {full} {a[1]}, {one}')}, {constant(2, t, lanes)}")
+        q = self.ins(f"sdiv {full} {a[0]}, {self.choose(either, one, a[1], t, lanes)}")
+        q = self.choose(turn, self.ins(f"sub {full} {zero}, {a[0]}"), q, t, lanes)
+        return self.choose(none, zero, q, t, lanes)
+
+    def narrow_quotient(self, a: Sequence[str], t: ScalarType, lanes: int) -> str:
+        """By floats, as no CPU divides vectors of integers: where a float holds any operand, a rounded quotient never
+        reaches the next integer."""
+        f = F32 if t.bits <= 16 else F64
+        sign = "s" if t.kind == "i" else "u"
+        wide = ScalarType(f"{t.kind}{2 * t.bits}", t.kind, 2 * t.bits)  # the lowest integer by -1
+        p, q = (self.convert(f"{sign}itofp", v, t, f, lanes) for v in a)
+        r = self.ins(f"fdiv {spell(f, lanes)} {p}, {q}")
+        # By zero: any number will do, but the conversion must be defined.
+        zero = constant(0.0, f, lanes)
+        r = self.choose(self.ins(f"fcmp une {spell(f, lanes)} {q}, {zero}"), r, zero, f, lanes)
+        how = "fptosi" if t.bits < 32 or t.kind == "i" else "fptoui"
+        if t.bits < 32:
+            return self.convert("trunc", self.convert(how, r, f, I32, lanes), I32, t, lanes)
+        if t.kind == "u":
+            return self.convert(how, r, f, t, lanes)
+        return self.convert("trunc", self.convert(how, r, f, wide, lanes), wide, t, lanes)
+
+    def op_rem(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        t = x.type
+        full = spell(t, lanes)
+        if t.kind == "f":
+            from umiak.compiler.render.fmod import fmod
+
+            return self.ins(f"call {full} @{fmod(self.module, t, lanes)}({full} {a[0]}, {full} {a[1]})")
+        if _known(x.args[1], 0, -1):
+            return self.ins(f"{'s' if t.kind == 'i' else 'u'}rem {full} {a[0]}, {a[1]}")
+        whole = self.ins(f"mul {full} {self.op_div(x, a, lanes)}, {a[1]}")
+        return self.ins(f"sub {full} {a[0]}, {whole}")
+
+    def op_mulhi(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        t = x.type
+        wide = ScalarType(f"u{2 * t.bits}", "u", 2 * t.bits)
+        p, q = (self.convert("zext", v, t, wide, lanes) for v in a)
+        full = spell(wide, lanes)
+        product = self.ins(f"mul nuw {full} {p}, {q}")
+        high = self.ins(f"lshr {full} {product}, {constant(t.bits, wide, lanes)}")
+        return self.convert("trunc", high, wide, t, lanes)
+
+    def op_ldexp(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        if self.target.avx512 and x.type.kind == "f":
+            return self.scalef(x.type, a[0], a[1], lanes)
+        t = x.type
+        n = I32 if t is F32 else I64
+        full, whole = spell(t, lanes), spell(n, lanes)
+        # Three factors, each a normal power of two. The last one takes as much of a negative exponent as it can: if an
+        # earlier product is subnormal, and so not exact, the result is zero anyway.
+        low, high, bias, mantissa = (-126, 127, 127, 23) if t is F32 else (-1022, 1023, 1023, 52)
+        reach = 2 * (high + mantissa) + 2
+        b = self.intrinsic("minnum", t, (a[1], constant(float(reach), t, lanes)), lanes)
+        b = self.intrinsic("maxnum", t, (b, constant(float(-reach), t, lanes)), lanes)
+        left = self.convert("fptosi", b, t, n, lanes)
+        factors = []
+        for last in (False, False, True):
+            part = left
+            if not last:
+                part = self.intrinsic("smin", n, (left, constant(high, n, lanes)), lanes)
+                part = self.intrinsic("smax", n, (part, constant(low, n, lanes)), lanes)
+                left = self.ins(f"sub {whole} {left}, {part}")
+            raised = self.ins(f"add {whole} {part}, {constant(bias, n, lanes)}")
+            raised = self.ins(f"shl {whole} {raised}, {constant(mantissa, n, lanes)}")
+            factors.append(self.ins(f"bitcast {whole} {raised} to {full}"))
+        result = a[0]
+        for f in reversed(factors):
+            result = self.ins(f"fmul {full} {result}, {f}")
+        return result
+
+    def scalef(self, t: ScalarType, x: str, n: str, lanes: int) -> str:
+        """AVX-512's x * 2**n."""
+        name, one = ("ps", "float") if t is F32 else ("pd", "double")
+        most = 512 // t.bits
+        if not lanes:
+            small = 128 // t.bits
+            x, n = (self.ins(f"insertelement <{small} x {one}> poison, {one} {v}, i64 0") for v in (x, n))
+            got = self.scalef(t, x, n, small)
+            return self.ins(f"extractelement <{small} x {one}> {got}, i64 0")
+        if lanes > most:
+            parts = []
+            for k in range(0, lanes, most):
+                p, q = (self.shuffle(v, "poison", one, lanes, range(k, k + most)) for v in (x, n))
+                parts.append(self.scalef(t, p, q, most))
+            while len(parts) > 1:
+                most *= 2
+                parts = [self.shuffle(p, q, one, most // 2, range(most)) for p, q in zip(parts[::2], parts[1::2])]
+            return parts[0]
+        full = f"<{lanes} x {one}>"
+        every = "i8" if lanes <= 8 else f"i{lanes}"
+        args = [(full, x), (full, n), (full, "zeroinitializer"), (every, "-1")]
+        if lanes == most:
+            args.append(("i32", "4"))  # rounding as the control register says
+        return self.call(full, f"llvm.x86.avx512.mask.scalef.{name}.{lanes * t.bits}", args)
+
+    # Bits
+    def op_not(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        ones = constant(True, x.type, lanes) if x.type.kind == "b" else constant(-1, x.type, lanes)
+        return self.ins(f"xor {spell(x.type, lanes)} {a[0]}, {ones}")
+
+    def shift(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        t = x.type
+        full, count = spell(t, lanes), x.args[1]
+        arithmetic = x.op == "shr" and t.kind == "i"
+        name = "shl" if x.op == "shl" else "ashr" if arithmetic else "lshr"
+        if count.op == "const" and 0 <= count.attr < t.bits:
+            return self.ins(f"{name} {full} {a[0]}, {a[1]}")
+        if arithmetic:
+            most = self.intrinsic("umin", t, (a[1], constant(t.bits - 1, t, lanes)), lanes)
+            return self.ins(f"ashr {full} {a[0]}, {most}")
+        # An over-long shift is poison, which a select does not let through.
+        inside = self.ins(f"icmp ult {full} {a[1]}, {constant(t.bits, t, lanes)}")
+        return self.choose(inside, self.ins(f"{name} {full} {a[0]}, {a[1]}"), constant(0, t, lanes), t, lanes)
+
+    op_shl = op_shr = shift
+
+    def op_select(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        return self.choose(a[0], a[1], a[2], x.type, lanes)
+
+    # Conversions
+    def op_bitcast(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        source, target = spell(x.args[0].type, lanes), spell(x.type, lanes)
+        return a[0] if source == target else self.ins(f"bitcast {source} {a[0]} to {target}")
+
+    def op_cast(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        source, target, v = x.args[0].type, x.type, a[0]
+        if source.is_storage or target.is_storage:
+            return self.half(x, v, lanes)
+        if target.kind == "b":
+            how, zero = (
+                ("fcmp une", constant(0.0, source, lanes))
+                if source.kind == "f"
+                else ("icmp ne", constant(0, source, lanes))
+            )
+            return self.ins(f"{how} {spell(source, lanes)} {v}, {zero}")
+        if source.kind == "f" and target.kind == "f":
+            return self.convert("fpext" if target.bits > source.bits else "fptrunc", v, source, target, lanes)
+        if target.kind == "f":
+            return self.convert("sitofp" if source.kind == "i" else "uitofp", v, source, target, lanes)
+        if source.kind == "f":
+            if target.bits < 32:  # what the narrow type cannot hold wraps
+                return self.convert("trunc", self.convert("fptosi", v, source, I32, lanes), I32, target, lanes)
+            return self.convert("fptosi" if target.kind == "i" else "fptoui", v, source, target, lanes)
+        if target.bits == source.bits:
+            return v
+        how = "trunc" if target.bits < source.bits else "sext" if source.kind == "i" else "zext"
+        return self.convert(how, v, source, target, lanes)
+
+    def half(self, x: Node, v: str, lanes: int) -> str:
+        source, target = x.args[0].type, x.type
+        kinds = {source.name, target.name}
+        if kinds != {"f16", "f32"} or "f16" not in self.target.native:
+            raise NotImplementedError(
+                f"the LLVM renderer cannot cast {source} to {target}: functions.expand left it in place"
+            )
+        half = f"<{lanes} x half>" if lanes else "half"
+        bits, full = spell(U64, lanes).replace("i64", "i16"), spell(F32, lanes)
+        if source is F32:
+            return self.ins(f"bitcast {half} {self.ins(f'fptrunc {full} {v} to {half}')} to {bits}")
+        return self.ins(f"fpext {half} {self.ins(f'bitcast {bits} {v} to {half}')} to {full}")

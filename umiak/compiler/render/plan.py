@@ -1,0 +1,103 @@
+"""How wide and how often side by side a LANE loop runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from umiak.compiler.loop.node import Node, linear
+from umiak.compiler.loop.tree import Atomic, Buffer, Loop, Reduce, Scan, Statement, Store, expressions, walk_statements
+from umiak.compiler.render.target import Target
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``width`` lanes to a vector; vectors per step, in falling order, before the end; whether the end is masked."""
+
+    width: int
+    copies: tuple[int, ...]
+    masked: bool
+    streaming: tuple[Store, ...] = ()  # those that bypass the caches where they are aligned
+
+
+class Survey:
+    """What the expressions of a lane loop work on."""
+
+    def __init__(self, axis: Node, buffers: dict[str, Buffer]) -> None:
+        self.axis = axis
+        self.buffers = buffers
+        self.moving = {axis}  # what differs from lane to lane
+        self.bits: set[int] = set()
+        self.memory: set[int] = set()
+        self.operations = 0
+        self.loads = 0
+        self.nested = False
+        self.streams = False
+        self.lane_by_lane = False  # whether lanes must take turns
+        self.seen: set[Node] = set()
+
+    def add(self, roots: Iterable[Node | None]) -> Survey:
+        stack = [r for r in roots if r is not None]
+        while stack:
+            x = stack.pop()
+            if x in self.seen or self.moving.isdisjoint(x.axes):
+                continue
+            self.seen.add(x)
+            args = x.args
+            if x.op == "load":
+                self.loads += 1
+                self.note(x.attr)
+                if linear(args[0], self.axis) is not None:
+                    args = args[1:]
+            elif x.op in ("lt", "le", "eq", "ne") and args[0].type.name == "i64":
+                self.operations += 1
+                if all(linear(a, self.axis) is not None for a in args):
+                    continue
+            elif x.type.kind != "b":
+                self.operations += x.op not in ("axis", "var", "bitcast")
+                self.bits.add(x.type.bits)
+            else:
+                self.operations += 1
+            stack += args
+        return self
+
+    def note(self, buffer: str) -> None:
+        bits = max(self.buffers[buffer].type.bits, 8)
+        self.bits.add(bits)
+        self.memory.add(bits)
+
+    def statements(self, body: Sequence[Statement]) -> Survey:
+        for s in walk_statements(body):
+            if isinstance(s, (Reduce, Scan)):
+                self.moving.update(s.results)
+        for s in walk_statements(body):
+            if isinstance(s, (Reduce, Scan, Loop)):
+                self.nested = True
+                axes = s.axes if isinstance(s, Reduce) else (s.axis,)
+                if any(self.axis in n.axes for a in axes for n in (a.lo, a.hi)):
+                    self.lane_by_lane = True
+            if isinstance(s, (Store, Atomic)):
+                self.add((s.value, s.where))
+                if not self.moving.isdisjoint(s.index.axes):
+                    self.note(s.buffer)
+                    if linear(s.index, self.axis) is None:
+                        self.add((s.index,))
+                if isinstance(s, Store):
+                    self.streams |= s.streaming
+                else:
+                    form = linear(s.index, self.axis)
+                    self.lane_by_lane |= form is None or form[0].op != "const" or form[0].attr != 1
+            else:
+                self.add(expressions(s))
+        return self
+
+    def width(self, target: Target) -> int:
+        """Lanes of the widest type fill a register; 64-bit numbers beside narrower ones take several."""
+        bits = self.bits or {32}
+        widest = max(bits)
+        if widest == 64 and len(bits) > 1:
+            widest = 32
+        return max(target.vector_bits // widest, 2)
+
+    def masked(self, target: Target) -> bool:
+        return self.memory <= target.maskable

@@ -1,0 +1,312 @@
+"""Reductions and scans."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from umiak.compiler.loop.monoid import MONOIDS, Monoid
+from umiak.compiler.loop.node import Node, var, walk
+from umiak.compiler.loop.tree import LANE, Axis, Reduce, Scan, Statement
+from umiak.compiler.loop.types import ScalarType
+from umiak.compiler.render.expressions import Value
+from umiak.compiler.render.functions import expanded
+from umiak.compiler.render.lanes import Laned
+from umiak.compiler.render.operations import constant
+from umiak.compiler.render.plan import Plan, Survey
+from umiak.compiler.render.text import literal, spell, suffix
+
+Texts = list[str]
+
+# Monoid -> LLVM's reduction of a vector: for signed, unsigned, float and bool elements. (That of float extremes is slow.)
+_HORIZONTAL = {
+    "sum": ("add", "add", "fadd", ""), "prod": ("mul", "mul", "fmul", ""), "any": ("or", "or", "", "or"),
+    "all": ("and", "and", "", "and"), "max": ("smax", "umax", "", "or"), "min": ("smin", "umin", "", "and"),
+}  # fmt: skip
+
+
+class Combination:
+    """A monoid's ``combine`` for element types, as a list of operations on placeholders."""
+
+    def __init__(self, monoid: Monoid, types: tuple[ScalarType, ...], native: frozenset[str]) -> None:
+        self.monoid = monoid
+        self.types = types
+        a, b = (tuple(var(f"{side}{k}", t) for k, t in enumerate(types)) for side in "ab")
+        self.inputs = a + b
+        self.roots = expanded(list(monoid.combine(a, b)), native)
+        self.steps = [x for x in walk(self.roots) if x.op != "var"]
+        self.identity: tuple[Node, ...] = monoid.identity(types)
+        self.cost = len([x for x in self.steps if x.op != "const"])
+
+
+@lru_cache(maxsize=256)
+def combination(monoid: Monoid, types: tuple[ScalarType, ...], native: frozenset[str]) -> Combination:
+    return Combination(monoid, types, native)
+
+
+class Reducing(Laned):
+    """Statements ``Reduce`` and ``Scan``."""
+
+    def combined(self, how: Combination, a: Sequence[str], b: Sequence[str], lanes: int) -> Texts:
+        """The combination of two tuples of operands."""
+        self.at = self.here()
+        known = dict(zip(how.inputs, (*a, *b)))
+        for x in how.steps:
+            if x.op == "const":
+                known[x] = constant(x.attr, x.type, lanes)
+            else:
+                known[x] = self.operate(x, [known[p] for p in x.args], lanes)
+        return [known[r] for r in how.roots]
+
+    def horizontal(self, how: Combination, v: Texts, lanes: int) -> Texts:
+        """All lanes of a tuple combined."""
+        self.at = self.here()
+        if how.monoid is MONOIDS.get(how.monoid.name) and how.monoid.name in _HORIZONTAL:
+            t = how.types[0]
+            name = _HORIZONTAL[how.monoid.name]["iufb".index(t.kind)]
+            if name:
+                full = spell(t, lanes)
+                args = [(full, v[0])]
+                flags = ""
+                if name in ("fadd", "fmul"):
+                    args.insert(0, (spell(t), literal(-0.0 if name == "fadd" else 1.0, t)))
+                    flags = "reassoc "
+                return [self.call(spell(t), f"llvm.vector.reduce.{name}.{suffix(t, lanes)}", args, flags)]
+        # Halves, down to a register's least width, then that turned in itself.
+        least = 128 // min(max(t.bits, 8) for t in how.types)
+        while lanes > max(least, 2):
+            lanes //= 2
+            low = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes)) for x, t in zip(v, how.types)]
+            high = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes, 2 * lanes)) for x, t in zip(v, how.types)]
+            v = self.combined(how, low, high, lanes)
+        apart = lanes // 2
+        while apart:
+            picks = [(k + apart) % lanes for k in range(lanes)]
+            turned = [self.shuffle(x, "poison", spell(t), lanes, picks) for x, t in zip(v, how.types)]
+            v = self.combined(how, v, turned, lanes)
+            apart //= 2
+        return [self.ins(f"extractelement {spell(t, lanes)} {x}, i64 0") for x, t in zip(v, how.types)]
+
+    def how(self, s: Reduce | Scan) -> Combination:
+        return combination(s.monoid, tuple(v.type for v in s.values), self.target.native)
+
+    # Reduce
+    def reduce(self, s: Reduce) -> None:
+        how = self.how(s)
+        self.forget()
+        last = s.axes[-1] if s.axes else None
+        if last is not None and last.kind == LANE and self.lanes is None and last.step == 1 and s.monoid.commutative:
+            survey = Survey(last.index, self.buffers).add((*s.values, s.where))
+            results = self.reduce_lanes(s, how, last, survey)
+        else:
+            results = self.reduce_serial(s, how)
+        self.forget()
+        for r, v in zip(s.results, results):
+            self.bind(r, v)
+
+    def nest(self, axes: Sequence[Axis], carried: list[tuple[str, str]], body: Callable[[Texts], Texts]) -> Texts:
+        """Serial loops inside of each other."""
+        if not axes:
+            return body([x for _, x in carried])
+        types = [t for t, _ in carried]
+
+        def inner(values: Texts) -> Texts:
+            return self.nest(axes[1:], list(zip(types, values)), body)
+
+        return self.serial(axes[0], carried, inner)
+
+    def reduce_serial(self, s: Reduce, how: Combination) -> list[Value]:
+        """One accumulator, or one vector of them per copy inside of an open LANE axis."""
+        lanes = self.lanes
+        roots = [*s.values, *(s.init or ())] + ([s.where] if s.where is not None else [])
+        wide = lanes is not None and any(self.varies(x) for x in roots)
+        width = lanes.width if wide and lanes is not None else 0
+        copies = lanes.copies if wide and lanes is not None else 1
+        types = how.types
+        first = [self.operands_of(x, t, wide) for x, t in zip(s.init or how.identity, types)]
+        carried = [(spell(t, width), first[k][u]) for u in range(copies) for k, t in enumerate(types)]
+        size = len(types)
+
+        def step(now: Texts) -> Texts:
+            values = [self.operands_of(x, t, wide) for x, t in zip(s.values, types)]
+            result: Texts = []
+            for u in range(copies):
+                result += self.combined(how, now[u * size : u * size + size], [v[u] for v in values], width)
+            return result
+
+        def filtered(now: Texts) -> Texts:
+            if s.where is None:
+                return step(now)
+            where = self.value(s.where)
+            if where.vectors is None:
+                return self.guarded(where.scalar, lambda: step(now), [(t, x) for (t, _), x in zip(carried, now)])
+            result: Texts = []
+
+            def body() -> None:
+                got = step(now)
+                assert self.condition is not None
+                for k, (new, old) in enumerate(zip(got, now)):
+                    result.append(self.choose(self.condition[k // size], new, old, types[k % size], width))
+
+            self.under(s.where, body)
+            return result
+
+        out = self.nest(s.axes, carried, filtered)
+        depth = self.here()
+        if not wide:
+            return [Value(depth, x) for x in out]
+        return [Value(depth, "", out[k::size]) for k in range(size)]
+
+    def operands_of(self, x: Node, t: ScalarType, wide: bool) -> Texts:
+        """A value per copy, or the one of all lanes."""
+        v = self.value(x)
+        return self.vectors(v, t) if wide else [v.scalar]
+
+    def reduce_lanes(self, s: Reduce, how: Combination, axis: Axis, survey: Survey) -> list[Value]:
+        types, size = how.types, len(how.types)
+        width = survey.width(self.target)
+        masked = survey.masked(self.target)
+        work = survey.operations + how.cost
+        # Several accumulators hide the latency of the combination where there is little else to do.
+        copies = (8 if work <= 1 and survey.loads <= 1 else 4) if work <= 8 else 2 if work <= 40 else 1
+        plan = Plan(width, (copies,), masked)
+        one = [literal(x.attr, t) for x, t in zip(how.identity, types)]
+        every = [constant(x.attr, t, width) for x, t in zip(how.identity, types)]
+        carried = [(spell(t, width), x) for _ in range(copies) for t, x in zip(types, every)]
+        if not masked:
+            carried += [(spell(t), x) for t, x in zip(types, one)]
+        vectors = size * copies
+
+        def step(now: Texts) -> Texts:
+            lanes = self.lanes
+            w, n = (lanes.width, lanes.copies) if lanes is not None else (0, 1)
+            where = None if s.where is None else self.value(s.where)
+            result: Texts = []
+
+            def body() -> None:
+                if lanes is None:
+                    values = [[self.scalar(x)] for x in s.values]
+                else:
+                    values = [self.vectors(self.value(x), t) for x, t in zip(s.values, types)]
+                masks = [None] if lanes is None else self.masks(None)
+                for u in range(n):
+                    old = now[u * size : u * size + size]
+                    new = self.combined(how, old, [v[u] for v in values], w)
+                    mask = masks[u]
+                    result.extend(
+                        new if mask is None else [self.choose(mask, p, q, t, w) for p, q, t in zip(new, old, types)]
+                    )
+
+            if where is not None and where.vectors is None:
+                kinds = [spell(t, w) for _ in range(n) for t in types]
+
+                def taken() -> Texts:
+                    body()
+                    return result
+
+                return self.guarded(where.scalar, taken, list(zip(kinds, now)))
+            self.under(s.where, body)
+            return result
+
+        def row(now: Texts) -> Texts:
+            lo, hi = self.scalar(axis.lo), self.scalar(axis.hi)
+            return self.over_lanes(axis.index, lo, hi, plan, list(zip([t for t, _ in carried], now)), size, step)
+
+        out = self.nest(s.axes[:-1], carried, row)
+        parts = [out[u * size : u * size + size] for u in range(copies)]
+        while len(parts) > 1:
+            parts = [self.combined(how, p, q, width) for p, q in zip(parts[::2], parts[1::2])]
+        total = self.horizontal(how, parts[0], width)
+        if not masked:
+            total = self.combined(how, total, out[vectors:], 0)
+        if s.init is not None:
+            total = self.combined(how, [self.scalar(x) for x in s.init], total, 0)
+        return [Value(self.here(), x) for x in total]
+
+    # Scan
+    def scan(self, s: Scan) -> None:
+        how = self.how(s)
+        self.forget()
+        if s.axis.kind == LANE and self.lanes is None and s.axis.step == 1:
+            survey = Survey(s.axis.index, self.buffers)
+            survey.moving.update(s.results)
+            survey.add(s.values).statements(s.body)
+            if not survey.lane_by_lane:
+                self.scan_lanes(s, how, survey)
+                self.forget()
+                return
+        self.scan_serial(s, how)
+        self.forget()
+
+    def scan_serial(self, s: Scan, how: Combination) -> None:
+        lanes, types, size = self.lanes, how.types, len(how.types)
+        wide = lanes is not None and any(self.varies(x) for x in (*s.values, *(s.init or ())))
+        width = lanes.width if wide and lanes is not None else 0
+        copies = lanes.copies if wide and lanes is not None else 1
+        first = [self.operands_of(x, t, wide) for x, t in zip(s.init or how.identity, types)]
+        carried = [(spell(t, width), first[k][u]) for u in range(copies) for k, t in enumerate(types)]
+
+        def step(now: Texts) -> Texts:
+            values = [self.operands_of(x, t, wide) for x, t in zip(s.values, types)]
+            new: Texts = []
+            for u in range(copies):
+                new += self.combined(how, now[u * size : u * size + size], [v[u] for v in values], width)
+            self.bind_results(s, now if s.exclusive else new, wide)
+            self.body(s.body)
+            return new
+
+        self.serial(s.axis, carried, step)
+
+    def bind_results(self, s: Scan, texts: Texts, wide: bool) -> None:
+        size, depth = len(s.results), self.here()
+        for k, r in enumerate(s.results):
+            self.bind(r, Value(depth, "", texts[k::size]) if wide else Value(depth, texts[k]))
+
+    def scan_lanes(self, s: Scan, how: Combination, survey: Survey) -> None:
+        """In each vector by steps of 1, 2, 4, … lanes; then what came before it, the same in all lanes, is put in front."""
+        types, size = how.types, len(how.types)
+        w = survey.width(self.target)
+        masked = survey.masked(self.target)
+        plan = Plan(w, (2 if how.cost <= 2 else 1,), masked)
+        before = [self.value(x) for x in s.init or how.identity]
+        carried = [(spell(t, w), self.wide(v, t, w)) for v, t in zip(before, types)]
+        if not masked:
+            carried += [(spell(t), v.scalar) for v, t in zip(before, types)]
+        none = [constant(x.attr, t, w) for x, t in zip(how.identity, types)]
+
+        def step(now: Texts) -> Texts:
+            lanes = self.lanes
+            values = [self.value(x) for x in s.values]
+            if lanes is None:
+                new = self.combined(how, now, [v.scalar for v in values], 0)
+                self.bind_results(s, now if s.exclusive else new, False)
+                self.body(s.body)
+                return new
+            self.at = self.here()
+            columns = [self.vectors(v, t) for v, t in zip(values, types)]
+            results: Texts = []
+            for u in range(lanes.copies):
+                x = [c[u] for c in columns]
+                apart = 1
+                while apart < w:
+                    picks = [k + w - apart for k in range(w)]
+                    moved = [self.shuffle(z, v, spell(t), w, picks) for z, v, t in zip(none, x, types)]
+                    x = self.combined(how, moved, x, w)
+                    apart *= 2
+                last = [self.shuffle(v, "poison", spell(t), w, [w - 1] * w) for v, t in zip(x, types)]
+                full = self.combined(how, now, x, w)
+                if s.exclusive:
+                    picks = list(range(w - 1, 2 * w - 1))
+                    results += [self.shuffle(c, v, spell(t), w, picks) for c, v, t in zip(now, full, types)]
+                else:
+                    results += full
+                now = self.combined(how, now, last, w)
+            self.bind_results(s, results, True)
+            self.body(s.body)
+            return now
+
+        lo, hi = self.scalar(s.axis.lo), self.scalar(s.axis.hi)
+        self.over_lanes(s.axis.index, lo, hi, plan, carried, 0, step)
+
+    def body(self, statements: Sequence[Statement]) -> None:
+        raise NotImplementedError

@@ -1,0 +1,72 @@
+"""What the LLVM renderer knows of a CPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+_X86_LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+_ARM_LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
+_AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
+_AVX2 = ("avx2", "fma", "f16c")
+
+
+@dataclass(frozen=True)
+class Target:
+    """One kind of CPU. ``features`` as LLVM writes them: ``"+avx2,-avx512f"``."""
+
+    triple: str
+    data_layout: str
+    cpu: str
+    features: str
+    vector_bits: int
+
+    @cached_property
+    def has(self) -> frozenset[str]:
+        """The features that are on."""
+        return frozenset(f[1:] for f in self.features.split(",") if f.startswith("+"))
+
+    @cached_property
+    def x86(self) -> bool:
+        return self.triple.startswith("x86_64")
+
+    @cached_property
+    def avx512(self) -> bool:
+        return self.has.issuperset(_AVX512)
+
+    @cached_property
+    def maskable(self) -> frozenset[int]:
+        """Bits of elements that are loaded and stored under a mask in one instruction."""
+        if self.avx512:
+            return frozenset((8, 16, 32, 64))
+        return frozenset((32, 64)) if "avx2" in self.has else frozenset()
+
+    @cached_property
+    def native(self) -> frozenset[str]:
+        """Storage types that the CPU converts to and from f32."""
+        return frozenset(("f16",)) if not self.x86 or "f16c" in self.has else frozenset()
+
+    @classmethod
+    def of(cls, triple: str, data_layout: str, cpu: str, features: str) -> Target:
+        """The CPU with the widest vectors that its features allow."""
+        on = {f[1:] for f in features.split(",") if f.startswith("+")}
+        bits = 512 if on.issuperset(_AVX512) else 256 if "avx2" in on else 128
+        return cls(triple, data_layout, cpu, features, bits)
+
+    @classmethod
+    @cache
+    def host(cls) -> Target:
+        """The CPU that this process runs on."""
+        from umiak.compiler import jit
+
+        found = jit.host()
+        return cls.of(found.triple, found.layout, found.cpu, found.features)
+
+
+def _features(*names: str) -> str:
+    return ",".join("+" + n for n in names)
+
+
+AVX512 = Target("x86_64-unknown-linux-gnu", _X86_LAYOUT, "x86-64-v4", _features(*_AVX2, *_AVX512), 512)
+AVX2 = Target("x86_64-unknown-linux-gnu", _X86_LAYOUT, "x86-64-v3", _features(*_AVX2), 256)
+NEON = Target("aarch64-unknown-linux-gnu", _ARM_LAYOUT, "generic", _features("neon"), 128)

@@ -1,0 +1,141 @@
+"""MAP, ROW and COLUMN: everything that happens at a point of P stands together, innermost axes are lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from umiak.compiler.loop.node import Node, axis
+from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Scan, Statement
+from umiak.compiler.nest import (
+    INNER,
+    ONE,
+    OUTER,
+    ROWS,
+    FailStage,
+    Phase,
+    ReduceStage,
+    ScanStage,
+    Stage,
+    StoreStage,
+)
+from umiak.compiler.schedule.cache import CACHE_INDEX, with_cache
+from umiak.compiler.schedule.frame import Frame, flatten, product, unflatten, without_axes
+from umiak.compiler.schedule.merge import merged
+
+POINT, LANE_INDEX = axis("i"), axis("c")
+
+
+def pointwise(f: Frame) -> list[Phase]:
+    """MAP: no R."""
+    if f.r:
+        raise ValueError(f"[{f.nest.name}] requires a nest without R for map, got {f.r} axes of R")
+    stages = without_axes(f.nest.stages)
+    if not f.p:
+        return [Phase(f.kernel("", at_point(f, stages, [], SERIAL)), ONE)]
+    body, counts = over_columns(f, lambda points: at_point(f, stages, points, SERIAL))
+    return [Phase(f.kernel("", body), counts)]
+
+
+def row(f: Frame) -> list[Phase]:
+    """ROW: lanes along the innermost axis of R."""
+    if not f.r:
+        raise ValueError(f"[{f.nest.name}] requires axes of R for row, got none")
+    stages, caches = with_cache(f.nest, f.varies, local=True)
+    scratch = [Buffer(name, t, LOCAL, product(f.r_sizes)) for name, t in caches]
+    body, counts = over_rows(f, lambda points: at_point(f, stages, points, LANE))
+    return [Phase(f.kernel("", body, scratch), counts)]
+
+
+def column(f: Frame) -> list[Phase]:
+    """COLUMN: lanes along the innermost axis of P, with the results in registers."""
+    if not f.p or not f.r:
+        raise ValueError(f"[{f.nest.name}] requires axes of P and R for column, got {f.p} and {f.r}")
+    stages, _ = with_cache(f.nest, f.varies, local=False)
+    body, counts = over_columns(f, lambda points: at_point(f, stages, points, SERIAL))
+    return [Phase(f.kernel("", body), counts)]
+
+
+def over_rows(f: Frame, body: Callable[[list[Node]], Sequence[Statement]]) -> tuple[tuple[Statement, ...], int]:
+    """The parallel loop over all points of P."""
+    if not f.p:
+        return tuple(body([])), ONE
+    points = unflatten(POINT, f.p_sizes)
+    return (Loop(Axis(POINT, product(f.p_sizes)), tuple(body(points)), parallel=True),), ROWS
+
+
+def over_columns(f: Frame, body: Callable[[list[Node]], Sequence[Statement]]) -> tuple[tuple[Statement, ...], int]:
+    """The parallel loop over the outer axes of P around lanes along the innermost; lanes alone if there is no other."""
+    outer, columns = f.p_sizes[:-1], Axis(LANE_INDEX, f.p_sizes[-1], kind=LANE)
+    if not outer:
+        return (Loop(columns, tuple(body([LANE_INDEX])), parallel=True),), INNER
+    points = [*unflatten(POINT, outer), LANE_INDEX]
+    return (Loop(Axis(POINT, product(outer)), (Loop(columns, tuple(body(points))),), parallel=True),), OUTER
+
+
+def reduced_axes(f: Frame, innermost: str, first: Axis | None = None) -> tuple[Axis, ...]:
+    """The axes of R, outermost first; ``first`` (a part of it) in place of the outermost."""
+    axes = [Axis(axis(f"r{k}"), size) for k, size in enumerate(f.r_sizes)]
+    if first is not None:
+        axes[0] = first
+    if axes and innermost != SERIAL:
+        last = axes[-1]
+        axes[-1] = Axis(last.index, last.hi, last.lo, innermost, last.step)
+    return tuple(axes)
+
+
+def loops(axes: Sequence[Axis], body: Sequence[Statement]) -> tuple[Statement, ...]:
+    """Loops around a body."""
+    result = tuple(body)
+    for a in reversed(axes):
+        result = (Loop(a, result),)
+    return result
+
+
+def at_point(
+    f: Frame, stages: Sequence[Stage], points: Sequence[Node], innermost: str, first: Axis | None = None,
+    starts: dict[Node, tuple[Node, ...]] | None = None,
+) -> list[Statement]:  # fmt: skip
+    """The stages at one point of P, the innermost axis of R running as ``innermost``.
+
+    ``first``: the part of the outermost axis of R to run, if not all of it; ``starts``: what scans start from, by their
+    first result.
+    """
+    axes = reduced_axes(f, innermost, first)
+    serial = reduced_axes(f, SERIAL, first)
+    indices = [a.index for a in axes]
+    table = {CACHE_INDEX: flatten(indices, f.r_sizes)}
+    body: list[Statement] = []
+    together: list[Statement] = []  # what one loop over R will run
+    stored: set[str] = set()
+
+    def flush() -> None:
+        if together:
+            body.extend(loops(axes, together))
+            together.clear()
+            stored.clear()
+
+    def at(x: Node) -> Node:
+        return f.at(x, points, indices, table)
+
+    for s in merged(stages):
+        if isinstance(s, ReduceStage):
+            flush()
+            where = None if s.where is None else at(s.where)
+            over = axes if s.monoid.commutative else serial
+            body.append(Reduce(s.results, s.monoid, over, tuple(map(at, s.values)), None, where))
+        elif isinstance(s, ScanStage):
+            flush()
+            if len(axes) != 1:
+                raise ValueError(f"[{f.nest.name}] requires one axis of R for a scan, got {len(axes)}")
+            inside = tuple(f.store(x, points, indices, table) for x in s.body)
+            start = (starts or {}).get(s.results[0])
+            body.append(Scan(s.results, s.monoid, axes[0], tuple(map(at, s.values)), inside, start, s.exclusive))
+        elif isinstance(s, StoreStage) and (s.each and axes):
+            together.append(f.store(s, points, indices, table))
+        elif isinstance(s, FailStage) and f.varies(s.where):
+            together.append(f.fail(s, points, indices, table))
+        else:
+            flush()
+            body.append(f.store(s, points) if isinstance(s, StoreStage) else f.fail(s, points))
+    flush()
+    return body

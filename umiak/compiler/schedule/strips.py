@@ -1,0 +1,224 @@
+"""STRIP and SPLIT_COLUMN: lanes along the innermost axis of P, row after row of R, some rows at a time.
+
+Memory is read in the order in which it lies; what is reduced waits in a row of accumulators that stays in cache. STRIP
+runs strips of columns, with accumulators in local buffers. SPLIT_COLUMN runs blocks of R over all columns; their
+accumulators are global, and who needs a result combines those of its column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from umiak.compiler.loop.monoid import Values
+from umiak.compiler.loop.node import Node, add, div, i64, load, minimum, mul, rem, sub, var, walk
+from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Statement, Store
+from umiak.compiler.nest import (
+    COLUMN_BLOCKS,
+    OUTER_BLOCKS,
+    FailStage,
+    Phase,
+    ReduceStage,
+    ScanStage,
+    Stage,
+    StoreStage,
+)
+from umiak.compiler.schedule.blocks import PART, Partials, block_axis
+from umiak.compiler.schedule.cache import COSTS, cost, element_expressions, with_cache
+from umiak.compiler.schedule.frame import Frame, identity, masked, product, unflatten
+from umiak.compiler.schedule.groups import Group, group
+from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point, loops, over_columns, reduced_axes
+
+WIDTH = 512  # columns of a strip
+
+
+def strip(f: Frame) -> list[Phase]:
+    _check(f)
+    outer, columns = f.p_sizes[:-1], f.p_sizes[-1]
+    count = div(add(columns, WIDTH - 1), WIDTH)
+    here = div(POINT, count) if outer else i64(0)
+    start = mul(sub(POINT, mul(here, count)), WIDTH)
+    walker = _Walker(
+        f, [*unflatten(here, outer), add(start, LANE_INDEX)], minimum(i64(WIDTH), sub(columns, start)), i64(WIDTH)
+    )
+    stages, _ = with_cache(f.nest, f.varies, local=False)
+    groups, at_points, _ = group(stages, f.varies)
+    for g in groups:
+        walker.group(g, None, walker.local)
+    walker.points_alone(at_points)
+    parallel = Loop(Axis(POINT, mul(product(outer), count)), tuple(walker.body), parallel=True)
+    return [Phase(f.kernel("", (parallel,), walker.scratch), COLUMN_BLOCKS, WIDTH)]
+
+
+def split_column(f: Frame) -> list[Phase]:
+    _check(f)
+    outer, columns = f.p_sizes[:-1], f.p_sizes[-1]
+    stages, _ = with_cache(f.nest, f.varies, local=False)
+    groups, at_points, wanted = group(stages, f.varies, split=True)
+    parts = Partials(groups, mul(mul(product(outer), f.blocks), columns))
+    here = div(POINT, f.blocks) if outer else i64(0)
+    first_part = mul(here, f.blocks)
+    block = sub(POINT, first_part)
+    phases: list[Phase] = []
+
+    def part(of: Node) -> Node:
+        """Where a block of this column has its part."""
+        return add(mul(of, columns), LANE_INDEX)
+
+    for g in groups:
+        walker = _Walker(f, [*unflatten(here, outer), LANE_INDEX], columns, columns)
+        for s in g.needed:
+            walker.combined(s, parts.combine(s, part(add(first_part, PART)), f.blocks, SERIAL))
+        for scan, total in g.starts.items():
+            before = tuple(var(f"{r.attr}_before", r.type) for r in scan.results)
+            walker.combined(scan, parts.combine(total, part(add(first_part, PART)), block, SERIAL, before))
+        walker.group(g, block_axis(f, block), lambda r: (parts.names[r], part(POINT)))
+        loop = Loop(Axis(POINT, mul(product(outer), f.blocks)), tuple(walker.body), parallel=True)
+        phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), [*parts.buffers, *walker.scratch]), OUTER_BLOCKS))
+    if at_points:
+        row = mul(POINT, f.blocks) if outer else i64(0)
+        results = [parts.combine(s, part(add(row, PART)), f.blocks, SERIAL) for s in wanted]
+        body, counts = over_columns(f, lambda points: [*results, *at_point(f, at_points, points, SERIAL)])
+        phases.append(Phase(f.kernel(f"_{len(phases)}", body, parts.buffers), counts))
+    return phases
+
+
+def _check(f: Frame) -> None:
+    if not f.p or not f.r:
+        raise ValueError(
+            f"[{f.nest.name}] requires axes of P and R for {f.variant.schedule}, got {f.p} and {f.r}"
+        )  # fmt: skip
+
+
+Place = tuple[str, Node]  # a buffer and an index
+
+
+class _Walker:
+    """Statements that walk rows of R over lanes of ``width`` columns."""
+
+    def __init__(self, f: Frame, points: list[Node], width: Node, size: Node) -> None:
+        self.f, self.points = f, points
+        self.lanes = Axis(LANE_INDEX, width, kind=LANE)
+        self.size = size  # of local buffers
+        self.table: dict[Node, Node] = {}  # results and hoisted values -> loads
+        self.scratch: list[Buffer] = []
+        self.body: list[Statement] = []
+        self.vars = 0
+
+    def local(self, x: Node) -> Place:
+        """A place per column."""
+        name = f"column{len(self.scratch)}"
+        self.scratch.append(Buffer(name, x.type, LOCAL, self.size))
+        return name, LANE_INDEX
+
+    def across(self, body: Sequence[Statement]) -> None:
+        if body:
+            self.body.append(Loop(self.lanes, tuple(body)))
+
+    def combined(self, s: ReduceStage | ScanStage, found: Reduce) -> None:
+        """Keep what the blocks have found."""
+        keep: list[Statement] = [found]
+        for r, value in zip(s.results, found.results):
+            name, index = self.local(r)
+            keep.append(Store(name, index, value))
+            self.table[r] = load(name, r.type, index)
+        self.across(keep)
+
+    def points_alone(self, stages: Sequence[Stage]) -> None:
+        f = self.f
+        self.across([
+            f.store(s, self.points, None, self.table) if isinstance(s, StoreStage)
+            else f.fail(s, self.points, None, self.table)  # type: ignore[arg-type]
+            for s in stages
+        ])  # fmt: skip
+
+    def group(self, g: Group, first: Axis | None, place: Callable[[Node], Place]) -> None:
+        """One walk over the rows (of a block: ``first``)."""
+        hoisted = self.hoist(g.stages)
+        places: dict[Node, Place] = {}
+        begin: list[Statement] = list(hoisted)
+        for s in g.stages:
+            if isinstance(s, (ReduceStage, ScanStage)):
+                starts = tuple(self.table[r] for r in s.results) if s in g.starts else identity(s)
+                for r, start in zip(s.results, starts):
+                    places[r] = self.local(r) if isinstance(s, ScanStage) else place(r)
+                    begin.append(Store(*places[r], start))
+        self.across(begin)
+        *around, last = reduced_axes(self.f, SERIAL, first)
+        rows = _rows_at_once(self.f, g.stages)
+        end = sub(last.hi, rem(sub(last.hi, last.lo), rows)) if rows > 1 else last.lo
+        walks: list[Statement] = []
+        for count, lo, hi in ((rows, last.lo, end), (1, end, last.hi)):
+            if lo is not hi:
+                indices = [[a.index for a in around] + [add(last.index, q)] for q in range(count)]
+                body = [x for s in g.stages for x in self.rows(s, indices, places)]
+                walks.append(Loop(Axis(last.index, hi, lo, SERIAL, count), (Loop(self.lanes, tuple(body)),)))
+        self.body.extend(loops(around, walks))
+        for s in g.reductions:
+            for r in s.results:
+                self.table[r] = load(places[r][0], r.type, places[r][1])
+
+    def rows(self, s: Stage, indices: list[list[Node]], places: dict[Node, Place]) -> list[Statement]:
+        """A stage at some rows at once."""
+        f = self.f
+        if isinstance(s, StoreStage):
+            return [f.store(s, self.points, at, self.table) for at in indices]
+        if isinstance(s, FailStage):
+            return [f.fail(s, self.points, at, self.table) for at in indices]
+        found = [tuple(f.at(x, self.points, at, self.table) for x in masked(s)) for at in indices]
+        total: Values = tuple(load(places[r][0], r.type, places[r][1]) for r in s.results)
+        result: list[Statement] = []
+        if isinstance(s, ScanStage):
+            for at, values in zip(indices, found):
+                after = self.bind(result, s, total, values)
+                table = {**self.table, **dict(zip(s.results, total if s.exclusive else after))}
+                result.extend(f.store(b, self.points, at, table) for b in s.body)
+                total = after
+        else:
+            while len(found) > 1:
+                found = [s.monoid.combine(a, b) for a, b in zip(found[::2], found[1::2])]
+            total = self.bind(result, s, total, found[0])
+        result.extend(Store(*places[r], x) for r, x in zip(s.results, total))
+        return result
+
+    def bind(self, body: list[Statement], s: ReduceStage | ScanStage, a: Values, b: Values) -> Values:
+        """The combination. In variables where several stores use it: what it loads is overwritten by the first."""
+        if s.monoid.size == 1 and isinstance(s, ReduceStage):
+            return s.monoid.combine(a, b)
+        results = tuple(var(f"{r.attr}_{self.vars}", r.type) for r in s.results)
+        self.vars += 1
+        body.append(Reduce(results, s.monoid, (), b, a))
+        return results
+
+    def hoist(self, stages: Sequence[Stage]) -> list[Store]:
+        """What depends on the column alone and costs something is computed before the walk."""
+        f = self.f
+        found: list[Node] = []
+        pending = [x for s in stages for x in element_expressions(s)]
+        seen: set[Node] = set()
+        while pending:
+            x = pending.pop()
+            if x in seen or x in self.table:
+                continue
+            seen.add(x)
+            if f.varies(x):
+                pending.extend(x.args)
+            elif any(y.op in ("load", "var") for y in walk([x])) and sum(COSTS[y.op] for y in walk([x])) > 4:
+                found.append(x)
+        result = []
+        for x in found:
+            value = f.at(x, self.points, None, self.table)
+            name, index = self.local(x)
+            result.append(Store(name, index, value))
+        for x, s in zip(found, result):
+            self.table[x] = load(s.buffer, x.type, s.index)
+        return result
+
+
+def _rows_at_once(f: Frame, stages: Sequence[Stage]) -> int:
+    """As many as hide the accumulators' way through the cache, with code of a decent size."""
+    if all(isinstance(s, (StoreStage, FailStage)) for s in stages):
+        return 1
+    work = sum(cost(x, f.varies) for s in stages for x in element_expressions(s))
+    if any(s.monoid.size > 1 for s in stages if isinstance(s, (ReduceStage, ScanStage))):
+        work *= 4
+    return 8 if work <= 8 else 4 if work <= 40 else 2
