@@ -119,7 +119,7 @@ class Expressions(Operations):
         v = self.value(x)
         if v.vectors is not None:
             raise ValueError(
-                f"kernel {self.kernel.name!r} requires {x!r} to be the same in all lanes, got one per lane"
+                f"kernel {self.kernel.name!r} requires one {x.op} for all lanes, got one per lane"
             )
         return v.scalar
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from umiak.compiler.loop.node import Node, is_const
+from umiak.compiler.loop.node import Node, is_const, walk
 from umiak.compiler.loop.tree import (
     GLOBAL, LANE, TILE, Atomic, Axis, Barrier, Fail, If, Kernel, Loop, Reduce, Scan, Statement, Store, walk_statements,
 )  # fmt: skip
@@ -115,8 +115,12 @@ class Function(Tiled):
         return "\n".join([*lines, "}"])
 
     def body(self, statements: Sequence[Statement]) -> None:
-        for s in statements:
-            if isinstance(s, Store):
+        for k, s in enumerate(statements):
+            if k + 1 < len(statements) and self.joined(s, statements[k + 1]):
+                continue
+            if k and isinstance(s, Reduce) and (first := self.joined(statements[k - 1], s)):
+                self.reduce(s, first)
+            elif isinstance(s, Store):
                 self.store(s)
             elif isinstance(s, Loop):
                 self.open_loop(s)
@@ -135,6 +139,26 @@ class Function(Tiled):
 
     def statements(self, body: Sequence[Statement]) -> None:
         self.body(body)
+
+    def joined(self, first: Statement, then: Statement) -> tuple[Store, ...] | None:
+        """Stores over lanes that a reduction over the same axes can make on its way: it reads what they store, where
+        they store it, and nothing else that is written."""
+        axes, body = [], (first,)
+        while len(body) == 1 and isinstance(body[0], Loop) and not body[0].parallel:
+            axes.append(body[0].axis)
+            body = body[0].body
+        if not axes or self.lanes is not None or not isinstance(then, Reduce) or then.axes != tuple(axes):
+            return None
+        if axes[-1].kind != LANE or axes[-1].step != 1 or not then.monoid.commutative:
+            return None
+        stores = tuple(s for s in body if isinstance(s, Store) and s.where is None)
+        places = {s.buffer: s.index for s in stores}
+        if len(stores) != len(body) or len(places) != len(stores):
+            return None
+        for x in walk([*then.values, *([] if then.where is None else [then.where])]):
+            if x.op == "load" and x.attr in self.written and (len(x.args) > 1 or places.get(x.attr) is not x.args[0]):
+                return None
+        return stores
 
     def branch(self, s: If) -> None:
         where = self.scalar(s.where)

@@ -51,6 +51,8 @@ def narrow_bits(x: float, t: ScalarType) -> int:
     nan, infinity = (0x7F, 0x7F) if t is F8E4M3 else (0x7E, 0x7C)
     if x != x:
         return sign | nan
+    if x == 0:
+        return sign
     if math.isinf(x):
         return sign | infinity
     bias = (1 << (exponent_bits - 1)) - 1
