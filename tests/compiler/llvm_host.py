@@ -32,7 +32,12 @@ SCRATCH = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 @cache
 def machine(target: Target, jit: bool) -> llvm.TargetMachine:
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="jitdefault" if jit else "default", jit=jit
+        cpu=target.cpu,
+        features=target.features,
+        opt=2,
+        reloc="pic",
+        codemodel="jitdefault" if jit else "default",
+        jit=jit,
     )
 
 

@@ -12,21 +12,77 @@ import numpy as np
 import pytest
 from llvm_host import AVX2, AVX512, HOST, NEON, RUNNABLE, Program, assemble
 from loop_kernels import (
-    I, J, K, broadcast_add, cumulative, elementwise, gather, gelu, layer_norm, reduction, row, softmax, transpose,
+    P,
+    Q,
+    R,
+    broadcast_add,
+    cumulative,
+    elementwise,
+    gather,
+    gelu,
+    layer_norm,
+    reduction,
+    row,
+    softmax,
+    transpose,
 )  # fmt: skip
 
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.evaluate import DTYPES, evaluate
 from umiak.compiler.loop.monoid import (
-    ALL, ANY, ARGMAX, ARGMIN, MAX, MIN, ONLINE_SOFTMAX, PROD, SUM, WELFORD, Monoid,
+    ALL,
+    ANY,
+    ARGMAX,
+    ARGMIN,
+    MAX,
+    MIN,
+    ONLINE_SOFTMAX,
+    PROD,
+    SUM,
+    WELFORD,
+    Monoid,
 )  # fmt: skip
 from umiak.compiler.loop.node import add, axis, call, const, dim, i64, load, lt, mul, select, sub, var, word
 from umiak.compiler.loop.tree import (
-    BLOCK, GLOBAL, IN, LANE, LOCAL, OUT, SERIAL, SHARED, TILE, Atomic, Axis, Barrier, Buffer, Fail, If, Kernel, Loop,
-    Reduce, Scan, Store,
+    BLOCK,
+    GLOBAL,
+    IN,
+    LANE,
+    LOCAL,
+    OUT,
+    SERIAL,
+    SHARED,
+    TILE,
+    Atomic,
+    Axis,
+    Barrier,
+    Buffer,
+    Fail,
+    If,
+    Kernel,
+    Loop,
+    Reduce,
+    Scan,
+    Store,
 )  # fmt: skip
 from umiak.compiler.loop.types import (
-    BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, I8, I16, I32, I64, TYPES, U8, U16, U32, U64, ScalarType,
+    BF16,
+    BOOL,
+    F8E4M3,
+    F8E5M2,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    TYPES,
+    U8,
+    U16,
+    U32,
+    U64,
+    ScalarType,
 )  # fmt: skip
 from umiak.compiler.render.llvm import render_module
 
@@ -87,16 +143,51 @@ def special(t: ScalarType, rng: np.random.Generator) -> np.ndarray:
         return np.array([*few, *rng.integers(info.min, info.max, 6, DTYPES[t.name], endpoint=True)], DTYPES[t.name])
     info = np.finfo(DTYPES[t.name])
     tiny, least = float(info.tiny), float(info.smallest_subnormal)
-    few = [0.0, -0.0, 1, -1, 0.5, 1.5, 2.5, -2.5, 3, 1e10, np.inf, -np.inf, np.nan, tiny, least, -7 * least, float(info.max)]
+    few = [
+        0.0,
+        -0.0,
+        1,
+        -1,
+        0.5,
+        1.5,
+        2.5,
+        -2.5,
+        3,
+        1e10,
+        np.inf,
+        -np.inf,
+        np.nan,
+        tiny,
+        least,
+        -7 * least,
+        float(info.max),
+    ]
     return np.array([*few, *(rng.standard_normal(6) * 10.0 ** rng.integers(-30, 30, 6))], DTYPES[t.name])
 
 
 def operations(t: ScalarType) -> dict[str, n.Node]:
-    a, b = load("a", t, I), load("b", t, I)
+    a, b = load("a", t, P), load("b", t, P)
     if t is BOOL:
         two, one = ("and", "or", "xor", "eq", "ne", "lt", "le", "min", "max"), ("not",)
     elif t.is_integer:
-        two = ("add", "sub", "mul", "div", "rem", "min", "max", "and", "or", "xor", "shl", "shr", "eq", "ne", "lt", "le")
+        two = (
+            "add",
+            "sub",
+            "mul",
+            "div",
+            "rem",
+            "min",
+            "max",
+            "and",
+            "or",
+            "xor",
+            "shl",
+            "shr",
+            "eq",
+            "ne",
+            "lt",
+            "le",
+        )
         two, one = (*two, "mulhi") if t in (U32, U64) else two, ("neg", "abs", "not")
     else:
         two = ("add", "sub", "mul", "div", "rem", "min", "max", "copysign", "eq", "ne", "lt", "le")
@@ -104,25 +195,27 @@ def operations(t: ScalarType) -> dict[str, n.Node]:
     found = {op: call(op, a, b) for op in two} | {op: call(op, a) for op in one}
     found["select"] = select(lt(a, b), a, b)
     if t.is_integer:
-        found |= {f"div {d}": n.div(a, const(d, t)) for d in (0, -1, 3)} | {f"shl {d}": call("shl", a, const(d, t)) for d in (3, 70)}
+        found |= {f"div {d}": n.div(a, const(d, t)) for d in (0, -1, 3)} | {
+            f"shl {d}": call("shl", a, const(d, t)) for d in (3, 70)
+        }
     if t.is_float:
         found["fma"] = n.fma(a, b, a)
     return found
 
 
 def run_each(found: dict[str, n.Node], inputs: dict[str, tuple[ScalarType, np.ndarray]], target, kind: str) -> None:
-    """Each expression of loads at I against its meaning, all in one kernel."""
+    """Each expression of loads at P against its meaning, all in one kernel."""
     size = len(next(iter(inputs.values()))[1])
     outs = [f"o{k}" for k in range(len(found))]
     buffers = [Buffer(name, t, IN) for name, (t, _) in inputs.items()]
     buffers += [Buffer(o, x.type, OUT) for o, x in zip(outs, found.values())]
-    body = tuple(Store(o, I, x) for o, x in zip(outs, found.values()))
-    kernel = Kernel("k", tuple(buffers), 0, (Loop(Axis(I, i64(0), kind=kind), body, True),))
+    body = tuple(Store(o, P, x) for o, x in zip(outs, found.values()))
+    kernel = Kernel("k", tuple(buffers), 0, (Loop(Axis(P, i64(0), kind=kind), body, True),))
     arrays = {name: fenced(x) for name, (_, x) in inputs.items()}
     arrays |= {o: empty(x.type, size) for o, x in zip(outs, found.values())}
     Program(kernel, target).run(arrays, cuts=[(0, size)])
     with np.errstate(all="ignore"):
-        expected = evaluate(list(found.values()), {I: np.arange(size)}, load=lambda x, index: inputs[x.attr][1][index])
+        expected = evaluate(list(found.values()), {P: np.arange(size)}, load=lambda x, index: inputs[x.attr][1][index])
     for name, o, e in zip(found, outs, expected):
         try:
             same(arrays[o], np.broadcast_to(e, size))
@@ -143,7 +236,29 @@ def test_operations(t, target, rng):
 @pytest.mark.parametrize("t", FLOATS, ids=repr)
 def test_ldexp(t, target, rng):
     values = special(t, rng)
-    far = [-4200.0, -2200, -1100, -1075, -1022, -300, -277, -150, -149, -127, -126, -1, 0, 1, 24, 127, 128, 277, 1023, 2200, 4200]
+    far = [
+        -4200.0,
+        -2200,
+        -1100,
+        -1075,
+        -1022,
+        -300,
+        -277,
+        -150,
+        -149,
+        -127,
+        -126,
+        -1,
+        0,
+        1,
+        24,
+        127,
+        128,
+        277,
+        1023,
+        2200,
+        4200,
+    ]
     a, b = (x.ravel().astype(values.dtype) for x in np.meshgrid(values, far))
     with np.errstate(all="ignore"):
         expected = np.ldexp(a, b.astype(int))
@@ -162,7 +277,11 @@ CAST_RANGE = {BOOL: 1, I8: 127, U8: 255, F16: 60000, F8E4M3: 448, F8E5M2: 50000}
 def test_casts(source, target, rng):
     found, inputs = {}, {}
     for k, t in enumerate(TYPES.values()):
-        most = min(CAST_RANGE.get(t, 30000), CAST_RANGE.get(source, 30000)) if source.is_float and t.is_integer else CAST_RANGE.get(source, 30000)
+        most = (
+            min(CAST_RANGE.get(t, 30000), CAST_RANGE.get(source, 30000))
+            if source.is_float and t.is_integer
+            else CAST_RANGE.get(source, 30000)
+        )
         low = 0 if "u" in (t.kind, source.kind) or source is BOOL else -most - (source.is_integer)
         values = rng.uniform(low, most, 70)
         if source.is_float and t.is_float:
@@ -170,7 +289,7 @@ def test_casts(source, target, rng):
             values[4:30] *= 10.0 ** rng.integers(-9, 0, 26)
         with np.errstate(all="ignore"):
             inputs[f"x{k}"] = (source, values.astype(DTYPES[source.name]) if source is not BOOL else values < 0.5)
-        x = n.cast(load(f"x{k}", source, I), t)
+        x = n.cast(load(f"x{k}", source, P), t)
         found[f"{source} -> {t}"] = x
     for kind in (LANE, SERIAL):
         run_each(found, inputs, target, kind)
@@ -180,8 +299,8 @@ def test_casts(source, target, rng):
 def test_bitcasts_and_words(target, rng):
     x = {"a": (F32, rng.standard_normal(40).astype("f")), "b": (F64, rng.standard_normal(40))}
     found = {
-        "f32": n.bitcast(load("a", F32, I), U32), "f64": n.bitcast(load("b", F64, I), I64),
-        "back": n.bitcast(add(n.bitcast(load("a", F32, I), I32), 1), F32),
+        "f32": n.bitcast(load("a", F32, P), U32), "f64": n.bitcast(load("b", F64, P), I64),
+        "back": n.bitcast(add(n.bitcast(load("a", F32, P), I32), 1), F32),
     }  # fmt: skip
     run_each(found, x, target, LANE)
     kernel = elementwise("k", lambda a: mul(add(a, n.cast(word(0), F32)), n.cast(word(1, I64), F32)), [F32])
@@ -197,7 +316,13 @@ def test_bitcasts_and_words(target, rng):
 @pytest.mark.parametrize("t", [U8, BOOL, BF16, F32, F64], ids=repr)
 def test_sizes_and_cuts(t, target, rng):
     """Any cut gives the same, and nothing else is read or written."""
-    f = (lambda a, b: call("xor", a, b)) if t is BOOL else (lambda a, b: select(lt(J, -1), a, b)) if t.is_storage else add
+    f = (
+        (lambda a, b: call("xor", a, b))
+        if t is BOOL
+        else (lambda a, b: select(lt(Q, -1), a, b))
+        if t.is_storage
+        else add
+    )
     if t is BF16:
         f = lambda a, b: n.cast(add(n.cast(a, F32), n.cast(b, F32)), BF16)  # noqa: E731
     p = Program(elementwise("k", f, [t, t], t), target)
@@ -232,21 +357,21 @@ def test_strides(t, target, rng):
     """Loads and stores at known and unknown strides, backwards, gathered and scattered."""
     size = 77
     x, index = data(rng, t, 4 * size), fenced(rng.permutation(size))
-    at = load("index", I64, I)
+    at = load("index", I64, P)
     value = {
-        "twice": (load("x", t, mul(I, 2)), x[::2][:size]),
-        "any": (load("x", t, add(mul(dim(0), I), dim(1))), x[5::3][:size]),
-        "back": (load("x", t, sub(dim(2), I)), x[:size][::-1]),
+        "twice": (load("x", t, mul(P, 2)), x[::2][:size]),
+        "any": (load("x", t, add(mul(dim(0), P), dim(1))), x[5::3][:size]),
+        "back": (load("x", t, sub(dim(2), P)), x[:size][::-1]),
         "gathered": (load("x", t, mul(at, 4)), x[4 * index]),
-        "far": (load("x", t, n.rem(mul(I, 5), i64(7))), x[np.arange(size) * 5 % 7]),
+        "far": (load("x", t, n.rem(mul(P, 5), i64(7))), x[np.arange(size) * 5 % 7]),
     }  # fmt: skip
-    place = {"unit": I, "any": add(mul(I, dim(0)), 1), "back": sub(dim(2), I), "scattered": at}
+    place = {"unit": P, "any": add(mul(P, dim(0)), 1), "back": sub(dim(2), P), "scattered": at}
     where = {"unit": np.arange(size), "any": 3 * np.arange(size) + 1, "back": np.arange(size)[::-1], "scattered": index}
     pairs = [*zip(value, itertools.repeat("unit")), *zip(itertools.repeat("any"), place)]
     names = [f"o{k}" for k in range(len(pairs))]
     body = [Store(o, place[p], value[v][0]) for o, (v, p) in zip(names, pairs)]
     buffers = (Buffer("x", t, IN), Buffer("index", I64, IN), *(Buffer(o, t, OUT) for o in names))
-    kernel = Kernel("k", buffers, 3, (Loop(Axis(I, i64(0), kind=LANE), tuple(body), True),))
+    kernel = Kernel("k", buffers, 3, (Loop(Axis(P, i64(0), kind=LANE), tuple(body), True),))
     arrays = {"x": x, "index": index} | {o: empty(t, int(where[p].max()) + 1) for o, (_, p) in zip(names, pairs)}
     Program(kernel, target).run(arrays, (3, 5, size - 1), (), cuts(size, 10))
     for o, (v, p) in zip(names, pairs):
@@ -262,18 +387,21 @@ def test_pad_and_concat(t, target, rng):
     size, before = 70, 9
     x, y = data(rng, t, 40), data(rng, t, size - 40)
     keep = fenced(rng.random(size) < 0.5)
-    inside = n.both(n.le(before, I), lt(I, dim(0)))
-    pad = load("x", t, sub(I, before), inside, const(3, t))
-    first = lt(I, 40)
-    concat = select(first, load("x", t, I, first), load("y", t, sub(I, 40), call("not", first)))
-    masked = load("x", t, n.rem(I, i64(40)), load("keep", BOOL, I), const(1, t))
-    flat = load("x", t, i64(39), load("keep", BOOL, I), const(2, t))
-    none = load("x", t, mul(I, 1 << 40), n.both(load("keep", BOOL, I), lt(I, 0)), const(4, t))
+    inside = n.both(n.le(before, P), lt(P, dim(0)))
+    pad = load("x", t, sub(P, before), inside, const(3, t))
+    first = lt(P, 40)
+    concat = select(first, load("x", t, P, first), load("y", t, sub(P, 40), call("not", first)))
+    masked = load("x", t, n.rem(P, i64(40)), load("keep", BOOL, P), const(1, t))
+    flat = load("x", t, i64(39), load("keep", BOOL, P), const(2, t))
+    none = load("x", t, mul(P, 1 << 40), n.both(load("keep", BOOL, P), lt(P, 0)), const(4, t))
     values = {"pad": pad, "concat": concat, "masked": masked, "flat": flat, "none": none}
-    body = (*(Store(k, I, v) for k, v in values.items()), Store("some", I, load("x", t, n.rem(I, i64(40))), load("keep", BOOL, I)))
+    body = (
+        *(Store(k, P, v) for k, v in values.items()),
+        Store("some", P, load("x", t, n.rem(P, i64(40))), load("keep", BOOL, P)),
+    )
     buffers = [Buffer("x", t, IN), Buffer("y", t, IN), Buffer("keep", BOOL, IN)]
     buffers += [Buffer(o, t, OUT) for o in (*values, "some")]
-    kernel = Kernel("k", tuple(buffers), 1, (Loop(Axis(I, i64(0), kind=LANE), body, True),))
+    kernel = Kernel("k", tuple(buffers), 1, (Loop(Axis(P, i64(0), kind=LANE), body, True),))
     outs = {o: empty(t, size) for o in (*values, "some")}
     Program(kernel, target).run({"x": x, "y": y, "keep": keep} | outs, (before + 40,), (), cuts(size, 21))
     one = DTYPES[t.name].type
@@ -290,14 +418,21 @@ def test_pad_and_concat(t, target, rng):
 def test_mixed_types_and_positions(target, rng):
     size = 200
     x, k, b = data(rng, F32, size), data(rng, I64, size), data(rng, BOOL, size)
-    f = select(load("b", BOOL, I), n.cast(load("k", I64, I), F32), load("x", F32, I))
+    f = select(load("b", BOOL, P), n.cast(load("k", I64, P), F32), load("x", F32, P))
     stores = [
-        Store("o", I, f), Store("p", I, n.cast(f, F64)), Store("q", I, n.lt(f, 0.0)), Store("r", I, add(mul(I, 3), dim(0))),
-        Store("s", I, n.eq(I, dim(0))), Store("u", I, n.ne(I, 3)), Store("v", I, n.le(dim(0), I)), Store("w", I, lt(sub(5, I), -60)),
+        Store("o", P, f), Store("p", P, n.cast(f, F64)), Store("q", P, lt(f, 0.0)),
+        Store("r", P, add(mul(P, 3), dim(0))),
+        Store("s", P, n.eq(P, dim(0))), Store("u", P, n.ne(P, 3)), Store("v", P, n.le(dim(0), P)),
+        Store("w", P, lt(sub(5, P), -60)),
     ]  # fmt: skip
     kinds = {"o": F32, "p": F64, "q": BOOL, "r": I64, "s": BOOL, "u": BOOL, "v": BOOL, "w": BOOL}
-    buffers = [Buffer("x", F32, IN), Buffer("k", I64, IN), Buffer("b", BOOL, IN), *(Buffer(o, t, OUT) for o, t in kinds.items())]
-    kernel = Kernel("k", tuple(buffers), 1, (Loop(Axis(I, i64(0), kind=LANE), tuple(stores), True),))
+    buffers = [
+        Buffer("x", F32, IN),
+        Buffer("k", I64, IN),
+        Buffer("b", BOOL, IN),
+        *(Buffer(o, t, OUT) for o, t in kinds.items()),
+    ]
+    kernel = Kernel("k", tuple(buffers), 1, (Loop(Axis(P, i64(0), kind=LANE), tuple(stores), True),))
     outs = {o: empty(t, size) for o, t in kinds.items()}
     Program(kernel, target).run({"x": x, "k": k, "b": b} | outs, (41,), (), cuts(size, 3))
     i = np.arange(size)
@@ -407,10 +542,14 @@ def test_nan_and_ties(target):
         )
         same(at, np.array([90, 50, 7, 0]))
         same(top, np.array([np.nan, 5, np.nan, -np.inf], "f"))
-        Program(reduction("k", MAX, lambda x, i: (x,), [F32], columns), target).run({"x": y, "out0": top}, y.shape, (), [(0, 4)])
+        Program(reduction("k", MAX, lambda x, i: (x,), [F32], columns), target).run(
+            {"x": y, "out0": top}, y.shape, (), [(0, 4)]
+        )
         same(top, np.array([np.nan, 5, np.nan, -np.inf], "f"))
     total = np.ones(1, "f")
-    Program(reduction("k", SUM, lambda x, i: (x,), [F32]), target).run({"x": -0.0 * x[:1, :40], "out0": total}, (1, 40), (), [(0, 1)])
+    Program(reduction("k", SUM, lambda x, i: (x,), [F32]), target).run(
+        {"x": -0.0 * x[:1, :40], "out0": total}, (1, 40), (), [(0, 1)]
+    )
     assert total[0] == 0
 
 
@@ -437,23 +576,25 @@ def test_where_and_init(columns, target, rng):
 def test_several_axes(kind, target, rng):
     """out[i] = sum over j, k of x[j, i, k], with accumulators that all rows share; bounds that depend on outer axes."""
     r = var("r", F32)
-    x = load("x", F32, add(mul(add(mul(J, dim(0)), I), dim(2)), K))
-    for lo in (i64(0), J):
-        axes = (Axis(J, dim(1)), Axis(K, dim(2), lo, kind))
-        body = (Reduce((r,), SUM, axes, (x,)), Store("out", I, r))
-        kernel = Kernel("k", (Buffer("x", F32, IN), Buffer("out", F32, OUT)), 3, (Loop(Axis(I, dim(0)), body, True),))
+    x = load("x", F32, add(mul(add(mul(Q, dim(0)), P), dim(2)), R))
+    for lo in (i64(0), Q):
+        axes = (Axis(Q, dim(1)), Axis(R, dim(2), lo, kind))
+        body = (Reduce((r,), SUM, axes, (x,)), Store("out", P, r))
+        kernel = Kernel("k", (Buffer("x", F32, IN), Buffer("out", F32, OUT)), 3, (Loop(Axis(P, dim(0)), body, True),))
         p = Program(kernel, target)
         for a, b, c in ((3, 2, 5), (2, 3, 16), (2, 4, 150), (2, 0, 4), (3, 4, 0)):
             y, out = data(rng, F32, b, a, c), empty(F32, a)
             p.run({"x": y, "out": out}, (a, b, c), (), cuts(a, 1))
-            keep = np.ones_like(y) if lo.op == "const" else (np.arange(c) >= np.arange(b)[:, None, None]) * np.ones_like(y)
+            keep = (
+                np.ones_like(y) if lo.op == "const" else (np.arange(c) >= np.arange(b)[:, None, None]) * np.ones_like(y)
+            )
             close(out, (y * keep).sum((0, 2)))
 
 
 @targets
 def test_whole_reduction_without_a_parallel_loop(target, rng):
     r = var("r", F32)
-    body = (Reduce((r,), SUM, (Axis(I, dim(0), kind=LANE),), (load("x", F32, I),)), Store("out", i64(0), r))
+    body = (Reduce((r,), SUM, (Axis(P, dim(0), kind=LANE),), (load("x", F32, P),)), Store("out", i64(0), r))
     p = Program(Kernel("k", (Buffer("x", F32, IN), Buffer("out", F32, OUT)), 1, body), target)
     for size in SIZES:
         x, out = data(rng, F32, size), np.full(1, 5, "f")
@@ -467,14 +608,14 @@ def test_whole_reduction_without_a_parallel_loop(target, rng):
 def test_reduction_of_no_axes(target, rng):
     """One combination, per lane, of what a buffer holds: its old contents."""
     value, at = var("value", F32), var("at", I64)
-    first = (load("best", F32, I), load("where", I64, I))
+    first = (load("best", F32, P), load("where", I64, P))
     body = (
-        Reduce((value, at), ARGMAX, (), (load("x", F32, I), dim(0)), first),
-        Store("best", I, value),
-        Store("where", I, at),
+        Reduce((value, at), ARGMAX, (), (load("x", F32, P), dim(0)), first),
+        Store("best", P, value),
+        Store("where", P, at),
     )
     buffers = (Buffer("x", F32, IN), Buffer("best", F32, OUT), Buffer("where", I64, OUT))
-    p = Program(Kernel("k", buffers, 1, (Loop(Axis(I, i64(0), kind=LANE), body, True),)), target)
+    p = Program(Kernel("k", buffers, 1, (Loop(Axis(P, i64(0), kind=LANE), body, True),)), target)
     x, best, where = data(rng, F32, 3, 90), np.full(90, -np.inf, "f"), np.full(90, 99)
     for k in range(3):
         p.run({"x": x[k], "best": best, "where": where}, (k,), (), cuts(90, 40))
@@ -537,7 +678,9 @@ def test_scans(way, exclusive, target, rng):
             if exclusive:
                 first = evaluate([monoid.identity((t,))[0]], {})[0]
                 one = np.broadcast_to(first, (1, r) if ax == 0 else (r, 1))
-                expected = np.concatenate([one, np.delete(expected, -1, ax) if c else expected], ax)[: x.shape[0], : x.shape[1]]
+                expected = np.concatenate([one, np.delete(expected, -1, ax) if c else expected], ax)[
+                    : x.shape[0], : x.shape[1]
+                ]
             close(out, expected.astype(x.dtype))
 
 
@@ -548,9 +691,9 @@ def test_scan_of_pairs(target, rng):
     x = load("x", F32, row())
     for kind in (LANE, SERIAL):
         stores = (Store("top", row(), top), Store("at", row(), at, lt(x, 0.0)))
-        scan = Scan((top, at), ARGMAX, Axis(J, dim(1), kind=kind), (x, J), stores, (const(0.25, F32), i64(-1)))
+        scan = Scan((top, at), ARGMAX, Axis(Q, dim(1), kind=kind), (x, Q), stores, (const(0.25, F32), i64(-1)))
         buffers = (Buffer("x", F32, IN), Buffer("top", F32, OUT), Buffer("at", I64, OUT))
-        p = Program(Kernel("k", buffers, 2, (Loop(Axis(I, dim(0)), (scan,), True),)), target)
+        p = Program(Kernel("k", buffers, 2, (Loop(Axis(P, dim(0)), (scan,), True),)), target)
         y = data(rng, F32, 3, 61)
         got, where = empty(F32, 3, 61), empty(I64, 3, 61)
         p.run({"x": y, "top": got, "at": where}, (3, 61), (), cuts(3, 2))
@@ -582,12 +725,18 @@ def test_transposes(t, streaming, target, rng):
 def test_tiles_with_other_operands(target, rng):
     """Casts, several transposed loads, and loads along the lanes beside them; blocks of a larger loop."""
     r, c = 75, 140
-    value = add(mul(n.cast(load("x", I16, add(mul(J, dim(0)), I)), F32), load("y", F32, add(I, mul(dim(0), J)))), load("z", F32, row()))
-    value = add(value, load("w", F32, I))
+    value = add(
+        mul(n.cast(load("x", I16, add(mul(Q, dim(0)), P)), F32), load("y", F32, add(P, mul(dim(0), Q)))),
+        load("z", F32, row()),
+    )
+    value = add(value, load("w", F32, P))
     block = axis("block")
-    lanes = Loop(Axis(J, n.minimum(add(block, 64), dim(1)), block, LANE), (Store("out", row(), n.cast(value, F64)), Store("also", row(), value)))
-    tiles = Loop(Axis(I, n.minimum(mul(add(K, 1), 32), dim(0)), mul(K, 32), TILE), (lanes,))
-    body = Loop(Axis(K, n.div(add(dim(0), 31), i64(32))), (Loop(Axis(block, dim(1), step=64), (tiles,)),), True)
+    lanes = Loop(
+        Axis(Q, n.minimum(add(block, 64), dim(1)), block, LANE),
+        (Store("out", row(), n.cast(value, F64)), Store("also", row(), value)),
+    )
+    tiles = Loop(Axis(P, n.minimum(mul(add(R, 1), 32), dim(0)), mul(R, 32), TILE), (lanes,))
+    body = Loop(Axis(R, n.div(add(dim(0), 31), i64(32))), (Loop(Axis(block, dim(1), step=64), (tiles,)),), True)
     names = {"x": I16, "y": F32, "z": F32, "w": F32}
     buffers = (*(Buffer(k, t, IN) for k, t in names.items()), Buffer("out", F64, OUT), Buffer("also", F32, OUT))
     x, y, z, w = data(rng, I16, c, r), data(rng, F32, c, r), data(rng, F32, r, c), data(rng, F32, r)
@@ -606,13 +755,16 @@ def test_tiles_with_other_operands(target, rng):
 @targets
 def test_scatter_add_by_the_owner_of_rows(target, rng):
     """Each owner goes through all indices, in order, and takes those of its rows."""
-    at = load("index", I64, J)
-    lanes = Loop(Axis(K, dim(2), kind=LANE), (
-        Store("out", add(mul(at, dim(2)), K), add(load("out", F32, add(mul(at, dim(2)), K)), load("x", F32, add(mul(J, dim(2)), K)))),
-    ))  # fmt: skip
-    mine = n.both(n.le(mul(I, 4), at), lt(at, mul(add(I, 1), 4)))
-    zero = Loop(Axis(K, mul(n.minimum(mul(add(I, 1), 4), dim(0)), dim(2)), mul(mul(I, 4), dim(2)), LANE), (Store("out", K, const(0, F32)),))
-    body = Loop(Axis(I, n.div(add(dim(0), 3), i64(4))), (zero, Loop(Axis(J, dim(1)), (If(mine, (lanes,)),))), True)
+    at = load("index", I64, Q)
+    place, from_place = (add(mul(k, dim(2)), R) for k in (at, Q))
+    total = add(load("out", F32, place), load("x", F32, from_place))
+    lanes = Loop(Axis(R, dim(2), kind=LANE), (Store("out", place, total),))
+    mine = n.both(n.le(mul(P, 4), at), lt(at, mul(add(P, 1), 4)))
+    zero = Loop(
+        Axis(R, mul(n.minimum(mul(add(P, 1), 4), dim(0)), dim(2)), mul(mul(P, 4), dim(2)), LANE),
+        (Store("out", R, const(0, F32)),),
+    )
+    body = Loop(Axis(P, n.div(add(dim(0), 3), i64(4))), (zero, Loop(Axis(Q, dim(1)), (If(mine, (lanes,)),))), True)
     kernel = Kernel("k", (Buffer("x", F32, IN), Buffer("index", I64, IN), Buffer("out", F32, OUT)), 3, (body,))
     x, index, out = data(rng, F32, 50, 37), fenced(rng.integers(0, 10, 50)), empty(F32, 10, 37)
     Program(kernel, target).run({"x": x, "index": index, "out": out}, (10, 50, 37), (), cuts(3, 1))
@@ -625,15 +777,27 @@ def test_scatter_add_by_the_owner_of_rows(target, rng):
 def test_atomics_meet(target, rng):
     """Lanes with one index take turns."""
     size = 90
-    at = load("index", I64, I)
-    body = (Atomic("add", "count", at, const(1, I32)), Atomic("max", "top", at, load("x", F32, I), lt(load("x", F32, I), 1.0)),
-            Atomic("add", "own", I, const(2, I32)))  # fmt: skip
-    buffers = (Buffer("x", F32, IN), Buffer("index", I64, IN), Buffer("count", I32, OUT), Buffer("top", F32, OUT), Buffer("own", I32, OUT))
+    at = load("index", I64, P)
+    x = load("x", F32, P)
+    body = (
+        Atomic("add", "count", at, const(1, I32)),
+        Atomic("max", "top", at, x, lt(x, 1.0)),
+        Atomic("add", "own", P, const(2, I32)),
+    )
+    buffers = (
+        Buffer("x", F32, IN),
+        Buffer("index", I64, IN),
+        Buffer("count", I32, OUT),
+        Buffer("top", F32, OUT),
+        Buffer("own", I32, OUT),
+    )
     x, index = data(rng, F32, size), fenced(rng.integers(0, 7, size))
     count, top, own = np.zeros(7, "i"), np.full(7, -9, "f"), np.arange(size, dtype="i")
     for kernel_body in (body, body[2:]):
-        kernel = Kernel("k", buffers, 0, (Loop(Axis(I, i64(0), kind=LANE), kernel_body, True),))
-        Program(kernel, target).run({"x": x, "index": index, "count": count, "top": top, "own": own}, (), (), cuts(size, 11))
+        kernel = Kernel("k", buffers, 0, (Loop(Axis(P, i64(0), kind=LANE), kernel_body, True),))
+        Program(kernel, target).run(
+            {"x": x, "index": index, "count": count, "top": top, "own": own}, (), (), cuts(size, 11)
+        )
     same(count, np.bincount(index, minlength=7).astype("i"))
     same(top, np.array([x[(index == k) & (x < 1)].max(initial=-9) for k in range(7)], "f"))
     same(own, np.arange(size, dtype="i") + 4)
@@ -643,11 +807,11 @@ def test_atomics_meet(target, rng):
 @pytest.mark.parametrize("kind", [LANE, SERIAL])
 def test_fail(kind, target, rng):
     """An index out of range is found before it is used."""
-    at = load("index", I64, I)
+    at = load("index", I64, P)
     bad = call("or", lt(at, 0), n.le(dim(0), at))
-    body = (Fail(7, bad), Store("out", I, load("x", F32, at)))
+    body = (Fail(7, bad), Store("out", P, load("x", F32, at)))
     kernel = Kernel("k", (Buffer("x", F32, IN), Buffer("index", I64, IN), Buffer("out", F32, OUT)), 1,
-                    (Loop(Axis(I, i64(0), kind=kind), body, True),))  # fmt: skip
+                    (Loop(Axis(P, i64(0), kind=kind), body, True),))  # fmt: skip
     p = Program(kernel, target)
     x, index, out = data(rng, F32, 20), fenced(rng.integers(0, 20, 150)), empty(F32, 150)
     arrays = {"x": x, "index": index, "out": out}
@@ -665,21 +829,27 @@ def test_scratch_and_phases(target, rng):
     """Local rows, one kernel's global buffer, blocks, steps, and what was stored is read anew."""
     half = var("half", F32)
     x = load("x", F32, row())
-    lanes = Axis(J, dim(1), kind=LANE)
+    lanes = Axis(Q, dim(1), kind=LANE)
     body = (
-        Loop(lanes, (Store("line", J, mul(x, 2.0)), Store("odd", J, lt(x, 0.0)))),
+        Loop(lanes, (Store("line", Q, mul(x, 2.0)), Store("odd", Q, lt(x, 0.0)))),
         Barrier(),
-        Loop(Axis(J, dim(1), i64(1), step=2), (Store("line", J, add(load("line", F32, J), load("line", F32, sub(J, 1)))),)),
-        Loop(Axis(K, dim(1), kind=BLOCK, step=16), (Store("all", add(mul(I, 2), n.rem(n.div(K, i64(16)), i64(2))), n.cast(K, F32)),)),
-        Reduce((half,), SUM, (lanes,), (select(load("odd", BOOL, J), load("line", F32, J), const(0.0, F32)),)),
-        Store("out", I, add(half, load("all", F32, mul(I, 2)))),
-        Store("out", I, add(load("out", F32, I), load("out", F32, I))),
+        Loop(
+            Axis(Q, dim(1), i64(1), step=2),
+            (Store("line", Q, add(load("line", F32, Q), load("line", F32, sub(Q, 1)))),),
+        ),
+        Loop(
+            Axis(R, dim(1), kind=BLOCK, step=16),
+            (Store("all", add(mul(P, 2), n.rem(n.div(R, i64(16)), i64(2))), n.cast(R, F32)),),
+        ),
+        Reduce((half,), SUM, (lanes,), (select(load("odd", BOOL, Q), load("line", F32, Q), const(0.0, F32)),)),
+        Store("out", P, add(half, load("all", F32, mul(P, 2)))),
+        Store("out", P, add(load("out", F32, P), load("out", F32, P))),
     )
     buffers = (
-        Buffer("x", F32, IN), Buffer("out", F32, OUT), Buffer("odd", BOOL, LOCAL, dim(1)), Buffer("all", F32, GLOBAL, mul(dim(0), 2)),
-        Buffer("line", F32, SHARED, dim(1)),
+        Buffer("x", F32, IN), Buffer("out", F32, OUT), Buffer("odd", BOOL, LOCAL, dim(1)),
+        Buffer("all", F32, GLOBAL, mul(dim(0), 2)), Buffer("line", F32, SHARED, dim(1)),
     )  # fmt: skip
-    p = Program(Kernel("k", buffers, 2, (Loop(Axis(I, dim(0)), body, True),)), target)
+    p = Program(Kernel("k", buffers, 2, (Loop(Axis(P, dim(0)), body, True),)), target)
     for c in (5, 33, 100):
         y, out = data(rng, F32, 4, c), empty(F32, 4)
         p.run({"x": y, "out": out}, (4, c), (), [(0, 4)])
@@ -695,22 +865,24 @@ def test_scratch_and_phases(target, rng):
 def test_reduction_of_what_is_being_stored(target, rng):
     """Stored and reduced in one go where each element is read where it was written, one after the other elsewhere."""
     r = var("r", F32)
-    for index in (J, sub(sub(dim(1), 1), J)):
+    for index in (Q, sub(sub(dim(1), 1), Q)):
         body = (
-            Loop(Axis(J, dim(1), kind=LANE), (Store("line", J, mul(load("x", F32, row()), J_FLOAT)),)),
-            Reduce((r,), SUM, (Axis(J, dim(1), kind=LANE),), (mul(load("line", F32, index), J_FLOAT),)),
-            Store("out", I, add(r, load("line", F32, i64(0)))),
+            Loop(Axis(Q, dim(1), kind=LANE), (Store("line", Q, mul(load("x", F32, row()), Q_FLOAT)),)),
+            Reduce((r,), SUM, (Axis(Q, dim(1), kind=LANE),), (mul(load("line", F32, index), Q_FLOAT),)),
+            Store("out", P, add(r, load("line", F32, i64(0)))),
         )
         buffers = (Buffer("x", F32, IN), Buffer("out", F32, OUT), Buffer("line", F32, LOCAL, dim(1)))
-        p = Program(Kernel("k", buffers, 2, (Loop(Axis(I, dim(0)), body, True),)), target)
+        p = Program(Kernel("k", buffers, 2, (Loop(Axis(P, dim(0)), body, True),)), target)
         x, out = data(rng, F32, 3, 99), empty(F32, 3)
         p.run({"x": x, "out": out}, (3, 99), (), cuts(3, 2))
         j = np.arange(99)
         line = x.astype("d") * j
-        np.testing.assert_allclose(out, ((line if index is J else line[:, ::-1]) * j).sum(1) + line[:, 0], rtol=1e-4, atol=0.1)
+        np.testing.assert_allclose(
+            out, ((line if index is Q else line[:, ::-1]) * j).sum(1) + line[:, 0], rtol=1e-4, atol=0.1
+        )
 
 
-J_FLOAT = n.cast(J, F32)
+Q_FLOAT = n.cast(Q, F32)
 
 
 @targets
@@ -718,11 +890,15 @@ def test_loops_inside_of_lanes(target, rng):
     """A serial loop that writes its own output, inside of lanes, and lanes whose inner bounds differ."""
     size = 83
     total = var("total", F32)
-    store = Store("out", add(mul(J, dim(0)), I), mul(load("x", F32, I), n.cast(J, F32)))
-    inner = (Loop(Axis(J, dim(1)), (store,)), Reduce((total,), SUM, (Axis(J, n.rem(I, i64(5))),), (load("x", F32, J),)), Store("sum", I, total))
+    store = Store("out", add(mul(Q, dim(0)), P), mul(load("x", F32, P), n.cast(Q, F32)))
+    inner = (
+        Loop(Axis(Q, dim(1)), (store,)),
+        Reduce((total,), SUM, (Axis(Q, n.rem(P, i64(5))),), (load("x", F32, Q),)),
+        Store("sum", P, total),
+    )
     for body, check in ((inner, True), (inner[:1], False)):
         kernel = Kernel("k", (Buffer("x", F32, IN), Buffer("out", F32, OUT), Buffer("sum", F32, OUT)), 2,
-                        (Loop(Axis(I, i64(0), kind=LANE), body, True),))  # fmt: skip
+                        (Loop(Axis(P, i64(0), kind=LANE), body, True),))  # fmt: skip
         x, out, sums = data(rng, F32, size), empty(F32, 4, size), empty(F32, size)
         Program(kernel, target).run({"x": x, "out": out, "sum": sums}, (size, 4), (), cuts(size, 30))
         same(out, x * np.arange(4, dtype="f")[:, None])
@@ -732,7 +908,9 @@ def test_loops_inside_of_lanes(target, rng):
 
 def test_several_kernels_in_a_module():
     text = render_module([softmax(), gather(), transpose()], HOST)
-    assert [text.count(f"@{k}{s}(") for k in ("softmax", "gather", "transpose") for s in ("", "_local", "_global")] == [1] * 9
+    assert [text.count(f"@{k}{s}(") for k in ("softmax", "gather", "transpose") for s in ("", "_local", "_global")] == [
+        1
+    ] * 9
     assert "fast" not in text
     assemble(text, HOST)
 
@@ -741,7 +919,7 @@ def test_several_kernels_in_a_module():
 def test_text_assembles_for_other_targets(target):
     kernels = [
         elementwise("a", gelu, [F32]), elementwise("b", lambda a: n.cast(gelu(n.cast(a, F32)), F16), [F16], F16),
-        elementwise("c", lambda a, b: n.rem(a, b), [F64, F64], F64), elementwise("d", lambda a, b: n.div(a, b), [I8, I8], I8),
+        elementwise("c", n.rem, [F64, F64], F64), elementwise("d", n.div, [I8, I8], I8),
         elementwise("e", add, [F32, F32], streaming=True), softmax(), layer_norm(), gather(), transpose(U8),
         replace(transpose(F64, True), name="g"), cumulative(SUM, I32),
         reduction("f", ARGMAX, lambda x, i: (x, i), [F32]), reduction("h", MAX, lambda x, i: (x,), [F64], True),
@@ -754,22 +932,43 @@ def test_text_assembles_for_other_targets(target):
 
 
 def test_what_cannot_be_rendered():
-    varying = If(lt(load("x", F32, I), 0.0), (Store("out", I, const(1, F32)),))
-    kernel = Kernel("k", (Buffer("x", F32, IN), Buffer("out", F32, OUT)), 0, (Loop(Axis(I, i64(0), kind=LANE), (varying,), True),))
+    varying = If(lt(load("x", F32, P), 0.0), (Store("out", P, const(1, F32)),))
+    kernel = Kernel(
+        "k", (Buffer("x", F32, IN), Buffer("out", F32, OUT)), 0, (Loop(Axis(P, i64(0), kind=LANE), (varying,), True),)
+    )
     with pytest.raises(ValueError, match="'k' requires one lt for all lanes, got one per lane"):
         Program(kernel)
     with pytest.raises(ValueError, match="'k' uses axis 'j' where it is not defined"):
-        Program(elementwise("k", lambda x: add(x, J_FLOAT), [F32]))
+        Program(elementwise("k", lambda x: add(x, Q_FLOAT), [F32]))
 
 
 def test_narrow_constants():
     """Constants of storage types are rounded as a cast rounds them."""
     from umiak.compiler.render.text import narrow_bits
 
-    values = [0.0, -0.0, 1.0, 0.3, -447.0, 1e-3, 0.007, 2.0**-9, 2.0**-17, 2.0**-24, 500.0, 57344.0, 65519.0, 1e9, np.inf, -np.inf]
+    values = [
+        0.0,
+        -0.0,
+        1.0,
+        0.3,
+        -447.0,
+        1e-3,
+        0.007,
+        2.0**-9,
+        2.0**-17,
+        2.0**-24,
+        500.0,
+        57344.0,
+        65519.0,
+        1e9,
+        np.inf,
+        -np.inf,
+    ]
     for t, dtype in ((BF16, ml_dtypes.bfloat16), (F16, np.float16), (F8E5M2, ml_dtypes.float8_e5m2)):
         with np.errstate(all="ignore"):
             expected = np.array(values).astype(dtype).view(f"u{t.bytes}")
         assert [narrow_bits(v, t) for v in values] == expected.tolist()
     finite = values[:10]
-    assert [narrow_bits(v, F8E4M3) for v in finite] == np.array(finite).astype(ml_dtypes.float8_e4m3fn).view("u1").tolist()
+    assert [narrow_bits(v, F8E4M3) for v in finite] == np.array(finite).astype(ml_dtypes.float8_e4m3fn).view(
+        "u1"
+    ).tolist()

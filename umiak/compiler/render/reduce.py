@@ -83,7 +83,9 @@ class Reducing(Laned):
         while lanes > max(least, 2):
             lanes //= 2
             low = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes)) for x, t in zip(v, how.types)]
-            high = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes, 2 * lanes)) for x, t in zip(v, how.types)]
+            high = [
+                self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes, 2 * lanes)) for x, t in zip(v, how.types)
+            ]
             v = self.combined(how, low, high, lanes)
         apart = lanes // 2
         while apart:
@@ -173,11 +175,11 @@ class Reducing(Laned):
         self, s: Reduce, how: Combination, axis: Axis, survey: Survey, first: tuple[Store, ...]
     ) -> list[Value]:
         types, size = how.types, len(how.types)
-        width = survey.width(self.target)
-        masked = survey.masked(self.target)
         work = survey.operations + how.cost
+        width = survey.width(self.target, work)
+        masked = survey.masked(self.target)
         # Several accumulators hide the latency of the combination where there is little else to do.
-        copies = (8 if work <= 1 and survey.loads <= 1 else 4) if work <= 40 else 2 if work <= 80 else 1
+        copies = 4 if work <= 40 else 2 if work <= 80 else 1
         plan = Plan(width, (copies,), masked)
         one = [literal(x.attr, t) for x, t in zip(how.identity, types)]
         every = [constant(x.attr, t, width) for x, t in zip(how.identity, types)]
@@ -279,8 +281,8 @@ class Reducing(Laned):
             self.bind(r, Value(depth, "", texts[k::size]) if wide else Value(depth, texts[k]))
 
     def scan_lanes(self, s: Scan, how: Combination, survey: Survey) -> None:
-        """In each vector by steps of 1, 2, 4, … lanes; then what came before it, the same in all lanes, is put in front."""
-        types, size = how.types, len(how.types)
+        """In each vector by steps of 1, 2, 4, … lanes; then what came before it is put in front."""
+        types = how.types
         w = survey.width(self.target)
         masked = survey.masked(self.target)
         plan = Plan(w, (2 if how.cost <= 2 else 1,), masked)
@@ -324,5 +326,5 @@ class Reducing(Laned):
         lo, hi = self.scalar(s.axis.lo), self.scalar(s.axis.hi)
         self.over_lanes(s.axis.index, lo, hi, plan, carried, 0, step)
 
-    def body(self, statements: Sequence[Statement]) -> None:
+    def body(self, statements: Sequence[Statement]) -> Texts:
         raise NotImplementedError
