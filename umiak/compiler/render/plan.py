@@ -9,6 +9,8 @@ from umiak.compiler.loop.node import Node, linear
 from umiak.compiler.loop.tree import Atomic, Buffer, Loop, Reduce, Scan, Statement, Store, expressions, walk_statements
 from umiak.compiler.render.target import Target
 
+PLAIN = 4  # loops of so few operations wait for memory
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -91,13 +93,15 @@ class Survey:
                 self.add(expressions(s))
         return self
 
-    def width(self, target: Target) -> int:
-        """Lanes of the widest type fill a register; 64-bit numbers beside narrower ones take several."""
+    def width(self, target: Target, work: int = PLAIN + 1) -> int:
+        """Lanes of the widest type fill a register; 64-bit numbers beside narrower ones take several. ``work``:
+        operations per index."""
         bits = self.bits or {32}
         widest = max(bits)
         if widest == 64 and len(bits) > 1:
             widest = 32
-        return max(target.vector_bits // widest, 2)
+        plain = work <= PLAIN and not self.streams and not self.nested
+        return max((target.plain_bits if plain else target.vector_bits) // widest, 2)
 
     def masked(self, target: Target) -> bool:
         return self.memory <= target.maskable
