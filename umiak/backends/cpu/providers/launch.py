@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 
@@ -36,3 +38,25 @@ def sizes(operand: int, rank: int) -> tuple[Dim, ...]:
 
 def strides(operand: int, rank: int) -> tuple[Dim, ...]:
     return tuple(Dim(operand, "stride", axis) for axis in range(rank))
+
+
+def call(launch: Launch, inputs: list[Any], outputs: list[Any], words: tuple[int, ...] = ()) -> Callable[[], int]:
+    """A launch on NumPy arrays as a function without arguments, for tests and benchmarks; it gives the error code."""
+    operands = [*inputs, *outputs]
+    values = [
+        operands[d.operand].shape[d.axis]
+        if d.what == "size"
+        else operands[d.operand].strides[d.axis] // operands[d.operand].itemsize
+        for d in launch.dims
+    ]
+    pointers = (ctypes.c_void_p * len(operands))(*(x.ctypes.data for x in operands))
+    dims = (ctypes.c_int64 * max(len(values), 1))(*values)
+    scalars = (ctypes.c_int64 * max(len(words), 1))(*words)
+    native = ctypes.CFUNCTYPE(ctypes.c_int, *(ctypes.c_void_p,) * 4, ctypes.c_int64)(launch.address)
+    addresses = [ctypes.c_void_p(ctypes.addressof(x)) for x in (pointers, dims, scalars)]
+    record, stream = ctypes.c_void_p(launch.pointer), ctypes.c_int64(0)
+
+    def run(_: Any = (launch, operands, pointers, dims, scalars)) -> int:
+        return native(record, *addresses, stream)
+
+    return run
