@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 """The backend of the CPU: kernels compiled from nests, and libraries where they are better.
 
 What neither has runs on ``ref``, which serves the same device with a lower priority.
@@ -38,3 +39,6 @@ class CpuBackend(Backend):
 
 
 backend = CpuBackend()
+=======
+"""The CPU backend."""
+>>>>>>> lib

@@ -1,0 +1,97 @@
+/* Products of matrices in plain loops, for types and systems that no library serves, and conversions of 16-bit floats. */
+#pragma once
+#include <complex.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* c = a b, or c += a b. Rows of b and c that are contiguous run through the compiler's vector loops; 64 rows of b are
+ * used by all rows of a before the next. */
+#define PLAIN_GEMM(name, T)                                                                                            \
+    static void plain_##name(int64_t m, int64_t n, int64_t k, const T *a, int64_t am, int64_t ak, const T *b,          \
+                             int64_t bk, int64_t bn, T *c, int64_t cm, int64_t cn, int accumulate) {                   \
+        if (!accumulate)                                                                                               \
+            for (int64_t i = 0; i < m; i++)                                                                            \
+                for (int64_t j = 0; j < n; j++) c[i * cm + j * cn] = 0;                                                \
+        for (int64_t first = 0; first < k; first += 64) {                                                              \
+            int64_t last = first + 64 < k ? first + 64 : k;                                                            \
+            for (int64_t i = 0; i < m; i++)                                                                            \
+                for (int64_t p = first; p < last; p++) {                                                               \
+                    const T x = a[i * am + p * ak];                                                                    \
+                    const T *restrict y = b + p * bk;                                                                  \
+                    T *restrict z = c + i * cm;                                                                        \
+                    if (bn == 1 && cn == 1)                                                                            \
+                        for (int64_t j = 0; j < n; j++) z[j] += x * y[j];                                              \
+                    else                                                                                               \
+                        for (int64_t j = 0; j < n; j++) z[j * cn] += x * y[j * bn];                                    \
+                }                                                                                                      \
+        }                                                                                                              \
+    }
+
+PLAIN_GEMM(f32, float)
+PLAIN_GEMM(f64, double)
+PLAIN_GEMM(c64, float complex)
+PLAIN_GEMM(c128, double complex)
+PLAIN_GEMM(i8, uint8_t) /* integers wrap; the sign makes no difference to the low bits */
+PLAIN_GEMM(i16, uint16_t)
+PLAIN_GEMM(i32, uint32_t)
+PLAIN_GEMM(i64, uint64_t)
+
+static inline float plain_from_bf16(uint16_t h) {
+    uint32_t u = (uint32_t)h << 16;
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+static inline uint16_t plain_to_bf16(float f) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    uint32_t rounded = (u + 0x7fff + ((u >> 16) & 1)) >> 16;
+    return (u & 0x7fffffff) > 0x7f800000 ? (uint16_t)((u >> 16) | 0x40) : (uint16_t)rounded;
+}
+
+static inline float plain_from_f16(uint16_t h) {
+    /* The exponent is moved by a product, which also makes subnormal numbers normal. */
+    uint32_t u = (uint32_t)(h & 0x7fff) << 13, sign = (uint32_t)(h & 0x8000) << 16;
+    float f;
+    memcpy(&f, &u, 4);
+    f *= 0x1p112f;
+    memcpy(&u, &f, 4);
+    if ((h & 0x7c00) == 0x7c00) u |= 0x7f800000;
+    u |= sign;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+static inline uint16_t plain_to_f16(float f) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    uint32_t sign = (u >> 16) & 0x8000;
+    u &= 0x7fffffff;
+    if (u > 0x7f800000) return (uint16_t)(sign | 0x7e00);
+    if (u >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 and more */
+    if (u < 0x38800000) {                                  /* subnormal: the sum rounds at the last bit that is kept */
+        float g;
+        memcpy(&g, &u, 4);
+        g += 0.5f;
+        memcpy(&u, &g, 4);
+        return (uint16_t)(sign | (u - 0x3f000000));
+    }
+    u += 0xfff + ((u >> 13) & 1);
+    return (uint16_t)(sign | ((u - 0x38000000) >> 13));
+}
+
+static void plain_widen(int is_bf16, const uint16_t *s, float *t, int64_t n) {
+    if (is_bf16)
+        for (int64_t i = 0; i < n; i++) t[i] = plain_from_bf16(s[i]);
+    else
+        for (int64_t i = 0; i < n; i++) t[i] = plain_from_f16(s[i]);
+}
+
+static void plain_narrow(int is_bf16, const float *s, uint16_t *t, int64_t n) {
+    if (is_bf16)
+        for (int64_t i = 0; i < n; i++) t[i] = plain_to_bf16(s[i]);
+    else
+        for (int64_t i = 0; i < n; i++) t[i] = plain_to_f16(s[i]);
+}
