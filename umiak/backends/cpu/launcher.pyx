@@ -155,8 +155,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     s.blocks = s.block = 0
     s.tile = -1
     if n_r:
-        main = main_access(rec, dims)
-        n = collect(rec, dims, rec.n_p, rec.n_axes, main, &s, s.p)
+        main = rec.order if rec.scatters else main_access(rec, dims)
+        n = collect(rec, dims, rec.n_p, rec.n_axes, -1 if rec.ordered else main, &s, s.p)
         if n <= 0:
             s.axis[s.p] = -1
             s.size[s.p] = 1 + n
@@ -472,8 +472,8 @@ cdef class NestLauncher:
     cdef list keep
 
     def __init__(self, *, compile, int n_parallel, int n_reduced, access_pointers, object outputs, int n_extras=0,
-                 double cost_per_point=1.0, bint splittable=False, str name="", itemsizes=None,
-                 double flops_per_point=0.0):
+                 double cost_per_point=1.0, bint splittable=False, str name="", itemsizes=None, double flops_per_point=0.0,
+                 bint scatters=False, bint ordered=False):
         cdef int k, pointer
         cdef list pointers = list(access_pointers)
         cdef set seen = set()
@@ -502,6 +502,8 @@ cdef class NestLauncher:
         self.rec.n_words = 1 + (len(pointers) + 15) // 16
         self.rec.n_extras = n_extras
         self.rec.splittable = splittable
+        self.rec.scatters = scatters
+        self.rec.ordered = ordered
         self.rec.cost = cost_per_point
         self.rec.order = 0 if pointers else -1
         self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
