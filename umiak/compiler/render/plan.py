@@ -9,7 +9,7 @@ from umiak.compiler.loop.node import Node, linear
 from umiak.compiler.loop.tree import Atomic, Buffer, Loop, Reduce, Scan, Statement, Store, expressions, walk_statements
 from umiak.compiler.render.target import Target
 
-PLAIN = 4  # loops of so few operations wait for memory
+PLAIN = 2  # loops of so few operations wait for memory
 
 
 @dataclass(frozen=True)
