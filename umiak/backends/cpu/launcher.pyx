@@ -364,13 +364,17 @@ cdef int run_phase(const PhaseCode* phase, const Space* s, double ns, const Call
     return run_part(&w, 0)
 
 
+cdef inline bint no_scratch(const PhaseCode* phase, const Call* call) noexcept nogil:
+    return (phase.local == NULL or phase.local(call.dims) == 0) and (phase.shared == NULL or phase.shared(call.dims) == 0)
+
+
 cdef int run(Record* rec, const Compiled* variant, const Space* s, Call* call) noexcept nogil:
     cdef Ctx ctx
     cdef int result
     cdef double points = <double>s.points_p * <double>s.points_r
     if umiak_unlikely(TIMING):
         return run_timed(rec, variant, s, call)
-    if points * rec.cost < PARALLEL_NS and variant.n_phases == 1 and not variant.scratch:
+    if points * rec.cost < PARALLEL_NS and variant.n_phases == 1 and no_scratch(&variant.phases[0], call):
         ctx.local = ctx.shared = NULL
         result = variant.phases[0].kernel(call.ptrs, call.dims, call.scalars, &ctx, 0, count_of(&variant.phases[0], s))
     else:
