@@ -115,7 +115,7 @@ cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE
 cdef handle_t desc_of(int how, int dtype, const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
     cdef Library* lib = library()
     cdef handle_t desc = NULL
-    cdef int64_t last[5]
+    cdef int64_t last[6]
     cdef int bad, type = BF16 if dtype == T_BF16 else F32
     if how == ITS_CHOICE:
         bad = lib.desc_tagged(&desc, r, sizes, type, FORMAT_ANY)
@@ -139,7 +139,7 @@ cdef handle_t weights_desc(int how, int dtype, const Geometry* q, const int64_t*
     sizes[grouped + 1], strides[grouped + 1] = q.c // q.groups, by[1]
     for i in range(q.nd):
         sizes[grouped + 2 + i], strides[grouped + 2 + i] = q.kernel[i], by[2 + i]
-    return desc_of(ITS_CHOICE if how else AS_GIVEN, dtype, sizes, strides, r + grouped)
+    return desc_of(how, dtype, sizes, strides, r + grouped)
 
 
 cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
@@ -163,7 +163,7 @@ cdef int recipes(Launcher* self, const Geometry* q, int dtype, int layout, Recip
     cdef Recipe given = Recipe(AS_GIVEN, AS_GIVEN, AS_GIVEN)
     cdef Recipe chosen = Recipe(ITS_CHOICE, ITS_CHOICE, ITS_CHOICE)
     cdef Recipe blocks = Recipe(BLOCKS, ITS_CHOICE, BLOCKS)
-    cdef Recipe first = Recipe(FIRST, AS_GIVEN, FIRST)
+    cdef Recipe first = Recipe(FIRST, FIRST, FIRST)
     cdef Recipe last = Recipe(LAST, ITS_CHOICE, LAST)
     for i in range(q.nd):
         positions *= q.out[i]
