@@ -117,7 +117,9 @@ def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, 
         dump("loop", nest.name, lambda p=p: show_kernel(p.kernel))
     text = llvm.render_module([p.kernel for p in phases], llvm.Target.host())
     library = jit.load(text, names)
-    found = [(*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range, p.block) for i, p in enumerate(phases)]
+    found = [
+        (*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range, p.block) for i, p in enumerate(phases)
+    ]
     return found, library  # type: ignore[return-value]
 
 
