@@ -190,3 +190,52 @@ def window_spread(b: Builder, o: Operation, k: int, at: Index) -> Element:
     if isinstance(value, tuple):
         return tuple(b.reduce(m.SUM, (p,), inside)[0] for p in value)  # type: ignore[return-value]
     return b.reduce(m.SUM, (value,), inside)[0]
+
+
+def region(b: Builder, o: Operation, at: Index) -> tuple[Index, Node]:
+    """The operand's index in a region of an adaptive window, and whether it is inside of that.
+
+    Region i of m over n places is [i n / m, (i + 1) n / m), rounded outwards: the sums over regions are their own
+    transpose.
+    """
+    x = o.operands[0].meta.shape
+    lead = len(x) - o.op.n
+    spans = []
+    for size, count in zip(x[lead:], o.params[0], strict=True):
+        over = dim.maximum(count, 1)
+        spans.append(dim.minimum((size + over - 1) // over + dim.minimum(size % over, 1), size))
+    inner = axes_over(b, spans)
+    source, inside = list(at[:lead]), None
+    for d in range(o.op.n):
+        size, count = b.leaf(x[lead + d]), b.leaf(o.params[0][d])
+        start = n.div(n.mul(at[lead + d], size), count)
+        stop = n.div(n.sub(n.add(n.mul(n.add(at[lead + d], 1), size), count), 1), count)
+        inside = n.both(inside, n.lt(inner[d], n.sub(stop, start)))
+        source.append(n.add(start, inner[d]))
+    assert inside is not None
+    return tuple(source), inside
+
+
+@rule(window.AdaptiveSum, window.AdaptiveSpread)
+def adaptive_sum(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    outside(b, at)
+    source, inside = region(b, o, at)
+    value = b.guarded(inside, lambda: b.read(o.operands[0], source))
+    if isinstance(value, tuple):
+        return tuple(b.reduce(m.SUM, (p,), inside)[0] for p in value)  # type: ignore[return-value]
+    return b.reduce(m.SUM, (value,), inside)[0]
+
+
+@rule(window.AdaptiveMaxPool)
+def adaptive_max_pool(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    """Result 0: the largest of each region; result 1: its flat place in the windowed dims of the operand."""
+    outside(b, at)
+    source, inside = region(b, o, at)
+    value = b.guarded(inside, lambda: b.read(o.operands[0], source))
+    assert isinstance(value, Node)
+    lead = len(at) - o.op.n
+    flat = n.i64(0)
+    for i, size in zip(source[lead:], o.operands[0].meta.shape[lead:], strict=True):
+        flat = n.add(n.mul(flat, b.leaf(size)), i)
+    best, where = b.reduce(m.ARGMAX, (value, flat), inside)
+    return best if k == 0 else n.cast(where, compute_type(o.results[1].meta.dtype))
