@@ -9,10 +9,10 @@ from umiak.backends.cpu.chain import ChainLauncher
 from umiak.backends.cpu.launcher import NestLauncher
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit, schedule
-from umiak.compiler.loop import node as n
-from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.dump import dump
+from umiak.compiler.loop import node as n
 from umiak.compiler.loop.printer import show_kernel
+from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.render import llvm
 from umiak.core import array
 from umiak.core.tensor import Tensor

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from umiak.compiler import lower
+from umiak.compiler.loop import node as n
 from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
 from umiak.compiler.lower.reduce import MONOIDS, axes_over, summed_sizes
 from umiak.compiler.lower.terminal import TERMINALS, Site
-from umiak.compiler.loop import node as n
 from umiak.compiler.nest import Chain, Nest
 from umiak.ir.expr import Sym
 from umiak.ir.meta import identical
@@ -20,10 +20,7 @@ from umiak.ir.program import Operation, Value
 from umiak.ops import create, index, movement, reduce, window
 
 ROWWISE = (*MONOIDS, create.SumTo, reduce.Argmax, reduce.Argmin, index.CountTrue)
-WINDOWS = (
-    window.WindowReduce, window.MaxPool, window.WindowSpread, window.AdaptiveSum, window.AdaptiveSpread,
-    window.AdaptiveMaxPool,
-)  # fmt: skip
+WINDOWS = (window.WindowReduce, window.MaxPool, window.WindowSpread)
 TOGETHER = 8  # results of one shape that a nest stores at once
 
 
