@@ -11,7 +11,7 @@ from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GR
 from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
-from umiak.backends.cpu.providers.gemm cimport T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, itemsize_of, narrow, widen
+from umiak.backends.cpu.providers.gemm cimport T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, check, itemsize_of, narrow, widen
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
 
@@ -63,6 +63,14 @@ cdef void parse(Launcher* self, const int64_t* dims, const uint64_t* scalars, Ge
         q.size[i], q.kernel[i], q.out[i] = x[2 + i], w[2 + i], g[2 + i]
         q.stride[i], q.lo[i] = <int64_t>scalars[1 + i], <int64_t>scalars[1 + self.nd + i]
         q.hi[i], q.dilation[i] = <int64_t>scalars[1 + 2 * self.nd + i], <int64_t>scalars[1 + 3 * self.nd + i]
+
+
+cdef void sizes_of(Geometry* q, Operand* x, Operand* w, Operand* g) noexcept nogil:
+    cdef int i
+    x.by, w.by, g.by = q.x_by, q.w_by, q.g_by
+    x.sizes[0], x.sizes[1], w.sizes[0], w.sizes[1], g.sizes[0], g.sizes[1] = q.n, q.c, q.o, q.c // q.groups, q.n, q.o
+    for i in range(q.nd):
+        x.sizes[2 + i], w.sizes[2 + i], g.sizes[2 + i] = q.size[i], q.kernel[i], q.out[i]
 
 
 cdef int layout_of(const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
@@ -529,10 +537,7 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
         if self.step[i] == STEP_BIAS or self.step[i] == STEP_ADD:
             extra[extras] = ptrs[2 + extras]
             extras += 1
-    x.by, w.by, g.by = q.x_by, q.w_by, q.g_by
-    x.sizes[0], x.sizes[1], w.sizes[0], w.sizes[1], g.sizes[0], g.sizes[1] = q.n, q.c, q.o, q.c // q.groups, q.n, q.o
-    for i in range(self.nd):
-        x.sizes[2 + i], w.sizes[2 + i], g.sizes[2 + i] = q.size[i], q.kernel[i], q.out[i]
+    sizes_of(&q, &x, &w, &g)
     if self.kind == FORWARD:
         x.data, w.data, g.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + extras]
     elif self.kind == INPUT_GRAD:
@@ -600,6 +605,7 @@ cdef class Record:
         self.self.steps = len(steps)
         for i, step in enumerate(steps):
             self.self.step[i] = step
+        check(libs)
         if libs & USE_ONEDNN:
             self.self.table = new_table(ROOM, free_program)
             if self.self.table == NULL:
@@ -613,6 +619,51 @@ cdef class Record:
     @property
     def pointer(self):
         return <size_t>self.self
+
+    def preferred(self, dims, words):
+        """How oneDNN would have the operands of a launch with these integers lie, if it could choose.
+
+        For x, w and g each: "first" or "last" (channels), or "own" for blocks of its own; and bytes. None where it has
+        nothing of its own for them. The place where a pass that keeps weights in such a layout starts.
+        """
+        cdef int64_t numbers[32]
+        cdef uint64_t scalars[16]
+        cdef Geometry q
+        cdef Operand x, w, g
+        cdef Operand* tensor
+        cdef int i, r = self.self.nd + 2
+        cdef handle_t pd, desc, first, last
+        cdef int wanted[3]
+        cdef Recipe choice = Recipe(ITS_CHOICE, ITS_CHOICE, ITS_CHOICE)
+        if not self.self.libs & USE_ONEDNN or self.self.dtype not in (T_F32, T_BF16):
+            return None
+        for i in range(6 * r):
+            numbers[i] = dims[i]
+        for i in range(1 + 4 * self.self.nd):
+            scalars[i] = words[i]
+        parse(self.self, numbers, scalars, &q)
+        sizes_of(&q, &x, &w, &g)
+        pd = described(self.self, &q, self.self.dtype, choice, x.sizes, g.sizes)
+        if pd == NULL:
+            return None
+        wanted[0] = QUERY_DIFF_SRC if self.self.kind == INPUT_GRAD else QUERY_SRC
+        wanted[1] = QUERY_DIFF_WEIGHTS if self.self.kind == WEIGHT_GRAD else QUERY_WEIGHTS
+        wanted[2] = QUERY_DST if self.self.kind == FORWARD else QUERY_DIFF_DST
+        found = {}
+        for i in range(3):
+            desc = library().pd_desc(pd, wanted[i], 0)
+            if i == 1:
+                first, last = weights_desc(FIRST, self.self.dtype, &q, q.w_by), weights_desc(LAST, self.self.dtype, &q, q.w_by)
+            else:
+                tensor = &x if i == 0 else &g
+                first = desc_of(FIRST, self.self.dtype, tensor.sizes, NULL, r)
+                last = desc_of(LAST, self.self.dtype, tensor.sizes, NULL, r)
+            kind = "first" if library().desc_equal(desc, first) else "last" if library().desc_equal(desc, last) else "own"
+            found["xwg"[i]] = kind, library().desc_size(desc)
+            drop(first)
+            drop(last)
+        library().pd_destroy(pd)
+        return found
 
     def entries(self):
         """Shapes in the table, shapes that were not found in it, and evictions."""

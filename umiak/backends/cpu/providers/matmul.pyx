@@ -11,7 +11,7 @@ from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, MAX_AXES, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
 from umiak.backends.cpu.providers.gemm cimport (
-    T_BF16, T_F16, T_F32, USE_ONEDNN, gemm, itemsize_of, narrow, widen,
+    T_BF16, T_F16, T_F32, USE_ONEDNN, check, gemm, itemsize_of, narrow, widen,
 )
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
@@ -481,6 +481,7 @@ cdef class Record:
         for i, step in enumerate(steps):
             self.self.step[i] = step
         self.self.small, self.self.small_limit = <small_t>small, small_limit
+        check(libs)
         if libs & USE_ONEDNN:
             self.self.table = new_table(ROOM, free_program)
             if self.self.table == NULL:
