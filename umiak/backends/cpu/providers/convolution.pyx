@@ -39,6 +39,7 @@ cdef struct Launcher:
     int libs
     int steps
     int step[MAX_EPILOGUE]
+    int extras                 # operands of the epilogue
     Table* table
 
 cdef struct Operand:
@@ -430,7 +431,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
                 self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
             )
     if self.libs & USE_ONEDNN and (dtype == T_F32 or dtype == T_BF16):
-        for i in range(self.steps):
+        for i in range(self.extras):
             pointers[3 + i] = extra[i]
         bad = by_library(self, q, dtype, layouts, x.sizes, g.sizes, pointers, &done)
         if bad or done:
@@ -530,16 +531,14 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     cdef void* extra[MAX_EPILOGUE + 1]
     cdef char* result = NULL
     cdef Launcher bare
-    cdef int i, j, bad = 0, r = self.nd + 2, extras = 0
+    cdef int i, j, bad = 0, r = self.nd + 2
     cdef int out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
     parse(self, dims, scalars, &q)
-    for i in range(self.steps):
-        if self.step[i] == STEP_BIAS or self.step[i] == STEP_ADD:
-            extra[extras] = ptrs[2 + extras]
-            extras += 1
+    for i in range(self.extras):
+        extra[i] = ptrs[2 + i]
     sizes_of(&q, &x, &w, &g)
     if self.kind == FORWARD:
-        x.data, w.data, g.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + extras]
+        x.data, w.data, g.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + self.extras]
     elif self.kind == INPUT_GRAD:
         g.data, w.data, x.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2]
     else:
@@ -575,7 +574,7 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
         if result != NULL and self.steps:
             # A residual lies like the result, not like the copy.
             bare = self[0]
-            bare.steps = 0
+            bare.steps = bare.extras = 0
             bad = run(&bare, self.dtype, &q, &x, &w, &g, extra)
         else:
             bad = run(self, self.dtype, &q, &x, &w, &g, extra)
@@ -605,6 +604,7 @@ cdef class Record:
         self.self.steps = len(steps)
         for i, step in enumerate(steps):
             self.self.step[i] = step
+            self.self.extras += step == STEP_BIAS or step == STEP_ADD
         check(libs)
         if libs & USE_ONEDNN:
             self.self.table = new_table(ROOM, free_program)
