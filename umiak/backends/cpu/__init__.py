@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 """The backend of the CPU: kernels compiled from nests, and libraries where they are better.
 
 What neither has runs on ``ref``, which serves the same device with a lower priority.
@@ -24,9 +23,12 @@ class CpuBackend(Backend):
 
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first plan: it is more than all the rest of the engine.
-        from umiak.backends.cpu import nests
+        from umiak.backends.cpu import libraries, nests
         from umiak.compiler.lower.builder import NotANest
 
+        found = libraries.kernel(call)
+        if found is not None:
+            return found
         try:
             return nests.kernel(call)
         except NotANest:
@@ -39,6 +41,3 @@ class CpuBackend(Backend):
 
 
 backend = CpuBackend()
-=======
-"""The CPU backend."""
->>>>>>> lib

@@ -58,6 +58,8 @@ cdef struct Record:
     int n_inputs                # accesses of inputs
     int order                   # access whose strides order P, or -1
     bint splittable
+    bint scatters               # schedules follow from how the output lies
+    bint ordered                # the axes of R stay in their order
     double cost                 # ns per point, on one thread
     Compiled* last              # the last one that was launched
     Compiled* first

@@ -155,8 +155,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     s.blocks = s.block = 0
     s.tile = -1
     if n_r:
-        main = main_access(rec, dims)
-        n = collect(rec, dims, rec.n_p, rec.n_axes, main, &s, s.p)
+        main = rec.order if rec.scatters else main_access(rec, dims)
+        n = collect(rec, dims, rec.n_p, rec.n_axes, -1 if rec.ordered else main, &s, s.p)
         if n <= 0:
             s.axis[s.p] = -1
             s.size[s.p] = 1 + n
@@ -364,13 +364,17 @@ cdef int run_phase(const PhaseCode* phase, const Space* s, double ns, const Call
     return run_part(&w, 0)
 
 
+cdef inline bint no_scratch(const PhaseCode* phase, const Call* call) noexcept nogil:
+    return (phase.local == NULL or phase.local(call.dims) == 0) and (phase.shared == NULL or phase.shared(call.dims) == 0)
+
+
 cdef int run(Record* rec, const Compiled* variant, const Space* s, Call* call) noexcept nogil:
     cdef Ctx ctx
     cdef int result
     cdef double points = <double>s.points_p * <double>s.points_r
     if umiak_unlikely(TIMING):
         return run_timed(rec, variant, s, call)
-    if points * rec.cost < PARALLEL_NS and variant.n_phases == 1 and not variant.scratch:
+    if points * rec.cost < PARALLEL_NS and variant.n_phases == 1 and no_scratch(&variant.phases[0], call):
         ctx.local = ctx.shared = NULL
         result = variant.phases[0].kernel(call.ptrs, call.dims, call.scalars, &ctx, 0, count_of(&variant.phases[0], s))
     else:
@@ -472,8 +476,8 @@ cdef class NestLauncher:
     cdef list keep
 
     def __init__(self, *, compile, int n_parallel, int n_reduced, access_pointers, object outputs, int n_extras=0,
-                 double cost_per_point=1.0, bint splittable=False, str name="", itemsizes=None,
-                 double flops_per_point=0.0):
+                 double cost_per_point=1.0, bint splittable=False, str name="", itemsizes=None, double flops_per_point=0.0,
+                 bint scatters=False, bint ordered=False):
         cdef int k, pointer
         cdef list pointers = list(access_pointers)
         cdef set seen = set()
@@ -502,6 +506,8 @@ cdef class NestLauncher:
         self.rec.n_words = 1 + (len(pointers) + 15) // 16
         self.rec.n_extras = n_extras
         self.rec.splittable = splittable
+        self.rec.scatters = scatters
+        self.rec.ordered = ordered
         self.rec.cost = cost_per_point
         self.rec.order = 0 if pointers else -1
         self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from umiak.backends.base import Kernel
+from umiak.backends.cpu.chain import ChainLauncher
 from umiak.backends.cpu.launcher import NestLauncher
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit, schedule
 from umiak.compiler.loop import node as n
-from umiak.compiler.nest import Nest, ReduceStage, ScanStage, StoreStage, Variant
+from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.dump import dump
 from umiak.compiler.loop.printer import show_kernel
 from umiak.compiler.render import llvm
@@ -26,9 +27,7 @@ NS_PER_BYTE = 0.04
 
 def kernel(call: Any) -> Kernel:
     """The kernel of a class of calls; raises NotANest where they are not one nest."""
-    nest, pointwise = call.nest()
-    launcher = make_launcher(nest)
-    asked = [*nest.sizes, *(s for a in nest.accesses for s in a.strides), *nest.extras]
+    made, pointwise = call.nest()
     copies = call.op.name == "copy"
     pairs = any(m is not None and m.dtype is not None and m.dtype.is_complex for m in (*call.metas, *call.outs))
     run = None
@@ -36,16 +35,37 @@ def kernel(call: Any) -> Kernel:
         from umiak.backends.ref import backend as ref
 
         run = ref.kernel(call).run
+    if isinstance(made, Chain):
+        launcher, asked = make_chain(made)
+        return Kernel(
+            launcher.address, launcher.self_pointer, residuals=True, keep=launcher, dims=asked, explain=explain
+        )  # fmt: skip
+    nest, launcher = made, make_launcher(made)
     return Kernel(
         launcher.address,
         launcher.self_pointer,
         run=run,
         residuals=True,
         keep=launcher,
-        dims=asked,
+        dims=asked_by(nest),
         flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(nest.buffers) > 1 else 0,
         explain=explain,
     )
+
+
+def asked_by(nest: Nest) -> list[Any]:
+    """The integers that a launch of the nest takes."""
+    return [*nest.sizes, *(s for a in nest.accesses for s in a.strides), *nest.extras]
+
+
+def make_chain(chain: Chain) -> tuple[ChainLauncher, list[Any]]:
+    """The launcher of a chain, and the integers that it takes."""
+    launchers = [make_launcher(nest) for nest in chain.nests]
+    asked = [asked_by(nest) for nest in chain.nests]
+    links = [(x.address, x.self_pointer, len(dims)) for x, dims in zip(launchers, asked, strict=True)]
+    pointers = len(chain.nests[0].buffers) - len(chain.temporaries)
+    made = ChainLauncher(links, pointers, len(chain.temporaries), launchers)
+    return made, [*(t.size * t.type.bytes for t in chain.temporaries), *(x for dims in asked for x in dims)]
 
 
 def make_launcher(nest: Nest) -> NestLauncher:
@@ -68,6 +88,8 @@ def make_launcher(nest: Nest) -> NestLauncher:
         n_extras=len(nest.extras),
         cost_per_point=NS_PER_OPERATION * operations + NS_PER_BYTE * moved,
         flops_per_point=float(operations),
+        scatters=any(isinstance(s, ScatterStage) for s in nest.stages),
+        ordered=any(isinstance(s, ScanStage) for s in nest.stages),
         splittable=len(reduces) == 1
         and not any(isinstance(s, ScanStage) or (isinstance(s, StoreStage) and s.each) for s in nest.stages),
     )

@@ -213,7 +213,8 @@ class Builder:
             self._accesses[key] = (len(self._accesses), buffer, coefficients)
         return n.add(position(self._accesses[key][0]), rest)
 
-    def _address(self, buffer: str, index: Index, strides: Sequence[Any], scale: int) -> Node:
+    def address(self, buffer: str, index: Index, strides: Sequence[Any], scale: int = 1) -> Node:
+        """The index into a buffer; ``scale``: numbers per element."""
         total = n.i64(0)
         for i, stride in zip(index, strides, strict=True):
             total = n.add(total, n.mul(i, self.leaf(stride * scale)))
@@ -241,7 +242,7 @@ class Builder:
         dtype = x.meta.dtype
         assert dtype is not None
         kind, wide = storage_type(dtype), compute_type(dtype)
-        address = self._address(x.buffer, index, x.strides, 2 if dtype.is_complex else 1)
+        address = self.address(x.buffer, index, x.strides, 2 if dtype.is_complex else 1)
         real = n.cast(n.load(x.buffer, kind, address, self.guard), wide)
         if not dtype.is_complex:
             return real
@@ -312,12 +313,16 @@ class Builder:
         self._buffers.append(NestBuffer(name, storage_type(meta.dtype), output=True))
         return name
 
+    def extra(self, name: str, type_: ScalarType, output: bool) -> None:
+        """Declare a buffer that is no tensor's; these follow the outputs."""
+        self._buffers.append(NestBuffer(name, type_, output))
+
     def store(
         self, buffer: str, dtype: DType, strides: Sequence[Any], index: Index, value: Element
     ) -> list[StoreStage]:
         """The stores of one element."""
         axes = {a for a, _ in self.reduced}
-        address = self._address(buffer, index, strides, 2 if dtype.is_complex else 1)
+        address = self.address(buffer, index, strides, 2 if dtype.is_complex else 1)
         coefficients = next(c for _, b, c in self._accesses.values() if b == buffer)
         each = any(a in axes for a in coefficients)
         kind = storage_type(dtype)

@@ -48,7 +48,7 @@ def render_module(kernels: Sequence[Kernel], target: Target) -> str:
     for kernel in kernels:
         kernel = basic(kernel, target)
         module.functions.append(Function(module, kernel).text())
-        module.functions += [scratch(module, kernel, shared) for shared in (False, True)]
+        module.functions += scratch(module, kernel)
     return module.text()
 
 
@@ -90,13 +90,23 @@ def rewrite(body: Sequence[Statement], change: Any) -> tuple[Statement, ...]:
     return tuple(result)
 
 
-def scratch(module: Module, kernel: Kernel, shared: bool) -> str:
-    """``@k_local`` or ``@k_global``."""
-    f = Function(module, kernel)
-    total, _ = f.layout(shared)
-    lines = "\n".join(f.scopes[0].lines)
-    name = f"{kernel.name}_{'global' if shared else 'local'}"
-    return f"define i64 @{name}(ptr %dims) #0 {{\nentry:\n{lines}\n  ret i64 {total}\n}}"
+def scratch(module: Module, kernel: Kernel) -> list[str]:
+    """``@k_local`` and ``@k_global``."""
+    result: list[str] = []
+    for kind in ("local", "global"):
+        f = Function(module, kernel)
+        total, count = f.layout(kind == "global")
+        if result and not count and not any(b.size is not None for b in kernel.buffers):
+            # One function is enough to say that there is none: each costs as much as a small kernel.
+            return [*result, f"@{kernel.name}_global = alias i64 (ptr), ptr @{kernel.name}_local"]
+        lines = [
+            f"define i64 @{kernel.name}_{kind}(ptr %dims) #0 {{",
+            "entry:",
+            *f.scopes[0].lines,
+            f"  ret i64 {total}",
+        ]
+        result.append("\n".join([*lines, "}"]))
+    return result
 
 
 class Function(Tiled):
@@ -223,10 +233,12 @@ class Function(Tiled):
         return lo, self.call("i64", "llvm.smin.i64", [("i64", hi), ("i64", end)])
 
     def lane_loop(self, s: Loop, lo: str, hi: str, survey: Survey) -> None:
-        work, loads = survey.operations, survey.loads
+        combined = [self.how(x).cost for x in walk_statements(s.body) if isinstance(x, (Reduce, Scan))]
+        work = survey.operations + sum(combined)
         if survey.nested:
-            # Columns: what a step reads of each row should be a few cache lines.
-            copies = (16, 4) if work <= 2 and loads <= 1 else (4,) if work <= 12 else (2,) if work <= 40 else (1,)
+            # Columns: what a step reads of each row should be many cache lines, more than results fit registers.
+            many = 16 if self.target.registers > 16 else 8
+            copies = (many, 4) if work <= 2 else (8, 2) if work <= 20 else (4,) if work <= 60 else (2,)
         else:
             copies = (4,) if work <= 8 else (2,) if work <= 24 else (1,)
         width = survey.width(self.target, work)

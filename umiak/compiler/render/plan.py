@@ -9,7 +9,7 @@ from umiak.compiler.loop.node import Node, linear
 from umiak.compiler.loop.tree import Atomic, Buffer, Loop, Reduce, Scan, Statement, Store, expressions, walk_statements
 from umiak.compiler.render.target import Target
 
-PLAIN = 4  # loops of so few operations wait for memory
+PLAIN = 2  # loops of so few operations wait for memory
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ class Survey:
         self.bits: set[int] = set()
         self.memory: set[int] = set()
         self.operations = 0
-        self.loads = 0
         self.nested = False
         self.streams = False
         self.lane_by_lane = False  # whether lanes must take turns
@@ -47,7 +46,6 @@ class Survey:
             self.seen.add(x)
             args = x.args
             if x.op == "load":
-                self.loads += 1
                 self.note(x.attr)
                 if linear(args[0], self.axis) is not None:
                     args = args[1:]

@@ -34,6 +34,11 @@ class Target:
     def avx512(self) -> bool:
         return self.has.issuperset(_AVX512)
 
+    @property
+    def registers(self) -> int:
+        """Vector registers."""
+        return 16 if self.x86 and not self.avx512 else 32
+
     @cached_property
     def plain_bits(self) -> int:
         """Vectors of loops that do little but load and store. Zen 4 runs 512 bits in two halves, and its caches and

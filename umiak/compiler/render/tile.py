@@ -74,18 +74,16 @@ class Tiled(Reducing):
                 start = upper
         self.blocks(outer, inner, body, loads, (start, first, jlo, end), (height, width))
 
-        # What tiles leave over: columns beside them, then rows below them.
+        # What tiles leave over: of each row what is beside them, of rows below them all.
         plan = Plan(width, (1,), survey.masked(self.target))
 
-        def strip(rows: tuple[str, str], columns: tuple[str, str]) -> list[str]:
-            def row(_: list[str]) -> list[str]:
-                return self.over_lanes(j, *columns, plan, (), 0, lambda _: self.body(body))
+        def row(_: list[str]) -> list[str]:
+            inside = self.ins(f"icmp slt i64 {self.memo[i].scalar}, {first}")
+            left = self.ins(f"select i1 {inside}, i64 {end}, i64 {jlo}")
+            return self.over_lanes(j, left, jhi, plan, (), 0, lambda _: self.body(body))
 
-            return self.counted(i, *rows, 1, (), row)
-
-        some = self.ins(f"icmp slt i64 {end}, {jhi}")
-        self.guarded(some, lambda: strip((lo, first), (end, jhi)))
-        strip((first, hi), (jlo, jhi))
+        above = self.ins(f"icmp slt i64 {end}, {jhi}")
+        self.counted(i, self.ins(f"select i1 {above}, i64 {lo}, i64 {first}"), hi, 1, (), row)
         return True
 
     def tiles_aligned(self, body: Sequence[Store], i: Node, j: Node, lo: str, jlo: str, width: int) -> str | None:

@@ -31,3 +31,4 @@ cdef struct Geometry:
     int64_t g_by[5]
 
 cdef int by_columns(int libs, int kind, bint double_, const Geometry* q, void* x, void* w, void* g) noexcept nogil
+cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* x, float* w, const float* g) noexcept nogil

@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
-from umiak.backends.cpu.providers.common cimport NO_MEMORY, give, take
+from umiak.backends.cpu.providers.common cimport NO_MEMORY, copy_strided, give, take
 from umiak.backends.cpu.providers.gemm cimport T_F32, T_F64, gemm
 
 cdef extern from "columns.h" nogil:
@@ -87,4 +87,56 @@ cdef int by_columns(int libs, int kind, bint double_, const Geometry* q, void* x
             break
     if not pointwise:
         give(col)
+    return bad
+
+
+cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* x, float* w, const float* g) noexcept nogil:
+    """The gradient of a kernel of one place that visits every place: products of channels by positions.
+
+    ``last``: channels are the last axis of x and g, else the second. What runs along the rows of the product is packed by
+    the libraries: the smaller of the two.
+    """
+    cdef int64_t p = 1, n
+    cdef int64_t sizes[3]
+    cdef int64_t to[3]
+    cdef int64_t by[3]
+    cdef int i, bad = 0
+    cdef float* block
+    cdef float* packed
+    for i in range(q.nd):
+        p *= q.size[i]
+    if last or p == 1:
+        return gemm(libs, T_F32, q.o, q.c, q.n * p, g, 1, q.o, x, q.c, 1, w, q.c, 1, False)
+    if p < 128 and q.n > 1:
+        # Too few positions for a product of their own: those of all images side by side.
+        block = <float*>take((q.c + q.o) * q.n * p * sizeof(float))
+        if block == NULL:
+            return NO_MEMORY
+        packed = block + q.c * q.n * p
+        sizes[0], sizes[1], sizes[2] = q.n, q.c, p
+        to[0], to[1], to[2] = p, q.n * p, 1
+        by[0], by[1], by[2] = q.c * p, p, 1
+        copy_strided(<char*>block, to, <const char*>x, by, sizes, 3, sizeof(float))
+        sizes[1], by[0] = q.o, q.o * p
+        copy_strided(<char*>packed, to, <const char*>g, by, sizes, 3, sizeof(float))
+        bad = gemm(libs, T_F32, q.o, q.c, q.n * p, packed, q.n * p, 1, block, 1, q.n * p, w, q.c, 1, False)
+        give(block)
+        return bad
+    if q.o >= q.c:
+        for n in range(q.n):
+            bad = gemm(libs, T_F32, q.o, q.c, p, g + n * q.o * p, p, 1, x + n * q.c * p, 1, p, w, q.c, 1, n > 0)
+            if bad:
+                break
+        return bad
+    block = <float*>take(q.o * q.c * sizeof(float))
+    if block == NULL:
+        return NO_MEMORY
+    for n in range(q.n):
+        bad = gemm(libs, T_F32, q.c, q.o, p, x + n * q.c * p, p, 1, g + n * q.o * p, 1, p, block, q.o, 1, n > 0)
+        if bad:
+            break
+    if not bad:
+        sizes[0], sizes[1], to[0], to[1], by[0], by[1] = q.o, q.c, q.c, 1, 1, q.o
+        copy_strided(<char*>w, to, <const char*>block, by, sizes, 2, sizeof(float))
+    give(block)
     return bad

@@ -35,7 +35,28 @@ cdef extern from *:
             default: for (int64_t i = 0; i < n; i++) memcpy(t + i * to * size, s + i * by * size, size);
         }
     }
+
+    /* A transposition: n elements are contiguous in the target, m in the source. In tiles, so that lines of both stay. */
+    static void umiak_copy_tiles(char *t, int64_t to, const char *s, int64_t by, int64_t n, int64_t m, int size) {
+        #define UMIAK_TILE(T) { T *q = (T *)t; const T *p = (const T *)s; \
+            for (int64_t j = b; j < e; j++) for (int64_t i = a; i < d; i++) q[j * to + i] = p[i * by + j]; }
+        for (int64_t b = 0; b < m; b += 16) {
+            int64_t e = b + 16 < m ? b + 16 : m;
+            for (int64_t a = 0; a < n; a += 16) {
+                int64_t d = a + 16 < n ? a + 16 : n;
+                switch (size) {
+                    case 1: UMIAK_TILE(uint8_t) break;
+                    case 2: UMIAK_TILE(uint16_t) break;
+                    case 4: UMIAK_TILE(uint32_t) break;
+                    case 8: UMIAK_TILE(uint64_t) break;
+                    default: for (int64_t j = b; j < e; j++) for (int64_t i = a; i < d; i++)
+                        memcpy(t + (j * to + i) * size, s + (i * by + j) * size, size);
+                }
+            }
+        }
+    }
     """
+    void umiak_copy_tiles(char* t, int64_t to, const char* s, int64_t by, int64_t n, int64_t m, int size) nogil
     void umiak_lock() nogil
     void umiak_unlock() nogil
     int umiak_forked
@@ -157,7 +178,7 @@ cdef int copy_strided(
 ) noexcept nogil:
     """``target[i] = source[i]``; strides in elements. Rows run along the axis where the target is contiguous."""
     cdef int64_t at[MAX_AXES]
-    cdef int i, inner = -1
+    cdef int i, inner = -1, other = -1
     cdef int64_t n = 1
     for i in range(rank):
         if sizes[i] == 0:
@@ -169,14 +190,20 @@ cdef int copy_strided(
         memcpy(target, source, itemsize)
         return 0
     n = sizes[inner]
+    if to[inner] == 1 and by[inner] != 1:
+        for i in range(rank):
+            if i != inner and sizes[i] > 1 and by[i] == 1:
+                other = i
     while True:
-        if to[inner] == 1 and by[inner] == 1:
+        if other >= 0:
+            umiak_copy_tiles(target, to[other], source, by[inner], n, sizes[other], itemsize)
+        elif to[inner] == 1 and by[inner] == 1:
             memcpy(target, source, n * itemsize)
         else:
             umiak_copy_row(target, to[inner], source, by[inner], n, itemsize)
         i = rank - 1
         while i >= 0:
-            if i != inner:
+            if i != inner and i != other:
                 at[i] += 1
                 target += to[i] * itemsize
                 source += by[i] * itemsize

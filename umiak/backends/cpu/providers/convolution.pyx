@@ -7,7 +7,7 @@ between w and the result: a bias is contiguous, a residual lies like the result.
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_columns
+from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_columns, pointwise_weights
 from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
@@ -31,7 +31,8 @@ cdef enum:                     # how a library's operand is to lie
     AS_GIVEN = 0
     ITS_CHOICE = 1
     BLOCKS = 2                 # blocks of 16 channels
-    LAST = 3                   # channels last
+    LAST = 3
+    FIRST = 4
 
 cdef struct Launcher:
     int kind, dtype, itemsize, nd
@@ -114,14 +115,14 @@ cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE
 cdef handle_t desc_of(int how, int dtype, const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
     cdef Library* lib = library()
     cdef handle_t desc = NULL
-    cdef int64_t last[5]
+    cdef int64_t last[6]
     cdef int bad, type = BF16 if dtype == T_BF16 else F32
     if how == ITS_CHOICE:
         bad = lib.desc_tagged(&desc, r, sizes, type, FORMAT_ANY)
     elif how == BLOCKS:
         bad = lib.desc_named(&desc, r, sizes, type, BLOCKED[r - 2])
-    elif how == LAST:
-        strides_of(CHANNELS_LAST, sizes, r, last)
+    elif how == LAST or how == FIRST:
+        strides_of(CHANNELS_LAST if how == LAST else CHANNELS_FIRST, sizes, r, last)
         bad = lib.desc_strided(&desc, r, sizes, type, last)
     else:
         bad = lib.desc_strided(&desc, r, sizes, type, by)
@@ -138,7 +139,16 @@ cdef handle_t weights_desc(int how, int dtype, const Geometry* q, const int64_t*
     sizes[grouped + 1], strides[grouped + 1] = q.c // q.groups, by[1]
     for i in range(q.nd):
         sizes[grouped + 2 + i], strides[grouped + 2 + i] = q.kernel[i], by[2 + i]
-    return desc_of(ITS_CHOICE if how else AS_GIVEN, dtype, sizes, strides, r + grouped)
+    return desc_of(how, dtype, sizes, strides, r + grouped)
+
+
+cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
+    """Whether each position sees one place of x, and (``every``) each place is seen."""
+    cdef int i
+    for i in range(q.nd):
+        if q.kernel[i] != 1 or q.lo[i] or q.hi[i] or every and q.stride[i] != 1:
+            return False
+    return q.groups == 1
 
 
 cdef struct Recipe:            # how x, w and g are to lie
@@ -147,25 +157,27 @@ cdef struct Recipe:            # how x, w and g are to lie
 
 cdef int recipes(Launcher* self, const Geometry* q, int dtype, int layout, Recipe* out) noexcept nogil:
     """What to try, the fastest first, as measured (docs/design/providers.md)."""
-    cdef bint pointwise = q.groups == 1, strided = False
+    cdef bint pointwise = is_pointwise(q, False), strided = not is_pointwise(q, True)
     cdef int64_t positions = 1, count = 0
     cdef int i
     cdef Recipe given = Recipe(AS_GIVEN, AS_GIVEN, AS_GIVEN)
     cdef Recipe chosen = Recipe(ITS_CHOICE, ITS_CHOICE, ITS_CHOICE)
     cdef Recipe blocks = Recipe(BLOCKS, ITS_CHOICE, BLOCKS)
+    cdef Recipe first = Recipe(FIRST, FIRST, FIRST)
     cdef Recipe last = Recipe(LAST, ITS_CHOICE, LAST)
     for i in range(q.nd):
-        pointwise = pointwise and q.kernel[i] == 1 and q.lo[i] == 0 and q.hi[i] == 0
-        strided = strided or q.stride[i] > 1
         positions *= q.out[i]
     cdef bint by_16 = q.c % 16 == 0 and q.o % 16 == 0 and (q.groups == 1 or q.groups == q.c == q.o) and library().isa >= ISA_AVX512
-    if layout == CHANNELS_LAST:
+    if dtype == T_F32 and self.kind == INPUT_GRAD and q.c <= 8:
+        # Blocks of channels would be mostly empty.
+        out[0], out[1], count = first, chosen, 2
+    elif layout == CHANNELS_LAST:
         out[0], out[1], count = last, chosen, 2
     elif pointwise and dtype == T_F32 and self.kind == INPUT_GRAD and (strided or positions >= 160):
         out[0], out[1], count = given, chosen, 2
-    elif pointwise and dtype == T_F32 and self.kind == FORWARD and positions >= 160:
-        out[0], out[1], count = given, chosen, 2
     elif pointwise and dtype == T_F32 and self.kind == WEIGHT_GRAD and q.o >= q.c:
+        out[0], out[1], count = given, chosen, 2
+    elif pointwise and dtype == T_F32 and self.kind == FORWARD and positions >= 160 and not (strided and by_16):
         out[0], out[1], count = given, chosen, 2
     elif self.kind == FORWARD and by_16:
         out[0], out[1], count = blocks, chosen, 2
@@ -404,6 +416,11 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     all[0], all[1], all[2] = x, w, g
     for i in range(3):
         layouts[i], pointers[i], copies[i] = all[i].layout, all[i].data, NULL
+    if self.kind == WEIGHT_GRAD and dtype == T_F32 and layouts[0] == layouts[2] and is_pointwise(q, True):
+        if max(q.c, q.o) > 64:
+            return pointwise_weights(
+                self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
+            )
     if self.libs & USE_ONEDNN and (dtype == T_F32 or dtype == T_BF16):
         for i in range(self.steps):
             pointers[3 + i] = extra[i]

@@ -29,6 +29,7 @@ ctypedef int (*small_t)(
 
 cdef enum:
     MAX_EPILOGUE = 4
+    TINY_BF16 = 4096
 
 cdef struct Launcher:
     int dtype, itemsize, rank_x, rank_y, rank_out
@@ -418,7 +419,8 @@ cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
     if not self.libs & USE_ONEDNN or self.table == NULL:
         return False
     if self.steps or self.dtype == T_BF16:
-        return True
+        # The smallest are widened and done before a primitive has started.
+        return self.steps or q.batches or q.m * q.n * q.k > TINY_BF16
     if self.dtype != T_F32:
         return False
     if q.batches and threads() > 1:

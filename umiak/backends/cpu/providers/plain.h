@@ -5,10 +5,17 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Loops that the compiler makes vectors of are compiled for newer processors too, and chosen when the module is loaded. */
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && __GNUC__ >= 12
+#define PLAIN_CLONES __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define PLAIN_CLONES
+#endif
+
 /* c = a b, or c += a b. Rows of b and c that are contiguous run through the compiler's vector loops; 64 rows of b are
  * used by all rows of a before the next. */
 #define PLAIN_GEMM(name, T)                                                                                            \
-    static void plain_##name(int64_t m, int64_t n, int64_t k, const T *a, int64_t am, int64_t ak, const T *b,          \
+    PLAIN_CLONES static void plain_##name(int64_t m, int64_t n, int64_t k, const T *a, int64_t am, int64_t ak, const T *b,          \
                              int64_t bk, int64_t bn, T *c, int64_t cm, int64_t cn, int accumulate) {                   \
         if (!accumulate)                                                                                               \
             for (int64_t i = 0; i < m; i++)                                                                            \
@@ -82,14 +89,14 @@ static inline uint16_t plain_to_f16(float f) {
     return (uint16_t)(sign | ((u - 0x38000000) >> 13));
 }
 
-static void plain_widen(int is_bf16, const uint16_t *s, float *t, int64_t n) {
+PLAIN_CLONES static void plain_widen(int is_bf16, const uint16_t *s, float *t, int64_t n) {
     if (is_bf16)
         for (int64_t i = 0; i < n; i++) t[i] = plain_from_bf16(s[i]);
     else
         for (int64_t i = 0; i < n; i++) t[i] = plain_from_f16(s[i]);
 }
 
-static void plain_narrow(int is_bf16, const float *s, uint16_t *t, int64_t n) {
+PLAIN_CLONES static void plain_narrow(int is_bf16, const float *s, uint16_t *t, int64_t n) {
     if (is_bf16)
         for (int64_t i = 0; i < n; i++) t[i] = plain_to_bf16(s[i]);
     else
