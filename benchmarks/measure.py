@@ -148,14 +148,18 @@ def noise() -> str | None:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """PyTorch on one thread while measuring."""
+    """Both sides on one thread while measuring."""
     import torch
+
+    from umiak.runtime import parallel
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)
+    parallel.set_num_threads(1)
     try:
         yield
     finally:
+        parallel.set_num_threads(0)
         torch.set_num_threads(before)
 
 
