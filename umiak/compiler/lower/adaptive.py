@@ -46,10 +46,10 @@ class Regions:
             b.stages.append(StoreStage(name, b.address(name, (i,), (1,)), value, False))
         return b.finish()
 
-    def place(self, b: Builder, i: Node, inner: Node) -> tuple[Node, Node]:
-        """Place ``inner`` of region ``i``, and whether there is one."""
+    def place(self, b: Builder, i: Node, inner: Node) -> tuple[Node, Node, Node]:
+        """Place ``inner`` of region ``i``, whether there is one, and how many there are."""
         start, length = (n.load(name, I64, b.address(name, (i,), (1,))) for name in (self.starts, self.lengths))
-        return n.add(start, inner), n.lt(inner, length)
+        return n.add(start, inner), n.lt(inner, length), length
 
 
 @terminal(window.AdaptiveSum, window.AdaptiveSpread)
@@ -71,7 +71,7 @@ def adaptive_sum(site: Site, o: Operation) -> Nest | Chain:
         b = site.builder(() if last else (first + k,))
         at = b.open(shapes[k])
         (inner,) = axes_over(b, [longest(shape[d], out[d])])
-        i, inside = tables[k].place(b, at[d], inner)
+        i, inside, length = tables[k].place(b, at[d], inner)
         source = (*at[:d], i, *at[d + 1 :])
         if k == 0:
             value = b.guarded(inside, lambda: b.read(x, source))  # noqa: B023
@@ -79,7 +79,7 @@ def adaptive_sum(site: Site, o: Operation) -> Nest | Chain:
         else:
             place = b.address(between[k - 1], source, dense(shapes[k - 1]).strides, pair)
             values = tuple(n.load(between[k - 1], kind, n.add(place, p), inside) for p in range(pair))
-        sums = [b.reduce(m.SUM, (v,), inside)[0] for v in values]
+        sums = [b.reduce(m.SUM, (v,), inside, length)[0] for v in values]
         if last:
             found: Element = sums[0] if pair == 1 else (sums[0], sums[1])
             b.stages += site.stores(b, y, at, found)
@@ -105,7 +105,7 @@ def adaptive_max_pool(site: Site, o: Operation) -> Nest | Chain:
     inside: Node | None = None
     flat = n.i64(0)
     for d, table, r in zip(dims, tables, inner, strict=True):
-        i, here = table.place(b, at[d], r)
+        i, here, _ = table.place(b, at[d], r)
         source, inside = (*source, i), n.both(inside, here)
         flat = n.add(n.mul(flat, b.leaf(shape[d])), i)
     assert inside is not None
