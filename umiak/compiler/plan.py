@@ -147,9 +147,15 @@ class Call:
     symbolic: bool
     needs: tuple | None = None  # set when residuals are wanted: which operands want a gradient
     traced: Trace | None = None
+    known: dict[int, tuple] = field(default_factory=dict)
 
     def strides(self, i: int) -> tuple:
         """Strides of operand ``i`` in elements, as expressions."""
+        if i not in self.known:
+            self.known[i] = self._strides(i)
+        return self.known[i]
+
+    def _strides(self, i: int) -> tuple:
         x, meta = self.operands[i], self.classes.metas[i]
         assert meta is not None
         if x.is_contiguous():

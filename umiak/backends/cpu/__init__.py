@@ -23,9 +23,12 @@ class CpuBackend(Backend):
 
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first plan: it is more than all the rest of the engine.
-        from umiak.backends.cpu import nests
+        from umiak.backends.cpu import libraries, nests
         from umiak.compiler.lower.builder import NotANest
 
+        found = libraries.kernel(call)
+        if found is not None:
+            return found
         try:
             return nests.kernel(call)
         except NotANest:

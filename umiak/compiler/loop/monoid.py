@@ -87,13 +87,16 @@ def _welford(a: Values, b: Values) -> Values:
     """(count, mean, sum of squared deviations)"""
     (n, mean, m2), (k, other, more) = a, b
     together = call("add", n, k)
-    share = select(eq(together, 0.0), const(0.0, n.type), call("div", k, together))
+    share = call("div", k, together)
     delta = sub(other, mean)
-    return (
+    combined = (
         together,
         call("fma", delta, share, mean),
         call("add", call("add", m2, more), mul(mul(delta, delta), mul(n, share))),
     )
+    # What has seen nothing leaves the other as it is, also where that is infinite.
+    first, second = eq(k, 0.0), eq(n, 0.0)
+    return tuple(select(first, x, select(second, y, z)) for x, y, z in zip(a, b, combined, strict=True))
 
 
 def _online_softmax(a: Values, b: Values) -> Values:

@@ -235,6 +235,10 @@ class Builder:
                 if operation is None or type(operation.op) not in RULES:
                     raise NotANest(f"{operation.name if operation else x!r}")
                 found = RULES[type(operation.op)](self, operation, x.index, index)
+                dtype = x.meta.dtype
+                if dtype.compute is not dtype and isinstance(found, Node):
+                    # Rounded as if it had been stored, so that what shares a kernel changes no result.
+                    found = n.cast(n.cast(found, storage_type(dtype)), found.type)
             self._known[key] = found
         return found
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from umiak.compiler.loop.functions import exponentials, narrow, special
+from umiak.compiler.loop.functions import exponentials, logarithms, narrow, powers, special, trigonometry
 from umiak.compiler.loop.functions.parts import Builder
 from umiak.compiler.loop.node import Node, rebuild, walk
 from umiak.compiler.loop.types import F32, F64
 
-BUILDERS: dict[str, Builder] = {**exponentials.BUILDERS, **special.BUILDERS}
+BUILDERS: dict[str, Builder] = {
+    **exponentials.BUILDERS, **logarithms.BUILDERS, **powers.BUILDERS, **trigonometry.BUILDERS, **special.BUILDERS,
+}  # fmt: skip
 
 
 def expand(roots: list[Node], native: frozenset[str] = frozenset()) -> list[Node]:
