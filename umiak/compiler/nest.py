@@ -47,13 +47,15 @@ def position(k: int) -> Node:
 class ReduceStage:
     """``results`` become the combination of ``values`` over R; later stages use them.
 
-    ``results`` are variables; ``where`` leaves points out.
+    ``results`` are variables; ``where`` leaves points out. ``end`` (of R with one axis): it leaves out just those
+    that are not before ``end``, which depends on no axis of R.
     """
 
     results: tuple[Node, ...]
     monoid: Monoid
     values: tuple[Node, ...]
     where: Node | None = None
+    end: Node | None = None
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ ctypedef int (*launch_t)(void* self, void** ptrs, const int64_t* dims, const uin
 
 cdef enum:
     MAX_POINTERS = 64
-    MAX_TEMPORARIES = 8
+    MAX_TEMPORARIES = 16
 
 cdef struct Link:
     launch_t launch

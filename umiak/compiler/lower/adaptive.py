@@ -1,17 +1,18 @@
 """Adaptive windows: region i of m over n places is [i n / m, (i + 1) n / m), rounded outwards.
 
-The sums over regions are their own transpose. They are made one dim after the other, so that most of the work runs
-along rows of memory. Where regions start, and how long they are, is computed once.
+The sums over regions are their own transpose. One dim is reduced after the other, so that most of the work runs along
+rows of memory. Where regions start, and how long they are, is computed once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from umiak.compiler.loop import monoid as m
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import I64
+from umiak.compiler.loop.types import I64, ScalarType
 from umiak.compiler.lower.builder import Builder, Element, Index, compute_type
 from umiak.compiler.lower.reduce import axes_over
 from umiak.compiler.lower.terminal import Site, terminal
@@ -46,74 +47,90 @@ class Regions:
             b.stages.append(StoreStage(name, b.address(name, (i,), (1,)), value, False))
         return b.finish()
 
-    def place(self, b: Builder, i: Node, inner: Node) -> tuple[Node, Node]:
-        """Place ``inner`` of region ``i``, and whether there is one."""
+    def place(self, b: Builder, i: Node, inner: Node) -> tuple[Node, Node, Node]:
+        """Place ``inner`` of region ``i``, whether there is one, and how many there are."""
         start, length = (n.load(name, I64, b.address(name, (i,), (1,))) for name in (self.starts, self.lengths))
-        return n.add(start, inner), n.lt(inner, length)
+        return n.add(start, inner), n.lt(inner, length), length
+
+
+class Steps:
+    """One dim after the other is reduced, into temporaries and at last into the results.
+
+    ``kinds``: what is carried from step to step.
+    """
+
+    def __init__(self, site: Site, o: Operation, kinds: tuple[ScalarType, ...]) -> None:
+        x, y = o.operands[0].meta, o.results[0].meta
+        self.site, self.x, self.shape, out = site, o.operands[0], tuple(x.shape), tuple(y.shape)
+        self.kinds = kinds
+        self.dims = range(len(self.shape) - o.op.n, len(self.shape))
+        self.tables = [Regions(site, self.shape[d], out[d]) for d in self.dims]
+        self.out = out
+        self.after = [(*out[: d + 1], *self.shape[d + 1 :]) for d in self.dims]
+        self.first = len(site.temporaries)
+        self.carried = [[site.temporary(t, dim.product(s)) for t in kinds] for s in self.after[:-1]]
+
+    def step(self, k: int) -> tuple[Builder, Index, Index, Node, Node, list[Node]]:
+        """A builder, the index of what step ``k`` makes, the index of what it reads, whether there is anything, up to
+        where, and (after the first step) what was carried."""
+        d, count = self.dims[k], len(self.kinds)
+        writes = range(self.first + k * count, self.first + k * count + count) if k < len(self.carried) else ()
+        b = self.site.builder(writes)
+        at = b.open(self.after[k])
+        (inner,) = axes_over(b, [longest(self.shape[d], self.out[d])])
+        i, inside, length = self.tables[k].place(b, at[d], inner)
+        source = (*at[:d], i, *at[d + 1 :])
+        found = []
+        if k:
+            for name, kind in zip(self.carried[k - 1], self.kinds, strict=True):
+                place = b.address(name, source, dense(self.after[k - 1]).strides)
+                found.append(n.load(name, kind, place, inside))
+        return b, at, source, inside, length, found
+
+    def carry(self, b: Builder, k: int, at: Index, values: Sequence[Node]) -> None:
+        for name, v in zip(self.carried[k], values, strict=True):
+            b.stages.append(StoreStage(name, b.address(name, at, dense(self.after[k]).strides), v, False))
 
 
 @terminal(window.AdaptiveSum, window.AdaptiveSpread)
 def adaptive_sum(site: Site, o: Operation) -> Nest | Chain:
-    x, y = o.operands[0], o.results[0]
-    shape, out = tuple(x.meta.shape), tuple(y.meta.shape)
-    dtype = y.meta.dtype
+    dtype = o.results[0].meta.dtype
     assert dtype is not None
-    kind, pair = compute_type(dtype), 2 if dtype.is_complex else 1
-    lead = len(shape) - o.op.n
-    dims = range(lead, len(shape))
-    tables = [Regions(site, shape[d], out[d]) for d in dims]
-    shapes = [(*out[: d + 1], *shape[d + 1 :]) for d in dims]  # after each step
-    between = [site.temporary(kind, dim.product(s) * pair) for s in shapes[:-1]]
-    first = len(site.temporaries) - len(between)
-    nests = [t.nest() for t in tables]
-    for k, d in enumerate(dims):
-        last = k == len(dims) - 1
-        b = site.builder(() if last else (first + k,))
-        at = b.open(shapes[k])
-        (inner,) = axes_over(b, [longest(shape[d], out[d])])
-        i, inside = tables[k].place(b, at[d], inner)
-        source = (*at[:d], i, *at[d + 1 :])
+    steps = Steps(site, o, (compute_type(dtype),) * (2 if dtype.is_complex else 1))
+    nests = [t.nest() for t in steps.tables]
+    for k in range(len(steps.dims)):
+        b, at, source, inside, length, values = steps.step(k)
         if k == 0:
-            value = b.guarded(inside, lambda: b.read(x, source))  # noqa: B023
-            values = value if isinstance(value, tuple) else (value,)
+            x = b.guarded(inside, lambda: b.read(steps.x, source))  # noqa: B023
+            values = [*x] if isinstance(x, tuple) else [x]
+        sums = [b.reduce(m.SUM, (v,), inside, length)[0] for v in values]
+        if k < len(steps.carried):
+            steps.carry(b, k, at, sums)
         else:
-            place = b.address(between[k - 1], source, dense(shapes[k - 1]).strides, pair)
-            values = tuple(n.load(between[k - 1], kind, n.add(place, p), inside) for p in range(pair))
-        sums = [b.reduce(m.SUM, (v,), inside)[0] for v in values]
-        if last:
-            found: Element = sums[0] if pair == 1 else (sums[0], sums[1])
-            b.stages += site.stores(b, y, at, found)
-        else:
-            place = b.address(between[k], at, dense(shapes[k]).strides, pair)
-            b.stages += [StoreStage(between[k], n.add(place, p), v, False) for p, v in enumerate(sums)]
+            found: Element = sums[0] if len(sums) == 1 else (sums[0], sums[1])
+            b.stages += site.stores(b, o.results[0], at, found)
         nests.append(b.finish())
     return site.chain(nests)
 
 
 @terminal(window.AdaptiveMaxPool)
 def adaptive_max_pool(site: Site, o: Operation) -> Nest | Chain:
-    """The largest of each region, and its flat place in the windowed dims."""
-    x = o.operands[0]
-    shape, out = tuple(x.meta.shape), tuple(o.results[0].meta.shape)
-    lead = len(shape) - o.op.n
-    dims = range(lead, len(shape))
-    tables = [Regions(site, shape[d], out[d]) for d in dims]
-    b = site.builder()
-    at = b.open(out)
-    inner = axes_over(b, [longest(shape[d], out[d]) for d in dims])
-    source: Index = at[:lead]
-    inside: Node | None = None
-    flat = n.i64(0)
-    for d, table, r in zip(dims, tables, inner, strict=True):
-        i, here = table.place(b, at[d], r)
-        source, inside = (*source, i), n.both(inside, here)
-        flat = n.add(n.mul(flat, b.leaf(shape[d])), i)
-    assert inside is not None
-    value = b.guarded(inside, lambda: b.read(x, source))
-    assert isinstance(value, Node)
-    best, where = b.reduce(m.ARGMAX, (value, flat), inside)
-    kind = compute_type(o.results[1].meta.dtype)  # type: ignore[arg-type]
-    for v, found, wanted in zip(o.results, (best, n.cast(where, kind)), site.wanted(o), strict=True):
-        if wanted:
-            b.stages += site.stores(b, v, at, found)
-    return site.chain([*(t.nest() for t in tables), b.finish()])
+    """The largest of each region, and its flat place in the windowed dims; of equals, the first."""
+    y, where = o.results
+    steps = Steps(site, o, (compute_type(y.meta.dtype), I64))  # type: ignore[arg-type]
+    nests = [t.nest() for t in steps.tables]
+    for k, d in enumerate(steps.dims):
+        b, at, source, inside, length, values = steps.step(k)
+        if k == 0:
+            values = [b.guarded(inside, lambda: b.read(steps.x, source)), n.i64(0)]  # type: ignore[list-item] # noqa: B023
+        flat = n.add(values[1], n.mul(source[d], b.leaf(dim.product(steps.shape[d + 1 :]))))
+        best = b.reduce(m.ARGMAX, (values[0], flat), inside, length)
+        if k < len(steps.carried):
+            steps.carry(b, k, at, best)
+        else:
+            kind = compute_type(where.meta.dtype)  # type: ignore[arg-type]
+            for v, x, wanted in zip((y, where), (best[0], n.cast(best[1], kind)), site.wanted(o), strict=True):
+                if wanted:
+                    b.stages += site.stores(b, v, at, x)
+        nests.append(b.finish())
+    return site.chain(nests)

@@ -294,7 +294,9 @@ class Builder:
             self.stages.append(FailStage(code, outside))
         return place, inside
 
-    def reduce(self, monoid: Monoid, values: Sequence[Node], where: Node | None = None) -> tuple[Node, ...]:
+    def reduce(
+        self, monoid: Monoid, values: Sequence[Node], where: Node | None = None, end: Node | None = None
+    ) -> tuple[Node, ...]:
         """A reduction over the R axes, as variables."""
         axes = {a for a, _ in self.reduced}
         if self.guard is not None and any(a in axes for a in self.guard.axes):
@@ -304,7 +306,7 @@ class Builder:
         if found is None:
             count = sum(len(s.results) for s in self.stages if isinstance(s, ReduceStage))
             results = tuple(n.var(f"v{count + k}", v.type) for k, v in enumerate(values))
-            self.stages.append(ReduceStage(results, monoid, tuple(values), where))
+            self.stages.append(ReduceStage(results, monoid, tuple(values), where, end))
             self._known[key] = found = results
         return found  # type: ignore[return-value]
 
@@ -372,7 +374,7 @@ class Builder:
 
 def _expressions(s: Any) -> list[Node]:
     out = [*getattr(s, "values", ())]
-    for name in ("index", "value", "where"):
+    for name in ("index", "value", "where", "end"):
         x = getattr(s, name, None)
         if x is not None:
             out.append(x)
@@ -388,7 +390,7 @@ def _map_stage(s: Any, f: Callable[[Sequence[Node]], list[Node]]) -> Any:
     changed: dict[str, Any] = {}
     if getattr(s, "values", ()):
         changed["values"] = tuple(f(s.values))
-    for name in ("index", "value", "where"):
+    for name in ("index", "value", "where", "end"):
         x = getattr(s, name, None)
         if x is not None:
             changed[name] = f([x])[0]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from umiak.compiler.loop.node import Node, axis, i64, load, var
+from umiak.compiler.loop.node import Node, axis, const, i64, load, minimum, var
 from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Scan, Statement, Store
+from umiak.compiler.loop.types import BOOL
 from umiak.compiler.nest import (
     INNER,
     ONE,
@@ -93,6 +94,19 @@ def loops(axes: Sequence[Axis], body: Sequence[Statement]) -> tuple[Statement, .
     return result
 
 
+def ended(
+    f: Frame, s: Stage, axes: Sequence[Axis], points: Sequence[Node]
+) -> tuple[tuple[Axis, ...], dict[Node, Node]] | None:  # fmt: skip
+    """The axes of a reduction up to its end, and what becomes of its condition then; None where lanes end apart."""
+    if not isinstance(s, ReduceStage) or s.end is None or s.where is None or len(axes) != 1:
+        return None
+    end = f.at(s.end, points)
+    if LANE_INDEX in end.axes:
+        return None
+    a = axes[0]
+    return (Axis(a.index, minimum(a.hi, end), a.lo, a.kind, a.step),), {s.where: const(True, BOOL)}
+
+
 def carried(s: ScanStage) -> list[Buffer]:
     """Local buffers in which a scan over several axes keeps its totals from row to row."""
     return [Buffer(f"{r.attr}_before", r.type, LOCAL, i64(1)) for r in s.results]
@@ -132,8 +146,14 @@ def at_point(
     for s in merged(stages):
         if isinstance(s, ReduceStage):
             flush()
-            where = None if s.where is None else at(s.where)
             over = axes if s.monoid.commutative else serial
+            bounded = ended(f, s, over, points)
+            if bounded is not None:
+                over, always = bounded
+                values = tuple(f.at(v, points, indices, {**table, **always}) for v in s.values)
+                body.append(Reduce(s.results, s.monoid, over, values))
+                continue
+            where = None if s.where is None else at(s.where)
             body.append(Reduce(s.results, s.monoid, over, tuple(map(at, s.values)), None, where))
         elif isinstance(s, ScanStage):
             flush()

@@ -23,10 +23,10 @@ from umiak.compiler.nest import (
     StoreStage,
 )
 from umiak.compiler.schedule.blocks import PART, Partials, block_axis
-from umiak.compiler.schedule.cache import COSTS, cost, element_expressions, with_cache
+from umiak.compiler.schedule.cache import COSTS, cost, element_expressions, exchange, with_cache
 from umiak.compiler.schedule.frame import Frame, identity, masked, product, unflatten
 from umiak.compiler.schedule.groups import Group, group
-from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point, loops, over_columns, reduced_axes
+from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point, ended, loops, over_columns, reduced_axes
 
 WIDTH = 512  # columns of a strip
 
@@ -144,6 +144,11 @@ class _Walker:
                     begin.append(Store(*places[r], start))
         self.across(begin)
         *around, last = reduced_axes(self.f, SERIAL, first)
+        ends = {(s.end, s.where) for s in g.stages if isinstance(s, ReduceStage)}
+        bounded = ended(self.f, g.stages[0], (*around, last), self.points) if len(ends) == 1 else None
+        if bounded is not None and len(g.reductions) == len(g.stages):
+            (last,), always = bounded
+            g = Group([exchange(s, always) for s in g.stages], g.needed, g.starts)
         rows = _rows_at_once(self.f, g.stages)
         end = sub(last.hi, rem(sub(last.hi, last.lo), rows)) if rows > 1 else last.lo
         walks: list[Statement] = []
