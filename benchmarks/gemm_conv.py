@@ -211,9 +211,8 @@ def main() -> None:
             print(f"{text:72} {sides}   {b / a:5.2f}", flush=True)
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            print(
-                f"{title}: geometric mean {mean:.3f}, lowest {min(ratios):.2f}, {sum(r < 0.97 for r in ratios)} below 0.97\n"
-            )
+            below = sum(r < 0.97 for r in ratios)
+            print(f"{title}: geometric mean {mean:.3f}, lowest {min(ratios):.2f}, {below} below 0.97\n")
 
 
 if __name__ == "__main__":

@@ -107,9 +107,9 @@ def available() -> list[str]:
 def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), small: tuple[int, int] = (0, 0)) -> Launch | None:
     """How to run ``op`` on operands of these classes; None when no provider that is switched on does.
 
-    ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of a
-    product, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an operand
-    each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``small``: the address of a kernel for small
+    ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
+    a product, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
+    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``small``: the address of a kernel for small
     products and up to which m * n * k it is asked first (see :class:`matmul.Record`).
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
