@@ -109,8 +109,8 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), small: tupl
 
     ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
     a product, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
-    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``small``: the address of a kernel for small
-    products and up to which m * n * k it is asked first (see :class:`matmul.Record`).
+    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``small``: the address of a kernel for
+    small products and up to which m * n * k it is asked first (see :class:`matmul.Record`).
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
         return None
