@@ -207,10 +207,12 @@ def main() -> None:
                 continue
             a, b = fastest(ours, other, args.seconds)
             ratios.append(b / a)
-            print(f"{text:58} {a * 1e6:10.2f} {flops / a / 1e9:6.1f}   {b * 1e6:10.2f} {flops / b / 1e9:6.1f}   {b / a:5.2f}")
+            sides = "   ".join(f"{t * 1e6:10.2f} {flops / t / 1e9:6.1f}" for t in (a, b))
+            print(f"{text:72} {sides}   {b / a:5.2f}", flush=True)
         if ratios:
             mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            print(f"{title}: geometric mean {mean:.3f}, lowest {min(ratios):.2f}, {sum(r < 0.97 for r in ratios)} below 0.97\n")
+            below = sum(r < 0.97 for r in ratios)
+            print(f"{title}: geometric mean {mean:.3f}, lowest {min(ratios):.2f}, {below} below 0.97\n")
 
 
 if __name__ == "__main__":

@@ -2,16 +2,18 @@
 
 import ctypes
 import itertools
+import math
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from umiak.backends.cpu import providers
-from umiak.backends.cpu.providers import convolution, matmul
+from umiak.backends.cpu.providers import common, convolution, matmul
 from umiak.backends.cpu.providers.launch import Dim, call
 from umiak.backends.ref import convolution as ref
 from umiak.core import dtype as dt
@@ -23,7 +25,14 @@ from umiak.util import flags
 BF16 = ml_dtypes.bfloat16
 PAIRS = [(name, d) for name, (dtypes, _) in providers.PROVIDERS.items() for d in dtypes]
 FLOATS = [p for p in PAIRS if p[1] in ("float32", "float64", "bfloat16", "float16")]
-TOLERANCE = {"float32": 3e-6, "complex64": 3e-6, "float64": 1e-13, "complex128": 1e-13, "bfloat16": 1e-2, "float16": 2e-3}
+TOLERANCE = {
+    "float32": 3e-6,
+    "complex64": 3e-6,
+    "float64": 1e-13,
+    "complex128": 1e-13,
+    "bfloat16": 1e-2,
+    "float16": 2e-3,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +81,8 @@ def assert_close(got, want, dtype, scale=None):
 def product(x, y, tx=False, ty=False, out=None, epilogue=(), extra=(), small=(0, 0)):
     """The launch's result, and NumPy's without the epilogue."""
     want = np.matmul(
-        wide(np.swapaxes(x, -1, -2) if tx and x.ndim > 1 else x), wide(np.swapaxes(y, -1, -2) if ty and y.ndim > 1 else y)
+        wide(np.swapaxes(x, -1, -2) if tx and x.ndim > 1 else x),
+        wide(np.swapaxes(y, -1, -2) if ty and y.ndim > 1 else y),
     )
     want = np.asarray(want)
     launch = providers.find(linalg.Matmul(transpose_x=tx, transpose_y=ty), [meta(x), meta(y)], epilogue, small)
@@ -81,7 +91,17 @@ def product(x, y, tx=False, ty=False, out=None, epilogue=(), extra=(), small=(0,
     return got, want, launch
 
 
-SIZES = [(1, 1, 1), (8, 8, 8), (3, 5, 7), (17, 33, 50), (1, 40, 30), (40, 1, 30), (9, 49, 17), (100, 130, 70), (70, 50, 300)]
+SIZES = [
+    (1, 1, 1),
+    (8, 8, 8),
+    (3, 5, 7),
+    (17, 33, 50),
+    (1, 40, 30),
+    (40, 1, 30),
+    (9, 49, 17),
+    (100, 130, 70),
+    (70, 50, 300),
+]
 
 
 @pytest.mark.parametrize(("name", "dtype"), PAIRS)
@@ -144,7 +164,9 @@ def strided(rng, shape, dtype):
     yield draw(rng, (*shape[:-1], shape[-1] + 3), dtype)[..., 2:-1]
 
 
-@pytest.mark.parametrize(("name", "dtype"), [p for p in PAIRS if p[1] in ("float32", "bfloat16", "complex128", "int32")])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [p for p in PAIRS if p[1] in ("float32", "bfloat16", "complex128", "int32")]
+)
 def test_strides(name, dtype, rng):
     use(name)
     large = [((2, 70, 80), (80, 60))] if dtype == "float32" else []
@@ -205,12 +227,23 @@ def test_nan_and_infinity_stay(rng):
 
 # --- convolutions ---------------------------------------------------------------------------------------------------
 
-KINDS = [(conv_ops.Conv, ref.conv), (conv_ops.ConvInputGrad, ref.conv_input_grad), (conv_ops.ConvWeightGrad, ref.conv_weight_grad)]
+KINDS = [
+    (conv_ops.Conv, ref.conv),
+    (conv_ops.ConvInputGrad, ref.conv_input_grad),
+    (conv_ops.ConvWeightGrad, ref.conv_weight_grad),
+]
 
 
 def case(n, c, o, spatial, kernel, strides=1, lo=0, hi=0, dilations=1, groups=1):
     nd = len(spatial)
-    return (n, c, o, groups, spatial, *((v,) * nd if isinstance(v, int) else v for v in (kernel, strides, lo, hi, dilations)))
+    return (
+        n,
+        c,
+        o,
+        groups,
+        spatial,
+        *((v,) * nd if isinstance(v, int) else v for v in (kernel, strides, lo, hi, dilations)),
+    )
 
 
 CASES = [
@@ -314,7 +347,7 @@ def after(value, steps, extra):
         elif step in ("sigmoid", "silu"):
             value = (value if step == "silu" else 1) / (1 + np.exp(-value))
         elif step == "gelu":
-            value = value * 0.5 * (1 + np.vectorize(__import__("math").erf)(value / np.sqrt(2)))
+            value = value * 0.5 * (1 + np.vectorize(math.erf)(value / np.sqrt(2)))
         else:
             value = 0.5 * value * (1 + np.tanh(np.sqrt(2 / np.pi) * (value + 0.044715 * value**3)))
     return value
@@ -332,7 +365,13 @@ LOOSE = {"float32": 2e-5, "float64": 1e-12, "bfloat16": 2e-2, "float16": 4e-3}
 def test_epilogues(name, dtype, steps, rng, monkeypatch):
     use(name)
     monkeypatch.setitem(TOLERANCE, dtype, LOOSE[dtype])
-    for a, b in (((5, 6), (6, 7)), ((2, 30, 64), (64, 48)), ((3, 4, 6), (3, 6, 20)), ((2, 3, 0), (0, 4)), ((6,), (6, 3))):
+    for a, b in (
+        ((5, 6), (6, 7)),
+        ((2, 30, 64), (64, 48)),
+        ((3, 4, 6), (3, 6, 20)),
+        ((2, 3, 0), (0, 4)),
+        ((6,), (6, 3)),
+    ):
         x, y = draw(rng, a, dtype) / 2, draw(rng, b, dtype) / 2
         x, y = x.astype(numpy_type(dtype)), y.astype(numpy_type(dtype))
         out = np.zeros(np.matmul(np.zeros(a), np.zeros(b)).shape)
@@ -471,11 +510,20 @@ work()
 @pytest.mark.parametrize("name", ["onednn", "blas"])
 def test_a_forked_child_runs_on_one_thread(name):
     use(name)
-    from pathlib import Path
-
     code = FORK.format(tests=str(Path(__file__).parent), name=name)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
+
+
+def test_scratch_is_kept_and_given_back(rng):
+    use("blas")
+    product(draw(rng, (50, 60), "float16"), draw(rng, (60, 70), "float16"))
+    blocks, nbytes = common.kept_scratch()
+    assert 0 < blocks <= 24
+    product(draw(rng, (50, 60), "float16"), draw(rng, (60, 70), "float16"))
+    assert common.kept_scratch() == (blocks, nbytes)
+    common.drop_scratch()
+    assert common.kept_scratch() == (0, 0)
 
 
 def test_two_threads_compute_the_same(rng):
@@ -514,7 +562,10 @@ def test_a_library_that_is_not_usable_says_why(tmp_path):
         "except OSError as error: print(error)\n"
         "assert onednn.loaded() is None\n"
     )
-    for path, reason in ((str(tmp_path / "none.so"), "cannot open shared object"), ("libc.so.6", "it lacks dnnl_version")):
+    for path, reason in (
+        (str(tmp_path / "none.so"), "cannot open shared object"),
+        ("libc.so.6", "it lacks dnnl_version"),
+    ):
         run = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=60)
         assert run.returncode == 0, run.stderr
         assert f"oneDNN at {path} cannot be used" in run.stdout
@@ -531,7 +582,9 @@ def test_a_launch_says_what_it_wants():
 
 def test_small_products_can_be_given_away(rng):
     seen = []
-    kernel_type = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_int64] * 3, *[ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64] * 3)
+    kernel_type = ctypes.CFUNCTYPE(
+        ctypes.c_int, *[ctypes.c_int64] * 3, *[ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64] * 3
+    )
 
     @kernel_type
     def kernel(m, n, k, a, am, ak, b, bk, bn, c, cm, cn):

@@ -104,15 +104,13 @@ def available() -> list[str]:
     return [name for name in FLAG.value.split(",") if name and refusal(name) is None]
 
 
-def find(
-    op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), small: tuple[int, int] = (0, 0)
-) -> Launch | None:
+def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), small: tuple[int, int] = (0, 0)) -> Launch | None:
     """How to run ``op`` on operands of these classes; None when no provider that is switched on does.
 
-    ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of a
-    product, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an operand
-    each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``small``: the address of a kernel for small
-    products and up to which m * n * k it is asked first (see :class:`matmul.Record`).
+    ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
+    a product, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
+    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``small``: the address of a kernel for
+    small products and up to which m * n * k it is asked first (see :class:`matmul.Record`).
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
         return None
@@ -137,15 +135,16 @@ def _launch(
     out = 2 + sum(step in ("bias", "add") for step in epilogue)
     ranks = [len(m.shape) for m in metas]
     dims = [d for i, rank in enumerate(ranks) for d in (*sizes(i, rank), *strides(i, rank))]
+    record: Any
     if isinstance(op, linalg.Matmul):
-        rank = max(*ranks, 2) - sum(r == 1 for r in ranks)
         if epilogue and ranks[1] == 1:
             return None  # a bias would have no axis
-        record = matmul.Record(DTYPES[dtype], *ranks, op.transpose_x, op.transpose_y, libraries, steps, *small)
+        x, y = ranks
+        rank = max(x, y, 2) - (x == 1) - (y == 1)
+        record = matmul.Record(DTYPES[dtype], x, y, op.transpose_x, op.transpose_y, libraries, steps, *small)
         return Launch(name, matmul.ADDRESS, record.pointer, (*dims, *strides(out, rank)), record)
-    kind = KINDS[type(op)]
-    if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and kind):
+    if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
         return None
-    record = convolution.Record(kind, DTYPES[dtype], op.nd, libraries, steps)
-    rank = ranks[0]
-    return Launch(name, convolution.ADDRESS, record.pointer, (*dims, *sizes(out, rank), *strides(out, rank)), record)
+    record = convolution.Record(KINDS[type(op)], DTYPES[dtype], op.nd, libraries, steps)
+    result = (*sizes(out, ranks[0]), *strides(out, ranks[0]))
+    return Launch(name, convolution.ADDRESS, record.pointer, (*dims, *result), record)

@@ -4,3 +4,6 @@ def set_threads(n: int) -> None:
 def get_threads() -> int: ...
 def kept_scratch() -> tuple[int, int]:
     """Blocks and bytes of free scratch."""
+
+def drop_scratch() -> None:
+    """Give free scratch back to the system."""

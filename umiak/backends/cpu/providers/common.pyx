@@ -67,7 +67,7 @@ cdef extern from *:
 cdef enum:
     HEADER = 64
     KEPT = 24                  # free blocks that are kept
-    KEPT_BYTES = 512 << 20     # and their sum
+    KEPT_BYTES = 256 << 20     # and their sum
 
 cdef int thread_count = 1
 cdef void* kept[KEPT]
@@ -107,6 +107,23 @@ def get_threads():
 def kept_scratch():
     """Blocks and bytes of free scratch."""
     return kept_count, kept_bytes
+
+
+def drop_scratch():
+    """Give free scratch back to the system."""
+    global kept_count, kept_bytes
+    cdef void* block
+    while True:
+        block = NULL
+        umiak_lock()
+        if kept_count:
+            kept_count -= 1
+            block = kept[kept_count]
+            kept_bytes -= (<int64_t*>block)[0]
+        umiak_unlock()
+        if block == NULL:
+            return
+        free(block)
 
 
 cdef void* take(int64_t nbytes) noexcept nogil:

@@ -184,7 +184,7 @@ cdef int recipes(Launcher* self, const Geometry* q, int dtype, int layout, Recip
         out[0], out[1], count = last, chosen, 2
     elif pointwise and dtype == T_F32 and self.kind == INPUT_GRAD and (strided or positions >= 160):
         out[0], out[1], count = given, chosen, 2
-    elif pointwise and dtype == T_F32 and self.kind == WEIGHT_GRAD and q.o >= q.c:
+    elif pointwise and strided and dtype == T_F32 and self.kind == WEIGHT_GRAD and q.o >= q.c:
         out[0], out[1], count = given, chosen, 2
     elif pointwise and dtype == T_F32 and self.kind == FORWARD and positions >= 160 and not (strided and by_16):
         out[0], out[1], count = given, chosen, 2

@@ -5,8 +5,8 @@ STEPS: dict[str, int]
 class Record:
     """What a launch needs; ``pointer`` is its ``self``.
 
-    ``small`` is the address of ``int small(m, n, k, a, am, ak, b, bk, bn, c, cm, cn)`` (64-bit sizes, pointers, strides in
-    elements), which is asked first where m * n * k is at most ``small_limit``; other than 0, it has not computed.
+    ``small`` is the address of ``int small(m, n, k, a, am, ak, b, bk, bn, c, cm, cn)`` (64-bit sizes, pointers, strides
+    in elements), which is asked first where m * n * k is at most ``small_limit``; other than 0, it has not computed.
     """
 
     pointer: int
