@@ -23,9 +23,11 @@ class CpuBackend(Backend):
 
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first plan: it is more than all the rest of the engine.
-        from umiak.backends.cpu import libraries, nests
+        from umiak.backends.cpu import attending, libraries, nests
         from umiak.compiler.lower.builder import NotANest
 
+        if isinstance(call.op, attending.OPS):
+            return attending.kernel(call)
         found = libraries.kernel(call)
         if found is not None:
             return found
@@ -33,6 +35,11 @@ class CpuBackend(Backend):
             return nests.kernel(call)
         except NotANest:
             return None
+
+    def whole(self, op: Any) -> bool:
+        from umiak.backends.cpu import attending
+
+        return isinstance(op, attending.OPS)
 
     def supports(self, op: Any) -> bool:
         from umiak.compiler.lower.group import lowerable

@@ -12,6 +12,8 @@ from umiak.compiler import jit, schedule
 from umiak.compiler.dump import dump
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.printer import show_kernel
+from umiak.compiler.lower.builder import NotANest
+from umiak.compiler.loop.tree import GLOBAL, LOCAL, SHARED
 from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.render import llvm
 from umiak.core import array
@@ -21,6 +23,7 @@ from umiak.core.tensor import Tensor
 WEIGHTS = {"load": 2, "div": 6, "sqrt": 8, "rem": 12, "pow": 60} | {
     name: 20 for name, (_, text) in n.OPS.items() if text.startswith(f"{name}(a")
 }
+MAX_AXES = 62  # of the launcher
 NS_PER_OPERATION = 0.02
 NS_PER_BYTE = 0.04
 
@@ -28,6 +31,8 @@ NS_PER_BYTE = 0.04
 def kernel(call: Any) -> Kernel:
     """The kernel of a class of calls; raises NotANest where they are not one nest."""
     made, pointwise = call.nest()
+    if isinstance(made, Nest) and len(made.sizes) > MAX_AXES:
+        raise NotANest(f"{len(made.sizes)} axes")
     copies = call.op.name == "copy"
     pairs = any(m is not None and m.dtype is not None and m.dtype.is_complex for m in (*call.metas, *call.outs))
     run = None
@@ -117,10 +122,14 @@ def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, 
         dump("loop", nest.name, lambda p=p: show_kernel(p.kernel))
     text = llvm.render_module([p.kernel for p in phases], llvm.Target.host())
     library = jit.load(text, names)
-    found = [
-        (*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range, p.block) for i, p in enumerate(phases)
-    ]
-    return found, library  # type: ignore[return-value]
+    found = []
+    for p in phases:
+        name, spaces = p.kernel.name, {b.space for b in p.kernel.buffers}
+        # Without scratch there is nothing to ask for.
+        local = library.address(f"{name}_local") if spaces & {LOCAL, SHARED} else 0
+        shared = library.address(f"{name}_global") if GLOBAL in spaces else 0
+        found.append((library.address(name), local, shared, p.range, p.block))
+    return found, library
 
 
 def explain(op: Any, operands: tuple, params: tuple, code: int) -> None:

@@ -1,6 +1,6 @@
 #pragma once
 /* Scratch memory of kernels: two buffers per thread that grow (0: of a part, 1: of a launch), aligned to 64 bytes.
- * What is larger than UMIAK_SCRATCH_KEEP is allocated for one use. Included by launcher.pyx alone. */
+ * What is larger than UMIAK_SCRATCH_KEEP is allocated for one use. Each module that includes it has its own. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -97,12 +97,12 @@ def exp2_near(x: Node, low: Node | None = None) -> Node:
     """2**(x + low) for x near the range of exponents. Where x comes rounded, the error grows with it."""
     n = call("rint", x)
     f = sub(x, n) if low is None else add(sub(x, n), low)
-    return call("ldexp", fma(polynomial(f, pick(x, _EXP2_F32, _EXP2_F64)), f, 1.0), n)
+    return call("ldexp", fma(polynomial(f, pick(x, _EXP2_F32, EXP2_F64)), f, 1.0), n)
 
 
 # (2**x - 1) / x on [-1/2, 1/2], relative error of 2**x: 2^-27.5, 2^-59.7.
 _EXP2_F32 = (0.00015825909, 0.0013417745, 0.009617062, 0.055502728, 0.24022655, 0.69314724)
-_EXP2_F64 = (
+EXP2_F64 = (
     2.8713290973848914e-11, 4.4734149443453713e-10, 7.052958836714605e-09, 1.0177931745545063e-07,
     1.3215491312381526e-06, 1.5252734167815479e-05, 0.00015403530388901948, 0.001333355814603296,
     0.009618129107630227, 0.05550410866482338, 0.2402265069591007, 0.6931471805599453,

@@ -1,0 +1,64 @@
+"""Kernels of attention: which calls the drivers take, and the integers and functions that they get."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak.backends.base import Kernel
+from umiak.backends.cpu import attention_kernels
+from umiak.backends.cpu.attention import Attention
+from umiak.backends.cpu.attention_gradient import LAUNCH
+from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64
+from umiak.compiler.render.target import Target
+from umiak.ops import attending as ops
+
+OPS = (ops.Attention, ops.AttentionTrain, ops.AttentionGrad)
+STORED = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
+
+
+def kernel(call: Any) -> Kernel | None:
+    """The kernel of a class of calls; None for types that are stored in a way the CPU does not convert."""
+    op = call.op
+    gradient = isinstance(op, ops.AttentionGrad)
+    metas = call.classes.metas
+    stored = STORED.get(metas[0].dtype.name)
+    if stored is None or not attention_kernels.supported(stored, Target.host()) or not call.symbolic:
+        return None
+    at = 6 if gradient else 3
+    mask = metas[at]
+    kind = None if mask is None else BOOL if mask.dtype.is_bool else stored
+    functions, tile, keep = attention_kernels.functions(stored, kind)
+    with_lse = isinstance(op, ops.AttentionTrain) or call.needs is not None
+    made = Attention(
+        functions,
+        keep,
+        gradient=LAUNCH if gradient else 0,
+        wide=stored is F64,
+        stored=stored.bytes,
+        lanes=tile.lanes,
+        width=tile.width,
+        rows=tile.rows,
+        keys=attention_kernels.keys_of(tile),
+        causal=op.causal,
+        mask=None if kind is None else "bool" if kind is BOOL else "added",
+        mask_stored=0 if kind is None else kind.bytes,
+        with_lse=with_lse,
+        with_mask=gradient and op.with_mask,
+    )
+    return Kernel(made.address, made.self_pointer, residuals=True, keep=made, dims=dims(call, at))
+
+
+def dims(call: Any, at: int) -> list[Any]:
+    """What ``prepare`` in attention.pyx reads; the mask is operand ``at``."""
+    q, k, v, mask = (call.classes.metas[i] for i in (0, 1, 2, at))
+    asked = [*q.shape, k.shape[1], k.shape[2], v.shape[3]]
+    lead = [] if mask is None else [1] * (4 - len(mask.shape))
+    sizes = [1] * 4 if mask is None else [*lead, *mask.shape]
+    strides = [0] * 4 if mask is None else [*([0] * len(lead)), *call.strides(at)]
+    asked += sizes
+    for i in range(3):
+        asked += call.strides(i)
+    asked += strides
+    for i in range(3, at):
+        asked += call.strides(i)
+    return asked

@@ -1,0 +1,23 @@
+"""Attention on the CPU: see attention.pyx."""
+
+class Attention:
+    address: int
+    self_pointer: int
+    def __init__(
+        self,
+        functions: dict[str, int],
+        keep: object,
+        *,
+        gradient: int,
+        wide: bool,
+        stored: int,
+        lanes: int,
+        width: int,
+        rows: int,
+        keys: int,
+        causal: bool,
+        mask: str | None = None,
+        mask_stored: int = 0,
+        with_lse: bool = False,
+        with_mask: bool = False,
+    ) -> None: ...

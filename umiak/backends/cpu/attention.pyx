@@ -1,0 +1,432 @@
+# cython: binding=False
+"""Drivers of attention: online softmax over tiles of keys, with compiled functions (attention_kernels.py) for all arithmetic.
+
+Queries of one key head stand side by side, a *strip* of them in the lanes of a few vectors. A part of the work is a block of
+strips: for each tile of keys, in order, keys are packed and values copied, then each strip takes its scores, masks them, turns
+them into weights and adds weighted values. What lane a query is in does not matter to its result, nor how strips are divided
+among threads. Few queries per key head (a step of decoding) go one by one, over keys and values where they lie.
+"""
+from libc.math cimport INFINITY, log
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from umiak.backends.cpu.launcher cimport parallel_for, thread_count
+
+cdef extern from "Python.h":
+    void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
+
+cdef extern from "umiak/backends/cpu/scratch.h" nogil:
+    int umiak_scratch_init()
+    void* umiak_scratch_get(int which, int64_t bytes)
+    void umiak_scratch_put(int64_t bytes, void* data)
+
+cdef enum:
+    FEW = 6                     # queries of a key head that are cheaper one by one
+    FEW_KEYS = 256              # keys at once then
+    STRIPS_PER_PART = 8         # that share packed keys; about 256 queries
+
+cdef double PARALLEL_WORK = 1e6         # products and sums, below which no thread is asked
+cdef double LN_2 = 0.6931471805599453
+
+if umiak_scratch_init() != 0:
+    raise MemoryError("no key for thread-specific data is left")
+
+
+# ---- a call ------------------------------------------------------------------------------------------------------------
+cdef int no_memory() noexcept nogil:
+    with gil:
+        try:
+            raise MemoryError("no memory for scratch of attention")
+        except MemoryError as error:
+            PyErr_SetObject(MemoryError, error)
+    return -1
+
+
+cdef const int64_t* strided(Operand* x, void* data, const int64_t* dims, int rank, int64_t bytes) noexcept nogil:
+    cdef int i
+    x.data = <char*>data
+    for i in range(rank):
+        x.stride[i] = dims[i] * bytes
+    return dims + rank
+
+
+cdef void dense(Operand* x, void* data, int64_t a, int64_t b, int64_t c, int64_t bytes) noexcept nogil:
+    """Contiguous, with the last three sizes."""
+    x.data = <char*>data
+    x.stride[3] = bytes
+    x.stride[2] = c * bytes
+    x.stride[1] = b * x.stride[2]
+    x.stride[0] = a * x.stride[1]
+
+
+cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil:
+    """Sizes, operands and numbers of a launch. ``dims``: batch, queries, heads, dim, keys, key heads, value dim, sizes of the
+    mask (4), strides of query, key, value (4 each), mask (4), of the gradient also out (4), lse (3), grad (4)."""
+    cdef const int64_t* at = dims + 11
+    cdef double scale
+    cdef int i
+    memset(c, 0, sizeof(Call))
+    c.rec = rec
+    c.batch, c.queries, c.heads, c.dim, c.keys, c.key_heads, c.value_dim = dims[0], dims[1], dims[2], dims[3], dims[4], dims[5], dims[6]
+    c.group = c.heads // c.key_heads if c.key_heads else 1
+    c.n_rows = c.group * c.queries
+    c.n_strips = (c.n_rows + rec.width - 1) // rec.width
+    c.dim_room = whole(c.dim, rec.lanes)
+    c.value_room = whole(c.value_dim, rec.lanes)
+    memcpy(&scale, scalars, 8)
+    c.scale = number(rec, scale)
+    c.scale_log2 = number(rec, scale / LN_2)
+    c.log2_e = number(rec, 1 if rec.mask_bool else 1 / LN_2)
+    c.one = number(rec, 1)
+    at = strided(&c.q, ptrs[0], at, 4, rec.stored)
+    at = strided(&c.k, ptrs[1], at, 4, rec.stored)
+    at = strided(&c.v, ptrs[2], at, 4, rec.stored)
+    at = strided(&c.mask, ptrs[6 if gradient else 3], at, 4, rec.mask_stored)
+    for i in range(4):
+        if dims[7 + i] == 1:
+            c.mask.stride[i] = 0
+    if gradient:
+        at = strided(&c.out, ptrs[3], at, 4, rec.stored)
+        at = strided(&c.lse, ptrs[4], at, 3, rec.size)
+        at = strided(&c.grad, ptrs[5], at, 4, rec.stored)
+        dense(&c.dq, ptrs[7], c.queries, c.heads, c.dim, rec.stored)
+        dense(&c.dk, ptrs[8], c.keys, c.key_heads, c.dim, rec.stored)
+        dense(&c.dv, ptrs[9], c.keys, c.key_heads, c.value_dim, rec.stored)
+    else:
+        dense(&c.out, ptrs[4], c.queries, c.heads, c.value_dim, rec.stored)
+        dense(&c.lse, ptrs[5] if rec.with_lse else NULL, 1, c.heads, c.queries, rec.size)
+    return 0
+
+
+cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil:
+    cdef int64_t i
+    if parts > 1 and work > PARALLEL_WORK and thread_count() > 1:
+        result[0] = parallel_for(part, c, parts)
+        return
+    result[0] = 0
+    for i in range(parts):
+        if part(c, i) != 0:
+            result[0] = NO_MEMORY
+
+
+# ---- masks -------------------------------------------------------------------------------------------------------------
+cdef int look(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
+    """Causal attention, and a mask, which is packed into ``room``."""
+    cdef const Record* rec = c.rec
+    cdef void* table[MAX_WIDTH]
+    cdef int64_t i, past
+    cdef bint partial = False
+    if rec.causal:
+        # Rows up to the end of the product's tile are computed, and their maxima taken.
+        past = min(first + whole(count, rec.rows), c.keys)
+        partial = s.last[0] < past - 1
+    if not rec.mask:
+        return PARTIAL if partial else FREE
+    table_of(table, &c.mask, c, s)
+    mask_rows(table, c, s, first)
+    (rec.f.pack_mask if c.mask.stride[3] == rec.mask_stored else rec.f.pack_mask_any)(room, table, count, c.mask.stride[3], &c.log2_e)
+    if rec.mask_bool:
+        for i in range(count * rec.width):
+            if get(rec, room, i) == 0:
+                return PARTIAL
+        return SKIP
+    return PARTIAL
+
+
+cdef inline void mask_rows(void** table, const Call* c, const Strip* s, int64_t first) noexcept nogil:
+    """Addresses of the mask's rows from key ``first`` on."""
+    cdef int64_t i, row
+    for i in range(c.rec.width):
+        row = s.first + (i if i < s.lanes else s.lanes - 1)
+        table[i] = mask_row(c, s, row, first)
+
+
+cdef inline char* mask_row(const Call* c, const Strip* s, int64_t row, int64_t first) noexcept nogil:
+    return (c.mask.data + s.batch * c.mask.stride[0] + (s.head * c.group + row % c.group) * c.mask.stride[1]
+            + row // c.group * c.mask.stride[2] + first * c.mask.stride[3])
+
+
+cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, char* scores, int64_t row,
+                char* top) noexcept nogil:
+    cdef const Record* rec = c.rec
+    if rec.causal and s.last[0] < first + count - 1 or not rec.mask:
+        rec.f.causal(scores, row, count, top, s.last, first)
+    if rec.mask:
+        rec.f.masked(scores, row, count, top, room)
+
+
+# ---- forward -----------------------------------------------------------------------------------------------------------
+cdef int64_t forward_room(const Call* c) noexcept nogil:
+    """Bytes of a part's scratch."""
+    cdef const Record* rec = c.rec
+    cdef int64_t strip = rec.width * rec.size
+    cdef int64_t block = rec.lanes * strip
+    return (room(rec.keys * c.dim * rec.size + block) + room(rec.keys * c.value_room * rec.size)
+            + c.strips_per_part * (room(c.dim_room * strip) + room(c.value_room * strip) + 2 * room(strip) + room(sizeof(Strip)))
+            + room(rec.keys * strip) + room(rec.keys * strip + block) + 2 * room(strip) + room(c.value_room * rec.stored))
+
+
+cdef int forward_part(void* arg, int64_t part) noexcept nogil:
+    cdef Call* c = <Call*>arg
+    cdef const Record* rec = c.rec
+    cdef const Functions* f = &rec.f
+    # The last queries have the most to do where attention is causal: first come, first served.
+    cdef int64_t first_strip = (c.parts_per_head - 1 - part % c.parts_per_head) * c.strips_per_part
+    cdef int64_t n_strips = min(c.strips_per_part, c.n_strips - first_strip)
+    cdef int64_t width = rec.width * rec.size, unit = part // c.parts_per_head
+    cdef int64_t i, at, count, seen, end = 0, d, step, panel_rows
+    cdef int what
+    cdef char* memory = <char*>umiak_scratch_get(0, c.local)
+    cdef char* base = memory
+    cdef char* panels
+    cdef char* values
+    cdef char* queries
+    cdef char* sums
+    cdef char* most
+    cdef char* total
+    cdef char* scores
+    cdef char* packed
+    cdef char* top
+    cdef char* factor
+    cdef char* spare
+    cdef Strip* strips
+    cdef Strip* s
+    cdef int64_t of_queries = room(c.dim_room * width), of_sums = room(c.value_room * width), of_row = room(width)
+    if memory == NULL:
+        return NO_MEMORY
+    panels = carve(&memory, rec.keys * c.dim * rec.size + rec.lanes * width)
+    values = carve(&memory, rec.keys * c.value_room * rec.size)
+    queries = carve(&memory, n_strips * of_queries)
+    sums = carve(&memory, n_strips * of_sums)
+    most = carve(&memory, n_strips * of_row)
+    total = carve(&memory, n_strips * of_row)
+    strips = <Strip*>carve(&memory, n_strips * sizeof(Strip))
+    scores = carve(&memory, rec.keys * width)
+    packed = carve(&memory, rec.keys * width + rec.lanes * width)
+    top = carve(&memory, width)
+    factor = carve(&memory, width)
+    spare = carve(&memory, c.value_dim * rec.stored)
+    for i in range(n_strips):
+        s = &strips[i]
+        s.batch = unit // c.key_heads
+        s.head = unit % c.key_heads
+        set_strip(s, c, first_strip + i)
+        end = max(end, s.end)
+        pack_strip(c, s, &c.q, queries + i * of_queries, c.dim, &c.scale_log2)
+        fill(rec, most + i * of_row, rec.width, -INFINITY)
+    memset(total, 0, n_strips * of_row)
+    memset(sums, 0, n_strips * of_sums)
+    panel_rows = (c.value_dim + rec.rows - 1) // rec.rows
+    at = 0
+    while at < end:
+        count = min(rec.keys, end - at)
+        pack_panels(c, strips, &c.k, panels, at, count, c.dim)
+        copy_rows(c, strips, &c.v, values, c.value_room * rec.size, at, count, c.value_dim)
+        for i in range(n_strips):
+            s = &strips[i]
+            seen = min(count, s.end - at)
+            if seen <= 0:
+                continue
+            what = rec.masking.look(c, s, at, seen, packed)
+            if what == SKIP:
+                continue
+            fill(rec, top, rec.width, -INFINITY)
+            f.scores_top(scores, width, panels, queries + i * of_queries, c.dim, (seen + rec.rows - 1) // rec.rows, top)
+            if what == PARTIAL:
+                rec.masking.apply(c, s, at, seen, packed, scores, width, top)
+            f.weigh(scores, seen, top, most + i * of_row, total + i * of_row, factor)
+            columns(c, sums + i * of_sums, values, c.value_room, scores, width, seen, c.value_dim, factor)
+        at += count
+    for i in range(n_strips):
+        finish_strip(c, &strips[i], sums + i * of_sums, most + i * of_row, total + i * of_row, factor, spare)
+    umiak_scratch_put(c.local, base)
+    return 0
+
+
+cdef void columns(const Call* c, char* to, const char* values, int64_t value_row, const char* weights, int64_t weight_row,
+                  int64_t count, int64_t n, const char* factor) noexcept nogil:
+    """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold."""
+    cdef const Record* rec = c.rec
+    cdef int64_t pieces = (n + rec.rows - 1) // rec.rows, i, rows, done = 0
+    for i in range(pieces):
+        rows = (n - done + pieces - i - 1) // (pieces - i)
+        rec.f.columns[rows](to + done * rec.width * rec.size, values + done * rec.size, value_row * rec.size, weights, weight_row,
+                            count, factor)
+        done += rows
+
+
+cdef void finish_strip(const Call* c, const Strip* s, const char* sums, const char* most, const char* total, char* factor,
+                       char* spare) noexcept nogil:
+    cdef const Record* rec = c.rec
+    cdef int64_t i
+    cdef double t
+    for i in range(rec.width):
+        t = get(rec, total, i)
+        put(rec, factor, i, 1 / t if t != 0 else 1)
+        if rec.with_lse and i < s.lanes:
+            put_lse(c, s, s.first + i, get(rec, most, i), t)
+    unpack_strip(c, s, &c.out, sums, c.value_dim, factor, spare)
+
+
+cdef inline void put_lse(const Call* c, const Strip* s, int64_t row, double most, double total) noexcept nogil:
+    """``[batch, heads, queries]``; -inf where nothing is seen."""
+    cdef int64_t head = s.head * c.group + row % c.group
+    if most == -INFINITY:
+        most = 0
+    put(c.rec, c.lse.data, (s.batch * c.heads + head) * c.queries + row // c.group, most * LN_2 + log(total))
+
+
+# ---- few queries per key head -----------------------------------------------------------------------------------------
+cdef int64_t few_room(const Call* c) noexcept nogil:
+    cdef const Record* rec = c.rec
+    return (c.n_rows * (room(c.dim_room * rec.size) + room(c.value_room * rec.size) + room(3 * rec.size))
+            + 2 * room((FEW_KEYS + rec.width) * rec.size) + 2 * room(rec.width * rec.size) + room(sizeof(Strip)))
+
+
+cdef int few_part(void* arg, int64_t part) noexcept nogil:
+    cdef Call* c = <Call*>arg
+    cdef const Record* rec = c.rec
+    cdef const Functions* f = &rec.f
+    cdef char* memory = <char*>umiak_scratch_get(0, c.local)
+    cdef char* base = memory
+    cdef char* queries
+    cdef char* sums
+    cdef char* states
+    cdef char* scores
+    cdef char* packed
+    cdef char* top
+    cdef char* state
+    cdef char* keys
+    cdef char* values
+    cdef char* row
+    cdef Strip* s
+    cdef Number factor
+    cdef double total
+    cdef int64_t of_query = room(c.dim_room * rec.size), of_sum = room(c.value_room * rec.size), of_state = room(3 * rec.size)
+    cdef int64_t i, at = 0, count, seen, end
+    if memory == NULL:
+        return NO_MEMORY
+    queries = carve(&memory, c.n_rows * of_query)
+    sums = carve(&memory, c.n_rows * of_sum)
+    states = carve(&memory, c.n_rows * of_state)
+    scores = carve(&memory, (FEW_KEYS + rec.width) * rec.size)
+    packed = carve(&memory, (FEW_KEYS + rec.width) * rec.size)
+    top = carve(&memory, rec.width * rec.size)
+    s = <Strip*>carve(&memory, sizeof(Strip))
+    s.batch = part // c.key_heads
+    s.head = part % c.key_heads
+    set_strip(s, c, 0)
+    keys = head_of(&c.k, s)
+    values = head_of(&c.v, s)
+    memset(queries, 0, c.n_rows * of_query)
+    memset(sums, 0, c.n_rows * of_sum)
+    for i in range(c.n_rows):
+        row = row_of(&c.q, c, s, i)
+        (f.copy if c.q.stride[3] == rec.stored else f.copy_any)(queries + i * of_query, 0, row, 0, 1, c.dim, c.q.stride[3], &c.scale_log2)
+        state = states + i * of_state
+        put(rec, state, 0, -INFINITY)
+        put(rec, state, 1, 0)
+    if rec.mask:
+        # What lies beyond the keys is compared too.
+        memset(packed, 0, (FEW_KEYS + rec.width) * rec.size)
+        memset(scores, 0, (FEW_KEYS + rec.width) * rec.size)
+    while at < s.end:
+        count = min(<int64_t>FEW_KEYS, s.end - at)
+        for i in range(c.n_rows):
+            end = min(c.keys, s.last[i] + 1) if rec.causal else c.keys
+            seen = min(count, end - at)
+            if seen <= 0:
+                continue
+            f.dots(scores, queries + i * of_query, keys + at * c.k.stride[1], c.k.stride[1], seen, c.dim)
+            if rec.mask:
+                row = mask_row(c, s, i, at)
+                (f.copy_mask if c.mask.stride[3] == rec.mask_stored else f.copy_mask_any)(
+                    packed, 0, row, 0, 1, seen, c.mask.stride[3], &c.log2_e)
+                f.masked(scores, rec.width * rec.size, (seen + rec.width - 1) // rec.width, top, packed)
+            state = states + i * of_state
+            f.weigh_row(scores, seen, state)
+            f.mix(sums + i * of_sum, values + at * c.v.stride[1], c.v.stride[1], scores, seen, c.value_dim, state)
+        at += count
+    for i in range(c.n_rows):
+        state = states + i * of_state
+        total = get(rec, state, 1)
+        factor = number(rec, 1 / total if total != 0 else 1)
+        f.give(row_of(&c.out, c, s, i), 0, sums + i * of_sum, 0, 1, c.value_dim, &factor)
+        if rec.with_lse:
+            put_lse(c, s, i, get(rec, state, 0), total)
+    umiak_scratch_put(c.local, base)
+    return 0
+
+
+# ---- launch ------------------------------------------------------------------------------------------------------------
+cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    cdef const Record* rec = <const Record*>self
+    cdef Call c
+    cdef double work
+    cdef int64_t heads, wanted
+    cdef int result
+    prepare(&c, rec, ptrs, dims, scalars, False)
+    heads = c.batch * c.key_heads
+    if heads == 0 or c.n_rows == 0:
+        return 0
+    work = <double>heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if rec.causal and c.queries > 1 else 1)
+    if c.n_rows <= FEW and c.k.stride[3] == rec.stored and c.v.stride[3] == rec.stored:
+        c.local = few_room(&c)
+        run_parts(few_part, &c, heads, work, &result)
+    else:
+        c.strips_per_part = min(<int64_t>STRIPS_PER_PART, c.n_strips)
+        if work > PARALLEL_WORK and thread_count() > 1:
+            # Some parts for each thread; results are the same.
+            wanted = (4 * thread_count() + heads - 1) // heads
+            c.strips_per_part = max(1, min(c.strips_per_part, c.n_strips // wanted))
+        c.parts_per_head = (c.n_strips + c.strips_per_part - 1) // c.strips_per_part
+        c.local = forward_room(&c)
+        run_parts(forward_part, &c, heads * c.parts_per_head, work, &result)
+    return no_memory() if result != 0 else 0
+
+
+cdef class Attention:
+    """A class of calls: the compiled functions and what they are for. It must outlive its launches; plans keep it.
+
+    ``gradient``: 0, or the address of the gradient's launch.
+    """
+    cdef Record rec
+    cdef object keep
+    cdef readonly size_t address, self_pointer
+
+    def __init__(self, dict functions, object keep, *, size_t gradient, bint wide, int stored, int lanes, int width, int rows, int keys,
+                 bint causal, str mask=None, int mask_stored=0, bint with_lse=False, bint with_mask=False):
+        cdef Functions* f = &self.rec.f
+        cdef int i
+        if width > MAX_WIDTH or rows > MAX_ROWS or keys % rows:
+            raise ValueError(f"[Attention] requires tiles of at most {MAX_ROWS} by {MAX_WIDTH}, got {rows} by {width}")
+        self.keep = keep
+        self.rec.wide, self.rec.size, self.rec.stored = wide, 8 if wide else 4, stored
+        self.rec.lanes, self.rec.width, self.rec.rows, self.rec.keys = lanes, width, rows, keys
+        self.rec.causal, self.rec.mask, self.rec.mask_bool = causal, mask is not None, mask == "bool"
+        self.rec.mask_stored, self.rec.with_lse, self.rec.with_mask = mask_stored, with_lse, with_mask
+        self.rec.masking.look = look
+        self.rec.masking.apply = apply
+        f.pack, f.pack_any = <pack_t>at(functions, "pack"), <pack_t>at(functions, "pack_any")
+        f.panel, f.panel_any = <pack_t>at(functions, "panel"), <pack_t>at(functions, "panel_any")
+        f.copy, f.copy_any = <copy_t>at(functions, "copy"), <copy_t>at(functions, "copy_any")
+        if mask is not None:
+            f.pack_mask, f.pack_mask_any = <pack_t>at(functions, "pack_mask"), <pack_t>at(functions, "pack_mask_any")
+            f.copy_mask, f.copy_mask_any = <copy_t>at(functions, "copy_mask"), <copy_t>at(functions, "copy_mask_any")
+            f.masked = <masked_t>at(functions, "masked")
+        f.unpack, f.give = <unpack_t>at(functions, "unpack"), <give_t>at(functions, "give")
+        f.causal = <causal_t>at(functions, "causal")
+        for i in range(1, rows + 1):
+            f.columns[i] = <columns_t>at(functions, f"columns_{i}")
+        if gradient:
+            f.scores, f.derive, f.sums = <scores_t>at(functions, "scores"), <derive_t>at(functions, "derive"), <sums_t>at(functions, "sums")
+            f.adding_1, f.adding_2 = <adding_t>at(functions, "adding_1"), <adding_t>at(functions, "adding_2")
+        else:
+            f.scores_top, f.weigh = <scores_top_t>at(functions, "scores_top"), <weigh_t>at(functions, "weigh")
+            f.dots, f.weigh_row, f.mix = <dots_t>at(functions, "dots"), <weigh_row_t>at(functions, "weigh_row"), <mix_t>at(functions, "mix")
+        self.address = gradient if gradient else <size_t><void*>launch
+        self.self_pointer = <size_t><void*>&self.rec
+
+
+cdef void* at(dict functions, str name) except NULL:
+    return <void*><size_t>functions[name]

@@ -1,0 +1,570 @@
+"""The functions that attention is driven by (attention.pyx), as LLVM text: packing, rows of softmax, products.
+
+Scores are computed transposed: a tile has a row per key and a lane per query. So maxima, sums and rescaling are
+vertical, keys and values enter products as elements that are spread, and no row is ever reduced across lanes. Scores
+are in units of log 2: queries are packed times ``scale * log2(e)``.
+
+What is computed in is f32 or f64 (`type`), what operands are stored in may be narrower (`stored`). All strides are in
+bytes. Buffers that are filled by blocks of lanes must have room for a block more.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+from umiak.backends.cpu import gemm_kernel
+from umiak.backends.cpu.gemm_kernel import Emitter, Stride, Tile, tile_of
+from umiak.compiler import jit
+from umiak.compiler.loop.functions.parts import EXP2_F64
+from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, ScalarType
+from umiak.compiler.render.target import Target
+from umiak.compiler.render.text import Module, literal, spell, suffix
+
+STRIPS = 2  # of lanes that a tile of the gradient has: products over queries are that deep
+KEYS = 112  # about how many rows a tile has
+
+# (2**x - 1) / x on [-1/2, 1/2], relative error of 2**x: 2^-23.3.
+EXP2_F32 = (0.0013269406, 0.009671294, 0.05550711, 0.24022247, 0.693147)
+NEVER = -math.inf
+
+
+def keys_of(tile: Tile) -> int:
+    """Rows of a tile of scores."""
+    return tile.rows * round(KEYS / tile.rows)
+
+
+def supported(stored: ScalarType, target: Target) -> bool:
+    """Whether the target converts such elements."""
+    return stored in (F32, F64, BF16, BOOL) or (stored is F16 and "f16" in target.native)
+
+
+class Kernels(Emitter):
+    """Text of one function on elements that are stored as ``stored``."""
+
+    def __init__(self, module: Module, type: ScalarType, lanes: int, stored: ScalarType | None = None) -> None:
+        super().__init__(module, type, lanes)
+        self.stored = stored or type
+        self.memory = spell(self.stored, lanes, memory=True)
+
+    # Elements
+    def below(self, count: str) -> str:
+        """The mask of the first lanes."""
+        ids = f"<{', '.join(f'i64 {i}' for i in range(self.lanes))}>"
+        one = self.ins(f"insertelement <{self.lanes} x i64> poison, i64 {count}, i64 0")
+        all = f"shufflevector <{self.lanes} x i64> {one}, <{self.lanes} x i64> poison, <{self.lanes} x i32> zeroinitializer"
+        return self.ins(f"icmp slt <{self.lanes} x i64> {ids}, {self.ins(all)}")
+
+    def take(self, pointer: str, mask: str | None = None) -> str:
+        """Stored elements in the type of computation; 0 outside of the mask. False is -inf, True 0."""
+        t, n, full = self.stored, self.lanes, self.memory
+        if mask is None:
+            got = self.ins(f"load {full}, ptr {pointer}, align {t.bytes}")
+        else:
+            args = [(f"ptr align {t.bytes}", pointer), (f"<{n} x i1>", mask), (full, "zeroinitializer")]
+            got = self.call(full, f"llvm.masked.load.{suffix(t, n, True)}.p0", args)
+        if t is BF16:
+            wide = self.ins(f"zext {full} {got} to <{n} x i32>")
+            return self.ins(f"bitcast <{n} x i32> {self.ins(f'shl <{n} x i32> {wide}, {self.integers(16)}')} to {self.vector}")
+        if t is F16:
+            return self.ins(f"fpext <{n} x half> {self.ins(f'bitcast {full} {got} to <{n} x half>')} to {self.vector}")
+        if t is BOOL:
+            seen = self.ins(f"icmp ne {full} {got}, zeroinitializer")
+            return self.ins(f"select <{n} x i1> {seen}, {self.vector} zeroinitializer, {self.vector} {self.constant(NEVER)}")
+        return got
+
+    def put(self, x: str, pointer: str, mask: str | None = None) -> None:
+        """The inverse of :meth:`take`, for floats."""
+        t, n, full = self.stored, self.lanes, self.memory
+        if t is BF16:
+            x = self.narrow(x)
+        elif t is F16:
+            x = self.ins(f"bitcast <{n} x half> {self.ins(f'fptrunc {self.vector} {x} to <{n} x half>')} to {full}")
+        if mask is None:
+            self.raw(f"store {full} {x}, ptr {pointer}, align {t.bytes}")
+        else:
+            args = [(full, x), (f"ptr align {t.bytes}", pointer), (f"<{n} x i1>", mask)]
+            self.call("void", f"llvm.masked.store.{suffix(t, n, True)}.p0", args)
+
+    def integers(self, x: int, type: str = "i32") -> str:
+        return f"splat ({type} {x})"
+
+    def narrow(self, x: str) -> str:
+        """f32 as bf16: to nearest, ties to even."""
+        n, words = self.lanes, f"<{self.lanes} x i32>"
+        bits = self.ins(f"bitcast {self.vector} {x} to {words}")
+        high = self.ins(f"lshr {words} {bits}, {self.integers(16)}")
+        odd = self.ins(f"and {words} {high}, {self.integers(1)}")
+        up = self.ins(f"add {words} {self.ins(f'add {words} {bits}, {self.integers(0x7FFF)}')}, {odd}")
+        near = self.ins(f"lshr {words} {up}, {self.integers(16)}")
+        quiet = self.ins(f"or {words} {high}, {self.integers(0x40)}")
+        nan = self.ins(f"fcmp uno {self.vector} {x}, {x}")
+        return self.ins(f"trunc {words} {self.ins(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}")
+
+    def transpose(self, rows: list[str]) -> list[str]:
+        """Columns of a square block."""
+        n, step = self.lanes, 1
+        while step < n:
+            made = list(rows)
+            for i in range(n):
+                if i & step:
+                    continue
+                a, b = rows[i], rows[i + step]
+                low = [j if not j & step else n + j - step for j in range(n)]
+                high = [j + step if not j & step else n + j for j in range(n)]
+                for at, order in ((i, low), (i + step, high)):
+                    lanes = ", ".join(f"i32 {j}" for j in order)
+                    made[at] = self.ins(f"shufflevector {self.vector} {a}, {self.vector} {b}, <{n} x i32> <{lanes}>")
+            rows, step = made, step * 2
+        return rows
+
+    # Loops
+    def blocks(self, count: str, body: Callable[[str, str | None], None]) -> None:
+        """``body(first, mask)`` for blocks of lanes out of ``count``; the last one is under a mask."""
+        whole = self.ins(f"and i64 {count}, {-self.lanes}")
+        self.loop("0", whole, self.lanes, [], lambda i, _: [body(i, None)][:0])
+        if self.lanes == 1:
+            return
+        left = self.ins(f"sub i64 {count}, {whole}")
+        some = self.ins(f"icmp ne i64 {left}, 0")
+        self.guarded(some, lambda: [body(whole, self.below(left))][:0])
+
+    def each(self, count: str, body: Callable[[str], None], lo: str = "0", step: int = 1) -> None:
+        self.loop(lo, count, step, [], lambda i, _: [body(i)][:0])
+
+    def element(self, pointer: str, index: str, bytes: Stride) -> str:
+        return self.past(pointer, self.times(index, bytes))
+
+    def pointer(self, table: str, index: int | str) -> str:
+        """An entry of a table of pointers."""
+        return self.ins(f"load ptr, ptr {self.past(table, self.times(index, 8))}, align 8")
+
+    # 2**x
+    def exp2(self, x: str) -> str:
+        """2**x for x <= 0 or NaN; 0 where that is no normal number."""
+        f32 = self.type is F32
+        least = -126.0 if f32 else -1022.0
+        coefficients = EXP2_F32 if f32 else EXP2_F64
+        kept = self.ins(f"fcmp uge {self.vector} {x}, {self.constant(least)}")
+        wide = self.target.avx512 and self.lanes * self.type.bits == 512
+        if wide:
+            n = self.intrinsic("rint", x)
+        else:
+            # Adding a number whose last bit is 1 rounds; its lowest bits then are n.
+            x = self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {x}, {self.vector} {self.constant(least)}")
+            magic = self.constant(1.5 * 2.0 ** (23 if f32 else 52))
+            shifted = self.op("fadd", x, magic)
+            n = self.op("fsub", shifted, magic)
+        r = self.op("fsub", x, n)
+        y = self.constant(coefficients[0])
+        for c in (*coefficients[1:], 1.0):
+            y = self.fma(y, r, self.constant(c))
+        if wide:
+            # Multiplies by 2**n, zeros under the mask.
+            kind, code = ("ps", "i16") if f32 else ("pd", "i8")
+            bits = self.ins(f"bitcast <{self.lanes} x i1> {kept} to {code}")
+            args = [(self.vector, y), (self.vector, n), (self.vector, "zeroinitializer"), (code, bits), ("i32", "4")]
+            return self.call(self.vector, f"llvm.x86.avx512.mask.scalef.{kind}.512", args)
+        word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
+        words = f"<{self.lanes} x {word}>"
+        bits = self.ins(f"shl {words} {self.ins(f'bitcast {self.vector} {shifted} to {words}')}, {self.integers(mantissa, word)}")
+        power = self.ins(f"add {words} {bits}, {self.integers(bias << mantissa, word)}")
+        y = self.op("fmul", y, self.ins(f"bitcast {words} {power} to {self.vector}"))
+        return self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
+
+    def finite(self, top: str) -> str:
+        """What scores are taken relative to: 0 where nothing has been seen."""
+        none = self.ins(f"fcmp oeq {self.vector} {top}, {self.constant(NEVER)}")
+        return self.ins(f"select <{self.lanes} x i1> {none}, {self.vector} zeroinitializer, {self.vector} {top}")
+
+    def across(self, name: str, x: str) -> str:
+        """The lanes of a vector combined into a scalar."""
+        rest, n = x, self.lanes
+        while n > 1:
+            n //= 2
+            lanes = ", ".join(f"i32 {(i + n) % self.lanes}" for i in range(self.lanes))
+            moved = self.ins(f"shufflevector {self.vector} {rest}, {self.vector} poison, <{self.lanes} x i32> <{lanes}>")
+            rest = self.larger(rest, moved) if name == "max" else self.op(name, rest, moved)
+        return self.ins(f"extractelement {self.vector} {rest}, i64 0")
+
+
+# --- packing -------------------------------------------------------------------------------------------------------
+
+
+def pack(e: Kernels, name: str, width: int) -> str:
+    """``name(to, rows, n, stride, scale)``: columns of rows; ``to[j, i] = rows[i][j] * scale``, ``width`` rows.
+
+    Writes whole blocks of columns, each row of ``to`` whole vectors, the first row first.
+    """
+    scale = e.spread("%scale")
+    size = e.bytes
+
+    def block(first: str, mask: str | None) -> None:
+        to = e.element("%to", first, width * size)
+        made = []
+        for chunk in range(0, width, e.lanes):
+            rows = []
+            for i in range(chunk, chunk + e.lanes):
+                p = e.element(e.pointer("%rows", min(i, width - 1)), first, e.stored.bytes)
+                rows.append(e.op("fmul", e.take(p, mask), scale))
+            made.append(e.transpose(rows))
+            for j, column in enumerate(made[-1]):
+                e.store(column, to, (j * width + chunk) * size)
+
+    if e.lanes > 1:
+        e.blocks("%n", block)
+    else:
+
+        def row(i: str) -> None:
+            source, to = e.pointer("%rows", i), e.element("%to", i, size)
+
+            def one(j: str) -> None:
+                x = e.take(e.element(source, j, "%stride"))
+                e.store(e.op("fmul", x, scale), e.element(to, j, width * size))
+
+            e.each("%n", one)
+
+        e.each(str(width), row)
+    return e.function(name, "ptr %to, ptr %rows, i64 %n, i64 %stride, ptr %scale")
+
+
+def copy(e: Kernels, name: str) -> str:
+    """``name(to, to_row, from, from_row, rows, n, stride, scale)``: rows times ``scale``. Vectors are written whole,
+    zeros at the end (not by the version for strides)."""
+    scale = e.spread("%scale")
+
+    def row(i: str) -> None:
+        source, to = e.element("%from", i, "%from_row"), e.element("%to", i, "%to_row")
+
+        def block(j: str, mask: str | None) -> None:
+            x = e.take(e.element(source, j, "%stride" if e.lanes == 1 else e.stored.bytes), mask)
+            e.store(e.op("fmul", x, scale), e.element(to, j, e.bytes))
+
+        e.blocks("%n", block)
+
+    e.each("%rows", row)
+    kinds = "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, i64 %stride"
+    return e.function(name, f"{kinds}, ptr %scale")
+
+
+def unpack(e: Kernels, name: str, width: int) -> str:
+    """``name(rows, from, n, factor)``: ``rows[i][j] = from[j, i] * factor[i]``, the inverse of :func:`pack`."""
+
+    def block(first: str, mask: str | None) -> None:
+        source = e.element("%from", first, width * e.bytes)
+        for chunk in range(0, width, e.lanes):
+            factor = e.load("%factor", chunk * e.bytes)
+            columns = [
+                e.op("fmul", e.load(source, (j * width + chunk) * e.bytes), factor) for j in range(e.lanes)
+            ]
+            for i, x in enumerate(e.transpose(columns)):
+                e.put(x, e.element(e.pointer("%rows", chunk + i), first, e.stored.bytes), mask)
+
+    e.blocks("%n", block)
+    return e.function(name, "ptr %rows, ptr %from, i64 %n, ptr %factor")
+
+
+def give(e: Kernels, name: str) -> str:
+    """``name(to, to_row, from, from_row, rows, n, scale)``: rows times ``scale`` as they are stored."""
+    scale = e.spread("%scale")
+
+    def row(i: str) -> None:
+        source, to = e.element("%from", i, "%from_row"), e.element("%to", i, "%to_row")
+
+        def block(j: str, mask: str | None) -> None:
+            e.put(e.op("fmul", e.load(e.element(source, j, e.bytes)), scale), e.element(to, j, e.stored.bytes), mask)
+
+        e.blocks("%n", block)
+
+    e.each("%rows", row)
+    return e.function(name, f"ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
+
+
+# --- tiles of scores -----------------------------------------------------------------------------------------------
+
+
+def vectors(e: Kernels, tile: Tile) -> range:
+    """Offsets of the vectors of a row."""
+    return range(0, tile.width * e.bytes, e.vector_bytes)
+
+
+def weigh(e: Kernels, name: str, tile: Tile) -> str:
+    """``name(scores, count, top, most, total, factor)``: a tile becomes weights relative to the largest score so far.
+
+    ``most`` and ``total`` are the running maximum and sum, ``top`` the tile's maximum; ``factor`` is what sums of
+    before are to be multiplied by.
+    """
+    row = tile.width * e.bytes
+    shifts, sums = [], []
+    for v in vectors(e, tile):
+        old = e.load("%most", v)
+        new = e.larger(e.load("%top", v), old)
+        shift = e.finite(new)
+        factor = e.exp2(e.op("fsub", old, shift))
+        e.store(new, "%most", v)
+        e.store(factor, "%factor", v)
+        shifts.append(shift)
+        sums.append(e.op("fmul", e.load("%total", v), factor))
+
+    def step(i: str, sums: list[str]) -> list[str]:
+        at, made = e.element("%scores", i, row), []
+        for v, shift, total in zip(vectors(e, tile), shifts, sums):
+            p = e.exp2(e.op("fsub", e.load(at, v), shift))
+            e.store(p, at, v)
+            made.append(e.op("fadd", total, p))
+        return made
+
+    for v, total in zip(vectors(e, tile), e.loop("0", "%count", 1, [(e.vector, s) for s in sums], step)):
+        e.store(total, "%total", v)
+    return e.function(name, "ptr %scores, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
+
+
+def masking(e: Kernels, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
+    """``name(scores, row, count, top, ...)``: ``change(i, score, offset)`` of each score; ``top`` becomes their maximum.
+
+    With ``top`` NaN is passed over, as it is no score's maximum; it shows in the sums.
+    """
+
+    def step(i: str, most: list[str]) -> list[str]:
+        at = e.element("%scores", i, "%row")
+        made = []
+        for v, m in zip(vectors(e, tile), most):
+            s = change(i, e.load(at, v), v)
+            e.store(s, at, v)
+            made.append(e.larger(s, m))
+        return made
+
+    first = [(e.vector, e.constant(NEVER)) for _ in vectors(e, tile)]
+    for v, m in zip(vectors(e, tile), e.loop("0", "%count", 1, first, step)):
+        e.store(m, "%top", v)
+    return e.function(name, f"ptr %scores, i64 %row, i64 %count, ptr %top, {args}")
+
+
+def causal(e: Kernels, name: str, tile: Tile) -> str:
+    """``name(scores, row, count, top, last, first)``: key ``first + i`` is seen by lanes whose ``last`` (i32) it is
+    not beyond."""
+    ids = f"<{e.lanes} x i32>"
+    last = {v: e.ins(f"load {ids}, ptr {e.past('%last', v // e.bytes * 4)}, align 4") for v in vectors(e, tile)}
+
+    def change(i: str, s: str, v: int) -> str:
+        key = e.ins(f"trunc i64 {e.ins(f'add i64 {i}, %first')} to i32")
+        one = e.ins(f"insertelement {ids} poison, i32 {key}, i64 0")
+        keys = e.ins(f"shufflevector {ids} {one}, {ids} poison, {ids} zeroinitializer")
+        seen = e.ins(f"icmp sle {ids} {keys}, {last[v]}")
+        return e.ins(f"select <{e.lanes} x i1> {seen}, {e.vector} {s}, {e.vector} {e.constant(NEVER)}")
+
+    return masking(e, name, tile, change, "ptr %last, i64 %first")
+
+
+def masked(e: Kernels, name: str, tile: Tile, add: bool) -> str:
+    """``name(scores, row, count, top, mask)``: a packed mask is added, or hides scores where it is -inf."""
+
+    def change(i: str, s: str, v: int) -> str:
+        m = e.load(e.element("%mask", i, tile.width * e.bytes), v)
+        if add:
+            return e.op("fadd", s, m)
+        seen = e.ins(f"fcmp une {e.vector} {m}, {e.constant(NEVER)}")
+        return e.ins(f"select <{e.lanes} x i1> {seen}, {e.vector} {s}, {e.vector} {m}")
+
+    return masking(e, name, tile, change, "ptr %mask")
+
+
+def derive(e: Kernels, name: str, tile: Tile) -> str:
+    """``name(scores, grads, count, end, lse, delta)``: scores become weights, gradients of weights those of scores.
+
+    Rows from ``count`` to ``end`` become 0, so that products may run over them. Rows are ``STRIPS`` tiles apart.
+    """
+    row = STRIPS * tile.width * e.bytes
+    shifts = [e.finite(e.load("%lse", v)) for v in vectors(e, tile)]
+    deltas = [e.load("%delta", v) for v in vectors(e, tile)]
+
+    def step(i: str) -> None:
+        at, to = e.element("%scores", i, row), e.element("%grads", i, row)
+        for v, shift, delta in zip(vectors(e, tile), shifts, deltas):
+            p = e.exp2(e.op("fsub", e.load(at, v), shift))
+            e.store(p, at, v)
+            e.store(e.op("fmul", p, e.op("fsub", e.load(to, v), delta)), to, v)
+
+    def clear(i: str) -> None:
+        for v in vectors(e, tile):
+            e.store("zeroinitializer", e.element("%scores", i, row), v)
+            e.store("zeroinitializer", e.element("%grads", i, row), v)
+
+    e.each("%count", step)
+    e.each("%end", clear, lo="%count")
+    return e.function(name, "ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta")
+
+
+def sums(e: Kernels, name: str, tile: Tile) -> str:
+    """``name(to, a, b, n)``: ``to[i] = sum_j a[j, i] * b[j, i]`` of two packed blocks."""
+
+    def step(j: str, totals: list[str]) -> list[str]:
+        a, b = (e.element(p, j, tile.width * e.bytes) for p in ("%a", "%b"))
+        return [e.fma(e.load(a, v), e.load(b, v), t) for v, t in zip(vectors(e, tile), totals)]
+
+    first = [(e.vector, "zeroinitializer") for _ in vectors(e, tile)]
+    for v, t in zip(vectors(e, tile), e.loop("0", "%n", 1, first, step)):
+        e.store(t, "%to", v)
+    return e.function(name, "ptr %to, ptr %a, ptr %b, i64 %n")
+
+
+# --- one query -----------------------------------------------------------------------------------------------------
+
+
+def dots(e: Kernels, name: str) -> str:
+    """``name(to, q, keys, key_row, count, n)``: products of a packed query with rows of keys, ``lanes`` keys at once.
+
+    ``q`` is padded with zeros, ``to`` has room for whole vectors.
+    """
+    last = e.ins("add i64 %count, -1")
+
+    def group(first: str) -> None:
+        rows = []
+        for i in range(e.lanes):
+            at = e.ins(f"add i64 {first}, {i}")
+            inside = e.ins(f"icmp slt i64 {at}, {last}")
+            rows.append(e.element("%keys", e.ins(f"select i1 {inside}, i64 {at}, i64 {last}"), "%key_row"))
+
+        def step(j: str, totals: list[str], mask: str | None = None) -> list[str]:
+            q, at = e.load(e.element("%q", j, e.bytes)), e.times(j, e.stored.bytes)
+            return [e.fma(q, e.take(e.past(p, at), mask), t) for p, t in zip(rows, totals)]
+
+        whole = e.ins(f"and i64 %n, {-e.lanes}")
+        totals = e.loop("0", whole, e.lanes, [(e.vector, "zeroinitializer")] * e.lanes, step)
+        left = e.ins(f"sub i64 %n, {whole}")
+        some = e.ins(f"icmp ne i64 {left}, 0")
+        totals = e.guarded(some, lambda: step(whole, totals, e.below(left)), [(e.vector, t) for t in totals])
+        # Halves of two vectors, added, become one, until each lane is the sum of one vector.
+        n = e.lanes
+        while len(totals) > 1:
+            half = len(totals) // 2
+            totals = [fold(e, totals[i], totals[i + half], half) for i in range(half)]
+        e.store(totals[0], e.element("%to", first, e.bytes))
+
+    e.each("%count", group, step=e.lanes)
+    return e.function(name, "ptr %to, ptr %q, ptr %keys, i64 %key_row, i64 %count, i64 %n")
+
+
+def fold(e: Kernels, a: str, b: str, half: int) -> str:
+    """Sums of lanes ``half`` apart: those of ``a`` where the lane has that bit clear, those of ``b`` where it is set."""
+    n = e.lanes
+    low = [j if not j & half else n + j - half for j in range(n)]
+    high = [j + half if not j & half else n + j for j in range(n)]
+    parts = []
+    for order in (low, high):
+        lanes = ", ".join(f"i32 {j}" for j in order)
+        parts.append(e.ins(f"shufflevector {e.vector} {a}, {e.vector} {b}, <{n} x i32> <{lanes}>"))
+    return e.op("fadd", *parts)
+
+
+def weigh_row(e: Kernels, name: str) -> str:
+    """``name(scores, count, state)``: as :func:`weigh` for one query; ``state`` is (maximum, sum, factor)."""
+
+    def end(i: str, mask: str | None) -> str:
+        s = e.load(e.element("%scores", i, e.bytes))
+        if mask is None:
+            return s
+        return e.ins(f"select <{e.lanes} x i1> {mask}, {e.vector} {s}, {e.vector} {e.constant(NEVER)}")
+
+    whole = e.ins(f"and i64 %count, {-e.lanes}")
+    left = e.ins(f"sub i64 %count, {whole}")
+    some = e.ins(f"icmp ne i64 {left}, 0")
+
+    def walk(first: str, step: Callable[[str, str, str | None], str]) -> str:
+        now = e.loop("0", whole, e.lanes, [(e.vector, first)], lambda i, x: [step(i, x[0], None)])[0]
+        return e.guarded(some, lambda: [step(whole, now, e.below(left))], [(e.vector, now)])[0]
+
+    old = e.spread("%state")
+    most = walk(old, lambda i, x, mask: e.larger(end(i, mask), x))
+    most = e.splat(e.across("max", most))
+    shift = e.finite(most)
+    factor = e.exp2(e.op("fsub", old, shift))
+
+    def weight(i: str, total: str, mask: str | None) -> str:
+        p = e.exp2(e.op("fsub", end(i, mask), shift))
+        e.store(p, e.element("%scores", i, e.bytes))
+        return e.op("fadd", total, p)
+
+    total = e.across("fadd", walk("zeroinitializer", weight))
+    before = e.ins(f"load {e.scalar}, ptr {e.past('%state', e.bytes)}, align {e.bytes}")
+    one = e.ins(f"extractelement {e.vector} {factor}, i64 0")
+    total = e.ins(f"fadd {e.scalar} {total}, {e.ins(f'fmul {e.scalar} {before}, {one}')}")
+    top = e.ins(f"extractelement {e.vector} {most}, i64 0")
+    for i, x in enumerate((top, total, one)):
+        e.raw(f"store {e.scalar} {x}, ptr {e.past('%state', i * e.bytes)}, align {e.bytes}")
+    return e.function(name, "ptr %scores, i64 %count, ptr %state")
+
+
+def mix(e: Kernels, name: str) -> str:
+    """``name(to, values, value_row, weights, count, n, state)``: ``to = to * state[2] + weights @ values``."""
+    factor = e.spread("%state", 2 * e.bytes)
+
+    def columns(j: str, vecs: int, mask: str | None) -> None:
+        to = e.element("%to", j, e.bytes)
+        first = [e.op("fmul", e.load(to, v * e.vector_bytes), factor) for v in range(vecs)]
+
+        def step(i: str, totals: list[str]) -> list[str]:
+            weight = e.spread(e.element("%weights", i, e.bytes))
+            row = e.past(e.element("%values", i, "%value_row"), e.times(j, e.stored.bytes))
+            return [
+                e.fma(weight, e.take(e.past(row, v * e.lanes * e.stored.bytes), mask), t) for v, t in enumerate(totals)
+            ]
+
+        for v, x in enumerate(e.loop("0", "%count", 1, [(e.vector, x) for x in first], step)):
+            e.store(x, to, v * e.vector_bytes)
+
+    wide = 4 * e.lanes
+    four = e.ins(f"and i64 %n, {-wide}")
+    whole = e.ins(f"and i64 %n, {-e.lanes}")
+    e.each(four, lambda j: columns(j, 4, None), step=wide)
+    e.each(whole, lambda j: columns(j, 1, None), lo=four, step=e.lanes)
+    left = e.ins(f"sub i64 %n, {whole}")
+    some = e.ins(f"icmp ne i64 {left}, 0")
+    e.guarded(some, lambda: [columns(whole, 1, e.below(left))][:0])
+    return e.function(name, "ptr %to, ptr %values, i64 %value_row, ptr %weights, i64 %count, i64 %n, ptr %state")
+
+
+# --- what a driver calls -------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def functions(stored: ScalarType, mask: ScalarType | None) -> tuple[dict[str, int], Tile, object]:
+    """Addresses of the functions for operands and a mask of such types, how tiles are made, and what keeps the code."""
+    target = Target.host()
+    type = F64 if stored is F64 else F32
+    tile = tile_of(target, type)
+    module = Module(target)
+    texts: dict[str, str] = {}
+
+    def enter(name: str, make: Callable[..., str], *args: object, lanes: int = tile.lanes, of: ScalarType = stored) -> None:
+        texts[name] = make(Kernels(module, type, lanes, of), name, *args)
+
+    for suffix_, lanes in (("", tile.lanes), ("_any", 1)):
+        enter("pack" + suffix_, pack, tile.width, lanes=lanes)
+        enter("panel" + suffix_, pack, tile.rows, lanes=lanes)
+        enter("copy" + suffix_, copy, lanes=lanes)
+        if mask is not None:
+            enter("pack_mask" + suffix_, pack, tile.width, lanes=lanes, of=mask)
+            enter("copy_mask" + suffix_, copy, lanes=lanes, of=mask)
+    if mask is not None:
+        enter("masked", masked, tile, mask is not BOOL)
+    enter("unpack", unpack, tile.width)
+    enter("give", give)
+    enter("weigh", weigh, tile)
+    enter("causal", causal, tile)
+    enter("derive", derive, tile)
+    enter("sums", sums, tile)
+    enter("dots", dots)
+    enter("weigh_row", weigh_row)
+    enter("mix", mix)
+    texts["scores_top"] = gemm_kernel.panels(module, type, tile, "scores_top", top=True)
+    texts["scores"] = gemm_kernel.panels(module, type, tile, "scores")
+    for rows in range(1, tile.rows + 1):
+        texts[f"columns_{rows}"] = gemm_kernel.columns(module, type, tile, rows, f"columns_{rows}")
+    for vecs in (1, tile.vecs):
+        a_row = STRIPS * tile.width * type.bytes
+        texts[f"adding_{vecs}"] = gemm_kernel.adding(module, type, tile, vecs, a_row, f"adding_{vecs}")
+    module.functions += texts.values()
+    library = jit.load(module.text(), list(texts))
+    return {name: library.address(name) for name in texts}, tile, library

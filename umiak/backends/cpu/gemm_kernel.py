@@ -1,0 +1,226 @@
+"""Micro-kernels of matrix products as LLVM text: a tile of results stays in registers while k goes by.
+
+``c[i, j] = start + sum_p a[i, p] * b[p, j]`` for ``rows`` of c and ``vecs`` vectors of columns. Each step of p loads
+the vectors of b, spreads one element of a per row over a vector, and adds ``rows * vecs`` products. All strides but
+the one along j, which is one element, are free: a number of bytes, or an operand of the function.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from umiak.compiler.loop.types import F32, F64, ScalarType
+from umiak.compiler.render.target import Target
+from umiak.compiler.render.text import Module, Writer, literal, suffix
+
+
+class Tile(NamedTuple):
+    """How many registers a tile takes: ``rows`` times ``vecs`` vectors of ``lanes`` elements."""
+
+    lanes: int
+    vecs: int
+    rows: int
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return self.lanes * self.vecs
+
+
+def tile_of(target: Target, type: ScalarType) -> Tile:
+    """The largest tile that leaves registers for b and an element of a.
+
+    ``rows`` is a multiple of ``lanes`` or not above it: a panel of rows is made of transposed blocks of ``lanes``.
+    """
+    lanes = target.vector_bits // type.bits
+    if target.vector_bits == 512:
+        return Tile(lanes, 2, 14 if lanes == 16 else 8)
+    if target.vector_bits == 256:
+        return Tile(lanes, 2, 6 if lanes == 8 else 4)
+    return Tile(lanes, 2, 4 if target.x86 else 12)
+
+
+Stride = int | str  # bytes, known or in an operand
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Where a matrix lies: a pointer, and bytes from row to row and from step to step of k (for c: unused)."""
+
+    pointer: str
+    row: Stride
+    step: Stride = 0
+
+
+class Emitter(Writer):
+    """Text of one function on vectors of one type."""
+
+    def __init__(self, module: Module, type: ScalarType, lanes: int) -> None:
+        super().__init__(module)
+        self.type = type
+        self.lanes = lanes
+        self.bytes = type.bytes
+        self.vector_bytes = type.bytes * lanes
+        self.scalar = {F32: "float", F64: "double"}[type]
+        self.vector = f"<{lanes} x {self.scalar}>"
+
+    # Addresses
+    def past(self, pointer: str, offset: Stride) -> str:
+        return pointer if offset == 0 else self.ins(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def times(self, a: Stride, b: Stride) -> Stride:
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        return self.ins(f"mul i64 {a}, {b}")
+
+    def plus(self, a: Stride, b: Stride) -> Stride:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        return self.ins(f"add i64 {a}, {b}")
+
+    def rows_of(self, pointer: str, stride: Stride, count: int) -> list[str]:
+        """Pointers to ``count`` rows."""
+        if isinstance(stride, int):
+            return [self.past(pointer, stride * i) for i in range(count)]
+        found = [pointer]
+        for _ in range(count - 1):
+            found.append(self.past(found[-1], stride))
+        return found
+
+    # Vectors
+    def constant(self, x: float) -> str:
+        """A number in all lanes."""
+        near = struct.unpack("f", struct.pack("f", x))[0] if self.type is F32 else x
+        return f"splat ({self.scalar} {literal(near, self.type)})"
+
+    def load(self, pointer: str, offset: Stride = 0) -> str:
+        return self.ins(f"load {self.vector}, ptr {self.past(pointer, offset)}, align {self.bytes}")
+
+    def store(self, value: str, pointer: str, offset: Stride = 0) -> None:
+        self.raw(f"store {self.vector} {value}, ptr {self.past(pointer, offset)}, align {self.bytes}")
+
+    def splat(self, x: str) -> str:
+        """A scalar in all lanes."""
+        one = self.ins(f"insertelement {self.vector} poison, {self.scalar} {x}, i64 0")
+        return self.ins(f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def spread(self, pointer: str, offset: Stride = 0) -> str:
+        """An element of memory in all lanes."""
+        return self.splat(self.ins(f"load {self.scalar}, ptr {self.past(pointer, offset)}, align {self.bytes}"))
+
+    def op(self, name: str, a: str, b: str) -> str:
+        return self.ins(f"{name} {self.vector} {a}, {b}")
+
+    def intrinsic(self, name: str, *args: str) -> str:
+        return self.call(self.vector, f"llvm.{name}.{suffix(self.type, self.lanes)}", [(self.vector, a) for a in args])
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        return self.intrinsic("fma", a, b, c)
+
+    def larger(self, a: str, b: str) -> str:
+        """``max(a, b)`` in one instruction; ``b`` where one is NaN."""
+        over = self.ins(f"fcmp ogt {self.vector} {a}, {b}")
+        return self.ins(f"select <{self.lanes} x i1> {over}, {self.vector} {a}, {self.vector} {b}")
+
+    # The tile
+    def product(
+        self, rows: int, vecs: int, k: str, a: Matrix, b: Matrix, start: Sequence[Sequence[str]] | None = None
+    ) -> list[list[str]]:
+        """``start`` (zeros without) plus a times b, as vectors by row."""
+        zero = "zeroinitializer"
+        first = [(self.vector, zero if start is None else start[i][v]) for i in range(rows) for v in range(vecs)]
+
+        def step(_: str, carried: list[str]) -> list[str]:
+            x, y, sums = carried[0], carried[1], carried[2:]
+            columns = [self.load(y, v * self.vector_bytes) for v in range(vecs)]
+            places = self.rows_of(x, a.row, rows)
+            made = []
+            for i in range(rows):
+                element = self.spread(places[i])
+                made += [self.fma(element, columns[v], sums[i * vecs + v]) for v in range(vecs)]
+            return [self.past(x, a.step), self.past(y, b.step), *made]
+
+        done = self.loop("0", k, 1, [("ptr", a.pointer), ("ptr", b.pointer), *first], step)[2:]
+        return [list(done[i * vecs : (i + 1) * vecs]) for i in range(rows)]
+
+    def load_tile(self, rows: int, vecs: int, c: Matrix) -> list[list[str]]:
+        return [[self.load(p, v * self.vector_bytes) for v in range(vecs)] for p in self.rows_of(c.pointer, c.row, rows)]
+
+    def store_tile(self, tile: Sequence[Sequence[str]], c: Matrix) -> None:
+        for p, row in zip(self.rows_of(c.pointer, c.row, len(tile)), tile):
+            for v, x in enumerate(row):
+                self.store(x, p, v * self.vector_bytes)
+
+    def repeat(self, count: str, carried: Sequence[tuple[str, str]], body: Callable[[list[str]], list[str]]) -> list[str]:
+        """``body`` so many times over carried values."""
+        return self.loop("0", count, 1, carried, lambda _, now: body(now))
+
+    def function(self, name: str, args: str) -> str:
+        """The text of a function that returns nothing."""
+        return "\n".join([f"define void @{name}({args}) #0 {{", "entry:", *self.scopes[0].lines, "  ret void", "}"])
+
+
+def panels(module: Module, type: ScalarType, tile: Tile, name: str, top: bool = False) -> str:
+    """``name(c, c_row, a, b, k, blocks)``: c = a b, a in panels of ``tile.rows`` rows by k, b ``tile.width`` wide by k.
+
+    With ``top`` a last argument points to the largest elements of the columns so far, which are raised.
+    """
+    e = Emitter(module, type, tile.lanes)
+    width = tile.width * type.bytes
+    panel = e.times("%k", tile.rows * type.bytes)
+    down = e.times("%c_row", tile.rows)
+    most = [e.load("%top", v * e.vector_bytes) for v in range(tile.vecs)] if top else []
+
+    def block(now: list[str]) -> list[str]:
+        c, a, most = now[0], now[1], now[2:]
+        made = e.product(tile.rows, tile.vecs, "%k", Matrix(a, type.bytes, tile.rows * type.bytes), Matrix("%b", 0, width))
+        e.store_tile(made, Matrix(c, "%c_row"))
+        if top:
+            # A tree: the maxima wait for each other less.
+            for v in range(tile.vecs):
+                left = [row[v] for row in made]
+                while len(left) > 1:
+                    left = [e.larger(*left[i : i + 2]) if i + 1 < len(left) else left[i] for i in range(0, len(left), 2)]
+                most[v] = e.larger(left[0], most[v])
+        return [e.past(c, down), e.past(a, panel), *most]
+
+    done = e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a"), *((e.vector, m) for m in most)], block)
+    for v, m in enumerate(done[2:]):
+        e.store(m, "%top", v * e.vector_bytes)
+    args = "ptr %c, i64 %c_row, ptr %a, ptr %b, i64 %k, i64 %blocks"
+    return e.function(name, args + (", ptr %top" if top else ""))
+
+
+def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -> str:
+    """``name(c, a, a_step, b, b_step, k, factor)``: c = c * factor + a b, for ``rows`` rows of c, ``tile.width`` wide
+    and contiguous. Rows of a are neighbours in memory; ``factor`` points to one number per column.
+    """
+    e = Emitter(module, type, tile.lanes)
+    c = Matrix("%c", tile.width * type.bytes)
+    factor = [e.load("%factor", v * e.vector_bytes) for v in range(tile.vecs)]
+    start = [[e.op("fmul", x, f) for x, f in zip(row, factor)] for row in e.load_tile(rows, tile.vecs, c)]
+    a, b = Matrix("%a", type.bytes, "%a_step"), Matrix("%b", 0, "%b_step")
+    e.store_tile(e.product(rows, tile.vecs, "%k", a, b, start), c)
+    return e.function(name, "ptr %c, ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %k, ptr %factor")
+
+
+def adding(module: Module, type: ScalarType, tile: Tile, vecs: int, a_row: int, name: str) -> str:
+    """``name(c, c_row, a, b, b_step, k, blocks)``: c += a b, in blocks of ``tile.rows`` rows and ``vecs`` vectors.
+
+    Steps of a are neighbours in memory, its rows ``a_row`` bytes apart.
+    """
+    e = Emitter(module, type, tile.lanes)
+    down = e.times("%c_row", tile.rows)
+
+    def block(now: list[str]) -> list[str]:
+        c = Matrix(now[0], "%c_row")
+        start = e.load_tile(tile.rows, vecs, c)
+        made = e.product(tile.rows, vecs, "%k", Matrix(now[1], a_row, type.bytes), Matrix("%b", 0, "%b_step"), start)
+        e.store_tile(made, c)
+        return [e.past(now[0], down), e.past(now[1], a_row * tile.rows)]
+
+    e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a")], block)
+    return e.function(name, "ptr %c, i64 %c_row, ptr %a, ptr %b, i64 %b_step, i64 %k, i64 %blocks")
