@@ -29,7 +29,7 @@ from umiak.ir.linearise import linearise
 from umiak.ir.meta import Meta, Strided, dense, identical, weak_kind
 from umiak.ir.program import Operation, Value
 from umiak.ir.scope import Scope
-from umiak.ir.tracer import SymTensor, Tracer
+from umiak.ir.tracer import SymTensor, Tracer, symbolic
 from umiak.ops.base import Op
 
 LAUNCH, VIEW, RESHAPE, CALLS, PYTHON = range(5)
@@ -499,11 +499,35 @@ def trace_vjp(g: Gradient, mask: int) -> tuple:
                 raise RuntimeError(
                     f"[{g.op.name}] requires a gradient of operand {i}'s type {x.meta}, got {dx.meta} from its vjp"
                 )
-    results = values(made)
-    operations = live(tracer.operations, results)
+        results = values(made)
+        operations = live(tracer.operations, results)
+        if g.expand is not None:
+            operations, results = expanded(tracer, operations, results)
     if g.expand is not None:
         operations, results = fuse(operations, results)
     return operations, values(operands), values(saved), values(grads), results
+
+
+def expanded(tracer: Tracer, operations: list, results: list) -> tuple[list, list]:
+    """Composites that were differentiated as one op, in place of which stands now what they mean."""
+    assert tracer.expand is not None
+    table: dict[int, Value] = {}
+    out: list[Operation] = []
+    for o in operations:
+        operands = [table.get(id(x), x) if type(x) is Value else x for x in o.operands]
+        if tracer.expand(o.op):
+            mark = len(tracer.operations)
+            made = as_tuple(o.op.decompose(*(symbolic(x) if type(x) is Value else x for x in operands), *o.params))
+            out += tracer.operations[mark:]
+            found = values(made)
+        elif all(x is y for x, y in zip(operands, o.operands, strict=True)):
+            out.append(o)
+            continue
+        else:
+            out.append(Operation(o.op, operands, o.params, [r.meta for r in o.results]))
+            found = list(out[-1].results)
+        table.update({id(r): v for r, v in zip(o.results, found, strict=True)})
+    return out, [None if v is None else table.get(id(v), v) for v in results]
 
 
 def finish_vjp(g: Gradient, operations: list, operands: list, saved: list, grads: list, made: list) -> CallProgram:
