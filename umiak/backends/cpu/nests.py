@@ -10,10 +10,10 @@ from umiak.backends.cpu.chain import ChainLauncher
 from umiak.backends.cpu.launcher import NestLauncher
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit, schedule, statistics
-from umiak.compiler.loop import node as n
-from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.dump import dump
+from umiak.compiler.loop import node as n
 from umiak.compiler.loop.printer import show_kernel
+from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.render import llvm
 from umiak.core import array
 from umiak.core.tensor import Tensor
@@ -123,7 +123,9 @@ def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, 
     statistics.add_time(names[0], "schedule", scheduled - start)
     statistics.add_time(names[0], "render", time.perf_counter() - scheduled)
     library = jit.load(text, names)
-    found = [(*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range, p.block) for i, p in enumerate(phases)]
+    found = [
+        (*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range, p.block) for i, p in enumerate(phases)
+    ]
     return found, library  # type: ignore[return-value]
 
 

@@ -62,21 +62,6 @@ def _better(op: Callable[[Node, Node], Node]) -> Callable[[Values, Values], Valu
     return combine
 
 
-def _latest(op: Callable[[Node, Node], Node]) -> Callable[[Values, Values], Values]:
-    """Of (value, index) pairs: the extreme value, at its last index. NaN is the extreme of all."""
-
-    def combine(a: Values, b: Values) -> Values:
-        (x, i), (y, j) = a, b
-        last = lt(i, j)
-        take = call("or", op(x, y), call("and", eq(x, y), last))  # y is strictly better, or equal and later
-        if x.type.is_float:
-            x_nan, y_nan = ne(x, x), ne(y, y)
-            take = select(x_nan, call("and", y_nan, last), call("or", take, y_nan))
-        return select(take, y, x), select(take, j, i)
-
-    return combine
-
-
 def _affine(a: Values, b: Values) -> Values:
     """(factor, term): the map x -> factor * x + term, and then that of ``b``."""
     (p, q), (r, s) = a, b
@@ -139,9 +124,6 @@ WELFORD = Monoid("welford", 3, lambda ts: tuple(const(0.0, t) for t in ts), _wel
 ONLINE_SOFTMAX = Monoid(
     "online_softmax", 2, lambda ts: (const(-math.inf, ts[0]), const(0.0, ts[1])), _online_softmax
 )  # fmt: skip
-# The index of the identity is the smallest, so that any element is preferred to it.
-LAST_MAX = Monoid("last_max", 2, lambda ts: (lowest(ts[0]), lowest(ts[1])), _latest(lt))
-LAST_MIN = Monoid("last_min", 2, lambda ts: (highest(ts[0]), lowest(ts[1])), _latest(lambda x, y: lt(y, x)))
 COMPLEX_PROD = Monoid("complex_prod", 2, lambda ts: (const(1.0, ts[0]), const(0.0, ts[1])), _complex_mul)
 AFFINE = Monoid("affine", 2, lambda ts: (const(1.0, ts[0]), const(0.0, ts[1])), _affine, False)
 COMPLEX_AFFINE = Monoid(
@@ -150,6 +132,5 @@ COMPLEX_AFFINE = Monoid(
 
 MONOIDS = {
     m.name: m for m in (
-        SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD, ONLINE_SOFTMAX, LAST_MAX, LAST_MIN, COMPLEX_PROD,
-        AFFINE, COMPLEX_AFFINE)
+        SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD, ONLINE_SOFTMAX, COMPLEX_PROD, AFFINE, COMPLEX_AFFINE)
 }  # fmt: skip

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, I8, I16, I32, I64, U8, ScalarType
+from umiak.compiler.loop.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, I8, I16, I32, I64, U8, U64, ScalarType
 from umiak.compiler.nest import Access, FailStage, Nest, NestBuffer, ReduceStage, Stage, StoreStage, position
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
@@ -235,6 +235,10 @@ class Builder:
                 if operation is None or type(operation.op) not in RULES:
                     raise NotANest(f"{operation.name if operation else x!r}")
                 found = RULES[type(operation.op)](self, operation, x.index, index)
+                dtype = x.meta.dtype
+                if dtype.compute is not dtype and isinstance(found, Node):
+                    # Rounded as if it had been stored, so that what shares a kernel changes no result.
+                    found = n.cast(n.cast(found, storage_type(dtype)), found.type)
             self._known[key] = found
         return found
 
@@ -282,7 +286,7 @@ class Builder:
         """A data index made non-negative, and whether it lies inside a dim; the launch fails if it does not."""
         top = self.leaf(size)
         place = n.select(n.lt(i, 0), n.add(i, top), i)
-        inside = n.call("and", n.le(n.i64(0), place), n.lt(place, top))
+        inside = n.lt(n.bitcast(place, U64), n.bitcast(top, U64))  # what is negative is more than any size
         outside = n.both(self.guard, n.call("not", inside))
         assert outside is not None
         if (outside, code) not in self._failures:

@@ -9,18 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from umiak.compiler import lower
+from umiak.compiler.loop import node as n
 from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
 from umiak.compiler.lower.reduce import MONOIDS, axes_over, summed_sizes
 from umiak.compiler.lower.terminal import TERMINALS, Site
-from umiak.compiler.loop import node as n
 from umiak.compiler.nest import Chain, Nest
 from umiak.ir.expr import Sym
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
-from umiak.ops import create, reduce, window
+from umiak.ops import create, index, movement, reduce, window
 
-ROWWISE = (*MONOIDS, create.SumTo, reduce.Argmax, reduce.Argmin)
+ROWWISE = (*MONOIDS, create.SumTo, reduce.Argmax, reduce.Argmin, index.CountTrue)
 WINDOWS = (window.WindowReduce, window.MaxPool, window.WindowSpread)
+TOGETHER = 8  # results of one shape that a nest stores at once
 
 
 @functools.cache
@@ -55,12 +56,36 @@ def nest_of(
         if any(v.operation is not last for v in results):
             raise NotANest(f"results beside those of {last.name}")
         return TERMINALS[type(last.op)](site, last)
+    if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):  # type: ignore[union-attr]
+        return _parts(site, results)
     b = site.builder()
     places = _places(b, operations, results)
     values = [b.read(v, at) for v, at in zip(results, places, strict=True)]
     for v, at, value in zip(results, places, values, strict=True):
         b.stages += site.stores(b, v, at, value)
     return b.finish()
+
+
+def _axes(o: Operation) -> list[int]:
+    """The dims that are reduced."""
+    if type(o.op) is index.CountTrue:
+        return list(range(len(o.operands[0].meta.shape)))
+    return sorted(o.op.axes if hasattr(o.op, "axes") else (o.op.axis,))
+
+
+def _parts(site: Site, results: Sequence[Value]) -> Nest | Chain:
+    """One operation's results of several shapes, each shape over axes of its own."""
+    nests, rest = [], list(results)
+    while rest:
+        shape = rest[0].meta.shape
+        part = [v for v in rest if identical(v.meta.shape, shape)][:TOGETHER]
+        rest = [v for v in rest if v not in part]
+        b = site.builder()
+        at = b.open(shape)
+        for v in part:
+            b.stages += site.stores(b, v, at, b.read(v, at))
+        nests.append(b.finish())
+    return site.chain(nests)
 
 
 def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value]) -> list[Index]:
@@ -82,7 +107,7 @@ def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value
         full: Index = (*inner[:lead], *(n.add(i, j) for i, j in zip(row, inner[lead:], strict=True)))
         rows = [(tuple(target), row)]
     else:
-        axes = sorted(first.op.axes if hasattr(first.op, "axes") else (first.op.axis,))
+        axes = _axes(first)
         kept = b.open(size for d, size in enumerate(whole) if d not in axes)
         inner = axes_over(b, [whole[a] for a in axes])
         rest, within = iter(kept), dict(zip(axes, inner, strict=True))

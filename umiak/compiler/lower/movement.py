@@ -207,6 +207,19 @@ def stack(b: Builder, o: Operation, k: int, at: Index) -> Element:
     return out
 
 
+@rule(movement.Split)
+def split(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    a = o.op.axis
+    start = b.leaf(sum(o.params[0][:k]))
+    return b.read(o.operands[0], (*at[:a], n.add(at[a], start), *at[a + 1 :]))
+
+
+@rule(movement.Unbind)
+def unbind(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    a = o.op.axis
+    return b.read(o.operands[0], (*at[:a], n.i64(k), *at[a:]))
+
+
 @rule(movement.ScatterView)
 def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
     """Element ``at`` of the base, or of the value where the region holds it."""

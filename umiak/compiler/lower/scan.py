@@ -8,10 +8,13 @@ from umiak.compiler.loop import monoid as m
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node
-from umiak.compiler.lower.builder import Builder, Element, Index, compute_type
+from umiak.compiler.loop.types import I64
+from umiak.compiler.lower.builder import Builder, Element, Index, compute_type, storage_type
 from umiak.compiler.lower.reduce import axes_over
 from umiak.compiler.lower.terminal import Site, terminal
-from umiak.compiler.nest import Chain, Nest, ScanStage
+from umiak.compiler.nest import Chain, Nest, ScanStage, StoreStage
+from umiak.ir import sym as dim
+from umiak.ir.meta import dense
 from umiak.ir.program import Operation
 from umiak.ops import scan
 
@@ -66,7 +69,7 @@ def cumprod(site: Site, o: Operation) -> Nest | Chain:
     values = numbers(b, o, 0, at)
     if len(values) == 1:
         return running(site, b, o, at, m.PROD, values, lambda x: [x], o.op.exclusive)
-    return running(site, b, o, at, m.COMPLEX_PROD, values, lambda *x: [x], o.op.exclusive)
+    return running(site, b, o, at, m.COMPLEX_PROD, values, lambda *x: [x], o.op.exclusive, ordered=True)
 
 
 @terminal(scan.LogCumsumExp)
@@ -94,17 +97,31 @@ def linear_scan(site: Site, o: Operation) -> Nest | Chain:
 
 @terminal(scan.Cummax, scan.Cummin)
 def extremes(site: Site, o: Operation) -> Nest | Chain:
-    b = site.builder()
-    at, i = places(b, o)
+    """The extremes first; a place holds one, or the latest NaN, where it equals what the scan has come to."""
+    value, where = o.results
+    wanted, found = site.wanted(o)
+    kind = compute_type(value.meta.dtype)
+    own = "" if wanted else site.temporary(kind, dim.product(value.meta.shape))
+    b = site.builder((0,) if own else ())
+    at, _ = places(b, o)
     (x,) = numbers(b, o, 0, at)
-    monoid = m.LAST_MAX if type(o.op) is scan.Cummax else m.LAST_MIN
-    # The order of the scan, which is not that of the indices when it runs from the end.
-    (step,) = axes_over(b, [o.operands[0].meta.shape[o.op.axis]])
-    step = step if step.op == "const" else b.affine(step)
-    last = b.leaf(o.operands[0].meta.shape[o.op.axis] - 1)
-    kind = compute_type(o.results[1].meta.dtype)
-
-    def finish(value: Node, found: Node) -> Sequence[Element]:
-        return [value, n.cast(n.sub(last, found) if o.op.reverse else found, kind)]
-
-    return running(site, b, o, at, monoid, (x, step), finish)
+    monoid = m.MAX if type(o.op) is scan.Cummax else m.MIN
+    extreme = n.var("extreme", x.type)
+    if own:
+        place = b.address(own, at, dense(tuple(value.meta.shape)).strides)
+        stores = [StoreStage(own, place, extreme, True)]
+        now = n.load(own, kind, place)
+    else:
+        stores = site.stores(b, value, at, extreme)
+        now = n.cast(n.load(stores[0].buffer, storage_type(value.meta.dtype), stores[0].index), kind)
+    b.stages.append(ScanStage((extreme,), monoid, (x,), tuple(stores)))
+    if found:
+        # Steps of the scan, which are not places when it runs from the end.
+        (step,) = axes_over(b, [value.meta.shape[o.op.axis]])
+        step = step if step.op == "const" else b.affine(step)
+        here = n.eq(x, now) if not x.type.is_float else n.call("or", n.eq(x, now), n.ne(x, x))
+        latest = n.var("latest", I64)
+        last = n.sub(b.leaf(value.meta.shape[o.op.axis] - 1), latest) if o.op.reverse else latest
+        kept = site.stores(b, where, at, n.cast(last, compute_type(where.meta.dtype)))
+        b.stages.append(ScanStage((latest,), m.MAX, (n.select(here, step, n.i64(-1)),), tuple(kept)))
+    return site.chain([b.finish()])

@@ -5,6 +5,7 @@ Updates of a narrow float are combined in f32 memory and rounded once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -12,14 +13,15 @@ from umiak.compiler.loop import monoid as m
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.types import F64, I64
 from umiak.compiler.lower.builder import Builder, Element, Index, compute_type, storage_type
 from umiak.compiler.lower.terminal import Site, terminal
-from umiak.compiler.nest import Chain, Nest, ScatterStage, StoreStage
+from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage, StoreStage
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.meta import dense
 from umiak.ir.program import Operation, Value
-from umiak.ops import index
+from umiak.ops import index, movement
 
 COMBINE = {"add": m.SUM, "mul": m.PROD, "min": m.MIN, "max": m.MAX}
 ON_BOOLS = {"add": m.ANY, "mul": m.ALL, "min": m.ALL, "max": m.ANY}
@@ -59,6 +61,7 @@ class Scatter:
             self.kind = compute_type(self.dtype)
             self.own = site.temporary(self.kind, dim.product(self.shape))
         self.nests: list[Nest] = []
+        self.where: Node | None = None  # which updates count
 
     def builder(self) -> Builder:
         return self.site.builder(range(len(self.site.temporaries)))
@@ -89,7 +92,7 @@ class Scatter:
         if not b.reduced:
             b.reduced.append((n.axis("r0"), 1))
         address = self.address(b, at)
-        b.stages.append(ScatterStage(self.buffer(), address, self.values(pull()), monoid))
+        b.stages.append(ScatterStage(self.buffer(), address, self.values(pull()), monoid, self.where))
         self.nests.append(b.finish())
         return self
 
@@ -122,7 +125,7 @@ def update(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 def checked(b: Builder, o: Operation, k: int, at: Index, size: Any) -> Node:
     """An element of an index, not negative; the launch fails before it is used if it lies outside."""
-    i = n.cast(b.read(o.operands[k], at), n.I64)  # type: ignore[arg-type]
+    i = n.cast(b.read(o.operands[k], at), I64)  # type: ignore[arg-type]
     return b.checked(i, size)[0]
 
 
@@ -185,3 +188,96 @@ def scatter_nd(site: Site, o: Operation) -> Nest | Chain:
         return (*at, *kept), lambda: update(b, o, 2, (*each, *kept))
 
     return whole(site, o, places, o.op.mode)
+
+
+@terminal(movement.PadFold)
+def pad_fold(site: Site, o: Operation) -> Nest | Chain:
+    """Every place of a padded dim goes to the element that it repeats."""
+    x = o.operands[0]
+    padded = {a: (lo, size) for (a, lo, _), size in _padded(o)}
+
+    def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
+        kept = iter(b.open(size for d, size in enumerate(x.meta.shape) if d not in padded))
+        folded = iter(b.open((x.meta.shape[d] for d in sorted(padded)), reduced=True))
+        source = tuple(next(folded) if d in padded else next(kept) for d in range(len(x.meta.shape)))
+        at = list(source)
+        for d, (lo, size) in padded.items():
+            at[d] = repeated(b, o.op.mode, n.sub(source[d], b.leaf(lo)), size)
+        return tuple(at), lambda: b.read(x, source)
+
+    made = Scatter(site, o.results[0], True)
+    zero = n.const(0, compute_type(made.dtype))
+    made.fill(lambda b, at: (zero, zero) if made.dtype.is_complex else zero)
+    return made.put(places, combination("add", made.dtype)).finish()
+
+
+def _padded(o: Operation) -> list[tuple[tuple, Any]]:
+    """The padded dims with their pads, and their sizes in the result."""
+    shape = o.results[0].meta.shape
+    return [(each, shape[each[0]]) for each in o.op.each(len(shape), *o.params)]
+
+
+def repeated(b: Builder, mode: str, i: Node, size: Any) -> Node:
+    """The element of a dim that place ``i`` repeats, counted from the first element."""
+    last = b.leaf(size - 1)
+    if mode == "circular":
+        return n.select(n.lt(i, 0), n.add(i, b.leaf(size)), n.select(n.lt(last, i), n.sub(i, b.leaf(size)), i))
+    if mode == "replicate":
+        return n.maximum(n.minimum(i, last), 0)
+    return n.sub(last, n.call("abs", n.sub(last, n.call("abs", i))))
+
+
+def counted(
+    site: Site, o: Operation, where: Callable[[Builder, Index], tuple[Node, Node | None]]
+) -> Nest | Chain:  # fmt: skip
+    """Ones, or the weights of operand 1, summed where ``where`` says (and unless it says no)."""
+    x, weights = o.operands
+    made = Scatter(site, o.results[0], True)
+    zero = n.const(0, compute_type(made.dtype))
+    made.fill(lambda b, at: (zero, zero) if made.dtype.is_complex else zero)
+
+    def places(b: Builder) -> tuple[Index, Callable[[], Element]]:
+        at = b.open(x.meta.shape, reduced=True)
+        i, made.where = where(b, at)
+        return (i,), lambda: n.i64(1) if weights is None else b.read(weights, at)
+
+    return made.put(places, combination("add", made.dtype)).finish()
+
+
+@terminal(index.BincountSized)
+def bincount(site: Site, o: Operation) -> Nest | Chain:
+    (count,) = o.params
+    return counted(site, o, lambda b, at: (checked(b, o, 0, at, count), None))
+
+
+@terminal(index.Histogram)
+def histogram(site: Site, o: Operation) -> Nest | Chain:
+    """As NumPy has it: a bin by division, corrected by one where the edges, which are rounded, say otherwise."""
+    bins, lo, hi = o.params
+
+    def place(b: Builder, at: Index) -> tuple[Node, Node | None]:
+        x = b.read(o.operands[0], at)
+        assert isinstance(x, Node)
+        type_ = x.type if x.type.is_float else F64
+        x = n.cast(x, type_)
+        first, end = b.number(lo, F64), b.number(hi, F64)
+        ranged = n.call("and", n.le(first, end), n.lt(n.call("abs", n.sub(end, first)), math.inf))
+        b.stages.append(FailStage(1, n.call("not", ranged)))
+        point = n.eq(first, end)
+        first, end = n.select(point, n.sub(first, 0.5), first), n.select(point, n.add(end, 0.5), end)
+        count = b.leaf(bins)
+        inside = n.call("and", n.le(n.cast(first, type_), x), n.le(x, n.cast(end, type_)))
+        wide = n.cast(n.sub(end, first), type_)
+        share = n.mul(n.div(n.sub(x, n.cast(first, type_)), wide), n.cast(count, type_))
+        i = n.minimum(n.cast(n.select(inside, share, n.const(0.0, type_)), I64), n.sub(count, 1))
+        step = n.div(n.sub(end, first), n.cast(count, F64))
+
+        def edge(k: Node) -> Node:
+            return n.cast(n.add(n.mul(n.cast(k, F64), step), first), type_)
+
+        less = n.cast(n.lt(x, edge(i)), I64)
+        top = n.lt(i, n.sub(count, 1))
+        more = n.cast(n.call("and", n.le(edge(n.add(i, 1)), x), top), I64)
+        return n.maximum(n.sub(n.add(i, more), less), 0), inside
+
+    return counted(site, o, place)

@@ -150,7 +150,7 @@ def at_point(
             start = start or identity(s)
             body.extend(Store(name, i64(0), x) for (name, _), x in zip(waiting, start, strict=True))
             before = tuple(x for _, x in waiting)
-            total = Reduce(totals, s.monoid, (last if s.monoid.commutative else serial[-1],), values, before)
+            total = Reduce(totals, s.monoid, ((axes if s.monoid.commutative else serial)[-1],), values, before)
             row = [Scan(s.results, s.monoid, last, values, inside, before, s.exclusive), total]
             row += [Store(name, i64(0), x) for (name, _), x in zip(waiting, totals, strict=True)]
             body.extend(loops(around, row))

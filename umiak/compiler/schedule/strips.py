@@ -190,7 +190,8 @@ class _Walker:
         return results
 
     def hoist(self, stages: Sequence[Stage]) -> list[Store]:
-        """What depends on the column alone and costs something is computed before the walk."""
+        """What depends on the column alone and costs something is computed before the walk. (What is the same for all
+        columns stands outside of it anyway.)"""
         f = self.f
         found: list[Node] = []
         pending = [x for s in stages for x in element_expressions(s)]
@@ -205,12 +206,14 @@ class _Walker:
             elif any(y.op in ("load", "var") for y in walk([x])) and sum(COSTS[y.op] for y in walk([x])) > 4:
                 found.append(x)
         result = []
+        kept: dict[Node, Node] = {}
         for x in found:
             value = f.at(x, self.points, None, self.table)
-            name, index = self.local(x)
-            result.append(Store(name, index, value))
-        for x, s in zip(found, result):
-            self.table[x] = load(s.buffer, x.type, s.index)
+            if LANE_INDEX in value.axes:
+                name, index = self.local(x)
+                result.append(Store(name, index, value))
+                kept[x] = load(name, x.type, index)
+        self.table.update(kept)
         return result
 
 

@@ -104,12 +104,15 @@ def available() -> list[str]:
     return [name for name in FLAG.value.split(",") if name and refusal(name) is None]
 
 
-def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = ()) -> Launch | None:
+def find(
+    op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), small: tuple[int, int] = (0, 0)
+) -> Launch | None:
     """How to run ``op`` on operands of these classes; None when no provider that is switched on does.
 
     ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of a
     product, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an operand
-    each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none.
+    each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``small``: the address of a kernel for small
+    products and up to which m * n * k it is asked first (see :class:`matmul.Record`).
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
         return None
@@ -118,13 +121,18 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = ()) -> Launch |
         return None
     for name in FLAG.value.split(","):
         if name and dtype in PROVIDERS[name][0] and refusal(name) is None:
-            return _launch(name, op, metas, dtype, tuple(epilogue))
+            return _launch(name, op, metas, dtype, tuple(epilogue), small)
     return None
 
 
-def _launch(name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...]) -> Launch | None:
+def _launch(
+    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...], small: tuple[int, int]
+) -> Launch | None:
     from umiak.backends.cpu.providers import convolution, matmul
 
+    unknown = [step for step in epilogue if step not in matmul.STEPS]
+    if unknown:
+        raise ValueError(f"[providers] requires steps among {', '.join(matmul.STEPS)}, got {', '.join(unknown)}")
     steps, libraries = tuple(matmul.STEPS[step] for step in epilogue), PROVIDERS[name][1]
     out = 2 + sum(step in ("bias", "add") for step in epilogue)
     ranks = [len(m.shape) for m in metas]
@@ -133,7 +141,7 @@ def _launch(name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tupl
         rank = max(*ranks, 2) - sum(r == 1 for r in ranks)
         if epilogue and ranks[1] == 1:
             return None  # a bias would have no axis
-        record = matmul.Record(DTYPES[dtype], *ranks, op.transpose_x, op.transpose_y, libraries, steps)
+        record = matmul.Record(DTYPES[dtype], *ranks, op.transpose_x, op.transpose_y, libraries, steps, *small)
         return Launch(name, matmul.ADDRESS, record.pointer, (*dims, *strides(out, rank)), record)
     kind = KINDS[type(op)]
     if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and kind):

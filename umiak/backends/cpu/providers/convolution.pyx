@@ -11,7 +11,7 @@ from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GR
 from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
-from umiak.backends.cpu.providers.gemm cimport T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, itemsize_of, narrow, widen
+from umiak.backends.cpu.providers.gemm cimport T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, check, itemsize_of, narrow, widen
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
 
@@ -39,6 +39,7 @@ cdef struct Launcher:
     int libs
     int steps
     int step[MAX_EPILOGUE]
+    int extras                 # operands of the epilogue
     Table* table
 
 cdef struct Operand:
@@ -63,6 +64,14 @@ cdef void parse(Launcher* self, const int64_t* dims, const uint64_t* scalars, Ge
         q.size[i], q.kernel[i], q.out[i] = x[2 + i], w[2 + i], g[2 + i]
         q.stride[i], q.lo[i] = <int64_t>scalars[1 + i], <int64_t>scalars[1 + self.nd + i]
         q.hi[i], q.dilation[i] = <int64_t>scalars[1 + 2 * self.nd + i], <int64_t>scalars[1 + 3 * self.nd + i]
+
+
+cdef void sizes_of(Geometry* q, Operand* x, Operand* w, Operand* g) noexcept nogil:
+    cdef int i
+    x.by, w.by, g.by = q.x_by, q.w_by, q.g_by
+    x.sizes[0], x.sizes[1], w.sizes[0], w.sizes[1], g.sizes[0], g.sizes[1] = q.n, q.c, q.o, q.c // q.groups, q.n, q.o
+    for i in range(q.nd):
+        x.sizes[2 + i], w.sizes[2 + i], g.sizes[2 + i] = q.size[i], q.kernel[i], q.out[i]
 
 
 cdef int layout_of(const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
@@ -422,7 +431,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
                 self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
             )
     if self.libs & USE_ONEDNN and (dtype == T_F32 or dtype == T_BF16):
-        for i in range(self.steps):
+        for i in range(self.extras):
             pointers[3 + i] = extra[i]
         bad = by_library(self, q, dtype, layouts, x.sizes, g.sizes, pointers, &done)
         if bad or done:
@@ -522,19 +531,14 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     cdef void* extra[MAX_EPILOGUE + 1]
     cdef char* result = NULL
     cdef Launcher bare
-    cdef int i, j, bad = 0, r = self.nd + 2, extras = 0
+    cdef int i, j, bad = 0, r = self.nd + 2
     cdef int out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
     parse(self, dims, scalars, &q)
-    for i in range(self.steps):
-        if self.step[i] == STEP_BIAS or self.step[i] == STEP_ADD:
-            extra[extras] = ptrs[2 + extras]
-            extras += 1
-    x.by, w.by, g.by = q.x_by, q.w_by, q.g_by
-    x.sizes[0], x.sizes[1], w.sizes[0], w.sizes[1], g.sizes[0], g.sizes[1] = q.n, q.c, q.o, q.c // q.groups, q.n, q.o
-    for i in range(self.nd):
-        x.sizes[2 + i], w.sizes[2 + i], g.sizes[2 + i] = q.size[i], q.kernel[i], q.out[i]
+    for i in range(self.extras):
+        extra[i] = ptrs[2 + i]
+    sizes_of(&q, &x, &w, &g)
     if self.kind == FORWARD:
-        x.data, w.data, g.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + extras]
+        x.data, w.data, g.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + self.extras]
     elif self.kind == INPUT_GRAD:
         g.data, w.data, x.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2]
     else:
@@ -570,7 +574,7 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
         if result != NULL and self.steps:
             # A residual lies like the result, not like the copy.
             bare = self[0]
-            bare.steps = 0
+            bare.steps = bare.extras = 0
             bad = run(&bare, self.dtype, &q, &x, &w, &g, extra)
         else:
             bad = run(self, self.dtype, &q, &x, &w, &g, extra)
@@ -600,6 +604,8 @@ cdef class Record:
         self.self.steps = len(steps)
         for i, step in enumerate(steps):
             self.self.step[i] = step
+            self.self.extras += step == STEP_BIAS or step == STEP_ADD
+        check(libs)
         if libs & USE_ONEDNN:
             self.self.table = new_table(ROOM, free_program)
             if self.self.table == NULL:
@@ -613,6 +619,51 @@ cdef class Record:
     @property
     def pointer(self):
         return <size_t>self.self
+
+    def preferred(self, dims, words):
+        """How oneDNN would have the operands of a launch with these integers lie, if it could choose.
+
+        For x, w and g each: "first" or "last" (channels), or "own" for blocks of its own; and bytes. None where it has
+        nothing of its own for them. The place where a pass that keeps weights in such a layout starts.
+        """
+        cdef int64_t numbers[32]
+        cdef uint64_t scalars[16]
+        cdef Geometry q
+        cdef Operand x, w, g
+        cdef Operand* tensor
+        cdef int i, r = self.self.nd + 2
+        cdef handle_t pd, desc, first, last
+        cdef int wanted[3]
+        cdef Recipe choice = Recipe(ITS_CHOICE, ITS_CHOICE, ITS_CHOICE)
+        if not self.self.libs & USE_ONEDNN or self.self.dtype not in (T_F32, T_BF16):
+            return None
+        for i in range(6 * r):
+            numbers[i] = dims[i]
+        for i in range(1 + 4 * self.self.nd):
+            scalars[i] = words[i]
+        parse(self.self, numbers, scalars, &q)
+        sizes_of(&q, &x, &w, &g)
+        pd = described(self.self, &q, self.self.dtype, choice, x.sizes, g.sizes)
+        if pd == NULL:
+            return None
+        wanted[0] = QUERY_DIFF_SRC if self.self.kind == INPUT_GRAD else QUERY_SRC
+        wanted[1] = QUERY_DIFF_WEIGHTS if self.self.kind == WEIGHT_GRAD else QUERY_WEIGHTS
+        wanted[2] = QUERY_DST if self.self.kind == FORWARD else QUERY_DIFF_DST
+        found = {}
+        for i in range(3):
+            desc = library().pd_desc(pd, wanted[i], 0)
+            if i == 1:
+                first, last = weights_desc(FIRST, self.self.dtype, &q, q.w_by), weights_desc(LAST, self.self.dtype, &q, q.w_by)
+            else:
+                tensor = &x if i == 0 else &g
+                first = desc_of(FIRST, self.self.dtype, tensor.sizes, NULL, r)
+                last = desc_of(LAST, self.self.dtype, tensor.sizes, NULL, r)
+            kind = "first" if library().desc_equal(desc, first) else "last" if library().desc_equal(desc, last) else "own"
+            found["xwg"[i]] = kind, library().desc_size(desc)
+            drop(first)
+            drop(last)
+        library().pd_destroy(pd)
+        return found
 
     def entries(self):
         """Shapes in the table, shapes that were not found in it, and evictions."""

@@ -18,6 +18,7 @@ cdef enum:                     # libraries that may be used, as bits
     USE_BLAS = 2
     USE_SMALL = 4
 
+cdef int check(int libs) except -1         # refuse libraries that are not loaded
 cdef int itemsize_of(int dtype) noexcept nogil
 cdef int gemm(
     int libs, int dtype, int64_t m, int64_t n, int64_t k, const void* a, int64_t am, int64_t ak,

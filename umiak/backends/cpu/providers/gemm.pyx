@@ -33,6 +33,12 @@ cdef enum:
 cdef int* ITEMSIZES = [4, 8, 8, 16, 2, 2, 1, 2, 4, 8]
 
 
+cdef int check(int libs) except -1:
+    if libs & USE_ONEDNN and library() == NULL or libs & USE_BLAS and blas() == NULL:
+        raise RuntimeError("[providers] requires a library to be loaded before a launch that uses it is made")
+    return 0
+
+
 cdef int itemsize_of(int dtype) noexcept nogil:
     return ITEMSIZES[dtype]
 

@@ -11,7 +11,7 @@ from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, MAX_AXES, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
 from umiak.backends.cpu.providers.gemm cimport (
-    T_BF16, T_F16, T_F32, USE_ONEDNN, gemm, itemsize_of, narrow, widen,
+    T_BF16, T_F16, T_F32, USE_ONEDNN, check, gemm, itemsize_of, narrow, widen,
 )
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
@@ -37,6 +37,7 @@ cdef struct Launcher:
     int libs
     int steps
     int step[MAX_EPILOGUE]
+    int extras                 # operands of the epilogue
     Table* table
     int64_t small_limit        # for products of m, n and k up to here ``small`` is asked first
     small_t small
@@ -395,7 +396,7 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
         p = <Program*>e.value
         if p.step_count:
             pointers[0], pointers[1], pointers[2] = q.a, q.b, q.c
-            for i in range(self.steps):
+            for i in range(self.extras):
                 pointers[3 + i] = extra[i]
             bad = run_program(p, pointers)
             done[0] = True
@@ -434,12 +435,10 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     cdef Problem q
     cdef int64_t sizes[MAX_AXES]
     cdef int64_t to[MAX_AXES]
-    cdef int i, r, extras = 0, bad
+    cdef int i, r, bad
     cdef bint done = False
-    for i in range(self.steps):
-        extras += self.step[i] == STEP_BIAS or self.step[i] == STEP_ADD
     parse(self, dims, &q)
-    q.a, q.b, q.c = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + extras]
+    q.a, q.b, q.c = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + self.extras]
     if q.m == 0 or q.n == 0:
         return 0
     for i in range(q.batches):
@@ -480,7 +479,9 @@ cdef class Record:
         self.self.steps = len(steps)
         for i, step in enumerate(steps):
             self.self.step[i] = step
+            self.self.extras += step == STEP_BIAS or step == STEP_ADD
         self.self.small, self.self.small_limit = <small_t>small, small_limit
+        check(libs)
         if libs & USE_ONEDNN:
             self.self.table = new_table(ROOM, free_program)
             if self.self.table == NULL:

@@ -28,7 +28,7 @@ cdef enum:                     # dnnl_types.h of version 3
     ARG_DIFF_SRC = 129
     ARG_DIFF_DST = 145
     ARG_DIFF_WEIGHTS = 161
-    ARG_POST_OP = 16384        # times the index plus one, or-ed with ARG_POST_OP_SRC
+    ARG_POST_OP = 32768        # times the index plus one, or-ed with ARG_POST_OP_SRC
     ARG_POST_OP_SRC = 2
     QUERY_IMPL = 8
     QUERY_SRC = 129

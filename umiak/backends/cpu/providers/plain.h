@@ -12,26 +12,33 @@
 #define PLAIN_CLONES
 #endif
 
-/* c = a b, or c += a b. Rows of b and c that are contiguous run through the compiler's vector loops; 64 rows of b are
- * used by all rows of a before the next. */
+/* c = a b, or c += a b. Rows of b and c that are contiguous are vectors to the compiler, four of b at a time: a row of c
+ * that is read again as soon as it is written waits for itself. 64 rows of b are used by all rows of a before the next. */
 #define PLAIN_GEMM(name, T)                                                                                            \
-    PLAIN_CLONES static void plain_##name(int64_t m, int64_t n, int64_t k, const T *a, int64_t am, int64_t ak, const T *b,          \
-                             int64_t bk, int64_t bn, T *c, int64_t cm, int64_t cn, int accumulate) {                   \
+    static inline __attribute__((always_inline)) void plain_rows_##name(                                               \
+        int64_t n, const T *a, int64_t ak, const T *restrict b, int64_t bk, T *restrict z) {                           \
+        const T x0 = a[0], x1 = a[ak], x2 = a[2 * ak], x3 = a[3 * ak];                                                 \
+        const T *y1 = b + bk, *y2 = b + 2 * bk, *y3 = b + 3 * bk;                                                      \
+        for (int64_t j = 0; j < n; j++) z[j] += x0 * b[j] + x1 * y1[j] + x2 * y2[j] + x3 * y3[j];                      \
+    }                                                                                                                  \
+    PLAIN_CLONES static void plain_##name(int64_t m, int64_t n, int64_t k, const T *a, int64_t am, int64_t ak,         \
+                                          const T *b, int64_t bk, int64_t bn, T *c, int64_t cm, int64_t cn,            \
+                                          int accumulate) {                                                            \
         if (!accumulate)                                                                                               \
             for (int64_t i = 0; i < m; i++)                                                                            \
                 for (int64_t j = 0; j < n; j++) c[i * cm + j * cn] = 0;                                                \
         for (int64_t first = 0; first < k; first += 64) {                                                              \
             int64_t last = first + 64 < k ? first + 64 : k;                                                            \
-            for (int64_t i = 0; i < m; i++)                                                                            \
-                for (int64_t p = first; p < last; p++) {                                                               \
+            for (int64_t i = 0; i < m; i++) {                                                                          \
+                int64_t p = first;                                                                                     \
+                if (bn == 1 && cn == 1)                                                                                \
+                    for (; p + 4 <= last; p += 4)                                                                      \
+                        plain_rows_##name(n, a + i * am + p * ak, ak, b + p * bk, bk, c + i * cm);                     \
+                for (; p < last; p++) {                                                                                \
                     const T x = a[i * am + p * ak];                                                                    \
-                    const T *restrict y = b + p * bk;                                                                  \
-                    T *restrict z = c + i * cm;                                                                        \
-                    if (bn == 1 && cn == 1)                                                                            \
-                        for (int64_t j = 0; j < n; j++) z[j] += x * y[j];                                              \
-                    else                                                                                               \
-                        for (int64_t j = 0; j < n; j++) z[j * cn] += x * y[j * bn];                                    \
+                    for (int64_t j = 0; j < n; j++) c[i * cm + j * cn] += x * b[p * bk + j * bn];                      \
                 }                                                                                                      \
+            }                                                                                                          \
         }                                                                                                              \
     }
 
