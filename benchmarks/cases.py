@@ -62,7 +62,7 @@ class Case:
         return x.astype(self.dtype) if self.dtype and a.dtype.kind == "f" else x
 
     def peers(self, a: np.ndarray) -> Any:
-        x = torch.from_numpy(a.copy())
+        x = torch.tensor(a)
         return x.to(getattr(torch, self.dtype)) if self.dtype and a.dtype.kind == "f" else x
 
     def compare(self, got: Any, want: Any) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu.chain import ChainLauncher
 from umiak.backends.cpu.launcher import NestLauncher
 from umiak.backends.ref.evaluate import evaluate
-from umiak.compiler import jit, schedule
+from umiak.compiler import jit, schedule, statistics
 from umiak.compiler.dump import dump
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.printer import show_kernel
@@ -30,7 +31,8 @@ NS_PER_BYTE = 0.04
 
 def kernel(call: Any) -> Kernel:
     """The kernel of a class of calls; raises NotANest where they are not one nest."""
-    made, pointwise = call.nest()
+    with statistics.timed(call.op.name, "nest"):
+        made, pointwise = call.nest()
     if isinstance(made, Nest) and len(made.sizes) > MAX_AXES:
         raise NotANest(f"{len(made.sizes)} axes")
     copies = call.op.name == "copy"
@@ -116,11 +118,15 @@ def weigh(nest: Nest) -> tuple[int, int]:
 
 def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, int]], Any]:
     """A variant's phases as addresses, and what keeps them alive."""
+    start = time.perf_counter()
     phases = schedule.kernels(nest, variant)
+    scheduled = time.perf_counter()
     names = [name for p in phases for name in (p.kernel.name, f"{p.kernel.name}_local", f"{p.kernel.name}_global")]
     for p in phases:
         dump("loop", nest.name, lambda p=p: show_kernel(p.kernel))
     text = llvm.render_module([p.kernel for p in phases], llvm.Target.host())
+    statistics.add_time(names[0], "schedule", scheduled - start)
+    statistics.add_time(names[0], "render", time.perf_counter() - scheduled)
     library = jit.load(text, names)
     found = []
     for p in phases:

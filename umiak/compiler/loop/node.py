@@ -171,6 +171,11 @@ def is_const(x: Node, value: Any = None) -> bool:
     return x.op == "const" and (value is None or x.attr == value)
 
 
+def is_negative_zero(x: Node) -> bool:
+    """Whether a node is -0.0, which added changes nothing (0.0 changes -0.0)."""
+    return x.op == "const" and x.attr == 0 and math.copysign(1.0, x.attr) < 0
+
+
 def cast(x: Node, type: ScalarType) -> Node:
     """``x`` in another type."""
     if x.type is type:
@@ -222,6 +227,10 @@ def _fold(op: str, args: tuple[Node, ...]) -> Node | None:
             return args[1] if a.attr else args[2]
         return args[1] if args[1] is args[2] else None
     if t.is_float:
+        if op == "add" and is_negative_zero(a):
+            return args[1]
+        if op == "add" and is_negative_zero(args[1]):
+            return a
         if op == "mul" and is_const(args[1], 1.0):
             return a
         if op == "mul" and is_const(a, 1.0):
