@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 
 from umiak.compiler.loop.functions.parts import (
+    FORMATS,
     Pair,
+    every,
     exact_sum,
     format_of,
     number,
@@ -17,13 +19,11 @@ from umiak.compiler.loop.functions.parts import (
     pick,
     product_of,
     sum_of,
-    with_sign,
 )
 from umiak.compiler.loop.node import (
     Node,
     add,
     bitcast,
-    both,
     call,
     cast,
     const,
@@ -34,8 +34,8 @@ from umiak.compiler.loop.node import (
     ne,
     select,
     sub,
-)  # fmt: skip
-from umiak.compiler.loop.types import F32, F64, I32, I64, U32, U64, ScalarType
+)
+from umiak.compiler.loop.types import F32, F64, U32, U64, ScalarType
 
 # Subtraction is exact enough below.
 _LIMIT_F32 = 2.0**15
@@ -52,25 +52,24 @@ _WORDS_F64 = (
 )  # fmt: skip
 
 
-def quadrant(x: Node, low: bool = False) -> tuple[Node, Pair]:
-    """``x = q * pi / 2 + r`` modulo 2 pi, for x >= 0: q unsigned, of which two bits count, r in [-pi/4, pi/4] as a pair
-    whose low part is there if asked for. Infinity and NaN give r = NaN.
+def quadrant(x: Node, pair: bool = False) -> tuple[Node, Pair]:
+    """``x = q * pi / 2 + r`` modulo 2 pi, for x >= 0: q unsigned, of which two bits count, r in [-pi/4, pi/4], with a
+    low part for ``pair``. Infinity and NaN give r = NaN.
     """
-    q, (r, r_low) = _near(x, low)
-    far_q, (far_r, far_low) = _far_f32(x) if x.type is F32 else _far_f64(x)
-    far = both(le(number(x, pick(x, _LIMIT_F32, _LIMIT_F64)), x), lt(x, math.inf))
-    assert far is not None
-    return select(far, far_q, q), (select(far, far_r, r), select(far, far_low, r_low))
+    q, (r, low) = _near(x, pair)
+    far_q, (far_r, far_low) = (_far_f32 if x.type is F32 else _far_f64)(x, pair)
+    far = every(le(number(x, pick(x, _LIMIT_F32, _LIMIT_F64)), x), lt(x, math.inf))
+    return select(far, far_q, q), (select(far, far_r, r), select(far, far_low, low))
 
 
-def _near(x: Node, low: bool) -> tuple[Node, Pair]:
+def _near(x: Node, pair: bool) -> tuple[Node, Pair]:
     # In the last bits of the sum stands the integer nearest to x * 2 / pi.
     magic = 1.5 * 2.0 ** format_of(x).mantissa
     t = fma(x, 2 / math.pi, magic)
     n = sub(t, magic)
     first, second, third = pick(x, _HALF_PI_F32, _HALF_PI_F64)
     a = fma(n, -first, x)  # exact
-    if not low:
+    if not pair:
         return pattern(t), (fma(n, -third, fma(n, -second, a)), number(x, 0.0))
     p, p_low = product_of(n, number(x, -second))
     r, rest = exact_sum(a, p)
@@ -88,8 +87,8 @@ def _window(words: tuple[int, ...], start: Node, count: int, word: ScalarType) -
         rows = [select(skip, rows[i + step], rows[i]) for i in range(length)]
         step >>= 1
     shift = call("and", start, const(bits - 1, word))
-    back = sub(const(bits - 1, word), shift)
-    # Shifted by one and by what is left, as no shift may be by all bits.
+    back = call("xor", shift, const(bits - 1, word))
+    # Shifted by one and by what is left, so that no shift is by all bits.
     return [
         call("or", call("shl", rows[i], shift), call("shr", call("shr", rows[i + 1], const(1, word)), back))
         for i in range(count)
@@ -110,46 +109,53 @@ def _shift(op: str, x: Node, n: int) -> Node:
     return call(op, x, const(n, x.type))
 
 
-def _far_f32(x: Node) -> tuple[Node, Pair]:
+def _far_f32(x: Node, pair: bool) -> tuple[Node, Pair]:
     m, start = _mantissa(x, _LIMIT_F32)
-    m = cast(m, U64)
-    high, middle, low = (mul(m, cast(w, U64)) for w in _window(_WORDS_F32, start, 3, U32))
-    # x * 2 / pi modulo 4, as a fraction of 64 bits: two of them before the point.
-    product = add(add(_shift("shl", high, 32), middle), _shift("shr", low, 32))
-    q = cast(_shift("shr", add(product, const(1 << 61, U64)), 62), U32)
-    # Behind the quadrant, signed: the magnitude (less one unit, if negative) in parts of 24 and 31 bits.
-    rest = bitcast(_shift("shl", product, 2), I64)
-    size = bitcast(call("xor", rest, _shift("shr", rest, 63)), U64)
-    upper, lower = cast(_shift("shr", size, 32), U32), cast(size, U32)
-    first = call("and", upper, const(-256, U32))
-    second = call("or", _shift("shl", call("and", upper, const(255, U32)), 23), _shift("shr", lower, 9))
-    sign = bitcast(cast(_shift("shr", bitcast(rest, U64), 32), U32), F32)
-    return q, _turned(cast(bitcast(first, I32), F32), cast(bitcast(second, I32), F32), 2.0**-32, 2.0**-55, sign)
+    first, second, third = _window(_WORDS_F32, start, 3, U32)
+    # x * 2 / pi modulo 4, as a fraction of 64 bits, two of them before the point: high, low.
+    wide = cast(m, U64)
+    rest = add(mul(wide, cast(second, U64)), _shift("shr", mul(wide, cast(third, U64)), 32))
+    high = add(mul(m, first), cast(_shift("shr", rest, 32), U32))
+    return _turned(high, cast(rest, U32), F32, pair)
 
 
-def _far_f64(x: Node) -> tuple[Node, Pair]:
+def _far_f64(x: Node, pair: bool) -> tuple[Node, Pair]:
     m, start = _mantissa(x, _LIMIT_F64)
-    w = _window(_WORDS_F64, start, 3, U64)
-    # 128 bits of the product.
-    partial = mul(m, w[1])
-    low = add(partial, call("mulhi", m, w[2]))
-    carry = select(lt(low, partial), const(1, U64), const(0, U64))
-    high = add(add(mul(m, w[0]), call("mulhi", m, w[1])), carry)
-    q = _shift("shr", add(high, const(1 << 61, U64)), 62)
-    # As above, in parts of 53 and 63 bits.
-    rest = bitcast(call("or", _shift("shl", high, 2), _shift("shr", low, 62)), I64)
-    negative = _shift("shr", rest, 63)
-    size = bitcast(call("xor", rest, negative), U64)
-    below = call("xor", _shift("shl", low, 2), bitcast(negative, U64))
-    first = bitcast(call("and", size, const(-2048, U64)), I64)
-    second = call("or", _shift("shl", call("and", size, const(2047, U64)), 52), _shift("shr", below, 12))
-    return q, _turned(cast(first, F64), cast(bitcast(second, I64), F64), 2.0**-64, 2.0**-116, bitcast(rest, F64))
+    first, second, third = _window(_WORDS_F64, start, 3, U64)
+    # The same with 128 bits, of products of 32 bits.
+    (b, a), (d, c), (f, e) = (_halves(v) for v in (m, second, third))
+    low = mul(a, c)
+    middle = add(mul(a, d), _shift("shr", low, 32))
+    other = add(mul(b, c), _halves(middle)[1])
+    high = add(mul(b, d), add(_shift("shr", middle, 32), _shift("shr", other, 32)))
+    low = call("or", _shift("shl", other, 32), _halves(low)[1])
+    # Of the third word what reaches above it.
+    below = add(mul(b, f), add(_shift("shr", mul(a, f), 32), _shift("shr", mul(b, e), 32)))
+    total = add(low, below)
+    carry = select(lt(total, low), const(1, U64), const(0, U64))
+    return _turned(add(add(mul(m, first), high), carry), total, F64, pair)
 
 
-def _turned(first: Node, second: Node, unit: float, small_unit: float, sign: Node) -> Pair:
-    """(first * unit + second * small_unit) * pi / 2, with the sign of ``sign``."""
-    first, second = with_sign(first, sign), with_sign(second, sign)
-    high, low, _ = pick(first, _HALF_PI_F32, _HALF_PI_F64)
-    p, rest = product_of(first, number(first, high * unit))
-    rest = add(rest, fma(first, low * unit, mul(second, high * small_unit)))
-    return sum_of(p, rest)
+def _halves(x: Node) -> Pair:
+    return _shift("shr", x, 32), call("and", x, const(0xFFFFFFFF, U64))
+
+
+def _turned(high: Node, low: Node, t: ScalarType, pair: bool) -> tuple[Node, Pair]:
+    """Quadrant and angle of a fraction that has two bits before the point."""
+    f = FORMATS[t]
+    bits, spare = t.bits, t.bits - f.mantissa - 2
+    q = _shift("shr", add(high, const(1 << (bits - 3), f.unsigned)), bits - 2)
+    # Behind the quadrant, signed, as two floats: the first is a multiple of 2**spare that fits, the second is signed.
+    rest = _shift("shr", bitcast(_shift("shl", high, 2), f.signed), 1)
+    first = call("and", add(rest, const(1 << (spare - 1), f.signed)), const(-(1 << spare), f.signed))
+    up = bits - spare - 1
+    second = _shift("shl", sub(rest, first), up)
+    second = call("or", second, bitcast(_shift("shr", low, bits - up - 1), f.signed))
+    a, b = cast(first, t), cast(second, t)
+    unit = 2.0 ** (1 - bits)
+    over, under, _ = pick(a, _HALF_PI_F32, _HALF_PI_F64)
+    rest = fma(a, under * unit, mul(b, over * unit * 2.0**-up))
+    if not pair:
+        return q, (fma(a, over * unit, rest), const(0.0, t))
+    p, p_low = product_of(a, number(a, over * unit))
+    return q, sum_of(p, add(p_low, rest))

@@ -14,8 +14,8 @@ from umiak.compiler.loop.functions.parts import (
     pick,
     polynomial,
     with_sign,
-)  # fmt: skip
-from umiak.compiler.loop.node import Node, add, call, div, fma, lt, mul, neg, select, sub
+)
+from umiak.compiler.loop.node import Node, add, call, div, eq, fma, lt, mul, neg, select, sub
 
 # (exp(x) - 1 - x) / x**2 on 1.01 * [-log(2) / 2, log(2) / 2], relative error of exp: 2^-28.1, 2^-57.7.
 _EXP_F32 = (0.001385048, 0.008370091, 0.041668005, 0.16666509, 0.49999994)
@@ -65,7 +65,8 @@ def expm1(x: Node) -> Node:
     n, r = reduce(at_most(at_least(x, low), high))
     p = fma(polynomial(r, pick(x, _EXP_F32, _EXP_F64)), mul(r, r), r)
     half = call("ldexp", number(x, 1.0), sub(n, 1.0))
-    result = mul(fma(p, half, sub(half, 0.5)), 2.0)
+    # Where n = 0, half of a denormal would not be exact.
+    result = select(eq(n, 0.0), p, mul(fma(p, half, sub(half, 0.5)), 2.0))
     return with_sign(result, x)  # zeros keep theirs
 
 

@@ -8,6 +8,7 @@ from umiak.compiler.loop.functions.exponentials import LOG_2_F32, LOG_2_F64
 from umiak.compiler.loop.functions.parts import (
     Builder,
     Pair,
+    every,
     format_of,
     magnitude,
     number,
@@ -17,12 +18,11 @@ from umiak.compiler.loop.functions.parts import (
     sqrt,
     sum_of,
     with_sign,
-)  # fmt: skip
+)
 from umiak.compiler.loop.node import (
     Node,
     add,
     bitcast,
-    both,
     call,
     cast,
     const,
@@ -34,7 +34,7 @@ from umiak.compiler.loop.node import (
     neg,
     select,
     sub,
-)  # fmt: skip
+)
 from umiak.compiler.loop.types import F32
 
 
@@ -192,8 +192,7 @@ def acosh(x: Node) -> Node:
     # 1 + u of far arguments is x, doubled by the exponent.
     e, f = split_plus_one(select(far, x, u), select(far, x, plus))
     e = add(e, select(far, number(x, 1.0), number(x, 0.0)))
-    usual = both(lt(number(x, 1.0), x), call("not", far))
-    assert usual is not None
+    usual = every(lt(number(x, 1.0), x), call("not", far))
     result = select(lt(x, math.inf), combine(e, f, select(usual, div(low, plus), number(x, 0.0))), x)
     return select(lt(x, 1.0), math.nan, result)
 

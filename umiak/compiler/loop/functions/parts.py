@@ -84,6 +84,14 @@ def sqrt(x: Node) -> Node:
     return call("sqrt", x)
 
 
+def every(*conditions: Node) -> Node:
+    """The conjunction."""
+    result = conditions[0]
+    for c in conditions[1:]:
+        result = call("and", result, c)
+    return result
+
+
 def with_sign(x: Node, of: Node) -> Node:
     return call("copysign", x, of)
 

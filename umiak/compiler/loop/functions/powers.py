@@ -10,6 +10,7 @@ from umiak.compiler.loop.functions.parts import (
     Pair,
     at_least,
     at_most,
+    every,
     exp2_near,
     format_of,
     magnitude,
@@ -23,12 +24,11 @@ from umiak.compiler.loop.functions.parts import (
     product_of,
     sqrt,
     sum_of,
-)  # fmt: skip
+)
 from umiak.compiler.loop.node import (
     Node,
     add,
     bitcast,
-    both,
     call,
     const,
     div,
@@ -40,7 +40,7 @@ from umiak.compiler.loop.node import (
     neg,
     select,
     sub,
-)  # fmt: skip
+)
 
 
 def rsqrt(x: Node) -> Node:
@@ -92,15 +92,12 @@ def pow(x: Node, y: Node) -> Node:
 
     integral = eq(call("rint", y), y)
     half = mul(y, 0.5)
-    odd = both(integral, ne(call("rint", half), half))
-    assert odd is not None
+    odd = every(integral, ne(call("rint", half), half))
     f = format_of(x)
     negative = lt(bitcast(x, f.signed), const(0, f.signed))  # -0 too
-    signed = both(negative, odd)
-    assert signed is not None
+    signed = every(negative, odd)
     result = select(signed, neg(result), result)
-    undefined = both(lt(x, 0.0), lt(a, math.inf), call("not", integral))
-    assert undefined is not None
+    undefined = every(lt(x, 0.0), lt(a, math.inf), call("not", integral))
     result = select(undefined, math.nan, result)
     result = select(call("or", ne(x, x), ne(y, y)), math.nan, result)
     return select(call("or", eq(y, 0.0), eq(x, 1.0)), number(x, 1.0), result)

@@ -14,26 +14,22 @@ from umiak.compiler.loop.functions.parts import (
     polynomial,
     sqrt,
     with_sign,
-)  # fmt: skip
+)
 from umiak.compiler.loop.node import Node, add, bitcast, call, const, div, eq, fma, lt, mul, ne, neg, select, sub
 
 
 def _sine_cosine(r: Node, low: Node | None = None) -> tuple[Node, Node]:
-    """sin and cos of r + low, r in [-pi/4, pi/4]."""
+    """sin and cos of r in [-pi/4, pi/4]; of r + low, and with less rounding, where low is given."""
     z = mul(r, r)
-    # 1 - z/2 with what is lost of it.
-    half = mul(z, 0.5)
-    one = number(r, 1.0)
-    near = sub(one, half)
-    rest = sub(sub(one, near), half)
     cube = mul(polynomial(z, pick(r, _SIN_F32, _SIN_F64)), z)
+    fourth = polynomial(z, pick(r, _COS_F32, _COS_F64))
     if low is None:
-        sine = fma(cube, r, r)
-    else:
-        sine = add(r, fma(cube, r, mul(near, low)))
-        rest = fma(neg(r), low, rest)
-    cosine = add(near, fma(mul(polynomial(z, pick(r, _COS_F32, _COS_F64)), z), z, rest))
-    return sine, cosine
+        return fma(cube, r, r), fma(fma(fourth, z, -0.5), z, 1.0)
+    # 1 - z/2 with what is lost of it.
+    half, one = mul(z, 0.5), number(r, 1.0)
+    near = sub(one, half)
+    rest = fma(neg(r), low, sub(sub(one, near), half))
+    return add(r, fma(cube, r, mul(near, low))), add(near, fma(mul(fourth, z), z, rest))
 
 
 # (sin(x) / x - 1) / x**2 in x**2, |x| up to 1.001 pi/4, relative error of sin: 2^-27.9, 2^-57.9.
@@ -76,7 +72,7 @@ def cos(x: Node) -> Node:
 
 
 def tan(x: Node) -> Node:
-    q, (r, low) = quadrant(magnitude(x), low=True)
+    q, (r, low) = quadrant(magnitude(x), pair=True)
     f = format_of(x)
     sine, cosine = _sine_cosine(r, low)
     odd = ne(call("and", q, const(1, f.unsigned)), const(0, f.unsigned))
