@@ -69,11 +69,11 @@ def times(x: Pair, y: Pair) -> Pair:
 
 
 def turned(f: Callable[[Pair], Pair]) -> Callable[[Pair], Pair]:
-    """f(iz) / i"""
+    """i f(-iz)"""
 
     def g(x: Pair) -> Pair:
-        p, q = f((n.neg(x[1]), x[0]))
-        return q, n.neg(p)
+        p, q = f((x[1], n.neg(x[0])))
+        return n.neg(q), p
 
     return g
 
@@ -83,7 +83,7 @@ def divide(x: Pair, y: Pair) -> Pair:
     (a, b), (p, q) = x, y
     wide = n.le(absolute(q), absolute(p))
     big, small = n.select(wide, p, q), n.select(wide, q, p)
-    zero = n.eq(big, 0)
+    zero = all_of(n.eq(p, 0), n.eq(q, 0))
     ratio = n.select(zero, const(0, big), n.div(small, big))
     scale = n.select(zero, absolute(big), n.add(big, n.mul(small, ratio)))
     re = n.select(wide, n.add(a, n.mul(b, ratio)), n.add(n.mul(a, ratio), b))
@@ -198,21 +198,36 @@ def rsqrt(x: Pair) -> Pair:
     return reciprocal(sqrt(x))
 
 
+def hyperbolic(a: Node) -> tuple[Node, Node, Node]:
+    """sinh a and cosh a, and a factor that is to be applied last: alone they may overflow where a product does not."""
+    far = n.lt(const(700 if a.type.bits == 64 else 87, a), absolute(a))
+    near = n.select(far, const(0, a), a)
+    half = call("exp", n.select(far, n.mul(absolute(a), 0.5), const(0, a)))
+    whole = n.mul(half, 0.5)
+    return (
+        n.select(far, signed(whole, a), call("sinh", near)),
+        n.select(far, whole, call("cosh", near)),
+        half,
+    )
+
+
 def sinh(x: Pair) -> Pair:
     a, b = x
-    re, im = n.mul(call("sinh", a), call("cos", b)), n.mul(call("cosh", a), call("sin", b))
+    s, c, scale = hyperbolic(a)
+    re, im = (n.mul(n.mul(p, call(f, b)), scale) for p, f in ((s, "cos"), (c, "sin")))
     lost = all_of(is_infinite(a), no(is_finite(b)))
-    re = n.select(either(n.eq(a, 0), lost), a, n.select(n.eq(b, 0), call("sinh", a), re))
-    return re, n.select(n.eq(b, 0), b, im)
+    re = n.select(n.eq(a, 0), a, n.select(n.eq(b, 0), n.mul(s, scale), re))
+    return n.select(lost, absolute(a), re), n.select(n.eq(b, 0), b, im)
 
 
 def cosh(x: Pair) -> Pair:
     a, b = x
-    re, im = n.mul(call("cosh", a), call("cos", b)), n.mul(call("sinh", a), call("sin", b))
+    s, c, scale = hyperbolic(a)
+    re, im = (n.mul(n.mul(p, call(f, b)), scale) for p, f in ((c, "cos"), (s, "sin")))
     lost = all_of(is_infinite(a), no(is_finite(b)))
-    re = n.select(lost, absolute(a), n.select(n.eq(b, 0), call("cosh", a), re))
-    either_zero = either(n.eq(b, 0), n.eq(a, 0))
-    return re, n.select(either_zero, n.mul(signed(const(1, a), a), signed(const(0, a), b)), im)
+    re = n.select(lost, absolute(a), n.select(n.eq(b, 0), n.mul(c, scale), re))
+    none = either(n.eq(b, 0), n.eq(a, 0))
+    return re, n.select(none, n.mul(signed(const(1, a), a), signed(const(0, a), b)), im)
 
 
 def tanh(x: Pair) -> Pair:
@@ -231,7 +246,9 @@ def tanh(x: Pair) -> Pair:
     angle = n.mul(n.mul(call("sin", b), call("cos", b)), 4.0)
     angle = n.select(all_of(is_infinite(a), no(is_finite(b))), signed(const(0, a), b), n.mul(angle, decay))
     im = n.select(n.eq(b, 0), b, n.select(far, angle, im))
-    return n.select(far, signed(const(1, a), a), re), im
+    # b - b is 0 or NaN.
+    one = n.select(is_infinite(a), const(1, a), n.add(n.sub(b, b), 1))
+    return n.select(far, signed(one, a), n.select(n.eq(a, 0), a, re)), im
 
 
 def _log_far(x: Pair) -> Node:
@@ -255,7 +272,7 @@ def asinh(x: Pair) -> Pair:
     a, b = _near(x, far)
     (p, q), (r, s) = sqrt((n.add(b, 1), n.neg(a))), sqrt((n.sub(1, b), a))
     re = call("asinh", n.sub(n.mul(p, s), n.mul(r, q)))
-    im = call("atan2", b, n.sub(n.mul(p, r), n.mul(q, s)))
+    im = n.select(n.eq(b, 0), b, call("atan2", b, n.sub(n.mul(p, r), n.mul(q, s))))
     return pick(far, (signed(_log_far(x), x[0]), call("atan2", x[1], absolute(x[0]))), (re, im))
 
 
@@ -263,7 +280,7 @@ def acos(x: Pair) -> Pair:
     far = _is_far(x)
     a, b = _near(x, far)
     (p, q), (r, s) = sqrt((n.sub(1, a), n.neg(b))), sqrt((n.add(a, 1), b))
-    re = n.mul(call("atan2", p, r), 2.0)
+    re = n.select(n.eq(a, 0), const(math.pi / 2, a), n.mul(call("atan2", p, r), 2.0))
     im = call("asinh", n.sub(n.mul(r, q), n.mul(s, p)))
     return pick(far, (call("atan2", absolute(x[1]), x[0]), signed(_log_far(x), n.neg(x[1]))), (re, im))
 
@@ -273,7 +290,7 @@ def acosh(x: Pair) -> Pair:
     a, b = _near(x, far)
     (p, q), (r, s) = sqrt((n.sub(a, 1), b)), sqrt((n.add(a, 1), b))
     re = call("asinh", n.add(n.mul(p, r), n.mul(q, s)))
-    im = n.mul(call("atan2", q, r), 2.0)
+    im = n.select(n.eq(a, 0), signed(const(math.pi / 2, a), b), n.mul(call("atan2", q, r), 2.0))
     return pick(far, (_log_far(x), call("atan2", x[1], x[0])), (re, im))
 
 
@@ -295,8 +312,9 @@ def atanh(x: Pair) -> Pair:
     m = modulus((n.mul(a, 0.5), n.mul(b, 0.5)))
     far_re = n.select(either(is_infinite(a), is_infinite(b)), const(0, a), n.div(n.div(n.mul(a, 0.25), m), m))
     turn = n.select(n.ne(b, b), b, signed(const(math.pi / 2, a), b))
+    turn = n.select(all_of(n.ne(a, a), is_finite(b)), a, turn)
     re, im = n.select(far, far_re, re), n.select(far, turn, im)
-    return signed(re, x[0]), im
+    return n.select(n.eq(a, 0), x[0], signed(re, x[0])), im
 
 
 def power(x: Pair, y: Pair) -> Pair:
@@ -315,9 +333,13 @@ def logistic(x: Pair) -> Pair:
 
 
 def sign(x: Pair) -> Pair:
+    """x / |x|; of an infinite part beside a finite one only the direction is left."""
     m = modulus(x)
     safe = n.select(n.eq(m, 0), const(1, m), m)
-    return n.div(x[0], safe), n.div(x[1], safe)
+    a, b = (is_infinite(p) for p in x)
+    one, zero = const(1, m), const(0, m)
+    way = [n.select(here, signed(one, p), zero) for here, p in zip((a, b), x, strict=True)]
+    return pick(call("xor", a, b), (way[0], way[1]), (n.div(x[0], safe), n.div(x[1], safe)))
 
 
 def angle(x: Pair) -> Node:
