@@ -64,6 +64,8 @@ def reduction(b: Builder, o: Operation, k: int, at: Index) -> Element:
     type_ = compute_type(o.results[0].meta.dtype)
     monoid = MONOIDS[type(op)]
     if isinstance(value, tuple):
+        if monoid is m.PROD:
+            return b.reduce(m.COMPLEX_PROD, value)  # type: ignore[return-value]
         if monoid is not m.SUM:
             raise NotANest(f"{o.name} of complex numbers")
         return tuple(b.reduce(monoid, (n.cast(p, type_),))[0] for p in value)  # type: ignore[return-value]
