@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 cdef enum:
     MAX_WIDTH = 64              # lanes of a strip
     MAX_ROWS = 16               # rows of a product's tile
-    STRIPS = 2                  # of lanes in a tile of the gradient
+    STRIPS = 4                  # of lanes in a tile of the gradient
     ALIGN = 64
     NO_MEMORY = 1               # what a part returns
     # what there is to see of a tile of scores
@@ -177,10 +177,38 @@ cdef inline void pack_panels(const Call* c, const Strip* s, const Operand* x, ch
         to += rec.rows * n * rec.size
         done += rec.rows
 
-cdef inline void copy_rows(const Call* c, const Strip* s, const Operand* x, char* to, int64_t to_row, int64_t first, int64_t count,
-                           int64_t n) noexcept nogil:
-    (c.rec.f.copy if x.stride[3] == c.rec.stored else c.rec.f.copy_any)(
-        to, to_row, head_of(x, s) + first * x.stride[1], x.stride[1], count, n, x.stride[3], &c.one)
+cdef inline int64_t pieces_of(const Call* c, int64_t n) noexcept nogil:
+    """Into how many pieces ``n`` rows of a product's result are cut."""
+    return (n + c.rec.rows - 1) // c.rec.rows
+
+cdef inline int64_t piece_room(const Call* c) noexcept nogil:
+    """Elements of a row of a piece."""
+    return whole(c.rec.rows, c.rec.lanes)
+
+cdef inline void copy_pieces(const Call* c, const Strip* s, const Operand* x, char* to, int64_t first, int64_t count,
+                             int64_t n) noexcept nogil:
+    """Rows of keys or values, cut into pieces of columns that lie one after the other."""
+    cdef const Record* rec = c.rec
+    cdef int64_t pieces = pieces_of(c, n), row = piece_room(c) * rec.size, i, columns, done = 0
+    for i in range(pieces):
+        columns = (n - done + pieces - i - 1) // (pieces - i)
+        (rec.f.copy if x.stride[3] == rec.stored else rec.f.copy_any)(
+            to, row, head_of(x, s) + first * x.stride[1] + done * x.stride[3], x.stride[1], count, columns, x.stride[3], &c.one)
+        to += rec.keys * row
+        done += columns
+
+cdef inline void copy_rows(const Call* c, const Strip* s, const Operand* x, char* to, int64_t rows, int64_t n) noexcept nogil:
+    """A strip's rows, cut into panels of ``rec.width`` columns that lie ``rows`` rows after each other."""
+    cdef const Record* rec = c.rec
+    cdef int64_t i, done, columns, row = rec.width * rec.size
+    for i in range(s.lanes):
+        done = 0
+        while done < n:
+            columns = min(rec.width, n - done)
+            (rec.f.copy if x.stride[3] == rec.stored else rec.f.copy_any)(
+                to + (done // rec.width * rows + i) * row, 0, row_of(x, c, s, s.first + i) + done * x.stride[3], 0, 1, columns,
+                x.stride[3], &c.one)
+            done += columns
 
 cdef inline void set_strip(Strip* s, const Call* c, int64_t index) noexcept nogil:
     """The strip's rows, and what they see of a causal attention."""
@@ -195,8 +223,8 @@ cdef inline void set_strip(Strip* s, const Call* c, int64_t index) noexcept nogi
             s.last[i] = <int32_t>last
         s.end = last + 1 if last + 1 > 0 else 0
 
-cdef void columns(const Call* c, char* to, const char* values, int64_t value_row, const char* weights, int64_t weight_row,
-                  int64_t count, int64_t n, const char* factor) noexcept nogil
+cdef void columns(const Call* c, char* to, const char* values, const char* weights, int64_t weight_row, int64_t count,
+                  int64_t n, const char* factor) noexcept nogil
 cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
 cdef int no_memory() noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil

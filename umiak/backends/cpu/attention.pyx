@@ -161,7 +161,7 @@ cdef int64_t forward_room(const Call* c) noexcept nogil:
     cdef const Record* rec = c.rec
     cdef int64_t strip = rec.width * rec.size
     cdef int64_t block = rec.lanes * strip
-    return (room(rec.keys * c.dim * rec.size + block) + room(rec.keys * c.value_room * rec.size)
+    return (room(rec.keys * c.dim * rec.size + block) + room(pieces_of(c, c.value_dim) * rec.keys * piece_room(c) * rec.size)
             + c.strips_per_part * (room(c.dim_room * strip) + room(c.value_room * strip) + 2 * room(strip) + room(sizeof(Strip)))
             + room(rec.keys * strip) + room(rec.keys * strip + block) + 2 * room(strip) + room(c.value_room * rec.stored))
 
@@ -174,7 +174,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef int64_t first_strip = (c.parts_per_head - 1 - part % c.parts_per_head) * c.strips_per_part
     cdef int64_t n_strips = min(c.strips_per_part, c.n_strips - first_strip)
     cdef int64_t width = rec.width * rec.size, unit = part // c.parts_per_head
-    cdef int64_t i, at, count, seen, end = 0, d, step, panel_rows
+    cdef int64_t i, at, count, seen, end = 0
     cdef int what
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
@@ -195,7 +195,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     if memory == NULL:
         return NO_MEMORY
     panels = carve(&memory, rec.keys * c.dim * rec.size + rec.lanes * width)
-    values = carve(&memory, rec.keys * c.value_room * rec.size)
+    values = carve(&memory, pieces_of(c, c.value_dim) * rec.keys * piece_room(c) * rec.size)
     queries = carve(&memory, n_strips * of_queries)
     sums = carve(&memory, n_strips * of_sums)
     most = carve(&memory, n_strips * of_row)
@@ -216,12 +216,11 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
         fill(rec, most + i * of_row, rec.width, -INFINITY)
     memset(total, 0, n_strips * of_row)
     memset(sums, 0, n_strips * of_sums)
-    panel_rows = (c.value_dim + rec.rows - 1) // rec.rows
     at = 0
     while at < end:
         count = min(rec.keys, end - at)
         pack_panels(c, strips, &c.k, panels, at, count, c.dim)
-        copy_rows(c, strips, &c.v, values, c.value_room * rec.size, at, count, c.value_dim)
+        copy_pieces(c, strips, &c.v, values, at, count, c.value_dim)
         for i in range(n_strips):
             s = &strips[i]
             seen = min(count, s.end - at)
@@ -235,7 +234,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             if what == PARTIAL:
                 rec.masking.apply(c, s, at, seen, packed, scores, width, top)
             f.weigh(scores, seen, top, most + i * of_row, total + i * of_row, factor)
-            columns(c, sums + i * of_sums, values, c.value_room, scores, width, seen, c.value_dim, factor)
+            columns(c, sums + i * of_sums, values, scores, width, seen, c.value_dim, factor)
         at += count
     for i in range(n_strips):
         finish_strip(c, &strips[i], sums + i * of_sums, most + i * of_row, total + i * of_row, factor, spare)
@@ -243,15 +242,15 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     return 0
 
 
-cdef void columns(const Call* c, char* to, const char* values, int64_t value_row, const char* weights, int64_t weight_row,
-                  int64_t count, int64_t n, const char* factor) noexcept nogil:
-    """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold."""
+cdef void columns(const Call* c, char* to, const char* values, const char* weights, int64_t weight_row, int64_t count,
+                  int64_t n, const char* factor) noexcept nogil:
+    """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold, as ``copy_pieces`` made them."""
     cdef const Record* rec = c.rec
-    cdef int64_t pieces = (n + rec.rows - 1) // rec.rows, i, rows, done = 0
+    cdef int64_t pieces = pieces_of(c, n), row = piece_room(c) * rec.size, i, rows, done = 0
     for i in range(pieces):
         rows = (n - done + pieces - i - 1) // (pieces - i)
-        rec.f.columns[rows](to + done * rec.width * rec.size, values + done * rec.size, value_row * rec.size, weights, weight_row,
-                            count, factor)
+        rec.f.columns[rows](to + done * rec.width * rec.size, values, row, weights, weight_row, count, factor)
+        values += rec.keys * row
         done += rows
 
 

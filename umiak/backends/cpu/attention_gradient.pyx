@@ -31,12 +31,6 @@ if umiak_scratch_init() != 0:
     raise MemoryError("no key for thread-specific data is left")
 
 
-cdef struct Sizes:              # bytes
-    int64_t strip, group        # of a row of a strip, of a group
-    int64_t key_panels, value_panels, keys, values, d_keys, d_values
-    int64_t panels_step_k, panels_step_v
-
-
 cdef inline int64_t n_tiles(const Call* c) noexcept nogil:
     return (c.keys + c.rec.keys - 1) // c.rec.keys
 
@@ -47,7 +41,12 @@ cdef inline int64_t n_groups(const Call* c) noexcept nogil:
 
 cdef inline int64_t sums_room(const Call* c) noexcept nogil:
     """Bytes of a head's sums for keys and values; whole tiles, since products write whole panels."""
-    return n_tiles(c) * c.rec.keys * (c.dim_room + c.value_room) * c.rec.size
+    return n_tiles(c) * c.rec.keys * (panels_of(c, c.dim) + panels_of(c, c.value_dim)) * c.rec.width * c.rec.size
+
+
+cdef inline int64_t panels_of(const Call* c, int64_t n) noexcept nogil:
+    """Panels of ``rec.width`` columns."""
+    return (n + c.rec.width - 1) // c.rec.width
 
 
 cdef int64_t part_room(const Call* c) noexcept nogil:
@@ -55,9 +54,9 @@ cdef int64_t part_room(const Call* c) noexcept nogil:
     cdef int64_t strip = rec.width * rec.size, tiles = n_tiles(c), block = rec.lanes * strip
     cdef int64_t rows = STRIPS * rec.width
     return (room(tiles * rec.keys * c.dim * rec.size + block) + room(tiles * rec.keys * c.value_dim * rec.size + block)
-            + room(tiles * rec.keys * c.dim_room * rec.size) + room(sums_room(c))
+            + room(tiles * rec.keys * pieces_of(c, c.dim) * piece_room(c) * rec.size) + room(sums_room(c))
             + STRIPS * (2 * room(c.dim_room * strip) + 2 * room(c.value_room * strip) + 2 * room(strip) + room(sizeof(Strip)))
-            + room(rows * c.dim_room * rec.size) + room(rows * c.value_room * rec.size)
+            + room(rows * panels_of(c, c.dim) * strip) + room(rows * panels_of(c, c.value_dim) * strip)
             + 2 * room(rec.keys * STRIPS * strip) + room(rec.keys * strip + block) + 3 * room(strip)
             + room(max(c.dim, c.value_dim) * rec.stored))
 
@@ -71,7 +70,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef int64_t size = rec.size, strip = rec.width * size, tiles = n_tiles(c), block = rec.lanes * strip
     cdef int64_t rows = STRIPS * rec.width, wide = STRIPS * strip
     cdef int64_t of_q = room(c.dim_room * strip), of_g = room(c.value_room * strip), of_row = room(strip)
-    cdef int64_t row_d = c.dim_room * size, row_v = c.value_room * size
+    cdef int64_t of_key = pieces_of(c, c.dim) * piece_room(c) * size
     cdef int64_t group, i, n, at, count, end, seen, most, blocks, j
     cdef int what
     cdef bint any
@@ -104,7 +103,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
         return NO_MEMORY
     key_panels = carve(&memory, tiles * rec.keys * c.dim * size + block)
     value_panels = carve(&memory, tiles * rec.keys * c.value_dim * size + block)
-    keys = carve(&memory, tiles * rec.keys * row_d)
+    keys = carve(&memory, tiles * rec.keys * of_key)
     sums = carve(&memory, sums_room(c))
     strips = <Strip*>carve(&memory, STRIPS * room(sizeof(Strip)))
     queries = carve(&memory, STRIPS * of_q)
@@ -113,8 +112,8 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     outs = carve(&memory, STRIPS * of_g)
     lse = carve(&memory, STRIPS * of_row)
     delta = carve(&memory, STRIPS * of_row)
-    query_rows = carve(&memory, rows * row_d)
-    grad_rows = carve(&memory, rows * row_v)
+    query_rows = carve(&memory, rows * panels_of(c, c.dim) * strip)
+    grad_rows = carve(&memory, rows * panels_of(c, c.value_dim) * strip)
     scores = carve(&memory, rec.keys * wide)
     d_scores = carve(&memory, rec.keys * wide)
     packed = carve(&memory, rec.keys * strip + block)
@@ -125,7 +124,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     if c.splits > 1:
         sums = c.partial + index * c.partial_each
     d_keys = sums
-    d_values = sums + tiles * rec.keys * row_d
+    d_values = sums + tiles * rec.keys * panels_of(c, c.dim) * strip
     memset(sums, 0, sums_room(c))
     fill(rec, ones, rec.width, 1)
     fill(rec, scales, rec.width, get(rec, <char*>&c.scale, 0))
@@ -136,12 +135,15 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
         count = min(rec.keys, c.keys - at)
         pack_panels(c, strips, &c.k, key_panels + at * c.dim * size, at, count, c.dim)
         pack_panels(c, strips, &c.v, value_panels + at * c.value_dim * size, at, count, c.value_dim)
+        copy_pieces(c, strips, &c.k, keys + at * of_key, at, count, c.dim)
         at += count
-    copy_rows(c, strips, &c.k, keys, row_d, 0, c.keys, c.dim)
     group = split
     while group < n_groups(c):
         n = min(<int64_t>STRIPS, c.n_strips - group * STRIPS)
         end = 0
+        # Lanes beyond the last row have weight 0, of whatever is there.
+        memset(query_rows, 0, rows * panels_of(c, c.dim) * strip)
+        memset(grad_rows, 0, rows * panels_of(c, c.value_dim) * strip)
         for i in range(n):
             s = &strips[i]
             s.batch = unit // c.key_heads
@@ -153,8 +155,8 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
             pack_strip(c, s, &c.out, outs + i * of_g, c.value_dim, &c.one)
             f.sums(delta + i * of_row, grads + i * of_g, outs + i * of_g, c.value_dim)
             strip_lse(c, s, lse + i * of_row)
-            rows_of_strip(c, s, &c.q, query_rows + i * rec.width * row_d, row_d, c.dim)
-            rows_of_strip(c, s, &c.grad, grad_rows + i * rec.width * row_v, row_v, c.value_dim)
+            copy_rows(c, s, &c.q, query_rows + i * rec.width * strip, rows, c.dim)
+            copy_rows(c, s, &c.grad, grad_rows + i * rec.width * strip, rows, c.value_dim)
         memset(d_queries, 0, n * of_q)
         at = 0
         while at < end:
@@ -179,12 +181,12 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                         rec.masking.apply(c, s, at, seen, packed, scores + i * strip, wide, top)
                 f.derive(scores + i * strip, d_scores + i * strip, seen, blocks * rec.rows, lse + i * of_row, delta + i * of_row)
                 if seen:
-                    columns(c, d_queries + i * of_q, keys + at * row_d, c.dim_room, d_scores + i * strip, wide, seen, c.dim, ones)
+                    columns(c, d_queries + i * of_q, keys + at * of_key, d_scores + i * strip, wide, seen, c.dim, ones)
                     if rec.with_mask:
                         add_mask(c, s, at, seen, d_scores + i * strip, wide)
             if any:
-                add_rows(c, d_values + at * row_v, row_v, scores, grad_rows, n, blocks)
-                add_rows(c, d_keys + at * row_d, row_d, d_scores, query_rows, n, blocks)
+                add_rows(c, d_values + at * strip, scores, grad_rows, n, blocks, c.value_dim)
+                add_rows(c, d_keys + at * strip, d_scores, query_rows, n, blocks, c.dim)
             at += count
         for i in range(n):
             unpack_strip(c, &strips[i], &c.dq, d_queries + i * of_q, c.dim, scales, spare)
@@ -208,25 +210,16 @@ cdef void strip_lse(const Call* c, const Strip* s, char* to) noexcept nogil:
             put(c.rec, to, i, INFINITY)
 
 
-cdef void rows_of_strip(const Call* c, const Strip* s, const Operand* x, char* to, int64_t to_row, int64_t n) noexcept nogil:
-    cdef int64_t i
-    for i in range(s.lanes):
-        (c.rec.f.copy if x.stride[3] == c.rec.stored else c.rec.f.copy_any)(
-            to + i * to_row, 0, row_of(x, c, s, s.first + i), 0, 1, n, x.stride[3], &c.one)
-    memset(to + s.lanes * to_row, 0, (c.rec.width - s.lanes) * to_row)
-
-
-cdef void add_rows(const Call* c, char* to, int64_t row, const char* weights, const char* rows, int64_t strips, int64_t blocks) noexcept nogil:
-    """``to += weights rows`` for ``blocks`` panels of keys, over the queries of ``strips`` strips."""
+cdef void add_rows(const Call* c, char* to, const char* weights, const char* rows, int64_t strips, int64_t blocks,
+                   int64_t n) noexcept nogil:
+    """``to += weights rows`` for ``blocks`` panels of keys, over the queries of ``strips`` strips; ``n`` columns."""
     cdef const Record* rec = c.rec
-    cdef int64_t at = 0, vector = rec.lanes * rec.size
-    while at < row:
-        if row - at >= 2 * vector:
-            rec.f.adding_2(to + at, row, weights, rows + at, row, strips * rec.width, blocks)
-            at += 2 * vector
-        else:
-            rec.f.adding_1(to + at, row, weights, rows + at, row, strips * rec.width, blocks)
-            at += vector
+    cdef int64_t row = rec.width * rec.size, done = 0
+    while done < n:
+        (rec.f.adding_1 if n - done <= rec.lanes else rec.f.adding_2)(to, row, weights, rows, row, strips * rec.width, blocks)
+        to += n_tiles(c) * rec.keys * row
+        rows += STRIPS * rec.width * row
+        done += rec.width
 
 
 cdef void add_mask(const Call* c, const Strip* s, int64_t first, int64_t count, const char* grads, int64_t row) noexcept nogil:
@@ -249,8 +242,17 @@ cdef void give_sums(const Call* c, int64_t unit, const char* d_keys, const char*
     cdef const Record* rec = c.rec
     s.batch = unit // c.key_heads
     s.head = unit % c.key_heads
-    rec.f.give(head_of(&c.dk, &s), c.dk.stride[1], d_keys, c.dim_room * rec.size, c.keys, c.dim, &c.scale)
-    rec.f.give(head_of(&c.dv, &s), c.dv.stride[1], d_values, c.value_room * rec.size, c.keys, c.value_dim, &c.one)
+    give_panels(c, head_of(&c.dk, &s), c.dk.stride[1], d_keys, c.dim, &c.scale)
+    give_panels(c, head_of(&c.dv, &s), c.dv.stride[1], d_values, c.value_dim, &c.one)
+
+
+cdef void give_panels(const Call* c, char* to, int64_t to_row, const char* sums, int64_t n, const Number* scale) noexcept nogil:
+    cdef const Record* rec = c.rec
+    cdef int64_t done = 0
+    while done < n:
+        rec.f.give(to + done * rec.stored, to_row, sums, rec.width * rec.size, c.keys, min(rec.width, n - done), scale)
+        sums += n_tiles(c) * rec.keys * rec.width * rec.size
+        done += rec.width
 
 
 cdef int combine(void* arg, int64_t unit) noexcept nogil:
@@ -268,7 +270,7 @@ cdef int combine(void* arg, int64_t unit) noexcept nogil:
         else:
             for k in range(n):
                 (<float*>to)[k] += (<const float*>more)[k]
-    give_sums(c, unit, to, to + n_tiles(c) * rec.keys * c.dim_room * rec.size)
+    give_sums(c, unit, to, to + n_tiles(c) * rec.keys * panels_of(c, c.dim) * rec.width * rec.size)
     return 0
 
 

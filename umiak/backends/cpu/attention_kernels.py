@@ -22,7 +22,7 @@ from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, ScalarType
 from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module, literal, spell, suffix
 
-STRIPS = 2  # of lanes that a tile of the gradient has: products over queries are that deep
+STRIPS = 4  # of lanes that a tile of the gradient has: products over queries are that deep
 KEYS = 112  # about how many rows a tile has
 
 # (2**x - 1) / x on [-1/2, 1/2], relative error of 2**x: 2^-23.3.
