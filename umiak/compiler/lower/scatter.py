@@ -14,9 +14,9 @@ from umiak.compiler.loop import node as n
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import F64, I64
-from umiak.compiler.lower.builder import Builder, Element, Index, compute_type, storage_type
+from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, storage_type
 from umiak.compiler.lower.terminal import Site, terminal
-from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage, StoreStage
+from umiak.compiler.nest import Chain, FailStage, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.meta import dense
@@ -92,7 +92,10 @@ class Scatter:
         if not b.reduced:
             b.reduced.append((n.axis("r0"), 1))
         address = self.address(b, at)
-        b.stages.append(ScatterStage(self.buffer(), address, self.values(pull()), monoid, self.where))
+        values = self.values(pull())
+        if any(isinstance(s, (ReduceStage, ScanStage)) for s in b.stages):
+            raise NotANest("updates that are reduced in one nest with their scatter")
+        b.stages.append(ScatterStage(self.buffer(), address, values, monoid, self.where))
         self.nests.append(b.finish())
         return self
 
