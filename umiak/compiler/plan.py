@@ -512,9 +512,7 @@ class Vjp:
     def _expanded(self, g: Gradient) -> Vjp:
         """Traced once more: a composite has its own derivative, so it is only expanded after that was taken."""
         with plain_modes(), Tracer(g.classes.scope, expand=g.expand) as tracer:
-            table = {
-                id(v): tracer.input(v.meta) for v in [*self.operands, *self.saved, *self.grads] if v is not None
-            }
+            table = {id(v): tracer.input(v.meta) for v in [*self.operands, *self.saved, *self.grads] if v is not None}
             for o in self.operations:
                 xs = tuple(table[id(x)] if type(x) is Value else x for x in o.operands)
                 results = as_tuple(dispatch.apply(o.op, xs, o.params))

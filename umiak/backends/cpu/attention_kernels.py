@@ -20,7 +20,7 @@ from umiak.compiler import jit
 from umiak.compiler.loop.functions.parts import EXP2_F64
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, ScalarType
 from umiak.compiler.render.target import Target
-from umiak.compiler.render.text import Module, literal, spell, suffix
+from umiak.compiler.render.text import Module, spell, suffix
 
 STRIPS = 4  # of lanes that a tile of the gradient has: products over queries are that deep
 KEYS = 112  # about how many rows a tile has
@@ -66,12 +66,16 @@ class Kernels(Emitter):
             got = self.call(full, f"llvm.masked.load.{suffix(t, n, True)}.p0", args)
         if t is BF16:
             wide = self.ins(f"zext {full} {got} to <{n} x i32>")
-            return self.ins(f"bitcast <{n} x i32> {self.ins(f'shl <{n} x i32> {wide}, {self.integers(16)}')} to {self.vector}")
+            return self.ins(
+                f"bitcast <{n} x i32> {self.ins(f'shl <{n} x i32> {wide}, {self.integers(16)}')} to {self.vector}"
+            )
         if t is F16:
             return self.ins(f"fpext <{n} x half> {self.ins(f'bitcast {full} {got} to <{n} x half>')} to {self.vector}")
         if t is BOOL:
             seen = self.ins(f"icmp ne {full} {got}, zeroinitializer")
-            return self.ins(f"select <{n} x i1> {seen}, {self.vector} zeroinitializer, {self.vector} {self.constant(NEVER)}")
+            return self.ins(
+                f"select <{n} x i1> {seen}, {self.vector} zeroinitializer, {self.vector} {self.constant(NEVER)}"
+            )
         return got
 
     def put(self, x: str, pointer: str, mask: str | None = None) -> None:
@@ -100,7 +104,9 @@ class Kernels(Emitter):
         near = self.ins(f"lshr {words} {up}, {self.integers(16)}")
         quiet = self.ins(f"or {words} {high}, {self.integers(0x40)}")
         nan = self.ins(f"fcmp uno {self.vector} {x}, {x}")
-        return self.ins(f"trunc {words} {self.ins(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}")
+        return self.ins(
+            f"trunc {words} {self.ins(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}"
+        )
 
     def transpose(self, rows: list[str]) -> list[str]:
         """Columns of a square block."""
@@ -168,7 +174,9 @@ class Kernels(Emitter):
             return self.call(self.vector, f"llvm.x86.avx512.mask.scalef.{kind}.512", args)
         word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
         words = f"<{self.lanes} x {word}>"
-        bits = self.ins(f"shl {words} {self.ins(f'bitcast {self.vector} {shifted} to {words}')}, {self.integers(mantissa, word)}")
+        bits = self.ins(
+            f"shl {words} {self.ins(f'bitcast {self.vector} {shifted} to {words}')}, {self.integers(mantissa, word)}"
+        )
         power = self.ins(f"add {words} {bits}, {self.integers(bias << mantissa, word)}")
         y = self.op("fmul", y, self.ins(f"bitcast {words} {power} to {self.vector}"))
         return self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
@@ -184,7 +192,9 @@ class Kernels(Emitter):
         while n > 1:
             n //= 2
             lanes = ", ".join(f"i32 {(i + n) % self.lanes}" for i in range(self.lanes))
-            moved = self.ins(f"shufflevector {self.vector} {rest}, {self.vector} poison, <{self.lanes} x i32> <{lanes}>")
+            moved = self.ins(
+                f"shufflevector {self.vector} {rest}, {self.vector} poison, <{self.lanes} x i32> <{lanes}>"
+            )
             rest = self.larger(rest, moved) if name == "max" else self.op(name, rest, moved)
         return self.ins(f"extractelement {self.vector} {rest}, i64 0")
 
@@ -255,9 +265,7 @@ def unpack(e: Kernels, name: str, width: int) -> str:
         source = e.element("%from", first, width * e.bytes)
         for chunk in range(0, width, e.lanes):
             factor = e.load("%factor", chunk * e.bytes)
-            columns = [
-                e.op("fmul", e.load(source, (j * width + chunk) * e.bytes), factor) for j in range(e.lanes)
-            ]
+            columns = [e.op("fmul", e.load(source, (j * width + chunk) * e.bytes), factor) for j in range(e.lanes)]
             for i, x in enumerate(e.transpose(columns)):
                 e.put(x, e.element(e.pointer("%rows", chunk + i), first, e.stored.bytes), mask)
 
@@ -278,7 +286,7 @@ def give(e: Kernels, name: str) -> str:
         e.blocks("%n", block)
 
     e.each("%rows", row)
-    return e.function(name, f"ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
+    return e.function(name, "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
 
 
 # --- tiles of scores -----------------------------------------------------------------------------------------------
@@ -537,7 +545,9 @@ def functions(stored: ScalarType, mask: ScalarType | None) -> tuple[dict[str, in
     module = Module(target)
     texts: dict[str, str] = {}
 
-    def enter(name: str, make: Callable[..., str], *args: object, lanes: int = tile.lanes, of: ScalarType = stored) -> None:
+    def enter(
+        name: str, make: Callable[..., str], *args: object, lanes: int = tile.lanes, of: ScalarType = stored
+    ) -> None:
         texts[name] = make(Kernels(module, type, lanes, of), name, *args)
 
     for suffix_, lanes in (("", tile.lanes), ("_any", 1)):

@@ -13,8 +13,8 @@ from umiak.compiler import jit, schedule, statistics
 from umiak.compiler.dump import dump
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.printer import show_kernel
-from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.loop.tree import GLOBAL, LOCAL, SHARED
+from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.render import llvm
 from umiak.core import array

@@ -13,7 +13,7 @@ from umiak.compiler.loop import node as n
 from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
 from umiak.compiler.lower.reduce import MONOIDS, axes_over, summed_sizes
 from umiak.compiler.lower.terminal import TERMINALS, Site
-from umiak.compiler.nest import Chain, Nest
+from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage
 from umiak.ir.expr import Sym
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
@@ -55,7 +55,12 @@ def nest_of(
     if last is not None and type(last.op) in TERMINALS:
         if any(v.operation is not last for v in results):
             raise NotANest(f"results beside those of {last.name}")
-        return TERMINALS[type(last.op)](site, last)
+        made = TERMINALS[type(last.op)](site, last)
+        for nest in made.nests if isinstance(made, Chain) else (made,):
+            kinds = {type(s) for s in nest.stages}
+            if ScatterStage in kinds and kinds - {ScatterStage, FailStage}:
+                raise NotANest("a reduction under a scatter")
+        return made
     if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):  # type: ignore[union-attr]
         return _parts(site, results)
     b = site.builder()

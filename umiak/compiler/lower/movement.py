@@ -154,7 +154,7 @@ def pad(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, value = o.operands
     shape = x.meta.shape
     source, inside = list(at), None
-    for a, lo, hi in o.op.each(len(shape), *o.params):
+    for a, lo, _ in o.op.each(len(shape), *o.params):
         i, size = n.sub(at[a], b.leaf(lo)), b.leaf(shape[a])
         if o.op.mode == "constant":
             inside = n.both(inside, between(n.i64(0), i, size))
