@@ -116,7 +116,7 @@ def repeat_interleave(site: Site, o: Operation) -> Nest | Chain:
     source = site.temporary(I64, count)
 
     b = site.builder((0,))
-    (i,) = b.open((size,), reduced=True)
+    (i,) = axes_over(b, (size,))
     each = n.cast(b.read(repeats, (i,)), I64)  # type: ignore[arg-type]
     total = n.var("total", I64)
     b.stages.append(ReduceStage((total,), m.SUM, (each,)))
