@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from typing import Any
 
 from umiak.backends.cpu import gemm_kernel
 from umiak.backends.cpu.gemm_kernel import Emitter, Stride, Tile, tile_of
@@ -40,6 +41,16 @@ def supported(stored: ScalarType, target: Target) -> bool:
     return stored in (F32, F64, BF16, BOOL) or (stored is F16 and "f16" in target.native)
 
 
+def silent(body: Callable[..., None]) -> Callable[..., list[str]]:
+    """``body`` as what loops and guards run: it has no results."""
+
+    def run(*args: Any) -> list[str]:
+        body(*args)
+        return []
+
+    return run
+
+
 class Kernels(Emitter):
     """Text of one function on elements that are stored as ``stored``."""
 
@@ -51,10 +62,11 @@ class Kernels(Emitter):
     # Elements
     def below(self, count: str) -> str:
         """The mask of the first lanes."""
-        ids = f"<{', '.join(f'i64 {i}' for i in range(self.lanes))}>"
-        one = self.ins(f"insertelement <{self.lanes} x i64> poison, i64 {count}, i64 0")
-        all = f"shufflevector <{self.lanes} x i64> {one}, <{self.lanes} x i64> poison, <{self.lanes} x i32> zeroinitializer"
-        return self.ins(f"icmp slt <{self.lanes} x i64> {ids}, {self.ins(all)}")
+        n, vector = self.lanes, f"<{self.lanes} x i64>"
+        ids = f"<{', '.join(f'i64 {i}' for i in range(n))}>"
+        one = self.ins(f"insertelement {vector} poison, i64 {count}, i64 0")
+        all = self.ins(f"shufflevector {vector} {one}, {vector} poison, <{n} x i32> zeroinitializer")
+        return self.ins(f"icmp slt {vector} {ids}, {all}")
 
     def take(self, pointer: str, mask: str | None = None) -> str:
         """Stored elements in the type of computation; 0 outside of the mask. False is -inf, True 0."""
@@ -129,15 +141,15 @@ class Kernels(Emitter):
     def blocks(self, count: str, body: Callable[[str, str | None], None]) -> None:
         """``body(first, mask)`` for blocks of lanes out of ``count``; the last one is under a mask."""
         whole = self.ins(f"and i64 {count}, {-self.lanes}")
-        self.loop("0", whole, self.lanes, [], lambda i, _: [body(i, None)][:0])
+        self.loop("0", whole, self.lanes, [], silent(lambda i, _: body(i, None)))
         if self.lanes == 1:
             return
         left = self.ins(f"sub i64 {count}, {whole}")
         some = self.ins(f"icmp ne i64 {left}, 0")
-        self.guarded(some, lambda: [body(whole, self.below(left))][:0])
+        self.guarded(some, silent(lambda: body(whole, self.below(left))))
 
     def each(self, count: str, body: Callable[[str], None], lo: str = "0", step: int = 1) -> None:
-        self.loop(lo, count, step, [], lambda i, _: [body(i)][:0])
+        self.loop(lo, count, step, [], silent(lambda i, _: body(i)))
 
     def element(self, pointer: str, index: str, bytes: Stride) -> str:
         return self.past(pointer, self.times(index, bytes))
@@ -329,7 +341,8 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
 
 
 def masking(e: Kernels, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
-    """``name(scores, row, count, top, ...)``: ``change(i, score, offset)`` of each score; ``top`` becomes their maximum.
+    """``name(scores, row, count, top, ...)``: ``change(i, score, offset)`` of each score; ``top`` becomes their
+    maximum.
 
     With ``top`` NaN is passed over, as it is no score's maximum; it shows in the sums.
     """
@@ -444,7 +457,6 @@ def dots(e: Kernels, name: str) -> str:
         some = e.ins(f"icmp ne i64 {left}, 0")
         totals = e.guarded(some, lambda: step(whole, totals, e.below(left)), [(e.vector, t) for t in totals])
         # Halves of two vectors, added, become one, until each lane is the sum of one vector.
-        n = e.lanes
         while len(totals) > 1:
             half = len(totals) // 2
             totals = [fold(e, totals[i], totals[i + half], half) for i in range(half)]
@@ -455,7 +467,7 @@ def dots(e: Kernels, name: str) -> str:
 
 
 def fold(e: Kernels, a: str, b: str, half: int) -> str:
-    """Sums of lanes ``half`` apart: those of ``a`` where the lane has that bit clear, those of ``b`` where it is set."""
+    """Sums of lanes ``half`` apart: those of ``a`` where the lane has that bit clear, of ``b`` where it is set."""
     n = e.lanes
     low = [j if not j & half else n + j - half for j in range(n)]
     high = [j + half if not j & half else n + j for j in range(n)]
@@ -529,7 +541,7 @@ def mix(e: Kernels, name: str) -> str:
     e.each(whole, lambda j: columns(j, 1, None), lo=four, step=e.lanes)
     left = e.ins(f"sub i64 %n, {whole}")
     some = e.ins(f"icmp ne i64 {left}, 0")
-    e.guarded(some, lambda: [columns(whole, 1, e.below(left))][:0])
+    e.guarded(some, silent(lambda: columns(whole, 1, e.below(left))))
     return e.function(name, "ptr %to, ptr %values, i64 %value_row, ptr %weights, i64 %count, i64 %n, ptr %state")
 
 
