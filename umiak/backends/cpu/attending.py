@@ -27,7 +27,7 @@ def kernel(call: Any) -> Kernel | None:
     at = 6 if gradient else 3
     mask = metas[at]
     kind = None if mask is None else BOOL if mask.dtype.is_bool else stored
-    functions, tile, keep = attention_kernels.functions(stored, kind)
+    functions, tile, keep = attention_kernels.functions(stored, kind, gradient)
     with_lse = isinstance(op, ops.AttentionTrain) or call.needs is not None
     made = Attention(
         functions,
