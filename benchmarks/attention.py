@@ -1,7 +1,7 @@
 """Attention against PyTorch's ``scaled_dot_product_attention``: ``python attention.py [--backward] [--full]``.
 
-Both sides run by turns on one pinned core; the least CPU time of each counts, so that what else runs on the machine does
-not.
+Both sides run by turns on one pinned core; the least CPU time of each counts, so that what else runs on the machine
+does not.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def by_turns(sides: list[Callable[[], object]], rounds: int, seconds: float) -> 
 def sides(length: int, queries: int, heads: int, dim: int, causal: bool, backward: bool, dtype: str) -> list[Callable]:
     """Ours and PyTorch's, on the same numbers: [batch, length, heads, dim] and [batch, heads, length, dim]."""
     import torch
+    from torch.nn.functional import scaled_dot_product_attention as theirs
 
     import paddle
     from paddle.nn.functional import scaled_dot_product_attention as ours
-    from torch.nn.functional import scaled_dot_product_attention as theirs
 
     rng = np.random.default_rng(0)
     shapes = [(1, queries, heads, dim), (1, length, heads, dim), (1, length, heads, dim)]
@@ -72,23 +72,25 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=6.0, help="at most, about, for a row")
-    parser.add_argument("--backward", action="store_true", help="forward and backward; without it, both tables")
-    parser.add_argument("--forward", action="store_true")
+    parser.add_argument("--backward", action="store_true", help="the rows of forward and backward alone")
+    parser.add_argument("--forward", action="store_true", help="the rows of forward alone")
     parser.add_argument("--full", action="store_true", help="not causal")
-    parser.add_argument("--decode", action="store_true", help="one query and a cache of keys")
+    parser.add_argument("--decode", action="store_true", help="one query and a cache of keys, heads of 64")
     options = parser.parse_args()
     pin()
     with one_thread():
         if options.decode:
-            print("| keys | heads | dim | ours, µs | PyTorch, µs | ratio |\n|---|---|---|---|---|---|")
+            print("| keys | heads | ours, µs | PyTorch, µs | ratio |\n|---|---|---|---|---|")
             for length in (1, 16, 100, 1000):
                 for heads in (1, 12):
                     pair = sides(length, 1, heads, 64, False, False, options.dtype)
                     loops = [lambda f=f: [f() for _ in range(100)] for f in pair]
                     ours, theirs = (t / 100 for t in by_turns(loops, 20, options.seconds))
-                    print(f"| {length} | {heads} | 64 | {ours * 1e6:.2f} | {theirs * 1e6:.2f} | {theirs / ours:.2f} |", flush=True)
+                    times = f"{ours * 1e6:.2f} | {theirs * 1e6:.2f}"
+                    print(f"| {length} | {heads} | {times} | {theirs / ours:.2f} |", flush=True)
             return
-        print("| | tokens | heads | dim | ours, ms | PyTorch, ms | ours, GFLOP/s | ratio |\n|---|---|---|---|---|---|---|---|")
+        print("| | tokens | heads | dim | ours, ms | PyTorch, ms | ours, GFLOP/s | ratio |")
+        print("|---|---|---|---|---|---|---|---|")
         both = options.forward == options.backward
         for backward in (False, True):
             if not both and backward != options.backward:

@@ -20,7 +20,7 @@ from umiak.compiler import jit
 from umiak.compiler.loop.functions.parts import EXP2_F64
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, ScalarType
 from umiak.compiler.render.target import Target
-from umiak.compiler.render.text import Module, literal, spell, suffix
+from umiak.compiler.render.text import Module, spell, suffix
 
 STRIPS = 4  # of lanes that a tile of the gradient has: products over queries are that deep
 KEYS = 112  # about how many rows a tile has
@@ -35,9 +35,13 @@ def keys_of(tile: Tile) -> int:
     return tile.rows * round(KEYS / tile.rows)
 
 
-def supported(stored: ScalarType, target: Target) -> bool:
-    """Whether the target converts such elements."""
-    return stored in (F32, F64, BF16, BOOL) or (stored is F16 and "f16" in target.native)
+def host() -> Target:
+    return Target.host()
+
+
+def supported(stored: ScalarType) -> bool:
+    """Whether the processor converts such elements."""
+    return stored in (F32, F64, BF16, BOOL) or (stored is F16 and "f16" in host().native)
 
 
 class Kernels(Emitter):
@@ -66,12 +70,16 @@ class Kernels(Emitter):
             got = self.call(full, f"llvm.masked.load.{suffix(t, n, True)}.p0", args)
         if t is BF16:
             wide = self.ins(f"zext {full} {got} to <{n} x i32>")
-            return self.ins(f"bitcast <{n} x i32> {self.ins(f'shl <{n} x i32> {wide}, {self.integers(16)}')} to {self.vector}")
+            return self.ins(
+                f"bitcast <{n} x i32> {self.ins(f'shl <{n} x i32> {wide}, {self.integers(16)}')} to {self.vector}"
+            )
         if t is F16:
             return self.ins(f"fpext <{n} x half> {self.ins(f'bitcast {full} {got} to <{n} x half>')} to {self.vector}")
         if t is BOOL:
             seen = self.ins(f"icmp ne {full} {got}, zeroinitializer")
-            return self.ins(f"select <{n} x i1> {seen}, {self.vector} zeroinitializer, {self.vector} {self.constant(NEVER)}")
+            return self.ins(
+                f"select <{n} x i1> {seen}, {self.vector} zeroinitializer, {self.vector} {self.constant(NEVER)}"
+            )
         return got
 
     def put(self, x: str, pointer: str, mask: str | None = None) -> None:
@@ -100,7 +108,9 @@ class Kernels(Emitter):
         near = self.ins(f"lshr {words} {up}, {self.integers(16)}")
         quiet = self.ins(f"or {words} {high}, {self.integers(0x40)}")
         nan = self.ins(f"fcmp uno {self.vector} {x}, {x}")
-        return self.ins(f"trunc {words} {self.ins(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}")
+        return self.ins(
+            f"trunc {words} {self.ins(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}"
+        )
 
     def transpose(self, rows: list[str]) -> list[str]:
         """Columns of a square block."""
@@ -175,7 +185,9 @@ class Kernels(Emitter):
             return self.call(self.vector, f"llvm.x86.avx512.mask.scalef.{kind}.512", args)
         word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
         words = f"<{self.lanes} x {word}>"
-        bits = self.ins(f"shl {words} {self.ins(f'bitcast {self.vector} {shifted} to {words}')}, {self.integers(mantissa, word)}")
+        bits = self.ins(
+            f"shl {words} {self.ins(f'bitcast {self.vector} {shifted} to {words}')}, {self.integers(mantissa, word)}"
+        )
         power = self.ins(f"add {words} {bits}, {self.integers(bias << mantissa, word)}")
         y = self.op("fmul", y, self.ins(f"bitcast {words} {power} to {self.vector}"))
         return self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
@@ -191,7 +203,9 @@ class Kernels(Emitter):
         while n > 1:
             n //= 2
             lanes = ", ".join(f"i32 {(i + n) % self.lanes}" for i in range(self.lanes))
-            moved = self.ins(f"shufflevector {self.vector} {rest}, {self.vector} poison, <{self.lanes} x i32> <{lanes}>")
+            moved = self.ins(
+                f"shufflevector {self.vector} {rest}, {self.vector} poison, <{self.lanes} x i32> <{lanes}>"
+            )
             rest = self.larger(rest, moved) if name == "max" else self.op(name, rest, moved)
         return self.ins(f"extractelement {self.vector} {rest}, i64 0")
 
@@ -289,7 +303,7 @@ def give(e: Kernels, name: str) -> str:
         e.blocks("%n", block)
 
     e.each("%rows", row)
-    return e.function(name, f"ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
+    return e.function(name, "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
 
 
 # --- tiles of scores -----------------------------------------------------------------------------------------------
@@ -542,13 +556,15 @@ def mix(e: Kernels, name: str) -> str:
 class Library:
     """Functions of one module of text, under construction."""
 
-    def __init__(self, type: ScalarType) -> None:
+    def __init__(self, type: ScalarType, target: Target) -> None:
         self.type = type
-        self.tile = tile_of(Target.host(), type)
-        self.module = Module(Target.host())
+        self.tile = tile_of(target, type)
+        self.module = Module(target)
         self.texts: dict[str, str] = {}
 
-    def enter(self, name: str, make: Callable[..., str], *args: object, stored: ScalarType | None = None, lanes: int = 0) -> None:
+    def enter(
+        self, name: str, make: Callable[..., str], *args: object, stored: ScalarType | None = None, lanes: int = 0
+    ) -> None:
         self.texts[name] = make(Kernels(self.module, self.type, lanes or self.tile.lanes, stored), name, *args)
 
     def enter_both(self, name: str, make: Callable[..., str], *args: object, stored: ScalarType) -> None:
@@ -563,9 +579,9 @@ class Library:
 
 
 @functools.cache
-def shared(type: ScalarType) -> tuple[dict[str, int], object]:
+def shared(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     """What forward and gradient both use, on numbers that are computed with."""
-    made = Library(type)
+    made = Library(type, target)
     made.enter("causal", causal, made.tile)
     for rows in range(1, made.tile.rows + 1):
         name = f"columns_{rows}"
@@ -574,8 +590,8 @@ def shared(type: ScalarType) -> tuple[dict[str, int], object]:
 
 
 @functools.cache
-def forward(type: ScalarType) -> tuple[dict[str, int], object]:
-    made = Library(type)
+def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+    made = Library(type, target)
     made.texts["scores_top"] = gemm_kernel.panels(made.module, type, made.tile, "scores_top", top=True)
     made.enter("weigh", weigh, made.tile)
     made.enter("weigh_row", weigh_row)
@@ -583,8 +599,8 @@ def forward(type: ScalarType) -> tuple[dict[str, int], object]:
 
 
 @functools.cache
-def gradient(type: ScalarType) -> tuple[dict[str, int], object]:
-    made = Library(type)
+def gradient(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+    made = Library(type, target)
     made.texts["scores"] = gemm_kernel.panels(made.module, type, made.tile, "scores")
     for vecs in (1, made.tile.vecs):
         a_row = STRIPS * made.tile.width * type.bytes
@@ -596,9 +612,9 @@ def gradient(type: ScalarType) -> tuple[dict[str, int], object]:
 
 
 @functools.cache
-def moving(type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
+def moving(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
     """What reads and writes stored elements."""
-    made = Library(type)
+    made = Library(type, target)
     made.enter_both("pack", pack, made.tile.width, stored=stored)
     made.enter_both("panel", pack, made.tile.rows, stored=stored)
     made.enter_both("copy", copy, stored=stored)
@@ -610,8 +626,8 @@ def moving(type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object
 
 
 @functools.cache
-def of_mask(type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
-    made = Library(type)
+def of_mask(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
+    made = Library(type, target)
     made.enter_both("pack_mask", pack, made.tile.width, stored=stored)
     made.enter_both("copy_mask", copy, stored=stored)
     made.enter("masked", masked, made.tile, stored is not BOOL)
@@ -620,9 +636,9 @@ def of_mask(type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], objec
 
 def functions(stored: ScalarType, mask: ScalarType | None, backward: bool) -> tuple[dict[str, int], Tile, object]:
     """Addresses of the functions for operands and a mask of such types, how tiles are made, and what keeps the code."""
-    type = F64 if stored is F64 else F32
-    parts = [shared(type), gradient(type) if backward else forward(type), moving(type, stored)]
+    target, type = host(), F64 if stored is F64 else F32
+    parts = [shared(target, type), (gradient if backward else forward)(target, type), moving(target, type, stored)]
     if mask is not None:
-        parts.append(of_mask(type, mask))
+        parts.append(of_mask(target, type, mask))
     addresses = {name: address for found, _ in parts for name, address in found.items()}
-    return addresses, tile_of(Target.host(), type), [library for _, library in parts]
+    return addresses, tile_of(target, type), [library for _, library in parts]
