@@ -1,6 +1,7 @@
-"""What a call costs beside its kernel: our ops on the `null` device, whose kernels do nothing, against PyTorch's.
+"""What a call costs: our ops on small tensors against PyTorch's.
 
-The tensors are so small that PyTorch's kernels hardly count, but they are in its figures.
+On the `null` device our kernels do nothing, and what is left is dispatch; PyTorch's kernels, on so few elements, hardly
+count, but are in its figures. On `cpu` both sides compute.
 """
 
 from __future__ import annotations
@@ -8,30 +9,38 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 import torch
 from measure import Settings, Side
-from rows import Pair, faster, within
+from rows import DISPATCH, Pair, add_section, faster, within
 
 import paddle
 
+SMALL = add_section("small", "Calls, on the `cpu` device")
+
 
 @contextmanager
-def null() -> Iterator[None]:
-    """New tensors go to the `null` device."""
+def on(device: str) -> Iterator[None]:
+    """New tensors go to the device."""
     before = paddle.get_device()
-    paddle.set_device("null")
+    paddle.set_device(device)
     try:
         yield
     finally:
         paddle.set_device(before)
 
 
-def ours(count: int, grad: bool = False, shape: tuple[int, ...] = (8, 8)) -> list[Any]:
-    with null():
+null = partial(on, "null")
+
+
+def ours(count: int, grad: bool = False, shape: tuple[int, ...] = (8, 8), device: str = "null") -> list[Any]:
+    with on(device):
         made = [paddle.empty(list(shape), "float32") for _ in range(count)]
     for t in made:
+        if device != "null":
+            t[:] = 1.0
         t.stop_gradient = not grad
     return made
 
@@ -43,37 +52,34 @@ def theirs(count: int, grad: bool = False, shape: tuple[int, ...] = (8, 8)) -> l
 # --- one call --------------------------------------------------------------------------------------------------------
 
 
-def call(code: str, count: int, grad: bool) -> Pair:
+def call(code: str, count: int, grad: bool, device: str = "null") -> Pair:
     names = "xyz"[:count]
+    mine, peers = ours(count, grad, device=device), theirs(count, grad)
     return (
-        Side(code, dict(zip(names, ours(count, grad), strict=True), softmax=paddle.nn.functional.softmax), within=null),
-        Side(code, dict(zip(names, theirs(count, grad), strict=True), softmax=torch.nn.functional.softmax)),
+        Side(
+            code,
+            dict(zip(names, mine, strict=True), softmax=paddle.nn.functional.softmax),
+            within=partial(on, device),
+        ),
+        Side(code, dict(zip(names, peers, strict=True), softmax=torch.nn.functional.softmax)),
     )
 
 
-@faster("add", "`x + y`", 8)
-def _(settings: Settings) -> Pair:
-    return call("x + y", 2, grad=False)
+def calls(device: str, prefix: str, section: str) -> None:
+    for name, code, count in (
+        ("add", "x + y", 2),
+        ("matmul", "x @ y", 2),
+        ("softmax", "softmax(x, -1)", 1),
+    ):
+        for suffix, grad, words in (("", False, ""), ("-grad", True, ", recorded")):
+            faster(f"{prefix}{name}{suffix}", f"`{code}`{words}", 8, section=section)(
+                lambda settings, code=code, count=count, grad=grad: call(code, count, grad, device)
+            )
+    faster(f"{prefix}add-number", "`x + 0.37`", 8, section=section)(lambda settings: call("x + 0.37", 1, False, device))
 
 
-@faster("add-grad", "`x + y`, recorded", 8)
-def _(settings: Settings) -> Pair:
-    return call("x + y", 2, grad=True)
-
-
-@faster("softmax", "`softmax(x, -1)`", 8)
-def _(settings: Settings) -> Pair:
-    return call("softmax(x, -1)", 1, grad=False)
-
-
-@faster("softmax-grad", "`softmax(x, -1)`, recorded", 8)
-def _(settings: Settings) -> Pair:
-    return call("softmax(x, -1)", 1, grad=True)
-
-
-@faster("add-number", "`x + 0.37`", 8)
-def _(settings: Settings) -> Pair:
-    return call("x + 0.37", 1, grad=False)
+calls("null", "", DISPATCH)
+calls("cpu", "cpu-", SMALL)
 
 
 # --- shapes never seen before ----------------------------------------------------------------------------------------
@@ -121,11 +127,6 @@ x.grad = y.grad = z.grad = None
 """
 
 
-@faster("backward", "`(z * y + x).sum().backward()`", 20)
-def _(settings: Settings) -> Pair:
-    return call(BACKWARD, 3, grad=True)
-
-
 STEP = """
 y = net(x)
 (y * y).mean().backward()
@@ -140,18 +141,30 @@ def mlp(nn: Any, width: int = 8) -> Any:
     )
 
 
-@faster("mlp", "training step of a 3-layer MLP of width 8: forward, backward, SGD", 20)
-def _(settings: Settings) -> Pair:
-    with null():
+def step(device: str) -> Pair:
+    with on(device):
         net = mlp(paddle.nn)
         sgd = paddle.optimizer.SGD(0.01, parameters=net.parameters())
     # Both drop their gradients; neither fills them with zeros.
     clear = lambda: sgd.clear_grad(set_to_zero=False)  # noqa: E731
-    a = Side(STEP, {"net": net, "sgd": sgd, "x": ours(1)[0], "clear": clear}, within=null)
+    names = {"net": net, "sgd": sgd, "x": ours(1, device=device)[0], "clear": clear}
     peer = mlp(torch.nn)
     descent = torch.optim.SGD(peer.parameters(), lr=0.01)
     clear_peer = lambda: descent.zero_grad(set_to_none=True)  # noqa: E731
-    return a, Side(STEP, {"net": peer, "sgd": descent, "x": theirs(1)[0], "clear": clear_peer})
+    others = {"net": peer, "sgd": descent, "x": theirs(1)[0], "clear": clear_peer}
+    return Side(STEP, names, within=partial(on, device)), Side(STEP, others)
+
+
+def gradients(device: str, prefix: str, section: str) -> None:
+    faster(f"{prefix}backward", "`(z * y + x).sum().backward()`", 20, section=section)(
+        lambda settings: call(BACKWARD, 3, True, device)
+    )
+    text = "training step of a 3-layer MLP of width 8: forward, backward, SGD"
+    faster(f"{prefix}mlp", text, 20, section=section)(lambda settings: step(device))
+
+
+gradients("null", "", DISPATCH)
+gradients("cpu", "cpu-", SMALL)
 
 
 # --- against our plain path ------------------------------------------------------------------------------------------

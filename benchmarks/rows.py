@@ -1,8 +1,9 @@
-"""What a row of the table is: how it is measured, and when it passes."""
+"""What a row of the tables is: how it is measured, and when it passes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from measure import Comparison, Settings, Side, Spread, compare
@@ -10,31 +11,63 @@ from measure import Comparison, Settings, Side, Spread, compare
 
 @dataclass(frozen=True)
 class Outcome:
-    """One measured row, as the table shows it."""
+    """One measured row, as the table shows it; ``ratio`` enters the geometric mean of its section."""
 
     ours: str
     other: str
     figure: str
     passed: bool
+    ratio: float | None = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table. ``target`` is what it promises, in words; ``measure`` does the work."""
+    """A row of a table. ``target`` is what it promises, in words; ``measure`` does the work."""
 
     name: str
     what: str
     target: str
     measure: Callable[[Settings], Outcome]
+    section: str
 
 
+@dataclass(frozen=True)
+class Section:
+    """A table of README.md. ``mean``: what the geometric mean of its ratios must reach."""
+
+    name: str
+    title: str
+    mean: float | None = None
+    figure: str = "ratio"  # heading of the last column of figures
+
+    def verdict(self, outcomes: Sequence[Outcome]) -> tuple[str, bool]:
+        """The mean over all rows, in words, and whether it is reached."""
+        ratios = [o.ratio for o in outcomes if o.ratio is not None]
+        if self.mean is None or not ratios:
+            return "", True
+        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+        passed = mean >= self.mean
+        word = "pass" if passed else "**miss**"
+        text = f"Geometric mean of {len(ratios)} ratios {mean:.3g}× (target ≥ {self.mean:g}×: {word})"
+        return f"{text}, lowest {min(ratios):.3g}×.", passed
+
+
+SECTIONS: dict[str, Section] = {}
 ROWS: dict[str, Row] = {}
 
 
-def add_row(name: str, what: str, target: str, measure: Callable[[Settings], Outcome]) -> None:
+def add_section(name: str, title: str, mean: float | None = None, figure: str = "ratio") -> str:
+    SECTIONS[name] = Section(name, title, mean, figure)
+    return name
+
+
+DISPATCH = add_section("dispatch", "Calls, on the `null` device", figure="ratio, or growth")
+
+
+def add_row(name: str, what: str, target: str, measure: Callable[[Settings], Outcome], section: str = DISPATCH) -> None:
     if name in ROWS:
         raise ValueError(f"row {name!r} is there twice")
-    ROWS[name] = Row(name, what, target, measure)
+    ROWS[name] = Row(name, what, target, measure, section)
 
 
 def duration(seconds: float) -> str:
@@ -46,11 +79,15 @@ def duration(seconds: float) -> str:
 
 def times(spread: Spread) -> str:
     """A ratio with its quartiles."""
+    if spread.low == spread.high:
+        return f"{spread.median:.3g}×"
     return f"{spread.median:.3g}× ({spread.low:.3g}–{spread.high:.3g})"
 
 
 def with_spread(spread: Spread) -> str:
     """A time with half the distance of its quartiles."""
+    if spread.low == spread.high:
+        return duration(spread.median)
     percent = 50 * (spread.high - spread.low) / spread.median
     return f"{duration(spread.median)} ±{percent:.0f} %"
 
@@ -59,15 +96,18 @@ Pair = tuple[Side, Side]
 Maker = Callable[[Settings], Pair]
 
 
-def faster(name: str, what: str, factor: float, passes: int | None = None) -> Callable[[Maker], None]:
+def faster(
+    name: str, what: str, factor: float, passes: int | None = None, section: str = DISPATCH
+) -> Callable[[Maker], None]:
     """A row that passes when PyTorch takes at least ``factor`` times as long. The function makes both sides."""
 
     def enter(make: Maker) -> None:
         def measure(settings: Settings) -> Outcome:
             c: Comparison = compare(*make(settings), settings, passes)
-            return Outcome(with_spread(c.ours), with_spread(c.other), times(c.ratio), c.ratio.median >= factor)
+            passed = c.ratio.median >= factor
+            return Outcome(with_spread(c.ours), with_spread(c.other), times(c.ratio), passed, c.ratio.median)
 
-        add_row(name, what, f"PyTorch takes ≥ {factor:g}×", measure)
+        add_row(name, what, f"PyTorch takes ≥ {factor:g}×", measure, section)
 
     return enter
 

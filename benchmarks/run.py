@@ -1,6 +1,7 @@
-"""Runs rows of the table and prints it: ``python -m run``, in this folder.
+"""Runs rows of the tables and prints them: ``python -m run``, in this folder.
 
-Ours and the peer's are measured by turns in this process, pinned to one core; README.md says how and why.
+Ours and the peer's are measured by turns in this process, pinned to one core; README.md says how and why. The exit code
+is 0 when all targets are met, 1 when a row did not run or nothing could be written, 2 when a target is missed.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import importlib
+import os
 import platform
 import re
 import sys
@@ -16,13 +18,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 import measure
-from rows import ROWS, Outcome
+from rows import ROWS, SECTIONS, Outcome, Section
 
 README = Path(__file__).with_name("README.md")
-MODULES = ("eager", "growth", "startup")
-HEADING = "| row | what | target | ours | the other | ratio, or growth | | command |"
-TABLE = re.compile(r"(?<=<!-- table -->\n).*?(?=<!-- end of table -->)", re.DOTALL)
+MODULES = ("eager", "growth", "startup", "kernels", "operations", "threads", "compile_times", "decode")
 EMPTY = Outcome("–", "–", "–", False)
+FAILED, MISSED = 1, 2
 
 
 def line(name: str, outcome: Outcome | None) -> str:
@@ -33,8 +34,9 @@ def line(name: str, outcome: Outcome | None) -> str:
     return "| " + " | ".join(cells) + f" | `python -m run --row {name}` |"
 
 
-def table(lines: list[str]) -> str:
-    return "\n".join([HEADING, "|" + "---|" * (HEADING.count("|") - 1), *lines])
+def table(section: Section, lines: list[str]) -> str:
+    heading = f"| row | what | target | ours | the other | {section.figure} | | command |"
+    return "\n".join([heading, "|" + "---|" * (heading.count("|") - 1), *lines])
 
 
 def conditions() -> str:
@@ -48,81 +50,128 @@ def conditions() -> str:
     return f"{model}, one core; {versions}; {datetime.date.today()}."
 
 
+def rows_of(section: Section) -> list[str]:
+    return [name for name, row in ROWS.items() if row.section == section.name]
+
+
+def verdict(section: Section, measured: dict[str, Outcome]) -> tuple[str, bool]:
+    """The mean of a section, once every row of it is measured."""
+    names = rows_of(section)
+    return section.verdict([measured[n] for n in names]) if all(n in measured for n in names) else ("", True)
+
+
 def write(measured: dict[str, Outcome]) -> None:
     """Put the measured rows into README.md; those that were not measured keep their figures."""
     text = README.read_text()
-    found = TABLE.search(text)
-    if found is None:
-        raise ValueError(f"{README.name} requires the markers of the table, got none")
-    kept = {part.split("`")[1]: part for part in found[0].splitlines() if part.startswith("| `")}
-    lines = [line(name, measured[name]) if name in measured else kept.get(name, line(name, None)) for name in ROWS]
-    shown = f"{table(lines)}\n\n{'Last run: ' + conditions() if measured else 'Not run yet.'}\n\n"
-    README.write_text(text[: found.start()] + shown + text[found.end() :])
+    for section in SECTIONS.values():
+        names = rows_of(section)
+        if measured and not any(name in measured for name in names):
+            continue
+        found = re.search(rf"(?<=<!-- table {section.name} -->\n).*?(?=<!-- end of table -->)", text, re.DOTALL)
+        if found is None:
+            raise ValueError(f"{README.name} requires the markers of table {section.name!r}, got none")
+        kept = {part.split("`")[1]: part for part in found[0].splitlines() if part.startswith("| `")}
+        lines = [line(n, measured[n]) if n in measured else kept.get(n, line(n, None)) for n in names]
+        mean, _ = verdict(section, measured)
+        notes = [part for part in (mean, f"Last run: {conditions()}" if measured else "Not run yet.") if part]
+        shown = "\n\n".join([table(section, lines), *notes]) + "\n\n"
+        text = text[: found.start()] + shown + text[found.end() :]
+    README.write_text(text)
 
 
-def main(argv: list[str] | None = None) -> int:
+def options_of(argv: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m run", description=__doc__.splitlines()[0])
     parser.add_argument("--row", action="append", metavar="NAME", help="run this row (may be repeated); all by default")
+    parser.add_argument("--section", action="append", metavar="NAME", help="run the rows of this table (likewise)")
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
     parser.add_argument("--rounds", type=int, default=41, help="rounds of each side (default %(default)s)")
     parser.add_argument("--round-ms", type=float, default=2.0, help="length of a round (default %(default)s)")
     parser.add_argument("--core", type=int, help="core to run on (default: the last one)")
+    parser.add_argument("--fastest", action="store_true", help="figures of the fastest rounds, for a busy machine")
     parser.add_argument("--check", action="store_true", help="only see that the rows run; measures nothing")
     parser.add_argument("--write", action="store_true", help="put the figures into README.md")
     parser.add_argument("--breakdown", action="store_true", help="what `import paddle` spends its time on")
     options = parser.parse_args(argv)
+    if options.write and (options.check or options.fastest):
+        parser.error("--write requires figures of all rounds, got --check or --fastest")
+    if options.breakdown:
+        return options
+    for module in MODULES:
+        importlib.import_module(module)
+    for kind, given, known in (("section", options.section, SECTIONS), ("row", options.row, ROWS)):
+        for name in given or ():
+            if name not in known:
+                parser.error(f"there is no {kind} {name!r}; there are {', '.join(known)}")
+    wanted = options.row or options.section
+    options.names = [
+        n for n, row in ROWS.items() if not wanted or n in (options.row or ()) or row.section in (options.section or ())
+    ]
+    return options
 
-    if options.check and options.write:
-        parser.error("--check measures nothing that could be written")
+
+def settings_of(options: argparse.Namespace) -> measure.Settings:
+    cores = tuple(sorted(os.sched_getaffinity(0)))
+    core = measure.pin(options.core)
+    if options.check:
+        return measure.Settings(2, 1e-5, core, cores, check=True)
+    settings = measure.Settings(options.rounds, options.round_ms / 1e3, core, cores, options.fastest)
+    noisy = measure.noise()
+    if noisy:
+        settings.warnings.append(noisy)
+    import umiak
+
+    if "site-packages" not in umiak.__file__:
+        settings.warnings.append("umiak is an editable install, which looks for work at every import: use `make bench`")
+    return settings
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = options_of(argv)
     if options.breakdown:
         import startup
 
         print(startup.breakdown())
         return 0
-    for module in MODULES:
-        importlib.import_module(module)
     if options.list:
-        print("\n".join(ROWS))
+        print("\n".join(options.names))
         return 0
-    names = options.row or list(ROWS)
-    for name in names:
-        if name not in ROWS:
-            parser.error(f"there is no row {name!r}; there are {', '.join(ROWS)}")
-
-    settings = measure.Settings(options.rounds, options.round_ms / 1e3)
-    if options.check:
-        settings = measure.Settings(2, 1e-5)
-    core = measure.pin(options.core)
-    noisy = None if options.check else measure.noise()
-    if noisy:
-        settings.warnings.append(noisy)
-    import umiak
-
-    if "site-packages" not in umiak.__file__ and not options.check:
-        settings.warnings.append("umiak is an editable install, which looks for work at every import: use `make bench`")
-
+    settings = settings_of(options)
     measured: dict[str, Outcome] = {}
-    failed = []
-    if not options.check:
-        print(table([]))
+    failed, missed = [], []
     with measure.one_thread():
-        for name in names:
-            try:
-                measured[name] = ROWS[name].measure(settings)
+        for section in SECTIONS.values():
+            names = [name for name in options.names if ROWS[name].section == section.name]
+            if names and not options.check:
+                print(f"\n### {section.title}\n\n{table(section, [])}")
+            for name in names:
+                try:
+                    measured[name] = ROWS[name].measure(settings)
+                except Exception:
+                    failed.append(name)
+                    print(f"row {name} failed:\n{traceback.format_exc()}", file=sys.stderr)
+                    continue
+                if not measured[name].passed:
+                    missed.append(name)
                 print(f"{name} runs" if options.check else line(name, measured[name]), flush=True)
-            except Exception:
-                failed.append(name)
-                print(f"row {name} failed:\n{traceback.format_exc()}", file=sys.stderr)
-    if not options.check:
-        print(f"\ncore {core}: {conditions()}")
-        for text in dict.fromkeys(settings.warnings):
-            print(f"warning: {text}", file=sys.stderr)
+            mean, reached = verdict(section, measured)
+            if mean and not options.check:
+                print(f"\n{mean}")
+                missed += [] if reached else [f"mean of {section.name}"]
+    if options.check:
+        return FAILED if failed else 0
+    print(f"\ncore {settings.core}: {conditions()}")
+    if missed:
+        print(f"missed: {', '.join(missed)}")
+    if settings.away > 0.02:
+        settings.warnings.append(f"the process was off its core for {settings.away:.0%} of a measurement")
+    for text in settings.warnings:
+        print(f"warning: {text}", file=sys.stderr)
     if options.write:
         if settings.warnings:
-            print("nothing is written: figures with warnings do not go into the table", file=sys.stderr)
-            return 1
+            print("nothing is written: figures with warnings do not go into the tables", file=sys.stderr)
+            return FAILED
         write(measured)
-    return 1 if failed else 0
+    return FAILED if failed else MISSED if missed else 0
 
 
 if __name__ == "__main__":

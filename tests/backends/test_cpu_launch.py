@@ -5,6 +5,7 @@ import gc
 import itertools
 import math
 import threading
+import time
 import weakref
 
 import numpy as np
@@ -12,9 +13,27 @@ import pytest
 
 from umiak.backends.cpu import launcher
 from umiak.backends.cpu.launcher import NestLauncher
+from umiak.compiler import nest
 from umiak.compiler.nest import (
-    ANY, COLUMN, COLUMN_BLOCKS, INNER, MAP, ONE, OUTER, OUTER_BLOCKS, ROW, ROW_BLOCKS, ROWS, SPLIT_COLUMN, SPLIT_ROW, STRIP,
-    TILE, TILE_BLOCKS, UNIT, ZERO, Variant,
+    ANY,
+    COLUMN,
+    COLUMN_BLOCKS,
+    INNER,
+    MAP,
+    ONE,
+    OUTER,
+    OUTER_BLOCKS,
+    ROW,
+    ROW_BLOCKS,
+    ROWS,
+    SPLIT_COLUMN,
+    SPLIT_ROW,
+    STRIP,
+    TILE,
+    TILE_BLOCKS,
+    UNIT,
+    ZERO,
+    Variant,
 )  # fmt: skip
 from umiak.core.array import from_numpy
 from umiak.ops.base import REGISTRY
@@ -127,7 +146,7 @@ def threads():
     parallel.set_num_threads(count)
 
 
-# ---- axes --------------------------------------------------------------------------------------------------------------
+# ---- axes ------------------------------------------------------------------------------------------------------------
 def walk(sizes, strides, n_p):
     """For every point of P, what the accesses are over R: a multiset of multisets, as sorted lists."""
     found = []
@@ -221,6 +240,13 @@ def test_an_empty_r_is_an_axis_of_size_0(sizes):
     assert (v.p, v.r) == (1, 1) and dims[:2] == [sizes[0], 0]
 
 
+def test_names_and_numbers_are_those_of_nests():
+    assert launcher.SCHEDULES == nest.SCHEDULES
+    assert [nest.ZERO, nest.UNIT, nest.ANY] == [0, 1, 2]
+    ranges = [ROWS, OUTER, INNER, ONE, ROW_BLOCKS, OUTER_BLOCKS, COLUMN_BLOCKS, TILE_BLOCKS]
+    assert ranges == list(range(8))
+
+
 def test_many_axes_and_accesses():
     n_axes, n = 12, 40
     sizes = [2] * n_axes
@@ -236,7 +262,7 @@ def test_many_axes_and_accesses():
     assert made.compiled[0].kinds == ((ANY, ZERO),) * n
 
 
-# ---- variants ----------------------------------------------------------------------------------------------------------
+# ---- variants --------------------------------------------------------------------------------------------------------
 def test_a_class_is_compiled_once():
     made = Launcher(2, 0, [0, 1, 2])
     for n in range(2, 60):
@@ -380,7 +406,7 @@ def test_blocks_of_an_outer_axis():
     assert dims[9:11] == [11, 6]  # six images make a block
 
 
-# ---- ranges and parts --------------------------------------------------------------------------------------------------
+# ---- ranges and parts ------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("phase", "count"),
     [(Phase(ROWS), 5 * 6 * 70), (Phase(OUTER), 30), (Phase(ONE), 1), (Phase(COLUMN_BLOCKS, 16), 30 * 5)],
@@ -456,7 +482,7 @@ def test_phases_follow_each_other(threads):
     assert len(phases[0].calls) > 1 and order == [0] * len(phases[0].calls) + [1]  # few partial results: one part
 
 
-# ---- what kernels get --------------------------------------------------------------------------------------------------
+# ---- what kernels get ------------------------------------------------------------------------------------------------
 def test_pointers_and_scalars_come_as_they_are():
     made = Launcher(1, 0, [0, 1])
     pointers, scalars = (ctypes.c_void_p * 2)(1024, 2048), (ctypes.c_uint64 * 2)(7, 1 << 63)
@@ -508,7 +534,7 @@ def test_no_memory_for_scratch(threads):
         assert made.phases[0].calls == []
 
 
-# ---- failures ----------------------------------------------------------------------------------------------------------
+# ---- failures --------------------------------------------------------------------------------------------------------
 def test_the_code_of_a_kernel_is_returned(threads):
     made = Launcher(1, 0, [0], phases=[Phase(code=lambda lo: 42)])
     assert made.launch([5], [[1]]) == 42
@@ -595,7 +621,7 @@ def test_wrong_nests_are_refused():
         Launcher(1, 0, [0, 1], itemsizes=[4])
 
 
-# ---- flat --------------------------------------------------------------------------------------------------------------
+# ---- flat ------------------------------------------------------------------------------------------------------------
 def test_flat_launches():
     made = Launcher(2, 0, [0, 1, -1])
     flat = ctypes.PYFUNCTYPE(*FLAT)(made.flat_address)
@@ -614,9 +640,14 @@ def test_flat_launches_run_in_parts(threads):
     check_parts(made.phases[0].calls, 1000, threads)
 
 
-# ---- threads, lives, statistics ----------------------------------------------------------------------------------------
+# ---- threads, lives, statistics --------------------------------------------------------------------------------------
 def test_many_threads_launch_at_once(threads):
-    made = Launcher(2, 0, [0, 1])
+    class Slow(Launcher):
+        def make(self, *fields):
+            time.sleep(0.01)  # others come meanwhile
+            return super().make(*fields)
+
+    made = Slow(2, 0, [0, 1])
     shapes = [
         ([6, 8], [[8, 1], [8, 1]]),
         ([6, 8], [[16, 1], [8, 1]]),

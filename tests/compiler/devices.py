@@ -13,11 +13,13 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
+import llvm_host
 import numpy as np
 import pytest
 
 from umiak.compiler.loop import interpreter
 from umiak.compiler.loop.node import Node, dim, i64, replace
+from umiak.compiler.loop.tree import IN, OUT
 from umiak.compiler.render import opencl, ptx
 from umiak.compiler.render.spmd import THREAD, resources
 
@@ -48,6 +50,42 @@ class Interpreter:
     def run(self, kernel, pointers, dims=(), words=(), blocks=3, scratch=None):
         scratch = {} if scratch is None else scratch
         return interpreter.run(kernel, pointers, dims, words, scratch=scratch)
+
+
+@functools.cache
+def program(kernel, target):
+    return llvm_host.Program(kernel, target)
+
+
+class Processor:
+    """This machine, through the renderer for processors; the parallel range in as many parts as there are blocks."""
+
+    target = llvm_host.RUNNABLE[0]
+
+    def run(self, kernel, pointers, dims=(), words=(), blocks=3, scratch=None):
+        compiled = program(kernel, self.target)
+        scratch = {} if scratch is None else scratch
+        names = [b.name for b in kernel.buffers if b.space in (IN, OUT)]
+        arguments = compiled.prepare(dict(zip(names, pointers)), dims, words)
+        # Global scratch outlives a kernel.
+        whole = scratch.setdefault("whole", compiled.keep[1])
+        arguments[3][1] = -(-whole.ctypes.data // 64) * 64
+        n = number(resources(kernel).range, dims)
+        part = -(-n // blocks)
+        for lo in range(0, n, part or 1):
+            code = compiled.function(*arguments, lo, min(lo + part, n))
+            if code:
+                return code
+        return 0
+
+
+class Avx2(Processor):
+    """The same without the widest vectors."""
+
+    def __init__(self):
+        if len(llvm_host.RUNNABLE) < 2:
+            pytest.skip("this processor is one already")
+        self.target = llvm_host.RUNNABLE[1]
 
 
 class Device:
@@ -193,4 +231,55 @@ class Pocl(Device):
         self.queue.finish()
 
 
-DEVICES = {"interpreter": Interpreter, "ptx": Ptx, "opencl": OpenCL, "pocl": Pocl}
+class Cuda(Device):
+    """PTX on a device of CUDA, through the driver; skips where there is none."""
+
+    def __init__(self):
+        try:
+            self.driver = ctypes.CDLL("libcuda.so.1")
+        except OSError as e:
+            pytest.skip(f"no driver of CUDA: {e}")
+        device, context, major, minor = ctypes.c_int(), ctypes.c_void_p(), ctypes.c_int(), ctypes.c_int()
+        if self.driver.cuInit(0):
+            pytest.skip("no device of CUDA")
+        self.call("cuDeviceGet", ctypes.byref(device), 0)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
+        self.call("cuCtxSetCurrent", context)
+        for attribute, value in ((75, major), (76, minor)):
+            self.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        here = 10 * major.value + minor.value
+        # PTX of an older architecture runs on a newer one.
+        self.arch = max((a for a in ptx.ARCHITECTURES if int(a[3:]) <= here), key=lambda a: int(a[3:]))
+
+    def call(self, name, *args):
+        code = getattr(self.driver, name)(*args)
+        if code:
+            raise RuntimeError(f"{name} failed with {code}")
+
+    def launch(self, kernel, arrays, integers, local, whole, error, blocks, shared, part):
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        text = ptx.assemble(ptx.render(kernel, self.arch, THREADS), self.arch).encode()
+        self.call("cuModuleLoadData", ctypes.byref(module), text)
+        self.call("cuModuleGetFunction", ctypes.byref(function), module, kernel.name.encode())
+        given, held = [*arrays, local, whole, error], []
+        for a in given:
+            held.append(ctypes.c_uint64())
+            self.call("cuMemAlloc_v2", ctypes.byref(held[-1]), ctypes.c_size_t(max(a.nbytes, 1)))
+            if a.nbytes:
+                self.call("cuMemcpyHtoD_v2", held[-1], ctypes.c_void_p(a.ctypes.data), ctypes.c_size_t(a.nbytes))
+        n = len(arrays)
+        values = [*held[:n], *map(ctypes.c_int64, integers), *held[n:], *map(ctypes.c_int64, part)]
+        args = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        self.call("cuLaunchKernel", function, blocks, 1, 1, THREADS, 1, 1, shared, None, args, None)
+        self.call("cuCtxSynchronize")
+        for a, address in zip(given, held):
+            if a.nbytes:
+                self.call("cuMemcpyDtoH_v2", ctypes.c_void_p(a.ctypes.data), address, ctypes.c_size_t(a.nbytes))
+            self.call("cuMemFree_v2", address)
+        self.call("cuModuleUnload", module)
+
+
+DEVICES = {
+    "interpreter": Interpreter, "cpu": Processor, "avx2": Avx2, "ptx": Ptx, "opencl": OpenCL, "pocl": Pocl,
+    "cuda": Cuda,
+}  # fmt: skip

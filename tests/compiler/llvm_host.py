@@ -9,9 +9,9 @@ from functools import cache
 import llvmlite.binding as llvm
 import numpy as np
 
-from umiak.compiler.loop.tree import GLOBAL, IN, OUT, Kernel
+from umiak.compiler.loop.tree import IN, OUT, Kernel
 from umiak.compiler.render.llvm import render
-from umiak.compiler.render.target import AVX2, AVX512, Target
+from umiak.compiler.render.target import AVX2, AVX512, NEON, Target
 
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
@@ -32,7 +32,12 @@ SCRATCH = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 @cache
 def machine(target: Target, jit: bool) -> llvm.TargetMachine:
     return llvm.Target.from_triple(target.triple).create_target_machine(
-        cpu=target.cpu, features=target.features, opt=2, reloc="pic", codemodel="jitdefault" if jit else "default", jit=jit
+        cpu=target.cpu,
+        features=target.features,
+        opt=2,
+        reloc="pic",
+        codemodel="jitdefault" if jit else "default",
+        jit=jit,
     )
 
 
@@ -89,4 +94,4 @@ class Program:
         return 0
 
 
-__all__ = ["AVX2", "AVX512", "GLOBAL", "HOST", "RUNNABLE", "Program", "assemble"]
+__all__ = ["AVX2", "AVX512", "HOST", "NEON", "RUNNABLE", "Program", "assemble"]

@@ -6,20 +6,32 @@ import numpy as np
 import pytest
 from cases import CASES
 from devices import DEVICES
+from llvm_host import assemble
 
 from umiak.compiler.loop.verifier import verify
+from umiak.compiler.render import llvm, opencl, ptx
+from umiak.compiler.render.target import AVX2, AVX512, NEON
 from umiak.compiler.schedule import gpu, kernels
 
 MAKERS = {"cpu": kernels, "gpu": gpu.kernels, "short": lambda *a: gpu.kernels(*a, short=True)}
-# Kernels for processors are right for devices too, and the other way around.
-SLOW = {"cpu": ("ptx", "opencl", "pocl"), "gpu": ("pocl",), "short": ("interpreter", "pocl")}
-RUNS = [
-    pytest.param(device, name, maker, schedule, marks=[pytest.mark.slow] if device in SLOW[maker] else [])
-    for device in DEVICES
-    for name, make in CASES.items()
-    for schedule in make(np.random.default_rng(0)).schedules
-    for maker in (MAKERS if schedule[0] == "row" else ("cpu", "gpu"))
-]
+# Kernels for processors are right for devices too, and the other way around; `make test` takes each case once per
+# machine, and all schedules for devices as PTX.
+QUICK = {"interpreter": "gpu", "cpu": "cpu", "avx2": "cpu", "opencl": "gpu"}
+
+
+def runs():
+    for name, make in CASES.items():
+        schedules = make(np.random.default_rng(0)).schedules
+        for device in DEVICES:
+            for schedule in schedules:
+                for maker in MAKERS if schedule[0] == "row" else ("cpu", "gpu"):
+                    quick = schedule is schedules[0] and QUICK.get(device) == maker
+                    quick |= device == "ptx" and maker != "cpu"
+                    yield pytest.param(device, name, maker, schedule, marks=[] if quick else [pytest.mark.slow])
+
+
+def name_of(x):
+    return x if isinstance(x, str) else x[0]
 
 
 def phases_of(case, maker, schedule):
@@ -40,6 +52,17 @@ def run(device, case, maker, schedule, blocks):
         case.check(buffers)
 
 
-@pytest.mark.parametrize(("device", "name", "maker", "schedule"), RUNS, ids=lambda x: x if isinstance(x, str) else x[0])
+@pytest.mark.parametrize(("device", "name", "maker", "schedule"), list(runs()), ids=name_of)
 def test_kernels_give_what_numpy_gives(device, name, maker, schedule, rng):
     run(DEVICES[device](), CASES[name](rng), maker, schedule, 2)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_one_tree_is_text_for_all_targets(name):
+    case = CASES[name](np.random.default_rng(0))
+    for phase in phases_of(case, "gpu", case.schedules[0]):
+        for target in (AVX512, AVX2, NEON):
+            assert phase.kernel.name in assemble(llvm.render(phase.kernel, target), target)
+        for arch in ptx.ARCHITECTURES[::3]:
+            assert phase.kernel.name in ptx.assemble(ptx.render(phase.kernel, arch), arch)
+        assert phase.kernel.name in opencl.render(phase.kernel)

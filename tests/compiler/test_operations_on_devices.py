@@ -18,7 +18,8 @@ COMPARE = ("eq", "ne", "lt", "le")
 BITS = ("and", "or", "xor")
 FLOAT_UNARY = ("floor", "ceil", "trunc", "rint", "sqrt")
 COMPUTED = [t for t in TYPES.values() if not t.is_storage]
-TARGETS = ("ptx", "opencl")
+REAL = [pytest.param(name, marks=pytest.mark.slow) for name in ("pocl", "cuda")]
+TARGETS = ("ptx", "opencl", *REAL)
 
 
 def samples(t, rng, n=200):

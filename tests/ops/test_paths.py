@@ -319,8 +319,9 @@ def test_program_gives_the_bits_of_the_eager_call(case: Case) -> None:
 
 
 @over_samples(quick=2, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))
-def test_program_of_the_gradient_gives_the_bits_of_the_tape(case: Case) -> None:
-    """The op's vjp recorded in a program, against the tape over the eager call."""
+def test_program_of_the_gradient_gives_what_the_tape_gives(case: Case) -> None:
+    """The op's vjp recorded in a program, against the tape over the eager call: the same up to the order of sums, since
+    the tape's operations share kernels."""
     operands = case.operands()
     for i in case.differentiable:
         operands[i].stop_gradient = False
@@ -351,7 +352,12 @@ def test_program_of_the_gradient_gives_the_bits_of_the_tape(case: Case) -> None:
 
     found = run_traced(program, *plain, *seeds)
     for i, a, b in zip(case.differentiable, found, expected, strict=True):
-        assert_same_bits(values(a), values(b), f"gradient of operand {i}")
+        x, y = values(a), values(b)
+        eps = 2.0 ** -(
+            52 if b.dtype.name in ("float64", "complex128") else 23 if b.dtype.name in ("float32", "complex64") else 7
+        )
+        scale = np.abs(y[np.isfinite(y)]).max(initial=0.0)
+        np.testing.assert_allclose(x, y, rtol=16 * eps, atol=8 * eps * scale, err_msg=f"gradient of operand {i}")
 
 
 # --- plans -----------------------------------------------------------------------------------------------------------

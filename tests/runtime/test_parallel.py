@@ -315,7 +315,7 @@ def test_a_forked_child_is_serial_until_told_otherwise(name):
         """
     )
     assert out.splitlines() == [
-        "refused: [set_driver] cannot use 'gomp' in a forked child: it would wait for threads of its parent",
+        "refused: [set_driver] cannot use 'gomp' in a forked child: it waits for its parent's threads",
         f"parent {name}",
     ]
 

@@ -62,7 +62,13 @@ def through_decomposition(op: Op, inputs: tuple, params: tuple, grads: tuple) ->
 
     tracer = current()
     start = len(tracer.operations)
-    outputs = op.decompose(*inputs, *params)
+    outer = tracer.expand
+    if outer is not None:  # a derivative that was written is better than the one of its parts
+        tracer.expand = lambda inner: outer(inner) and not has_vjp(inner)
+    try:
+        outputs = op.decompose(*inputs, *params)
+    finally:
+        tracer.expand = outer
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     seeds = [(y.value, g.value) for y, g in zip(outputs, grads, strict=True) if g is not None]
     wrt = [x.value if isinstance(x, SymTensor) else None for x in inputs]

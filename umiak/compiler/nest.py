@@ -47,25 +47,31 @@ def position(k: int) -> Node:
 class ReduceStage:
     """``results`` become the combination of ``values`` over R; later stages use them.
 
-    ``results`` are variables; ``where`` leaves points out.
+    ``results`` are variables; ``where`` leaves points out. ``end`` (of R with one axis): it leaves out just those
+    that are not before ``end``, which depends on no axis of R.
     """
 
     results: tuple[Node, ...]
     monoid: Monoid
     values: tuple[Node, ...]
     where: Node | None = None
+    end: Node | None = None
 
 
 @dataclass(frozen=True)
 class ScanStage:
-    """Like a reduction, but ``results`` hold, at each point of R (one axis), what came up to it (``exclusive``:
-    before it), and the stores ``body`` run there."""
+    """Like a reduction, but ``results`` hold, at each point of R, what came up to it (``exclusive``: before it), and
+    the stores ``body`` run there. The points of R come in the order of its axes.
+
+    ``ordered``: one after the other, never as lanes: several may write one element, and the last one counts.
+    """
 
     results: tuple[Node, ...]
     monoid: Monoid
     values: tuple[Node, ...]
     body: tuple[StoreStage, ...]
     exclusive: bool = False
+    ordered: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +94,22 @@ class FailStage:
     where: Node
 
 
-Stage = ReduceStage | ScanStage | StoreStage | FailStage
+@dataclass(frozen=True)
+class ScatterStage:
+    """At each point of P × R, one point of R after the other: element ``index + k`` of ``buffer`` is combined with
+    ``values[k]``, or becomes it where there is no ``monoid``.
+
+    Points of R may meet in one element, those of P never do. ``where`` leaves points out.
+    """
+
+    buffer: str
+    index: Node
+    values: tuple[Node, ...]
+    monoid: Monoid | None
+    where: Node | None = None
+
+
+Stage = ReduceStage | ScanStage | StoreStage | FailStage | ScatterStage
 
 
 @dataclass(frozen=True)
@@ -107,6 +128,24 @@ class Nest:
     @property
     def n_reduced(self) -> int:
         return len(self.sizes) - self.n_parallel
+
+
+@dataclass(frozen=True)
+class Temporary:
+    """Memory of one launch of a chain: ``size`` elements."""
+
+    type: ScalarType
+    size: Any
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Nests that one launch runs one after the other, each over axes of its own. They share the buffers, which end
+    with the temporaries; a temporary is an output of the nests that write it."""
+
+    name: str
+    nests: tuple[Nest, ...]
+    temporaries: tuple[Temporary, ...] = ()
 
 
 # What a launch finds out about its strides. Kinds of strides along the innermost P axis and the innermost R axis:

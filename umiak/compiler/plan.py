@@ -147,9 +147,15 @@ class Call:
     symbolic: bool
     needs: tuple | None = None  # set when residuals are wanted: which operands want a gradient
     traced: Trace | None = None
+    known: dict[int, tuple] = field(default_factory=dict)
 
     def strides(self, i: int) -> tuple:
         """Strides of operand ``i`` in elements, as expressions."""
+        if i not in self.known:
+            self.known[i] = self._strides(i)
+        return self.known[i]
+
+    def _strides(self, i: int) -> tuple:
         x, meta = self.operands[i], self.classes.metas[i]
         assert meta is not None
         if x.is_contiguous():
@@ -443,20 +449,23 @@ def set_gradient(
     residuals = [v.meta for v in train.results[len(outputs) :]] if train is not None else []
     mask = sum(1 << i for i in continuous)
     g = Gradient(op, classes, outputs, residuals, needs, [], [], [], expand)
-    full = trace_vjp(g, mask)
     # Gradients of some outputs may be absent; what the vjp then needs (sizes of zeros, say) must have been kept.
-    masks = [full] if len(continuous) == 1 else [full, *(trace_vjp(g, 1 << i) for i in continuous)]
+    masks = [mask] if len(continuous) == 1 else [mask, *(1 << i for i in continuous)]
     keep_in, keep_out, ints = set(), set(), {}
-    for operations, operands, saved, _, made in masks:
-        ids = used(operations, made)
-        keep_in |= {i for i, v in enumerate(operands) if v is not None and id(v) in ids}
-        keep_out |= {i for i, v in enumerate(saved) if v is not None and id(v) in ids}
-        ints.update(dict.fromkeys(scalars_in(operations)))
+    full: list[Vjp] = []
+    for m in masks:
+        traced = trace_vjp(g, m)
+        full += [traced] if g.expand is None else [traced, traced.fused(g)]
+    for v in full:
+        ids = used(v.operations, v.made)
+        keep_in |= {i for i, x in enumerate(v.operands) if x is not None and id(x) in ids}
+        keep_out |= {i for i, x in enumerate(v.saved) if x is not None and id(x) in ids}
+        ints.update(dict.fromkeys(scalars_in(v.operations)))
     g.save_in, g.save_out, g.ints = sorted(keep_in), sorted(keep_out), list(ints)
     recompute = None
     if any(i >= len(outputs) for i in g.save_out):
         # Under create_graph residuals are computed again from the operands: no part of a higher derivative is lost.
-        assert train is not None
+        train = trace_forward(op, classes, needs)
         again = live(train.operations, train.results[len(outputs) :])
         wanted = used(again, train.results[len(outputs) :])
         g.save_in = sorted({*g.save_in, *(i for i, v in enumerate(train.inputs) if id(v) in wanted)})
@@ -474,14 +483,52 @@ def set_gradient(
         g.save_out,
         [classes.sources[s] for s in g.ints],
         recompute,
+        g.expand is not None,
     )
-    plan.set_vjp(mask, finish_vjp(g, *full))
+    plan.set_vjp(mask, finish_vjp(g, full[0] if g.expand is None else full[1]))
     plan.gradient = g
 
 
-def trace_vjp(g: Gradient, mask: int) -> tuple:
-    """(live operations, operand values, output and residual values, gradient values, resulting values)"""
-    with plain_modes(), Tracer(g.classes.scope, expand=g.expand) as tracer:
+@dataclass
+class Vjp:
+    """A traced gradient: live operations; values of operands, of saved outputs and residuals, and of gradients; and
+    the resulting values."""
+
+    operations: list
+    operands: list
+    saved: list
+    grads: list
+    made: list
+
+    def fused(self, g: Gradient) -> Vjp:
+        """The same with composites as what they mean and groups of operations as one."""
+        assert g.expand is not None
+        found = self
+        if any(g.expand(o.op) for o in self.operations):
+            found = self._expanded(g)
+        operations, made = fuse(found.operations, found.made)
+        return Vjp(operations, found.operands, found.saved, found.grads, made)
+
+    def _expanded(self, g: Gradient) -> Vjp:
+        """Traced once more: a composite has its own derivative, so it is only expanded after that was taken."""
+        with plain_modes(), Tracer(g.classes.scope, expand=g.expand) as tracer:
+            table = {id(v): tracer.input(v.meta) for v in [*self.operands, *self.saved, *self.grads] if v is not None}
+            for o in self.operations:
+                xs = tuple(table[id(x)] if type(x) is Value else x for x in o.operands)
+                results = as_tuple(dispatch.apply(o.op, xs, o.params))
+                table.update({id(r): y for r, y in zip(o.results, results, strict=True)})
+
+        def moved(items: list) -> list:
+            return [None if v is None else table[id(v)].value for v in items]
+
+        made = moved(self.made)
+        operations = live(tracer.operations, made)
+        return Vjp(operations, moved(self.operands), moved(self.saved), moved(self.grads), made)
+
+
+def trace_vjp(g: Gradient, mask: int) -> Vjp:
+    """The gradient for one set of present output gradients, as the op's vjp says it."""
+    with plain_modes(), Tracer(g.classes.scope) as tracer:
         operands = [stand_in(tracer, x) for x in g.classes.operands]
         saved = [tracer.input(m) for m in [*g.outputs, *g.residuals]]
         grads = [tracer.input(m) if mask >> i & 1 else None for i, m in enumerate(g.outputs)]
@@ -494,22 +541,23 @@ def trace_vjp(g: Gradient, mask: int) -> tuple:
                     f"[{g.op.name}] requires a gradient of operand {i}'s type {x.meta}, got {dx.meta} from its vjp"
                 )
     results = values(made)
-    operations = live(tracer.operations, results)
-    if g.expand is not None:
-        operations, results = fuse(operations, results)
-    return operations, values(operands), values(saved), values(grads), results
+    return Vjp(live(tracer.operations, results), values(operands), values(saved), values(grads), results)
 
 
-def finish_vjp(g: Gradient, operations: list, operands: list, saved: list, grads: list, made: list) -> CallProgram:
-    inputs = [operands[i] for i in g.save_in] + [saved[i] for i in g.save_out] + [v for v in grads if v is not None]
-    return call_program(operations, inputs, made, g.ints, [g.classes.sources[s] for s in g.ints])
+def finish_vjp(g: Gradient, v: Vjp) -> CallProgram:
+    inputs = [v.operands[i] for i in g.save_in] + [v.saved[i] for i in g.save_out]
+    inputs += [x for x in v.grads if x is not None]
+    sources = [g.classes.sources[s] for s in g.ints]
+    return call_program(v.operations, inputs, v.made, g.ints, sources)
 
 
-def vjp_plan(plan: Plan, mask: int) -> CallProgram:
-    """The tape's slot: the vjp for another set of present gradients."""
+def vjp_plan(plan: Plan, mask: int, recorded: bool = False) -> CallProgram:
+    """The tape's slot: the vjp for another set of present gradients. One that is ``recorded`` calls no fused groups,
+    so that each op has its own derivative."""
     g: Gradient = plan.gradient
-    program = finish_vjp(g, *trace_vjp(g, mask))
-    plan.set_vjp(mask, program)
+    traced = trace_vjp(g, mask)
+    program = finish_vjp(g, traced if g.expand is None or recorded else traced.fused(g))
+    plan.set_vjp(mask, program, recorded)
     return program
 
 

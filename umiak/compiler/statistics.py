@@ -89,6 +89,12 @@ def total(event: str) -> int:
         return sum(kernel.counts[event] for kernel in _kernels.values())
 
 
+def kernels() -> dict[str, Kernel]:
+    """A copy of the compilations by kernel."""
+    with _lock:
+        return {name: Kernel(dict(row.counts), dict(row.seconds)) for name, row in _kernels.items()}
+
+
 def launches() -> dict[str, Launches]:
     """A copy of the launches by kernel."""
     with _lock:

@@ -89,6 +89,8 @@ cdef class Plan:
     cdef CallProgram vjp       # the usual one: all gradients present
     cdef uint64_t vjp_mask
     cdef dict vjps             # mask of present grads -> CallProgram
+    cdef bint fused            # the programs above are of fused groups, and not to be recorded under create_graph
+    cdef dict recorded         # mask -> CallProgram that is
     cdef object residuals      # CallProgram that recomputes them, or None
 
 cdef struct Step:

@@ -215,6 +215,7 @@ cdef class Plan:
         self.has_streams = has_streams
         self.infer_python = infer_python
         self.vjps = {}
+        self.recorded = {}
         self.n_dims = -1
 
     def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None, dims=None, size_t flat=0, explain=None):
@@ -238,7 +239,7 @@ cdef class Plan:
     def set_program(self, CallProgram program not None):
         self.program = program
 
-    def set_gradient(self, uint64_t out_mask, list save_in, list save_out, list ints, residuals=None):
+    def set_gradient(self, uint64_t out_mask, list save_in, list save_out, list ints, residuals=None, bint fused=False):
         """Record a node at every run: which outputs get it, which operands and outputs are kept, which sizes and numbers."""
         cdef int i
         if len(save_in) > 16 or len(save_out) > 16:
@@ -254,9 +255,13 @@ cdef class Plan:
         self.ints = make_sources(ints)
         self.n_ints = len(ints)
         self.residuals = residuals
+        self.fused = fused
 
-    def set_vjp(self, uint64_t mask, CallProgram program not None):
-        """The gradient for one set of present output gradients."""
+    def set_vjp(self, uint64_t mask, CallProgram program not None, bint recorded=False):
+        """The gradient for one set of present output gradients; ``recorded``: under create_graph, where that is another."""
+        if recorded:
+            self.recorded[mask] = program
+            return
         if self.vjp is None:
             self.vjp = program
             self.vjp_mask = mask

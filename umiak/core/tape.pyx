@@ -371,7 +371,7 @@ cdef class Run:
             returned = python_step(self, node, first, n_out, mask)
         else:
             plan = <Plan>node.plan
-            vjp = vjp_of(plan, mask)
+            vjp = vjp_of(plan, mask, self.create)
             if n_saved and not self.create and node.unpack is None:
                 # The usual case: what was saved, if its version is the same. Another run may drop it from the node meanwhile.
                 saved0, saved1, more_saved = node.saved0, node.saved1, node.more_saved
@@ -438,7 +438,10 @@ cdef int check_released(Node node) except -1:
     return 0
 
 
-cdef inline CallProgram vjp_of(Plan plan, uint64_t mask):
+cdef inline CallProgram vjp_of(Plan plan, uint64_t mask, bint create):
+    if create and plan.fused:
+        found = plan.recorded.get(mask)
+        return VJP_PLAN(plan, mask, True) if found is None else found
     if plan.vjp_mask == mask:
         return plan.vjp
     found = plan.vjps.get(mask)
@@ -582,7 +585,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         for i in range(n_out):
             if grads[i] is not None:
                 mask |= <uint64_t>1 << i
-        vjp = vjp_of(plan, mask)
+        vjp = vjp_of(plan, mask, run.create)
         values = saved_tensors(node, plan, run.create) + [g for g in grads if g is not None]
         inputs = <PyObject**>calloc(len(values) + 1, sizeof(PyObject*))
         outs = <PyObject**>calloc(vjp.n_outputs + 1, sizeof(PyObject*))

@@ -280,20 +280,25 @@ class Gelu(Activation):
     ROOT: ClassVar[float] = math.sqrt(2 / math.pi)
 
     def value(self, x):
+        if self.approximate:
+            return F.div(x, self.one_over_share(x))
         return F.mul(F.mul(x, 0.5), F.add(self.bend(x), 1))
 
     def bend(self, x: Any) -> Any:
-        if not self.approximate:
-            return F.erf(F.mul(x, math.sqrt(0.5)))
-        return F.tanh(F.mul(x, F.add(F.mul(square(x), self.CUBIC * self.ROOT), self.ROOT)))
+        return F.erf(F.mul(x, math.sqrt(0.5)))
+
+    def one_over_share(self, x: Any) -> Any:
+        """2 / (1 + tanh(u)) as 1 + exp(-2 u): cheaper, and exact where tanh nears -1."""
+        root = -2 * self.ROOT
+        return F.add(F.exp(F.mul(x, F.add(F.mul(square(x), self.CUBIC * root), root))), 1)
 
     def slope(self, x, y):
-        bend = self.bend(x)
-        half = F.mul(F.add(bend, 1), 0.5)
         if not self.approximate:
+            half = F.mul(F.add(self.bend(x), 1), 0.5)
             return F.add(half, F.mul(x, F.mul(F.exp(F.mul(square(x), -0.5)), math.sqrt(0.5 / math.pi))))
-        rate = F.add(F.mul(square(x), 3 * self.CUBIC * self.ROOT), self.ROOT)
-        return F.add(half, F.mul(F.mul(F.mul(x, 0.5), F.sub(1, square(bend))), rate))
+        share = F.reciprocal(self.one_over_share(x))
+        rate = F.add(F.mul(square(x), 6 * self.CUBIC * self.ROOT), 2 * self.ROOT)
+        return F.add(share, F.mul(F.mul(F.mul(share, F.sub(1, share)), x), rate))
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:

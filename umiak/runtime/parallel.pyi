@@ -1,10 +1,10 @@
 """Work in parts on several threads, through one function. Threads start at the first use.
 
-From C: ``int parallel_for(int (*fn)(void* arg, int64_t part), void* arg, int64_t parts)`` calls ``fn`` once for each part
-and returns when all have run: 0, or the code of the first part (by index) that returned another. It may be called from
-any thread, with or without the GIL; parts must not need the GIL if the caller holds it. A part inherits the caller's
-floating-point mode. Calls from inside a part, calls while other work has the threads, and calls in a forked child run
-one part after the other.
+From C: ``int parallel_for(int (*fn)(void* arg, int64_t part), void* arg, int64_t parts)`` calls ``fn`` once for each
+part and returns when all have run: 0, or the code of the first part (by index) that returned another. It may be called
+from any thread, with or without the GIL; parts must not need the GIL if the caller holds it. A part inherits the
+caller's floating-point mode. Calls from inside a part, calls while other work has the threads, and calls in a forked
+child run one part after the other.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,8 @@ DRIVERS: tuple[str, ...]
 def set_num_threads(n: int) -> None:
     """How many threads work on one thing, the caller's among them; 0 asks the environment and the system again.
 
-    Without it: ``FLAGS_paddle_num_threads``, ``UMIAK_NUM_THREADS``, ``OMP_NUM_THREADS``, else as many as the process may
-    use CPUs. A forked child has one thread until it is told otherwise.
+    Without it: ``FLAGS_paddle_num_threads``, ``UMIAK_NUM_THREADS``, ``OMP_NUM_THREADS``, else as many as the process
+    may use CPUs. A forked child has one thread until it is told otherwise.
     """
 
 def get_num_threads() -> int: ...
@@ -25,8 +25,8 @@ def available_cpus() -> int:
     """CPUs that this process may use: its affinity, and the quota of its control group where there is one."""
 
 def set_driver(name: str) -> None:
-    """Who runs parts: ``serial``, ``pool`` (threads of our own), ``gomp`` (GNU OpenMP, shared with libraries that use it;
-    refused where there is none), or ``auto``: ``gomp`` if the process has loaded it already, else ``pool``."""
+    """Who runs parts: ``serial``, ``pool`` (threads of our own), ``gomp`` (GNU OpenMP, shared with libraries that use
+    it; refused where there is none), or ``auto``: ``gomp`` if the process has loaded it already, else ``pool``."""
 
 def get_driver() -> str:
     """The driver in use; ``auto`` has been decided."""

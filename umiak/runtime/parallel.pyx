@@ -51,7 +51,7 @@ cdef void decide() noexcept with gil:
         umiak_threads = _THREADS.value or _environment or available_cpus()
 
 
-# ---- how many ----------------------------------------------------------------------------------------------------------
+# ---- how many --------------------------------------------------------------------------------------------------------
 def _from_environment():
     """What ``UMIAK_NUM_THREADS`` or ``OMP_NUM_THREADS`` asks for; 0 for nothing."""
     text = os.environ.get("UMIAK_NUM_THREADS", "").strip()
@@ -116,7 +116,7 @@ def get_num_threads():
     return umiak_threads
 
 
-# ---- who ---------------------------------------------------------------------------------------------------------------
+# ---- who -------------------------------------------------------------------------------------------------------------
 cdef int choose_driver(str name) except -1:
     global umiak_driver
     cdef int chosen
@@ -127,7 +127,7 @@ cdef int choose_driver(str name) except -1:
     chosen = DRIVERS.index(name)
     if chosen == UMIAK_GOMP:
         if umiak_forked:
-            raise RuntimeError("[set_driver] cannot use 'gomp' in a forked child: it would wait for threads of its parent")
+            raise RuntimeError("[set_driver] cannot use 'gomp' in a forked child: it waits for its parent's threads")
         if not umiak_gomp_open(True):
             raise RuntimeError("[set_driver] requires libgomp.so.1 for 'gomp', and there is none")
     take_threads()
@@ -164,7 +164,7 @@ def shutdown():
         atomic_store(&umiak_busy, 0)
 
 
-# ---- from Python -------------------------------------------------------------------------------------------------------
+# ---- from Python -----------------------------------------------------------------------------------------------------
 cdef class PythonParts:
     cdef object fn
     cdef object error

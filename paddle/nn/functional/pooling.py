@@ -99,6 +99,10 @@ def _output_sizes(who: str, n: int, x: Tensor, output_size: Any) -> Ints:
 
 def adaptive_avg_pool(x: Tensor, sizes: Any, n: int, last: bool) -> Tensor:
     """The mean of each of ``sizes`` regions of the ``n`` spatial dims."""
+    first = x.ndim - n - last
+    if all(isinstance(m, int) and m == 1 for m in sizes) and 0 not in x.shape[first : first + n]:
+        # One region is all there is: a plain mean, in whatever order the dims lie.
+        return F.mean(x, axes=tuple(range(first, first + n)), keepdim=True)
     y = F.adaptive_avg_pool(to_first(x, n) if last else x, n, tuple(sizes))
     return to_last(y, n) if last else y
 
@@ -106,7 +110,7 @@ def adaptive_avg_pool(x: Tensor, sizes: Any, n: int, last: bool) -> Tensor:
 def _adaptive_avg(n: int, x: Tensor, output_size: Any, data_format: str) -> Tensor:
     who = f"adaptive_avg_pool{n}d"
     x, last = _prepare(who, n, x, data_format)
-    y = F.adaptive_avg_pool(x, n, _output_sizes(who, n, x, output_size))
+    y = adaptive_avg_pool(x, _output_sizes(who, n, x, output_size), n, False)
     return to_last(y, n) if last else y
 
 

@@ -56,9 +56,10 @@ class Kernels(Emitter):
     def below(self, count: str) -> str:
         """The mask of the first lanes."""
         ids = f"<{', '.join(f'i64 {i}' for i in range(self.lanes))}>"
-        one = self.ins(f"insertelement <{self.lanes} x i64> poison, i64 {count}, i64 0")
-        all = f"shufflevector <{self.lanes} x i64> {one}, <{self.lanes} x i64> poison, <{self.lanes} x i32> zeroinitializer"
-        return self.ins(f"icmp slt <{self.lanes} x i64> {ids}, {self.ins(all)}")
+        full = f"<{self.lanes} x i64>"
+        one = self.ins(f"insertelement {full} poison, i64 {count}, i64 0")
+        counts = self.ins(f"shufflevector {full} {one}, {full} poison, <{self.lanes} x i32> zeroinitializer")
+        return self.ins(f"icmp slt {full} {ids}, {counts}")
 
     def take(self, pointer: str, mask: str | None = None) -> str:
         """Stored elements in the type of computation; 0 outside of the mask. False is -inf, True 0."""
@@ -136,19 +137,29 @@ class Kernels(Emitter):
         All are where a mask costs nothing: half as much text.
         """
         if self.target.avx512 and self.lanes > 1:
-            step = lambda i, _: [body(i, self.below(self.ins(f"sub i64 {count}, {i}")))][:0]
-            self.loop("0", count, self.lanes, [], step)
+            self.each(count, lambda i: body(i, self.below(self.ins(f"sub i64 {count}, {i}"))), step=self.lanes)
             return
         whole = self.ins(f"and i64 {count}, {-self.lanes}")
-        self.loop("0", whole, self.lanes, [], lambda i, _: [body(i, None)][:0])
-        if self.lanes == 1:
-            return
-        left = self.ins(f"sub i64 {count}, {whole}")
-        some = self.ins(f"icmp ne i64 {left}, 0")
-        self.guarded(some, lambda: [body(whole, self.below(left))][:0])
+        self.each(whole, lambda i: body(i, None), step=self.lanes)
+        if self.lanes > 1:
+            self.rest(count, whole, lambda mask: body(whole, mask))
 
     def each(self, count: str, body: Callable[[str], None], lo: str = "0", step: int = 1) -> None:
-        self.loop(lo, count, step, [], lambda i, _: [body(i)][:0])
+        def run(i: str, _: list[str]) -> list[str]:
+            body(i)
+            return []
+
+        self.loop(lo, count, step, [], run)
+
+    def rest(self, count: str, whole: str, body: Callable[[str], None]) -> None:
+        """``body(mask)`` for the last lanes, if there are any beyond ``whole``."""
+        left = self.ins(f"sub i64 {count}, {whole}")
+
+        def run() -> list[str]:
+            body(self.below(left))
+            return []
+
+        self.guarded(self.ins(f"icmp ne i64 {left}, 0"), run)
 
     def element(self, pointer: str, index: str, bytes: Stride) -> str:
         return self.past(pointer, self.times(index, bytes))
@@ -346,9 +357,9 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
 
 
 def masking(e: Kernels, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
-    """``name(scores, row, count, top, ...)``: ``change(i, score, offset)`` of each score; ``top`` becomes their maximum.
+    """``name(scores, row, count, top, ...)``: ``change(i, score, offset)`` of each score; their maxima in ``top``.
 
-    With ``top`` NaN is passed over, as it is no score's maximum; it shows in the sums.
+    A maximum passes NaN over; it shows in the sums.
     """
 
     def step(i: str, most: list[str]) -> list[str]:
@@ -461,7 +472,6 @@ def dots(e: Kernels, name: str) -> str:
         some = e.ins(f"icmp ne i64 {left}, 0")
         totals = e.guarded(some, lambda: step(whole, totals, e.below(left)), [(e.vector, t) for t in totals])
         # Halves of two vectors, added, become one, until each lane is the sum of one vector.
-        n = e.lanes
         while len(totals) > 1:
             half = len(totals) // 2
             totals = [fold(e, totals[i], totals[i + half], half) for i in range(half)]
@@ -472,7 +482,7 @@ def dots(e: Kernels, name: str) -> str:
 
 
 def fold(e: Kernels, a: str, b: str, half: int) -> str:
-    """Sums of lanes ``half`` apart: those of ``a`` where the lane has that bit clear, those of ``b`` where it is set."""
+    """Sums of lanes ``half`` apart: of ``a`` where the lane has that bit clear, of ``b`` where it is set."""
     n = e.lanes
     low = [j if not j & half else n + j - half for j in range(n)]
     high = [j + half if not j & half else n + j for j in range(n)]
@@ -544,9 +554,7 @@ def mix(e: Kernels, name: str) -> str:
     whole = e.ins(f"and i64 %n, {-e.lanes}")
     e.each(four, lambda j: columns(j, 4, None), step=wide)
     e.each(whole, lambda j: columns(j, 1, None), lo=four, step=e.lanes)
-    left = e.ins(f"sub i64 %n, {whole}")
-    some = e.ins(f"icmp ne i64 {left}, 0")
-    e.guarded(some, lambda: [columns(whole, 1, e.below(left))][:0])
+    e.rest("%n", whole, lambda mask: columns(whole, 1, mask))
     return e.function(name, "ptr %to, ptr %values, i64 %value_row, ptr %weights, i64 %count, i64 %n, ptr %state")
 
 

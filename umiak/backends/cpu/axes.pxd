@@ -2,11 +2,12 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 
-ctypedef int (*kernel_t)(void** ptrs, const int64_t* dims, const uint64_t* scalars, Ctx* ctx, int64_t lo, int64_t hi) noexcept nogil
+ctypedef int (*kernel_t)(void** ptrs, const int64_t* dims, const uint64_t* scalars, Ctx* ctx, int64_t lo,
+                         int64_t hi) noexcept nogil
 ctypedef int64_t (*bytes_t)(const int64_t* dims) noexcept nogil
 
 cdef enum:
-    # as in compiler/nest.py, checked by launcher.pyx
+    # as in compiler/nest.py; a test compares
     MAP = 0
     TILE = 1
     ROW = 2
@@ -57,6 +58,8 @@ cdef struct Record:
     int n_inputs                # accesses of inputs
     int order                   # access whose strides order P, or -1
     bint splittable
+    bint scatters               # schedules follow from how the output lies
+    bint ordered                # the axes of R stay in their order
     double cost                 # ns per point, on one thread
     Compiled* last              # the last one that was launched
     Compiled* first
@@ -82,13 +85,14 @@ cdef struct Space:              # the axes that are left, P then R
 
 
 cdef inline int64_t rank_of(int64_t stride) noexcept nogil:
-    """Where a stride stands in the order of axes: the largest outermost, and outside of all what does not move at all."""
+    """Where a stride stands in the order of axes: the largest outermost, outside of all what does not move."""
     return INT64_MAX if stride == 0 else (stride if stride > 0 else -stride)
 
 
-cdef inline int collect(const Record* rec, const int64_t* dims, int begin, int end, int order, Space* s, int at) noexcept nogil:
-    """Axes [begin, end) of the call become axes of ``s`` from ``at`` on: those of size 1 dropped, ordered by the strides of
-    access ``order``, neighbours merged. Returns how many; -1 if there is nothing to iterate over."""
+cdef inline int collect(const Record* rec, const int64_t* dims, int begin, int end, int order, Space* s,
+                        int at) noexcept nogil:
+    """Axes [begin, end) of the call become axes of ``s`` from ``at`` on: those of size 1 dropped, ordered by the
+    strides of access ``order``, neighbours merged. Returns how many; -1 if there is nothing to iterate over."""
     cdef int n = 0, a, b, i, j, k, last
     cdef int64_t size, rank
     cdef const int64_t* strides = dims + rec.n_axes

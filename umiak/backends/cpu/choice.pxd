@@ -27,7 +27,8 @@ cdef inline int64_t stride_at(const Record* rec, const int64_t* dims, int k, int
 cdef inline int lanes_along(const Record* rec, const int64_t* dims, const Space* s, int main) noexcept nogil:
     """ROW or COLUMN: the axis along which the main input is contiguous, if it is long enough to fill lanes."""
     cdef int64_t n_p = s.size[s.p - 1], n_r = s.size[s.p + s.r - 1]
-    cdef int64_t along_p = stride_at(rec, dims, main, s.axis[s.p - 1]), along_r = stride_at(rec, dims, main, s.axis[s.p + s.r - 1])
+    cdef int64_t along_p = stride_at(rec, dims, main, s.axis[s.p - 1])
+    cdef int64_t along_r = stride_at(rec, dims, main, s.axis[s.p + s.r - 1])
     if n_p < WIDE:
         return ROW
     if along_p == 1 and along_r != 1:

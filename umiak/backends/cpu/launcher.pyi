@@ -1,16 +1,18 @@
 """Launching nests: strides and sizes of a call become a variant, its integers, and parts of its loops.
 
-Launches follow the native ABI (docs/design/loop_ir.md). They return 0, the code (> 0) of a ``Fail``, or -1 with a Python
-exception set in the calling thread: what ``compile`` raised, or MemoryError for scratch.
+Launches follow the native ABI (docs/design/loop_ir.md). They return 0, the code (> 0) of a ``Fail``, or -1 with a
+Python exception set in the calling thread: what ``compile`` raised, or MemoryError for scratch.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from umiak.compiler.nest import Variant
 
-Phase = tuple[int, int, int, int] | tuple[int, int, int, int, int]
-Compile = Callable[[str, int, int, tuple[tuple[int, int], ...], int], tuple[Sequence[Phase], Any]]
+Phase: TypeAlias = tuple[int, int, int, int] | tuple[int, int, int, int, int]
+Compile: TypeAlias = Callable[[str, int, int, tuple[tuple[int, int], ...], int], tuple[Sequence[Phase], Any]]
+
+SCHEDULES: tuple[str, ...]
 
 class NestLauncher:
     """One nest's record and its compiled variants. It must outlive its launches; plans keep it.
@@ -18,12 +20,14 @@ class NestLauncher:
     ``access_pointers``: for each access, the index of its buffer among the pointers of a launch, or -1. ``outputs``: a bit per
     pointer that is written. ``cost_per_point``: ns of one thread for one point of P and R; decides on how many threads a
     launch runs, and nothing else. ``splittable``: the nest has split schedules. ``itemsizes`` (per pointer) and
-    ``flops_per_point``: for statistics.
+    ``flops_per_point``: for statistics. ``scatters``: how the output lies decides on the schedule. ``ordered``: the axes of
+    R stay in their order.
 
-    ``compile(schedule, p, r, kinds, tile)``, the fields of a ``Variant``, is called with the GIL when a launch needs a variant that there is not
-    yet. It returns the phases and whatever must live as long as their code. A phase is (address of the kernel, of
-    ``k_local``, of ``k_global``, what its parallel range counts, and for COLUMN_BLOCKS and TILE_BLOCKS the block). 0 in
-    place of ``k_local`` and ``k_global`` says that no scratch is needed, and makes small launches cheaper.
+    ``compile(schedule, p, r, kinds, tile)``, the fields of a ``Variant``, is called with the GIL when a launch needs a
+    variant that there is not yet. It returns the phases and whatever must live as long as their code. A phase is
+    (address of the kernel, of ``k_local``, of ``k_global``, what its parallel range counts, and for COLUMN_BLOCKS and
+    TILE_BLOCKS the block). 0 in place of ``k_local`` and ``k_global`` says that no scratch is needed, and makes small
+    launches cheaper.
     """
 
     name: str
@@ -43,6 +47,8 @@ class NestLauncher:
         name: str = "",
         itemsizes: Sequence[int] | None = None,
         flops_per_point: float = 0.0,
+        scatters: bool = False,
+        ordered: bool = False,
     ) -> None: ...
     @property
     def address(self) -> int:
@@ -50,8 +56,8 @@ class NestLauncher:
 
     @property
     def flat_address(self) -> int:
-        """``int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars)``: every access has stride 1 along one axis
-        of n points. 0 for nests with axes R or extras, which cannot be launched so."""
+        """``int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars)``: every access has stride 1
+        along one axis of n points. 0 for nests with axes R or extras, which cannot be launched so."""
 
     @property
     def self_pointer(self) -> int: ...
@@ -64,7 +70,8 @@ class NestLauncher:
     def reset_statistics(self) -> None: ...
 
 def install_parallel(parallel: int, threads: int) -> None:
-    """Addresses of ``parallel_for`` and ``thread_count`` (runtime/parallel), installed by the assembler. Without: one thread."""
+    """Addresses of ``parallel_for`` and ``thread_count`` (runtime/parallel); the assembler gives them. Without, one
+    thread does all."""
 
 def set_timing(on: bool) -> None:
     """Count and time launches, of all launchers."""

@@ -1,8 +1,8 @@
 # cython: binding=False
 """Launching nests: strides and sizes of a call become a variant, its integers, and parts of its loops.
 
-The native ABI, the steps and what a variant is: docs/design/loop_ir.md and compiler/nest.py. Everything here is decided by
-sizes and strides alone; only into how many parts a loop is cut depends on threads, and no result does.
+The native ABI, the steps and what a variant is: docs/design/loop_ir.md and compiler/nest.py. Everything here is decided
+by sizes and strides alone; only into how many parts a loop is cut depends on threads, and no result does.
 """
 import os
 import threading
@@ -13,7 +13,6 @@ from libc.stdlib cimport calloc, free, malloc
 
 from umiak.backends.cpu.axes cimport *
 from umiak.backends.cpu.choice cimport choose_reduction, tile_axis
-from umiak.compiler import nest
 
 cdef extern from "Python.h":
     void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
@@ -57,17 +56,17 @@ cdef enum:
     ERROR_SET = -1              # a Python exception is set in this thread
     NO_MEMORY = -2
 
-assert nest.SCHEDULES == ("map", "tile", "row", "column", "strip", "split_row", "split_column")
-assert tuple(range(8)) == (nest.ROWS, nest.OUTER, nest.INNER, nest.ONE, nest.ROW_BLOCKS, nest.OUTER_BLOCKS, nest.COLUMN_BLOCKS,
-                           nest.TILE_BLOCKS)
-assert (nest.ZERO, nest.UNIT, nest.ANY) == (0, 1, 2)
+SCHEDULES = ("map", "tile", "row", "column", "strip", "split_row", "split_column")      # by number
 
-cdef struct Work:               # one phase in parts
-    kernel_t kernel
+cdef struct Call:               # what kernels get
     void** ptrs
     const int64_t* dims
     const uint64_t* scalars
     void* shared
+
+cdef struct Work:               # one phase in parts
+    kernel_t kernel
+    const Call* call
     int64_t local
     int64_t count
     int64_t chunk
@@ -78,7 +77,7 @@ if umiak_scratch_init() != 0:
     raise MemoryError("no key for thread-specific data is left")
 
 
-# ---- threads: what runtime/parallel installs -----------------------------------------------------------------------------
+# ---- threads: what runtime/parallel installs -------------------------------------------------------------------------
 cdef int serial_for(part_t fn, void* arg, int64_t parts) noexcept nogil:
     cdef int64_t i
     cdef int code, result = 0
@@ -103,7 +102,7 @@ def install_parallel(size_t parallel, size_t threads):
     thread_count = <thread_count_t><void*>threads
 
 
-# ---- a launch --------------------------------------------------------------------------------------------------------------
+# ---- a launch --------------------------------------------------------------------------------------------------------
 cdef inline int kind_of(int64_t stride) noexcept nogil:
     return (stride != 0) + (stride != 0 and stride != 1)
 
@@ -130,6 +129,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     """The native launch ABI. ``dims``: sizes (P, R), strides of each access, extras."""
     cdef Record* rec = <Record*>self
     cdef Space s
+    cdef Call call
     cdef uint64_t key[MAX_WORDS]
     cdef int64_t[INLINE_DIMS] inline_dims
     cdef int64_t* own = inline_dims
@@ -155,8 +155,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     s.blocks = s.block = 0
     s.tile = -1
     if n_r:
-        main = main_access(rec, dims)
-        n = collect(rec, dims, rec.n_p, rec.n_axes, main, &s, s.p)
+        main = rec.order if rec.scatters else main_access(rec, dims)
+        n = collect(rec, dims, rec.n_p, rec.n_axes, -1 if rec.ordered else main, &s, s.p)
         if n <= 0:
             s.axis[s.p] = -1
             s.size[s.p] = 1 + n
@@ -233,7 +233,10 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
                 if own != inline_dims:
                     free(own)
                 return ERROR_SET
-    result = run(rec, variant, &s, ptrs, own, scalars)
+    call.ptrs = ptrs
+    call.dims = own
+    call.scalars = scalars
+    result = run(rec, variant, &s, &call)
     if own != inline_dims:
         free(own)
     return result
@@ -252,6 +255,7 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     """``launch`` for a nest without R and extras where every access has stride 1 along one axis of ``n`` points."""
     cdef Record* rec = <Record*>self
     cdef Space s
+    cdef Call call
     cdef uint64_t key[MAX_WORDS]
     cdef int64_t[1 + MAX_ACCESSES] dims
     cdef int k
@@ -276,7 +280,10 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     dims[0] = n
     for k in range(rec.n_accesses):
         dims[1 + k] = 1
-    return run(rec, variant, &s, ptrs, dims, scalars)
+    call.ptrs = ptrs
+    call.dims = dims
+    call.scalars = scalars
+    return run(rec, variant, &s, &call)
 
 
 cdef void flat_key(const Record* rec, uint64_t* key) noexcept nogil:
@@ -288,7 +295,7 @@ cdef void flat_key(const Record* rec, uint64_t* key) noexcept nogil:
         key[1 + (k >> 4)] |= <uint64_t>UNIT << (4 * (k & 15))
 
 
-# ---- running a variant -------------------------------------------------------------------------------------------------------
+# ---- running a variant -----------------------------------------------------------------------------------------------
 cdef int run_part(void* arg, int64_t part) noexcept nogil:
     cdef Work* w = <Work*>arg
     cdef Ctx ctx
@@ -296,11 +303,11 @@ cdef int run_part(void* arg, int64_t part) noexcept nogil:
     cdef int result
     if hi > w.count:
         hi = w.count
-    ctx.shared = w.shared
+    ctx.shared = w.call.shared
     ctx.local = umiak_scratch_get(0, w.local)
     if ctx.local == NULL and w.local > 0:
         return NO_MEMORY
-    result = w.kernel(w.ptrs, w.dims, w.scalars, &ctx, lo, hi)
+    result = w.kernel(w.call.ptrs, w.call.dims, w.call.scalars, &ctx, lo, hi)
     umiak_scratch_put(w.local, ctx.local)
     return result
 
@@ -330,17 +337,13 @@ cdef int64_t count_blocks(const PhaseCode* phase, const Space* s) noexcept nogil
     return 1
 
 
-cdef int run_phase(const PhaseCode* phase, const Space* s, double ns, void** ptrs, const int64_t* dims, const uint64_t* scalars,
-                   void* shared) noexcept nogil:
+cdef int run_phase(const PhaseCode* phase, const Space* s, double ns, const Call* call) noexcept nogil:
     cdef Work w
     cdef int64_t parts
     cdef int threads
     w.kernel = phase.kernel
-    w.ptrs = ptrs
-    w.dims = dims
-    w.scalars = scalars
-    w.shared = shared
-    w.local = phase.local(dims) if phase.local != NULL else 0
+    w.call = call
+    w.local = phase.local(call.dims) if phase.local != NULL else 0
     w.count = count_of(phase, s)
     w.chunk = w.count
     if ns >= PARALLEL_NS and w.count > 1:
@@ -361,36 +364,39 @@ cdef int run_phase(const PhaseCode* phase, const Space* s, double ns, void** ptr
     return run_part(&w, 0)
 
 
-cdef int run(Record* rec, const Compiled* variant, const Space* s, void** ptrs, const int64_t* dims, const uint64_t* scalars) noexcept nogil:
+cdef inline bint no_scratch(const PhaseCode* phase, const Call* call) noexcept nogil:
+    return (phase.local == NULL or phase.local(call.dims) == 0) and (phase.shared == NULL or phase.shared(call.dims) == 0)
+
+
+cdef int run(Record* rec, const Compiled* variant, const Space* s, Call* call) noexcept nogil:
     cdef Ctx ctx
     cdef int result
     cdef double points = <double>s.points_p * <double>s.points_r
     if umiak_unlikely(TIMING):
-        return run_timed(rec, variant, s, ptrs, dims, scalars)
-    if points * rec.cost < PARALLEL_NS and variant.n_phases == 1 and not variant.scratch:
+        return run_timed(rec, variant, s, call)
+    if points * rec.cost < PARALLEL_NS and variant.n_phases == 1 and no_scratch(&variant.phases[0], call):
         ctx.local = ctx.shared = NULL
-        result = variant.phases[0].kernel(ptrs, dims, scalars, &ctx, 0, count_of(&variant.phases[0], s))
+        result = variant.phases[0].kernel(call.ptrs, call.dims, call.scalars, &ctx, 0, count_of(&variant.phases[0], s))
     else:
-        result = run_phases(rec, variant, s, ptrs, dims, scalars, points * rec.cost)
+        result = run_phases(rec, variant, s, call, points * rec.cost)
     if umiak_unlikely(result == NO_MEMORY):
         return no_memory()
     return result
 
 
-cdef int run_phases(Record* rec, const Compiled* variant, const Space* s, void** ptrs, const int64_t* dims, const uint64_t* scalars,
-                    double ns) noexcept nogil:
-    cdef void* shared = NULL
+cdef int run_phases(Record* rec, const Compiled* variant, const Space* s, Call* call, double ns) noexcept nogil:
     cdef int64_t bytes = 0, wanted
     cdef int i, result = 0, counts
     cdef double work
+    call.shared = NULL
     if variant.scratch:
         for i in range(variant.n_phases):
             if variant.phases[i].shared != NULL:
-                wanted = variant.phases[i].shared(dims)
+                wanted = variant.phases[i].shared(call.dims)
                 if wanted > bytes:
                     bytes = wanted
-        shared = umiak_scratch_get(1, bytes)
-        if shared == NULL and bytes > 0:
+        call.shared = umiak_scratch_get(1, bytes)
+        if call.shared == NULL and bytes > 0:
             return NO_MEMORY
     for i in range(variant.n_phases):
         counts = variant.phases[i].range
@@ -400,17 +406,17 @@ cdef int run_phases(Record* rec, const Compiled* variant, const Space* s, void**
             work = ns / variant.n_blocked
         else:
             work = s.points_p * s.blocks * rec.cost      # combines what the blocks have found
-        result = run_phase(&variant.phases[i], s, work, ptrs, dims, scalars, shared)
+        result = run_phase(&variant.phases[i], s, work, call)
         if result != 0:
             break
-    umiak_scratch_put(bytes, shared)
+    umiak_scratch_put(bytes, call.shared)
     return result
 
 
-cdef int run_timed(Record* rec, const Compiled* variant, const Space* s, void** ptrs, const int64_t* dims, const uint64_t* scalars) noexcept nogil:
+cdef int run_timed(Record* rec, const Compiled* variant, const Space* s, Call* call) noexcept nogil:
     cdef int64_t start, touched, bytes = 0
     cdef int a, k, n = s.p + s.r, result
-    cdef const int64_t* strides = dims + rec.n_extras + n
+    cdef const int64_t* strides = call.dims + rec.n_extras + n
     for k in range(rec.n_accesses):
         if rec.itemsizes[k]:
             touched = rec.itemsizes[k]
@@ -419,7 +425,7 @@ cdef int run_timed(Record* rec, const Compiled* variant, const Space* s, void** 
                     touched *= s.size[a]
             bytes += touched
     start = umiak_now()
-    result = run_phases(rec, variant, s, ptrs, dims, scalars, <double>s.points_p * <double>s.points_r * rec.cost)
+    result = run_phases(rec, variant, s, call, <double>s.points_p * <double>s.points_r * rec.cost)
     umiak_add(&rec.ns, umiak_now() - start)
     umiak_add(&rec.launches, 1)
     umiak_add(&rec.points, s.points_p * s.points_r)
@@ -432,7 +438,7 @@ cdef int no_memory() noexcept with gil:
     return ERROR_SET
 
 
-# ---- a miss ----------------------------------------------------------------------------------------------------------------
+# ---- a miss ----------------------------------------------------------------------------------------------------------
 cdef int64_t _forks = 0
 
 
@@ -470,7 +476,8 @@ cdef class NestLauncher:
     cdef list keep
 
     def __init__(self, *, compile, int n_parallel, int n_reduced, access_pointers, object outputs, int n_extras=0,
-                 double cost_per_point=1.0, bint splittable=False, str name="", itemsizes=None, double flops_per_point=0.0):
+                 double cost_per_point=1.0, bint splittable=False, str name="", itemsizes=None, double flops_per_point=0.0,
+                 bint scatters=False, bint ordered=False):
         cdef int k, pointer
         cdef list pointers = list(access_pointers)
         cdef set seen = set()
@@ -483,7 +490,8 @@ cdef class NestLauncher:
         if len(pointers) > MAX_ACCESSES:
             raise ValueError(f"[NestLauncher] requires at most {MAX_ACCESSES} accesses, got {len(pointers)}")
         if n_extras < 0 or not cost_per_point >= 0:
-            raise ValueError(f"[NestLauncher] requires n_extras and cost_per_point >= 0, got {n_extras} and {cost_per_point}")
+            raise ValueError(
+                f"[NestLauncher] requires n_extras and cost_per_point >= 0, got {n_extras} and {cost_per_point}")
         if itemsizes is not None and any(p >= len(itemsizes) for p in pointers):
             raise ValueError(f"[NestLauncher] requires an item size per pointer, got {len(itemsizes)}")
         self.compile = compile
@@ -498,6 +506,8 @@ cdef class NestLauncher:
         self.rec.n_words = 1 + (len(pointers) + 15) // 16
         self.rec.n_extras = n_extras
         self.rec.splittable = splittable
+        self.rec.scatters = scatters
+        self.rec.ordered = ordered
         self.rec.cost = cost_per_point
         self.rec.order = 0 if pointers else -1
         self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
@@ -561,26 +571,30 @@ cdef class NestLauncher:
 
     def variants(self):
         """What has been compiled, oldest first."""
+        from umiak.compiler.nest import Variant          # not needed for launching
         cdef Compiled* c = self.rec.first
         cdef list found = []
         while c != NULL:
-            found.append(nest.Variant(*describe(c.key, self.rec.n_accesses)))
+            found.append(Variant(*describe(c.key, self.rec.n_accesses)))
             c = c.next
         return found[::-1]
 
     def statistics(self):
         """What was counted while timing was on."""
-        return {"launches": self.rec.launches, "seconds": self.rec.ns * 1e-9, "points": self.rec.points, "bytes": self.rec.bytes,
-                "flops": self.rec.points * self.flops_per_point}
+        return {"launches": self.rec.launches, "seconds": self.rec.ns * 1e-9, "points": self.rec.points,
+                "bytes": self.rec.bytes, "flops": self.rec.points * self.flops_per_point}
 
     def reset_statistics(self):
         self.rec.launches = self.rec.ns = self.rec.points = self.rec.bytes = 0
 
 
 cdef tuple describe(const uint64_t* key, int n_accesses):
+    """A key as the fields of a Variant."""
     cdef int k
-    kinds = tuple([((key[1 + (k >> 4)] >> (4 * (k & 15))) & 3, (key[1 + (k >> 4)] >> (4 * (k & 15) + 2)) & 3) for k in range(n_accesses)])
-    return nest.SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, <int>((key[0] >> 24) & 255) - 1
+    bits = [(key[1 + (k >> 4)] >> (4 * (k & 15))) & 15 for k in range(n_accesses)]
+    kinds = tuple([(b & 3, b >> 2) for b in bits])
+    tile = <int>((key[0] >> 24) & 255) - 1
+    return SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
 
 
 cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:
@@ -588,8 +602,10 @@ cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:
     cdef int i
     cdef size_t kernel, local, shared
     for phase in phases:
-        if len(phase) not in (4, 5) or not phase[0] or phase[3] not in range(8) or (phase[3] >= COLUMN_BLOCKS and not phase[4:]):
-            raise ValueError(f"a compiled phase is (address, local, global, range) or (..., range, block), got {phase!r}")
+        good = len(phase) in (4, 5) and phase[0] and phase[3] in range(8)
+        if not good or (phase[3] >= COLUMN_BLOCKS and not any(phase[4:])):
+            raise ValueError(
+                f"a compiled phase is (address, local, global, range) or (..., range, block), got {phase!r}")
     if not phases:
         raise ValueError("a compiled variant requires a phase at least, got none")
     c = <Compiled*>calloc(1, sizeof(Compiled))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from umiak.backends.base import Kernel
+from umiak.backends.cpu.chain import ChainLauncher
 from umiak.backends.cpu.launcher import NestLauncher
 from umiak.backends.ref.evaluate import evaluate
-from umiak.compiler import jit, schedule
-from umiak.compiler.loop import node as n
-from umiak.compiler.nest import Nest, ReduceStage, ScanStage, StoreStage, Variant
+from umiak.compiler import jit, schedule, statistics
 from umiak.compiler.dump import dump
+from umiak.compiler.loop import node as n
 from umiak.compiler.loop.printer import show_kernel
+from umiak.compiler.loop.tree import GLOBAL, LOCAL, SHARED
+from umiak.compiler.lower.builder import NotANest
+from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.render import llvm
 from umiak.core import array
 from umiak.core.tensor import Tensor
@@ -20,15 +24,17 @@ from umiak.core.tensor import Tensor
 WEIGHTS = {"load": 2, "div": 6, "sqrt": 8, "rem": 12, "pow": 60} | {
     name: 20 for name, (_, text) in n.OPS.items() if text.startswith(f"{name}(a")
 }
+MAX_AXES = 62  # of the launcher
 NS_PER_OPERATION = 0.02
 NS_PER_BYTE = 0.04
 
 
 def kernel(call: Any) -> Kernel:
     """The kernel of a class of calls; raises NotANest where they are not one nest."""
-    nest, pointwise = call.nest()
-    launcher = make_launcher(nest)
-    asked = [*nest.sizes, *(s for a in nest.accesses for s in a.strides), *nest.extras]
+    with statistics.timed(call.op.name, "nest"):
+        made, pointwise = call.nest()
+    if isinstance(made, Nest) and len(made.sizes) > MAX_AXES:
+        raise NotANest(f"{len(made.sizes)} axes")
     copies = call.op.name == "copy"
     pairs = any(m is not None and m.dtype is not None and m.dtype.is_complex for m in (*call.metas, *call.outs))
     run = None
@@ -36,16 +42,37 @@ def kernel(call: Any) -> Kernel:
         from umiak.backends.ref import backend as ref
 
         run = ref.kernel(call).run
+    if isinstance(made, Chain):
+        launcher, asked = make_chain(made)
+        return Kernel(
+            launcher.address, launcher.self_pointer, residuals=True, keep=launcher, dims=asked, explain=explain
+        )  # fmt: skip
+    nest, launcher = made, make_launcher(made)
     return Kernel(
         launcher.address,
         launcher.self_pointer,
         run=run,
         residuals=True,
         keep=launcher,
-        dims=asked,
+        dims=asked_by(nest),
         flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(nest.buffers) > 1 else 0,
         explain=explain,
     )
+
+
+def asked_by(nest: Nest) -> list[Any]:
+    """The integers that a launch of the nest takes."""
+    return [*nest.sizes, *(s for a in nest.accesses for s in a.strides), *nest.extras]
+
+
+def make_chain(chain: Chain) -> tuple[ChainLauncher, list[Any]]:
+    """The launcher of a chain, and the integers that it takes."""
+    launchers = [make_launcher(nest) for nest in chain.nests]
+    asked = [asked_by(nest) for nest in chain.nests]
+    links = [(x.address, x.self_pointer, len(dims)) for x, dims in zip(launchers, asked, strict=True)]
+    pointers = len(chain.nests[0].buffers) - len(chain.temporaries)
+    made = ChainLauncher(links, pointers, len(chain.temporaries), launchers)
+    return made, [*(t.size * t.type.bytes for t in chain.temporaries), *(x for dims in asked for x in dims)]
 
 
 def make_launcher(nest: Nest) -> NestLauncher:
@@ -68,6 +95,8 @@ def make_launcher(nest: Nest) -> NestLauncher:
         n_extras=len(nest.extras),
         cost_per_point=NS_PER_OPERATION * operations + NS_PER_BYTE * moved,
         flops_per_point=float(operations),
+        scatters=any(isinstance(s, ScatterStage) for s in nest.stages),
+        ordered=any(isinstance(s, ScanStage) for s in nest.stages),
         splittable=len(reduces) == 1
         and not any(isinstance(s, ScanStage) or (isinstance(s, StoreStage) and s.each) for s in nest.stages),
     )
@@ -89,14 +118,24 @@ def weigh(nest: Nest) -> tuple[int, int]:
 
 def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, int]], Any]:
     """A variant's phases as addresses, and what keeps them alive."""
+    start = time.perf_counter()
     phases = schedule.kernels(nest, variant)
+    scheduled = time.perf_counter()
     names = [name for p in phases for name in (p.kernel.name, f"{p.kernel.name}_local", f"{p.kernel.name}_global")]
     for p in phases:
         dump("loop", nest.name, lambda p=p: show_kernel(p.kernel))
     text = llvm.render_module([p.kernel for p in phases], llvm.Target.host())
+    statistics.add_time(names[0], "schedule", scheduled - start)
+    statistics.add_time(names[0], "render", time.perf_counter() - scheduled)
     library = jit.load(text, names)
-    found = [(*(library.address(name) for name in names[3 * i : 3 * i + 3]), p.range, p.block) for i, p in enumerate(phases)]
-    return found, library  # type: ignore[return-value]
+    found = []
+    for p in phases:
+        name, spaces = p.kernel.name, {b.space for b in p.kernel.buffers}
+        # Without scratch there is nothing to ask for.
+        local = library.address(f"{name}_local") if spaces & {LOCAL, SHARED} else 0
+        shared = library.address(f"{name}_global") if GLOBAL in spaces else 0
+        found.append((library.address(name), local, shared, p.range, p.block))
+    return found, library
 
 
 def explain(op: Any, operands: tuple, params: tuple, code: int) -> None:

@@ -59,7 +59,7 @@ def _compute(x: Node, args: list[np.ndarray], load: Callable[..., Array] | None)
         return np.asarray(x.attr).astype(dtype)
     if x.op == "load":
         if load is None:
-            raise ValueError(f"evaluation requires a value or a loader for {x!r}")
+            raise ValueError(f"evaluation requires a value or a loader for the load from {x.attr!r}")
         return np.asarray(load(x, *args), dtype)
     if x.op == "cast":
         return convert(args[0], x.args[0].type, x.type)
@@ -124,7 +124,7 @@ def _two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return s, (a - (s - t)) + (b - t)
 
 
-def _odd(s: Array, e: Array) -> Array:
+def _rounded_to_odd(s: Array, e: Array) -> Array:
     """The exact sum s + e (|e| at most half an ulp of s), rounded to odd: what is rounded from it again is right."""
     bits = s.view(np.int64)
     inexact = (e != 0) & np.isfinite(e) & np.isfinite(s) & (bits & 1 == 0)
@@ -136,11 +136,13 @@ def _fma(a: Array, b: Array, c: Array) -> Array:
     a, b, c = np.broadcast_arrays(a, b, c)
     if a.dtype == np.float32:
         # The product of two f32 is exact in f64.
-        return _odd(*_two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))).astype(np.float32)
+        return _rounded_to_odd(*_two_sum(a.astype(np.float64) * b.astype(np.float64), c.astype(np.float64))).astype(
+            np.float32
+        )
     product, e = _two_product(a, b)
     t, u = _two_sum(c, e)
     s, v = _two_sum(product, t)
-    result = s + _odd(*_two_sum(v, u))
+    result = s + _rounded_to_odd(*_two_sum(v, u))
     # Exact steps need some room below and above; elsewhere one number at a time, unless infinite or NaN.
     plain = a * b + c
     small = np.minimum(np.abs(product), np.where(c == 0, np.inf, np.abs(c))) < 2.0**-900
@@ -215,13 +217,23 @@ def _function(f: Callable[..., Array]) -> Callable[..., Array]:
 
 
 def _lgamma(a: Array) -> Array:
-    return np.where(np.isneginf(a), np.inf, scipy.special.gammaln(a))
+    size = np.abs(a)
+    return np.where(np.isinf(a), np.inf, np.where(size < 1e-300, -np.log(size), scipy.special.gammaln(a)))
 
 
 def _digamma(a: Array) -> Array:
     """At negative integers and -inf there is no value; at zeros a pole whose sign is known."""
     pole = np.copysign(np.inf, -a)
     return np.where(a == 0, pole, np.where((a < 0) & (a == np.floor(a)), np.nan, scipy.special.digamma(a)))
+
+
+def _odd(f: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """With the sign of the argument, zeros included."""
+    return lambda a: np.copysign(f(np.abs(a)), a)
+
+
+def _bessel(f: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    return lambda a: np.where(np.isinf(a), np.inf, f(a))
 
 
 _S = scipy.special
@@ -237,9 +249,28 @@ _MEANING: dict[str, Callable[..., Array]] = {
         "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log, "log2": np.log2, "log10": np.log10,
         "log1p": np.log1p, "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
         "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
-        "acosh": np.arccosh, "atanh": np.arctanh, "erf": _S.erf, "erfc": _S.erfc, "erfinv": _S.erfinv,
+        "acosh": np.arccosh, "atanh": np.arctanh, "erf": _S.erf, "erfc": _S.erfc, "erfinv": _odd(_S.erfinv),
         "lgamma": _lgamma, "digamma": _digamma, "logistic": _S.expit, "rsqrt": lambda a: 1 / np.sqrt(a),
-        "i0": _S.i0, "i0e": _S.i0e, "i1": _S.i1, "i1e": _S.i1e, "pow": np.power, "atan2": np.arctan2,
+        "i0": _bessel(_S.i0), "i0e": _S.i0e, "i1": _odd(_bessel(_S.i1)), "i1e": _odd(_S.i1e),
+        "pow": np.power, "atan2": np.arctan2,
     }.items()},
     "nextafter": np.nextafter,
 }  # fmt: skip
+
+
+def ulps(got: Array, high: Array, low: Array = 0.0) -> np.ndarray:
+    """How far results are from ``high + low`` (f64), in units of the last place of the exact value in their type.
+
+    Where the exact value is NaN or rounds to infinity the result must be just that, or the distance is infinite.
+    """
+    info = np.finfo(got.dtype)
+    with np.errstate(all="ignore"):
+        exponent = np.where(high == 0, info.minexp, np.maximum(np.frexp(high)[1] - 1, info.minexp)) - info.nmant
+        # Scaled first: units and distances of f64 may be below its range.
+        up = 600 if got.dtype == np.float64 else 0
+        small = exponent < -500
+        scale, e = np.where(small, 2.0**up, 1.0), np.where(small, exponent + up, exponent)
+        distance = np.abs((got.astype(np.float64) * scale - high * scale) - low * scale) / np.ldexp(1.0, e)
+        expected = high.astype(got.dtype)
+        same = (got == expected) | (np.isnan(got) & np.isnan(expected))
+    return np.where(np.isfinite(expected) & np.isfinite(got), distance, np.where(same, 0.0, np.inf))

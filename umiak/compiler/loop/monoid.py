@@ -62,17 +62,41 @@ def _better(op: Callable[[Node, Node], Node]) -> Callable[[Values, Values], Valu
     return combine
 
 
+def _affine(a: Values, b: Values) -> Values:
+    """(factor, term): the map x -> factor * x + term, and then that of ``b``."""
+    (p, q), (r, s) = a, b
+    return mul(p, r), call("add", mul(r, q), s)
+
+
+def _complex_mul(a: Values, b: Values) -> Values:
+    (p, q), (r, s) = a, b
+    return sub(mul(p, r), mul(q, s)), call("add", mul(p, s), mul(q, r))
+
+
+def _complex_affine(a: Values, b: Values) -> Values:
+    """As ``_affine``, of complex numbers: (real, imaginary) factor, then term."""
+    product = _complex_mul(b[:2], a[2:])
+    return (
+        *_complex_mul(a[:2], b[:2]),
+        call("add", product[0], b[2]),
+        call("add", product[1], b[3]),
+    )
+
+
 def _welford(a: Values, b: Values) -> Values:
     """(count, mean, sum of squared deviations)"""
     (n, mean, m2), (k, other, more) = a, b
     together = call("add", n, k)
-    share = select(eq(together, 0.0), const(0.0, n.type), call("div", k, together))
+    share = call("div", k, together)
     delta = sub(other, mean)
-    return (
+    combined = (
         together,
         call("fma", delta, share, mean),
         call("add", call("add", m2, more), mul(mul(delta, delta), mul(n, share))),
     )
+    # What has seen nothing leaves the other as it is, also where that is infinite.
+    first, second = eq(k, 0.0), eq(n, 0.0)
+    return tuple(select(first, x, select(second, y, z)) for x, y, z in zip(a, b, combined, strict=True))
 
 
 def _online_softmax(a: Values, b: Values) -> Values:
@@ -100,5 +124,13 @@ WELFORD = Monoid("welford", 3, lambda ts: tuple(const(0.0, t) for t in ts), _wel
 ONLINE_SOFTMAX = Monoid(
     "online_softmax", 2, lambda ts: (const(-math.inf, ts[0]), const(0.0, ts[1])), _online_softmax
 )  # fmt: skip
+COMPLEX_PROD = Monoid("complex_prod", 2, lambda ts: (const(1.0, ts[0]), const(0.0, ts[1])), _complex_mul)
+AFFINE = Monoid("affine", 2, lambda ts: (const(1.0, ts[0]), const(0.0, ts[1])), _affine, False)
+COMPLEX_AFFINE = Monoid(
+    "complex_affine", 4, lambda ts: tuple(const(float(k == 0), t) for k, t in enumerate(ts)), _complex_affine, False
+)  # fmt: skip
 
-MONOIDS = {m.name: m for m in (SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD, ONLINE_SOFTMAX)}
+MONOIDS = {
+    m.name: m for m in (
+        SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD, ONLINE_SOFTMAX, COMPLEX_PROD, AFFINE, COMPLEX_AFFINE)
+}  # fmt: skip

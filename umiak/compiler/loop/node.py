@@ -74,8 +74,8 @@ OPS: dict[str, tuple[int, str]] = {
     "lt": (2, "a < b"),
     "le": (2, "a <= b"),
     "select": (3, "b where the bool a holds, else c; both are computed"),
-    "cast": (1, "the value in another type: floats to integers towards zero, NaN and what is too large are undefined; "
-             "to bool: a != 0; to narrow floats: to nearest, ties to even, f8e4m3 has no inf"),
+    # floats to integers: towards zero; NaN and what is too large are undefined
+    "cast": (1, "the value in another type; to bool: a != 0; to narrow floats: to nearest, ties to even"),
     "bitcast": (1, "the same bits in another type of the same size"),
     # functions that compiler/loop/functions.py expands into the above, for f32 and f64
     **{name: (1, f"{name}(a)") for name in (
@@ -171,6 +171,11 @@ def is_const(x: Node, value: Any = None) -> bool:
     return x.op == "const" and (value is None or x.attr == value)
 
 
+def is_negative_zero(x: Node) -> bool:
+    """Whether a node is -0.0, which added changes nothing (0.0 changes -0.0)."""
+    return x.op == "const" and x.attr == 0 and math.copysign(1.0, x.attr) < 0
+
+
 def cast(x: Node, type: ScalarType) -> Node:
     """``x`` in another type."""
     if x.type is type:
@@ -222,6 +227,10 @@ def _fold(op: str, args: tuple[Node, ...]) -> Node | None:
             return args[1] if a.attr else args[2]
         return args[1] if args[1] is args[2] else None
     if t.is_float:
+        if op == "add" and is_negative_zero(a):
+            return args[1]
+        if op == "add" and is_negative_zero(args[1]):
+            return a
         if op == "mul" and is_const(args[1], 1.0):
             return a
         if op == "mul" and is_const(a, 1.0):

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, I8, I16, I32, I64, U8, ScalarType
+from umiak.compiler.loop.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, I8, I16, I32, I64, U8, U64, ScalarType
 from umiak.compiler.nest import Access, FailStage, Nest, NestBuffer, ReduceStage, Stage, StoreStage, position
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
@@ -89,6 +89,7 @@ class Builder:
         self._accesses: dict[Any, tuple[int, str | None, dict[Node, Any]]] = {}
         self._known: dict[tuple, Element] = {}
         self._failures: set[tuple] = set()
+        self._divisions: set[Node] = set()
 
     # --- what there is ---------------------------------------------------------------------------------------------
 
@@ -183,7 +184,7 @@ class Builder:
 
     def _affine(self, x: Node) -> tuple[dict[Node, Any], Node]:
         """``x`` as coefficients of axes plus a rest."""
-        if x.op == "axis":
+        if x.op == "axis" or x in self._divisions:
             return {x: 1}, n.i64(0)
         if x.axes and x.op in ("add", "sub"):
             (a, ra), (b, rb) = (self._affine(y) for y in x.args)
@@ -206,6 +207,8 @@ class Builder:
         """``x`` with its affine part as an access."""
         coefficients, rest = self._affine(x)
         coefficients = {a: c for a, c in coefficients.items() if not (type(c) is int and c == 0)}
+        for x in [a for a in coefficients if a.op != "axis"]:
+            rest = n.add(rest, n.mul(x, self.leaf(coefficients.pop(x))))
         if not coefficients and buffer is None:
             return rest
         key = (buffer, tuple(sorted((a.attr, identity(c)) for a, c in coefficients.items())))
@@ -213,11 +216,27 @@ class Builder:
             self._accesses[key] = (len(self._accesses), buffer, coefficients)
         return n.add(position(self._accesses[key][0]), rest)
 
-    def _address(self, buffer: str, index: Index, strides: Sequence[Any], scale: int) -> Node:
+    def address(self, buffer: str, index: Index, strides: Sequence[Any], scale: int = 1) -> Node:
+        """The index into a buffer; ``scale``: numbers per element."""
         total = n.i64(0)
         for i, stride in zip(index, strides, strict=True):
             total = n.add(total, n.mul(i, self.leaf(stride * scale)))
         return self.affine(total, buffer)
+
+    def divided(self, i: Node, sizes: Sequence[Any]) -> list[Node]:
+        """The indices along dims of these sizes of element ``i`` of all of them.
+
+        Divisions cost more than what they save: they must cancel in the end, as they do where the dims lie one after
+        the other in memory.
+        """
+        found: list[Node] = []
+        for size in reversed(sizes[1:]):
+            outer = n.div(i, self.leaf(size))
+            if outer is not i and outer.axes:
+                self._divisions.add(outer)
+            found.append(n.sub(i, n.mul(outer, self.leaf(size))))
+            i = outer
+        return [i, *reversed(found)]
 
     # --- elements --------------------------------------------------------------------------------------------------
 
@@ -234,6 +253,10 @@ class Builder:
                 if operation is None or type(operation.op) not in RULES:
                     raise NotANest(f"{operation.name if operation else x!r}")
                 found = RULES[type(operation.op)](self, operation, x.index, index)
+                dtype = x.meta.dtype
+                if dtype.compute is not dtype and isinstance(found, Node):
+                    # Rounded as if it had been stored, so that what shares a kernel changes no result.
+                    found = n.cast(n.cast(found, storage_type(dtype)), found.type)
             self._known[key] = found
         return found
 
@@ -241,7 +264,7 @@ class Builder:
         dtype = x.meta.dtype
         assert dtype is not None
         kind, wide = storage_type(dtype), compute_type(dtype)
-        address = self._address(x.buffer, index, x.strides, 2 if dtype.is_complex else 1)
+        address = self.address(x.buffer, index, x.strides, 2 if dtype.is_complex else 1)
         real = n.cast(n.load(x.buffer, kind, address, self.guard), wide)
         if not dtype.is_complex:
             return real
@@ -281,7 +304,7 @@ class Builder:
         """A data index made non-negative, and whether it lies inside a dim; the launch fails if it does not."""
         top = self.leaf(size)
         place = n.select(n.lt(i, 0), n.add(i, top), i)
-        inside = n.call("and", n.le(n.i64(0), place), n.lt(place, top))
+        inside = n.lt(n.bitcast(place, U64), n.bitcast(top, U64))  # what is negative is more than any size
         outside = n.both(self.guard, n.call("not", inside))
         assert outside is not None
         if (outside, code) not in self._failures:
@@ -289,7 +312,9 @@ class Builder:
             self.stages.append(FailStage(code, outside))
         return place, inside
 
-    def reduce(self, monoid: Monoid, values: Sequence[Node], where: Node | None = None) -> tuple[Node, ...]:
+    def reduce(
+        self, monoid: Monoid, values: Sequence[Node], where: Node | None = None, end: Node | None = None
+    ) -> tuple[Node, ...]:
         """A reduction over the R axes, as variables."""
         axes = {a for a, _ in self.reduced}
         if self.guard is not None and any(a in axes for a in self.guard.axes):
@@ -299,7 +324,7 @@ class Builder:
         if found is None:
             count = sum(len(s.results) for s in self.stages if isinstance(s, ReduceStage))
             results = tuple(n.var(f"v{count + k}", v.type) for k, v in enumerate(values))
-            self.stages.append(ReduceStage(results, monoid, tuple(values), where))
+            self.stages.append(ReduceStage(results, monoid, tuple(values), where, end))
             self._known[key] = found = results
         return found  # type: ignore[return-value]
 
@@ -312,12 +337,16 @@ class Builder:
         self._buffers.append(NestBuffer(name, storage_type(meta.dtype), output=True))
         return name
 
+    def extra(self, name: str, type_: ScalarType, output: bool) -> None:
+        """Declare a buffer that is no tensor's; these follow the outputs."""
+        self._buffers.append(NestBuffer(name, type_, output))
+
     def store(
         self, buffer: str, dtype: DType, strides: Sequence[Any], index: Index, value: Element
     ) -> list[StoreStage]:
         """The stores of one element."""
         axes = {a for a, _ in self.reduced}
-        address = self._address(buffer, index, strides, 2 if dtype.is_complex else 1)
+        address = self.address(buffer, index, strides, 2 if dtype.is_complex else 1)
         coefficients = next(c for _, b, c in self._accesses.values() if b == buffer)
         each = any(a in axes for a in coefficients)
         kind = storage_type(dtype)
@@ -331,6 +360,8 @@ class Builder:
     def finish(self) -> Nest:
         """The nest of what was stored."""
         axes = [*self.parallel, *self.reduced]
+        if any(x in self._divisions for s in self.stages for x in n.walk(_expressions(s))):
+            raise NotANest("a reshape that regroups what does not lie together")
         own = {a: self.affine(a) for a, _ in axes}  # an axis that is used as a number
 
         def settle(roots: Sequence[Node]) -> list[Node]:
@@ -363,7 +394,7 @@ class Builder:
 
 def _expressions(s: Any) -> list[Node]:
     out = [*getattr(s, "values", ())]
-    for name in ("index", "value", "where"):
+    for name in ("index", "value", "where", "end"):
         x = getattr(s, name, None)
         if x is not None:
             out.append(x)
@@ -379,7 +410,7 @@ def _map_stage(s: Any, f: Callable[[Sequence[Node]], list[Node]]) -> Any:
     changed: dict[str, Any] = {}
     if getattr(s, "values", ()):
         changed["values"] = tuple(f(s.values))
-    for name in ("index", "value", "where"):
+    for name in ("index", "value", "where", "end"):
         x = getattr(s, name, None)
         if x is not None:
             changed[name] = f([x])[0]

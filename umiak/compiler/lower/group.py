@@ -9,17 +9,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from umiak.compiler import lower
-from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
-from umiak.compiler.lower.reduce import MONOIDS, SCANS, axes_over, scan_nest, summed_sizes
 from umiak.compiler.loop import node as n
-from umiak.compiler.nest import Nest
+from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
+from umiak.compiler.lower.reduce import MONOIDS, axes_over, summed_sizes
+from umiak.compiler.lower.terminal import TERMINALS, Site
+from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage
 from umiak.ir.expr import Sym
-from umiak.ir.meta import dense, identical
+from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
-from umiak.ops import create, reduce, window
+from umiak.ops import create, index, movement, reduce, window
 
-ROWWISE = (*MONOIDS, create.SumTo, reduce.Argmax, reduce.Argmin)
+ROWWISE = (*MONOIDS, create.SumTo, reduce.Argmax, reduce.Argmin, index.CountTrue)
 WINDOWS = (window.WindowReduce, window.MaxPool, window.WindowSpread)
+TOGETHER = 8  # results of one shape that a nest stores at once
 
 
 @functools.cache
@@ -32,7 +34,7 @@ def load_rules() -> None:
 def lowerable(op: Any) -> bool:
     """Whether there is a rule for the op (which may still refuse some of its calls)."""
     load_rules()
-    return type(op) in RULES or type(op) in SCANS
+    return type(op) in RULES or type(op) in TERMINALS
 
 
 def nest_of(
@@ -41,33 +43,54 @@ def nest_of(
     inputs: Sequence[tuple[Any, Sequence[Any]]],
     results: Sequence[Value],
     sources: Mapping[Sym, tuple[int, int]],
-) -> Nest:
+) -> Nest | Chain:
     """The nest that computes ``results`` from ``inputs`` (values with strides). Outputs are dense.
 
     What is no value among the inputs (a number) has a buffer too, which nobody reads, so that buffers are operands.
     Raises :class:`NotANest` where there is none.
     """
     load_rules()
-    b = Builder(name, sources)
-    for value, strides in inputs:
-        if type(value) is Value:
-            b.input(value, strides)
-        else:
-            b.skip()
-    buffers = [b.output(v.meta) for v in results]
-    dense_strides = [dense(tuple(v.meta.shape)).strides for v in results]
-    if len(operations) > 0 and type(operations[-1].op) in SCANS:
-        if len(results) != 1 or results[0] is not operations[-1].results[0]:
-            raise NotANest("results beside a scan's")
-        scan_nest(b, operations[-1], buffers[0], dense_strides[0])
-        return b.finish()
-    if any(type(o.op) in SCANS for o in operations):
-        raise NotANest("a scan in the middle")
+    site = Site(name, sources, inputs, results)
+    last = operations[-1] if operations else None
+    if last is not None and type(last.op) in TERMINALS:
+        if any(v.operation is not last for v in results):
+            raise NotANest(f"results beside those of {last.name}")
+        made = TERMINALS[type(last.op)](site, last)
+        for nest in made.nests if isinstance(made, Chain) else (made,):
+            kinds = {type(s) for s in nest.stages}
+            if ScatterStage in kinds and kinds - {ScatterStage, FailStage}:
+                raise NotANest("a reduction under a scatter")
+        return made
+    if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):  # type: ignore[union-attr]
+        return _parts(site, results)
+    b = site.builder()
     places = _places(b, operations, results)
     values = [b.read(v, at) for v, at in zip(results, places, strict=True)]
-    for v, buffer, strides, at, value in zip(results, buffers, dense_strides, places, values, strict=True):
-        b.stages += b.store(buffer, v.meta.dtype, strides, at, value)
+    for v, at, value in zip(results, places, values, strict=True):
+        b.stages += site.stores(b, v, at, value)
     return b.finish()
+
+
+def _axes(o: Operation) -> list[int]:
+    """The dims that are reduced."""
+    if type(o.op) is index.CountTrue:
+        return list(range(len(o.operands[0].meta.shape)))
+    return sorted(o.op.axes if hasattr(o.op, "axes") else (o.op.axis,))
+
+
+def _parts(site: Site, results: Sequence[Value]) -> Nest | Chain:
+    """One operation's results of several shapes, each shape over axes of its own."""
+    nests, rest = [], list(results)
+    while rest:
+        shape = rest[0].meta.shape
+        part = [v for v in rest if identical(v.meta.shape, shape)][:TOGETHER]
+        rest = [v for v in rest if v not in part]
+        b = site.builder()
+        at = b.open(shape)
+        for v in part:
+            b.stages += site.stores(b, v, at, b.read(v, at))
+        nests.append(b.finish())
+    return site.chain(nests)
 
 
 def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value]) -> list[Index]:
@@ -89,7 +112,7 @@ def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value
         full: Index = (*inner[:lead], *(n.add(i, j) for i, j in zip(row, inner[lead:], strict=True)))
         rows = [(tuple(target), row)]
     else:
-        axes = sorted(first.op.axes if hasattr(first.op, "axes") else (first.op.axis,))
+        axes = _axes(first)
         kept = b.open(size for d, size in enumerate(whole) if d not in axes)
         inner = axes_over(b, [whole[a] for a in axes])
         rest, within = iter(kept), dict(zip(axes, inner, strict=True))

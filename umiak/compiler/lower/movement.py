@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from umiak.compiler.loop import monoid as m
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node, call
 from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule
 from umiak.compiler.lower.pointwise import parts
+from umiak.compiler.lower.reduce import axes_over, between, outside
 from umiak.ir import sym as dim
+from umiak.ir.expr import split_product
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation
 from umiak.ops import create, index, movement
@@ -39,20 +42,45 @@ def unsqueeze(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 @rule(movement.Reshape)
 def reshape(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    """Only where dims of size 1 come and go; anything else is cheaper as a view of memory."""
-    shape = o.operands[0].meta.shape
-    rest = [(i, m) for i, m in zip(at, o.results[0].meta.shape, strict=True) if not _is_one(m)]
-    source: list[Node] = []
-    for m in shape:
-        if _is_one(m):
-            source.append(n.i64(0))
-        elif rest and identical(rest[0][1], m):
-            source.append(rest.pop(0)[0])
-        else:
-            raise NotANest("a reshape that regroups elements")
-    if rest:
-        raise NotANest("a reshape that regroups elements")
-    return b.read(o.operands[0], tuple(source))
+    x = o.operands[0]
+    return b.read(x, regrouped(b, tuple(o.results[0].meta.shape), tuple(x.meta.shape), at))
+
+
+def regrouped(b: Builder, shape: tuple, other: tuple, at: Index) -> Index:
+    """The index under the shape ``other`` of the element at ``at`` under ``shape``.
+
+    Dims are taken in runs with equally many elements. Where several become one the index is a sum; where they are told
+    apart it takes divisions, which nests do not run: they must cancel in addresses (:meth:`Builder.divided`).
+    """
+    left = [(i, m) for i, m in zip(at, shape, strict=True) if not _is_one(m)]
+    right = [m for m in other if not _is_one(m)]
+    found: list[Node] = []
+    while left and right:
+        (i, have), want = left.pop(0), right.pop(0)
+        sizes = [want]
+        while not identical(have, want):
+            # Sizes that are not comparable go on until both sides end.
+            more_here = left and (not right or _below(have, want))
+            if more_here:
+                j, m = left.pop(0)
+                i, have = n.add(n.mul(i, b.leaf(m)), j), have * m
+            elif right:
+                sizes.append(right.pop(0))
+                want = want * sizes[-1]
+            else:
+                break
+        found += b.divided(i, sizes)
+    if left or right:
+        raise NotANest("a reshape of what may be empty")
+    rest = iter(found)
+    return tuple(n.i64(0) if _is_one(m) else next(rest) for m in other)
+
+
+def _below(a: Any, b: Any) -> bool:
+    """Whether ``a`` lacks a factor that ``b`` has, as far as their expressions tell."""
+    if type(a) is int and type(b) is int:
+        return a < b
+    return len(split_product(a)[1]) <= len(split_product(b)[1])
 
 
 def _is_one(m: Any) -> bool:
@@ -137,11 +165,6 @@ def repeat_interleave(b: Builder, o: Operation, k: int, at: Index) -> Element:
     return b.read(o.operands[0], tuple(source))
 
 
-def between(lo: Node, x: Node, hi: Node) -> Node:
-    """lo <= x < hi"""
-    return call("and", n.le(lo, x), n.lt(x, hi))
-
-
 def choose(where: Node, x: Element, y: Element) -> Element:
     """One of two elements, real or complex."""
     if isinstance(x, tuple) or isinstance(y, tuple):
@@ -154,7 +177,7 @@ def pad(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, value = o.operands
     shape = x.meta.shape
     source, inside = list(at), None
-    for a, lo, hi in o.op.each(len(shape), *o.params):
+    for a, lo, _ in o.op.each(len(shape), *o.params):
         i, size = n.sub(at[a], b.leaf(lo)), b.leaf(shape[a])
         if o.op.mode == "constant":
             inside = n.both(inside, between(n.i64(0), i, size))
@@ -207,6 +230,19 @@ def stack(b: Builder, o: Operation, k: int, at: Index) -> Element:
     return out
 
 
+@rule(movement.Split)
+def split(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    a = o.op.axis
+    start = b.leaf(sum(o.params[0][:k]))
+    return b.read(o.operands[0], (*at[:a], n.add(at[a], start), *at[a + 1 :]))
+
+
+@rule(movement.Unbind)
+def unbind(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    a = o.op.axis
+    return b.read(o.operands[0], (*at[:a], n.i64(k), *at[a:]))
+
+
 @rule(movement.ScatterView)
 def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
     """Element ``at`` of the base, or of the value where the region holds it."""
@@ -231,6 +267,18 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
         source = [at[p] for p in region.perm]
     elif isinstance(region, movement.Squeeze):
         source = [i for d, i in enumerate(at) if d not in region.axes]
+    elif isinstance(region, movement.Diagonal):
+        (offset,) = args
+        row, column = at[region.axis1], at[region.axis2]
+        inside = n.eq(n.sub(column, row), b.leaf(offset))
+        source = [i for d, i in enumerate(at) if d not in (region.axis1, region.axis2)]
+        source.append(n.add(row, b.leaf(dim.minimum(offset, 0))))
+    elif isinstance(region, movement.Reshape):
+        source = list(regrouped(b, tuple(shape), tuple(args[0]), at))
+    elif isinstance(region, movement.AsReal):
+        source = list(at)
+    elif isinstance(region, movement.Unfold):
+        return through_windows(b, o, at, *args)
     elif isinstance(region, movement.Unsqueeze):
         rest = iter(at)
         source = [n.i64(0) if d in region.axes else next(rest) for d in range(len(shape) + len(region.axes))]
@@ -239,7 +287,11 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
     type_ = compute_type(base.meta.dtype)
 
     def seen() -> Element:
-        return b.read(value, tuple(source)) if hasattr(value, "meta") else b.number(value, type_)
+        if not hasattr(value, "meta"):
+            return b.number(value, type_)
+        if isinstance(region, movement.AsReal):
+            return tuple(b.read(value, (*source, n.i64(k))) for k in range(2))  # type: ignore[return-value]
+        return b.read(value, tuple(source))
 
     found = seen() if inside is None else b.guarded(inside, seen)
     if o.op.accumulate:
@@ -254,6 +306,39 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
         return parts(found) if base.meta.dtype.is_complex else found  # type: ignore[return-value]
     was = b.guarded(call("not", inside), lambda: b.read(base, at))
     return choose(inside, found, was)
+
+
+def through_windows(b: Builder, o: Operation, at: Index, size: Any, step: Any) -> Element:
+    """Element ``at`` of a base of which windows were written: the last of those that hold it, or all of them added."""
+    base, value = o.operands
+    region, type_ = o.op.region, compute_type(base.meta.dtype)
+    a = region.axis
+    count = b.leaf(dim.maximum((base.meta.shape[a] - size) // step + 1, 0))
+
+    def seen(window: Node, place: Node) -> Element:
+        if not hasattr(value, "meta"):
+            return b.number(value, type_)
+        return b.read(value, (*at[:a], window, *at[a + 1 :], place))
+
+    if o.op.accumulate:
+        outside(b, at)
+        (place,) = axes_over(b, (size,))
+        away = n.sub(at[a], place)
+        window = n.div(away, b.leaf(step))
+        inside = n.both(between(n.i64(0), window, count), n.eq(n.mul(window, b.leaf(step)), away))
+        inside = n.both(inside, n.le(n.i64(0), away))
+        assert inside is not None
+        found = parts(b.guarded(inside, lambda: seen(window, place)), False)
+        total = [b.reduce(m.SUM, (p,), inside)[0] for p in found]
+        was = parts(b.read(base, at), False)
+        both = [n.add(p, q) for p, q in zip(was, total, strict=True)]
+        return both[0] if len(both) == 1 else (both[0], both[1])
+    window = n.minimum(n.div(at[a], b.leaf(step)), n.sub(count, 1))
+    place = n.sub(at[a], n.mul(window, b.leaf(step)))
+    inside = n.both(n.lt(place, b.leaf(size)), n.le(n.i64(0), window))
+    assert inside is not None
+    found = b.guarded(inside, lambda: seen(window, place))
+    return choose(inside, found, b.guarded(call("not", inside), lambda: b.read(base, at)))
 
 
 @rule(index.Tril, index.Triu)

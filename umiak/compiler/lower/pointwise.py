@@ -9,6 +9,7 @@ from typing import Any
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node, call
 from umiak.compiler.loop.types import BOOL
+from umiak.compiler.lower import complexes
 from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule
 from umiak.ir.program import Operation, Value
 from umiak.ops import compare, elementwise
@@ -230,47 +231,19 @@ def parts(x: Element, is_complex: bool = True) -> tuple:
     return (x, n.const(0.0, x.type)) if is_complex else (x,)
 
 
-def complex_mul(x: tuple, y: tuple) -> tuple:
-    (a, c), (p, q) = x, y
-    return n.sub(n.mul(a, p), n.mul(c, q)), n.add(n.mul(a, q), n.mul(c, p))
-
-
-def complex_div(x: tuple, y: tuple) -> tuple:
-    """Smith's method: scaled by the larger part, so that nothing overflows on the way."""
-    (a, c), (p, q) = x, y
-    wide = n.le(call("abs", q), call("abs", p))
-    big, small = n.select(wide, p, q), n.select(wide, q, p)
-    ratio = n.div(small, big)
-    scale = n.add(big, n.mul(small, ratio))
-    re = n.select(wide, n.add(a, n.mul(c, ratio)), n.add(n.mul(a, ratio), c))
-    im = n.select(wide, n.sub(c, n.mul(a, ratio)), n.sub(n.mul(c, ratio), a))
-    return n.div(re, scale), n.div(im, scale)
-
-
-def modulus(x: tuple) -> Node:
-    """|x| without overflow on the way."""
-    a, c = (call("abs", p) for p in x)
-    big, small = n.maximum(a, c), n.minimum(a, c)
-    ratio = n.div(small, n.select(n.eq(big, 0), n.const(1.0, big.type), big))
-    found = n.mul(big, call("sqrt", n.fma(ratio, ratio, 1.0)))
-    infinite = call("or", n.eq(a, math.inf), n.eq(c, math.inf))
-    return n.select(infinite, n.const(math.inf, a.type), found)
-
-
 COMPLEX: dict[str, Callable[..., Any]] = {
     "add": lambda x, y: (n.add(x[0], y[0]), n.add(x[1], y[1])),
     "sub": lambda x, y: (n.sub(x[0], y[0]), n.sub(x[1], y[1])),
-    "mul": complex_mul,
+    "mul": complexes.times,
     "neg": lambda x: (n.neg(x[0]), n.neg(x[1])),
     "conj": lambda x: (x[0], n.neg(x[1])),
     "copy": lambda x: x,
     "real": lambda x: x[0],
     "imag": lambda x: x[1],
-    "abs": modulus,
     "eq": lambda x, y: call("and", n.eq(x[0], y[0]), n.eq(x[1], y[1])),
     "ne": lambda x, y: call("or", n.ne(x[0], y[0]), n.ne(x[1], y[1])),
     "isnan": lambda x: call("or", is_nan(x[0]), is_nan(x[1])),
-    "logical_not": lambda x: call("not", call("or", truth(x[0]), truth(x[1]))),
+    **complexes.FUNCTIONS,
 }
 
 

@@ -51,3 +51,13 @@ def philox(b: Builder, o: Operation, k: int, at: Index) -> Element:
         flat = n.add(flat, n.mul(i, b.leaf(stride)))
     place = n.add(b.affine(flat), b.leaf(offset))
     return n.cast(words(n.bitcast(place, U64), b.leaf(seed)), I64)
+
+
+@rule(random.PhiloxPart)
+def philox_part(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    _, starts, whole, seed, offset = o.params
+    flat = n.i64(0)
+    for i, start, stride in zip(at, starts, dense(tuple(whole)).strides, strict=True):
+        flat = n.add(flat, n.mul(n.add(i, b.leaf(start)), b.leaf(stride)))
+    place = n.add(b.affine(flat), b.leaf(offset))
+    return n.cast(words(n.bitcast(place, U64), b.leaf(seed)), I64)

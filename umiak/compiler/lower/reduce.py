@@ -1,4 +1,4 @@
-"""Rules of reductions, scans and windows: stages over reduced axes.
+"""Rules of reductions and windows: stages over reduced axes.
 
 A nest has one set of reduced axes. The first reduction opens them; another one fits in if it reduces the same dims of
 values of the same shape.
@@ -13,12 +13,10 @@ from umiak.compiler.loop import monoid as m
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
 from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule
-from umiak.compiler.lower.movement import between
-from umiak.compiler.nest import ScanStage
 from umiak.ir import sym as dim
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation
-from umiak.ops import create, reduce, scan, window
+from umiak.ops import create, reduce, window
 
 
 def axes_over(b: Builder, sizes: Sequence[Any]) -> Index:
@@ -31,6 +29,11 @@ def axes_over(b: Builder, sizes: Sequence[Any]) -> Index:
     elif not identical(known, sizes):
         raise NotANest("reductions over different dims")
     return b.reduced_index  # type: ignore[attr-defined]
+
+
+def between(lo: Node, x: Node, hi: Node) -> Node:
+    """lo <= x < hi"""
+    return n.call("and", n.le(lo, x), n.lt(x, hi))
 
 
 def outside(b: Builder, index: Index) -> None:
@@ -65,6 +68,8 @@ def reduction(b: Builder, o: Operation, k: int, at: Index) -> Element:
     type_ = compute_type(o.results[0].meta.dtype)
     monoid = MONOIDS[type(op)]
     if isinstance(value, tuple):
+        if monoid is m.PROD:
+            return b.reduce(m.COMPLEX_PROD, value)  # type: ignore[return-value]
         if monoid is not m.SUM:
             raise NotANest(f"{o.name} of complex numbers")
         return tuple(b.reduce(monoid, (n.cast(p, type_),))[0] for p in value)  # type: ignore[return-value]
@@ -191,32 +196,3 @@ def window_spread(b: Builder, o: Operation, k: int, at: Index) -> Element:
     if isinstance(value, tuple):
         return tuple(b.reduce(m.SUM, (p,), inside)[0] for p in value)  # type: ignore[return-value]
     return b.reduce(m.SUM, (value,), inside)[0]
-
-
-# --- scans ---------------------------------------------------------------------------------------------------------
-
-SCANS = {scan.Cumsum: m.SUM, scan.Cumprod: m.PROD}
-
-
-def scan_nest(b: Builder, o: Operation, buffer: str, strides: Sequence[Any]) -> None:
-    """A nest whose only result is a running combination; its stores are part of the scan."""
-    x, op = o.operands[0], o.op
-    shape = x.meta.shape
-    kept = b.open(size for d, size in enumerate(shape) if d != op.axis)
-    (i,) = axes_over(b, [shape[op.axis]])
-    if op.reverse:
-        i = n.sub(b.leaf(shape[op.axis] - 1), i)
-    at = (*kept[: op.axis], i, *kept[op.axis :])
-    value = b.read(x, at)
-    dtype = o.results[0].meta.dtype
-    if isinstance(value, tuple):
-        if type(op) is not scan.Cumsum:
-            raise NotANest(f"{o.name} of complex numbers")
-        values: tuple[Node, ...] = value
-    else:
-        values = (n.cast(value, compute_type(dtype)),)
-    for j, v in enumerate(values):
-        result = n.var(f"s{j}", v.type)
-        whole: Element = result if len(values) == 1 else tuple(n.var(f"s{q}", v.type) for q in range(2))  # type: ignore[assignment]
-        stores = b.store(buffer, dtype, strides, at, whole)
-        b.stages.append(ScanStage((result,), SCANS[type(op)], (v,), (stores[j],), op.exclusive))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from umiak.compiler.loop.node import Node, add, linear, sub
 from umiak.compiler.loop.tree import Kernel
@@ -29,8 +28,8 @@ class Value:
 
 @dataclass(eq=False)
 class Lanes:
-    """The open LANE axis: ``copies`` vectors of ``width`` indices each, from scalar ``base``, which steps from ``first``.
-    With a ``mask`` there is one copy, and only ``left`` of its lanes exist."""
+    """The open LANE axis: ``copies`` vectors of ``width`` indices each, from scalar ``base``, which steps from
+    ``first``. With a ``mask`` there is one copy, of which those lanes exist."""
 
     axis: Node
     depth: int
@@ -39,7 +38,6 @@ class Lanes:
     base: str
     first: str
     mask: str | None = None
-    left: str | None = None
 
 
 class Expressions(Operations):
@@ -118,9 +116,7 @@ class Expressions(Operations):
         """A node that must be the same in all lanes."""
         v = self.value(x)
         if v.vectors is not None:
-            raise ValueError(
-                f"kernel {self.kernel.name!r} requires {x!r} to be the same in all lanes, got one per lane"
-            )
+            raise ValueError(f"kernel {self.kernel.name!r} requires one {x.op} for all lanes, got one per lane")
         return v.scalar
 
     def vectors(self, v: Value, t: ScalarType) -> list[str]:
@@ -163,7 +159,7 @@ class Expressions(Operations):
             self.volatile.add(x)
         self.at = depth = max([a.depth for a in args])
         lanes = self.lanes
-        if lanes is None or all([a.vectors is None for a in args]):
+        if lanes is None or all(a.vectors is None for a in args):
             if op == "mul" and x.type is I64:
                 product = self.product(x, args)
                 if product is not None:
@@ -184,9 +180,8 @@ class Expressions(Operations):
             depth = self.bound[axis]
             if axis in self.previous:
                 last, self.at = self.previous[axis].get(c.scalar), depth
-                text = self.ins(
-                    f"mul i64 {self.memo[axis].scalar}, {c.scalar}" if last is None else f"add i64 {last}, {c.scalar}"
-                )
+                whole = f"mul i64 {self.memo[axis].scalar}, {c.scalar}"
+                text = self.ins(whole if last is None else f"add i64 {last}, {c.scalar}")
                 self.previous[axis][c.scalar] = text
                 return Value(depth, text)
             if axis in self.inductions:

@@ -11,9 +11,22 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from umiak.compiler.loop.node import Node, is_const
+from umiak.compiler.loop.node import Node, is_const, walk
 from umiak.compiler.loop.tree import (
-    GLOBAL, LANE, TILE, Atomic, Axis, Barrier, Fail, If, Kernel, Loop, Reduce, Scan, Statement, Store, walk_statements,
+    LANE,
+    TILE,
+    Atomic,
+    Axis,
+    Barrier,
+    Fail,
+    If,
+    Kernel,
+    Loop,
+    Reduce,
+    Scan,
+    Statement,
+    Store,
+    walk_statements,
 )  # fmt: skip
 from umiak.compiler.render.functions import expanded
 from umiak.compiler.render.plan import Plan, Survey
@@ -35,7 +48,7 @@ def render_module(kernels: Sequence[Kernel], target: Target) -> str:
     for kernel in kernels:
         kernel = basic(kernel, target)
         module.functions.append(Function(module, kernel).text())
-        module.functions += [scratch(module, kernel, shared) for shared in (False, True)]
+        module.functions += scratch(module, kernel)
     return module.text()
 
 
@@ -77,13 +90,23 @@ def rewrite(body: Sequence[Statement], change: Any) -> tuple[Statement, ...]:
     return tuple(result)
 
 
-def scratch(module: Module, kernel: Kernel, shared: bool) -> str:
-    """``@k_local`` or ``@k_global``."""
-    f = Function(module, kernel)
-    total, _ = f.layout(shared)
-    lines = "\n".join(f.scopes[0].lines)
-    name = f"{kernel.name}_{'global' if shared else 'local'}"
-    return f"define i64 @{name}(ptr %dims) #0 {{\nentry:\n{lines}\n  ret i64 {total}\n}}"
+def scratch(module: Module, kernel: Kernel) -> list[str]:
+    """``@k_local`` and ``@k_global``."""
+    result: list[str] = []
+    for kind in ("local", "global"):
+        f = Function(module, kernel)
+        total, count = f.layout(kind == "global")
+        if result and not count and not any(b.size is not None for b in kernel.buffers):
+            # One function is enough to say that there is none: each costs as much as a small kernel.
+            return [*result, f"@{kernel.name}_global = alias i64 (ptr), ptr @{kernel.name}_local"]
+        lines = [
+            f"define i64 @{kernel.name}_{kind}(ptr %dims) #0 {{",
+            "entry:",
+            *f.scopes[0].lines,
+            f"  ret i64 {total}",
+        ]
+        result.append("\n".join([*lines, "}"]))
+    return result
 
 
 class Function(Tiled):
@@ -100,7 +123,7 @@ class Function(Tiled):
             self.body(body)
         else:
             first = self.ins("icmp eq i64 %lo, 0")
-            self.guarded(first, lambda: [self.body(body)][:0])
+            self.guarded(first, lambda: self.body(body))
         if self.streamed and self.target.x86:
             # Such stores are seen by other threads in no order otherwise.
             self.call("void", "llvm.x86.sse.sfence", [])
@@ -114,9 +137,14 @@ class Function(Tiled):
             lines += [f"fail.{code}:", f"  ret i32 {code}"]
         return "\n".join([*lines, "}"])
 
-    def body(self, statements: Sequence[Statement]) -> None:
-        for s in statements:
-            if isinstance(s, Store):
+    def body(self, statements: Sequence[Statement]) -> list[str]:
+        """Writes statements; nothing is carried on by them."""
+        for k, s in enumerate(statements):
+            if k + 1 < len(statements) and self.joined(s, statements[k + 1]):
+                continue
+            if k and isinstance(s, Reduce) and (first := self.joined(statements[k - 1], s)):
+                self.reduce(s, first)
+            elif isinstance(s, Store):
                 self.store(s)
             elif isinstance(s, Loop):
                 self.open_loop(s)
@@ -131,15 +159,36 @@ class Function(Tiled):
             elif isinstance(s, Atomic):
                 self.atomic(s)
             elif not isinstance(s, Barrier):
-                raise TypeError(f"kernel {self.kernel.name!r} has an unknown statement {s!r}")
+                raise TypeError(
+                    f"kernel {self.kernel.name!r} requires statements of the loop IR, got {type(s).__name__}"
+                )
+        return []
 
-    def statements(self, body: Sequence[Statement]) -> None:
-        self.body(body)
+    def joined(self, first: Statement, then: Statement) -> tuple[Store, ...] | None:
+        """Stores over lanes that a reduction over the same axes can make on its way: it reads what they store, where
+        they store it, and nothing else that is written."""
+        axes: list[Axis] = []
+        body: tuple[Statement, ...] = (first,)
+        while len(body) == 1 and isinstance(body[0], Loop) and not body[0].parallel:
+            axes.append(body[0].axis)
+            body = body[0].body
+        if not axes or self.lanes is not None or not isinstance(then, Reduce) or then.axes != tuple(axes):
+            return None
+        if axes[-1].kind != LANE or axes[-1].step != 1 or not then.monoid.commutative:
+            return None
+        stores = tuple(s for s in body if isinstance(s, Store) and s.where is None)
+        places = {s.buffer: s.index for s in stores}
+        if len(stores) != len(body) or len(places) != len(stores):
+            return None
+        for x in walk([*then.values, *([] if then.where is None else [then.where])]):
+            if x.op == "load" and x.attr in self.written and (len(x.args) > 1 or places.get(x.attr) is not x.args[0]):
+                return None
+        return stores
 
     def branch(self, s: If) -> None:
         where = self.scalar(s.where)
         self.forget()
-        self.guarded(where, lambda: [self.body(s.body)][:0])
+        self.guarded(where, lambda: self.body(s.body))
         self.forget()
 
     def fail(self, s: Fail) -> None:
@@ -172,7 +221,7 @@ class Function(Tiled):
                 self.lane_loop(s, lo, hi, survey)
                 self.forget()
                 return
-        self.counted(axis.index, lo, hi, axis.step, (), lambda _: [self.body(s.body)][:0])
+        self.counted(axis.index, lo, hi, axis.step, (), lambda _: self.body(s.body))
         self.forget()
 
     def part(self, axis: Axis) -> tuple[str, str]:
@@ -184,14 +233,16 @@ class Function(Tiled):
         return lo, self.call("i64", "llvm.smin.i64", [("i64", hi), ("i64", end)])
 
     def lane_loop(self, s: Loop, lo: str, hi: str, survey: Survey) -> None:
-        work, loads = survey.operations, survey.loads
+        combined = [self.how(x).cost for x in walk_statements(s.body) if isinstance(x, (Reduce, Scan))]
+        work = survey.operations + sum(combined)
         if survey.nested:
-            # Columns: what a step reads of each row should be a few cache lines.
-            copies = (16, 4) if work <= 2 and loads <= 1 else (4,) if work <= 12 else (2,) if work <= 40 else (1,)
+            # Columns: what a step reads of each row should be many cache lines, more than results fit registers.
+            many = 16 if self.target.registers > 16 else 8
+            copies = (many, 4) if work <= 2 else (8, 2) if work <= 20 else (4,) if work <= 60 else (2,)
         else:
             copies = (4,) if work <= 8 else (2,) if work <= 24 else (1,)
-        width = survey.width(self.target)
+        width = survey.width(self.target, work)
         streams = survey.streams and not survey.nested
         streaming = tuple(t for t in s.body if streams and isinstance(t, Store) and t.streaming)
         plan = Plan(width, copies, survey.masked(self.target), streaming)
-        self.over_lanes(s.axis.index, lo, hi, plan, (), 0, lambda _: [self.body(s.body)][:0])
+        self.over_lanes(s.axis.index, lo, hi, plan, (), 0, lambda _: self.body(s.body))

@@ -65,7 +65,7 @@ class Memory(Expressions):
             v = self.value(b.size)
             if v.depth:
                 raise ValueError(
-                    f"kernel {self.kernel.name!r}: the size of buffer {b.name!r} must depend on dims alone"
+                    f"kernel {self.kernel.name!r} requires sizes of dims alone, got another for {b.name!r}"
                 )
             size = self.ins(f"mul i64 {v.scalar}, {b.type.bytes}")
             size = self.ins(f"and i64 {self.ins(f'add i64 {size}, 63')}, -64")
@@ -128,12 +128,8 @@ class Memory(Expressions):
         start, w, one = self.address(b, rest), lanes.width, spell(b.type, 0, True)
         at, self.at = self.at, max(start.depth, lanes.depth)
         depth = self.at
-        if back:
-            first = self.ins(
-                f"getelementptr {one}, ptr {start.scalar}, i64 {self.ins(f'sub i64 {1 - w}, {lanes.base}')}"
-            )
-        else:
-            first = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {lanes.base}")
+        far = self.ins(f"sub i64 {1 - w}, {lanes.base}") if back else lanes.base
+        first = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {far}")
         places = [first]
         for u in range(1, lanes.copies):
             places.append(self.ins(f"getelementptr {one}, ptr {first}, i64 {-u * w if back else u * w}"))
@@ -169,13 +165,8 @@ class Memory(Expressions):
                 self.at = c.depth
                 far = self.ins(f"mul i64 {c.scalar}, {u * w}")
                 self.at = depth
-                result.append(
-                    self.ins(
-                        f"getelementptr {one}, ptr {self.ins(f'getelementptr {one}, ptr {place}, i64 {far}')}, <{w} x i64> {apart}"
-                    )
-                )
-            else:
-                result.append(self.ins(f"getelementptr {one}, ptr {place}, <{w} x i64> {apart}"))
+                moved = self.ins(f"getelementptr {one}, ptr {place}, i64 {far}")
+            result.append(self.ins(f"getelementptr {one}, ptr {moved if u else place}, <{w} x i64> {apart}"))
         self.at = at
         return depth, result
 
@@ -210,9 +201,7 @@ class Memory(Expressions):
     def read(self, x: Node) -> Value:
         b, index, t = self.buffers[x.attr], x.args[0], x.type
         where, other = (self.memo[a] for a in x.args[1:]) if len(x.args) > 1 else (None, None)
-        if x.attr in self.written:
-            self.volatile.add(x)
-        elif any(a in self.volatile for a in x.args):
+        if x.attr in self.written or not self.volatile.isdisjoint(x.args):
             self.volatile.add(x)
         moved = self.lanes is not None and self.varies(index)
         if not moved and (where is None or where.vectors is None):
@@ -330,9 +319,14 @@ class Memory(Expressions):
         if where is None or is_const(where, True):
             body()
             return
+
+        def then() -> list[str]:
+            body()
+            return []
+
         v = self.value(where)
         if v.vectors is None:
-            self.guarded(v.scalar, lambda: [body()][:0])
+            self.guarded(v.scalar, then)
             return
         before = self.condition
         self.condition = [m for m in self.masks(v) if m is not None]
@@ -374,18 +368,18 @@ class Memory(Expressions):
         self.at = self.here()
         if t.kind == "b":
             values = [self.ins(f"zext <{w} x i1> {x} to {full}") for x in values]
-        for x, place, mask in zip(values, places, self.masks(None)):
+        for x, at, mask in zip(values, places, self.masks(None)):
             if c != 1:
-                kinds = [(full, x), (f"<{w} x ptr> align {t.bytes}", place), (f"<{w} x i1>", mask or "splat (i1 true)")]
+                kinds = [(full, x), (f"<{w} x ptr> align {t.bytes}", at), (f"<{w} x i1>", mask or "splat (i1 true)")]
                 self.call("void", f"llvm.masked.scatter.{suffix(t, w, True)}.v{w}p0", kinds)
             elif mask is not None:
-                kinds = [(full, x), (f"ptr align {t.bytes}", place), (f"<{w} x i1>", mask)]
+                kinds = [(full, x), (f"ptr align {t.bytes}", at), (f"<{w} x i1>", mask)]
                 self.call("void", f"llvm.masked.store.{suffix(t, w, True)}.p0", kinds)
             elif streams:
                 self.streamed = True
-                self.raw(f"store {full} {x}, ptr {place}, align {self.alignment(t, w)}, !nontemporal !0")
+                self.raw(f"store {full} {x}, ptr {at}, align {self.alignment(t, w)}, !nontemporal !0")
             else:
-                self.raw(f"store {full} {x}, ptr {place}, align {t.bytes}")
+                self.raw(f"store {full} {x}, ptr {at}, align {t.bytes}")
 
     def atomic(self, s: Atomic) -> None:
         """One thread owns what it writes, and lanes do not meet (a loop in which they could is not vectorised)."""

@@ -51,9 +51,7 @@ class Operations(Writer):
             return self.ins(f"{'f' if k == 2 else 'i'}cmp {_COMPARISONS[op][k]} {spell(t, lanes)} {a[0]}, {a[1]}")
         method: Callable[[Node, Sequence[str], int], str] | None = getattr(self, "op_" + op, None)
         if method is None:
-            raise NotImplementedError(
-                f"the LLVM renderer cannot compute {op} of {t}: functions.expand left it in place"
-            )
+            raise NotImplementedError(f"the LLVM renderer requires basic operations, got {op} of {t}")
         return method(x, a, lanes)
 
     def intrinsic(self, name: str, t: ScalarType, a: Sequence[str], lanes: int, flags: str = "") -> str:
@@ -62,7 +60,7 @@ class Operations(Writer):
 
     def choose(self, where: str, yes: str, no: str, t: ScalarType, lanes: int) -> str:
         full = spell(t, lanes)
-        return self.ins(f"select {'<%d x i1>' % lanes if lanes else 'i1'} {where}, {full} {yes}, {full} {no}")
+        return self.ins(f"select {f'<{lanes} x i1>' if lanes else 'i1'} {where}, {full} {yes}, {full} {no}")
 
     def convert(self, how: str, x: str, source: ScalarType, target: ScalarType, lanes: int) -> str:
         return self.ins(f"{how} {spell(source, lanes)} {x} to {spell(target, lanes)}")
@@ -271,7 +269,7 @@ class Operations(Writer):
         kinds = {source.name, target.name}
         if kinds != {"f16", "f32"} or "f16" not in self.target.native:
             raise NotImplementedError(
-                f"the LLVM renderer cannot cast {source} to {target}: functions.expand left it in place"
+                f"the LLVM renderer requires basic operations, got a cast of {source} to {target}"
             )
         half = f"<{lanes} x half>" if lanes else "half"
         bits, full = spell(U64, lanes).replace("i64", "i16"), spell(F32, lanes)

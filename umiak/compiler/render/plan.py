@@ -9,6 +9,8 @@ from umiak.compiler.loop.node import Node, linear
 from umiak.compiler.loop.tree import Atomic, Buffer, Loop, Reduce, Scan, Statement, Store, expressions, walk_statements
 from umiak.compiler.render.target import Target
 
+PLAIN = 2  # loops of so few operations wait for memory
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -30,7 +32,6 @@ class Survey:
         self.bits: set[int] = set()
         self.memory: set[int] = set()
         self.operations = 0
-        self.loads = 0
         self.nested = False
         self.streams = False
         self.lane_by_lane = False  # whether lanes must take turns
@@ -45,7 +46,6 @@ class Survey:
             self.seen.add(x)
             args = x.args
             if x.op == "load":
-                self.loads += 1
                 self.note(x.attr)
                 if linear(args[0], self.axis) is not None:
                     args = args[1:]
@@ -91,13 +91,15 @@ class Survey:
                 self.add(expressions(s))
         return self
 
-    def width(self, target: Target) -> int:
-        """Lanes of the widest type fill a register; 64-bit numbers beside narrower ones take several."""
+    def width(self, target: Target, work: int = PLAIN + 1) -> int:
+        """Lanes of the widest type fill a register; 64-bit numbers beside narrower ones take several. ``work``:
+        operations per index."""
         bits = self.bits or {32}
         widest = max(bits)
         if widest == 64 and len(bits) > 1:
             widest = 32
-        return max(target.vector_bits // widest, 2)
+        plain = work <= PLAIN and not self.streams and not self.nested
+        return max((target.plain_bits if plain else target.vector_bits) // widest, 2)
 
     def masked(self, target: Target) -> bool:
         return self.memory <= target.maskable

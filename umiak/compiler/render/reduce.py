@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from umiak.compiler.loop.monoid import MONOIDS, Monoid
-from umiak.compiler.loop.node import Node, var, walk
-from umiak.compiler.loop.tree import LANE, Axis, Reduce, Scan, Statement
+from umiak.compiler.loop.node import Node, make, var, walk
+from umiak.compiler.loop.tree import LANE, Axis, Reduce, Scan, Statement, Store
 from umiak.compiler.loop.types import ScalarType
 from umiak.compiler.render.expressions import Value
 from umiak.compiler.render.functions import expanded
@@ -18,10 +19,10 @@ from umiak.compiler.render.text import literal, spell, suffix
 
 Texts = list[str]
 
-# Monoid -> LLVM's reduction of a vector: for signed, unsigned, float and bool elements. (That of float extremes is slow.)
+# Monoid -> LLVM's reduction of a vector: for signed, unsigned, float and bool elements.
 _HORIZONTAL = {
     "sum": ("add", "add", "fadd", ""), "prod": ("mul", "mul", "fmul", ""), "any": ("or", "or", "", "or"),
-    "all": ("and", "and", "", "and"), "max": ("smax", "umax", "", "or"), "min": ("smin", "umin", "", "and"),
+    "all": ("and", "and", "", "and"), "max": ("smax", "umax", "fmax", "or"), "min": ("smin", "umin", "fmin", "and"),
 }  # fmt: skip
 
 
@@ -64,8 +65,13 @@ class Reducing(Laned):
         if how.monoid is MONOIDS.get(how.monoid.name) and how.monoid.name in _HORIZONTAL:
             t = how.types[0]
             name = _HORIZONTAL[how.monoid.name]["iufb".index(t.kind)]
+            full = spell(t, lanes)
+            if name in ("fmax", "fmin"):
+                # LLVM's reduction that propagates NaN is slow: NaN is looked for apart.
+                some = self.any_of([self.ins(f"fcmp uno {full} {v[0]}, {v[0]}")], lanes)
+                got = self.call(spell(t), f"llvm.vector.reduce.{name}.{suffix(t, lanes)}", [(full, v[0])], "nnan ")
+                return [self.choose(some, literal(math.nan, t), got, t, 0)]
             if name:
-                full = spell(t, lanes)
                 args = [(full, v[0])]
                 flags = ""
                 if name in ("fadd", "fmul"):
@@ -77,7 +83,9 @@ class Reducing(Laned):
         while lanes > max(least, 2):
             lanes //= 2
             low = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes)) for x, t in zip(v, how.types)]
-            high = [self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes, 2 * lanes)) for x, t in zip(v, how.types)]
+            high = [
+                self.shuffle(x, "poison", spell(t), 2 * lanes, range(lanes, 2 * lanes)) for x, t in zip(v, how.types)
+            ]
             v = self.combined(how, low, high, lanes)
         apart = lanes // 2
         while apart:
@@ -91,13 +99,14 @@ class Reducing(Laned):
         return combination(s.monoid, tuple(v.type for v in s.values), self.target.native)
 
     # Reduce
-    def reduce(self, s: Reduce) -> None:
+    def reduce(self, s: Reduce, first: tuple[Store, ...] = ()) -> None:
+        """``first``: stores that are made at each index before its values are taken."""
         how = self.how(s)
         self.forget()
         last = s.axes[-1] if s.axes else None
         if last is not None and last.kind == LANE and self.lanes is None and last.step == 1 and s.monoid.commutative:
-            survey = Survey(last.index, self.buffers).add((*s.values, s.where))
-            results = self.reduce_lanes(s, how, last, survey)
+            survey = Survey(last.index, self.buffers).statements(first).add((*s.values, s.where))
+            results = self.reduce_lanes(s, how, last, survey, first)
         else:
             results = self.reduce_serial(s, how)
         self.forget()
@@ -162,13 +171,15 @@ class Reducing(Laned):
         v = self.value(x)
         return self.vectors(v, t) if wide else [v.scalar]
 
-    def reduce_lanes(self, s: Reduce, how: Combination, axis: Axis, survey: Survey) -> list[Value]:
+    def reduce_lanes(
+        self, s: Reduce, how: Combination, axis: Axis, survey: Survey, first: tuple[Store, ...]
+    ) -> list[Value]:
         types, size = how.types, len(how.types)
-        width = survey.width(self.target)
-        masked = survey.masked(self.target)
         work = survey.operations + how.cost
+        width = survey.width(self.target, work)
+        masked = survey.masked(self.target)
         # Several accumulators hide the latency of the combination where there is little else to do.
-        copies = (8 if work <= 1 and survey.loads <= 1 else 4) if work <= 8 else 2 if work <= 40 else 1
+        copies = 4 if work <= 40 else 2 if work <= 80 else 1
         plan = Plan(width, (copies,), masked)
         one = [literal(x.attr, t) for x, t in zip(how.identity, types)]
         every = [constant(x.attr, t, width) for x, t in zip(how.identity, types)]
@@ -180,6 +191,13 @@ class Reducing(Laned):
         def step(now: Texts) -> Texts:
             lanes = self.lanes
             w, n = (lanes.width, lanes.copies) if lanes is not None else (0, 1)
+            kept = [(x, self.value(x.value)) for x in first]
+            for x, v in kept:
+                self.put(x.buffer, x.index, v)
+            self.forget()
+            for x, v in kept:
+                read = make("load", self.buffers[x.buffer].type, (x.index,), x.buffer)
+                self.volatile.add(self.remember(read, v, self.here()) and read)
             where = None if s.where is None else self.value(s.where)
             result: Texts = []
 
@@ -263,8 +281,8 @@ class Reducing(Laned):
             self.bind(r, Value(depth, "", texts[k::size]) if wide else Value(depth, texts[k]))
 
     def scan_lanes(self, s: Scan, how: Combination, survey: Survey) -> None:
-        """In each vector by steps of 1, 2, 4, … lanes; then what came before it, the same in all lanes, is put in front."""
-        types, size = how.types, len(how.types)
+        """In each vector by steps of 1, 2, 4, … lanes; then what came before it is put in front."""
+        types = how.types
         w = survey.width(self.target)
         masked = survey.masked(self.target)
         plan = Plan(w, (2 if how.cost <= 2 else 1,), masked)
@@ -308,5 +326,5 @@ class Reducing(Laned):
         lo, hi = self.scalar(s.axis.lo), self.scalar(s.axis.hi)
         self.over_lanes(s.axis.index, lo, hi, plan, carried, 0, step)
 
-    def body(self, statements: Sequence[Statement]) -> None:
+    def body(self, statements: Sequence[Statement]) -> Texts:
         raise NotImplementedError

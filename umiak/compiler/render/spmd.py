@@ -411,8 +411,8 @@ class Spmd:
             inside = lt(index, a.hi)
             here = [out.variable(t, x) for t, x in zip(types, identity)]
             with self.when(inside), self.scope({a.index: self.value(index)}):
-                for v, x in zip(here, s.values):
-                    out.set(v, self.value(x))
+                for v, value in zip(here, s.values):
+                    out.set(v, self.value(value))
             upto, before, total = self.running(s.monoid, types, [out.get(v) for v in here])
             carried = [out.get(v) for v in carry]
             if s.exclusive:

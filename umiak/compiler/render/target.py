@@ -34,6 +34,17 @@ class Target:
     def avx512(self) -> bool:
         return self.has.issuperset(_AVX512)
 
+    @property
+    def registers(self) -> int:
+        """Vector registers."""
+        return 16 if self.x86 and not self.avx512 else 32
+
+    @cached_property
+    def plain_bits(self) -> int:
+        """Vectors of loops that do little but load and store. Zen 4 runs 512 bits in two halves, and its caches and
+        memory then give a tenth less (measured on sums and adds of all sizes)."""
+        return min(self.vector_bits, 256) if self.cpu == "znver4" else self.vector_bits
+
     @cached_property
     def maskable(self) -> frozenset[int]:
         """Bits of elements that are loaded and stored under a mask in one instruction."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from umiak.compiler.loop.node import Node
@@ -17,7 +17,7 @@ from umiak.compiler.loop.types import BF16, F8E4M3, F8E5M2, F16, F32, ScalarType
 from umiak.compiler.render.target import Target
 
 
-@lru_cache(maxsize=None)
+@cache
 def spell(t: ScalarType, lanes: int = 0, memory: bool = False) -> str:
     """The LLVM type of a value (``lanes`` of them; 0: a scalar). Storage floats are their bits."""
     if t.kind == "b":
@@ -29,7 +29,7 @@ def spell(t: ScalarType, lanes: int = 0, memory: bool = False) -> str:
     return f"<{lanes} x {name}>" if lanes else name
 
 
-@lru_cache(maxsize=None)
+@cache
 def suffix(t: ScalarType, lanes: int = 0, memory: bool = False) -> str:
     """The type in the name of an overloaded intrinsic."""
     name = f"f{t.bits}" if t.kind == "f" and not t.is_storage else "i8" if t.kind == "b" and memory else f"i{t.bits}"
@@ -51,6 +51,8 @@ def narrow_bits(x: float, t: ScalarType) -> int:
     nan, infinity = (0x7F, 0x7F) if t is F8E4M3 else (0x7E, 0x7C)
     if x != x:
         return sign | nan
+    if x == 0:
+        return sign
     if math.isinf(x):
         return sign | infinity
     bias = (1 << (exponent_bits - 1)) - 1

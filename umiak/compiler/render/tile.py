@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from umiak.compiler.loop.node import Node, is_const, linear
 from umiak.compiler.loop.tree import LANE, Loop, Store, expressions
@@ -73,25 +74,17 @@ class Tiled(Reducing):
                 start = upper
         self.blocks(outer, inner, body, loads, (start, first, jlo, end), (height, width))
 
-        # What tiles leave over: columns beside them, then rows below them.
+        # What tiles leave over: of each row what is beside them, of rows below them all.
         plan = Plan(width, (1,), survey.masked(self.target))
 
-        def strip(a: str, b: str) -> None:
-            def row(_: list[str]) -> list[str]:
-                return self.over_lanes(j, a, b, plan, (), 0, lambda _: [self.statements(body)][:0])
+        def row(_: list[str]) -> list[str]:
+            inside = self.ins(f"icmp slt i64 {self.memo[i].scalar}, {first}")
+            left = self.ins(f"select i1 {inside}, i64 {end}, i64 {jlo}")
+            return self.over_lanes(j, left, jhi, plan, (), 0, lambda _: self.body(body))
 
-            self.counted(i, rows[0], rows[1], 1, (), row)
-
-        some = self.ins(f"icmp slt i64 {end}, {jhi}")
-        rows = (lo, first)
-        self.guarded(some, lambda: [strip(end, jhi)][:0])
-        rows = (first, hi)
-        strip(jlo, jhi)
+        above = self.ins(f"icmp slt i64 {end}, {jhi}")
+        self.counted(i, self.ins(f"select i1 {above}, i64 {lo}, i64 {first}"), hi, 1, (), row)
         return True
-
-    def statements(self, body: Sequence[Store]) -> None:
-        for s in body:
-            self.store(s)
 
     def tiles_aligned(self, body: Sequence[Store], i: Node, j: Node, lo: str, jlo: str, width: int) -> str | None:
         """i1: whether each row of a tile that bypasses the caches is aligned."""
@@ -129,7 +122,7 @@ class Tiled(Reducing):
         def least(x: str, step: int, most: str) -> str:
             return self.call("i64", "llvm.smin.i64", [("i64", self.ins(f"add i64 {x}, {step}")), ("i64", most)])
 
-        def tiles(at: str, end: str, jat: str, jend: str) -> None:
+        def tiles(at: str, end: str, jat: str, jend: str) -> list[str]:
             def one(here: str, _: list[str]) -> list[str]:
                 self.lanes = Lanes(j, self.here(), width, 1, here, jat)
                 self.bound[j] = self.here()
@@ -143,13 +136,13 @@ class Tiled(Reducing):
             def row(_: list[str]) -> list[str]:
                 return self.loop(jat, jend, width, (), one)
 
-            self.counted(outer.axis.index, at, end, height, (), row)
+            return self.counted(outer.axis.index, at, end, height, (), row)
 
         deep, long = max(_BLOCK, height), max(_BLOCK, width)
 
         def block(jat: str, _: list[str]) -> list[str]:
             jend = least(jat, long, jhi)
-            return self.loop(lo, hi, deep, (), lambda at, _: [tiles(at, least(at, deep, hi), jat, jend)][:0])
+            return self.loop(lo, hi, deep, (), lambda at, _: tiles(at, least(at, deep, hi), jat, jend))
 
         # Blocks follow each other along TILE: memory is read in order, which counts for more than how it is written.
         self.loop(jlo, jhi, long, (), block)
@@ -161,17 +154,17 @@ class Tiled(Reducing):
         depth, start = self.here(), self.memo[i].scalar
         kept = self.memo[i], self.bound[i], self.inductions.pop(i)
         self.previous[i] = {}
+
+        def step(k: int) -> None:
+            self.at = self.here()
+            at = self.ins(f"add i64 {start}, {k}") if k else start
+            self.bind(i, Value(self.here(), at))
+            for x, vectors in zip(loads, columns):
+                self.remember(x, Value(self.here(), "", [vectors[k]]), self.here())
+            self.body(body)
+
         for k in range(height):
-
-            def step() -> None:
-                self.at = self.here()
-                at = start if k == 0 else self.ins(f"add i64 {start}, {k}")
-                self.bind(i, Value(self.here(), at))
-                for x, vectors in zip(loads, columns):
-                    self.remember(x, Value(self.here(), "", [vectors[k]]), self.here())
-                self.statements(body)
-
-            self.straight(step)
+            self.straight(partial(step, k))
         del self.previous[i]
         assert depth == self.here()
         self.memo[i], self.bound[i], self.inductions[i] = kept

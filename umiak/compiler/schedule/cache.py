@@ -48,7 +48,7 @@ def exchange(s: Stage, table: dict[Node, Node]) -> Stage:
         return None if x is None else one(x)
 
     if isinstance(s, ReduceStage):
-        return changed(s, values=tuple(map(one, s.values)), where=maybe(s.where))
+        return changed(s, values=tuple(map(one, s.values)), where=maybe(s.where), end=maybe(s.end))
     if isinstance(s, ScanStage):
         body = tuple(changed(b, index=one(b.index), value=one(b.value), where=maybe(b.where)) for b in s.body)
         return changed(s, values=tuple(map(one, s.values)), body=body)

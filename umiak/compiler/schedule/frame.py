@@ -51,7 +51,8 @@ class Frame:
                 other = variant.tile if variant.tile >= 0 else p + r - 1
                 strides[other] = _known(along_other, strides[other])
         self._positions = {position(k): k for k in range(len(nest.accesses))}
-        self._varies: dict[Node, bool] = {}
+        # What a scan has come to differs at each point.
+        self._varies: dict[Node, bool] = {r: True for s in nest.stages if isinstance(s, ScanStage) for r in s.results}
 
     def at(
         self, x: Node, points: Sequence[Node], reduced: Sequence[Node] | None = None,

@@ -61,6 +61,5 @@ def _join(stages: Sequence[ReduceStage]) -> ReduceStage:
     same = all(s.where is stages[0].where for s in stages)
     values = tuple(x for s in stages for x in (s.values if same else masked(s)))
     results = tuple(r for s in stages for r in s.results)
-    return ReduceStage(
-        results, side_by_side(tuple(s.monoid for s in stages)), values, stages[0].where if same else None
-    )
+    where, end = (stages[0].where, stages[0].end) if same else (None, None)
+    return ReduceStage(results, side_by_side(tuple(s.monoid for s in stages)), values, where, end)

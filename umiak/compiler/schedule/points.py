@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from umiak.compiler.loop.node import Node, axis
-from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Scan, Statement
+from umiak.compiler.loop.node import Node, axis, const, i64, load, minimum, var
+from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Scan, Statement, Store
+from umiak.compiler.loop.types import BOOL
 from umiak.compiler.nest import (
     INNER,
     ONE,
@@ -19,7 +20,7 @@ from umiak.compiler.nest import (
     StoreStage,
 )
 from umiak.compiler.schedule.cache import CACHE_INDEX, with_cache
-from umiak.compiler.schedule.frame import Frame, flatten, product, unflatten, without_axes
+from umiak.compiler.schedule.frame import Frame, flatten, identity, product, unflatten, without_axes
 from umiak.compiler.schedule.merge import merged
 
 POINT, LANE_INDEX = axis("i"), axis("c")
@@ -41,7 +42,7 @@ def row(f: Frame) -> list[Phase]:
     if not f.r:
         raise ValueError(f"[{f.nest.name}] requires axes of R for row, got none")
     stages, caches = with_cache(f.nest, f.varies, local=True)
-    scratch = [Buffer(name, t, LOCAL, product(f.r_sizes)) for name, t in caches]
+    scratch = [*carries(f, stages), *(Buffer(name, t, LOCAL, product(f.r_sizes)) for name, t in caches)]
     body, counts = over_rows(f, lambda points: at_point(f, stages, points, LANE))
     return [Phase(f.kernel("", body, scratch), counts)]
 
@@ -51,6 +52,8 @@ def column(f: Frame) -> list[Phase]:
     if not f.p or not f.r:
         raise ValueError(f"[{f.nest.name}] requires axes of P and R for column, got {f.p} and {f.r}")
     stages, _ = with_cache(f.nest, f.varies, local=False)
+    if f.r > 1 and any(isinstance(s, ScanStage) for s in stages):
+        raise ValueError(f"[{f.nest.name}] requires one axis of R for a scan along columns, got {f.r}")
     body, counts = over_columns(f, lambda points: at_point(f, stages, points, SERIAL))
     return [Phase(f.kernel("", body), counts)]
 
@@ -91,6 +94,29 @@ def loops(axes: Sequence[Axis], body: Sequence[Statement]) -> tuple[Statement, .
     return result
 
 
+def ended(
+    f: Frame, s: Stage, axes: Sequence[Axis], points: Sequence[Node]
+) -> tuple[tuple[Axis, ...], dict[Node, Node]] | None:  # fmt: skip
+    """The axes of a reduction up to its end, and what becomes of its condition then; None where lanes end apart."""
+    if not isinstance(s, ReduceStage) or s.end is None or s.where is None or len(axes) != 1:
+        return None
+    end = f.at(s.end, points)
+    if LANE_INDEX in end.axes:
+        return None
+    a = axes[0]
+    return (Axis(a.index, minimum(a.hi, end), a.lo, a.kind, a.step),), {s.where: const(True, BOOL)}
+
+
+def carried(s: ScanStage) -> list[Buffer]:
+    """Local buffers in which a scan over several axes keeps its totals from row to row."""
+    return [Buffer(f"{r.attr}_before", r.type, LOCAL, i64(1)) for r in s.results]
+
+
+def carries(f: Frame, stages: Sequence[Stage]) -> list[Buffer]:
+    """Those of all scans."""
+    return [b for s in stages if isinstance(s, ScanStage) and f.r > 1 for b in carried(s)]
+
+
 def at_point(
     f: Frame, stages: Sequence[Stage], points: Sequence[Node], innermost: str, first: Axis | None = None,
     starts: dict[Node, tuple[Node, ...]] | None = None,
@@ -120,16 +146,34 @@ def at_point(
     for s in merged(stages):
         if isinstance(s, ReduceStage):
             flush()
-            where = None if s.where is None else at(s.where)
             over = axes if s.monoid.commutative else serial
+            bounded = ended(f, s, over, points)
+            if bounded is not None:
+                over, always = bounded
+                values = tuple(f.at(v, points, indices, {**table, **always}) for v in s.values)
+                body.append(Reduce(s.results, s.monoid, over, values))
+                continue
+            where = None if s.where is None else at(s.where)
             body.append(Reduce(s.results, s.monoid, over, tuple(map(at, s.values)), None, where))
         elif isinstance(s, ScanStage):
             flush()
-            if len(axes) != 1:
-                raise ValueError(f"[{f.nest.name}] requires one axis of R for a scan, got {len(axes)}")
             inside = tuple(f.store(x, points, indices, table) for x in s.body)
             start = (starts or {}).get(s.results[0])
-            body.append(Scan(s.results, s.monoid, axes[0], tuple(map(at, s.values)), inside, start, s.exclusive))
+            *around, last = serial if s.ordered else axes
+            values = tuple(map(at, s.values))
+            if not around:
+                body.append(Scan(s.results, s.monoid, last, values, inside, start, s.exclusive))
+                continue
+            # Row after row; what came before a row waits in memory.
+            waiting = [(b.name, load(b.name, b.type, i64(0))) for b in carried(s)]
+            totals = tuple(var(f"{r.attr}_row", r.type) for r in s.results)
+            start = start or identity(s)
+            body.extend(Store(name, i64(0), x) for (name, _), x in zip(waiting, start, strict=True))
+            before = tuple(x for _, x in waiting)
+            total = Reduce(totals, s.monoid, ((axes if s.monoid.commutative else serial)[-1],), values, before)
+            row = [Scan(s.results, s.monoid, last, values, inside, before, s.exclusive), total]
+            row += [Store(name, i64(0), x) for (name, _), x in zip(waiting, totals, strict=True)]
+            body.extend(loops(around, row))
         elif isinstance(s, StoreStage) and (s.each and axes):
             together.append(f.store(s, points, indices, table))
         elif isinstance(s, FailStage) and f.varies(s.where):

@@ -23,10 +23,10 @@ from umiak.compiler.nest import (
     StoreStage,
 )
 from umiak.compiler.schedule.blocks import PART, Partials, block_axis
-from umiak.compiler.schedule.cache import COSTS, cost, element_expressions, with_cache
+from umiak.compiler.schedule.cache import COSTS, cost, element_expressions, exchange, with_cache
 from umiak.compiler.schedule.frame import Frame, identity, masked, product, unflatten
 from umiak.compiler.schedule.groups import Group, group
-from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point, loops, over_columns, reduced_axes
+from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point, ended, loops, over_columns, reduced_axes
 
 WIDTH = 512  # columns of a strip
 
@@ -144,6 +144,11 @@ class _Walker:
                     begin.append(Store(*places[r], start))
         self.across(begin)
         *around, last = reduced_axes(self.f, SERIAL, first)
+        ends = {(s.end, s.where) for s in g.stages if isinstance(s, ReduceStage)}
+        bounded = ended(self.f, g.stages[0], (*around, last), self.points) if len(ends) == 1 else None
+        if bounded is not None and len(g.reductions) == len(g.stages):
+            (last,), always = bounded
+            g = Group([exchange(s, always) for s in g.stages], g.needed, g.starts)
         rows = _rows_at_once(self.f, g.stages)
         end = sub(last.hi, rem(sub(last.hi, last.lo), rows)) if rows > 1 else last.lo
         walks: list[Statement] = []
@@ -190,7 +195,8 @@ class _Walker:
         return results
 
     def hoist(self, stages: Sequence[Stage]) -> list[Store]:
-        """What depends on the column alone and costs something is computed before the walk."""
+        """What depends on the column alone and costs something is computed before the walk. (What is the same for all
+        columns stands outside of it anyway.)"""
         f = self.f
         found: list[Node] = []
         pending = [x for s in stages for x in element_expressions(s)]
@@ -205,12 +211,14 @@ class _Walker:
             elif any(y.op in ("load", "var") for y in walk([x])) and sum(COSTS[y.op] for y in walk([x])) > 4:
                 found.append(x)
         result = []
+        kept: dict[Node, Node] = {}
         for x in found:
             value = f.at(x, self.points, None, self.table)
-            name, index = self.local(x)
-            result.append(Store(name, index, value))
-        for x, s in zip(found, result):
-            self.table[x] = load(s.buffer, x.type, s.index)
+            if LANE_INDEX in value.axes:
+                name, index = self.local(x)
+                result.append(Store(name, index, value))
+                kept[x] = load(name, x.type, index)
+        self.table.update(kept)
         return result
 
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from umiak.compiler.loop.functions import exponentials, narrow, special
+from umiak.compiler.loop.functions import (
+    bessel,
+    error_functions,
+    exponentials,
+    gamma,
+    logarithms,
+    narrow,
+    powers,
+    trigonometry,
+)
 from umiak.compiler.loop.functions.parts import Builder
 from umiak.compiler.loop.node import Node, rebuild, walk
 from umiak.compiler.loop.types import F32, F64
 
-BUILDERS: dict[str, Builder] = {**exponentials.BUILDERS, **special.BUILDERS}
+_MODULES = (exponentials, logarithms, powers, trigonometry, error_functions, bessel, gamma)
+BUILDERS: dict[str, Builder] = {name: build for m in _MODULES for name, build in m.BUILDERS.items()}
 
 
 def expand(roots: list[Node], native: frozenset[str] = frozenset()) -> list[Node]:

@@ -23,7 +23,7 @@ from umiak.compiler.loop.types import (
     U32,
     U64,
     ScalarType,
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)

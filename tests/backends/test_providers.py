@@ -1,0 +1,615 @@
+"""Launches of products and convolutions by every provider, driven without dispatch, against NumPy in float64."""
+
+import ctypes
+import itertools
+import math
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from umiak.backends.cpu import providers
+from umiak.backends.cpu.providers import common, convolution, matmul
+from umiak.backends.cpu.providers.launch import Dim, call
+from umiak.backends.ref import convolution as ref
+from umiak.core import dtype as dt
+from umiak.ir.meta import Meta
+from umiak.ops import convolution as conv_ops
+from umiak.ops import linalg
+from umiak.util import flags
+
+BF16 = ml_dtypes.bfloat16
+PAIRS = [(name, d) for name, (dtypes, _) in providers.PROVIDERS.items() for d in dtypes]
+FLOATS = [p for p in PAIRS if p[1] in ("float32", "float64", "bfloat16", "float16")]
+TOLERANCE = {
+    "float32": 3e-6,
+    "complex64": 3e-6,
+    "float64": 1e-13,
+    "complex128": 1e-13,
+    "bfloat16": 1e-2,
+    "float16": 2e-3,
+}
+
+
+@pytest.fixture(autouse=True)
+def restore():
+    yield
+    flags.set_flags({"FLAGS_cpu_providers": "onednn,blas,plain"})
+    providers.set_threads(1)
+
+
+def use(name):
+    """Only this provider from now on; skips the test where the system lacks it."""
+    flags.set_flags({"FLAGS_cpu_providers": name})
+    if providers.refusal(name) is not None:
+        pytest.skip(providers.refusal(name))
+
+
+def numpy_type(name):
+    return np.dtype(BF16) if name == "bfloat16" else np.dtype(name)
+
+
+def draw(rng, shape, dtype):
+    """Small numbers, integers if it must be."""
+    d = numpy_type(dtype)
+    if d.kind in "iu":
+        return rng.integers(0 if d.kind == "u" else -9, 9, shape).astype(d)
+    x = rng.standard_normal(shape)
+    return (x + 1j * rng.standard_normal(shape) if d.kind == "c" else x).astype(d)
+
+
+def meta(x):
+    return Meta(x.shape, dt.convert(x.dtype))
+
+
+def wide(x):
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.int64 if x.dtype.kind in "iu" else np.float64)
+
+
+def assert_close(got, want, dtype, scale=None):
+    if dtype not in TOLERANCE:
+        np.testing.assert_array_equal(got, want.astype(got.dtype))
+    elif want.size:
+        scale = np.abs(want).max() if scale is None else scale
+        assert np.abs(wide(got) - want).max() <= TOLERANCE[dtype] * scale + 1e-30
+
+
+def product(x, y, tx=False, ty=False, out=None, epilogue=(), extra=(), small=(0, 0)):
+    """The launch's result, and NumPy's without the epilogue."""
+    want = np.matmul(
+        wide(np.swapaxes(x, -1, -2) if tx and x.ndim > 1 else x),
+        wide(np.swapaxes(y, -1, -2) if ty and y.ndim > 1 else y),
+    )
+    want = np.asarray(want)
+    launch = providers.find(linalg.Matmul(transpose_x=tx, transpose_y=ty), [meta(x), meta(y)], epilogue, small)
+    got = np.full(want.shape, 77, x.dtype) if out is None else out
+    assert call(launch, [x, y, *extra], [got])() == 0
+    return got, want, launch
+
+
+SIZES = [
+    (1, 1, 1),
+    (8, 8, 8),
+    (3, 5, 7),
+    (17, 33, 50),
+    (1, 40, 30),
+    (40, 1, 30),
+    (9, 49, 17),
+    (100, 130, 70),
+    (70, 50, 300),
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), PAIRS)
+def test_products(name, dtype, rng):
+    use(name)
+    for (m, n, k), tx, ty in itertools.product(SIZES, (False, True), (False, True)):
+        x, y = draw(rng, (k, m) if tx else (m, k), dtype), draw(rng, (n, k) if ty else (k, n), dtype)
+        got, want, launch = product(x, y, tx, ty)
+        assert launch.provider == name
+        assert_close(got, want, dtype)
+
+
+@pytest.mark.parametrize("name", providers.PROVIDERS)
+def test_large_products(name, rng):
+    use(name)
+    for (m, n, k), tx, ty in itertools.product([(200, 150, 260), (64, 500, 40)], (False, True), (False, True)):
+        x, y = draw(rng, (k, m) if tx else (m, k), "float32"), draw(rng, (n, k) if ty else (k, n), "float32")
+        got, want, _ = product(x, y, tx, ty)
+        assert_close(got, want, "float32")
+
+
+SHAPES = [
+    ((2, 3, 4, 5), (5, 6)),
+    ((2, 3, 4, 5), (3, 5, 6)),
+    ((4, 5), (2, 5, 6)),
+    ((1, 3, 4, 5), (2, 1, 5, 6)),
+    ((2, 1, 3, 4, 5), (7, 1, 5, 6)),
+    ((7,), (2, 7, 3)),
+    ((2, 4, 7), (7,)),
+    ((7,), (7,)),
+    ((7,), (7, 3)),
+    ((2, 1, 5), (2, 5, 4)),
+    ((3, 4, 5), (3, 5, 1)),
+    ((0, 4, 5), (5, 6)),
+    ((3, 4, 0), (0, 6)),
+    ((3, 0, 5), (5, 6)),
+    ((3, 4, 5), (3, 5, 0)),
+    ((0,), (0,)),
+    ((3, 40, 30), (3, 30, 50)),
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), PAIRS)
+def test_batches_vectors_and_empty_sizes(name, dtype, rng):
+    use(name)
+    for a, b in SHAPES:
+        got, want, _ = product(draw(rng, a, dtype), draw(rng, b, dtype))
+        assert_close(got, want, dtype)
+
+
+def strided(rng, shape, dtype):
+    """Tensors of this shape that lie in memory in every kind of way."""
+    r = len(shape)
+    yield draw(rng, shape[::-1], dtype).T
+    yield draw(rng, tuple(2 * n for n in shape), dtype)[(slice(1, None, 2),) * r]
+    yield draw(rng, shape, dtype)[(slice(None, None, -1),) * r]
+    yield np.broadcast_to(draw(rng, (1, *shape[1:]), dtype), shape)
+    yield np.broadcast_to(draw(rng, (*shape[:-1], 1), dtype), shape)
+    yield np.moveaxis(draw(rng, (*shape[1:], shape[0]), dtype), -1, 0)
+    yield draw(rng, (*shape[:-1], shape[-1] + 3), dtype)[..., 2:-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [p for p in PAIRS if p[1] in ("float32", "bfloat16", "complex128", "int32")]
+)
+def test_strides(name, dtype, rng):
+    use(name)
+    large = [((2, 70, 80), (80, 60))] if dtype == "float32" else []
+    for a, b in (((6, 7), (7, 5)), ((3, 6, 7), (3, 7, 5)), *large):
+        for x in strided(rng, a, dtype):
+            for y in (draw(rng, b, dtype), *strided(rng, b, dtype)):
+                got, want, _ = product(x, y)
+                assert_close(got, want, dtype)
+        shape = np.matmul(np.zeros(a), np.zeros(b)).shape
+        x, y = draw(rng, a, dtype), draw(rng, b, dtype)
+        for out in strided(rng, shape, dtype):
+            if out.flags.writeable:
+                got, want, _ = product(x, y, out=out)
+                assert_close(got, want, dtype)
+
+
+def test_elements_beside_a_strided_result_are_not_touched(rng):
+    use("onednn")
+    for n in (5, 90):
+        around = np.zeros((2 * n, 2 * n), np.float32)
+        product(draw(rng, (n, 8), "float32"), draw(rng, (8, n), "float32"), out=around[::2, ::2])
+        assert np.count_nonzero(around) == np.count_nonzero(around[::2, ::2]) == n * n
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_integers_wrap(dtype):
+    use("plain")
+    x = np.full((3, 9), 100, dtype)
+    got, want, _ = product(x, x, ty=True)
+    np.testing.assert_array_equal(got, want.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_conversions_of_16_bit_floats(dtype):
+    """Through a product by one: every number of the type comes back, and float32 sums are rounded to even."""
+    use("blas")
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    with np.errstate(invalid="ignore"):
+        every = bits.view(numpy_type(dtype)).reshape(-1, 1)
+        exact = every.astype(np.float32)
+        got, _, _ = product(every, np.ones((1, 1), every.dtype))
+        np.testing.assert_array_equal(got.astype(np.float32), exact)
+        some = every[(np.abs(exact) < 1e4)].reshape(-1, 1)
+        pairs = np.concatenate([some, np.full_like(some, 1 / 3)], 1)
+        got, want, _ = product(pairs, np.ones((2, 1), every.dtype))
+    np.testing.assert_array_equal(got, want.astype(np.float32).astype(every.dtype))
+
+
+def test_nan_and_infinity_stay(rng):
+    for name, n in itertools.product(providers.PROVIDERS, (4, 90)):
+        use(name)
+        x, y = np.ones((n, n), np.float32), np.ones((n, n), np.float32)
+        x[1, 2], x[3, 0] = np.nan, np.inf
+        with np.errstate(invalid="ignore"):
+            got, want, _ = product(x, y)
+        np.testing.assert_array_equal(got, want)
+
+
+# --- convolutions ---------------------------------------------------------------------------------------------------
+
+KINDS = [
+    (conv_ops.Conv, ref.conv),
+    (conv_ops.ConvInputGrad, ref.conv_input_grad),
+    (conv_ops.ConvWeightGrad, ref.conv_weight_grad),
+]
+
+
+def case(n, c, o, spatial, kernel, strides=1, lo=0, hi=0, dilations=1, groups=1):
+    nd = len(spatial)
+    return (
+        n,
+        c,
+        o,
+        groups,
+        spatial,
+        *((v,) * nd if isinstance(v, int) else v for v in (kernel, strides, lo, hi, dilations)),
+    )
+
+
+CASES = [
+    case(2, 3, 4, (9, 8), 3, lo=1, hi=1),
+    case(2, 16, 32, (9, 8), 3, 2, lo=1),
+    case(2, 32, 16, (14, 15), 1),
+    case(2, 96, 80, (14, 15), 1),
+    case(3, 80, 96, (5, 5), 1),
+    case(2, 16, 80, (1, 1), 1),
+    case(2, 32, 16, (14, 15), 1, 2),
+    case(1, 4, 6, (10, 12), (2, 3), (2, 1), (1, 2), (0, 1), (2, 1), groups=2),
+    case(2, 6, 6, (11,), 3, lo=1, hi=1, groups=6),
+    case(2, 32, 32, (6, 7), 3, lo=1, hi=1, groups=32),
+    case(1, 3, 5, (4, 5, 6), (2, 3, 2), (1, 2, 1), lo=1),
+    case(2, 16, 16, (3, 4, 4), 3, lo=1, hi=1),
+    case(1, 1, 1, (5,), 5),
+    case(0, 2, 3, (5, 5), 3),
+    case(2, 2, 3, (1, 1), 3, lo=3, hi=3, strides=2),
+]
+
+
+def channels_last(x):
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(x, 1, -1)), -1, 1)
+
+
+def with_gaps(x):
+    wide = np.zeros(tuple(2 * n for n in x.shape), x.dtype)
+    wide[(slice(None, None, 2),) * x.ndim] = x
+    return wide[(slice(None, None, 2),) * x.ndim]
+
+
+def operands(rng, shape, dtype):
+    """x, w, g and the words of the params."""
+    n, c, o, groups, spatial, kernel, strides, lo, hi, dilations = shape
+    dims = zip(spatial, kernel, strides, lo, hi, dilations, strict=True)
+    out = tuple((s + a + b - d * (k - 1) - 1) // t + 1 for s, k, t, a, b, d in dims)
+    x, w, g = (draw(rng, v, dtype) for v in ((n, c, *spatial), (o, c // groups, *kernel), (n, o, *out)))
+    return x, w, g, (groups, *strides, *lo, *hi, *dilations)
+
+
+def reference(kind, x, w, g, shape):
+    """The three readings in float64."""
+    _, _, _, groups, _, _, *geometry = shape
+    ins, like = ((x, w), g) if kind == 0 else ((g, w), x) if kind == 1 else ((x, g), w)
+    want = np.zeros(like.shape)
+    sizes = () if kind == 0 else (like.shape[2:],)
+    KINDS[kind][1](None, want, *map(wide, ins), groups, *geometry, *sizes)
+    return list(ins), like, want
+
+
+def convolve(kind, x, w, g, words, shape, dtype, arrange=lambda v: v, out=None):
+    ins, like, want = reference(kind, x, w, g, shape)
+    launch = providers.find(KINDS[kind][0](nd=x.ndim - 2), [meta(v) for v in ins])
+    got = arrange(np.full_like(like, 77)) if out is None else out
+    assert call(launch, [arrange(v) for v in ins], [got], words)() == 0
+    # Sums of many products: the error is measured against the largest.
+    assert_close(got, want, dtype, np.abs(want).max() * 2 if want.size else None)
+    return got, launch
+
+
+@pytest.mark.parametrize("arrange", [lambda v: v, channels_last, with_gaps], ids=["first", "last", "gaps"])
+@pytest.mark.parametrize(("name", "dtype"), FLOATS)
+def test_convolutions(name, dtype, arrange, rng):
+    use(name)
+    for shape in CASES:
+        x, w, g, words = operands(rng, shape, dtype)
+        for kind in range(3):
+            _, launch = convolve(kind, x, w, g, words, shape, dtype, arrange)
+            assert launch.provider == name
+
+
+def test_a_result_that_lies_otherwise_than_the_operands(rng):
+    use("onednn")
+    for shape in CASES[:5]:
+        x, w, g, words = operands(rng, shape, "float32")
+        for kind, like in enumerate((g, x, w)):
+            convolve(kind, x, w, g, words, shape, "float32", out=channels_last(np.zeros_like(like)))
+
+
+def test_columns_in_several_parts(rng):
+    use("blas")
+    shape = case(1, 40, 4, (60, 70), 3, lo=1, hi=1)
+    x, w, g, words = operands(rng, shape, "float32")
+    for kind in range(3):
+        convolve(kind, x, w, g, words, shape, "float32")
+
+
+# --- what follows a product -----------------------------------------------------------------------------------------
+
+
+def after(value, steps, extra):
+    """The epilogue in float64; ``extra`` holds arrays that broadcast."""
+    extra = list(extra)
+    for step in steps:
+        if step in ("bias", "add"):
+            value = value + wide(extra.pop(0))
+        elif step == "relu":
+            value = np.maximum(value, 0)
+        elif step == "tanh":
+            value = np.tanh(value)
+        elif step in ("sigmoid", "silu"):
+            value = (value if step == "silu" else 1) / (1 + np.exp(-value))
+        elif step == "gelu":
+            value = value * 0.5 * (1 + np.vectorize(math.erf)(value / np.sqrt(2)))
+        else:
+            value = 0.5 * value * (1 + np.tanh(np.sqrt(2 / np.pi) * (value + 0.044715 * value**3)))
+    return value
+
+
+EPILOGUES = [
+    ("bias",), ("relu",), ("bias", "gelu"), ("bias", "gelu_tanh"), ("bias", "silu", "add"), ("add", "relu"),
+    ("tanh",), ("sigmoid",), ("relu", "bias"),
+]  # fmt: skip
+LOOSE = {"float32": 2e-5, "float64": 1e-12, "bfloat16": 2e-2, "float16": 4e-3}
+
+
+@pytest.mark.parametrize("steps", EPILOGUES, ids="-".join)
+@pytest.mark.parametrize(("name", "dtype"), FLOATS)
+def test_epilogues(name, dtype, steps, rng, monkeypatch):
+    use(name)
+    monkeypatch.setitem(TOLERANCE, dtype, LOOSE[dtype])
+    for a, b in (
+        ((5, 6), (6, 7)),
+        ((2, 30, 64), (64, 48)),
+        ((3, 4, 6), (3, 6, 20)),
+        ((2, 3, 0), (0, 4)),
+        ((6,), (6, 3)),
+    ):
+        x, y = draw(rng, a, dtype) / 2, draw(rng, b, dtype) / 2
+        x, y = x.astype(numpy_type(dtype)), y.astype(numpy_type(dtype))
+        out = np.zeros(np.matmul(np.zeros(a), np.zeros(b)).shape)
+        extra = [draw(rng, out.shape[-1:] if s == "bias" else out.shape, dtype) for s in steps if s in ("bias", "add")]
+        got, want, _ = product(x, y, epilogue=steps, extra=extra)
+        assert_close(got, after(want, steps, extra), dtype)
+    for shape in (CASES[0], CASES[1], CASES[2], CASES[7], CASES[8]):
+        x, w, g, words = operands(rng, shape, dtype)
+        ins, like, want = reference(0, x, w, g, shape)
+        for arrange in (lambda v: v, channels_last, with_gaps):
+            extra = [draw(rng, like.shape[1:2], dtype) if s == "bias" else arrange(draw(rng, like.shape, dtype))
+                     for s in steps if s in ("bias", "add")]  # fmt: skip
+            launch = providers.find(conv_ops.Conv(nd=x.ndim - 2), [meta(v) for v in ins], steps)
+            got = arrange(np.full_like(like, 77))
+            assert call(launch, [*map(arrange, ins), *extra], [got], words)() == 0
+            spread = [e.reshape(-1, *(1,) * (x.ndim - 2)) if e.ndim == 1 else e for e in extra]
+            assert_close(got, after(want, steps, spread), dtype)
+
+
+def test_epilogues_that_nobody_has():
+    x, y = Meta((2, 3), dt.int32), Meta((3, 4), dt.int32)
+    assert providers.find(linalg.Matmul(), [x, y], ("relu",)) is None
+    assert providers.find(linalg.Matmul(), [x, y]) is not None
+    x, y = Meta((2, 3), dt.float32), Meta((3,), dt.float32)
+    assert providers.find(linalg.Matmul(), [x, y], ("bias",)) is None
+    with pytest.raises(ValueError, match=r"requires steps among bias, .*, got clip"):
+        providers.find(linalg.Matmul(), [x, Meta((3, 4), dt.float32)], ("clip",))
+
+
+# --- tables, threads, switches --------------------------------------------------------------------------------------
+
+
+def test_shapes_are_kept_and_evicted(rng):
+    use("onednn")
+    record = matmul.Record(providers.DTYPES["bfloat16"], 2, 2, False, False, providers.ONEDNN)
+    probe = providers.find(linalg.Matmul(), [Meta((2, 2), dt.bfloat16)] * 2)
+    launch = probe._replace(pointer=record.pointer, keep=record)
+    y = draw(rng, (32, 16), "bfloat16")  # large enough for primitives
+
+    def run(m):
+        x, out = draw(rng, (m, 32), "bfloat16"), np.zeros((m, 16), BF16)
+        assert call(launch, [x, y], [out])() == 0
+        assert_close(out, wide(x) @ wide(y), "bfloat16")
+
+    for m in (10, 11, 10, 11):
+        run(m)
+    assert record.entries() == (2, 2, 0)
+    for m in range(20, 20 + matmul.ROOM):
+        run(m)
+    count, misses, evictions = record.entries()
+    assert (count, misses, evictions) == (matmul.ROOM, matmul.ROOM + 2, 2)
+    run(20 + matmul.ROOM - 1)  # the last is there,
+    assert record.entries()[1] == misses
+    run(10)  # the first is gone
+    assert record.entries() == (matmul.ROOM, misses + 1, 3)
+
+
+def test_convolutions_of_one_shape_share_an_entry(rng):
+    use("onednn")
+    record = convolution.Record(0, providers.DTYPES["float32"], 2, providers.ONEDNN)
+    shape = CASES[1]
+    x, w, g, words = operands(rng, shape, "float32")
+    launch = providers.find(conv_ops.Conv(nd=2), [meta(x), meta(w)])._replace(pointer=record.pointer, keep=record)
+    first, again = np.zeros_like(g), np.zeros_like(g)
+    assert call(launch, [x, w], [first], words)() == call(launch, [x, w], [again], words)() == 0
+    np.testing.assert_array_equal(first, again)
+    assert record.entries() == (1, 1, 0)
+    assert call(launch, [channels_last(x), w], [first], words)() == 0  # lies otherwise: another primitive
+    assert record.entries() == (2, 2, 0)
+
+
+@pytest.mark.parametrize("name", ["onednn", "blas"])
+def test_launches_from_many_threads(name, rng):
+    use(name)
+    shapes = [case(1, 16, 16, (8 + i, 9), 3, lo=1, hi=1) for i in range(6)]
+    inputs = [operands(rng, shape, "float32") for shape in shapes]
+    wanted = [reference(0, x, w, g, shape)[2] for (x, w, g, _), shape in zip(inputs, shapes, strict=True)]
+    launch = providers.find(conv_ops.Conv(nd=2), [meta(inputs[0][0]), meta(inputs[0][1])])
+    bad = []
+
+    def work(seed):
+        order = np.random.default_rng(seed).integers(0, 6, 40)
+        for i in order:
+            x, w, g, words = inputs[i]
+            out = np.zeros_like(g)
+            code = call(launch, [x, w], [out], words)()
+            if code or np.abs(out - wanted[i]).max() > 1e-3:
+                bad.append((i, code))
+
+    workers = [threading.Thread(target=work, args=(s,)) for s in range(4)]
+    for t in workers:
+        t.start()
+    for t in workers:
+        t.join()
+    assert not bad
+
+
+def test_thread_count():
+    providers.set_threads(2)
+    assert providers.get_threads() == 2
+    with pytest.raises(ValueError, match="requires at least one thread, got 0"):
+        providers.set_threads(0)
+
+
+FORK = """
+import os, sys
+import numpy as np
+sys.path.insert(0, {tests!r})
+import test_providers as t
+from umiak.backends.cpu import providers
+t.flags.set_flags({{"FLAGS_cpu_providers": {name!r}}})
+providers.set_threads(2)
+rng = np.random.default_rng(0)
+shape = t.case(4, 32, 32, (20, 20), 3, lo=1, hi=1)
+
+def work():
+    for dtype in ("float32", "bfloat16"):
+        got, want, _ = t.product(t.draw(rng, (300, 300), dtype), t.draw(rng, (300, 300), dtype))
+        t.assert_close(got, want, dtype)
+    x, w, g, words = t.operands(rng, shape, "float32")
+    for kind in range(3):
+        t.convolve(kind, x, w, g, words, shape, "float32")
+
+work()
+assert providers.get_threads() == 2
+child = os.fork()
+if child == 0:
+    work()
+    assert providers.get_threads() == 1
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+work()
+"""
+
+
+@pytest.mark.parametrize("name", ["onednn", "blas"])
+def test_a_forked_child_runs_on_one_thread(name):
+    use(name)
+    code = FORK.format(tests=str(Path(__file__).parent), name=name)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+
+
+def test_scratch_is_kept_and_given_back(rng):
+    use("blas")
+    product(draw(rng, (50, 60), "float16"), draw(rng, (60, 70), "float16"))
+    blocks, nbytes = common.kept_scratch()
+    assert 0 < blocks <= 24
+    product(draw(rng, (50, 60), "float16"), draw(rng, (60, 70), "float16"))
+    assert common.kept_scratch() == (blocks, nbytes)
+    common.drop_scratch()
+    assert common.kept_scratch() == (0, 0)
+
+
+def test_two_threads_compute_the_same(rng):
+    use("onednn")
+    providers.set_threads(2)
+    x, y = draw(rng, (6, 90, 100), "float32"), draw(rng, (6, 100, 80), "float32")
+    got, want, _ = product(x, y)
+    assert_close(got, want, "float32")
+    for shape in CASES[:4]:
+        *tensors, words = operands(rng, shape, "float32")
+        for kind in range(3):
+            convolve(kind, *tensors, words, shape, "float32")
+
+
+def test_providers_are_switched_off():
+    metas = [Meta((8, 8), dt.float32)] * 2
+    order = [providers.find(linalg.Matmul(), metas).provider]
+    for text in ("blas,plain", "plain", "plain,onednn"):
+        flags.set_flags({"FLAGS_cpu_providers": text})
+        order.append(providers.find(linalg.Matmul(), metas).provider)
+    assert order == [providers.available()[0] if order[0] != "onednn" else "onednn", "blas", "plain", "plain"]
+    flags.set_flags({"FLAGS_cpu_providers": "onednn,blas"})
+    assert providers.find(linalg.Matmul(), [Meta((8, 8), dt.int64)] * 2) is None
+    flags.set_flags({"FLAGS_cpu_providers": ""})
+    assert providers.find(linalg.Matmul(), metas) is None
+    with pytest.raises(ValueError, match=r"requires names among onednn, blas, plain, got mkl"):
+        flags.set_flags({"FLAGS_cpu_providers": "mkl"})
+
+
+def test_a_library_that_is_not_usable_says_why(tmp_path):
+    code = (
+        "from umiak.backends.cpu import providers\n"
+        "from umiak.backends.cpu.providers import onednn\n"
+        "import sys\n"
+        "try: onednn.load(sys.argv[1])\n"
+        "except OSError as error: print(error)\n"
+        "assert onednn.loaded() is None\n"
+    )
+    for path, reason in (
+        (str(tmp_path / "none.so"), "cannot open shared object"),
+        ("libc.so.6", "it lacks dnnl_version"),
+    ):
+        run = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0, run.stderr
+        assert f"oneDNN at {path} cannot be used" in run.stdout
+        assert reason in run.stdout
+
+
+def test_a_launch_says_what_it_wants():
+    launch = providers.find(linalg.Matmul(), [Meta((4, 2, 3), dt.float32), Meta((3,), dt.float32)])
+    assert launch.dims[:2] == (Dim(0, "size", 0), Dim(0, "size", 1))
+    assert launch.dims[-2:] == (Dim(2, "stride", 0), Dim(2, "stride", 1))
+    assert providers.find(conv_ops.Conv(nd=2), [Meta((1, 2, 3, 3), dt.complex64)] * 2) is None
+    assert providers.find(linalg.Matmul(), [Meta((2, 2), dt.bool)] * 2) is None
+
+
+def test_small_products_can_be_given_away(rng):
+    seen = []
+    kernel_type = ctypes.CFUNCTYPE(
+        ctypes.c_int, *[ctypes.c_int64] * 3, *[ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64] * 3
+    )
+
+    @kernel_type
+    def kernel(m, n, k, a, am, ak, b, bk, bn, c, cm, cn):
+        seen.append((m, n, k, am, ak, bk, bn, cm, cn))
+        return len(seen) % 2  # computes nothing, and says so every other time
+
+    address = ctypes.cast(kernel, ctypes.c_void_p).value
+    x, y = draw(rng, (3, 4), "float32"), draw(rng, (5, 4), "float32")
+    got, want, _ = product(x, y, ty=True, small=(address, 60))
+    assert_close(got, want, "float32")
+    got, _, _ = product(x, y, ty=True, small=(address, 60))
+    assert (got == 77).all()
+    assert seen == [(3, 5, 4, 4, 1, 1, 4, 5, 1)] * 2
+    product(x, y, ty=True, small=(address, 59))
+    assert len(seen) == 2
+
+
+def test_preferred_layouts():
+    use("onednn")
+    record = convolution.Record(0, providers.DTYPES["float32"], 2, providers.ONEDNN)
+    x, w, g = (8, 64, 56, 56), (64, 64, 3, 3), (8, 64, 56, 56)
+    none = (0,) * 4
+    found = record.preferred((*x, *none, *w, *none, *g, *none), (1,) * 9)
+    assert found["x"][1] >= 4 * np.prod(x)
+    assert found["w"][1] >= 4 * np.prod(w)
+    assert {kind for kind, _ in found.values()} <= {"first", "last", "own"}
+    blas = convolution.Record(0, providers.DTYPES["float32"], 2, 0)
+    assert blas.preferred((*x, *none, *w, *none, *g, *none), (1,) * 9) is None

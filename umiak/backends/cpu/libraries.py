@@ -1,0 +1,27 @@
+"""Kernels of libraries: products and convolutions by the providers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak.backends.base import Kernel
+from umiak.backends.cpu import providers
+from umiak.ir.meta import dense
+
+
+def kernel(call: Any) -> Kernel | None:
+    """The kernel of a provider, if one has the op on these operands."""
+    if not call.symbolic:
+        return None
+    launch = providers.find(call.op, call.metas)
+    if launch is None:
+        return None
+    count = len(call.metas)
+
+    def integer(d: providers.Dim) -> Any:
+        if d.operand < count:
+            return call.classes.metas[d.operand].shape[d.axis] if d.what == "size" else call.strides(d.operand)[d.axis]
+        shape = tuple(call.outs[d.operand - count].shape)
+        return shape[d.axis] if d.what == "size" else dense(shape).strides[d.axis]
+
+    return Kernel(launch.address, launch.pointer, keep=launch, dims=[integer(d) for d in launch.dims])

@@ -1,0 +1,157 @@
+"""Native launches of products and convolutions, by the libraries that a system has.
+
+Providers are asked in the order of ``FLAGS_cpu_providers``; one that is left out is as if it were not installed.
+
+* ``onednn``: float32 and 16-bit floats. From the wheel ``onednn-cpu-gomp``, on x86-64.
+* ``blas``: floating and complex types by SciPy's BLAS; 16-bit floats by way of float32, convolutions by way of columns.
+* ``plain``: every type, in loops, on any system. Always there.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from umiak.backends.cpu.providers import common
+from umiak.backends.cpu.providers.launch import Dim, Launch, sizes, strides
+from umiak.ops import convolution as conv_ops
+from umiak.ops import linalg
+from umiak.util import flags, log
+
+if TYPE_CHECKING:
+    from umiak.ops.base import Op
+
+WHEEL = "onednn-cpu-gomp"
+LOG = log.get("cpu")
+
+# Numbers of dtypes in gemm.pxd.
+DTYPES = {
+    "float32": 0,
+    "float64": 1,
+    "complex64": 2,
+    "complex128": 3,
+    "bfloat16": 4,
+    "float16": 5,
+    "int8": 6,
+    "uint8": 6,
+    "int16": 7,
+    "int32": 8,
+    "int64": 9,
+}
+ONEDNN, BLAS, SMALL = 1, 2, 4
+
+# What each provider computes, and the libraries that its launches use. Small products of float32 need none.
+PROVIDERS = {
+    "onednn": (("float32", "bfloat16", "float16"), ONEDNN | SMALL),
+    "blas": (("float32", "float64", "complex64", "complex128", "bfloat16", "float16"), BLAS | SMALL),
+    "plain": (tuple(DTYPES), 0),
+}
+KINDS: dict[type, int] = {conv_ops.Conv: 0, conv_ops.ConvInputGrad: 1, conv_ops.ConvWeightGrad: 2}
+
+set_threads = common.set_threads
+get_threads = common.get_threads
+
+
+def _check(value: str) -> None:
+    unknown = [name for name in value.split(",") if name and name not in PROVIDERS]
+    if unknown:
+        raise ValueError(f"[FLAGS_cpu_providers] requires names among {', '.join(PROVIDERS)}, got {', '.join(unknown)}")
+
+
+FLAG = flags.define(
+    "cpu_providers",
+    ",".join(PROVIDERS),
+    "libraries that may compute products and convolutions on the CPU, the preferred one first",
+    on_change=_check,
+)
+
+
+@functools.cache
+def refusal(name: str) -> str | None:
+    """Why a provider cannot be used here; None when it can."""
+    if name == "plain":
+        return None
+    try:
+        if name == "onednn":
+            _load_onednn()
+        else:
+            from umiak.backends.cpu.providers import blas
+
+            blas.load()
+    except (OSError, ImportError, LookupError) as error:
+        LOG.info("provider %s is not used: %s", name, error)
+        return str(error)
+    return None
+
+
+def before_gomp() -> None:
+    """Called before a library that brings libgomp is loaded; the assembler puts in its place what makes the engine's
+    threads the same ones."""
+
+
+def _load_onednn() -> None:
+    from importlib import metadata
+
+    before_gomp()
+
+    from umiak.backends.cpu.providers import onednn
+
+    try:
+        files = metadata.files(WHEEL) or []
+    except metadata.PackageNotFoundError:
+        files = []
+    found = [str(f.locate()) for f in files if f.name == "libdnnl.so.3"]
+    # Without the wheel, whatever the system has under this name.
+    onednn.load(found[0] if found else "libdnnl.so.3")
+
+
+def available() -> list[str]:
+    """The providers that are asked, in order."""
+    return [name for name in FLAG.value.split(",") if name and refusal(name) is None]
+
+
+def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), small: tuple[int, int] = (0, 0)) -> Launch | None:
+    """How to run ``op`` on operands of these classes; None when no provider that is switched on does.
+
+    ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
+    a product, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
+    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``small``: the address of a kernel for
+    small products and up to which m * n * k it is asked first (see :class:`matmul.Record`).
+    """
+    if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
+        return None
+    dtype = metas[0].dtype.name
+    if epilogue and (dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex")):
+        return None
+    for name in FLAG.value.split(","):
+        if name and dtype in PROVIDERS[name][0] and refusal(name) is None:
+            return _launch(name, op, metas, dtype, tuple(epilogue), small)
+    return None
+
+
+def _launch(
+    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...], small: tuple[int, int]
+) -> Launch | None:
+    from umiak.backends.cpu.providers import convolution, matmul
+
+    unknown = [step for step in epilogue if step not in matmul.STEPS]
+    if unknown:
+        raise ValueError(f"[providers] requires steps among {', '.join(matmul.STEPS)}, got {', '.join(unknown)}")
+    steps, libraries = tuple(matmul.STEPS[step] for step in epilogue), PROVIDERS[name][1]
+    out = 2 + sum(step in ("bias", "add") for step in epilogue)
+    ranks = [len(m.shape) for m in metas]
+    dims = [d for i, rank in enumerate(ranks) for d in (*sizes(i, rank), *strides(i, rank))]
+    record: Any
+    if isinstance(op, linalg.Matmul):
+        if epilogue and ranks[1] == 1:
+            return None  # a bias would have no axis
+        x, y = ranks
+        rank = max(x, y, 2) - (x == 1) - (y == 1)
+        record = matmul.Record(DTYPES[dtype], x, y, op.transpose_x, op.transpose_y, libraries, steps, *small)
+        return Launch(name, matmul.ADDRESS, record.pointer, (*dims, *strides(out, rank)), record)
+    if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
+        return None
+    record = convolution.Record(KINDS[type(op)], DTYPES[dtype], op.nd, libraries, steps)
+    result = (*sizes(out, ranks[0]), *strides(out, ranks[0]))
+    return Launch(name, convolution.ADDRESS, record.pointer, (*dims, *result), record)

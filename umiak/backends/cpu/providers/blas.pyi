@@ -1,0 +1,6 @@
+def load() -> None:
+    """Find the functions; ImportError or KeyError where SciPy is not as expected."""
+
+def loaded() -> bool: ...
+def follows_threads() -> bool:
+    """Whether its thread count can be set."""

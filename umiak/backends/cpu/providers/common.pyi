@@ -1,0 +1,9 @@
+def set_threads(n: int) -> None:
+    """How many threads the libraries may use from now on. A forked child stays at one: their pools do not survive."""
+
+def get_threads() -> int: ...
+def kept_scratch() -> tuple[int, int]:
+    """Blocks and bytes of free scratch."""
+
+def drop_scratch() -> None:
+    """Give free scratch back to the system."""

@@ -1,0 +1,677 @@
+"""The launch of ``conv``, ``conv_input_grad`` and ``conv_weight_grad``.
+
+``dims`` are sizes and strides of the first operand, of the second, and of the result. ``scalars`` are groups, strides, low pads,
+high pads and dilations (and the sizes that the gradients are of). With an epilogue (of ``conv``) its operands come
+between w and the result: a bias is contiguous, a residual lies like the result.
+"""
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+
+from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_columns, pointwise_weights
+from umiak.backends.cpu.providers.common cimport (
+    LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
+)
+from umiak.backends.cpu.providers.gemm cimport T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, check, itemsize_of, narrow, widen
+from umiak.backends.cpu.providers.onednn cimport *
+from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
+
+cdef extern from "epilogue.h" nogil:
+    enum:
+        STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF
+    void epilogue_row(int kind, int dtype, void* c, int64_t at, int64_t step, const void* other, int64_t other_at,
+                      int64_t other_step, int64_t n)
+
+cdef enum:
+    MAX_EPILOGUE = 4
+    CHANNELS_FIRST = 0         # how an operand lies
+    CHANNELS_LAST = 1
+    ELSEWISE = 2
+
+cdef enum:                     # how a library's operand is to lie
+    AS_GIVEN = 0
+    ITS_CHOICE = 1
+    BLOCKS = 2                 # blocks of 16 channels
+    LAST = 3
+    FIRST = 4
+
+cdef struct Launcher:
+    int kind, dtype, itemsize, nd
+    int libs
+    int steps
+    int step[MAX_EPILOGUE]
+    int extras                 # operands of the epilogue
+    Table* table
+
+cdef struct Operand:
+    char* data
+    int64_t sizes[5]
+    int64_t* by                # strides, in the geometry
+    int layout
+
+
+cdef void parse(Launcher* self, const int64_t* dims, const uint64_t* scalars, Geometry* q) noexcept nogil:
+    cdef int r = self.nd + 2, i
+    cdef const int64_t* a = dims
+    cdef const int64_t* b = dims + 2 * r
+    cdef const int64_t* c = dims + 4 * r
+    cdef const int64_t* x = c if self.kind == INPUT_GRAD else a
+    cdef const int64_t* w = c if self.kind == WEIGHT_GRAD else b
+    cdef const int64_t* g = a if self.kind == INPUT_GRAD else b if self.kind == WEIGHT_GRAD else c
+    q.nd, q.n, q.c, q.o, q.groups = self.nd, x[0], x[1], w[0], <int64_t>scalars[0]
+    for i in range(r):
+        q.x_by[i], q.w_by[i], q.g_by[i] = x[r + i], w[r + i], g[r + i]
+    for i in range(self.nd):
+        q.size[i], q.kernel[i], q.out[i] = x[2 + i], w[2 + i], g[2 + i]
+        q.stride[i], q.lo[i] = <int64_t>scalars[1 + i], <int64_t>scalars[1 + self.nd + i]
+        q.hi[i], q.dilation[i] = <int64_t>scalars[1 + 2 * self.nd + i], <int64_t>scalars[1 + 3 * self.nd + i]
+
+
+cdef void sizes_of(Geometry* q, Operand* x, Operand* w, Operand* g) noexcept nogil:
+    cdef int i
+    x.by, w.by, g.by = q.x_by, q.w_by, q.g_by
+    x.sizes[0], x.sizes[1], w.sizes[0], w.sizes[1], g.sizes[0], g.sizes[1] = q.n, q.c, q.o, q.c // q.groups, q.n, q.o
+    for i in range(q.nd):
+        x.sizes[2 + i], w.sizes[2 + i], g.sizes[2 + i] = q.size[i], q.kernel[i], q.out[i]
+
+
+cdef int layout_of(const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
+    """How a tensor lies; axes of size 1 may have any stride."""
+    cdef int64_t step = 1
+    cdef int i, axis
+    for i in range(r - 1, -1, -1):
+        if sizes[i] != 1:
+            if by[i] != step:
+                break
+            step *= sizes[i]
+    else:
+        return CHANNELS_FIRST
+    step = 1
+    for i in range(r):
+        axis = 1 if i == 0 else 0 if i == r - 1 else r - i
+        if sizes[axis] != 1:
+            if by[axis] != step:
+                return ELSEWISE
+            step *= sizes[axis]
+    return CHANNELS_LAST
+
+
+cdef void strides_of(int layout, const int64_t* sizes, int r, int64_t* by) noexcept nogil:
+    cdef int64_t step = 1
+    cdef int i, axis
+    if layout == CHANNELS_FIRST:
+        dense(sizes, r, by)
+        return
+    for i in range(r):
+        axis = 1 if i == 0 else 0 if i == r - 1 else r - i
+        by[axis] = step
+        step *= sizes[axis]
+
+
+cdef inline int64_t elements(const int64_t* sizes, int r) noexcept nogil:
+    cdef int64_t n = 1
+    cdef int i
+    for i in range(r):
+        n *= sizes[i]
+    return n
+
+
+# --- oneDNN ---------------------------------------------------------------------------------------------------------
+
+cdef char** BLOCKED = [b"", b"aBc16b", b"aBcd16b", b"aBcde16b"]
+cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
+
+
+cdef handle_t desc_of(int how, int dtype, const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
+    cdef Library* lib = library()
+    cdef handle_t desc = NULL
+    cdef int64_t last[6]
+    cdef int bad, type = BF16 if dtype == T_BF16 else F32
+    if how == ITS_CHOICE:
+        bad = lib.desc_tagged(&desc, r, sizes, type, FORMAT_ANY)
+    elif how == BLOCKS:
+        bad = lib.desc_named(&desc, r, sizes, type, BLOCKED[r - 2])
+    elif how == LAST or how == FIRST:
+        strides_of(CHANNELS_LAST if how == LAST else CHANNELS_FIRST, sizes, r, last)
+        bad = lib.desc_strided(&desc, r, sizes, type, last)
+    else:
+        bad = lib.desc_strided(&desc, r, sizes, type, by)
+    return NULL if bad else desc
+
+
+cdef handle_t weights_desc(int how, int dtype, const Geometry* q, const int64_t* by) noexcept nogil:
+    cdef int64_t sizes[6]
+    cdef int64_t strides[6]
+    cdef int i, r = q.nd + 2, grouped = q.groups > 1
+    cdef int64_t og = q.o // q.groups
+    sizes[0], strides[0] = q.groups, og * by[0]
+    sizes[grouped], strides[grouped] = og, by[0]
+    sizes[grouped + 1], strides[grouped + 1] = q.c // q.groups, by[1]
+    for i in range(q.nd):
+        sizes[grouped + 2 + i], strides[grouped + 2 + i] = q.kernel[i], by[2 + i]
+    return desc_of(how, dtype, sizes, strides, r + grouped)
+
+
+cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
+    """Whether each position sees one place of x, and (``every``) each place is seen."""
+    cdef int i
+    for i in range(q.nd):
+        if q.kernel[i] != 1 or q.lo[i] or q.hi[i] or every and q.stride[i] != 1:
+            return False
+    return q.groups == 1
+
+
+cdef struct Recipe:            # how x, w and g are to lie
+    int x, w, g
+
+
+cdef int recipes(Launcher* self, const Geometry* q, int dtype, int layout, Recipe* out) noexcept nogil:
+    """What to try, the fastest first, as measured (docs/design/providers.md)."""
+    cdef bint pointwise = is_pointwise(q, False), strided = not is_pointwise(q, True)
+    cdef int64_t positions = 1, count = 0
+    cdef int i
+    cdef Recipe given = Recipe(AS_GIVEN, AS_GIVEN, AS_GIVEN)
+    cdef Recipe chosen = Recipe(ITS_CHOICE, ITS_CHOICE, ITS_CHOICE)
+    cdef Recipe blocks = Recipe(BLOCKS, ITS_CHOICE, BLOCKS)
+    cdef Recipe first = Recipe(FIRST, FIRST, FIRST)
+    cdef Recipe last = Recipe(LAST, ITS_CHOICE, LAST)
+    for i in range(q.nd):
+        positions *= q.out[i]
+    cdef bint by_16 = q.c % 16 == 0 and q.o % 16 == 0 and (q.groups == 1 or q.groups == q.c == q.o) and library().isa >= ISA_AVX512
+    if dtype == T_F32 and self.kind == INPUT_GRAD and q.c <= 8:
+        # Blocks of channels would be mostly empty.
+        out[0], out[1], count = first, chosen, 2
+    elif layout == CHANNELS_LAST:
+        out[0], out[1], count = last, chosen, 2
+    elif pointwise and dtype == T_F32 and self.kind == INPUT_GRAD and (strided or positions >= 160):
+        out[0], out[1], count = given, chosen, 2
+    elif pointwise and strided and dtype == T_F32 and self.kind == WEIGHT_GRAD and q.o >= q.c:
+        out[0], out[1], count = given, chosen, 2
+    elif pointwise and dtype == T_F32 and self.kind == FORWARD and positions >= 160 and not (strided and by_16):
+        out[0], out[1], count = given, chosen, 2
+    elif self.kind == FORWARD and by_16:
+        out[0], out[1], count = blocks, chosen, 2
+    else:
+        out[0], count = chosen, 1
+        if by_16:
+            out[1], count = blocks, 2
+    if count == 2 and out[0].x != LAST:
+        out[2], count = last, 3
+    return count
+
+
+cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe how, const int64_t* xs, const int64_t* gs) noexcept nogil:
+    """A primitive description, or NULL where the library has none but plain loops."""
+    cdef Library* lib = library()
+    cdef handle_t x, w, g, attr = NULL, ops = NULL, pd = NULL, hint = NULL, bias = NULL, ax = NULL, aw = NULL, ag = NULL
+    cdef int64_t dilation[3]
+    cdef int i, bad, r = q.nd + 2, first = 0, type = BF16 if dtype == T_BF16 else F32
+    cdef int64_t one = 1
+    for i in range(q.nd):
+        dilation[i] = q.dilation[i] - 1
+    x = desc_of(how.x, dtype, xs, q.x_by, r)
+    g = desc_of(how.g, dtype, gs, q.g_by, r)
+    w = weights_desc(how.w, dtype, q, q.w_by)
+    bad = x == NULL or g == NULL or w == NULL or lib.attr_create(&attr) or lib.attr_scratchpad(attr, 1)
+    if not bad and self.kind == FORWARD:
+        first = self.steps > 0 and self.step[0] == STEP_BIAS
+        if self.steps:
+            bad = lib.post_ops_create(&ops)
+            if first and not bad:
+                bad = lib.desc_strided(&bias, 1, &q.o, type, &one)
+            for i in range(first, self.steps):
+                if bad:
+                    break
+                if self.step[i] == STEP_BIAS:
+                    bad = 1
+                elif self.step[i] == STEP_ADD:
+                    bad = lib.append_sum(ops, 1, 0, 0)
+                else:
+                    bad = lib.append_eltwise(ops, ELTWISE[self.step[i]], 1 if self.step[i] == STEP_SILU else 0, 0)
+            bad = bad or lib.attr_post_ops(attr, ops)
+        bad = bad or lib.conv(&pd, lib.engine, FORWARD_INFERENCE, CONVOLUTION_DIRECT, x, w, bias, g, q.stride, dilation, q.lo, q.hi, attr)
+    elif not bad:
+        ax = desc_of(ITS_CHOICE, dtype, xs, q.x_by, r)
+        ag = desc_of(ITS_CHOICE, dtype, gs, q.g_by, r)
+        aw = weights_desc(ITS_CHOICE, dtype, q, q.w_by)
+        bad = lib.conv(&hint, lib.engine, FORWARD_TRAINING, CONVOLUTION_DIRECT, ax, aw, NULL, ag, q.stride, dilation, q.lo, q.hi, attr)
+        if bad:
+            pass
+        elif self.kind == INPUT_GRAD:
+            bad = lib.conv_data(&pd, lib.engine, CONVOLUTION_DIRECT, x, w, g, q.stride, dilation, q.lo, q.hi, hint, attr)
+        else:
+            bad = lib.conv_weights(&pd, lib.engine, CONVOLUTION_DIRECT, x, w, NULL, g, q.stride, dilation, q.lo, q.hi, hint, attr)
+    drop(x)
+    drop(g)
+    drop(w)
+    drop(bias)
+    drop(ax)
+    drop(aw)
+    drop(ag)
+    if hint != NULL:
+        lib.pd_destroy(hint)
+    if ops != NULL:
+        lib.post_ops_destroy(ops)
+    if attr != NULL:
+        lib.attr_destroy(attr)
+    if pd != NULL and (bad or is_reference(pd)):
+        lib.pd_destroy(pd)
+        pd = NULL
+    return pd
+
+
+cdef inline void drop(handle_t desc) noexcept nogil:
+    if desc != NULL:
+        library().desc_destroy(desc)
+
+
+cdef int reordered(Program* p, int source, int target) noexcept nogil:
+    """Add a step that copies one buffer to another that lies differently; not 0 where that failed."""
+    cdef Library* lib = library()
+    cdef handle_t pd = NULL, attr = NULL
+    cdef Step* step = NULL
+    if source < 0 or target < 0:
+        return 1
+    if lib.attr_create(&attr) == 0 and lib.attr_scratchpad(attr, 1) == 0:
+        if lib.reorder(&pd, p.desc[source], lib.engine, p.desc[target], lib.engine, attr) == 0:
+            step = add_step(p, pd)
+    if pd != NULL:
+        lib.pd_destroy(pd)
+    if attr != NULL:
+        lib.attr_destroy(attr)
+    return step == NULL or add_argument(step, ARG_SRC, source) or add_argument(step, ARG_DST, target)
+
+
+cdef int inward(Program* p, handle_t user, handle_t wanted, int external) noexcept nogil:
+    """The buffer that the library reads for pointer ``external``: itself or a reordered copy. -1: failed."""
+    cdef int given = add_buffer(p, user, external), own
+    if given < 0 or library().desc_equal(user, wanted):
+        return given
+    own = add_buffer(p, wanted, -1)
+    return -1 if own < 0 or reordered(p, given, own) else own
+
+
+cdef Program* build(Launcher* self, const Geometry* q, int dtype, int layout, const int64_t* xs, const int64_t* gs) noexcept nogil:
+    """A program for this shape; without steps where the library has none worth running."""
+    cdef Library* lib = library()
+    cdef Program* p = new_program()
+    cdef Recipe tries[4]
+    cdef handle_t pd = NULL, x, w, g, desc
+    cdef Step* step
+    cdef int i, count, bad, bx = -1, bw = -1, bg = -1, target, extra = 3, residual
+    if p == NULL:
+        return NULL
+    count = recipes(self, q, dtype, layout, tries)
+    for i in range(count):
+        pd = described(self, q, dtype, tries[i], xs, gs)
+        if pd != NULL:
+            break
+    if pd == NULL:
+        return p
+    x = desc_of(AS_GIVEN, dtype, xs, q.x_by, q.nd + 2)
+    g = desc_of(AS_GIVEN, dtype, gs, q.g_by, q.nd + 2)
+    w = weights_desc(AS_GIVEN, dtype, q, q.w_by)
+    bad = x == NULL or g == NULL or w == NULL
+    if not bad:
+        if self.kind != INPUT_GRAD:
+            bx = inward(p, x, lib.pd_desc(pd, QUERY_SRC, 0), 0)
+        if self.kind != WEIGHT_GRAD:
+            bw = inward(p, w, lib.pd_desc(pd, QUERY_WEIGHTS, 0), 1)
+        if self.kind != FORWARD:
+            bg = inward(p, g, lib.pd_desc(pd, QUERY_DIFF_DST, 0), 2)
+        # The result: the caller's buffer, or one of the library's that is reordered afterwards.
+        if self.kind == FORWARD:
+            desc, target = lib.pd_desc(pd, QUERY_DST, 0), add_buffer(p, g, 2)
+        elif self.kind == INPUT_GRAD:
+            desc, target = lib.pd_desc(pd, QUERY_DIFF_SRC, 0), add_buffer(p, x, 0)
+        else:
+            desc, target = lib.pd_desc(pd, QUERY_DIFF_WEIGHTS, 0), add_buffer(p, w, 1)
+        i = target
+        if target >= 0 and not lib.desc_equal(p.desc[target], desc):
+            i = add_buffer(p, desc, -1)
+        bad = target < 0 or i < 0
+        if self.kind == FORWARD:
+            bg = i
+            for residual in range(self.steps):
+                # The library adds to what is there.
+                if self.step[residual] == STEP_ADD and not bad:
+                    bad = reordered(p, add_buffer(p, g, extra), bg)
+                if self.step[residual] == STEP_ADD or self.step[residual] == STEP_BIAS:
+                    extra += 1
+        elif self.kind == INPUT_GRAD:
+            bx = i
+        else:
+            bw = i
+        step = add_step(p, pd) if not bad else NULL
+        bad = bad or step == NULL
+        if bad:
+            pass
+        elif self.kind == FORWARD:
+            bad = add_argument(step, ARG_SRC, bx) or add_argument(step, ARG_WEIGHTS, bw) or add_argument(step, ARG_DST, bg)
+            if self.steps and self.step[0] == STEP_BIAS and not bad:
+                bad = lib.desc_strided(&desc, 1, &q.o, BF16 if dtype == T_BF16 else F32, &ONE)
+                if not bad:
+                    bad = add_argument(step, ARG_BIAS, add_buffer(p, desc, 3))
+                    lib.desc_destroy(desc)
+        elif self.kind == INPUT_GRAD:
+            bad = add_argument(step, ARG_DIFF_SRC, bx) or add_argument(step, ARG_WEIGHTS, bw) or add_argument(step, ARG_DIFF_DST, bg)
+        else:
+            bad = add_argument(step, ARG_SRC, bx) or add_argument(step, ARG_DIFF_WEIGHTS, bw) or add_argument(step, ARG_DIFF_DST, bg)
+        if not bad and i != target:
+            bad = reordered(p, i, target)
+    drop(x)
+    drop(g)
+    drop(w)
+    lib.pd_destroy(pd)
+    if bad:
+        free_program(p)
+        return NULL
+    return p
+
+
+cdef int64_t ONE = 1
+
+
+cdef int key_of(Launcher* self, const Geometry* q, int dtype, const int* layouts, int64_t* key) noexcept nogil:
+    cdef int i, n = 6
+    key[0], key[1], key[2], key[3], key[4] = threads(), q.n, q.c, q.o, q.groups
+    key[5] = dtype | layouts[0] << 8 | layouts[1] << 12 | layouts[2] << 16 | self.steps << 20
+    for i in range(q.nd):
+        key[n], key[n + 1], key[n + 2] = q.size[i], q.kernel[i], q.stride[i]
+        key[n + 3], key[n + 4], key[n + 5] = q.lo[i], q.hi[i], q.dilation[i]
+        n += 6
+    return n
+
+
+cdef int by_library(
+    Launcher* self, Geometry* q, int dtype, const int* layouts, const int64_t* xs, const int64_t* gs, void** pointers, bint* done
+) noexcept nogil:
+    """``done`` stays False where the library has only plain loops for this shape."""
+    cdef int64_t key[32]
+    cdef int words = key_of(self, q, dtype, layouts, key), bad = 0, before
+    cdef Program* p
+    cdef Entry* e
+    before = enter()
+    e = find(self.table, key, words)
+    if e == NULL:
+        p = build(self, q, dtype, layouts[2] if self.kind == INPUT_GRAD else layouts[0], xs, gs)
+        if p != NULL:
+            e = add(self.table, key, words, p)
+    if e == NULL:
+        bad = LIBRARY_FAILED
+    else:
+        p = <Program*>e.value
+        if p.step_count:
+            bad = run_program(p, pointers)
+            done[0] = True
+        release(self.table, e)
+    leave(before)
+    return bad
+
+
+# --- the launch -----------------------------------------------------------------------------------------------------
+
+
+cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Operand* g, void** extra) noexcept nogil:
+    """All three lie channels first or last. Nothing is empty."""
+    cdef void* pointers[3 + MAX_EPILOGUE]
+    cdef Operand* all[3]
+    cdef char* copies[3]
+    cdef int layouts[3]
+    cdef int64_t* given[3]
+    cdef int64_t by[3][5]
+    cdef int i, bad = 0, r = q.nd + 2, out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
+    cdef int size = itemsize_of(dtype)
+    cdef bint done = False
+    all[0], all[1], all[2] = x, w, g
+    for i in range(3):
+        layouts[i], pointers[i], copies[i] = all[i].layout, all[i].data, NULL
+    if self.kind == WEIGHT_GRAD and dtype == T_F32 and layouts[0] == layouts[2] and is_pointwise(q, True):
+        if max(q.c, q.o) > 64:
+            return pointwise_weights(
+                self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
+            )
+    if self.libs & USE_ONEDNN and (dtype == T_F32 or dtype == T_BF16):
+        for i in range(self.extras):
+            pointers[3 + i] = extra[i]
+        bad = by_library(self, q, dtype, layouts, x.sizes, g.sizes, pointers, &done)
+        if bad or done:
+            return bad
+    if dtype == T_BF16 or dtype == T_F16:
+        return widened(self, q, x, w, g, extra)
+    # Columns want channels first.
+    for i in range(3):
+        given[i] = all[i].by
+        if layouts[i] != CHANNELS_FIRST and not bad:
+            copies[i] = <char*>take(elements(all[i].sizes, r) * size)
+            if copies[i] == NULL:
+                bad = NO_MEMORY
+                break
+            dense(all[i].sizes, r, by[i])
+            pointers[i] = copies[i]
+            if i != out:
+                copy_strided(copies[i], by[i], all[i].data, given[i], all[i].sizes, r, size)
+    if not bad:
+        bad = by_columns(self.libs, self.kind, dtype == T_F64, q, pointers[0], pointers[1], pointers[2])
+    if not bad and copies[out] != NULL:
+        copy_strided(all[out].data, given[out], copies[out], by[out], all[out].sizes, r, size)
+    for i in range(3):
+        give(copies[i])
+    return bad if bad else finish(self, dtype, g, q.nd + 2, extra)
+
+
+cdef int finish(Launcher* self, int dtype, Operand* g, int r, void** extra) noexcept nogil:
+    """The epilogue by itself, a row of positions at a time."""
+    cdef int s, i, taken = 0
+    cdef int64_t row, rows = elements(g.sizes, r - 1), at, rest, channel = 0
+    for s in range(self.steps):
+        for row in range(rows):
+            at, rest = 0, row
+            for i in range(r - 2, -1, -1):
+                at += rest % g.sizes[i] * g.by[i]
+                if i == 1:
+                    channel = rest % g.sizes[1]
+                rest //= g.sizes[i]
+            if self.step[s] == STEP_BIAS:
+                epilogue_row(STEP_BIAS, dtype, g.data, at, g.by[r - 1], extra[taken], channel, 0, g.sizes[r - 1])
+            elif self.step[s] == STEP_ADD:
+                epilogue_row(STEP_ADD, dtype, g.data, at, g.by[r - 1], extra[taken], at, g.by[r - 1], g.sizes[r - 1])
+            else:
+                epilogue_row(self.step[s], dtype, g.data, at, g.by[r - 1], NULL, 0, 0, g.sizes[r - 1])
+        if self.step[s] == STEP_BIAS or self.step[s] == STEP_ADD:
+            taken += 1
+    return 0
+
+
+cdef int widened(Launcher* self, Geometry* q, Operand* x, Operand* w, Operand* g, void** extra) noexcept nogil:
+    """16-bit floats by way of float32."""
+    cdef Operand* all[3]
+    cdef Operand wide[3]
+    cdef int64_t offset[8]
+    cdef float* block
+    cdef float* more[MAX_EPILOGUE]
+    cdef int i, bad, r = q.nd + 2, out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1, taken = 0
+    cdef int64_t total = 0, n
+    all[0], all[1], all[2] = x, w, g
+    for i in range(3):
+        offset[i] = total
+        total += (elements(all[i].sizes, r) + 15) // 16 * 16
+    for i in range(self.steps):
+        if self.step[i] == STEP_BIAS or self.step[i] == STEP_ADD:
+            offset[3 + taken] = total
+            total += ((q.o if self.step[i] == STEP_BIAS else elements(g.sizes, r)) + 15) // 16 * 16
+            taken += 1
+    block = <float*>take(total * 4)
+    if block == NULL:
+        return NO_MEMORY
+    taken = 0
+    for i in range(self.steps):
+        if self.step[i] == STEP_BIAS or self.step[i] == STEP_ADD:
+            more[taken] = block + offset[3 + taken]
+            widen(self.dtype, extra[taken], more[taken], q.o if self.step[i] == STEP_BIAS else elements(g.sizes, r))
+            taken += 1
+    for i in range(3):
+        wide[i] = all[i][0]
+        wide[i].data = <char*>(block + offset[i])
+        if i != out:
+            widen(self.dtype, all[i].data, <float*>wide[i].data, elements(all[i].sizes, r))
+    bad = run(self, T_F32, q, &wide[0], &wide[1], &wide[2], <void**>more)
+    if not bad:
+        narrow(self.dtype, <float*>wide[out].data, all[out].data, elements(all[out].sizes, r))
+    give(block)
+    return bad
+
+
+cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    cdef Launcher* self = <Launcher*>record
+    cdef Geometry q
+    cdef Operand x, w, g
+    cdef Operand* all[3]
+    cdef char* copies[3]
+    cdef int64_t given[3][5]
+    cdef void* extra[MAX_EPILOGUE + 1]
+    cdef char* result = NULL
+    cdef Launcher bare
+    cdef int i, j, bad = 0, r = self.nd + 2
+    cdef int out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
+    parse(self, dims, scalars, &q)
+    for i in range(self.extras):
+        extra[i] = ptrs[2 + i]
+    sizes_of(&q, &x, &w, &g)
+    if self.kind == FORWARD:
+        x.data, w.data, g.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + self.extras]
+    elif self.kind == INPUT_GRAD:
+        g.data, w.data, x.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2]
+    else:
+        x.data, g.data, w.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2]
+    all[0], all[1], all[2] = &x, &w, &g
+    if elements(all[out].sizes, r) == 0:
+        return 0
+    if elements(x.sizes, r) == 0 or elements(w.sizes, r) == 0 or elements(g.sizes, r) == 0:
+        zero_strided(all[out].data, all[out].by, all[out].sizes, r, self.itemsize)
+        return finish(self, self.dtype, &g, r, extra)
+    for i in range(3):
+        copies[i] = NULL
+    for i in range(3):
+        all[i].layout = layout_of(all[i].sizes, all[i].by, r)
+        if all[i].layout != ELSEWISE:
+            # The canonical strides, also along axes of size 1.
+            strides_of(all[i].layout, all[i].sizes, r, all[i].by)
+            continue
+        for j in range(r):
+            given[i][j] = all[i].by[j]
+        copies[i] = <char*>take(elements(all[i].sizes, r) * self.itemsize)
+        if copies[i] == NULL:
+            bad = NO_MEMORY
+            break
+        all[i].layout = CHANNELS_FIRST
+        dense(all[i].sizes, r, all[i].by)
+        if i == out:
+            result = all[i].data
+        else:
+            copy_strided(copies[i], all[i].by, all[i].data, given[i], all[i].sizes, r, self.itemsize)
+        all[i].data = copies[i]
+    if not bad:
+        if result != NULL and self.steps:
+            # A residual lies like the result, not like the copy.
+            bare = self[0]
+            bare.steps = bare.extras = 0
+            bad = run(&bare, self.dtype, &q, &x, &w, &g, extra)
+        else:
+            bad = run(self, self.dtype, &q, &x, &w, &g, extra)
+    if not bad and result != NULL:
+        copy_strided(result, given[out], copies[out], all[out].by, all[out].sizes, r, self.itemsize)
+        if self.steps:
+            g.data, g.by = result, given[out]
+            finish(self, self.dtype, &g, r, extra)
+    for i in range(3):
+        give(copies[i])
+    return bad
+
+
+cdef class Record:
+    """What a launch needs; ``pointer`` is its ``self``."""
+
+    cdef Launcher* self
+
+    def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=()):
+        if len(steps) > MAX_EPILOGUE:
+            raise ValueError(f"[conv] requires at most {MAX_EPILOGUE} steps after the product, got {len(steps)}")
+        self.self = <Launcher*>calloc(1, sizeof(Launcher))
+        if self.self == NULL:
+            raise MemoryError()
+        self.self.kind, self.self.dtype, self.self.nd, self.self.libs = kind, dtype, nd, libs
+        self.self.itemsize = itemsize_of(dtype)
+        self.self.steps = len(steps)
+        for i, step in enumerate(steps):
+            self.self.step[i] = step
+            self.self.extras += step == STEP_BIAS or step == STEP_ADD
+        check(libs)
+        if libs & USE_ONEDNN:
+            self.self.table = new_table(ROOM, free_program)
+            if self.self.table == NULL:
+                raise MemoryError()
+
+    def __dealloc__(self):
+        if self.self != NULL:
+            free_table(self.self.table)
+            free(self.self)
+
+    @property
+    def pointer(self):
+        return <size_t>self.self
+
+    def preferred(self, dims, words):
+        """How oneDNN would have the operands of a launch with these integers lie, if it could choose.
+
+        For x, w and g each: "first" or "last" (channels), or "own" for blocks of its own; and bytes. None where it has
+        nothing of its own for them. The place where a pass that keeps weights in such a layout starts.
+        """
+        cdef int64_t numbers[32]
+        cdef uint64_t scalars[16]
+        cdef Geometry q
+        cdef Operand x, w, g
+        cdef Operand* tensor
+        cdef int i, r = self.self.nd + 2
+        cdef handle_t pd, desc, first, last
+        cdef int wanted[3]
+        cdef Recipe choice = Recipe(ITS_CHOICE, ITS_CHOICE, ITS_CHOICE)
+        if not self.self.libs & USE_ONEDNN or self.self.dtype not in (T_F32, T_BF16):
+            return None
+        for i in range(6 * r):
+            numbers[i] = dims[i]
+        for i in range(1 + 4 * self.self.nd):
+            scalars[i] = words[i]
+        parse(self.self, numbers, scalars, &q)
+        sizes_of(&q, &x, &w, &g)
+        pd = described(self.self, &q, self.self.dtype, choice, x.sizes, g.sizes)
+        if pd == NULL:
+            return None
+        wanted[0] = QUERY_DIFF_SRC if self.self.kind == INPUT_GRAD else QUERY_SRC
+        wanted[1] = QUERY_DIFF_WEIGHTS if self.self.kind == WEIGHT_GRAD else QUERY_WEIGHTS
+        wanted[2] = QUERY_DST if self.self.kind == FORWARD else QUERY_DIFF_DST
+        found = {}
+        for i in range(3):
+            desc = library().pd_desc(pd, wanted[i], 0)
+            if i == 1:
+                first, last = weights_desc(FIRST, self.self.dtype, &q, q.w_by), weights_desc(LAST, self.self.dtype, &q, q.w_by)
+            else:
+                tensor = &x if i == 0 else &g
+                first = desc_of(FIRST, self.self.dtype, tensor.sizes, NULL, r)
+                last = desc_of(LAST, self.self.dtype, tensor.sizes, NULL, r)
+            kind = "first" if library().desc_equal(desc, first) else "last" if library().desc_equal(desc, last) else "own"
+            found["xwg"[i]] = kind, library().desc_size(desc)
+            drop(first)
+            drop(last)
+        library().pd_destroy(pd)
+        return found
+
+    def entries(self):
+        """Shapes in the table, shapes that were not found in it, and evictions."""
+        cdef Table* t = self.self.table
+        if t == NULL:
+            return 0, 0, 0
+        return t.count, t.misses, t.evictions
+
+
+ROOM = 128                     # exact shapes per launcher
+ADDRESS = <size_t><void*>&launch

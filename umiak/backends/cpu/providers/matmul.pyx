@@ -1,0 +1,512 @@
+"""The launch of ``matmul``: batches and strides brought to a canonical problem, and what runs it.
+
+``dims`` are sizes and strides of x, of y, and the strides of the result. With an epilogue, its operands come between y and
+the result: a bias is contiguous, a residual lies like the result.
+"""
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from umiak.backends.cpu.providers.common cimport (
+    LIBRARY_FAILED, MAX_AXES, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
+)
+from umiak.backends.cpu.providers.gemm cimport (
+    T_BF16, T_F16, T_F32, USE_ONEDNN, check, gemm, itemsize_of, narrow, widen,
+)
+from umiak.backends.cpu.providers.onednn cimport *
+from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
+
+cdef extern from "epilogue.h" nogil:
+    enum:
+        STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF
+    void epilogue_row(int kind, int dtype, void* c, int64_t at, int64_t step, const void* other, int64_t other_at,
+                      int64_t other_step, int64_t n)
+
+ctypedef int (*small_t)(
+    int64_t m, int64_t n, int64_t k, const void* a, int64_t am, int64_t ak, const void* b, int64_t bk, int64_t bn,
+    void* c, int64_t cm, int64_t cn
+) noexcept nogil
+
+cdef enum:
+    MAX_EPILOGUE = 4
+    TINY_BF16 = 4096
+
+cdef struct Launcher:
+    int dtype, itemsize, rank_x, rank_y, rank_out
+    bint tx, ty
+    int libs
+    int steps
+    int step[MAX_EPILOGUE]
+    int extras                 # operands of the epilogue
+    Table* table
+    int64_t small_limit        # for products of m, n and k up to here ``small`` is asked first
+    small_t small
+
+cdef struct Problem:
+    int batches
+    int64_t size[MAX_AXES]     # of the batch axes, and strides of the three along them
+    int64_t a_by[MAX_AXES]
+    int64_t b_by[MAX_AXES]
+    int64_t c_by[MAX_AXES]
+    int64_t m, n, k, am, ak, bk, bn, cm, cn
+    char* a
+    char* b
+    char* c
+
+
+cdef inline void parse(Launcher* self, const int64_t* dims, Problem* q) noexcept nogil:
+    """The problem as it is given."""
+    cdef int rx = self.rank_x, ry = self.rank_y, bx, by, i, j
+    cdef const int64_t* xs = dims
+    cdef const int64_t* xt = xs + rx
+    cdef const int64_t* ys = xt + rx
+    cdef const int64_t* yt = ys + ry
+    cdef const int64_t* ct = yt + ry
+    cdef int64_t nx, ny
+    bx, by = max(rx - 2, 0), max(ry - 2, 0)
+    q.batches = max(bx, by)
+    for i in range(q.batches):
+        nx = ny = 1
+        q.a_by[i] = q.b_by[i] = 0
+        j = i - (q.batches - bx)
+        if j >= 0 and xs[j] != 1:
+            nx, q.a_by[i] = xs[j], xt[j]
+        j = i - (q.batches - by)
+        if j >= 0 and ys[j] != 1:
+            ny, q.b_by[i] = ys[j], yt[j]
+        q.size[i], q.c_by[i] = ny if nx == 1 else nx, ct[i]
+    ct += q.batches
+    q.m, q.am, q.k, q.ak, q.cm = 1, 0, xs[0], xt[0], 0
+    if rx > 1:
+        i, j = rx - 2, rx - 1
+        if self.tx:
+            i, j = j, i
+        q.m, q.am, q.k, q.ak, q.cm = xs[i], xt[i], xs[j], xt[j], ct[0]
+        ct += 1
+    q.n, q.bn, q.bk, q.cn = 1, 0, yt[0], 0
+    if ry > 1:
+        i, j = ry - 2, ry - 1
+        if self.ty:
+            i, j = j, i
+        q.bk, q.n, q.bn, q.cn = yt[i], ys[j], yt[j], ct[0]
+
+
+cdef inline void simplify(Launcher* self, Problem* q) noexcept nogil:
+    """Fewer batch axes: those of size 1 go, neighbours merge, and an axis that one matrix is shared along becomes part of
+    the other's rows or columns: one long product."""
+    cdef int i, count = 0, last
+    for i in range(q.batches):
+        if q.size[i] == 1:
+            continue
+        last = count - 1
+        if (
+            count and q.a_by[last] == q.a_by[i] * q.size[i] and q.b_by[last] == q.b_by[i] * q.size[i]
+            and q.c_by[last] == q.c_by[i] * q.size[i]
+        ):
+            q.size[last] *= q.size[i]
+        else:
+            last = count
+            count += 1
+            q.size[last] = q.size[i]
+        q.a_by[last], q.b_by[last], q.c_by[last] = q.a_by[i], q.b_by[i], q.c_by[i]
+    while count:
+        i = count - 1
+        if q.b_by[i] == 0 and (q.m == 1 or q.a_by[i] == q.am * q.m and q.c_by[i] == q.cm * q.m):
+            if q.m == 1:
+                q.am, q.cm = q.a_by[i], q.c_by[i]
+            q.m *= q.size[i]
+        elif q.a_by[i] == 0 and not self.steps and (q.n == 1 or q.b_by[i] == q.bn * q.n and q.c_by[i] == q.cn * q.n):
+            if q.n == 1:
+                q.bn, q.cn = q.b_by[i], q.c_by[i]
+            q.n *= q.size[i]
+        else:
+            break
+        count = i
+    q.batches = count
+
+
+cdef inline bint advance(Problem* q, int64_t* at, int64_t* a, int64_t* b, int64_t* c) noexcept nogil:
+    """Offsets of the next batch; False after the last."""
+    cdef int i = q.batches - 1
+    while i >= 0:
+        at[i] += 1
+        a[0] += q.a_by[i]
+        b[0] += q.b_by[i]
+        c[0] += q.c_by[i]
+        if at[i] < q.size[i]:
+            return True
+        a[0] -= at[i] * q.a_by[i]
+        b[0] -= at[i] * q.b_by[i]
+        c[0] -= at[i] * q.c_by[i]
+        at[i] = 0
+        i -= 1
+    return False
+
+
+cdef int each(Launcher* self, Problem* q) noexcept nogil:
+    """One product after the other."""
+    cdef int64_t at[MAX_AXES]
+    cdef int64_t a = 0, b = 0, c = 0
+    cdef int i, bad, size = self.itemsize
+    cdef bint given = self.small != NULL and q.m * q.n * q.k <= self.small_limit
+    for i in range(q.batches):
+        at[i] = 0
+    while True:
+        bad = 1
+        if given:
+            bad = self.small(
+                q.m, q.n, q.k, q.a + a * size, q.am, q.ak, q.b + b * size, q.bk, q.bn, q.c + c * size, q.cm, q.cn
+            )
+        if bad:
+            if self.dtype == T_BF16 or self.dtype == T_F16:
+                bad = wide(self, q, q.a + a * size, q.b + b * size, q.c + c * size)
+            else:
+                bad = gemm(
+                    self.libs, self.dtype, q.m, q.n, q.k, q.a + a * size, q.am, q.ak, q.b + b * size, q.bk, q.bn,
+                    q.c + c * size, q.cm, q.cn, False,
+                )
+        if bad or not advance(q, at, &a, &b, &c):
+            return bad
+
+
+cdef int wide(Launcher* self, Problem* q, char* a, char* b, char* c) noexcept nogil:
+    """A product of 16-bit floats in float32: copied, widened, multiplied, narrowed."""
+    cdef int64_t na = q.m * q.k, nb = q.k * q.n, nc = q.m * q.n
+    cdef float* fa = <float*>take((na + nb + nc) * 6)
+    cdef float* fb = fa + na
+    cdef float* fc = fb + nb
+    cdef char* h = <char*>(fc + nc)
+    cdef int64_t sizes[2]
+    cdef int64_t to[2]
+    cdef int64_t by[2]
+    cdef int bad
+    if fa == NULL:
+        return NO_MEMORY
+    sizes[0], sizes[1], to[0], to[1], by[0], by[1] = q.m, q.k, q.k, 1, q.am, q.ak
+    copy_strided(h, to, a, by, sizes, 2, 2)
+    sizes[0], sizes[1], to[0], to[1], by[0], by[1] = q.k, q.n, q.n, 1, q.bk, q.bn
+    copy_strided(h + 2 * na, to, b, by, sizes, 2, 2)
+    widen(self.dtype, h, fa, na + nb)
+    bad = gemm(self.libs, T_F32, q.m, q.n, q.k, fa, q.k, 1, fb, q.n, 1, fc, q.n, 1, False)
+    if not bad:
+        narrow(self.dtype, fc, h, nc)
+        sizes[0], sizes[1], to[0], to[1], by[0], by[1] = q.m, q.n, q.cm, q.cn, q.n, 1
+        copy_strided(c, to, h, by, sizes, 2, 2)
+    give(fa)
+    return bad
+
+
+cdef int finish(Launcher* self, Problem* q, void** extra) noexcept nogil:
+    """The epilogue by itself, after the product."""
+    cdef int64_t at[MAX_AXES]
+    cdef int64_t a, b, c, i
+    cdef int s, taken = 0
+    for s in range(self.steps):
+        for i in range(q.batches):
+            at[i] = 0
+        a = b = c = 0
+        while True:
+            for i in range(q.m):
+                if self.step[s] == STEP_BIAS:
+                    epilogue_row(STEP_BIAS, self.dtype, q.c, c + i * q.cm, q.cn, extra[taken], 0, 1, q.n)
+                elif self.step[s] == STEP_ADD:
+                    epilogue_row(STEP_ADD, self.dtype, q.c, c + i * q.cm, q.cn, extra[taken], c + i * q.cm, q.cn, q.n)
+                else:
+                    epilogue_row(self.step[s], self.dtype, q.c, c + i * q.cm, q.cn, NULL, 0, 0, q.n)
+            if not advance(q, at, &a, &b, &c):
+                break
+        if self.step[s] == STEP_BIAS or self.step[s] == STEP_ADD:
+            taken += 1
+    return 0
+
+
+# --- oneDNN's matmul primitive --------------------------------------------------------------------------------------
+
+
+cdef inline bint direct(int64_t rows, int64_t columns, int64_t by_row, int64_t by_column) noexcept nogil:
+    """Whether the primitive takes a matrix as it lies."""
+    return (
+        (by_column == 1 or columns == 1) and (by_row >= columns or rows == 1)
+        or (by_row == 1 or rows == 1) and (by_column >= rows or columns == 1)
+    )
+
+
+cdef inline bint positive(Problem* q, const int64_t* by, bint zero) noexcept nogil:
+    cdef int i
+    for i in range(q.batches):
+        if by[i] < 0 or by[i] == 0 and not zero:
+            return False
+    return True
+
+
+cdef char* packed(Launcher* self, Problem* q, char* x, int64_t* by, int64_t rows, int64_t columns, int64_t* br, int64_t* bc) noexcept nogil:
+    """A contiguous copy of an operand (of each matrix once), its strides changed accordingly."""
+    cdef int64_t sizes[MAX_AXES]
+    cdef int64_t old[MAX_AXES]
+    cdef int64_t new[MAX_AXES]
+    cdef int i, r = q.batches + 2
+    cdef int64_t n = rows * columns
+    cdef char* copy
+    for i in range(q.batches):
+        sizes[i], old[i] = (q.size[i] if by[i] else 1), by[i]
+        n *= sizes[i]
+    sizes[r - 2], sizes[r - 1], old[r - 2], old[r - 1] = rows, columns, br[0], bc[0]
+    dense(sizes, r, new)
+    copy = <char*>take(n * self.itemsize)
+    if copy != NULL:
+        copy_strided(copy, new, x, old, sizes, r, self.itemsize)
+        for i in range(q.batches):
+            by[i] = new[i] if by[i] else 0
+        br[0], bc[0] = new[r - 2], new[r - 1]
+    return copy
+
+
+cdef handle_t matrix_desc(Library* lib, Launcher* self, Problem* q, const int64_t* by, int64_t rows, int64_t columns, int64_t br, int64_t bc) noexcept nogil:
+    cdef dims_t sizes
+    cdef dims_t strides
+    cdef handle_t desc = NULL
+    cdef int i, r = q.batches + 2
+    cdef int64_t outer
+    sizes[r - 2], sizes[r - 1] = rows, columns
+    # A single row or column has the stride that it would have in a matrix.
+    strides[r - 2] = br if rows > 1 else columns if columns == 1 or bc == 1 else 1
+    strides[r - 1] = bc if columns > 1 else rows if br == 1 and rows > 1 else 1
+    outer = max(strides[r - 2] * rows, strides[r - 1] * columns)
+    for i in range(q.batches - 1, -1, -1):
+        sizes[i], strides[i] = 1, outer
+        if by[i]:
+            sizes[i], strides[i] = q.size[i], by[i]
+        outer = max(outer, strides[i] * sizes[i])
+    if lib.desc_strided(&desc, r, sizes, BF16 if self.dtype == T_BF16 else F16 if self.dtype == T_F16 else F32, strides):
+        return NULL
+    return desc
+
+
+cdef int ELTWISE[8]
+ELTWISE[:] = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
+
+
+cdef inline void drop(Library* lib, handle_t desc) noexcept nogil:
+    if desc != NULL:
+        lib.desc_destroy(desc)
+
+
+cdef Program* build(Launcher* self, Problem* q) noexcept nogil:
+    """The primitive for this problem; an empty program where the library has only plain loops."""
+    cdef Library* lib = library()
+    cdef Program* p = new_program()
+    cdef Step* step
+    cdef handle_t a, b, c, bias = NULL, attr = NULL, ops = NULL, pd = NULL
+    cdef dims_t sizes
+    cdef dims_t strides
+    cdef int i, r = q.batches + 2, first = 0, extra = 3, bad
+    if p == NULL:
+        return NULL
+    a = matrix_desc(lib, self, q, q.a_by, q.m, q.k, q.am, q.ak)
+    b = matrix_desc(lib, self, q, q.b_by, q.k, q.n, q.bk, q.bn)
+    c = matrix_desc(lib, self, q, q.c_by, q.m, q.n, q.cm, q.cn)
+    for i in range(r):
+        sizes[i], strides[i] = 1, q.n
+    sizes[r - 1], strides[r - 1] = q.n, 1
+    bad = a == NULL or b == NULL or c == NULL or lib.attr_create(&attr) or lib.attr_scratchpad(attr, 1)
+    if not bad and self.steps:
+        bad = (
+            lib.desc_strided(&bias, r, sizes, BF16 if self.dtype == T_BF16 else F16 if self.dtype == T_F16 else F32, strides)
+            or lib.post_ops_create(&ops)
+        )
+        first = self.step[0] == STEP_BIAS
+        for i in range(first, self.steps):
+            if bad:
+                break
+            if self.step[i] == STEP_BIAS or self.step[i] == STEP_ADD:
+                bad = lib.append_binary(ops, BINARY_ADD, bias if self.step[i] == STEP_BIAS else c)
+            else:
+                bad = lib.append_eltwise(ops, ELTWISE[self.step[i]], 1 if self.step[i] == STEP_SILU else 0, 0)
+        bad = bad or lib.attr_post_ops(attr, ops)
+    if not bad and not lib.matmul(&pd, lib.engine, a, b, bias if first else NULL, c, attr) and not is_reference(pd):
+        step = add_step(p, pd)
+        bad = (
+            step == NULL or add_argument(step, ARG_SRC, add_buffer(p, a, 0)) or add_argument(step, ARG_WEIGHTS, add_buffer(p, b, 1))
+            or add_argument(step, ARG_DST, add_buffer(p, c, 2))
+        )
+        for i in range(self.steps):
+            if bad:
+                break
+            if i == 0 and first:
+                bad = add_argument(step, ARG_BIAS, add_buffer(p, bias, extra))
+                extra += 1
+            elif self.step[i] == STEP_BIAS or self.step[i] == STEP_ADD:
+                bad = add_argument(
+                    step, (ARG_POST_OP * (i - first + 1)) | ARG_POST_OP_SRC,
+                    add_buffer(p, bias if self.step[i] == STEP_BIAS else c, extra),
+                )
+                extra += 1
+    drop(lib, a)
+    drop(lib, b)
+    drop(lib, c)
+    drop(lib, bias)
+    if pd != NULL:
+        lib.pd_destroy(pd)
+    if ops != NULL:
+        lib.post_ops_destroy(ops)
+    if attr != NULL:
+        lib.attr_destroy(attr)
+    if bad:
+        free_program(p)
+        return NULL
+    return p
+
+
+cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcept nogil:
+    """Run the problem as one primitive; ``done`` stays False where the library has none worth running."""
+    cdef int64_t key[5 * 12 + 16]
+    cdef int words = 0, i, bad, before
+    cdef Entry* e
+    cdef Program* p
+    cdef char* copy_a = NULL
+    cdef char* copy_b = NULL
+    cdef void* pointers[3 + MAX_EPILOGUE]
+    if q.batches > 8 or not (direct(q.m, q.n, q.cm, q.cn) and (q.cn == 1 or q.n == 1)) or not positive(q, q.c_by, False):
+        return 0
+    if not direct(q.m, q.k, q.am, q.ak) or not positive(q, q.a_by, True):
+        q.a = copy_a = packed(self, q, q.a, q.a_by, q.m, q.k, &q.am, &q.ak)
+        if q.a == NULL:
+            return NO_MEMORY
+    if not direct(q.k, q.n, q.bk, q.bn) or not positive(q, q.b_by, True):
+        q.b = copy_b = packed(self, q, q.b, q.b_by, q.k, q.n, &q.bk, &q.bn)
+        if q.b == NULL:
+            give(copy_a)
+            return NO_MEMORY
+    key[0], key[1], key[2], key[3], key[4] = threads(), q.batches, q.m, q.n, q.k
+    key[5], key[6], key[7], key[8], key[9] = q.am, q.ak, q.bk, q.bn, q.cm
+    words = 10
+    for i in range(q.batches):
+        key[words], key[words + 1], key[words + 2], key[words + 3] = q.size[i], q.a_by[i], q.b_by[i], q.c_by[i]
+        words += 4
+    bad = 0
+    before = enter()
+    e = find(self.table, key, words)
+    if e == NULL:
+        p = build(self, q)
+        if p != NULL:
+            e = add(self.table, key, words, p)
+    if e == NULL:
+        bad = LIBRARY_FAILED
+    else:
+        p = <Program*>e.value
+        if p.step_count:
+            pointers[0], pointers[1], pointers[2] = q.a, q.b, q.c
+            for i in range(self.extras):
+                pointers[3 + i] = extra[i]
+            bad = run_program(p, pointers)
+            done[0] = True
+        release(self.table, e)
+    leave(before)
+    if done[0] or bad:
+        give(copy_a)
+        give(copy_b)
+        return bad
+    # The copies are used by what runs instead, which is rare; it takes care of their lifetime by running here.
+    bad = each(self, q)
+    if not bad:
+        bad = finish(self, q, extra)
+    done[0] = True
+    give(copy_a)
+    give(copy_b)
+    return bad
+
+
+cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
+    if not self.libs & USE_ONEDNN or self.table == NULL:
+        return False
+    if self.steps or self.dtype == T_BF16:
+        # The smallest are widened and done before a primitive has started.
+        return self.steps or q.batches or q.m * q.n * q.k > TINY_BF16
+    if self.dtype != T_F32:
+        return False
+    if q.batches and threads() > 1:
+        return q.m * q.n * q.k > 4096 or q.size[q.batches - 1] > 16
+    # Columns of y that are contiguous: sgemm packs them slowly unless there are many rows to share that.
+    return q.bn != 1 and q.bk == 1 and q.n > 1 and q.m > 16 and q.m < 768 and q.m * q.n * q.k > 1 << 18
+
+
+cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    cdef Launcher* self = <Launcher*>record
+    cdef Problem q
+    cdef int64_t sizes[MAX_AXES]
+    cdef int64_t to[MAX_AXES]
+    cdef int i, r, bad
+    cdef bint done = False
+    parse(self, dims, &q)
+    q.a, q.b, q.c = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + self.extras]
+    if q.m == 0 or q.n == 0:
+        return 0
+    for i in range(q.batches):
+        if q.size[i] == 0:
+            return 0
+    if q.batches:
+        simplify(self, &q)
+    if q.k == 0:
+        r = q.batches + 2
+        for i in range(q.batches):
+            sizes[i], to[i] = q.size[i], q.c_by[i]
+        sizes[r - 2], sizes[r - 1], to[r - 2], to[r - 1] = q.m, q.n, q.cm, q.cn
+        zero_strided(q.c, to, sizes, r, self.itemsize)
+        return finish(self, &q, ptrs + 2)
+    if wants_primitive(self, &q):
+        bad = primitive(self, &q, ptrs + 2, &done)
+        if bad or done:
+            return bad
+    bad = each(self, &q)
+    if not bad and self.steps:
+        bad = finish(self, &q, ptrs + 2)
+    return bad
+
+
+cdef class Record:
+    """What a launch needs; ``pointer`` is its ``self``."""
+
+    cdef Launcher* self
+
+    def __cinit__(self, int dtype, int rank_x, int rank_y, bint tx, bint ty, int libs, tuple steps=(), size_t small=0, int64_t small_limit=0):
+        if len(steps) > MAX_EPILOGUE:
+            raise ValueError(f"[matmul] requires at most {MAX_EPILOGUE} steps after the product, got {len(steps)}")
+        self.self = <Launcher*>calloc(1, sizeof(Launcher))
+        if self.self == NULL:
+            raise MemoryError()
+        self.self.dtype, self.self.itemsize, self.self.libs = dtype, itemsize_of(dtype), libs
+        self.self.rank_x, self.self.rank_y, self.self.tx, self.self.ty = rank_x, rank_y, tx and rank_x > 1, ty and rank_y > 1
+        self.self.steps = len(steps)
+        for i, step in enumerate(steps):
+            self.self.step[i] = step
+            self.self.extras += step == STEP_BIAS or step == STEP_ADD
+        self.self.small, self.self.small_limit = <small_t>small, small_limit
+        check(libs)
+        if libs & USE_ONEDNN:
+            self.self.table = new_table(ROOM, free_program)
+            if self.self.table == NULL:
+                raise MemoryError()
+
+    def __dealloc__(self):
+        if self.self != NULL:
+            free_table(self.self.table)
+            free(self.self)
+
+    @property
+    def pointer(self):
+        return <size_t>self.self
+
+    def entries(self):
+        """Shapes in the table, shapes that were not found in it, and evictions."""
+        cdef Table* t = self.self.table
+        if t == NULL:
+            return 0, 0, 0
+        return t.count, t.misses, t.evictions
+
+
+ROOM = 128                     # exact shapes per launcher
+ADDRESS = <size_t><void*>&launch
+STEPS = {
+    "bias": STEP_BIAS, "add": STEP_ADD, "relu": STEP_RELU, "tanh": STEP_TANH, "sigmoid": STEP_SIGMOID,
+    "silu": STEP_SILU, "gelu_tanh": STEP_GELU_TANH, "gelu": STEP_GELU_ERF,
+}

@@ -1,0 +1,161 @@
+"""Ops that select by data: masks, counts, repeats. They walk their operands in row-major order and count on the way."""
+
+from __future__ import annotations
+
+from umiak.compiler.loop import monoid as m
+from umiak.compiler.loop import node as n
+from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.types import I64
+from umiak.compiler.lower.builder import Builder, Element, Index, rule
+from umiak.compiler.lower.pointwise import parts, truth
+from umiak.compiler.lower.reduce import axes_over, outside
+from umiak.compiler.lower.terminal import Site, terminal
+from umiak.compiler.nest import Chain, FailStage, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage
+from umiak.ir import sym as dim
+from umiak.ir.program import Operation
+from umiak.ops import index, movement
+
+COUNT = n.var("count", I64)
+
+
+def chosen(b: Builder, o: Operation, k: int, at: Index) -> Node:
+    """Whether element ``at`` of operand ``k`` is not zero."""
+    where: Node | None = None
+    for p in parts(b.read(o.operands[k], at), False):
+        where = truth(p) if where is None else n.call("or", where, truth(p))
+    assert where is not None
+    return where
+
+
+@rule(index.CountTrue)
+def count_true(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    outside(b, at)
+    inner = axes_over(b, o.operands[0].meta.shape)
+    return b.reduce(m.SUM, (n.cast(chosen(b, o, 0, inner), I64),))[0]
+
+
+def along(b: Builder, o: Operation) -> Index:
+    """Axes over all of operand 0, in order."""
+    return axes_over(b, o.operands[0].meta.shape)
+
+
+def packed(site: Site, o: Operation, b: Builder, where: Node, at: Index, values: list[tuple[Index, Element]]) -> Nest:
+    """Values of the points where ``where`` holds, one after the other.
+
+    Each point writes to the next free place and only those that hold take it: no branch depends on data. Where the
+    result is full nothing may be written, and nothing is left to be.
+    """
+    room = n.lt(COUNT, b.leaf(o.results[0].meta.shape[0]))
+    stores = [s for to, x in values for s in site.stores(b, o.results[0], to, x)]
+    stores = [StoreStage(s.buffer, s.index, s.value, True, room) for s in stores]
+    held = n.cast(where, I64)
+    b.stages.append(ScanStage((COUNT,), m.SUM, (held,), tuple(stores), True, True))
+    return b.finish()
+
+
+@terminal(index.NonzeroSized)
+def nonzero(site: Site, o: Operation) -> Nest | Chain:
+    b = site.builder()
+    at = along(b, o)
+    where = chosen(b, o, 0, at)
+    coordinates = [i if i.op == "const" else b.affine(i) for i in at]
+    values = [((COUNT, n.i64(d)), i) for d, i in enumerate(coordinates)]
+    return packed(site, o, b, where, at, values)  # type: ignore[arg-type]
+
+
+@terminal(index.MaskedSelectSized)
+def masked_select(site: Site, o: Operation) -> Nest | Chain:
+    b = site.builder()
+    at = along(b, o)
+    where = chosen(b, o, 1, at)
+    return packed(site, o, b, where, at, [((COUNT,), b.read(o.operands[0], at))])
+
+
+@terminal(index.MaskedScatter)
+def masked_scatter(site: Site, o: Operation) -> Nest | Chain:
+    """The values that there are must be enough: they are counted first."""
+    x, _, values = o.operands
+    b = site.builder()
+    at = along(b, o)
+    where = chosen(b, o, 1, at)
+    held = n.cast(where, I64)
+    need = n.var("need", I64)
+    b.stages.append(ReduceStage((need,), m.SUM, (held,)))
+    size = b.leaf(dim.product(values.meta.shape))
+    b.stages.append(FailStage(1, n.lt(size, need)))
+    flat = _flat(b, o, 2)
+    found = b.guarded(n.both(where, n.lt(COUNT, size)), lambda: b.read(values, flat))  # type: ignore[arg-type]
+    was = b.read(x, at)
+    if isinstance(was, tuple):
+        value: Element = tuple(n.select(where, p, q) for p, q in zip(parts(found), was, strict=True))  # type: ignore[assignment]
+    else:
+        value = n.select(where, found, was)  # type: ignore[arg-type]
+    stores = tuple(StoreStage(s.buffer, s.index, s.value, True) for s in site.stores(b, o.results[0], at, value))
+    b.stages.append(ScanStage((COUNT,), m.SUM, (held,), stores, True))
+    return b.finish()
+
+
+def _flat(b: Builder, o: Operation, k: int) -> Index:
+    """The index of element number ``COUNT`` of an operand."""
+    shape = o.operands[k].meta.shape
+    place, found = COUNT, []
+    for size in reversed(shape[1:]):
+        outer = n.div(place, b.leaf(size))
+        found.append(n.sub(place, n.mul(outer, b.leaf(size))))
+        place = outer
+    return (place, *reversed(found)) if shape else ()
+
+
+@terminal(movement.RepeatInterleaveSized)
+def repeat_interleave(site: Site, o: Operation) -> Nest | Chain:
+    """Where an element's repeats start, then which element stands at each place, then a gather."""
+    x, repeats = o.operands
+    axis, (count,) = o.op.axis, o.params
+    size = repeats.meta.shape[0]
+    starts = site.temporary(I64, size)
+    source = site.temporary(I64, count)
+
+    b = site.builder((0,))
+    (i,) = axes_over(b, (size,))
+    each = n.cast(b.read(repeats, (i,)), I64)  # type: ignore[arg-type]
+    total = n.var("total", I64)
+    b.stages.append(ReduceStage((total,), m.SUM, (each,)))
+    least = n.var("least", I64)
+    b.stages.append(ReduceStage((least,), m.MIN, (each,)))
+    wrong = n.call("or", n.ne(total, b.leaf(count)), n.lt(least, 0))
+    b.stages.append(FailStage(1, wrong))
+    ends = n.var("ends", I64)
+    store = StoreStage(starts, b.address(starts, (i,), (1,)), ends, True)
+    b.stages.append(ScanStage((ends,), m.SUM, (each,), (store,)))
+    nests = [b.finish()]
+
+    b = site.builder((1,))
+    (j,) = b.open((count,))
+    b.stages.append(StoreStage(source, b.address(source, (j,), (1,)), n.i64(0), False))
+    nests.append(b.finish())
+
+    b = site.builder((1,))
+    (i,) = b.open((size,), reduced=True)
+    if not b.reduced:
+        b.reduced.append((n.axis("r0"), 1))
+    end = n.load(starts, I64, b.address(starts, (i,), (1,)))
+    place = b.address(source, (end,), (1,))
+    b.stages.append(ScatterStage(source, place, (n.i64(1),), m.SUM, n.lt(end, b.leaf(count))))
+    nests.append(b.finish())
+
+    b = site.builder((1,))
+    (j,) = b.open((count,), reduced=True)
+    place = b.address(source, (j,), (1,))
+    before = n.var("before", I64)
+    b.stages.append(
+        ScanStage((before,), m.SUM, (n.load(source, I64, place),), (StoreStage(source, place, before, True),))
+    )
+    nests.append(b.finish())
+
+    b = site.builder()
+    at = b.open(o.results[0].meta.shape)
+    i = n.load(source, I64, b.address(source, (at[axis],), (1,)))
+    value = b.read(x, (*at[:axis], i, *at[axis + 1 :]))
+    b.stages += site.stores(b, o.results[0], at, value)
+    nests.append(b.finish())
+    return site.chain(nests)
