@@ -15,6 +15,7 @@ from typing import Any
 from umiak.autodiff import rules
 from umiak.compiler import amp
 from umiak.compiler.calls import call_program, live, scalars_in, used
+from umiak.compiler.dump import dump
 from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
@@ -192,6 +193,7 @@ class Call:
             operations, inputs, results = live(traced.operations, traced.results), traced.inputs, traced.results
         else:
             raise NotANest(op.name)
+        dump("operations", op.name, lambda: show_operations(operations, results))
         placed = [(v, self.strides(i) if type(v) is Value else ()) for i, v in enumerate(inputs)]
         nest = nest_of(op.name, operations, placed, results, self.classes.sources)
         return nest, all(o.op.elementwise for o in operations)
@@ -200,6 +202,12 @@ class Call:
     def contiguous(self) -> bool:
         """Whether every tensor operand is contiguous."""
         return all(x.is_contiguous() for x in self.operands if isinstance(x, Tensor))
+
+
+def show_operations(operations: Sequence[Operation], results: Sequence[Value | None]) -> str:
+    """The text of traced operations, a line each."""
+    names = ", ".join("none" if v is None else f"%{v.id}" for v in results)
+    return "\n".join([*map(repr, operations), f"return {names}"]) + "\n"
 
 
 def as_tuple(x: Any) -> tuple:
