@@ -64,5 +64,5 @@ def test_what_is_shared_gets_a_name():
 
 
 def test_strange_stages_are_refused():
-    with pytest.raises(TypeError, match="requires a stage of compiler/nest.py, got str"):
+    with pytest.raises(TypeError, match=r"requires a stage of compiler/nest\.py, got str"):
         show_nest(Nest("k", (), 0, (), (), ("store",)))
