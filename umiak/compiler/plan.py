@@ -7,6 +7,7 @@ is a kernel of the backend, a view, or the replayed decomposition; the gradient 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -208,7 +209,12 @@ class Call:
 
 
 def show_operations(operations: Sequence[Operation], results: Sequence[Value | None]) -> str:
-    """The text of traced operations, a line each."""
+    """The text of operations, a line each. Values that have no number get one."""
+    everything = [v for o in operations for v in (*o.values, *o.results)]
+    fresh = itertools.count(max((v.id for v in everything), default=-1) + 1)
+    for v in everything:
+        if v.id < 0:
+            v.id = next(fresh)
     names = ", ".join("none" if v is None else f"%{v.id}" for v in results)
     return "\n".join([*map(repr, operations), f"return {names}"]) + "\n"
 
