@@ -173,18 +173,18 @@ class Call:
         return self.traced
 
     def nest(self) -> tuple[Nest | Chain, bool]:
-        """The call as one nest, with a buffer for each pointer of the launch, and whether it is element by element
-        throughout."""
+        """The call as one nest or a chain of them, with a buffer for each pointer of the launch, and whether it is
+        element by element throughout."""
         op = self.op
-        inputs: list[Any]
+        inputs: list[Any]  # values and numbers
         if not self.symbolic:
             raise NotANest("sizes that only Python knows")
         if type(op) is Fused:
             group, count = op.group, len(op.group.arguments)
             env = group.bind([m.shape for m in self.classes.operands[:count]], self.classes.params[0])
             env.update(zip(group.numbers, self.classes.operands[count:], strict=True))
-            operations, inputs, results = group.instantiate(env)
-            inputs = [*inputs, *self.classes.operands[count:]]
+            operations, arguments, results = group.instantiate(env)
+            inputs = [*arguments, *self.classes.operands[count:]]
         elif self.needs is None and lowerable(op):
             inputs = [
                 Value(m, None, i) if isinstance(m, Meta) else m  # type: ignore[arg-type]

@@ -44,21 +44,21 @@ def kernel(call: Any) -> Kernel:
     if copies:
         from umiak.backends.ref import backend as ref
 
-        plain = ref.kernel(call)
-        assert plain is not None
-        run = plain.run
+        python = ref.kernel(call)
+        assert python is not None, "ref copies whatever there is"
+        run = python.run
     if isinstance(made, Chain):
-        links, asked = make_chain(made)
-        return Kernel(links.address, links.self_pointer, residuals=True, keep=links, dims=asked, explain=explain)
-    nest, launcher = made, make_launcher(made)
+        chain, asked = make_chain(made)
+        return Kernel(chain.address, chain.self_pointer, residuals=True, keep=chain, dims=asked, explain=explain)
+    launcher = make_launcher(made)
     return Kernel(
         launcher.address,
         launcher.self_pointer,
         run=run,
         residuals=True,
         keep=launcher,
-        dims=asked_by(nest),
-        flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(nest.buffers) > 1 else 0,
+        dims=asked_by(made),
+        flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(made.buffers) > 1 else 0,
         explain=explain,
     )
 
