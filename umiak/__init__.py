@@ -34,7 +34,7 @@ def _assemble() -> None:
     scope.install(get_scope, set_scope)
     launcher.install_parallel(parallel.ADDRESS, parallel.COUNT_ADDRESS)
     providers.common.follow(parallel.COUNT_ADDRESS)
-    providers.before_gomp = lambda: parallel.set_driver("gomp")  # type: ignore[assignment]
+    providers.before_gomp = lambda: parallel.set_driver("gomp")
     plan.install(backends.get, backends.find_kernel)
     records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(

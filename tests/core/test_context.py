@@ -325,7 +325,8 @@ for _reason, _names in {
         "umiak.backends.cpu.launcher:TIMING"
     ),
     "interned immutable values": (
-        "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key umiak.core.place:_types"
+        "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key "
+        "umiak.core.place:_types"
     ),
     "what a test asks for: it stays empty": "umiak.compiler.plan:PYTHON_INFER",
     "memory and streams of a device of the process, which its ranks share": (

@@ -51,9 +51,9 @@ def fuse(
         numbers = {p.number for p in inside}
         others = {q.number for v in o.values if (q := part_of.get(_producer(v))) is not None} - numbers
         before = set().union(*(p.before for p in inside)) | others
-        for q in others:
-            before |= parts[q].before
-        if any(number in parts[q].before for number in numbers for q in before - numbers):
+        for other in others:
+            before |= parts[other].before
+        if any(number in parts[other].before for number in numbers for other in before - numbers):
             return None
         whole = sorted([x for p in inside for x in p.operations] + [o], key=order.__getitem__)
         if not is_nest(whole, users, kept):
@@ -132,7 +132,8 @@ def is_nest(operations: Sequence[Operation], users: dict[int, list[Operation]], 
     inputs = inputs_of(operations)
     if len(inputs) + len(results) > MAX_POINTERS or not inputs:
         return False
-    if any(r.operation.op.view for r in results if r.operation is not operations[-1]):
+    makers = [o for r in results if (o := r.operation) is not None]
+    if any(o.op.view for o in makers if o is not operations[-1]):
         return False
     if any(type(o.op) in WINDOWS for o in operations) and sum(type(o.op) in ROWWISE for o in operations):
         return False

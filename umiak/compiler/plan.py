@@ -19,7 +19,7 @@ from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import lowerable, nest_of
-from umiak.compiler.nest import Nest
+from umiak.compiler.nest import Chain, Nest
 from umiak.core import context, dispatch
 from umiak.core.dispatch import CallProgram, Plan
 from umiak.core.scalar import ScalarProgram
@@ -170,21 +170,24 @@ class Call:
             self.traced = trace_forward(self.op, self.classes, self.needs, expander(BACKEND_OF(self.place)))
         return self.traced
 
-    def nest(self) -> tuple[Nest, bool]:
-        """The call as one nest, with a buffer for each pointer of the launch, and whether it is element by element
-        throughout."""
+    def nest(self) -> tuple[Nest | Chain, bool]:
+        """The call as one nest or a chain of them, with a buffer for each pointer of the launch, and whether it is
+        element by element throughout."""
         op = self.op
+        inputs: list[Any]  # values and numbers
         if not self.symbolic:
             raise NotANest("sizes that only Python knows")
         if type(op) is Fused:
             group, count = op.group, len(op.group.arguments)
             env = group.bind([m.shape for m in self.classes.operands[:count]], self.classes.params[0])
             env.update(zip(group.numbers, self.classes.operands[count:], strict=True))
-            operations, inputs, results = group.instantiate(env)
-            inputs = [*inputs, *self.classes.operands[count:]]
+            operations, arguments, results = group.instantiate(env)
+            inputs = [*arguments, *self.classes.operands[count:]]
         elif self.needs is None and lowerable(op):
-            inputs: list[Any] = [Value(m, None, i) if isinstance(m, Meta) else m  # type: ignore[arg-type]
-                                 for i, m in enumerate(self.classes.operands)]  # fmt: skip
+            inputs = [
+                Value(m, None, i) if isinstance(m, Meta) else m  # type: ignore[arg-type]
+                for i, m in enumerate(self.classes.operands)
+            ]
             only = Operation(op, inputs, self.classes.params, self.outs)
             operations, results = [only], list(only.results)
         elif op.decompose is not None or self.needs is not None:

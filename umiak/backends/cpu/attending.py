@@ -9,7 +9,6 @@ from umiak.backends.cpu import attention_kernels
 from umiak.backends.cpu.attention import Attention
 from umiak.backends.cpu.attention_gradient import LAUNCH
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64
-from umiak.compiler.render.target import Target
 from umiak.ops import attending as ops
 
 OPS = (ops.Attention, ops.AttentionTrain, ops.AttentionGrad)
@@ -22,12 +21,12 @@ def kernel(call: Any) -> Kernel | None:
     gradient = isinstance(op, ops.AttentionGrad)
     metas = call.classes.metas
     stored = STORED.get(metas[0].dtype.name)
-    if stored is None or not attention_kernels.supported(stored, Target.host()) or not call.symbolic:
+    if stored is None or not attention_kernels.supported(stored) or not call.symbolic:
         return None
     at = 6 if gradient else 3
     mask = metas[at]
     kind = None if mask is None else BOOL if mask.dtype.is_bool else stored
-    functions, tile, keep = attention_kernels.functions(stored, kind)
+    functions, tile, keep = attention_kernels.functions(stored, kind, gradient)
     with_lse = isinstance(op, ops.AttentionTrain) or call.needs is not None
     made = Attention(
         functions,

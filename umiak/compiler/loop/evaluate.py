@@ -236,6 +236,18 @@ def _bessel(f: Callable[[Array], Array]) -> Callable[[Array], Array]:
     return lambda a: np.where(np.isinf(a), np.inf, f(a))
 
 
+def _word(place: Array, key: Array) -> Array:
+    place, key = (np.asarray(v).view(np.uint64) for v in np.broadcast_arrays(place, key))
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    block, zero = place >> np.uint64(2), np.zeros_like(place)
+    c, k = [block & low, block >> half, zero, zero], [key & low, key >> half]
+    for _ in range(10):
+        p, q = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        c = [q >> half ^ c[1] ^ k[0], q & low, p >> half ^ c[3] ^ k[1], p & low]
+        k = [k[0] + np.uint64(0x9E3779B9) & low, k[1] + np.uint64(0xBB67AE85) & low]
+    return np.choose((place & np.uint64(3)).astype(np.int64), c)
+
+
 _S = scipy.special
 _MEANING: dict[str, Callable[..., Array]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": _divide,
@@ -255,6 +267,7 @@ _MEANING: dict[str, Callable[..., Array]] = {
         "pow": np.power, "atan2": np.arctan2,
     }.items()},
     "nextafter": np.nextafter,
+    "philox": lambda place, key: _word(place, key),
 }  # fmt: skip
 
 

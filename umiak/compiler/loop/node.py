@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from weakref import WeakValueDictionary
 
-from umiak.compiler.loop.types import BOOL, F32, F64, I64, ScalarType
+from umiak.compiler.loop.types import BOOL, F32, F64, I64, U32, ScalarType
 
 
 class Node:
@@ -83,6 +83,7 @@ OPS: dict[str, tuple[int, str]] = {
         "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "erfinv", "lgamma", "digamma", "logistic", "rsqrt",
         "i0", "i0e", "i1", "i1e")},
     **{name: (2, f"{name}(a, b)") for name in ("pow", "atan2", "nextafter")},
+    "philox": (2, "u32: word a (i64) of the Philox4x32-10 stream of key b (i64): its word a % 4 of block a // 4"),
 }  # fmt: skip
 
 COMPARISONS = ("eq", "ne", "lt", "le")
@@ -182,10 +183,17 @@ def cast(x: Node, type: ScalarType) -> Node:
         return x
     if x.op == "cast" and x.args[0].type is type and _holds(x.type, type):
         return x.args[0]
+    if x.op == "cast" and _widened(x) is not None and (type.bits >= 32 or type is _widened(x).type):
+        return cast(_widened(x), type)
     if x.op == "const" and not (type.is_integer and isinstance(x.attr, float) and not math.isfinite(x.attr)):
         if not type.is_storage:
             return const(x.attr, type)
     return make("cast", type, (x,))
+
+
+def _widened(x: Node) -> Any:
+    """The u32 that a 64-bit integer was made of."""
+    return x.args[0] if x.op == "cast" and x.type.is_integer and x.type.bits == 64 and x.args[0].type is U32 else None
 
 
 def _holds(wide: ScalarType, narrow: ScalarType) -> bool:
@@ -215,7 +223,7 @@ def call(op: str, *args: Node) -> Node:
     folded = _fold(op, args)
     if folded is not None:
         return folded
-    return make(op, BOOL if op in COMPARISONS else values[0].type, args)
+    return make(op, BOOL if op in COMPARISONS else U32 if op == "philox" else values[0].type, args)
 
 
 def _fold(op: str, args: tuple[Node, ...]) -> Node | None:
@@ -260,6 +268,8 @@ def _fold(op: str, args: tuple[Node, ...]) -> Node | None:
             return const(0, t)
         if op in ("shl", "shr", "or", "xor") and is_const(b, 0):
             return a
+        if op == "shr" and _widened(a) is not None and b.op == "const" and 0 <= b.attr < 32:
+            return cast(call("shr", _widened(a), const(b.attr, U32)), t)
     if t is BOOL and op in ("and", "or"):
         for x, y in ((a, b), (b, a)):
             if x.op == "const":

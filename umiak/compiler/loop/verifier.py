@@ -266,7 +266,9 @@ class _Verifier:
             expect(x.args[0].type is BOOL, "a bool first")
         else:
             expect(not t.is_storage, "no narrow floats")
-        if x.op in FLOATS_ONLY or x.op in FUNCTIONS:
+        if x.op == "philox":
+            expect(t is I64, "i64")
+        elif x.op in FLOATS_ONLY or x.op in FUNCTIONS:
             expect(t.is_float, "floats")
         elif x.op in INTEGERS_ONLY:
             expect(t.is_integer and (x.op != "mulhi" or (t.kind == "u" and t.bits >= 32)), "integers")

@@ -88,7 +88,9 @@ class Builder:
         self._extras: dict[Any, tuple[int, Any]] = {}
         self._accesses: dict[Any, tuple[int, str | None, dict[Node, Any]]] = {}
         self._known: dict[tuple, Element] = {}
+        self._reductions: dict[tuple, tuple[Node, ...]] = {}
         self._failures: set[tuple] = set()
+        self._divisions: set[Node] = set()
 
     # --- what there is ---------------------------------------------------------------------------------------------
 
@@ -183,13 +185,12 @@ class Builder:
 
     def _affine(self, x: Node) -> tuple[dict[Node, Any], Node]:
         """``x`` as coefficients of axes plus a rest."""
-        if x.op == "axis":
+        if x.op == "axis" or x in self._divisions:
             return {x: 1}, n.i64(0)
         if x.axes and x.op in ("add", "sub"):
-            (a, ra), (b, rb) = (self._affine(y) for y in x.args)
+            (merged, ra), (other, rb) = (self._affine(y) for y in x.args)
             sign = 1 if x.op == "add" else -1
-            merged = dict(a)
-            for axis, c in b.items():
+            for axis, c in other.items():
                 merged[axis] = merged[axis] + sign * c if axis in merged else sign * c
             return merged, n.call(x.op, ra, rb)
         if x.axes and x.op == "mul":
@@ -206,6 +207,8 @@ class Builder:
         """``x`` with its affine part as an access."""
         coefficients, rest = self._affine(x)
         coefficients = {a: c for a, c in coefficients.items() if not (type(c) is int and c == 0)}
+        for x in [a for a in coefficients if a.op != "axis"]:
+            rest = n.add(rest, n.mul(x, self.leaf(coefficients.pop(x))))
         if not coefficients and buffer is None:
             return rest
         key = (buffer, tuple(sorted((a.attr, identity(c)) for a, c in coefficients.items())))
@@ -219,6 +222,21 @@ class Builder:
         for i, stride in zip(index, strides, strict=True):
             total = n.add(total, n.mul(i, self.leaf(stride * scale)))
         return self.affine(total, buffer)
+
+    def divided(self, i: Node, sizes: Sequence[Any]) -> list[Node]:
+        """The indices along dims of these sizes of element ``i`` of all of them.
+
+        Divisions cost more than what they save: they must cancel in the end, as they do where the dims lie one after
+        the other in memory.
+        """
+        found: list[Node] = []
+        for size in reversed(sizes[1:]):
+            outer = n.div(i, self.leaf(size))
+            if outer is not i and outer.axes:
+                self._divisions.add(outer)
+            found.append(n.sub(i, n.mul(outer, self.leaf(size))))
+            i = outer
+        return [i, *reversed(found)]
 
     # --- elements --------------------------------------------------------------------------------------------------
 
@@ -301,14 +319,14 @@ class Builder:
         axes = {a for a, _ in self.reduced}
         if self.guard is not None and any(a in axes for a in self.guard.axes):
             raise NotANest("a reduction under a condition on what it reduces")
-        key = ("reduce", monoid.name, tuple(values), where)
-        found = self._known.get(key)
+        key = (monoid.name, tuple(values), where)
+        found = self._reductions.get(key)
         if found is None:
             count = sum(len(s.results) for s in self.stages if isinstance(s, ReduceStage))
             results = tuple(n.var(f"v{count + k}", v.type) for k, v in enumerate(values))
             self.stages.append(ReduceStage(results, monoid, tuple(values), where, end))
-            self._known[key] = found = results
-        return found  # type: ignore[return-value]
+            self._reductions[key] = found = results
+        return found
 
     # --- results ---------------------------------------------------------------------------------------------------
 
@@ -342,6 +360,8 @@ class Builder:
     def finish(self) -> Nest:
         """The nest of what was stored."""
         axes = [*self.parallel, *self.reduced]
+        if any(x in self._divisions for s in self.stages for x in n.walk(_expressions(s))):
+            raise NotANest("a reshape that regroups what does not lie together")
         own = {a: self.affine(a) for a, _ in axes}  # an axis that is used as a number
 
         def settle(roots: Sequence[Node]) -> list[Node]:

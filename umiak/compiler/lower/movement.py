@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from umiak.compiler.loop import monoid as m
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node, call
 from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule
 from umiak.compiler.lower.pointwise import parts
+from umiak.compiler.lower.reduce import axes_over, between, outside
 from umiak.ir import sym as dim
+from umiak.ir.expr import split_product
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation
 from umiak.ops import create, index, movement
@@ -39,20 +43,45 @@ def unsqueeze(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 @rule(movement.Reshape)
 def reshape(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    """Only where dims of size 1 come and go; anything else is cheaper as a view of memory."""
-    shape = o.operands[0].meta.shape
-    rest = [(i, m) for i, m in zip(at, o.results[0].meta.shape, strict=True) if not _is_one(m)]
-    source: list[Node] = []
-    for m in shape:
-        if _is_one(m):
-            source.append(n.i64(0))
-        elif rest and identical(rest[0][1], m):
-            source.append(rest.pop(0)[0])
-        else:
-            raise NotANest("a reshape that regroups elements")
-    if rest:
-        raise NotANest("a reshape that regroups elements")
-    return b.read(o.operands[0], tuple(source))
+    x = o.operands[0]
+    return b.read(x, regrouped(b, tuple(o.results[0].meta.shape), tuple(x.meta.shape), at))
+
+
+def regrouped(b: Builder, shape: tuple, other: tuple, at: Index) -> Index:
+    """The index under the shape ``other`` of the element at ``at`` under ``shape``.
+
+    Dims are taken in runs with equally many elements. Where several become one the index is a sum; where they are told
+    apart it takes divisions, which nests do not run: they must cancel in addresses (:meth:`Builder.divided`).
+    """
+    left = [(i, m) for i, m in zip(at, shape, strict=True) if not _is_one(m)]
+    right = [m for m in other if not _is_one(m)]
+    found: list[Node] = []
+    while left and right:
+        (i, have), want = left.pop(0), right.pop(0)
+        sizes = [want]
+        while not identical(have, want):
+            # Sizes that are not comparable go on until both sides end.
+            more_here = left and (not right or _below(have, want))
+            if more_here:
+                j, m = left.pop(0)
+                i, have = n.add(n.mul(i, b.leaf(m)), j), have * m
+            elif right:
+                sizes.append(right.pop(0))
+                want = want * sizes[-1]
+            else:
+                break
+        found += b.divided(i, sizes)
+    if left or right:
+        raise NotANest("a reshape of what may be empty")
+    rest = iter(found)
+    return tuple(n.i64(0) if _is_one(m) else next(rest) for m in other)
+
+
+def _below(a: Any, b: Any) -> bool:
+    """Whether ``a`` lacks a factor that ``b`` has, as far as their expressions tell."""
+    if type(a) is int and type(b) is int:
+        return a < b
+    return len(split_product(a)[1]) <= len(split_product(b)[1])
 
 
 def _is_one(m: Any) -> bool:
@@ -137,11 +166,6 @@ def repeat_interleave(b: Builder, o: Operation, k: int, at: Index) -> Element:
     return b.read(o.operands[0], tuple(source))
 
 
-def between(lo: Node, x: Node, hi: Node) -> Node:
-    """lo <= x < hi"""
-    return call("and", n.le(lo, x), n.lt(x, hi))
-
-
 def choose(where: Node, x: Element, y: Element) -> Element:
     """One of two elements, real or complex."""
     if isinstance(x, tuple) or isinstance(y, tuple):
@@ -187,7 +211,7 @@ def concat(b: Builder, o: Operation, k: int, at: Index) -> Element:
         first = b.leaf(start)
         inside = between(first, at[a], b.leaf(start + size))
         source = (*at[:a], n.sub(at[a], first), *at[a + 1 :])
-        found = b.guarded(inside, lambda x=x, source=source: b.read(x, source))
+        found = b.guarded(inside, partial(b.read, x, source))
         out = found if out is None else choose(inside, found, out)
         start = start + size
     assert out is not None
@@ -201,7 +225,7 @@ def stack(b: Builder, o: Operation, k: int, at: Index) -> Element:
     out: Element | None = None
     for j, x in enumerate(o.operands):
         here = n.eq(at[a], j)
-        found = b.guarded(here, lambda x=x: b.read(x, source))
+        found = b.guarded(here, partial(b.read, x, source))
         out = found if out is None else choose(here, found, out)
     assert out is not None
     return out
@@ -244,6 +268,18 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
         source = [at[p] for p in region.perm]
     elif isinstance(region, movement.Squeeze):
         source = [i for d, i in enumerate(at) if d not in region.axes]
+    elif isinstance(region, movement.Diagonal):
+        (offset,) = args
+        row, column = at[region.axis1], at[region.axis2]
+        inside = n.eq(n.sub(column, row), b.leaf(offset))
+        source = [i for d, i in enumerate(at) if d not in (region.axis1, region.axis2)]
+        source.append(n.add(row, b.leaf(dim.minimum(offset, 0))))
+    elif isinstance(region, movement.Reshape):
+        source = list(regrouped(b, tuple(shape), tuple(args[0]), at))
+    elif isinstance(region, movement.AsReal):
+        source = list(at)
+    elif isinstance(region, movement.Unfold):
+        return through_windows(b, o, at, *args)
     elif isinstance(region, movement.Unsqueeze):
         rest = iter(at)
         source = [n.i64(0) if d in region.axes else next(rest) for d in range(len(shape) + len(region.axes))]
@@ -252,7 +288,11 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
     type_ = compute_type(base.meta.dtype)
 
     def seen() -> Element:
-        return b.read(value, tuple(source)) if hasattr(value, "meta") else b.number(value, type_)
+        if not hasattr(value, "meta"):
+            return b.number(value, type_)
+        if isinstance(region, movement.AsReal):
+            return tuple(b.read(value, (*source, n.i64(k))) for k in range(2))  # type: ignore[return-value]
+        return b.read(value, tuple(source))
 
     found = seen() if inside is None else b.guarded(inside, seen)
     if o.op.accumulate:
@@ -261,12 +301,45 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
             more = parts(found)
             found = (n.add(was[0], more[0]), n.add(was[1], more[1]))
         else:
-            found = n.add(was, found)  # type: ignore[arg-type]
+            found = n.add(was, found)
         return found if inside is None else choose(inside, found, was)
     if inside is None:
-        return parts(found) if base.meta.dtype.is_complex else found  # type: ignore[return-value]
+        return parts(found) if base.meta.dtype.is_complex else found
     was = b.guarded(call("not", inside), lambda: b.read(base, at))
     return choose(inside, found, was)
+
+
+def through_windows(b: Builder, o: Operation, at: Index, size: Any, step: Any) -> Element:
+    """Element ``at`` of a base of which windows were written: the last of those that hold it, or all of them added."""
+    base, value = o.operands
+    region, type_ = o.op.region, compute_type(base.meta.dtype)
+    a = region.axis
+    count = b.leaf(dim.maximum((base.meta.shape[a] - size) // step + 1, 0))
+
+    def seen(window: Node, place: Node) -> Element:
+        if not hasattr(value, "meta"):
+            return b.number(value, type_)
+        return b.read(value, (*at[:a], window, *at[a + 1 :], place))
+
+    if o.op.accumulate:
+        outside(b, at)
+        (place,) = axes_over(b, (size,))
+        away = n.sub(at[a], place)
+        window = n.div(away, b.leaf(step))
+        inside = n.both(between(n.i64(0), window, count), n.eq(n.mul(window, b.leaf(step)), away))
+        inside = n.both(inside, n.le(n.i64(0), away))
+        assert inside is not None
+        more = parts(b.guarded(inside, lambda: seen(window, place)), False)
+        total = [b.reduce(m.SUM, (p,), inside)[0] for p in more]
+        was = parts(b.read(base, at), False)
+        both = [n.add(p, q) for p, q in zip(was, total, strict=True)]
+        return both[0] if len(both) == 1 else (both[0], both[1])
+    window = n.minimum(n.div(at[a], b.leaf(step)), n.sub(count, 1))
+    place = n.sub(at[a], n.mul(window, b.leaf(step)))
+    inside = n.both(n.lt(place, b.leaf(size)), n.le(n.i64(0), window))
+    assert inside is not None
+    found = b.guarded(inside, lambda: seen(window, place))
+    return choose(inside, found, b.guarded(call("not", inside), lambda: b.read(base, at)))
 
 
 @rule(index.Tril, index.Triu)
@@ -280,7 +353,7 @@ def triangle(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 @rule(index.OneHot)
 def one_hot(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    x = n.cast(b.read(o.operands[0], at[:-1]), at[-1].type)  # type: ignore[arg-type]
+    x = n.cast(b.read(o.operands[0], at[:-1]), at[-1].type)
     hit = n.cast(n.eq(x, at[-1]), compute_type(o.op.dtype))
     return (hit, n.const(0.0, hit.type)) if o.op.dtype.is_complex else hit
 
@@ -289,7 +362,7 @@ def one_hot(b: Builder, o: Operation, k: int, at: Index) -> Element:
 def take(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, places = o.operands
     a, rank = o.op.axis, len(places.meta.shape)
-    i = n.cast(b.read(places, at[a : a + rank]), n.I64)  # type: ignore[arg-type]
+    i = n.cast(b.read(places, at[a : a + rank]), n.I64)
     i, inside = b.checked(i, x.meta.shape[a])
     return b.guarded(inside, lambda: b.read(x, (*at[:a], i, *at[a + rank :])))
 
@@ -298,7 +371,7 @@ def take(b: Builder, o: Operation, k: int, at: Index) -> Element:
 def take_along(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, places = o.operands
     a = o.op.axis
-    i = n.cast(b.read(places, at), n.I64)  # type: ignore[arg-type]
+    i = n.cast(b.read(places, at), n.I64)
     i, inside = b.checked(i, x.meta.shape[a])
     return b.guarded(inside, lambda: b.read(x, (*at[:a], i, *at[a + 1 :])))
 
@@ -310,7 +383,7 @@ def gather_nd(b: Builder, o: Operation, k: int, at: Index) -> Element:
     source: list[Node] = []
     inside: Node | None = None
     for d in range(o.op.depth):
-        i = n.cast(b.read(places, (*at[:lead], n.i64(d))), n.I64)  # type: ignore[arg-type]
+        i = n.cast(b.read(places, (*at[:lead], n.i64(d))), n.I64)
         i, here = b.checked(i, x.meta.shape[d])
         source.append(i)
         inside = n.both(inside, here)

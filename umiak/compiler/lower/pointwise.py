@@ -211,14 +211,16 @@ def where(b: Builder, o: Operation, k: int, index: Index) -> Element:
     type_, is_complex = operand_type(o)
     x, y = (parts(b.operand(o, i, index, type_), is_complex) for i in (1, 2))
     if is_complex:
-        return tuple(n.select(condition, p, q) for p, q in zip(x, y, strict=True))
+        return n.select(condition, x[0], y[0]), n.select(condition, x[1], y[1])
     return n.select(condition, x[0], y[0])
 
 
 @rule(elementwise.Complex)
 def complex_(b: Builder, o: Operation, k: int, index: Index) -> Element:
     type_, _ = operand_type(o)
-    return b.operand(o, 0, index, type_), b.operand(o, 1, index, type_)
+    re, im = (b.operand(o, i, index, type_) for i in (0, 1))
+    assert isinstance(re, Node) and isinstance(im, Node)
+    return re, im
 
 
 # --- complex numbers: pairs ----------------------------------------------------------------------------------------

@@ -1,53 +1,46 @@
-"""Rules of random bits: Philox4x32-10 by the place of an element in the whole tensor."""
+"""Rules of random bits: words of a stream by the place of an element in the whole tensor."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from umiak.compiler.loop import node as n
-from umiak.compiler.loop.node import Node, call
-from umiak.compiler.loop.types import I64, U32, U64
+from umiak.compiler.loop.node import Node
+from umiak.compiler.loop.types import I64
 from umiak.compiler.lower.builder import Builder, Element, Index, rule
 from umiak.ir.meta import dense
 from umiak.ir.program import Operation
 from umiak.ops import random
 
-# Constants of Philox4x32 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
-M0, M1 = 0xD2511F53, 0xCD9E8D57
-W0, W1 = 0x9E3779B9, 0xBB67AE85
 
-
-def product(a: Node, factor: int) -> tuple[Node, Node]:
-    """High and low halves of a 32-bit product."""
-    whole = n.mul(n.cast(a, U64), n.const(factor, U64))
-    return n.cast(call("shr", whole, n.const(32, U64)), U32), n.cast(whole, U32)
-
-
-def words(place: Node, seed: Node) -> Node:
-    """The word at a place (u64) of the stream ``seed`` (i64)."""
-    bits = n.bitcast(seed, U64)
-    half = n.const(32, U64)
-    key = [n.cast(bits, U32), n.cast(call("shr", bits, half), U32)]
-    block = call("shr", place, n.const(2, U64))
-    c = [n.cast(block, U32), n.cast(call("shr", block, half), U32), n.const(0, U32), n.const(0, U32)]
-    for _ in range(10):
-        (h0, l0), (h1, l1) = product(c[0], M0), product(c[2], M1)
-        c = [
-            call("xor", call("xor", h1, c[1]), key[0]),
-            l1,
-            call("xor", call("xor", h0, c[3]), key[1]),
-            l0,
-        ]
-        key = [n.add(key[0], W0), n.add(key[1], W1)]
-    lane = n.cast(call("and", place, n.const(3, U64)), U32)
-    low = n.select(n.eq(lane, 0), c[0], c[1])
-    high = n.select(n.eq(lane, 2), c[2], c[3])
-    return n.select(n.lt(lane, 2), low, high)
+def place_of(b: Builder, at: Index, sizes: Sequence[Any], starts: Sequence[Any] | None = None) -> Node:
+    """The number of an element. Short last dims of known size stay a factor of their own, from which a renderer sees
+    how far apart neighbours are."""
+    last = len(sizes)
+    near = 1
+    while last and type(sizes[last - 1]) is int and near * sizes[last - 1] in (1, 2, 4):
+        last -= 1
+        near *= sizes[last]
+    index = at if starts is None else [n.add(i, b.leaf(s)) for i, s in zip(at, starts, strict=True)]
+    parts = []
+    for dims in (slice(0, last), slice(last, None)):
+        flat = n.i64(0)
+        for i, stride in zip(index[dims], dense(tuple(sizes[dims])).strides, strict=True):
+            flat = n.add(flat, n.mul(i, b.leaf(stride)))
+        parts.append(b.affine(flat))
+    return n.add(n.mul(parts[0], near), parts[1])
 
 
 @rule(random.Philox)
 def philox(b: Builder, o: Operation, k: int, at: Index) -> Element:
     shape, seed, offset = o.params
-    flat = n.i64(0)
-    for i, stride in zip(at, dense(tuple(shape)).strides, strict=True):
-        flat = n.add(flat, n.mul(i, b.leaf(stride)))
-    place = n.add(b.affine(flat), b.leaf(offset))
-    return n.cast(words(n.bitcast(place, U64), b.leaf(seed)), I64)
+    place = n.add(place_of(b, at, shape), b.leaf(offset))
+    return n.cast(n.call("philox", place, b.leaf(seed)), I64)
+
+
+@rule(random.PhiloxPart)
+def philox_part(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    _, starts, whole, seed, offset = o.params
+    place = n.add(place_of(b, at, whole, starts), b.leaf(offset))
+    return n.cast(n.call("philox", place, b.leaf(seed)), I64)

@@ -13,7 +13,6 @@ from umiak.compiler.loop import monoid as m
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
 from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule
-from umiak.compiler.lower.movement import between
 from umiak.ir import sym as dim
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation
@@ -25,11 +24,16 @@ def axes_over(b: Builder, sizes: Sequence[Any]) -> Index:
     sizes = tuple(sizes)
     known = getattr(b, "reduced_sizes", None)
     if known is None:
-        b.reduced_sizes = sizes  # type: ignore[attr-defined]
-        b.reduced_index = b.open(sizes, reduced=True)  # type: ignore[attr-defined]
+        b.reduced_sizes = sizes
+        b.reduced_index = b.open(sizes, reduced=True)
     elif not identical(known, sizes):
         raise NotANest("reductions over different dims")
-    return b.reduced_index  # type: ignore[attr-defined]
+    return b.reduced_index
+
+
+def between(lo: Node, x: Node, hi: Node) -> Node:
+    """lo <= x < hi"""
+    return n.call("and", n.le(lo, x), n.lt(x, hi))
 
 
 def outside(b: Builder, index: Index) -> None:

@@ -108,7 +108,7 @@ class Expressions(Operations):
 
     def operands(self, x: Node) -> tuple[Node, ...]:
         """What must be known before ``x``. Indices and positions are taken apart instead."""
-        if x.op == "load":
+        if x.op in ("load", "philox"):
             return x.args[1:]
         return () if self.position(x) is not None else x.args
 
@@ -143,6 +143,8 @@ class Expressions(Operations):
             return Value(0, literal(x.attr, x.type), number=x)
         if op == "load":
             return self.read(x)
+        if op == "philox":
+            return self.draw(x)
         if op in ("dim", "word"):
             self.at = 0
             place = self.ins(f"getelementptr i64, ptr %{op}s, i64 {x.attr}")
@@ -169,6 +171,9 @@ class Expressions(Operations):
         return Value(depth, "", [self.operate(x, operands, lanes.width) for operands in zip(*columns)])
 
     def read(self, x: Node) -> Value:
+        raise NotImplementedError
+
+    def draw(self, x: Node) -> Value:
         raise NotImplementedError
 
     # Axes

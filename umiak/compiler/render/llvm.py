@@ -249,6 +249,8 @@ class Function(Tiled):
             copies = (many, 4) if work <= 2 else (8, 2) if work <= 20 else (4,) if work <= 60 else (2,)
         else:
             copies = (4,) if work <= 8 else (2,) if work <= 24 else (1,)
+        if survey.draws:
+            copies = (max(4 // c for c in survey.draws),)  # whole blocks
         width = survey.width(self.target, work)
         streams = survey.streams and not survey.nested
         streaming = tuple(t for t in s.body if streams and isinstance(t, Store) and t.streaming)

@@ -7,21 +7,9 @@ from collections.abc import Callable, Sequence
 from umiak.compiler.loop.node import Node, add, call, is_const, make, sub
 from umiak.compiler.loop.tree import GLOBAL, IN, OUT, Atomic, Buffer, Store
 from umiak.compiler.loop.types import BOOL, I64, ScalarType
-from umiak.compiler.render.expressions import Expressions, Value, numbers
+from umiak.compiler.render.expressions import Value, numbers
+from umiak.compiler.render.random import Drawing, terms
 from umiak.compiler.render.text import spell, suffix
-
-
-def terms(index: Node) -> list[tuple[Node, bool]]:
-    """What an index adds up, and whether it is subtracted."""
-    result: list[tuple[Node, bool]] = []
-    stack = [(index, False)]
-    while stack:
-        x, minus = stack.pop()
-        if x.op in ("add", "sub"):
-            stack += [(x.args[0], minus), (x.args[1], minus != (x.op == "sub"))]
-        else:
-            result.append((x, minus))
-    return result
 
 
 def shift(index: Node) -> int:
@@ -29,7 +17,7 @@ def shift(index: Node) -> int:
     return sum(-x.attr if minus else x.attr for x, minus in terms(index) if x.op == "const")
 
 
-class Memory(Expressions):
+class Memory(Drawing):
     """``streams``: whether stores that may bypass the caches do just now; ``streamed``: whether any does."""
 
     streams = False

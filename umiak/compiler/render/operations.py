@@ -102,6 +102,12 @@ class Operations(Writer):
         t = x.type
         full, divisor = spell(t, lanes), x.args[1]
         sign = "s" if t.kind == "i" else "u"
+        if lanes and t is I64 and self.target.avx512:
+            q = self.wide_quotient(a, lanes)
+            if _known(divisor, 0):
+                return q
+            zero = constant(0, t, lanes)
+            return self.choose(self.ins(f"icmp eq {full} {a[1]}, {zero}"), zero, q, t, lanes)
         if _known(divisor, 0, -1):
             return self.ins(f"{sign}div {full} {a[0]}, {a[1]}")
         zero, one = constant(0, t, lanes), constant(1, t, lanes)
@@ -136,6 +142,35 @@ class Operations(Writer):
         if t.kind == "u":
             return self.convert(how, r, f, t, lanes)
         return self.convert("trunc", self.convert(how, r, f, wide, lanes), wide, t, lanes)
+
+    def wide_quotient(self, a: Sequence[str], lanes: int) -> str:
+        """By f64, twice: the first quotient is off by what the second one finds, which is off by one at most."""
+        long, double = spell(I64, lanes), spell(F64, lanes)
+        p, q = a
+        below = self.convert("sitofp", q, I64, F64, lanes)
+        # Nearly 2**63, beyond which a conversion is not defined. The product of the lowest integer and -1 wraps.
+        most = 2.0**63 - 1024
+        total, rest = "", p
+        for _ in range(2):
+            f = self.ins(f"fdiv {double} {self.convert('sitofp', rest, I64, F64, lanes)}, {below}")
+            f = self.intrinsic("minnum", F64, (f, constant(most, F64, lanes)), lanes)
+            f = self.intrinsic("maxnum", F64, (f, constant(-most, F64, lanes)), lanes)
+            part = self.convert("fptosi", f, F64, I64, lanes)
+            total = self.ins(f"add {long} {total}, {part}") if total else part
+            rest = self.ins(f"sub {long} {rest}, {self.ins(f'mul {long} {part}, {q}')}")
+        zero = constant(0, I64, lanes)
+        sign = self.ins(f"ashr {long} {self.ins(f'xor {long} {p}, {q}')}, {constant(63, I64, lanes)}")
+        away = self.ins(f"or {long} {sign}, {constant(1, I64, lanes)}")
+        # A rest of the other sign, or one that holds the divisor once more.
+        turned = self.ins(f"icmp slt {long} {self.ins(f'xor {long} {rest}, {p}')}, {zero}")
+        some = self.ins(f"icmp ne {long} {rest}, {zero}")
+        name = f"llvm.abs.{suffix(I64, lanes)}"
+        sizes = [self.call(long, name, [(long, v), ("i1", "false")]) for v in (rest, q)]
+        more = self.choose(self.ins(f"icmp uge {long} {sizes[0]}, {sizes[1]}"), away, zero, I64, lanes)
+        less = self.ins(f"sub {long} {zero}, {away}")
+        bits = spell(I64, lanes).replace("i64", "i1")
+        both = self.ins(f"and {bits} {turned}, {some}")
+        return self.ins(f"add {long} {total}, {self.choose(both, less, more, I64, lanes)}")
 
     def op_rem(self, x: Node, a: Sequence[str], lanes: int) -> str:
         t = x.type

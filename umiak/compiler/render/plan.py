@@ -34,6 +34,7 @@ class Survey:
         self.operations = 0
         self.nested = False
         self.streams = False
+        self.draws: set[int] = set()  # how far apart lanes read random words
         self.lane_by_lane = False  # whether lanes must take turns
         self.seen: set[Node] = set()
 
@@ -45,7 +46,14 @@ class Survey:
                 continue
             self.seen.add(x)
             args = x.args
-            if x.op == "load":
+            if x.op == "philox":
+                form = linear(args[0], self.axis)
+                self.operations += 12
+                self.bits.add(32)
+                if form is not None and form[0].op == "const" and form[0].attr in (1, 2, 4):
+                    self.draws.add(form[0].attr)
+                    args = args[1:]
+            elif x.op == "load":
                 self.note(x.attr)
                 if linear(args[0], self.axis) is not None:
                     args = args[1:]

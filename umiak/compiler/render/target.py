@@ -54,8 +54,8 @@ class Target:
 
     @cached_property
     def native(self) -> frozenset[str]:
-        """Storage types that the CPU converts to and from f32."""
-        return frozenset(("f16",)) if not self.x86 or "f16c" in self.has else frozenset()
+        """What is rendered as it is: storage types that the CPU converts to and from f32, and random words."""
+        return frozenset(("f16", "philox") if not self.x86 or "f16c" in self.has else ("philox",))
 
     @classmethod
     def of(cls, triple: str, data_layout: str, cpu: str, features: str) -> Target:

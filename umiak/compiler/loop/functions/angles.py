@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from umiak.compiler.loop.functions.bounds import largest
 from umiak.compiler.loop.functions.parts import (
     FORMATS,
     Pair,
@@ -57,6 +58,8 @@ def quadrant(x: Node, pair: bool = False) -> tuple[Node, Pair]:
     low part for ``pair``. Infinity and NaN give r = NaN.
     """
     q, (r, low) = _near(x, pair)
+    if largest(x) < pick(x, _LIMIT_F32, _LIMIT_F64):
+        return q, (r, low)
     far_q, (far_r, far_low) = (_far_f32 if x.type is F32 else _far_f64)(x, pair)
     far = every(le(number(x, pick(x, _LIMIT_F32, _LIMIT_F64)), x), lt(x, math.inf))
     return select(far, far_q, q), (select(far, far_r, r), select(far, far_low, low))
