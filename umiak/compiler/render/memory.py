@@ -168,7 +168,7 @@ class Memory(Drawing):
             else:
                 lanes = f"<{', '.join(f'i1 {str(k < w - 1).lower()}' for k in range(w))}>"
             halves.append(self.masked_load(at, lanes, "zeroinitializer", t, w))
-        got = self.shuffle(*halves, spell(t, 0, True), w, range(odd, 2 * w, 2))
+        got = self.shuffle(halves[0], halves[1], spell(t, 0, True), w, range(odd, 2 * w, 2))
         if mask is None or instead == "zeroinitializer":
             return got
         return self.ins(f"select <{w} x i1> {mask}, {full} {got}, {full} {instead}")
