@@ -12,6 +12,7 @@ from umiak.compiler import lower
 from umiak.compiler.loop import node as n
 from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
 from umiak.compiler.lower.reduce import MONOIDS, axes_over, summed_sizes
+from umiak.compiler.lower.regions import REGIONS
 from umiak.compiler.lower.terminal import TERMINALS, Site
 from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage
 from umiak.ir.expr import Sym
@@ -63,6 +64,10 @@ def nest_of(
         return made
     if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):
         return _parts(site, results)
+    if len(operations) == 1 and type(last.op) in REGIONS:
+        put_together = REGIONS[type(last.op)](site, last)
+        if put_together is not None:
+            return put_together
     b = site.builder()
     places = _places(b, operations, results)
     values = [b.read(v, at) for v, at in zip(results, places, strict=True)]

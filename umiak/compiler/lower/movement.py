@@ -173,6 +173,16 @@ def choose(where: Node, x: Element, y: Element) -> Element:
     return n.select(where, x, y)
 
 
+def padded_from(mode: str, i: Node, size: Node) -> Node:
+    """Which element of a dim stands at ``i``, counted from its first one, in a mode that repeats elements."""
+    if mode == "circular":
+        return n.select(n.lt(i, 0), n.add(i, size), n.select(n.lt(i, size), i, n.sub(i, size)))
+    last = n.sub(size, 1)
+    if mode == "replicate":
+        return n.maximum(n.minimum(i, last), 0)
+    return n.sub(last, call("abs", n.sub(last, call("abs", i))))
+
+
 @rule(movement.Pad)
 def pad(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, value = o.operands
@@ -182,13 +192,8 @@ def pad(b: Builder, o: Operation, k: int, at: Index) -> Element:
         i, size = n.sub(at[a], b.leaf(lo)), b.leaf(shape[a])
         if o.op.mode == "constant":
             inside = n.both(inside, between(n.i64(0), i, size))
-        elif o.op.mode == "circular":
-            i = n.select(n.lt(i, 0), n.add(i, size), n.select(n.lt(i, size), i, n.sub(i, size)))
-        elif o.op.mode == "replicate":
-            i = n.maximum(n.minimum(i, n.sub(size, 1)), 0)
         else:
-            last = n.sub(size, 1)
-            i = n.sub(last, call("abs", n.sub(last, call("abs", i))))
+            i = padded_from(o.op.mode, i, size)
         source[a] = i
     if inside is None:
         return b.read(x, tuple(source))
