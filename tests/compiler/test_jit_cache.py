@@ -289,4 +289,3 @@ def test_processes_share_a_cache(folder):
         assert process.returncode == 0, errors
     assert [run(reload(value)) for value in range(20)] == list(range(20))
     assert all(path.suffix == ".entry" for path in folder.iterdir())
-
