@@ -84,7 +84,7 @@ def fuse(
             for x in made.operations:
                 part_of[id(x)] = made
             for p in parts:
-                if p.before & gone:
+                if p.before & gone or made.number in p.before:
                     p.before = (p.before - gone) | {made.number} | made.before
             for number in gone:
                 parts[number] = _Part([], False, set(), number)
@@ -126,9 +126,9 @@ def inputs_of(operations: Sequence[Operation]) -> list[Value]:
 
 def is_nest(operations: Sequence[Operation], users: dict[int, list[Operation]], kept: set[int]) -> bool:
     """Whether the operations can be one kernel."""
+    # What is read outside only because it has not been joined yet counts as a result too: it must be one that a nest
+    # can store, even if it becomes internal later.
     results = outside_reads(operations, users, kept)
-    # What is read outside only because it has not been joined yet may still become internal: the last operation's
-    # results, and those of no consequence here. All others must be stored.
     inputs = inputs_of(operations)
     if len(inputs) + len(results) > MAX_POINTERS or not inputs:
         return False
