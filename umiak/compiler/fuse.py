@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from umiak.compiler.calls import live
 from umiak.compiler.fused import Fused, make_group
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import ROWWISE, TERMINALS, WINDOWS, lowerable, nest_of
@@ -35,8 +36,9 @@ def fuse(
     operations: Sequence[Operation], results: Sequence[Value | None]
 ) -> tuple[list[Operation], list[Value | None]]:
     """The same program with groups of operations as single :class:`Fused` ones, and what its results are now."""
+    operations = live(operations, results)
     if len(operations) < 2:
-        return list(operations), list(results)
+        return operations, list(results)
     users: dict[int, list[Operation]] = {}
     for o in operations:
         for v in o.values:
