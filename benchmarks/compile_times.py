@@ -58,7 +58,9 @@ def kernels(said: dict[str, Any], event: str) -> dict[str, dict[str, float]]:
     return found
 
 
-def per_kernel(said: list[dict[str, Any]], event: str, stages: tuple[str, ...], settings: Settings) -> list[list[float]]:
+def per_kernel(
+    said: list[dict[str, Any]], event: str, stages: tuple[str, ...], settings: Settings
+) -> list[list[float]]:
     """Seconds of each kernel by stage, over all runs of the script."""
     pick = min if settings.fastest else statistics.median
     tables = [kernels(one, event) for one in said]

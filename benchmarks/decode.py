@@ -1,4 +1,4 @@
-"""The example GPT continues a text by a thousand tokens, with kept keys and values, and so does the same model in PyTorch."""
+"""The example GPT continues a text by a thousand tokens, keeping keys and values; so does the same model in PyTorch."""
 
 from __future__ import annotations
 

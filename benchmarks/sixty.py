@@ -1,7 +1,7 @@
 """Sixty different ops, each called once, in a process of its own: ``python sixty.py FOLDER [cpu]``.
 
-FOLDER is for machine code. Prints what it took as JSON: seconds of the import, of making data, of the calls, and of each
-compilation by stage; with ``cpu`` in CPU time, for a busy machine.
+FOLDER is for machine code. Prints what it took as JSON: seconds of the import, of making data, of the calls, and of
+each compilation by stage; with ``cpu`` in CPU time, for a busy machine.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ F.dropout(x, 0.5)
 
 
 def main(folder: str, clock: str = "") -> None:
-    os.environ["FLAGS_jit_cache_folder"] = folder
+    os.environ.update(FLAGS_jit_cache_folder=folder)
     if clock == "cpu":
         time.perf_counter = time.process_time  # for the compiler's clocks too
     begin = time.perf_counter()

@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 
 def _assemble() -> None:
     from umiak import backends, ops
-    from umiak.backends.cpu import launcher
+    from umiak.backends.cpu import launcher, providers
     from umiak.compiler import plan
     from umiak.core import context, dispatch, dlpack, tape
     from umiak.core.dtype import from_id
@@ -33,6 +33,8 @@ def _assemble() -> None:
 
     scope.install(get_scope, set_scope)
     launcher.install_parallel(parallel.ADDRESS, parallel.COUNT_ADDRESS)
+    providers.common.follow(parallel.COUNT_ADDRESS)
+    providers.before_gomp = lambda: parallel.set_driver("gomp")
     plan.install(backends.get, backends.find_kernel)
     records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(

@@ -4,16 +4,23 @@ import numpy as np
 import pytest
 
 import umiak
-from umiak.backends import get
 from umiak.backends.ref.evaluate import evaluate
 from umiak.core import array, dispatch, dtype
-from umiak.core.tensor import Tensor
 from umiak.ops.base import REGISTRY
 
 # Relative to the largest magnitude of the result, by the width of the type that was computed in.
-TOLERANCE = {"float16": 2e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26, "float32": 2e-5, "complex64": 2e-5}
+TOLERANCE = {
+    "float16": 2e-3,
+    "bfloat16": 1.6e-2,
+    "float8_e4m3fn": 0.13,
+    "float8_e5m2": 0.26,
+    "float32": 2e-5,
+    "complex64": 2e-5,
+}
 # Outside of collectives and host functions.
-SKIPPED = {"custom_call"} | {n for n, c in REGISTRY.items() if c.__module__ in ("umiak.ops.collective", "umiak.ops.custom")}
+SKIPPED = {"custom_call"} | {
+    n for n, c in REGISTRY.items() if c.__module__ in ("umiak.ops.collective", "umiak.ops.custom")
+}
 
 
 def samples(name):
@@ -47,9 +54,12 @@ def compare(got, want, name):
         np.testing.assert_array_equal(a, b, name)
         return
     wide = np.complex128 if kind.is_complex else np.float64
-    a, b = a.astype(np.float32).astype(wide) if a.dtype.kind == "V" else a.astype(wide), b.astype(np.float32).astype(wide) if b.dtype.kind == "V" else b.astype(wide)
+    a, b = (
+        a.astype(np.float32).astype(wide) if a.dtype.kind == "V" else a.astype(wide),
+        b.astype(np.float32).astype(wide) if b.dtype.kind == "V" else b.astype(wide),
+    )
     finite = np.isfinite(b)
-    scale = np.abs(b[finite]).max(initial=0.0)
+    scale = np.abs(b[finite]).max(initial=1e-6)  # residuals of what has an exact answer are noise
     rtol = TOLERANCE.get(kind.name, 1e-11)
     np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * scale * 0.1, err_msg=name)
 

@@ -170,7 +170,7 @@ def known(variant, dims, n_accesses):
             *([(other, along_other)] if variant.r or variant.tile >= 0 else []),
         ):
             if kind != ANY:
-                of[axis] = kind
+                of[axis] = nest.STRIDES[kind]
     return sizes, strides
 
 
@@ -242,7 +242,7 @@ def test_an_empty_r_is_an_axis_of_size_0(sizes):
 
 def test_names_and_numbers_are_those_of_nests():
     assert launcher.SCHEDULES == nest.SCHEDULES
-    assert [nest.ZERO, nest.UNIT, nest.ANY] == [0, 1, 2]
+    assert [nest.ZERO, nest.UNIT, nest.ANY, nest.BACK, nest.PAIR] == [0, 1, 2, 3, 4]
     ranges = [ROWS, OUTER, INNER, ONE, ROW_BLOCKS, OUTER_BLOCKS, COLUMN_BLOCKS, TILE_BLOCKS]
     assert ranges == list(range(8))
 
@@ -250,7 +250,7 @@ def test_names_and_numbers_are_those_of_nests():
 def test_many_axes_and_accesses():
     n_axes, n = 12, 40
     sizes = [2] * n_axes
-    strides = [[(k + 2) * 3**a for a in range(n_axes)] for k in range(n)]
+    strides = [[(k + 3) * 3**a for a in range(n_axes)] for k in range(n)]
     made = Launcher(n_axes, 0, range(n))
     phase = made.phases[0]
     phase.run, take = None, []

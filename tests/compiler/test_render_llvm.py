@@ -382,6 +382,39 @@ def test_strides(t, target, rng):
 
 
 @targets
+@pytest.mark.parametrize("t", [I16, F32, F64], ids=repr)
+def test_every_other_element(t, target, rng):
+    """Of pairs side by side: read and written alone or both, up to the last one, in all lanes or some."""
+    at = mul(P, 2)
+    a, b, c, d = (load(x, t, add(at, k)) for x in "xy" for k in (0, 1))
+    some = lt(n.rem(P, i64(3)), i64(2))
+    body = (
+        Store("o", at, sub(mul(a, c), mul(b, d))),
+        Store("o", add(at, 1), add(mul(a, d), mul(b, c))),
+        Store("p", P, load("z", t, at)),
+        Store("q", at, a, some),
+        Store("q", add(at, 1), b, some),
+        Store("r", P, load("z", t, at, some, const(5, t))),
+        Store("s", add(at, 1), b),
+    )
+    buffers = [*(Buffer(x, t, IN) for x in "xyz"), *(Buffer(x, t, OUT) for x in "opqrs")]
+    kernel = Kernel("k", tuple(buffers), 0, (Loop(Axis(P, i64(0), kind=LANE), body, True),))
+    program = Program(kernel, target)
+    for size in SIZES[1:]:
+        x, y, z = data(rng, t, 2 * size), data(rng, t, 2 * size), data(rng, t, 2 * size - 1)
+        outs = {o: empty(t, size if o in "pr" else 2 * size) for o in "opqrs"}
+        program.run({"x": x, "y": y, "z": z} | outs, (), (), cuts(size, 1, size // 2))
+        (a_, b_), (c_, d_) = ((v[::2], v[1::2]) for v in (x, y))
+        held = np.arange(size) % 3 < 2
+        twice = np.repeat(held, 2)
+        same(outs["o"], np.stack([a_ * c_ - b_ * d_, a_ * d_ + b_ * c_], 1).ravel())
+        same(outs["p"], z[::2])
+        same(outs["q"], np.where(twice, x, x.dtype.type(77)))
+        same(outs["r"], np.where(held, z[::2], x.dtype.type(5)))
+        same(outs["s"], np.where(np.arange(2 * size) % 2, x, x.dtype.type(77)))
+
+
+@targets
 @pytest.mark.parametrize("t", [U8, BF16, F32, F64], ids=repr)
 def test_pad_and_concat(t, target, rng):
     """Predicates on positions and on data; what they leave out is not read."""

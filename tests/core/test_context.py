@@ -307,6 +307,7 @@ for _reason, _names in {
         "umiak.backends.base:_by_name umiak.backends.base:_broken umiak.backends.base:_discovered "
         "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ops.base:REGISTRY "
         "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
+        "umiak.compiler.lower.terminal:TERMINALS "
         "umiak.memory.caching:SIZES umiak.core.dtype:_all "
         "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt"
     ),
@@ -324,7 +325,8 @@ for _reason, _names in {
         "umiak.backends.cpu.launcher:TIMING"
     ),
     "interned immutable values": (
-        "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key umiak.core.place:_types"
+        "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key "
+        "umiak.core.place:_types"
     ),
     "what a test asks for: it stays empty": "umiak.compiler.plan:PYTHON_INFER",
     "memory and streams of a device of the process, which its ranks share": (
@@ -334,6 +336,25 @@ for _reason, _names in {
     "switches of the process, set by its environment or by set_flags for all of it": "umiak.util.flags:REGISTRY",
     "stands in where nothing installed a home for the scope: the layer used by itself": "umiak.ir.scope:_slot",
     "a number that only grows": "umiak.core.tape:RUNS",
+    "libraries of the process, loaded once, and scratch memory for them": (
+        "umiak.backends.cpu.providers.blas:keep umiak.backends.cpu.providers.blas:last_count "
+        "umiak.backends.cpu.providers.blas:set_count umiak.backends.cpu.providers.blas:usable "
+        "umiak.backends.cpu.providers.common:engine_threads umiak.backends.cpu.providers.common:kept "
+        "umiak.backends.cpu.providers.common:kept_bytes umiak.backends.cpu.providers.common:kept_count "
+        "umiak.backends.cpu.providers.common:thread_count umiak.backends.cpu.providers.onednn:usable "
+        "umiak.backends.cpu.providers.onednn:version_found"
+    ),
+    "machine code of the process and what makes it": (
+        "umiak.compiler.jit.codegen:_all_targets umiak.compiler.jit.codegen:_llvm "
+        "umiak.compiler.jit.codegen:_machines umiak.compiler.jit.engine:_prefixes umiak.compiler.jit.orc:_dropped "
+        "umiak.compiler.jit.orc:_engine umiak.compiler.jit.processor:_hosts umiak.compiler.jit.store:_is_open "
+        "umiak.compiler.jit.store:_opened umiak.compiler.jit.store:_unwritable umiak.compiler.jit.store:_warned "
+        "umiak.compiler.jit.symbols:_process umiak.compiler.jit.symbols:_registered"
+    ),
+    "what the compiler did in this process, for people": (
+        "umiak.compiler.dump:_printed umiak.compiler.dump:_written umiak.compiler.statistics:_kernels "
+        "umiak.compiler.statistics:_launches"
+    ),
     "the pointer to the context, per thread": "umiak.core.context:UMIAK_CONTEXT",
 }.items():
     for _name in _names.split():

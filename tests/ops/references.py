@@ -77,6 +77,9 @@ for _name, _special in {
 }.items():  # fmt: skip
     REFERENCES[_name] = lambda *xs, _name=_special: torch_call(getattr(torch.special, _name), *xs)
 
+# torch and SciPy give NaN at infinity.
+for _name, _limit in {"i0": np.abs, "i1": np.positive}.items():
+    REFERENCES[_name] = lambda x, _at=REFERENCES[_name], _limit=_limit: np.where(np.isinf(x), _limit(x), _at(x))
 REFERENCES["sign"] = np.sign  # torch gives 0 for NaN
 REFERENCES["heaviside"] = np.heaviside  # likewise
 REFERENCES["copy"] = lambda x: x.copy()
@@ -1420,6 +1423,7 @@ def adaptive_max_pool(x: np.ndarray, n: int, dtype: Any, sizes: Any) -> Any:
 
 for _names, _reason in {
     "with_casts": "made by the planner; tests of mixed precision",
+    "fused": "made by the compiler of other ops",
     "custom_call": "whatever a function from outside computes",
     (
         "alpha_dropout bernoulli binomial categorical cauchy dropout exponential geometric gumbel multinomial "

@@ -139,6 +139,7 @@ def test_shard_strings_name_every_axis(case: Case) -> None:
 
 WITHOUT_SHARD: dict[str, str] = {
     "with_casts": "made by the planner inside of plans",
+    "fused": "made by the compiler inside of call programs",
     "custom_call": "what a function from outside does to its axes is unknown: its operands are whole",
 }
 
@@ -150,7 +151,10 @@ def test_every_op_says_how_it_is_sharded() -> None:
 
 # --- samples ---------------------------------------------------------------------------------------------------------
 
-WITHOUT_SAMPLES = {"with_casts": "made by the planner; its tests are those of mixed precision"}
+WITHOUT_SAMPLES = {
+    "with_casts": "made by the planner; its tests are those of mixed precision",
+    "fused": "made by the compiler; every test of a composite or a gradient runs some",
+}
 
 
 @pytest.mark.parametrize("name", sorted(F.REGISTRY))

@@ -353,7 +353,9 @@ def test_program_of_the_gradient_gives_what_the_tape_gives(case: Case) -> None:
     found = run_traced(program, *plain, *seeds)
     for i, a, b in zip(case.differentiable, found, expected, strict=True):
         x, y = values(a), values(b)
-        eps = 2.0 ** -(52 if b.dtype.name in ("float64", "complex128") else 23 if b.dtype.name in ("float32", "complex64") else 7)
+        eps = 2.0 ** -(
+            52 if b.dtype.name in ("float64", "complex128") else 23 if b.dtype.name in ("float32", "complex64") else 7
+        )
         scale = np.abs(y[np.isfinite(y)]).max(initial=0.0)
         np.testing.assert_allclose(x, y, rtol=16 * eps, atol=8 * eps * scale, err_msg=f"gradient of operand {i}")
 

@@ -76,7 +76,7 @@ def buffers(*inputs, out=(("out", F32),)):
 
 
 def kind(stride):
-    return stride if stride in (0, 1) else n.ANY
+    return {0: n.ZERO, 1: n.UNIT, 2: n.PAIR, -1: n.BACK}.get(stride, n.ANY)
 
 
 def variant_of(nest: Nest, schedule: str, tile: int = -1) -> Variant:

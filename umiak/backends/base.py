@@ -38,8 +38,8 @@ class Kernel(NamedTuple):
     residuals: bool = False  # it also writes the residuals of the op's forward_train when they follow the outputs
     keep: Any = None  # what must live as long as the kernel is used
     dims: Sequence[Any] | None = None
-    # `int flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars, int64_t stream)`, for operands and an output
-    # that are contiguous and of one shape with n elements
+    # `int flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars, int64_t stream)`, for operands and an
+    # output that are contiguous and of one shape with n elements
     flat: int = 0
     explain: Callable[[Any, tuple, tuple, int], None] | None = None  # raises for a code, in the op's words
 

@@ -149,7 +149,9 @@ class Chain:
 
 
 # What a launch finds out about its strides. Kinds of strides along the innermost P axis and the innermost R axis:
-ZERO, UNIT, ANY = 0, 1, 2
+ZERO, UNIT, ANY, BACK, PAIR = range(5)
+# Those that are known. PAIR: of parts of complex numbers, and of x[::2].
+STRIDES = {ZERO: 0, UNIT: 1, BACK: -1, PAIR: 2}
 
 # Which loops a variant has.
 MAP = "map"  # no R: lanes along the innermost P axis
@@ -179,7 +181,7 @@ class Variant:
 
     Its kernels take these integers: the extras; the sizes of P, then of R; the strides of every access along P, then
     R; for split schedules the number of blocks and the length of a block along the outermost R axis. Strides of
-    kinds ZERO and UNIT along the innermost axes are not to be read: they are known.
+    kinds other than ANY along the innermost axes are not to be read: they are known.
     """
 
     schedule: str

@@ -7,6 +7,7 @@ is a kernel of the backend, a view, or the replayed decomposition; the gradient 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,11 +16,12 @@ from typing import Any
 from umiak.autodiff import rules
 from umiak.compiler import amp
 from umiak.compiler.calls import call_program, live, scalars_in, used
+from umiak.compiler.dump import dump
 from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import lowerable, nest_of
-from umiak.compiler.nest import Nest
+from umiak.compiler.nest import Chain, Nest
 from umiak.core import context, dispatch
 from umiak.core.dispatch import CallProgram, Plan
 from umiak.core.scalar import ScalarProgram
@@ -170,21 +172,24 @@ class Call:
             self.traced = trace_forward(self.op, self.classes, self.needs, expander(BACKEND_OF(self.place)))
         return self.traced
 
-    def nest(self) -> tuple[Nest, bool]:
-        """The call as one nest, with a buffer for each pointer of the launch, and whether it is element by element
-        throughout."""
+    def nest(self) -> tuple[Nest | Chain, bool]:
+        """The call as one nest or a chain of them, with a buffer for each pointer of the launch, and whether it is
+        element by element throughout."""
         op = self.op
+        inputs: list[Any]  # values and numbers
         if not self.symbolic:
             raise NotANest("sizes that only Python knows")
         if type(op) is Fused:
             group, count = op.group, len(op.group.arguments)
             env = group.bind([m.shape for m in self.classes.operands[:count]], self.classes.params[0])
             env.update(zip(group.numbers, self.classes.operands[count:], strict=True))
-            operations, inputs, results = group.instantiate(env)
-            inputs = [*inputs, *self.classes.operands[count:]]
+            operations, arguments, results = group.instantiate(env)
+            inputs = [*arguments, *self.classes.operands[count:]]
         elif self.needs is None and lowerable(op):
-            inputs: list[Any] = [Value(m, None, i) if isinstance(m, Meta) else m  # type: ignore[arg-type]
-                                 for i, m in enumerate(self.classes.operands)]  # fmt: skip
+            inputs = [
+                Value(m, None, i) if isinstance(m, Meta) else m  # type: ignore[arg-type]
+                for i, m in enumerate(self.classes.operands)
+            ]
             only = Operation(op, inputs, self.classes.params, self.outs)
             operations, results = [only], list(only.results)
         elif op.decompose is not None or self.needs is not None:
@@ -192,6 +197,7 @@ class Call:
             operations, inputs, results = live(traced.operations, traced.results), traced.inputs, traced.results
         else:
             raise NotANest(op.name)
+        dump("operations", op.name, lambda: show_operations(operations, results))
         placed = [(v, self.strides(i) if type(v) is Value else ()) for i, v in enumerate(inputs)]
         nest = nest_of(op.name, operations, placed, results, self.classes.sources)
         return nest, all(o.op.elementwise for o in operations)
@@ -200,6 +206,17 @@ class Call:
     def contiguous(self) -> bool:
         """Whether every tensor operand is contiguous."""
         return all(x.is_contiguous() for x in self.operands if isinstance(x, Tensor))
+
+
+def show_operations(operations: Sequence[Operation], results: Sequence[Value | None]) -> str:
+    """The text of operations, a line each. Values that have no number get one."""
+    everything = [v for o in operations for v in (*o.values, *o.results)]
+    fresh = itertools.count(max((v.id for v in everything), default=-1) + 1)
+    for v in everything:
+        if v.id < 0:
+            v.id = next(fresh)
+    names = ", ".join("none" if v is None else f"%{v.id}" for v in results)
+    return "\n".join([*map(repr, operations), f"return {names}"]) + "\n"
 
 
 def as_tuple(x: Any) -> tuple:
@@ -512,9 +529,7 @@ class Vjp:
     def _expanded(self, g: Gradient) -> Vjp:
         """Traced once more: a composite has its own derivative, so it is only expanded after that was taken."""
         with plain_modes(), Tracer(g.classes.scope, expand=g.expand) as tracer:
-            table = {
-                id(v): tracer.input(v.meta) for v in [*self.operands, *self.saved, *self.grads] if v is not None
-            }
+            table = {id(v): tracer.input(v.meta) for v in [*self.operands, *self.saved, *self.grads] if v is not None}
             for o in self.operations:
                 xs = tuple(table[id(x)] if type(x) is Value else x for x in o.operands)
                 results = as_tuple(dispatch.apply(o.op, xs, o.params))

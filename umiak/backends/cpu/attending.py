@@ -9,7 +9,6 @@ from umiak.backends.cpu import attention_kernels
 from umiak.backends.cpu.attention import Attention
 from umiak.backends.cpu.attention_gradient import LAUNCH
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64
-from umiak.compiler.render.target import Target
 from umiak.ops import attending as ops
 
 OPS = (ops.Attention, ops.AttentionTrain, ops.AttentionGrad)
@@ -17,17 +16,19 @@ STORED = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
 
 
 def kernel(call: Any) -> Kernel | None:
-    """The kernel of a class of calls; None for types that are stored in a way the CPU does not convert."""
+    """The kernel of a class of calls; None for types that the processor does not convert, and for mixtures of types."""
     op = call.op
     gradient = isinstance(op, ops.AttentionGrad)
     metas = call.classes.metas
     stored = STORED.get(metas[0].dtype.name)
-    if stored is None or not attention_kernels.supported(stored, Target.host()) or not call.symbolic:
+    if stored is None or not attention_kernels.supported(stored) or not call.symbolic:
+        return None
+    if gradient and [m.dtype for m in metas[3:6]] != [metas[0].dtype, metas[0].dtype.compute, metas[0].dtype]:
         return None
     at = 6 if gradient else 3
     mask = metas[at]
     kind = None if mask is None else BOOL if mask.dtype.is_bool else stored
-    functions, tile, keep = attention_kernels.functions(stored, kind)
+    functions, tile, keep = attention_kernels.functions(stored, kind, gradient)
     with_lse = isinstance(op, ops.AttentionTrain) or call.needs is not None
     made = Attention(
         functions,

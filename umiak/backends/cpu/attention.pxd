@@ -95,8 +95,8 @@ cdef struct Call:
     # how a launch is divided
     int64_t strips_per_part, parts_per_head
     int64_t local               # bytes of a part's scratch
-    int64_t splits              # of a key head's queries, by the gradient
-    char* partial               # its sums for keys and values, by split
+    int64_t chunk, splits       # the gradient's: keys at a time, and parts of a key head
+    char* partial               # sums for queries, by split
     int64_t partial_each
 
 cdef inline int64_t room(int64_t bytes) noexcept nogil:

@@ -21,9 +21,8 @@ cdef extern from "umiak/backends/cpu/scratch.h" nogil:
     void umiak_scratch_put(int64_t bytes, void* data)
 
 cdef enum:
-    FEW = 6                     # queries of a key head that are cheaper one by one
     FEW_KEYS = 256              # keys at once then
-    STRIPS_PER_PART = 8         # that share packed keys; about 256 queries
+    STRIPS_PER_PART = 16         # that share packed keys; about 512 queries
 
 cdef double PARALLEL_WORK = 1e6         # products and sums, below which no thread is asked
 cdef double LN_2 = 0.6931471805599453
@@ -369,7 +368,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     if heads == 0 or c.n_rows == 0:
         return 0
     work = <double>heads * c.n_rows * c.keys * (c.dim + c.value_dim) * (0.5 if rec.causal and c.queries > 1 else 1)
-    if c.n_rows <= FEW and c.k.stride[3] == rec.stored and c.v.stride[3] == rec.stored:
+    # Half of a strip costs as much as a whole one.
+    if 2 * c.n_rows <= rec.width and c.k.stride[3] == rec.stored and c.v.stride[3] == rec.stored:
         c.local = few_room(&c)
         run_parts(few_part, &c, heads, work, &result)
     else:

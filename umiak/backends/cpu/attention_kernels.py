@@ -20,7 +20,7 @@ from umiak.compiler import jit
 from umiak.compiler.loop.functions.parts import EXP2_F64
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64, ScalarType
 from umiak.compiler.render.target import Target
-from umiak.compiler.render.text import Module, literal, spell, suffix
+from umiak.compiler.render.text import Module, spell, suffix
 
 STRIPS = 4  # of lanes that a tile of the gradient has: products over queries are that deep
 KEYS = 112  # about how many rows a tile has
@@ -35,9 +35,13 @@ def keys_of(tile: Tile) -> int:
     return tile.rows * round(KEYS / tile.rows)
 
 
-def supported(stored: ScalarType, target: Target) -> bool:
-    """Whether the target converts such elements."""
-    return stored in (F32, F64, BF16, BOOL) or (stored is F16 and "f16" in target.native)
+def host() -> Target:
+    return Target.host()
+
+
+def supported(stored: ScalarType) -> bool:
+    """Whether the processor converts such elements."""
+    return stored in (F32, F64, BF16, BOOL) or (stored is F16 and "f16" in host().native)
 
 
 class Kernels(Emitter):
@@ -52,9 +56,10 @@ class Kernels(Emitter):
     def below(self, count: str) -> str:
         """The mask of the first lanes."""
         ids = f"<{', '.join(f'i64 {i}' for i in range(self.lanes))}>"
-        one = self.ins(f"insertelement <{self.lanes} x i64> poison, i64 {count}, i64 0")
-        all = f"shufflevector <{self.lanes} x i64> {one}, <{self.lanes} x i64> poison, <{self.lanes} x i32> zeroinitializer"
-        return self.ins(f"icmp slt <{self.lanes} x i64> {ids}, {self.ins(all)}")
+        full = f"<{self.lanes} x i64>"
+        one = self.ins(f"insertelement {full} poison, i64 {count}, i64 0")
+        counts = self.ins(f"shufflevector {full} {one}, {full} poison, <{self.lanes} x i32> zeroinitializer")
+        return self.ins(f"icmp slt {full} {ids}, {counts}")
 
     def take(self, pointer: str, mask: str | None = None) -> str:
         """Stored elements in the type of computation; 0 outside of the mask. False is -inf, True 0."""
@@ -66,12 +71,16 @@ class Kernels(Emitter):
             got = self.call(full, f"llvm.masked.load.{suffix(t, n, True)}.p0", args)
         if t is BF16:
             wide = self.ins(f"zext {full} {got} to <{n} x i32>")
-            return self.ins(f"bitcast <{n} x i32> {self.ins(f'shl <{n} x i32> {wide}, {self.integers(16)}')} to {self.vector}")
+            return self.ins(
+                f"bitcast <{n} x i32> {self.ins(f'shl <{n} x i32> {wide}, {self.integers(16)}')} to {self.vector}"
+            )
         if t is F16:
             return self.ins(f"fpext <{n} x half> {self.ins(f'bitcast {full} {got} to <{n} x half>')} to {self.vector}")
         if t is BOOL:
             seen = self.ins(f"icmp ne {full} {got}, zeroinitializer")
-            return self.ins(f"select <{n} x i1> {seen}, {self.vector} zeroinitializer, {self.vector} {self.constant(NEVER)}")
+            return self.ins(
+                f"select <{n} x i1> {seen}, {self.vector} zeroinitializer, {self.vector} {self.constant(NEVER)}"
+            )
         return got
 
     def put(self, x: str, pointer: str, mask: str | None = None) -> None:
@@ -100,7 +109,9 @@ class Kernels(Emitter):
         near = self.ins(f"lshr {words} {up}, {self.integers(16)}")
         quiet = self.ins(f"or {words} {high}, {self.integers(0x40)}")
         nan = self.ins(f"fcmp uno {self.vector} {x}, {x}")
-        return self.ins(f"trunc {words} {self.ins(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}")
+        return self.ins(
+            f"trunc {words} {self.ins(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}"
+        )
 
     def transpose(self, rows: list[str]) -> list[str]:
         """Columns of a square block."""
@@ -121,17 +132,34 @@ class Kernels(Emitter):
 
     # Loops
     def blocks(self, count: str, body: Callable[[str, str | None], None]) -> None:
-        """``body(first, mask)`` for blocks of lanes out of ``count``; the last one is under a mask."""
-        whole = self.ins(f"and i64 {count}, {-self.lanes}")
-        self.loop("0", whole, self.lanes, [], lambda i, _: [body(i, None)][:0])
-        if self.lanes == 1:
+        """``body(first, mask)`` for blocks of lanes out of ``count``; the last one is under a mask.
+
+        All are where a mask costs nothing: half as much text.
+        """
+        if self.target.avx512 and self.lanes > 1:
+            self.each(count, lambda i: body(i, self.below(self.ins(f"sub i64 {count}, {i}"))), step=self.lanes)
             return
-        left = self.ins(f"sub i64 {count}, {whole}")
-        some = self.ins(f"icmp ne i64 {left}, 0")
-        self.guarded(some, lambda: [body(whole, self.below(left))][:0])
+        whole = self.ins(f"and i64 {count}, {-self.lanes}")
+        self.each(whole, lambda i: body(i, None), step=self.lanes)
+        if self.lanes > 1:
+            self.rest(count, whole, lambda mask: body(whole, mask))
 
     def each(self, count: str, body: Callable[[str], None], lo: str = "0", step: int = 1) -> None:
-        self.loop(lo, count, step, [], lambda i, _: [body(i)][:0])
+        def run(i: str, _: list[str]) -> list[str]:
+            body(i)
+            return []
+
+        self.loop(lo, count, step, [], run)
+
+    def rest(self, count: str, whole: str, body: Callable[[str], None]) -> None:
+        """``body(mask)`` for the last lanes, if there are any beyond ``whole``."""
+        left = self.ins(f"sub i64 {count}, {whole}")
+
+        def run() -> list[str]:
+            body(self.below(left))
+            return []
+
+        self.guarded(self.ins(f"icmp ne i64 {left}, 0"), run)
 
     def element(self, pointer: str, index: str, bytes: Stride) -> str:
         return self.past(pointer, self.times(index, bytes))
@@ -168,7 +196,9 @@ class Kernels(Emitter):
             return self.call(self.vector, f"llvm.x86.avx512.mask.scalef.{kind}.512", args)
         word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
         words = f"<{self.lanes} x {word}>"
-        bits = self.ins(f"shl {words} {self.ins(f'bitcast {self.vector} {shifted} to {words}')}, {self.integers(mantissa, word)}")
+        bits = self.ins(
+            f"shl {words} {self.ins(f'bitcast {self.vector} {shifted} to {words}')}, {self.integers(mantissa, word)}"
+        )
         power = self.ins(f"add {words} {bits}, {self.integers(bias << mantissa, word)}")
         y = self.op("fmul", y, self.ins(f"bitcast {words} {power} to {self.vector}"))
         return self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
@@ -184,7 +214,9 @@ class Kernels(Emitter):
         while n > 1:
             n //= 2
             lanes = ", ".join(f"i32 {(i + n) % self.lanes}" for i in range(self.lanes))
-            moved = self.ins(f"shufflevector {self.vector} {rest}, {self.vector} poison, <{self.lanes} x i32> <{lanes}>")
+            moved = self.ins(
+                f"shufflevector {self.vector} {rest}, {self.vector} poison, <{self.lanes} x i32> <{lanes}>"
+            )
             rest = self.larger(rest, moved) if name == "max" else self.op(name, rest, moved)
         return self.ins(f"extractelement {self.vector} {rest}, i64 0")
 
@@ -195,22 +227,24 @@ class Kernels(Emitter):
 def pack(e: Kernels, name: str, width: int) -> str:
     """``name(to, rows, n, stride, scale)``: columns of rows; ``to[j, i] = rows[i][j] * scale``, ``width`` rows.
 
-    Writes whole blocks of columns, each row of ``to`` whole vectors, the first row first.
+    Writes whole blocks of columns, and whole vectors of each (``width`` is less than one, or some), in order.
     """
     scale = e.spread("%scale")
     size = e.bytes
 
     def block(first: str, mask: str | None) -> None:
         to = e.element("%to", first, width * size)
-        made = []
-        for chunk in range(0, width, e.lanes):
-            rows = []
-            for i in range(chunk, chunk + e.lanes):
-                p = e.element(e.pointer("%rows", min(i, width - 1)), first, e.stored.bytes)
+
+        def chunk(lane: str) -> None:
+            table, rows = e.element("%rows", lane, 8), []
+            for i in range(e.lanes):
+                p = e.element(e.pointer(table, min(i, width - 1)), first, e.stored.bytes)
                 rows.append(e.op("fmul", e.take(p, mask), scale))
-            made.append(e.transpose(rows))
-            for j, column in enumerate(made[-1]):
-                e.store(column, to, (j * width + chunk) * size)
+            at = e.element(to, lane, size)
+            for j, column in enumerate(e.transpose(rows)):
+                e.store(column, at, j * width * size)
+
+        e.each(str(width), chunk, step=e.lanes)
 
     if e.lanes > 1:
         e.blocks("%n", block)
@@ -253,13 +287,15 @@ def unpack(e: Kernels, name: str, width: int) -> str:
 
     def block(first: str, mask: str | None) -> None:
         source = e.element("%from", first, width * e.bytes)
-        for chunk in range(0, width, e.lanes):
-            factor = e.load("%factor", chunk * e.bytes)
-            columns = [
-                e.op("fmul", e.load(source, (j * width + chunk) * e.bytes), factor) for j in range(e.lanes)
-            ]
+
+        def chunk(lane: str) -> None:
+            table, at = e.element("%rows", lane, 8), e.element(source, lane, e.bytes)
+            factor = e.load(e.element("%factor", lane, e.bytes))
+            columns = [e.op("fmul", e.load(at, j * width * e.bytes), factor) for j in range(e.lanes)]
             for i, x in enumerate(e.transpose(columns)):
-                e.put(x, e.element(e.pointer("%rows", chunk + i), first, e.stored.bytes), mask)
+                e.put(x, e.element(e.pointer(table, i), first, e.stored.bytes), mask)
+
+        e.each(str(width), chunk, step=e.lanes)
 
     e.blocks("%n", block)
     return e.function(name, "ptr %rows, ptr %from, i64 %n, ptr %factor")
@@ -278,7 +314,7 @@ def give(e: Kernels, name: str) -> str:
         e.blocks("%n", block)
 
     e.each("%rows", row)
-    return e.function(name, f"ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
+    return e.function(name, "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
 
 
 # --- tiles of scores -----------------------------------------------------------------------------------------------
@@ -321,9 +357,9 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
 
 
 def masking(e: Kernels, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
-    """``name(scores, row, count, top, ...)``: ``change(i, score, offset)`` of each score; ``top`` becomes their maximum.
+    """``name(scores, row, count, top, ...)``: ``change(i, score, offset)`` of each score; their maxima in ``top``.
 
-    With ``top`` NaN is passed over, as it is no score's maximum; it shows in the sums.
+    A maximum passes NaN over; it shows in the sums.
     """
 
     def step(i: str, most: list[str]) -> list[str]:
@@ -436,7 +472,6 @@ def dots(e: Kernels, name: str) -> str:
         some = e.ins(f"icmp ne i64 {left}, 0")
         totals = e.guarded(some, lambda: step(whole, totals, e.below(left)), [(e.vector, t) for t in totals])
         # Halves of two vectors, added, become one, until each lane is the sum of one vector.
-        n = e.lanes
         while len(totals) > 1:
             half = len(totals) // 2
             totals = [fold(e, totals[i], totals[i + half], half) for i in range(half)]
@@ -447,7 +482,7 @@ def dots(e: Kernels, name: str) -> str:
 
 
 def fold(e: Kernels, a: str, b: str, half: int) -> str:
-    """Sums of lanes ``half`` apart: those of ``a`` where the lane has that bit clear, those of ``b`` where it is set."""
+    """Sums of lanes ``half`` apart: of ``a`` where the lane has that bit clear, of ``b`` where it is set."""
     n = e.lanes
     low = [j if not j & half else n + j - half for j in range(n)]
     high = [j + half if not j & half else n + j for j in range(n)]
@@ -519,52 +554,99 @@ def mix(e: Kernels, name: str) -> str:
     whole = e.ins(f"and i64 %n, {-e.lanes}")
     e.each(four, lambda j: columns(j, 4, None), step=wide)
     e.each(whole, lambda j: columns(j, 1, None), lo=four, step=e.lanes)
-    left = e.ins(f"sub i64 %n, {whole}")
-    some = e.ins(f"icmp ne i64 {left}, 0")
-    e.guarded(some, lambda: [columns(whole, 1, e.below(left))][:0])
+    e.rest("%n", whole, lambda mask: columns(whole, 1, mask))
     return e.function(name, "ptr %to, ptr %values, i64 %value_row, ptr %weights, i64 %count, i64 %n, ptr %state")
 
 
 # --- what a driver calls -------------------------------------------------------------------------------------------
 
 
+class Library:
+    """Functions of one module of text, under construction."""
+
+    def __init__(self, type: ScalarType, target: Target) -> None:
+        self.type = type
+        self.tile = tile_of(target, type)
+        self.module = Module(target)
+        self.texts: dict[str, str] = {}
+
+    def enter(
+        self, name: str, make: Callable[..., str], *args: object, stored: ScalarType | None = None, lanes: int = 0
+    ) -> None:
+        self.texts[name] = make(Kernels(self.module, self.type, lanes or self.tile.lanes, stored), name, *args)
+
+    def enter_both(self, name: str, make: Callable[..., str], *args: object, stored: ScalarType) -> None:
+        """A version for elements that are neighbours, and ``name_any`` for any strides."""
+        self.enter(name, make, *args, stored=stored)
+        self.enter(f"{name}_any", make, *args, stored=stored, lanes=1)
+
+    def load(self) -> tuple[dict[str, int], object]:
+        self.module.functions += self.texts.values()
+        library = jit.load(self.module.text(), list(self.texts))
+        return {name: library.address(name) for name in self.texts}, library
+
+
 @functools.cache
-def functions(stored: ScalarType, mask: ScalarType | None) -> tuple[dict[str, int], Tile, object]:
+def shared(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+    """What forward and gradient both use, on numbers that are computed with."""
+    made = Library(type, target)
+    made.enter("causal", causal, made.tile)
+    for rows in range(1, made.tile.rows + 1):
+        name = f"columns_{rows}"
+        made.texts[name] = gemm_kernel.columns(made.module, type, made.tile, rows, name)
+    return made.load()
+
+
+@functools.cache
+def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+    made = Library(type, target)
+    made.texts["scores_top"] = gemm_kernel.panels(made.module, type, made.tile, "scores_top", top=True)
+    made.enter("weigh", weigh, made.tile)
+    made.enter("weigh_row", weigh_row)
+    return made.load()
+
+
+@functools.cache
+def gradient(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
+    made = Library(type, target)
+    made.texts["scores"] = gemm_kernel.panels(made.module, type, made.tile, "scores")
+    for vecs in (1, made.tile.vecs):
+        a_row = STRIPS * made.tile.width * type.bytes
+        name = f"adding_{vecs}"
+        made.texts[name] = gemm_kernel.adding(made.module, type, made.tile, vecs, a_row, name)
+    made.enter("derive", derive, made.tile)
+    made.enter("sums", sums, made.tile)
+    return made.load()
+
+
+@functools.cache
+def moving(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
+    """What reads and writes stored elements."""
+    made = Library(type, target)
+    made.enter_both("pack", pack, made.tile.width, stored=stored)
+    made.enter_both("panel", pack, made.tile.rows, stored=stored)
+    made.enter_both("copy", copy, stored=stored)
+    made.enter("unpack", unpack, made.tile.width, stored=stored)
+    made.enter("give", give, stored=stored)
+    made.enter("dots", dots, stored=stored)
+    made.enter("mix", mix, stored=stored)
+    return made.load()
+
+
+@functools.cache
+def of_mask(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[str, int], object]:
+    made = Library(type, target)
+    made.enter_both("pack_mask", pack, made.tile.width, stored=stored)
+    made.enter_both("copy_mask", copy, stored=stored)
+    made.enter("masked", masked, made.tile, stored is not BOOL)
+    return made.load()
+
+
+def functions(stored: ScalarType, mask: ScalarType | None, backward: bool) -> tuple[dict[str, int], Tile, object]:
     """Addresses of the functions for operands and a mask of such types, how tiles are made, and what keeps the code."""
-    target = Target.host()
-    type = F64 if stored is F64 else F32
-    tile = tile_of(target, type)
-    module = Module(target)
-    texts: dict[str, str] = {}
-
-    def enter(name: str, make: Callable[..., str], *args: object, lanes: int = tile.lanes, of: ScalarType = stored) -> None:
-        texts[name] = make(Kernels(module, type, lanes, of), name, *args)
-
-    for suffix_, lanes in (("", tile.lanes), ("_any", 1)):
-        enter("pack" + suffix_, pack, tile.width, lanes=lanes)
-        enter("panel" + suffix_, pack, tile.rows, lanes=lanes)
-        enter("copy" + suffix_, copy, lanes=lanes)
-        if mask is not None:
-            enter("pack_mask" + suffix_, pack, tile.width, lanes=lanes, of=mask)
-            enter("copy_mask" + suffix_, copy, lanes=lanes, of=mask)
+    target, type = host(), F64 if stored is F64 else F32
+    parts = [shared(target, type), (gradient if backward else forward)(target, type), moving(target, type, stored)]
     if mask is not None:
-        enter("masked", masked, tile, mask is not BOOL)
-    enter("unpack", unpack, tile.width)
-    enter("give", give)
-    enter("weigh", weigh, tile)
-    enter("causal", causal, tile)
-    enter("derive", derive, tile)
-    enter("sums", sums, tile)
-    enter("dots", dots)
-    enter("weigh_row", weigh_row)
-    enter("mix", mix)
-    texts["scores_top"] = gemm_kernel.panels(module, type, tile, "scores_top", top=True)
-    texts["scores"] = gemm_kernel.panels(module, type, tile, "scores")
-    for rows in range(1, tile.rows + 1):
-        texts[f"columns_{rows}"] = gemm_kernel.columns(module, type, tile, rows, f"columns_{rows}")
-    for vecs in (1, tile.vecs):
-        a_row = STRIPS * tile.width * type.bytes
-        texts[f"adding_{vecs}"] = gemm_kernel.adding(module, type, tile, vecs, a_row, f"adding_{vecs}")
-    module.functions += texts.values()
-    library = jit.load(module.text(), list(texts))
-    return {name: library.address(name) for name in texts}, tile, library
+        parts.append(of_mask(target, type, mask))
+    addresses = {name: address for found, _ in parts for name, address in found.items()}
+    return addresses, tile_of(target, type), [library for _, library in parts]

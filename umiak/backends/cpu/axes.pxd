@@ -18,6 +18,8 @@ cdef enum:
     ZERO = 0
     UNIT = 1
     ANY = 2
+    BACK = 3
+    PAIR = 4
     ROWS = 0
     OUTER = 1
     INNER = 2
@@ -27,7 +29,7 @@ cdef enum:
     COLUMN_BLOCKS = 6
     TILE_BLOCKS = 7
     MAX_AXES = 64
-    MAX_WORDS = 16              # of a key: one for the schedule and ranks, then 16 accesses a word
+    MAX_WORDS = 31              # of a key: one for the schedule and ranks, then 8 accesses a word
 
 cdef struct Ctx:
     void* local

@@ -105,7 +105,9 @@ class Emitter(Writer):
     def splat(self, x: str) -> str:
         """A scalar in all lanes."""
         one = self.ins(f"insertelement {self.vector} poison, {self.scalar} {x}, i64 0")
-        return self.ins(f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer")
+        return self.ins(
+            f"shufflevector {self.vector} {one}, {self.vector} poison, <{self.lanes} x i32> zeroinitializer"
+        )
 
     def spread(self, pointer: str, offset: Stride = 0) -> str:
         """An element of memory in all lanes."""
@@ -147,14 +149,18 @@ class Emitter(Writer):
         return [list(done[i * vecs : (i + 1) * vecs]) for i in range(rows)]
 
     def load_tile(self, rows: int, vecs: int, c: Matrix) -> list[list[str]]:
-        return [[self.load(p, v * self.vector_bytes) for v in range(vecs)] for p in self.rows_of(c.pointer, c.row, rows)]
+        return [
+            [self.load(p, v * self.vector_bytes) for v in range(vecs)] for p in self.rows_of(c.pointer, c.row, rows)
+        ]
 
     def store_tile(self, tile: Sequence[Sequence[str]], c: Matrix) -> None:
         for p, row in zip(self.rows_of(c.pointer, c.row, len(tile)), tile):
             for v, x in enumerate(row):
                 self.store(x, p, v * self.vector_bytes)
 
-    def repeat(self, count: str, carried: Sequence[tuple[str, str]], body: Callable[[list[str]], list[str]]) -> list[str]:
+    def repeat(
+        self, count: str, carried: Sequence[tuple[str, str]], body: Callable[[list[str]], list[str]]
+    ) -> list[str]:
         """``body`` so many times over carried values."""
         return self.loop("0", count, 1, carried, lambda _, now: body(now))
 
@@ -176,14 +182,18 @@ def panels(module: Module, type: ScalarType, tile: Tile, name: str, top: bool = 
 
     def block(now: list[str]) -> list[str]:
         c, a, most = now[0], now[1], now[2:]
-        made = e.product(tile.rows, tile.vecs, "%k", Matrix(a, type.bytes, tile.rows * type.bytes), Matrix("%b", 0, width))
+        made = e.product(
+            tile.rows, tile.vecs, "%k", Matrix(a, type.bytes, tile.rows * type.bytes), Matrix("%b", 0, width)
+        )
         e.store_tile(made, Matrix(c, "%c_row"))
         if top:
             # A tree: the maxima wait for each other less.
             for v in range(tile.vecs):
                 left = [row[v] for row in made]
                 while len(left) > 1:
-                    left = [e.larger(*left[i : i + 2]) if i + 1 < len(left) else left[i] for i in range(0, len(left), 2)]
+                    left = [
+                        e.larger(*left[i : i + 2]) if i + 1 < len(left) else left[i] for i in range(0, len(left), 2)
+                    ]
                 most[v] = e.larger(left[0], most[v])
         return [e.past(c, down), e.past(a, panel), *most]
 

@@ -1,4 +1,4 @@
-"""Kernels in C and NumPy for what no nest can be: orders, searches, loops whose length is data."""
+"""Kernels in C for what no nest can be: distinct elements, searches, loops whose length is data."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import ordering
+from umiak.backends.cpu import searching
 from umiak.backends.ref.elementwise import together
 from umiak.core.dtype import DType, convert
-from umiak.ops import elementwise, index, sorting
+from umiak.ops import elementwise, index
 
-PLACE = {name: k for k, name in enumerate(ordering.TYPES)} | {"bool": 0}
+PLACE = {name: k for k, name in enumerate(searching.TYPES)} | {"bool": 0}
 SEARCHED = ("int32", "int64", "float32", "float64")
 
 RUN: dict[type, Callable[[Any], Callable[..., None] | None]] = {}
@@ -49,34 +49,6 @@ def _sortable(dtype: DType) -> bool:
     return dtype.name in PLACE
 
 
-def order(x: np.ndarray, k: int, falling: bool, values: bool = True) -> tuple[np.ndarray | None, np.ndarray]:
-    """The first ``k`` along the last axis in stable order (as ref's: NaN is the largest), and their indices."""
-    x = np.ascontiguousarray(x)
-    shape = (*x.shape[:-1], k)
-    found = np.empty(shape, x.dtype) if values else None
-    places = np.empty(shape, np.int64)
-    rows = int(np.prod(x.shape[:-1], dtype=np.int64))
-    ordering.sort(
-        address(x), type_of(x), rows, x.shape[-1], k, falling, 0 if found is None else address(found), address(places)
-    )
-    return found, places
-
-
-@serves(sorting.Sort, sorting.TopK)
-def sort(call: Any) -> Callable[..., None] | None:
-    if not _sortable(call.metas[0].dtype):
-        return None
-    largest = "descending" if isinstance(call.op, sorting.Sort) else "largest"
-    falling = getattr(call.op, largest)
-
-    def run(op: Any, outs: list, ins: list, params: tuple) -> None:
-        x, a = ins[0], op.axis
-        found, places = order(np.moveaxis(x, a, -1), outs[0].shape[a], falling)
-        outs[0][...], outs[1][...] = np.moveaxis(found, -1, a), np.moveaxis(places, -1, a)
-
-    return run
-
-
 @serves(index.UniqueCount, index.UniqueSized)
 def unique(call: Any) -> Callable[..., None] | None:
     dtype = call.metas[0].dtype
@@ -87,11 +59,11 @@ def unique(call: Any) -> Callable[..., None] | None:
     def run(op: Any, outs: list, ins: list, params: tuple) -> None:
         flat = np.ascontiguousarray(ins[0]).reshape(-1)
         if counts:
-            outs[0][...] = ordering.unique(address(flat), type_of(flat), flat.size)
+            outs[0][...] = searching.unique(address(flat), type_of(flat), flat.size)
             return
         most = outs[1].size
         first, many, inverse = (np.empty(size, np.int64) for size in (most, most, flat.size))
-        found = ordering.unique(
+        found = searching.unique(
             address(flat), type_of(flat), flat.size, most, address(first), address(many), address(inverse)
         )  # fmt: skip
         if found != most:
@@ -113,7 +85,7 @@ def search_sorted(call: Any) -> Callable[..., None] | None:
         one = rows.ndim == 1
         count = 1 if one else int(np.prod(rows.shape[:-1], dtype=np.int64))
         each = values.size if one else values.shape[-1]
-        ordering.search(
+        searching.search(
             address(rows), type_of(rows), count, rows.shape[-1], address(values), each, op.right, address(found)
         )  # fmt: skip
         outs[0][...] = found
@@ -129,7 +101,7 @@ def gcd(call: Any) -> Callable[..., None] | None:
     def run(op: Any, outs: list, ins: list, params: tuple) -> None:
         x, y = (np.ascontiguousarray(np.broadcast_to(v, outs[0].shape)) for v in together(*ins))
         out = np.empty(outs[0].shape, outs[0].dtype)
-        ordering.gcd(address(x), address(y), type_of(out), out.size, address(out))
+        searching.gcd(address(x), address(y), type_of(out), out.size, address(out))
         outs[0][...] = out
 
     return run

@@ -17,11 +17,11 @@ SCHEDULES: tuple[str, ...]
 class NestLauncher:
     """One nest's record and its compiled variants. It must outlive its launches; plans keep it.
 
-    ``access_pointers``: for each access, the index of its buffer among the pointers of a launch, or -1. ``outputs``: a bit per
-    pointer that is written. ``cost_per_point``: ns of one thread for one point of P and R; decides on how many threads a
-    launch runs, and nothing else. ``splittable``: the nest has split schedules. ``itemsizes`` (per pointer) and
-    ``flops_per_point``: for statistics. ``scatters``: how the output lies decides on the schedule. ``ordered``: the axes of
-    R stay in their order.
+    ``access_pointers``: for each access, the index of its buffer among the pointers of a launch, or -1. ``outputs``: a
+    bit per pointer that is written. ``cost_per_point``: ns of one thread for one point of P and R; decides on how many
+    threads a launch runs, and nothing else. ``splittable``: the nest has split schedules. ``itemsizes`` (per pointer)
+    and ``flops_per_point``: for statistics. ``scatters``: how the output lies decides on the schedule. ``ordered``: the
+    axes of R stay in their order.
 
     ``compile(schedule, p, r, kinds, tile)``, the fields of a ``Variant``, is called with the GIL when a launch needs a
     variant that there is not yet. It returns the phases and whatever must live as long as their code. A phase is

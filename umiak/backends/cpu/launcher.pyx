@@ -104,7 +104,9 @@ def install_parallel(size_t parallel, size_t threads):
 
 # ---- a launch --------------------------------------------------------------------------------------------------------
 cdef inline int kind_of(int64_t stride) noexcept nogil:
-    return (stride != 0) + (stride != 0 and stride != 1)
+    if stride == 1 or stride == 0:
+        return <int>stride
+    return BACK if stride == -1 else PAIR if stride == 2 else ANY
 
 
 cdef inline bint same_key(const Compiled* c, const uint64_t* key, int n_words) noexcept nogil:
@@ -206,20 +208,20 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
             to[n - 1] = kind_r
         else:
             kind_r = ZERO
-        # Along the axis on which no lanes run a stride of 1 is like any other.
+        # Along the axis on which no lanes run a known stride is like any other.
         if s.r:
             if schedule == ROW or schedule == SPLIT_ROW:
-                if kind_p == UNIT:
+                if kind_p != ZERO:
                     kind_p = ANY
-            elif kind_r == UNIT:
+            elif kind_r != ZERO:
                 kind_r = ANY
-        word |= <uint64_t>(kind_p | kind_r << 2) << (4 * (k & 15))
-        if k & 15 == 15:
-            key[1 + (k >> 4)] = word
+        word |= <uint64_t>(kind_p | kind_r << 4) << (8 * (k & 7))
+        if k & 7 == 7:
+            key[1 + (k >> 3)] = word
             word = 0
         to += n
         of += rec.n_axes
-    if rec.n_accesses & 15:
+    if rec.n_accesses & 7:
         key[rec.n_words - 1] = word
     to[0] = s.blocks
     to[1] = s.block
@@ -292,7 +294,7 @@ cdef void flat_key(const Record* rec, uint64_t* key) noexcept nogil:
     for k in range(1, rec.n_words):
         key[k] = 0
     for k in range(rec.n_accesses):
-        key[1 + (k >> 4)] |= <uint64_t>UNIT << (4 * (k & 15))
+        key[1 + (k >> 3)] |= <uint64_t>UNIT << (8 * (k & 7))
 
 
 # ---- running a variant -----------------------------------------------------------------------------------------------
@@ -503,7 +505,7 @@ cdef class NestLauncher:
         self.rec.n_p = n_parallel
         self.rec.n_axes = n_parallel + n_reduced
         self.rec.n_accesses = len(pointers)
-        self.rec.n_words = 1 + (len(pointers) + 15) // 16
+        self.rec.n_words = 1 + (len(pointers) + 7) // 8
         self.rec.n_extras = n_extras
         self.rec.splittable = splittable
         self.rec.scatters = scatters
@@ -591,8 +593,8 @@ cdef class NestLauncher:
 cdef tuple describe(const uint64_t* key, int n_accesses):
     """A key as the fields of a Variant."""
     cdef int k
-    bits = [(key[1 + (k >> 4)] >> (4 * (k & 15))) & 15 for k in range(n_accesses)]
-    kinds = tuple([(b & 3, b >> 2) for b in bits])
+    bits = [(key[1 + (k >> 3)] >> (8 * (k & 7))) & 255 for k in range(n_accesses)]
+    kinds = tuple([(b & 15, b >> 4) for b in bits])
     tile = <int>((key[0] >> 24) & 255) - 1
     return SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 from umiak.backends.base import Kernel
@@ -13,9 +14,10 @@ from umiak.compiler import jit, schedule, statistics
 from umiak.compiler.dump import dump
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.printer import show_kernel
-from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.loop.tree import GLOBAL, LOCAL, SHARED
+from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
+from umiak.compiler.nest_printer import show_nest
 from umiak.compiler.render import llvm
 from umiak.core import array
 from umiak.core.tensor import Tensor
@@ -33,6 +35,7 @@ def kernel(call: Any) -> Kernel:
     """The kernel of a class of calls; raises NotANest where they are not one nest."""
     with statistics.timed(call.op.name, "nest"):
         made, pointwise = call.nest()
+    dump("nest", call.op.name, lambda: show_nest(made))
     if isinstance(made, Nest) and len(made.sizes) > MAX_AXES:
         raise NotANest(f"{len(made.sizes)} axes")
     copies = call.op.name == "copy"
@@ -41,21 +44,21 @@ def kernel(call: Any) -> Kernel:
     if copies:
         from umiak.backends.ref import backend as ref
 
-        run = ref.kernel(call).run
+        python = ref.kernel(call)
+        assert python is not None, "ref copies whatever there is"
+        run = python.run
     if isinstance(made, Chain):
-        launcher, asked = make_chain(made)
-        return Kernel(
-            launcher.address, launcher.self_pointer, residuals=True, keep=launcher, dims=asked, explain=explain
-        )  # fmt: skip
-    nest, launcher = made, make_launcher(made)
+        chain, asked = make_chain(made)
+        return Kernel(chain.address, chain.self_pointer, residuals=True, keep=chain, dims=asked, explain=explain)
+    launcher = make_launcher(made)
     return Kernel(
         launcher.address,
         launcher.self_pointer,
         run=run,
         residuals=True,
         keep=launcher,
-        dims=asked_by(nest),
-        flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(nest.buffers) > 1 else 0,
+        dims=asked_by(made),
+        flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(made.buffers) > 1 else 0,
         explain=explain,
     )
 
@@ -123,7 +126,7 @@ def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, 
     scheduled = time.perf_counter()
     names = [name for p in phases for name in (p.kernel.name, f"{p.kernel.name}_local", f"{p.kernel.name}_global")]
     for p in phases:
-        dump("loop", nest.name, lambda p=p: show_kernel(p.kernel))
+        dump("loop", nest.name, partial(show_kernel, p.kernel))
     text = llvm.render_module([p.kernel for p in phases], llvm.Target.host())
     statistics.add_time(names[0], "schedule", scheduled - start)
     statistics.add_time(names[0], "render", time.perf_counter() - scheduled)

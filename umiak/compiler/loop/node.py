@@ -74,10 +74,10 @@ OPS: dict[str, tuple[int, str]] = {
     "lt": (2, "a < b"),
     "le": (2, "a <= b"),
     "select": (3, "b where the bool a holds, else c; both are computed"),
-    "cast": (1, "the value in another type: floats to integers towards zero, NaN and what is too large are undefined; "
-             "to bool: a != 0; to narrow floats: to nearest, ties to even, f8e4m3 has no inf"),
+    # floats to integers: towards zero; NaN and what is too large are undefined
+    "cast": (1, "the value in another type; to bool: a != 0; to narrow floats: to nearest, ties to even"),
     "bitcast": (1, "the same bits in another type of the same size"),
-    # functions that compiler/loop/functions.py expands into the above, for f32 and f64
+    # functions that compiler/loop/functions expands into the above, for f32 and f64
     **{name: (1, f"{name}(a)") for name in (
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
         "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "erfinv", "lgamma", "digamma", "logistic", "rsqrt",

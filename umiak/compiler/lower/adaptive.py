@@ -117,7 +117,7 @@ def adaptive_sum(site: Site, o: Operation) -> Nest | Chain:
 def adaptive_max_pool(site: Site, o: Operation) -> Nest | Chain:
     """The largest of each region, and its flat place in the windowed dims; of equals, the first."""
     y, where = o.results
-    steps = Steps(site, o, (compute_type(y.meta.dtype), I64))  # type: ignore[arg-type]
+    steps = Steps(site, o, (compute_type(y.meta.dtype), I64))
     nests = [t.nest() for t in steps.tables]
     for k, d in enumerate(steps.dims):
         b, at, source, inside, length, values = steps.step(k)
@@ -128,7 +128,7 @@ def adaptive_max_pool(site: Site, o: Operation) -> Nest | Chain:
         if k < len(steps.carried):
             steps.carry(b, k, at, best)
         else:
-            kind = compute_type(where.meta.dtype)  # type: ignore[arg-type]
+            kind = compute_type(where.meta.dtype)
             for v, x, wanted in zip((y, where), (best[0], n.cast(best[1], kind)), site.wanted(o), strict=True):
                 if wanted:
                     b.stages += site.stores(b, v, at, x)

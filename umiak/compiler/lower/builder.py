@@ -88,6 +88,7 @@ class Builder:
         self._extras: dict[Any, tuple[int, Any]] = {}
         self._accesses: dict[Any, tuple[int, str | None, dict[Node, Any]]] = {}
         self._known: dict[tuple, Element] = {}
+        self._reductions: dict[tuple, tuple[Node, ...]] = {}
         self._failures: set[tuple] = set()
         self._divisions: set[Node] = set()
 
@@ -187,10 +188,9 @@ class Builder:
         if x.op == "axis" or x in self._divisions:
             return {x: 1}, n.i64(0)
         if x.axes and x.op in ("add", "sub"):
-            (a, ra), (b, rb) = (self._affine(y) for y in x.args)
+            (merged, ra), (other, rb) = (self._affine(y) for y in x.args)
             sign = 1 if x.op == "add" else -1
-            merged = dict(a)
-            for axis, c in b.items():
+            for axis, c in other.items():
                 merged[axis] = merged[axis] + sign * c if axis in merged else sign * c
             return merged, n.call(x.op, ra, rb)
         if x.axes and x.op == "mul":
@@ -319,14 +319,14 @@ class Builder:
         axes = {a for a, _ in self.reduced}
         if self.guard is not None and any(a in axes for a in self.guard.axes):
             raise NotANest("a reduction under a condition on what it reduces")
-        key = ("reduce", monoid.name, tuple(values), where)
-        found = self._known.get(key)
+        key = (monoid.name, tuple(values), where)
+        found = self._reductions.get(key)
         if found is None:
             count = sum(len(s.results) for s in self.stages if isinstance(s, ReduceStage))
             results = tuple(n.var(f"v{count + k}", v.type) for k, v in enumerate(values))
             self.stages.append(ReduceStage(results, monoid, tuple(values), where, end))
-            self._known[key] = found = results
-        return found  # type: ignore[return-value]
+            self._reductions[key] = found = results
+        return found
 
     # --- results ---------------------------------------------------------------------------------------------------
 

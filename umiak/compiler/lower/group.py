@@ -12,8 +12,9 @@ from umiak.compiler import lower
 from umiak.compiler.loop import node as n
 from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
 from umiak.compiler.lower.reduce import MONOIDS, axes_over, summed_sizes
+from umiak.compiler.lower.regions import REGIONS
 from umiak.compiler.lower.terminal import Site, has_terminal, terminal_of
-from umiak.compiler.nest import Chain, Nest
+from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage
 from umiak.ir.expr import Sym
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
@@ -56,9 +57,18 @@ def nest_of(
     if last is not None and make is not None:
         if any(v.operation is not last for v in results):
             raise NotANest(f"results beside those of {last.name}")
-        return make(site, last)
+        made = make(site, last)
+        for nest in made.nests if isinstance(made, Chain) else (made,):
+            kinds = {type(s) for s in nest.stages}
+            if ScatterStage in kinds and kinds - {ScatterStage, FailStage}:
+                raise NotANest("a reduction under a scatter")
+        return made
     if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):  # type: ignore[union-attr]
         return _parts(site, results)
+    if len(operations) == 1 and type(last.op) in REGIONS:
+        put_together = REGIONS[type(last.op)](site, last)
+        if put_together is not None:
+            return put_together
     b = site.builder()
     places = _places(b, operations, results)
     values = [b.read(v, at) for v, at in zip(results, places, strict=True)]

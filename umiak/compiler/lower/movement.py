@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from umiak.compiler.loop import monoid as m
@@ -172,22 +173,27 @@ def choose(where: Node, x: Element, y: Element) -> Element:
     return n.select(where, x, y)
 
 
+def padded_from(mode: str, i: Node, size: Node) -> Node:
+    """Which element of a dim stands at ``i``, counted from its first one, in a mode that repeats elements."""
+    if mode == "circular":
+        return n.select(n.lt(i, 0), n.add(i, size), n.select(n.lt(i, size), i, n.sub(i, size)))
+    last = n.sub(size, 1)
+    if mode == "replicate":
+        return n.maximum(n.minimum(i, last), 0)
+    return n.sub(last, call("abs", n.sub(last, call("abs", i))))
+
+
 @rule(movement.Pad)
 def pad(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, value = o.operands
     shape = x.meta.shape
     source, inside = list(at), None
-    for a, lo, hi in o.op.each(len(shape), *o.params):
+    for a, lo, _ in o.op.each(len(shape), *o.params):
         i, size = n.sub(at[a], b.leaf(lo)), b.leaf(shape[a])
         if o.op.mode == "constant":
             inside = n.both(inside, between(n.i64(0), i, size))
-        elif o.op.mode == "circular":
-            i = n.select(n.lt(i, 0), n.add(i, size), n.select(n.lt(i, size), i, n.sub(i, size)))
-        elif o.op.mode == "replicate":
-            i = n.maximum(n.minimum(i, n.sub(size, 1)), 0)
         else:
-            last = n.sub(size, 1)
-            i = n.sub(last, call("abs", n.sub(last, call("abs", i))))
+            i = padded_from(o.op.mode, i, size)
         source[a] = i
     if inside is None:
         return b.read(x, tuple(source))
@@ -210,7 +216,7 @@ def concat(b: Builder, o: Operation, k: int, at: Index) -> Element:
         first = b.leaf(start)
         inside = between(first, at[a], b.leaf(start + size))
         source = (*at[:a], n.sub(at[a], first), *at[a + 1 :])
-        found = b.guarded(inside, lambda x=x, source=source: b.read(x, source))
+        found = b.guarded(inside, partial(b.read, x, source))
         out = found if out is None else choose(inside, found, out)
         start = start + size
     assert out is not None
@@ -224,7 +230,7 @@ def stack(b: Builder, o: Operation, k: int, at: Index) -> Element:
     out: Element | None = None
     for j, x in enumerate(o.operands):
         here = n.eq(at[a], j)
-        found = b.guarded(here, lambda x=x: b.read(x, source))
+        found = b.guarded(here, partial(b.read, x, source))
         out = found if out is None else choose(here, found, out)
     assert out is not None
     return out
@@ -300,10 +306,10 @@ def scatter_view(b: Builder, o: Operation, k: int, at: Index) -> Element:
             more = parts(found)
             found = (n.add(was[0], more[0]), n.add(was[1], more[1]))
         else:
-            found = n.add(was, found)  # type: ignore[arg-type]
+            found = n.add(was, found)
         return found if inside is None else choose(inside, found, was)
     if inside is None:
-        return parts(found) if base.meta.dtype.is_complex else found  # type: ignore[return-value]
+        return parts(found) if base.meta.dtype.is_complex else found
     was = b.guarded(call("not", inside), lambda: b.read(base, at))
     return choose(inside, found, was)
 
@@ -328,8 +334,8 @@ def through_windows(b: Builder, o: Operation, at: Index, size: Any, step: Any) -
         inside = n.both(between(n.i64(0), window, count), n.eq(n.mul(window, b.leaf(step)), away))
         inside = n.both(inside, n.le(n.i64(0), away))
         assert inside is not None
-        found = parts(b.guarded(inside, lambda: seen(window, place)), False)
-        total = [b.reduce(m.SUM, (p,), inside)[0] for p in found]
+        more = parts(b.guarded(inside, lambda: seen(window, place)), False)
+        total = [b.reduce(m.SUM, (p,), inside)[0] for p in more]
         was = parts(b.read(base, at), False)
         both = [n.add(p, q) for p, q in zip(was, total, strict=True)]
         return both[0] if len(both) == 1 else (both[0], both[1])
@@ -352,7 +358,7 @@ def triangle(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 @rule(index.OneHot)
 def one_hot(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    x = n.cast(b.read(o.operands[0], at[:-1]), at[-1].type)  # type: ignore[arg-type]
+    x = n.cast(b.read(o.operands[0], at[:-1]), at[-1].type)
     hit = n.cast(n.eq(x, at[-1]), compute_type(o.op.dtype))
     return (hit, n.const(0.0, hit.type)) if o.op.dtype.is_complex else hit
 
@@ -361,7 +367,7 @@ def one_hot(b: Builder, o: Operation, k: int, at: Index) -> Element:
 def take(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, places = o.operands
     a, rank = o.op.axis, len(places.meta.shape)
-    i = n.cast(b.read(places, at[a : a + rank]), n.I64)  # type: ignore[arg-type]
+    i = n.cast(b.read(places, at[a : a + rank]), n.I64)
     i, inside = b.checked(i, x.meta.shape[a])
     return b.guarded(inside, lambda: b.read(x, (*at[:a], i, *at[a + rank :])))
 
@@ -370,7 +376,7 @@ def take(b: Builder, o: Operation, k: int, at: Index) -> Element:
 def take_along(b: Builder, o: Operation, k: int, at: Index) -> Element:
     x, places = o.operands
     a = o.op.axis
-    i = n.cast(b.read(places, at), n.I64)  # type: ignore[arg-type]
+    i = n.cast(b.read(places, at), n.I64)
     i, inside = b.checked(i, x.meta.shape[a])
     return b.guarded(inside, lambda: b.read(x, (*at[:a], i, *at[a + 1 :])))
 
@@ -382,7 +388,7 @@ def gather_nd(b: Builder, o: Operation, k: int, at: Index) -> Element:
     source: list[Node] = []
     inside: Node | None = None
     for d in range(o.op.depth):
-        i = n.cast(b.read(places, (*at[:lead], n.i64(d))), n.I64)  # type: ignore[arg-type]
+        i = n.cast(b.read(places, (*at[:lead], n.i64(d))), n.I64)
         i, here = b.checked(i, x.meta.shape[d])
         source.append(i)
         inside = n.both(inside, here)

@@ -24,11 +24,11 @@ def axes_over(b: Builder, sizes: Sequence[Any]) -> Index:
     sizes = tuple(sizes)
     known = getattr(b, "reduced_sizes", None)
     if known is None:
-        b.reduced_sizes = sizes  # type: ignore[attr-defined]
-        b.reduced_index = b.open(sizes, reduced=True)  # type: ignore[attr-defined]
+        b.reduced_sizes = sizes
+        b.reduced_index = b.open(sizes, reduced=True)
     elif not identical(known, sizes):
         raise NotANest("reductions over different dims")
-    return b.reduced_index  # type: ignore[attr-defined]
+    return b.reduced_index
 
 
 def between(lo: Node, x: Node, hi: Node) -> Node:

@@ -128,7 +128,7 @@ def update(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 def checked(b: Builder, o: Operation, k: int, at: Index, size: Any) -> Node:
     """An element of an index, not negative; the launch fails before it is used if it lies outside."""
-    i = n.cast(b.read(o.operands[k], at), I64)  # type: ignore[arg-type]
+    i = n.cast(b.read(o.operands[k], at), I64)
     return b.checked(i, size)[0]
 
 

@@ -60,7 +60,7 @@ def nonzero(site: Site, o: Operation) -> Nest | Chain:
     where = chosen(b, o, 0, at)
     coordinates = [i if i.op == "const" else b.affine(i) for i in at]
     values = [((COUNT, n.i64(d)), i) for d, i in enumerate(coordinates)]
-    return packed(site, o, b, where, at, values)  # type: ignore[arg-type]
+    return packed(site, o, b, where, at, values)
 
 
 @terminal(index.MaskedSelectSized)
@@ -84,12 +84,12 @@ def masked_scatter(site: Site, o: Operation) -> Nest | Chain:
     size = b.leaf(dim.product(values.meta.shape))
     b.stages.append(FailStage(1, n.lt(size, need)))
     flat = _flat(b, o, 2)
-    found = b.guarded(n.both(where, n.lt(COUNT, size)), lambda: b.read(values, flat))  # type: ignore[arg-type]
+    found = b.guarded(n.both(where, n.lt(COUNT, size)), lambda: b.read(values, flat))
     was = b.read(x, at)
     if isinstance(was, tuple):
         value: Element = tuple(n.select(where, p, q) for p, q in zip(parts(found), was, strict=True))  # type: ignore[assignment]
     else:
-        value = n.select(where, found, was)  # type: ignore[arg-type]
+        value = n.select(where, found, was)
     stores = tuple(StoreStage(s.buffer, s.index, s.value, True) for s in site.stores(b, o.results[0], at, value))
     b.stages.append(ScanStage((COUNT,), m.SUM, (held,), stores, True))
     return b.finish()
@@ -117,7 +117,7 @@ def repeat_interleave(site: Site, o: Operation) -> Nest | Chain:
 
     b = site.builder((0,))
     (i,) = axes_over(b, (size,))
-    each = n.cast(b.read(repeats, (i,)), I64)  # type: ignore[arg-type]
+    each = n.cast(b.read(repeats, (i,)), I64)
     total = n.var("total", I64)
     b.stages.append(ReduceStage((total,), m.SUM, (each,)))
     least = n.var("least", I64)

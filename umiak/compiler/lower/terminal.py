@@ -65,7 +65,7 @@ class Site:
 
 
 Terminal: TypeAlias = "Callable[[Site, Operation], Nest | Chain]"
-_TERMINALS: dict[type, tuple[Terminal, Callable[[Operation], bool]]] = {}
+TERMINALS: dict[type, tuple[Terminal, Callable[[Operation], bool]]] = {}
 
 
 def terminal(*classes: type, when: Callable[[Operation], bool] = lambda o: True) -> Callable[[Terminal], Terminal]:
@@ -73,7 +73,7 @@ def terminal(*classes: type, when: Callable[[Operation], bool] = lambda o: True)
 
     def enter(fn: Terminal) -> Terminal:
         for cls in classes:
-            _TERMINALS[cls] = fn, when
+            TERMINALS[cls] = fn, when
         return fn
 
     return enter
@@ -81,10 +81,10 @@ def terminal(*classes: type, when: Callable[[Operation], bool] = lambda o: True)
 
 def terminal_of(o: Operation) -> Terminal | None:
     """What makes the nests of a call, if nothing is to join after it."""
-    fn, when = _TERMINALS.get(type(o.op), (None, None))
+    fn, when = TERMINALS.get(type(o.op), (None, None))
     return fn if fn is not None and when is not None and when(o) else None
 
 
 def has_terminal(op: Any) -> bool:
     """Whether calls of an op may be terminal."""
-    return type(op) in _TERMINALS
+    return type(op) in TERMINALS

@@ -139,13 +139,21 @@ class Function(Tiled):
 
     def body(self, statements: Sequence[Statement]) -> list[str]:
         """Writes statements; nothing is carried on by them."""
+        done: Statement | None = None
         for k, s in enumerate(statements):
+            if s is done:
+                continue
             if k + 1 < len(statements) and self.joined(s, statements[k + 1]):
                 continue
             if k and isinstance(s, Reduce) and (first := self.joined(statements[k - 1], s)):
                 self.reduce(s, first)
             elif isinstance(s, Store):
-                self.store(s)
+                then = statements[k + 1] if k + 1 < len(statements) else None
+                if isinstance(then, Store) and self.is_pair(s, then):
+                    self.store_pair(s, then)
+                    done = then
+                else:
+                    self.store(s)
             elif isinstance(s, Loop):
                 self.open_loop(s)
             elif isinstance(s, Reduce):

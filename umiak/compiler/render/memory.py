@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from umiak.compiler.loop.node import Node, call, is_const, make
+from umiak.compiler.loop.node import Node, add, call, is_const, make, sub
 from umiak.compiler.loop.tree import GLOBAL, IN, OUT, Atomic, Buffer, Store
 from umiak.compiler.loop.types import BOOL, I64, ScalarType
 from umiak.compiler.render.expressions import Value, numbers
 from umiak.compiler.render.random import Drawing, terms
 from umiak.compiler.render.text import spell, suffix
+
+
+def shift(index: Node) -> int:
+    """The constant that an index adds."""
+    return sum(-x.attr if minus else x.attr for x, minus in terms(index) if x.op == "const")
 
 
 class Memory(Drawing):
@@ -123,6 +128,50 @@ class Memory(Drawing):
             places.append(self.ins(f"getelementptr {one}, ptr {first}, i64 {-u * w if back else u * w}"))
         self.at = at
         return self.remember(key, (depth, places), depth)
+
+    def paired(self, b: Buffer, rest: Node, odd: int) -> tuple[int, list[str]]:
+        """Depth and pointers of vectors twice as wide, of which every other element is meant: per copy, their begin.
+        ``odd``: which one it is."""
+        lanes = self.lanes
+        assert lanes is not None
+        rest = sub(rest, odd)
+        key = ("paired", b.name, rest)
+        found = self.memo.get(key)
+        if found is not None:
+            return found
+        start, w, one = self.address(b, rest), lanes.width, spell(b.type, 0, True)
+        at, self.at = self.at, max(start.depth, lanes.depth)
+        depth = self.at
+        first = self.ins(f"getelementptr {one}, ptr {start.scalar}, i64 {self.ins(f'shl i64 {lanes.base}, 1')}")
+        places = [first]
+        for u in range(1, lanes.copies):
+            places.append(self.ins(f"getelementptr {one}, ptr {first}, i64 {2 * u * w}"))
+        self.at = at
+        return self.remember(key, (depth, places), depth)
+
+    def pairs(self, t: ScalarType) -> bool:
+        """Whether every other element is better picked from vectors than gathered."""
+        return self.gathers(t)
+
+    def load_every_other(self, place: str, mask: str | None, instead: str, t: ScalarType, w: int, odd: int) -> str:
+        """Elements 0, 2, 4, … (1, 3, 5, …) from ``place``; nothing outside of the first and the last one is read."""
+        full = spell(t, w, True)
+        halves = []
+        for half in (0, 1):
+            at = self.ins(f"getelementptr {spell(t, 0, True)}, ptr {place}, i64 {w}") if half else place
+            if mask is not None:
+                parts = [half * w // 2 + k // 2 if k % 2 == odd else w for k in range(w)]
+                lanes = self.shuffle(mask, "zeroinitializer", "i1", w, parts)
+            elif odd or not half:
+                halves.append(self.ins(f"load {full}, ptr {at}, align {t.bytes}"))
+                continue
+            else:
+                lanes = f"<{', '.join(f'i1 {str(k < w - 1).lower()}' for k in range(w))}>"
+            halves.append(self.masked_load(at, lanes, "zeroinitializer", t, w))
+        got = self.shuffle(halves[0], halves[1], spell(t, 0, True), w, range(odd, 2 * w, 2))
+        if mask is None or instead == "zeroinitializer":
+            return got
+        return self.ins(f"select <{w} x i1> {mask}, {full} {got}, {full} {instead}")
 
     def scattered(self, b: Buffer, index: Node) -> tuple[int, list[str]]:
         """Depth and vectors of pointers, per copy."""
@@ -250,10 +299,16 @@ class Memory(Drawing):
         parts = self.form(index, lanes.axis)
         c = parts[0].attr if parts is not None and parts[0].op == "const" else 0
         needed = [v.depth for v in (where, other) if v is not None]
+        odd = 0
         if c in (1, -1):
             assert parts is not None
             place_depth, places = self.run(b, parts[1], c == -1)
+        elif c == 2 and self.pairs(t):
+            assert parts is not None
+            odd = int(shift(parts[1]) == 1)  # the imaginary part of a pair
+            place_depth, places = self.paired(b, parts[1], odd)
         else:
+            c = 0
             place_depth, places = self.scattered(b, index)
         self.at = depth = self.earliest(x, place_depth, lanes.depth, *needed)
         masks = self.masks(where)
@@ -273,6 +328,8 @@ class Memory(Drawing):
                     got = self.masked_load(place, mask, instead, t, w)
                 if c == -1:
                     got = self.shuffle(got, "poison", spell(t, 0, True), w, back)
+            elif c == 2:
+                got = self.load_every_other(place, mask, instead, t, w, odd)
             else:
                 got = self.gather(place, mask, instead, t, w)
             result.append(self.ins(f"icmp ne {full} {got}, zeroinitializer") if t.kind == "b" else got)
@@ -368,6 +425,47 @@ class Memory(Drawing):
                 self.raw(f"store {full} {x}, ptr {at}, align {self.alignment(t, w)}, !nontemporal !0")
             else:
                 self.raw(f"store {full} {x}, ptr {at}, align {t.bytes}")
+
+    def is_pair(self, s: Store, then: Store) -> bool:
+        """Whether two stores write pairs that lie side by side."""
+        lanes = self.lanes
+        if lanes is None or s.buffer != then.buffer or s.where is not then.where or self.streams:
+            return False
+        t = self.buffers[s.buffer].type
+        parts, others = self.form(s.index, lanes.axis), self.form(then.index, lanes.axis)
+        return (
+            self.pairs(t)
+            and parts is not None
+            and others is not None
+            and is_const(parts[0], 2)
+            and is_const(others[0], 2)
+            and add(parts[1], 1) is others[1]
+        )
+
+    def store_pair(self, s: Store, then: Store) -> None:
+        def put() -> None:
+            lanes, t = self.lanes, self.buffers[s.buffer].type
+            assert lanes is not None
+            w, full = lanes.width, spell(t, lanes.width, True)
+            columns = [self.vectors(self.value(x.value), t) for x in (s, then)]
+            form = self.form(s.index, lanes.axis)
+            assert form is not None
+            _, places = self.paired(self.buffers[s.buffer], form[1], 0)
+            self.at = self.here()
+            for first, second, place, mask in zip(*columns, places, self.masks(None)):
+                for half in (0, 1):
+                    lanes_of = [half * w // 2 + k // 2 for k in range(w)]
+                    mixed = self.shuffle(first, second, spell(t), w, [p + w * (k % 2) for k, p in enumerate(lanes_of)])
+                    at = self.ins(f"getelementptr {spell(t, 0, True)}, ptr {place}, i64 {w}") if half else place
+                    if mask is None:
+                        self.raw(f"store {full} {mixed}, ptr {at}, align {t.bytes}")
+                        continue
+                    some = self.shuffle(mask, "poison", "i1", w, lanes_of)
+                    kinds = [(full, mixed), (f"ptr align {t.bytes}", at), (f"<{w} x i1>", some)]
+                    self.call("void", f"llvm.masked.store.{suffix(t, w, True)}.p0", kinds)
+
+        self.under(s.where, put)
+        self.forget()
 
     def atomic(self, s: Atomic) -> None:
         """One thread owns what it writes, and lanes do not meet (a loop in which they could is not vectorised)."""

@@ -11,7 +11,7 @@ from dataclasses import replace as changed
 
 from umiak.compiler.loop.node import OPS, Node, load, replace, var, walk
 from umiak.compiler.loop.types import I64, ScalarType
-from umiak.compiler.nest import Nest, ReduceStage, ScanStage, Stage, StoreStage
+from umiak.compiler.nest import FailStage, Nest, ReduceStage, ScanStage, Stage, StoreStage
 
 CACHE_INDEX = var("@row", I64)  # the number of a point of R within its row
 COSTS = {
@@ -35,6 +35,7 @@ def element_expressions(s: Stage) -> list[Node]:
         return [*s.values, *(x for b in s.body for x in element_expressions(b))]
     if isinstance(s, StoreStage):
         return [s.index, s.value, *([] if s.where is None else [s.where])] if s.each else []
+    assert isinstance(s, FailStage), "scatters have schedules of their own"
     return [s.where]
 
 
@@ -54,6 +55,7 @@ def exchange(s: Stage, table: dict[Node, Node]) -> Stage:
         return changed(s, values=tuple(map(one, s.values)), body=body)
     if isinstance(s, StoreStage):
         return changed(s, index=one(s.index), value=one(s.value), where=maybe(s.where))
+    assert isinstance(s, FailStage), "scatters have schedules of their own"
     return changed(s, where=one(s.where))
 
 

@@ -10,8 +10,7 @@ from umiak.compiler.loop.tree import IN, OUT, Buffer, Fail, Kernel, Statement, S
 from umiak.compiler.nest import (
     SPLIT_COLUMN,
     SPLIT_ROW,
-    UNIT,
-    ZERO,
+    STRIDES,
     FailStage,
     Nest,
     ReduceStage,
@@ -108,7 +107,7 @@ class Frame:
 
 
 def _known(kind: int, stride: Node) -> Node:
-    return i64(kind) if kind in (ZERO, UNIT) else stride
+    return i64(STRIDES[kind]) if kind in STRIDES else stride
 
 
 def unflatten(index: Node, sizes: Sequence[Node]) -> list[Node]:

@@ -179,6 +179,7 @@ def at_point(
         elif isinstance(s, FailStage) and f.varies(s.where):
             together.append(f.fail(s, points, indices, table))
         else:
+            assert isinstance(s, (StoreStage, FailStage)), "scatters have schedules of their own"
             flush()
             body.append(f.store(s, points) if isinstance(s, StoreStage) else f.fail(s, points))
     flush()

@@ -19,6 +19,7 @@ from umiak.compiler.nest import (
     Phase,
     ReduceStage,
     ScanStage,
+    ScatterStage,
     Stage,
     StoreStage,
 )
@@ -164,6 +165,7 @@ class _Walker:
 
     def rows(self, s: Stage, indices: list[list[Node]], places: dict[Node, Place]) -> list[Statement]:
         """A stage at some rows at once."""
+        assert not isinstance(s, ScatterStage), "scatters have schedules of their own"
         f = self.f
         if isinstance(s, StoreStage):
             return [f.store(s, self.points, at, self.table) for at in indices]

@@ -85,8 +85,15 @@ def refusal(name: str) -> str | None:
     return None
 
 
+def before_gomp() -> None:
+    """Called before a library that brings libgomp is loaded; the assembler puts in its place what makes the engine's
+    threads the same ones."""
+
+
 def _load_onednn() -> None:
     from importlib import metadata
+
+    before_gomp()
 
     from umiak.backends.cpu.providers import onednn
 

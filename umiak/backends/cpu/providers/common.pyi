@@ -1,5 +1,9 @@
+def follow(address: int) -> None:
+    """Use as many threads as ``int address()`` says, unless ``set_threads`` has said how many."""
+
 def set_threads(n: int) -> None:
-    """How many threads the libraries may use from now on. A forked child stays at one: their pools do not survive."""
+    """How many threads the libraries may use from now on; 0: as many as the engine. A forked child stays at one: their
+    pools do not survive."""
 
 def get_threads() -> int: ...
 def kept_scratch() -> tuple[int, int]:

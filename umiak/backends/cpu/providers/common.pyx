@@ -69,7 +69,10 @@ cdef enum:
     KEPT = 24                  # free blocks that are kept
     KEPT_BYTES = 256 << 20     # and their sum
 
-cdef int thread_count = 1
+ctypedef int (*count_t)() noexcept nogil
+
+cdef int thread_count = 1      # 0: what the engine uses
+cdef count_t engine_threads = NULL
 cdef void* kept[KEPT]
 cdef int kept_count = 0
 cdef int64_t kept_bytes = 0
@@ -89,13 +92,22 @@ cdef int unlock() noexcept nogil:
 
 
 cdef int threads() noexcept nogil:
-    return 1 if umiak_forked else thread_count
+    if umiak_forked:
+        return 1
+    return thread_count if thread_count or engine_threads == NULL else engine_threads()
+
+
+def follow(size_t address):
+    """Use as many threads as ``int address()`` says, unless ``set_threads`` has said how many."""
+    global engine_threads, thread_count
+    engine_threads = <count_t><void*>address
+    thread_count = 0
 
 
 def set_threads(int n):
-    """How many threads the libraries may use from now on. A forked child stays at one: their pools do not survive."""
+    """How many threads the libraries may use from now on; 0: as many as the engine. A forked child stays at one: their pools do not survive."""
     global thread_count
-    if n < 1:
+    if n < (1 if engine_threads == NULL else 0):
         raise ValueError(f"[set_threads] requires at least one thread, got {n}")
     thread_count = n
 

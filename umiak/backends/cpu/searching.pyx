@@ -1,16 +1,13 @@
 # cython: binding=False
-"""Sorted rows, the best of rows, searches in rows: on contiguous memory, by address. See ordering.h."""
+"""Distinct elements, searches in rows, greatest common divisors: on contiguous memory, by address. See searching.h."""
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 
-cdef extern from "umiak/backends/cpu/ordering.h" nogil:
+cdef extern from "umiak/backends/cpu/searching.h" nogil:
     int order_bytes(int type)
     int64_t order_memory(int64_t n, int type)
-    void order_row(const void* row, int64_t n, int type, int falling, void* memory, int64_t* index)
-    void order_top(const void* row, int64_t n, int64_t k, int type, int falling, void* memory, int64_t* index)
     int64_t order_unique(const void* row, int64_t n, int type, void* memory, int64_t most, int64_t* first, int64_t* count,
                          int64_t* inverse)
-    void order_take(const void* row, const int64_t* index, int64_t n, int size, void* out)
     void order_search_i64(const int64_t* row, int64_t n, const int64_t* value, int64_t m, int after, int64_t* found)
     void order_search_i32(const int32_t* row, int64_t n, const int32_t* value, int64_t m, int after, int64_t* found)
     void order_search_f64(const double* row, int64_t n, const double* value, int64_t m, int after, int64_t* found)
@@ -22,41 +19,12 @@ TYPES = ("uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "flo
 LONGEST = (1 << 32) - 1
 
 
-def sort(size_t x, int type, int64_t rows, int64_t n, int64_t k, bint falling, size_t values, size_t index):
-    """The first ``k`` elements of each row in order and their indices; ``values`` may be 0."""
-    cdef int size = order_bytes(type)
-    cdef int64_t i
-    cdef void* memory
-    cdef const char* row = <const char*>x
-    cdef char* out = <char*>values
-    cdef int64_t* place = <int64_t*>index
-    if not 0 <= type < len(TYPES) or not 0 <= k <= n <= LONGEST:
-        raise ValueError(f"[ordering.sort] requires a type below {len(TYPES)} and 0 <= k <= n < 2**32, got {type}, {k} and {n}")
-    if rows <= 0 or k == 0:
-        return
-    memory = malloc(order_memory(n, type))
-    if memory == NULL:
-        raise MemoryError(f"no memory to sort rows of {n} elements")
-    with nogil:
-        for i in range(rows):
-            if k == n:
-                order_row(row, n, type, falling, memory, place)
-            else:
-                order_top(row, n, k, type, falling, memory, place)
-            if out != NULL:
-                order_take(row, place, k, size, out)
-                out += k * size
-            row += n * size
-            place += k
-    free(memory)
-
-
 def unique(size_t x, int type, int64_t n, int64_t most=0, size_t first=0, size_t count=0, size_t inverse=0):
     """How many distinct elements there are, the first places and counts of up to ``most``, and which each element is."""
     cdef void* memory
     cdef int64_t found
     if not 0 <= type < len(TYPES) or not 0 <= n <= LONGEST:
-        raise ValueError(f"[ordering.unique] requires a type below {len(TYPES)} and 0 <= n < 2**32, got {type} and {n}")
+        raise ValueError(f"[searching.unique] requires a type below {len(TYPES)} and 0 <= n < 2**32, got {type} and {n}")
     memory = malloc(order_memory(n, type))
     if memory == NULL:
         raise MemoryError(f"no memory to sort {n} elements")
@@ -74,7 +42,7 @@ def search(size_t rows, int type, int64_t count, int64_t n, size_t values, int64
     cdef int size = order_bytes(type)
     cdef int64_t i
     if TYPES[type] not in ("int32", "int64", "float32", "float64"):
-        raise ValueError(f"[ordering.search] requires int32, int64, float32 or float64, got {TYPES[type]}")
+        raise ValueError(f"[searching.search] requires int32, int64, float32 or float64, got {TYPES[type]}")
     with nogil:
         for i in range(count):
             if type == 3:
@@ -93,7 +61,7 @@ def search(size_t rows, int type, int64_t count, int64_t n, size_t values, int64
 def gcd(size_t x, size_t y, int type, int64_t n, size_t out):
     """Element by element: int32 or int64."""
     if TYPES[type] not in ("int32", "int64"):
-        raise ValueError(f"[ordering.gcd] requires int32 or int64, got {TYPES[type]}")
+        raise ValueError(f"[searching.gcd] requires int32 or int64, got {TYPES[type]}")
     with nogil:
         if type == 3:
             order_gcd_i32(<const int32_t*>x, <const int32_t*>y, n, <int32_t*>out)

@@ -1,4 +1,4 @@
-/* Sorting of items of one kind; see ordering.h, which includes it once per kind. No `pragma once`. */
+/* Sorting of items of one kind; see searching.h, which includes it once per kind. No `pragma once`. */
 
 static void NAME(insert)(ITEM *a, int64_t n)
 {
@@ -11,18 +11,6 @@ static void NAME(insert)(ITEM *a, int64_t n)
         }
         a[j] = x;
     }
-}
-
-/* Puts an item into its place among the first `count` of at most k sorted ones; what is beyond them falls out. */
-static inline int64_t NAME(keep)(ITEM *a, int64_t count, int64_t k, ITEM x)
-{
-    int64_t j = count < k ? count : k - 1;
-    while (j > 0 && LESS(x, a[j - 1])) {
-        a[j] = a[j - 1];
-        j--;
-    }
-    a[j] = x;
-    return count < k ? count + 1 : k;
 }
 
 /* Runs of 16 by insertion, then merges from one memory to the other. Gives the memory that holds the result. */

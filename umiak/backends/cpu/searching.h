@@ -1,8 +1,8 @@
 #pragma once
-/* Stable orders of rows, by radix. Included by ordering.pyx alone.
+/* Distinct elements, by radix; searches; greatest common divisors. Included by searching.pyx alone.
  *
- * Elements become unsigned keys that rise as they do (NaN above all, both zeros alike; turned round for falling orders).
- * A key of up to 32 bits stands in one word above its index; a longer one beside its index. */
+ * Elements become unsigned keys that rise as they do (NaN above all, both zeros alike). A key of up to 32 bits stands in
+ * one word above its index; a longer one beside its index. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ static inline uint64_t order_key64(const void *row, int64_t i, int type)
 #define NAME(f) f##_words
 #define LESS(a, b) ((a) < (b))
 #define DIGIT(x, k) ((uint8_t)((x) >> (32 + 8 * (k))))
-#include "umiak/backends/cpu/ordering_items.h"
+#include "umiak/backends/cpu/searching_items.h"
 #undef ITEM
 #undef NAME
 #undef LESS
@@ -83,22 +83,22 @@ static inline uint64_t order_key64(const void *row, int64_t i, int type)
 #define NAME(f) f##_pairs
 #define LESS(a, b) ((a).key < (b).key || ((a).key == (b).key && (a).index < (b).index))
 #define DIGIT(x, k) ((uint8_t)((x).key >> (8 * (k))))
-#include "umiak/backends/cpu/ordering_items.h"
+#include "umiak/backends/cpu/searching_items.h"
 #undef ITEM
 #undef NAME
 #undef LESS
 #undef DIGIT
 
-enum { ORDER_BLOCK = 256, ORDER_FEW = 32 };
+enum { ORDER_BLOCK = 256 };
 
-/* Bytes of memory that the functions below need for rows of n elements. */
+/* Bytes of memory that order_unique needs for n elements. */
 static int64_t order_memory(int64_t n, int type)
 {
     return n * 2 * (int64_t)(order_bytes(type) == 8 ? sizeof(order_pair_t) : sizeof(uint64_t)) + ORDER_BLOCK * 4 + 64;
 }
 
 /* The items of a row in order, as words (1) or pairs (2) at *found. */
-static int order_items(const void *row, int64_t n, int type, int falling, void *memory, void **found)
+static int order_items(const void *row, int64_t n, int type, void *memory, void **found)
 {
     const int bytes = order_bytes(type);
     if (bytes == 8) {
@@ -114,7 +114,7 @@ static int order_items(const void *row, int64_t n, int type, int falling, void *
             while (some < 4 && range >> (8 * some)) some++;
             for (int64_t i = 0; i < n; i++) {
                 const uint64_t key = order_key64(row, i, type);
-                a[i] = (falling ? high - key : key - low) << 32 | (uint64_t)i;
+                a[i] = (key - low) << 32 | (uint64_t)i;
             }
             *found = sort_words(a, a + n, n, some);
             return 1;
@@ -122,31 +122,20 @@ static int order_items(const void *row, int64_t n, int type, int falling, void *
         order_pair_t *a = memory;
         for (int64_t i = 0; i < n; i++) {
             const uint64_t key = order_key64(row, i, type);
-            a[i] = (order_pair_t){falling ? ~key : key, (uint64_t)i};
+            a[i] = (order_pair_t){key, (uint64_t)i};
         }
         *found = sort_pairs(a, a + n, n, 8);
         return 2;
     }
     uint64_t *a = memory;
     uint32_t *key = (uint32_t *)(a + 2 * n);
-    const uint32_t turn = falling ? 0xffffffffu >> (32 - 8 * bytes) : 0;
     for (int64_t at = 0; at < n; at += ORDER_BLOCK) {
         const int64_t m = n - at < ORDER_BLOCK ? n - at : ORDER_BLOCK;
         order_keys32((const char *)row + at * bytes, m, type, key);
-        for (int64_t i = 0; i < m; i++) a[at + i] = (uint64_t)(key[i] ^ turn) << 32 | (uint64_t)(at + i);
+        for (int64_t i = 0; i < m; i++) a[at + i] = (uint64_t)key[i] << 32 | (uint64_t)(at + i);
     }
     *found = sort_words(a, a + n, n, bytes);
     return 1;
-}
-
-/* The indices of a row in order. */
-static void order_row(const void *row, int64_t n, int type, int falling, void *memory, int64_t *index)
-{
-    void *found;
-    if (order_items(row, n, type, falling, memory, &found) == 2)
-        for (int64_t i = 0; i < n; i++) index[i] = (int64_t)((order_pair_t *)found)[i].index;
-    else
-        for (int64_t i = 0; i < n; i++) index[i] = (int64_t)(((uint64_t *)found)[i] & 0xffffffffu);
 }
 
 /* The distinct elements of a row: how many, and where not NULL: of the first `most` of them where each stands first and
@@ -156,7 +145,7 @@ static int64_t order_unique(const void *row, int64_t n, int type, void *memory, 
 {
     void *found;
     int64_t k = 0, start = 0;
-    const int pairs = order_items(row, n, type, 0, memory, &found) == 2;
+    const int pairs = order_items(row, n, type, memory, &found) == 2;
     const order_pair_t *p = found;
     const uint64_t *w = found;
     for (int64_t i = 0; i < n; i++) {
@@ -171,85 +160,6 @@ static int64_t order_unique(const void *row, int64_t n, int type, void *memory, 
     }
     if (count != NULL && k && k <= most) count[k - 1] = n - start;
     return k;
-}
-
-/* The first k indices of a row in order. What cannot be among them is not kept: once there are enough, the last of the
- * best so far is a limit. A few are kept sorted, more are sorted when there is no room. */
-static void order_top(const void *row, int64_t n, int64_t k, int type, int falling, void *memory, int64_t *index)
-{
-    const int64_t room = 2 * k + 64 < n ? 2 * k + 64 : n;
-    const int few = k <= ORDER_FEW;
-    int64_t count = 0;
-    if (k == 0) return;
-    if (order_bytes(type) == 8) {
-        order_pair_t *a = memory, *b = a + n;
-        uint64_t limit = UINT64_MAX;
-        int full = 0; /* whether what equals the limit comes too late */
-        for (int64_t i = 0; i < n; i++) {
-            uint64_t key = order_key64(row, i, type);
-            if (falling) key = ~key;
-            if (key >= limit && (full || key > limit)) continue;
-            order_pair_t x = {key, (uint64_t)i};
-            if (few) {
-                count = keep_pairs(a, count, k, x);
-                if ((full = count == k)) limit = a[k - 1].key;
-                continue;
-            }
-            a[count++] = x;
-            if (count == room && i + 1 < n) {
-                order_pair_t *found = sort_pairs(a, b, count, 8);
-                if (found != a) memcpy(a, found, (size_t)k * sizeof *a);
-                count = k;
-                limit = a[k - 1].key;
-                full = 1;
-            }
-        }
-        order_pair_t *found = few ? a : sort_pairs(a, b, count, 8);
-        for (int64_t i = 0; i < k; i++) index[i] = (int64_t)found[i].index;
-        return;
-    }
-    uint64_t *a = memory, *b = a + n, limit = UINT64_MAX;
-    uint32_t *key = (uint32_t *)(a + 2 * n);
-    const uint32_t turn = falling ? 0xffffffffu >> (32 - 8 * order_bytes(type)) : 0;
-    for (int64_t at = 0; at < n; at += ORDER_BLOCK) {
-        const int64_t m = n - at < ORDER_BLOCK ? n - at : ORDER_BLOCK;
-        order_keys32((const char *)row + at * order_bytes(type), m, type, key);
-        uint32_t least = UINT32_MAX;
-        for (int64_t i = 0; i < m; i++) {
-            key[i] ^= turn;
-            least = key[i] < least ? key[i] : least;
-        }
-        if (least > (uint32_t)(limit >> 32)) continue;
-        for (int64_t i = 0; i < m; i++) {
-            const uint64_t x = (uint64_t)key[i] << 32 | (uint64_t)(at + i);
-            if (x >= limit) continue;
-            if (few) {
-                count = keep_words(a, count, k, x);
-                if (count == k) limit = a[k - 1];
-                continue;
-            }
-            a[count++] = x;
-            if (count == room && at + i + 1 < n) {
-                uint64_t *found = sort_words(a, b, count, order_bytes(type));
-                if (found != a) memcpy(a, found, (size_t)k * sizeof *a);
-                count = k;
-                limit = a[k - 1];
-            }
-        }
-    }
-    uint64_t *found = few ? a : sort_words(a, b, count, order_bytes(type));
-    for (int64_t i = 0; i < k; i++) index[i] = (int64_t)(found[i] & 0xffffffffu);
-}
-
-/* row[index[i]] one after the other; sizes of elements are powers of two. */
-static void order_take(const void *row, const int64_t *index, int64_t n, int size, void *out)
-{
-    switch (size) {
-    case 1: for (int64_t i = 0; i < n; i++) ((uint8_t *)out)[i] = ((const uint8_t *)row)[index[i]]; break;
-    case 2: for (int64_t i = 0; i < n; i++) ((uint16_t *)out)[i] = ((const uint16_t *)row)[index[i]]; break;
-    case 4: for (int64_t i = 0; i < n; i++) ((uint32_t *)out)[i] = ((const uint32_t *)row)[index[i]]; break;
-    default: for (int64_t i = 0; i < n; i++) ((uint64_t *)out)[i] = ((const uint64_t *)row)[index[i]];
-    }
 }
 
 /* Where values go in a row that rises: before equal elements, or after them. Searches run side by side, so that they

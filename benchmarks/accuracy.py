@@ -1,0 +1,194 @@
+"""How exact the compiler's functions are: the largest distance from the exact value, as a Markdown table.
+
+    python accuracy.py [--function NAME]... [--step 257] [--samples 2000] [--evaluate MODULE:FUNCTION]
+
+f32: one argument out of every ``step`` floats, all exponents and both signs, against NumPy and SciPy in f64. f64:
+random arguments against mpmath. The unit is the last place of the exact result (denormal results: the smallest
+number). ``--evaluate`` names what computes expressions instead of the NumPy evaluator: it is called with roots and a
+dictionary of arrays by leaf, and gives an array for each root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from umiak.compiler.loop.evaluate import evaluate, ulps
+from umiak.compiler.loop.functions import expand
+from umiak.compiler.loop.node import OPS, Node, call, var, walk
+from umiak.compiler.loop.types import F32, F64, ScalarType
+
+Evaluate = Callable[[list[Node], dict[Node, Any]], list[np.ndarray]]
+
+FUNCTIONS = [name for name, (_, meaning) in OPS.items() if meaning in (f"{name}(a)", f"{name}(a, b)")]
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Range:
+    """Arguments from ``lo`` to ``hi``. ``near_zeros``: the unit is at least that of 1."""
+
+    label: str
+    lo: float = -math.inf
+    hi: float = math.inf
+    near_zeros: bool = False
+
+
+EVERYWHERE = [Range("all")]
+RANGES = {
+    "sin": [Range("-2^15 < x < 2^15", -(2.0**15), 2.0**15), Range("all")],
+    "cos": [Range("-2^15 < x < 2^15", -(2.0**15), 2.0**15), Range("all")],
+    "lgamma": [Range("x > 0", 0), Range("-100 < x < 0, unit ≥ that of 1", -100, 0, near_zeros=True)],
+    "digamma": [Range("x > 0", 0), Range("-100 < x < 0, unit ≥ that of 1", -100, 0, near_zeros=True)],
+}  # fmt: skip
+
+# Where f64 samples lie besides exponents of all sizes.
+CENTRES = {
+    "erfc": (-6, 27), "erfinv": (-1, 1), "lgamma": (0, 20), "digamma": (0, 20), "acosh": (1, 3), "exp": (-745, 710),
+    "exp2": (-1075, 1024), "expm1": (-40, 710), "sinh": (-711, 711), "cosh": (-711, 711), "logistic": (-745, 40),
+    "i0": (-30, 30), "i1": (-30, 30), "i0e": (-30, 30), "i1e": (-30, 30), "asin": (-1, 1), "acos": (-1, 1),
+    "atanh": (-1, 1), "erf": (-6, 6),
+}  # fmt: skip
+
+EXACT: dict[str, Callable] = {
+    "exp2": lambda x: mpmath.mpf(2) ** x, "log2": lambda x: mpmath.log(x, 2),
+    "lgamma": lambda x: mpmath.re(mpmath.loggamma(x)), "logistic": lambda x: 1 / (1 + mpmath.exp(-x)),
+    "rsqrt": lambda x: 1 / mpmath.sqrt(x), "pow": lambda x, y: x**y,
+    "i0": lambda x: mpmath.besseli(0, x), "i1": lambda x: mpmath.besseli(1, x),
+    "i0e": lambda x: mpmath.besseli(0, x) * mpmath.exp(-abs(x)),
+    "i1e": lambda x: mpmath.besseli(1, x) * mpmath.exp(-abs(x)),
+}  # fmt: skip
+
+
+@dataclass
+class Row:
+    name: str
+    type: ScalarType
+    range: str
+    count: int
+    worst: float
+    where: tuple[float, ...]
+    operations: int
+
+
+def operations(name: str, t: ScalarType) -> int:
+    """Nodes of the expansion, without constants and arguments."""
+    args = [var(f"x{k}", t) for k in range(OPS[name][0])]
+    return sum(x.op != "const" and x not in args for x in walk(expand([call(name, *args)])))
+
+
+def distance(name: str, t: ScalarType, inputs: list[np.ndarray], how: Evaluate, r: Range, high: Any, low: Any) -> Any:
+    args = [var(f"x{k}", t) for k in range(len(inputs))]
+    (got,) = how(expand([call(name, *args)]), dict(zip(args, inputs)))
+    if r.near_zeros:
+        with np.errstate(all="ignore"):
+            far = np.abs(got - high - low) / np.maximum(np.abs(high), 1) / np.finfo(got.dtype).eps
+            return np.where(got == high.astype(got.dtype), 0, far)  # both may be infinite
+    return ulps(got, high, low)
+
+
+def singles(name: str, r: Range, step: int, rng: np.random.Generator) -> Iterator[list[np.ndarray]]:
+    """f32 arguments in pieces."""
+    if OPS[name][0] == 2:
+        for _ in range(2**32 // step // CHUNK // 8 + 1):
+            yield pairs(name, np.dtype(np.float32), CHUNK, rng)
+        return
+    for start in range(0, 2**32, step * CHUNK):
+        x = np.arange(start, min(start + step * CHUNK, 2**32), step, np.uint64).astype(np.uint32).view(np.float32)
+        x = x[(x > r.lo) & (x < r.hi)]  # NaN, infinity and ends belong to the tests
+        if x.size:
+            yield [x]
+
+
+def pairs(name: str, dtype: np.dtype, n: int, rng: np.random.Generator) -> list[np.ndarray]:
+    info = np.finfo(dtype)
+    if name == "pow":
+        x = np.exp(rng.uniform(math.log(info.tiny), math.log(info.max), n) * rng.choice([1e-6, 1e-3, 0.1, 1], n))
+        y = rng.uniform(-1.05, 1.05, n) * math.log(info.max) / np.abs(np.log(x))
+        y = np.where(rng.random(n) < 0.5, y, rng.uniform(-10, 10, n))
+    else:
+        x, y = (rng.standard_normal(n) * np.exp(rng.uniform(-10, 10, n)) for _ in range(2))
+    return [x.astype(dtype), y.astype(dtype)]
+
+
+def doubles(name: str, r: Range, n: int, rng: np.random.Generator) -> list[np.ndarray]:
+    if OPS[name][0] == 2:
+        return pairs(name, np.dtype(np.float64), n, rng)
+    lo, hi = CENTRES.get(name, (-4, 4))
+    wide = np.exp(rng.uniform(-700, 700, n // 4)) * rng.choice([-1, 1], n // 4)
+    x = np.concatenate([rng.uniform(max(lo, r.lo), min(hi, r.hi), n // 2), rng.uniform(-1, 1, n // 4) * 2, wide])
+    return [x[(x > r.lo) & (x < r.hi)]]
+
+
+def exact(name: str, inputs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    f = EXACT.get(name) or getattr(mpmath, name)
+    high, low = [], []
+    with mpmath.workprec(160):
+        for point in zip(*(x.tolist() for x in inputs)):
+            value = reals(f, point)
+            high.append(float(value))
+            low.append(float(value - mpmath.mpf(high[-1])) if math.isfinite(high[-1]) else 0.0)
+    return np.array(high), np.array(low)
+
+
+def reals(f: Callable, point: tuple[float, ...]) -> Any:
+    """The value, NaN where it is complex, a pole, or beyond what mpmath computes."""
+    try:
+        value = f(*map(mpmath.mpf, point))
+    except (ValueError, OverflowError, ZeroDivisionError, mpmath.libmp.NoConvergence):
+        return mpmath.nan
+    return mpmath.nan if isinstance(value, mpmath.mpc) else value
+
+
+def rows(names: list[str], how: Evaluate, step: int, samples: int) -> Iterator[Row]:
+    for name in names:
+        if name == "nextafter":
+            continue  # exact: compared bit for bit in the tests
+        args = [var(f"x{k}", F64) for k in range(OPS[name][0])]
+        for t in (F32, F64):
+            for r in RANGES.get(name, EVERYWHERE):
+                rng = np.random.default_rng(1)
+                row = Row(name, t, r.label, 0, 0.0, (), operations(name, t))
+                pieces = singles(name, r, step, rng) if t is F32 else [doubles(name, r, samples, rng)]
+                for inputs in pieces:
+                    if t is F32:
+                        (high,), low = evaluate([call(name, *args)], dict(zip(args, inputs))), 0.0
+                    else:
+                        high, low = exact(name, inputs)
+                    known = ~np.isnan(high)
+                    inputs = [x[known] for x in inputs]
+                    if not known.any():
+                        continue
+                    d = distance(name, t, inputs, how, r, high[known], low if t is F32 else low[known])
+                    row.count += d.size
+                    k = int(d.argmax())
+                    if d[k] > row.worst:
+                        row.worst, row.where = float(d[k]), tuple(float(x[k]) for x in inputs)
+                yield row
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--function", action="append", choices=FUNCTIONS)
+    parser.add_argument("--step", type=int, default=257)
+    parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--evaluate", default="umiak.compiler.loop.evaluate:evaluate")
+    options = parser.parse_args()
+    module, _, function = options.evaluate.partition(":")
+    how = getattr(importlib.import_module(module), function)
+    print("| function | type | arguments | how many | largest distance, ulp | at | operations |")
+    print("|---|---|---|---|---|---|---|")
+    for r in rows(options.function or FUNCTIONS, how, options.step, options.samples):
+        where = ", ".join(f"{x:.9g}" for x in r.where)
+        print(f"| {r.name} | {r.type} | {r.range} | {r.count} | {r.worst:.2f} | {where} | {r.operations} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,294 @@
+"""Attention of the cpu backend against ref and PyTorch: sizes, masks, strides, types, special numbers, threads."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import paddle
+from umiak.backends import base
+from umiak.backends.cpu import attending, attention_kernels, gemm_kernel
+from umiak.backends.ref.evaluate import evaluate
+from umiak.compiler import jit
+from umiak.compiler.jit import codegen
+from umiak.compiler.loop.types import BF16, BOOL, F32, F64
+from umiak.compiler.render.target import AVX2, AVX512, NEON, Target
+from umiak.core import array, dispatch
+from umiak.core.tensor import Tensor
+from umiak.ops import attending as ops
+from umiak.ops import permute
+from umiak.ops import slice as slice_op
+from umiak.runtime import parallel
+
+SCALE = 0.3
+ROUGH = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-13}
+
+
+def draw(rng, shape, dtype="float32"):
+    return array.to_numpy(array.from_numpy(np.asarray(rng.standard_normal(shape))).astype(dtype))
+
+
+def operands(b, sq, sk, h, heads, d, e, dtype="float32", seed=0):
+    rng = np.random.default_rng(seed)
+    return [draw(rng, s, dtype) for s in ((b, sq, h, d), (b, sk, heads, d), (b, sk, heads, e), (b, sq, h, e))]
+
+
+def wide(x):
+    return np.asarray(x).astype(np.float32 if np.asarray(x).dtype.kind == "V" else None).astype(np.float64)
+
+
+def tensor(x):
+    return array.from_numpy(x) if isinstance(x, np.ndarray) else x
+
+
+def close(got, want, dtype="float32", note=""):
+    got, want = wide(array.to_numpy(got) if isinstance(got, Tensor) else got), wide(want)
+    scale = np.abs(want[np.isfinite(want)]).max(initial=1)
+    np.testing.assert_allclose(got, want, rtol=ROUGH[dtype], atol=ROUGH[dtype] * scale, err_msg=note)
+
+
+def run(op, *inputs):
+    return dispatch.apply(op, tuple(map(tensor, inputs)), (SCALE,))
+
+
+def compare(q, k, v, g, mask=None, causal=False, dtype="float32"):
+    """All three ops against ref."""
+    grad_of_mask = mask is not None and mask.dtype.kind != "b"
+    want = evaluate(ops.AttentionTrain(causal=causal), [q, k, v, mask], (SCALE,))
+    out, lse = run(ops.AttentionTrain(causal=causal), q, k, v, mask)
+    close(out, want[0], dtype, "out")
+    close(lse, want[1], dtype, "lse")
+    close(run(ops.Attention(causal=causal), q, k, v, mask), want[0], dtype, "without lse")
+    op = ops.AttentionGrad(causal=causal, with_mask=grad_of_mask)
+    wanted = evaluate(op, [q, k, v, want[0], want[1], g, mask], (SCALE,))
+    made = run(op, q, k, v, want[0], want[1], g, mask)
+    for i, (x, y) in enumerate(zip(made, wanted, strict=True)):
+        close(x, y, dtype, f"gradient {i}")
+
+
+SIZES = [  # batch, queries, keys, heads, key heads, dim, value dim
+    (1, 1, 1, 1, 1, 1, 1),
+    (2, 3, 3, 2, 2, 4, 4),
+    (0, 4, 4, 1, 1, 4, 4),
+    (2, 0, 5, 2, 1, 4, 4),
+    (1, 5, 5, 1, 1, 0, 3),
+    (1, 33, 33, 2, 2, 16, 16),
+    (2, 7, 50, 4, 2, 5, 3),
+    (1, 50, 7, 3, 3, 40, 24),
+    (1, 113, 112, 1, 1, 17, 33),
+    (1, 1, 300, 8, 2, 64, 64),
+    (3, 4, 520, 4, 4, 20, 7),
+    (1, 130, 257, 6, 2, 72, 80),
+]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_sizes(size, causal, dtype):
+    compare(*operands(*size, dtype), causal=causal, dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("size", [(1, 40, 50, 4, 2, 24, 24), (2, 1, 300, 4, 2, 33, 17)])
+def test_narrow_types(size, dtype):
+    compare(*operands(*size, dtype), causal=True, dtype=dtype)
+    rng = np.random.default_rng(1)
+    b, sq, sk, h = size[:4]
+    compare(*operands(*size, dtype), mask=draw(rng, (b, 1, sq, sk), dtype), dtype=dtype)
+
+
+MASKS = [(), (1,), (260,), (40, 1), (40, 260), (4, 40, 260), (2, 1, 1, 260), (2, 4, 1, 1), (1, 4, 40, 260)]
+MASKS += [(2, 4, 40, 260)]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("shape", MASKS)
+def test_masks(shape, causal):
+    rng = np.random.default_rng(2)
+    x = operands(2, 40, 260, 4, 2, 8, 8)
+    compare(*x, mask=np.asarray(rng.random(shape) < 0.3), causal=causal)
+    compare(*x, mask=draw(rng, shape), causal=causal)
+
+
+@pytest.mark.parametrize("queries", [2, 40])
+def test_masks_of_few_queries_and_of_key_ranges(queries):
+    """Whole tiles out of sight, rows that see nothing, sight that begins late."""
+    x = operands(1, queries, 600, 2, 1, 8, 8)
+    mask = np.zeros((1, 2, queries, 600), bool)
+    mask[:, :, ::2, 230:240] = True
+    mask[:, 1, :, 599] = True
+    compare(*x, mask=mask)
+    compare(*x, mask=np.where(mask, np.float32(0), -np.inf).astype(np.float32))
+    assert not array.to_numpy(run(ops.Attention(), *x[:3], mask))[0, 1::2, 0].any()
+
+
+def test_large_and_small_scores():
+    """Maxima of tiles far apart, and far from 0."""
+    q, k, v, g = operands(1, 40, 300, 1, 1, 16, 16, "float64")
+    compare(q * 20, k, v, g, dtype="float64")
+    compare(q, k, v, g, mask=np.full((300,), -1000.0), dtype="float64")
+    q, k, v, g = operands(1, 40, 300, 1, 1, 16, 16)
+    compare(q * 3, k, v, g)
+
+
+@pytest.mark.parametrize("queries", [1, 33])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite(queries, value):
+    """A query with NaN or infinity among its scores gives NaN, others do not, and neither do hidden keys."""
+    q, k, v, _ = operands(1, queries, 200, 2, 2, 8, 8)
+    q[0, -1, 0, 3] = value
+    out, lse = (array.to_numpy(x) for x in run(ops.AttentionTrain(), q, k, v, None))
+    assert np.isnan(out[0, -1, 0]).all()
+    assert np.isnan(lse[0, 0, -1])
+    assert np.isfinite(out[0, -1, 1]).all()
+    assert np.isfinite(out[0, :-1]).all()
+    q, k, v, _ = operands(1, queries, 200, 2, 2, 8, 8)
+    k[0, 17] = np.nan
+    hidden = np.arange(200) != 17
+    close(run(ops.Attention(), q, k, v, hidden), evaluate(ops.Attention(), [q, k, v, hidden], (SCALE,))[0])
+
+
+def strided(x, how):
+    """The same numbers in other memory."""
+    if how == "heads first":
+        return permute(tensor(np.ascontiguousarray(x.transpose(0, 2, 1, 3))), perm=(0, 2, 1, 3))
+    if how == "turned":
+        return permute(tensor(x.T.copy()), perm=tuple(range(x.ndim))[::-1])
+    apart = np.full((*x.shape[:-1], 2 * x.shape[-1]), np.nan, x.dtype)
+    apart[..., ::2] = x
+    axis = x.ndim - 1
+    return slice_op(tensor(apart), axes=(axis,), starts=(0,), sizes=(x.shape[-1],), steps=(2,))
+
+
+@pytest.mark.parametrize("how", ["heads first", "turned", "apart"])
+@pytest.mark.parametrize("queries", [2, 40])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_strides(how, queries, dtype):
+    q, k, v, g = operands(2, queries, 130, 4, 2, 24, 40, dtype)
+    mask = draw(np.random.default_rng(3), (2, 1, queries, 130), dtype)
+    for m in (None, mask, wide(mask) > 0):
+        want = evaluate(ops.AttentionTrain(causal=True), [q, k, v, m], (SCALE,))
+        given = [strided(x, how) for x in (q, k, v)]
+        masked = None if m is None else strided(m, how)
+        out, _ = run(ops.AttentionTrain(causal=True), *given, masked)
+        close(out, want[0], dtype)
+        wanted = evaluate(ops.AttentionGrad(causal=True), [q, k, v, *want, g, m], (SCALE,))
+        lse = permute(tensor(want[1].T.copy()), perm=(2, 1, 0))
+        made = run(ops.AttentionGrad(causal=True), *given, strided(want[0], how), lse, strided(g, how), masked)
+        for x, y in zip(made, wanted, strict=True):
+            close(x, y, dtype)
+
+
+def test_heads_of_one_projection():
+    """Query, key and value as views of one tensor [batch, sequence, 3, heads, dim]."""
+    x = draw(np.random.default_rng(4), (2, 70, 3, 4, 8))
+    views = [tensor(x)[:, :, i] for i in range(3)]
+    assert not views[0].is_contiguous()
+    got = run(ops.Attention(causal=True), *views, None)
+    close(got, evaluate(ops.Attention(causal=True), [x[:, :, 0], x[:, :, 1], x[:, :, 2], None], (SCALE,))[0])
+
+
+def test_one_plan_for_all_lengths(monkeypatch):
+    """A cache of keys grows without a new plan or a new compilation."""
+    made = []
+    real = attending.kernel
+    monkeypatch.setattr(attending, "kernel", lambda call: made.append(call.op) or real(call))
+    base.forget_plans()
+    attend = ops.Attention(causal=True)
+    for length in (1, 2, 15, 16, 17, 255, 256, 257, 700):
+        q, k, v, _ = operands(1, 1, length, 4, 2, 16, 16, seed=length)
+        close(run(attend, q, k, v, None), evaluate(attend, [q, k, v, None], (SCALE,))[0])
+    assert made == [attend]
+
+
+SPLIT = [(1, 300, 300, 1, 1, 32, 32), (2, 200, 1900, 4, 2, 16, 16), (1, 1, 3000, 8, 4, 64, 64)]
+
+
+@pytest.mark.parametrize("size", SPLIT)
+def test_threads_change_no_bit(size):
+    q, k, v, g = operands(*size)
+    mask = draw(np.random.default_rng(5), (1, size[3], size[1], 1))
+    before = parallel.get_num_threads()
+    found = []
+    try:
+        for count in (1, 2, 3):
+            parallel.set_num_threads(count)
+            out, lse = run(ops.AttentionTrain(causal=True), q, k, v, None)
+            grads = run(ops.AttentionGrad(causal=True), q, k, v, out, lse, g, None)
+            more = run(ops.AttentionGrad(with_mask=True), q, k, v, out, lse, g, mask)
+            found.append([array.to_numpy(x).tobytes() for x in (out, lse, *grads, *more)])
+    finally:
+        parallel.set_num_threads(before)
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("heads", "key_heads"), [(2, 2), (4, 2)])
+def test_training_as_pytorch(causal, heads, key_heads):
+    torch = pytest.importorskip("torch")
+    numbers = operands(2, 150, 150, heads, key_heads, 32, 32)
+    ours = [paddle.to_tensor(x, stop_gradient=i == 3) for i, x in enumerate(numbers)]
+    theirs = [torch.from_numpy(x.transpose(0, 2, 1, 3).copy()).requires_grad_(i < 3) for i, x in enumerate(numbers)]
+    out = paddle.nn.functional.scaled_dot_product_attention(*ours[:3], is_causal=causal)
+    out.backward(ours[3])
+    want = torch.nn.functional.scaled_dot_product_attention(*theirs[:3], is_causal=causal, enable_gqa=True)
+    want.backward(theirs[3])
+    close(out, want.detach().numpy().transpose(0, 2, 1, 3))
+    for x, y in zip(ours[:3], theirs[:3], strict=True):
+        close(x.grad, y.grad.numpy().transpose(0, 2, 1, 3))
+
+
+# --- other processors ----------------------------------------------------------------------------------------------
+
+SSE = Target.of("x86_64-unknown-linux-gnu", AVX2.data_layout, "x86-64", "+sse2")
+
+
+@pytest.fixture
+def narrower(monkeypatch, request):
+    """Kernels as on a processor with shorter vectors, which this one runs too."""
+    if not Target.host().has >= request.param.has - {"sse2"}:
+        pytest.skip("this processor lacks the features")
+    monkeypatch.setattr(attention_kernels, "host", lambda: request.param)
+    base.forget_plans()
+    yield
+    monkeypatch.undo()
+    base.forget_plans()
+
+
+@pytest.mark.parametrize("narrower", [AVX2, SSE, AVX512], indirect=True, ids=["avx2", "sse", "avx512"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_shorter_vectors(narrower, dtype):
+    rng = np.random.default_rng(6)
+    compare(*operands(1, 50, 130, 4, 2, 19, 37, dtype), causal=True, dtype=dtype)
+    compare(*operands(1, 3, 270, 1, 1, 21, 9, dtype), causal=True, dtype=dtype)
+    compare(*operands(1, 50, 130, 4, 2, 8, 8, dtype), mask=rng.random((50, 130)) < 0.3, dtype=dtype)
+    compare(*operands(1, 2, 130, 1, 1, 8, 8, dtype), mask=draw(rng, (2, 130), dtype), dtype=dtype)
+
+
+@pytest.mark.parametrize(("type", "stored", "mask"), [(F32, F32, BOOL), (F32, BF16, BF16), (F64, F64, F64)])
+def test_text_for_arm(type, stored, mask, monkeypatch):
+    """LLVM takes the text for a processor that this one is not."""
+    texts = []
+
+    class Loaded:
+        def address(self, name):
+            return 0
+
+    monkeypatch.setattr(attention_kernels.jit, "load", lambda text, names: texts.append((text, names)) or Loaded())
+    for make, args in (("shared", ()), ("forward", ()), ("gradient", ()), ("moving", (stored,)), ("of_mask", (mask,))):
+        getattr(attention_kernels, make).__wrapped__(NEON, type, *args)
+    target = jit.Target(NEON.triple, NEON.cpu, NEON.features, NEON.data_layout)
+    for text, names in texts:
+        assembly = codegen.assembly(text, target, names[0])
+        assert all(f"\n{name}:" in assembly for name in names)
+
+
+@pytest.mark.parametrize(("target", "type"), list(itertools.product((AVX512, AVX2, SSE, NEON), (F32, F64))))
+def test_tiles_fit(target, type):
+    """Registers for a tile, a row of b and an element of a; blocks of lanes fill the rows of a panel."""
+    tile = gemm_kernel.tile_of(target, type)
+    registers = 16 if target in (AVX2, SSE) else 32
+    assert tile.rows * tile.vecs + tile.vecs + 1 <= registers
+    assert tile.rows <= tile.lanes or tile.rows % tile.lanes == 0
+    assert attention_kernels.keys_of(tile) % tile.rows == 0

@@ -1,0 +1,24 @@
+"""Kernels of sort and top-k."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak.backends.base import Kernel
+from umiak.backends.cpu.sorting import KINDS, Sorting
+from umiak.ops import sorting as ops
+
+OPS = (ops.Sort, ops.TopK)
+
+
+def kernel(call: Any) -> Kernel | None:
+    """The kernel of a class of calls; None for types that have no keys."""
+    op, meta = call.op, call.classes.metas[0]
+    if not call.symbolic or not meta.shape or meta.dtype.name not in (*KINDS, "uint8"):
+        return None
+    top = isinstance(op, ops.TopK)
+    made = Sorting(meta.dtype.name, meta.dtype.itemsize, len(meta.shape), op.axis, op.largest if top else op.descending)
+    wanted = call.classes.params[0] if top else meta.shape[op.axis]
+    return Kernel(
+        made.address, made.self_pointer, residuals=True, keep=made, dims=[wanted, *meta.shape, *call.strides(0)]
+    )

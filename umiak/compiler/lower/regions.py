@@ -1,0 +1,153 @@
+"""Results that are put together from regions, each of which is a plain copy.
+
+Inside of a group such an op chooses at every element where it comes from. On its own it is better off with a nest per
+region, whose loops move straight through memory, or with one nest that stores in several places at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from umiak.compiler.loop import node as n
+from umiak.compiler.loop.node import Node
+from umiak.compiler.lower.builder import Index
+from umiak.compiler.lower.movement import dim_mod, padded_from
+from umiak.compiler.lower.terminal import Site
+from umiak.compiler.nest import Chain, Nest
+from umiak.ir.program import Operation
+from umiak.ops import movement
+
+MANY = 4  # parts that are worth a kernel each
+
+Regions = Callable[[Site, Operation], "Nest | Chain | None"]
+REGIONS: dict[type, Regions] = {}
+
+
+def regions(cls: type) -> Callable[[Regions], Regions]:
+    """Register the decorated function for an op class; it gives None for calls that are better without."""
+
+    def enter(fn: Regions) -> Regions:
+        REGIONS[cls] = fn
+        return fn
+
+    return enter
+
+
+def copied(site: Site, o: Operation, x: Any, sizes: Any, place: Any, source: Any) -> Nest:
+    """A nest over ``sizes``: ``place(b, at)`` of the result becomes ``source(b, at)`` of the operand."""
+    b = site.builder()
+    at = b.open(sizes)
+    b.stages += site.stores(b, o.results[0], place(b, at), b.read(x, source(b, at)))
+    return b.finish()
+
+
+def moved(at: Index, axis: int, to: Node) -> Index:
+    return (*at[:axis], to, *at[axis + 1 :])
+
+
+def ahead(axis: int, start: Any) -> Callable[[Any, Index], Index]:
+    """Places that lie ``start`` further along an axis."""
+    return lambda b, at: moved(at, axis, n.add(at[axis], b.leaf(start)))
+
+
+def same(b: Any, at: Index) -> Index:
+    return at
+
+
+def resized(shape: Any, axis: int, size: Any) -> tuple:
+    return (*shape[:axis], size, *shape[axis + 1 :])
+
+
+@regions(movement.Concat)
+def concat(site: Site, o: Operation) -> Nest | Chain | None:
+    if len(o.operands) > MANY:
+        return None
+    nests: list[Nest] = []
+    start: Any = 0
+    for x in o.operands:
+        nests.append(copied(site, o, x, x.meta.shape, ahead(o.op.axis, start), same))
+        start = start + x.meta.shape[o.op.axis]
+    return site.chain(nests)
+
+
+@regions(movement.Stack)
+def stack(site: Site, o: Operation) -> Nest | Chain | None:
+    if len(o.operands) > MANY:
+        return None
+    b, axis = site.builder(), o.op.axis
+    at = b.open(o.operands[0].meta.shape)
+    for j, x in enumerate(o.operands):
+        b.stages += site.stores(b, o.results[0], (*at[:axis], n.i64(j), *at[axis:]), b.read(x, at))
+    return b.finish()
+
+
+@regions(movement.Roll)
+def roll(site: Site, o: Operation) -> Nest | Chain | None:
+    if len(o.op.axes) != 1:
+        return None
+    (axis,), x = o.op.axes, o.operands[0]
+    shape = x.meta.shape
+    head = dim_mod(o.params[0][0], shape[axis])
+    rest = shape[axis] - head
+    return site.chain(
+        [
+            copied(site, o, x, resized(shape, axis, rest), ahead(axis, head), same),
+            copied(site, o, x, resized(shape, axis, head), same, ahead(axis, rest)),
+        ]
+    )
+
+
+@regions(movement.Tile)
+def tile(site: Site, o: Operation) -> Nest | Chain | None:
+    x, repeats = o.operands[0], o.params[0]
+    lead = len(repeats) - len(x.meta.shape)
+    b = site.builder()
+    place: list[Node] = []
+    source: list[Node] = []
+    for d, r in enumerate(repeats):
+        if d < lead:
+            place += b.open((r,))
+            continue
+        size = x.meta.shape[d - lead]
+        copy, i = b.open((r, size))
+        place.append(n.add(n.mul(copy, b.leaf(size)), i))
+        source.append(i)
+    b.stages += site.stores(b, o.results[0], tuple(place), b.read(x, tuple(source)))
+    return b.finish()
+
+
+@regions(movement.Pad)
+def pad(site: Site, o: Operation) -> Nest | Chain | None:
+    """Modes that repeat elements: the last dim as its middle and its two edges, along which all is affine."""
+    x = o.operands[0]
+    shape, last = x.meta.shape, len(x.meta.shape) - 1
+    each = {axis: (lo, hi) for axis, lo, hi in o.op.each(len(shape), *o.params)}
+    if o.op.mode == "constant" or last not in each:
+        return None
+    lo, hi = each[last]
+    whole, size = o.results[0].meta.shape, shape[last]
+
+    def source(along: Callable[[Any, Node], Node]) -> Callable[[Any, Index], Index]:
+        def index(b: Any, at: Index) -> Index:
+            others = (
+                padded_from(o.op.mode, n.sub(i, b.leaf(each[d][0])), b.leaf(shape[d])) if d in each else i
+                for d, i in enumerate(at[:-1])
+            )
+            return (*others, along(b, at[-1]))
+
+        return index
+
+    edges: dict[str, tuple[Callable[[Any, Node], Node], Callable[[Any, Node], Node]]] = {
+        "reflect": (lambda b, i: n.sub(b.leaf(lo), i), lambda b, i: n.sub(b.leaf(size - 2), i)),
+        "circular": (lambda b, i: n.add(i, b.leaf(size - lo)), lambda b, i: i),
+        "replicate": (lambda b, i: n.i64(0), lambda b, i: b.leaf(size - 1)),
+    }
+    before, behind = edges[o.op.mode]
+    return site.chain(
+        [
+            copied(site, o, x, resized(whole, last, size), ahead(last, lo), source(lambda b, i: i)),
+            copied(site, o, x, resized(whole, last, lo), same, source(before)),
+            copied(site, o, x, resized(whole, last, hi), ahead(last, lo + size), source(behind)),
+        ]
+    )
