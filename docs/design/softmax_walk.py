@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +19,13 @@ import numpy as np
 import paddle
 from umiak import backends
 from umiak import ops as F
+from umiak.compiler import jit, schedule
 from umiak.compiler import plan as planner
+from umiak.compiler.jit import codegen
+from umiak.compiler.loop.printer import show_kernel
+from umiak.compiler.nest import ANY, ROW, UNIT, ZERO, Variant
+from umiak.compiler.nest_printer import show_nest
+from umiak.compiler.render import llvm
 from umiak.core import dispatch, tape
 
 PAGE = Path(__file__).with_name("softmax.md")
@@ -67,9 +75,57 @@ def fresh() -> Any:
     return op
 
 
-def lines(operations: list, results: list) -> Iterator[str]:
-    yield from map(repr, operations)
-    yield "return " + ", ".join("none" if v is None else f"%{v.id}" for v in results)
+def indented(text: str) -> Iterator[str]:
+    yield from ("  " + line for line in text.splitlines())
+
+
+@contextmanager
+def calls() -> Iterator[list[Any]]:
+    """The classes of calls for which a kernel is asked meanwhile."""
+    asked: list[Any] = []
+
+    def find_kernel(call: Any) -> Any:
+        asked.append(call)
+        return backends.find_kernel(call)
+
+    planner.install(backends.get, find_kernel)
+    try:
+        yield asked
+    finally:
+        planner.install(backends.get, backends.find_kernel)
+
+
+def call_of_example() -> Any:
+    """What the planner asks a kernel for."""
+    with calls() as asked:
+        plan_of_example()
+    return asked[0]
+
+
+def gradient_call() -> Any:
+    """The same for the gradient, one call since its operations were fused."""
+    clear("fused")
+    y = paddle.nn.functional.softmax(example())
+    with calls() as asked:
+        y.backward(weights())
+    return asked[0]
+
+
+def clear(name: str) -> None:
+    """Forget the plans of all records of an op."""
+    for op in F.REGISTRY[name]._instances.values():
+        op.clear()
+
+
+def row_variant(nest: Any) -> Variant:
+    """Rows that lie one after the other: lanes along R."""
+    return Variant(ROW, 1, 1, ((ANY, UNIT),) * len(nest.accesses))
+
+
+def innermost_loops(text: str) -> list[str]:
+    """The basic blocks of LLVM text or assembly that jump to themselves."""
+    parts = re.split(r"^(?=\S+:)", re.sub(r"^\s+\..*\n", "", text, flags=re.MULTILINE), flags=re.MULTILINE)
+    return [p for p in parts if re.search(rf"\s%?{re.escape(p.partition(':')[0])}\b", p)]
 
 
 def plan_of_example() -> Any:
@@ -136,20 +192,97 @@ def shape() -> Iterator[str]:
 
 @stage
 def forward() -> Iterator[str]:
-    op, x = SOFTMAX(axis=1), example()
-    kernel = backends.find_kernel(op, planner.concrete_metas((x,)), 0, x.place)
-    yield f"kernel on {x.place}: {kernel and kernel.run.__name__}"
-    yield "its decomposition, traced on symbolic sizes:"
-    traced = planner.trace_forward(op, planner.symbols_for(op, (x,), ()), None)
-    yield from ("  " + text for text in lines(traced.operations, traced.results))
+    call = call_of_example()
+    yield f"backends of {call.place}: {', '.join(b.name for b in backends.chain('cpu'))}"
+    yield "what softmax means, traced on symbolic sizes:"
+    traced = call.trace()
+    yield from indented(planner.show_operations(traced.operations, traced.results))
+
+
+@stage
+def nest() -> Iterator[str]:
+    yield from show_nest(call_of_example().nest()[0]).splitlines()
 
 
 @stage
 def plan() -> Iterator[str]:
-    made = plan_of_example()
+    with calls() as asked:
+        made = plan_of_example()
+    (call,) = asked
+    kernel = backends.find_kernel(call)
+    with call.classes.scope:
+        _, shape, outs, dims = planner.lower_shapes(call.classes, call.outs, kernel.dims)
     yield repr(made)
-    yield f"runs {made.program}"
+    yield f"dims of a launch: {', '.join(map(str, kernel.dims))}"
+    yield f"in the shape program: sizes in {tuple(outs)}, dims in {tuple(dims)}"
     yield f"keeps (operands, outputs): {made.saves}"
+
+
+@stage
+def variant() -> Iterator[str]:
+    op = fresh()
+    cases = [
+        ("f32[2, 3]", example()),
+        ("f32[64, 1000]", example(shape=(64, 1000))),
+        ("f32[100, 3]", example(shape=(100, 3))),
+        ("f32[100, 5]", example(shape=(100, 5))),
+        ("f32[3, 64], transposed", paddle.transpose(example(shape=(64, 3)), [1, 0])),
+        ("f32[64, 99], transposed", paddle.transpose(example(shape=(99, 64)), [1, 0])),
+    ]
+    words = {ZERO: "zero", UNIT: "unit", ANY: "any"}
+    seen: set[Any] = set()
+    for text, x in cases:
+        paddle.nn.functional.softmax(x)
+        found = {(i, v): v for i, p in enumerate(op.plans()) for v in p.keep.variants()}
+        new = [v for key, v in found.items() if key not in seen]
+        seen |= set(found)
+        kinds = [
+            f"{v.schedule}: {v.p} axis of P, {v.r} of R; strides along them "
+            + ", ".join(f"{name} ({words[p]}, {words[r]})" for name, (p, r) in zip(("x0", "y1"), v.kinds, strict=True))
+            for v in new
+        ]
+        yield f"{text:<24} {'; '.join(kinds) or 'a variant that is there'}"
+
+
+@stage
+def loop() -> Iterator[str]:
+    made = call_of_example().nest()[0]
+    for phase in schedule.kernels(made, row_variant(made)):
+        yield from show_kernel(phase.kernel).splitlines()
+
+
+def text_of(call: Any) -> str:
+    """LLVM text of rows, for one fixed processor."""
+    made = call.nest()[0]
+    return llvm.render_module([p.kernel for p in schedule.kernels(made, row_variant(made))], llvm.AVX512)
+
+
+@stage
+def text() -> Iterator[str]:
+    found = text_of(call_of_example())
+    yield next(line for line in found.splitlines() if line.startswith("define"))
+    yield "  ..."
+    yield from innermost_loops(found)[0].splitlines()
+
+
+@stage
+def assembly() -> Iterator[str]:
+    t = llvm.AVX512
+    target = jit.Target(t.triple, t.cpu, t.features, t.data_layout)
+    found = codegen.assembly(text_of(call_of_example()), target, "softmax")
+    yield from innermost_loops(found)[0].expandtabs(4).splitlines()
+
+
+@stage
+def launch() -> Iterator[str]:
+    """By hand what dispatch does."""
+    found = backends.find_kernel(call_of_example())
+    x, y = np.arange(6, dtype="float32").reshape(2, 3), np.zeros((2, 3), "float32")
+    pointers = (ctypes.c_void_p * 2)(x.ctypes.data, y.ctypes.data)
+    dims = (ctypes.c_int64 * 6)(2, 3, 3, 1, 3, 1)
+    entry = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4, ctypes.c_int64)(found.address)
+    yield f"launch(self, [x, y], {list(dims)}, [], 0) returns {entry(found.launch_self, pointers, dims, None, 0)}"
+    yield f"y: {np.round(y.astype('float64'), 4).tolist()}"
 
 
 @stage
@@ -175,20 +308,37 @@ def node() -> Iterator[str]:
 def vjp() -> Iterator[str]:
     yield inspect.getsource(SOFTMAX.vjp).rstrip()
     yield ""
-    yield "traced:"
     gradient = plan_of_example().gradient
-    operations, operands, saved, grads, made = planner.trace_vjp(gradient, 1)
-    names = ", ".join(f"{name} = {v[0]}" for name, v in (("x", operands), ("y", saved), ("g", grads)))
-    yield f"  {names}"
-    yield from ("  " + text for text in lines(operations, made))
+    traced = planner.trace_vjp(gradient, 1)
+    names = zip("xyg", (traced.operands[0], traced.saved[0], traced.grads[0]), strict=True)
+    yield f"traced: {', '.join(f'{name} = {v}' for name, v in names)}"
+    yield from indented(planner.show_operations(traced.operations, traced.made))
+
+
+@stage
+def fused() -> Iterator[str]:
+    gradient = plan_of_example().gradient
+    traced = planner.trace_vjp(gradient, 1)
     yield "replayed over y and g:"
-    yield f"  {planner.finish_vjp(gradient, operations, operands, saved, grads, made)}"
+    yield f"  {planner.finish_vjp(gradient, traced.fused(gradient))}"
+    yield "under create_graph:"
+    yield f"  {planner.finish_vjp(gradient, traced)}"
+
+
+@stage
+def kernel() -> Iterator[str]:
+    call = gradient_call()
+    made = call.nest()[0]
+    yield from show_nest(made).splitlines()
+    yield ""
+    for phase in schedule.kernels(made, row_variant(made)):
+        yield from show_kernel(phase.kernel).splitlines()
 
 
 @stage
 def backward() -> Iterator[str]:
-    for op in (*(F.REGISTRY[name]() for name in ("mul", "sub", "add")), F.REGISTRY["sum"]((1,), True)):
-        op.clear()
+    clear("fused")
+    clear("add")
     x, g = example(), weights()
     for i in (1, 2, 3):
         with misses() as asked:
@@ -215,6 +365,19 @@ def again() -> Iterator[str]:
     yield f"the node that made y is among them: {y.grad_fn in reached}"
     (ddx,) = tape.grad([dx], [x], [g])
     yield f"its derivative: {rounded(ddx)}"
+
+
+def mnemonics(text: str) -> str:
+    """The vector instructions, each once."""
+    return " ".join(sorted(set(re.findall(r"^\s+(v\w+)", text, flags=re.MULTILINE))))
+
+
+# What other versions of LLVM may print otherwise is compared by what does not depend on them.
+STABLE: dict[str, Callable[[str], str]] = {"assembly": mnemonics}
+
+
+def stable(found: dict[str, str]) -> dict[str, str]:
+    return {name: STABLE.get(name, str)(text) for name, text in found.items()}
 
 
 def run() -> dict[str, str]:

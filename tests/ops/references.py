@@ -77,6 +77,9 @@ for _name, _special in {
 }.items():  # fmt: skip
     REFERENCES[_name] = lambda *xs, _name=_special: torch_call(getattr(torch.special, _name), *xs)
 
+# torch and SciPy give NaN at infinity.
+for _name, _limit in {"i0": np.abs, "i1": np.positive}.items():
+    REFERENCES[_name] = lambda x, _at=REFERENCES[_name], _limit=_limit: np.where(np.isinf(x), _limit(x), _at(x))
 REFERENCES["sign"] = np.sign  # torch gives 0 for NaN
 REFERENCES["heaviside"] = np.heaviside  # likewise
 REFERENCES["copy"] = lambda x: x.copy()

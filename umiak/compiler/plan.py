@@ -7,6 +7,7 @@ is a kernel of the backend, a view, or the replayed decomposition; the gradient 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from typing import Any
 from umiak.autodiff import rules
 from umiak.compiler import amp
 from umiak.compiler.calls import call_program, live, scalars_in, used
+from umiak.compiler.dump import dump
 from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
@@ -195,6 +197,7 @@ class Call:
             operations, inputs, results = live(traced.operations, traced.results), traced.inputs, traced.results
         else:
             raise NotANest(op.name)
+        dump("operations", op.name, lambda: show_operations(operations, results))
         placed = [(v, self.strides(i) if type(v) is Value else ()) for i, v in enumerate(inputs)]
         nest = nest_of(op.name, operations, placed, results, self.classes.sources)
         return nest, all(o.op.elementwise for o in operations)
@@ -203,6 +206,17 @@ class Call:
     def contiguous(self) -> bool:
         """Whether every tensor operand is contiguous."""
         return all(x.is_contiguous() for x in self.operands if isinstance(x, Tensor))
+
+
+def show_operations(operations: Sequence[Operation], results: Sequence[Value | None]) -> str:
+    """The text of operations, a line each. Values that have no number get one."""
+    everything = [v for o in operations for v in (*o.values, *o.results)]
+    fresh = itertools.count(max((v.id for v in everything), default=-1) + 1)
+    for v in everything:
+        if v.id < 0:
+            v.id = next(fresh)
+    names = ", ".join("none" if v is None else f"%{v.id}" for v in results)
+    return "\n".join([*map(repr, operations), f"return {names}"]) + "\n"
 
 
 def as_tuple(x: Any) -> tuple:

@@ -16,12 +16,14 @@ STORED = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
 
 
 def kernel(call: Any) -> Kernel | None:
-    """The kernel of a class of calls; None for types that are stored in a way the CPU does not convert."""
+    """The kernel of a class of calls; None for types that the processor does not convert, and for mixtures of types."""
     op = call.op
     gradient = isinstance(op, ops.AttentionGrad)
     metas = call.classes.metas
     stored = STORED.get(metas[0].dtype.name)
     if stored is None or not attention_kernels.supported(stored) or not call.symbolic:
+        return None
+    if gradient and [m.dtype for m in metas[3:6]] != [metas[0].dtype, metas[0].dtype.compute, metas[0].dtype]:
         return None
     at = 6 if gradient else 3
     mask = metas[at]

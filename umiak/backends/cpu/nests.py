@@ -17,6 +17,7 @@ from umiak.compiler.loop.printer import show_kernel
 from umiak.compiler.loop.tree import GLOBAL, LOCAL, SHARED
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
+from umiak.compiler.nest_printer import show_nest
 from umiak.compiler.render import llvm
 from umiak.core import array
 from umiak.core.tensor import Tensor
@@ -34,6 +35,7 @@ def kernel(call: Any) -> Kernel:
     """The kernel of a class of calls; raises NotANest where they are not one nest."""
     with statistics.timed(call.op.name, "nest"):
         made, pointwise = call.nest()
+    dump("nest", call.op.name, lambda: show_nest(made))
     if isinstance(made, Nest) and len(made.sizes) > MAX_AXES:
         raise NotANest(f"{len(made.sizes)} axes")
     copies = call.op.name == "copy"

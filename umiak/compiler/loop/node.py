@@ -77,7 +77,7 @@ OPS: dict[str, tuple[int, str]] = {
     # floats to integers: towards zero; NaN and what is too large are undefined
     "cast": (1, "the value in another type; to bool: a != 0; to narrow floats: to nearest, ties to even"),
     "bitcast": (1, "the same bits in another type of the same size"),
-    # functions that compiler/loop/functions.py expands into the above, for f32 and f64
+    # functions that compiler/loop/functions expands into the above, for f32 and f64
     **{name: (1, f"{name}(a)") for name in (
         "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
         "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "erfinv", "lgamma", "digamma", "logistic", "rsqrt",

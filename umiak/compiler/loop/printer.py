@@ -32,7 +32,7 @@ INFIX = {
 def show(node: Node) -> str:
     """The text of one expression; lines that name shared parts come first."""
     lines: list[str] = []
-    text = _Namer([node], lines, "", [0]).text(node)
+    text = Namer([node], lines, "", [0]).text(node)
     return "\n".join([*lines, text])
 
 
@@ -46,7 +46,7 @@ def show_kernel(kernel: Kernel) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Namer:
+class Namer:
     """Texts of the expressions of one statement. Definitions of names that they need are appended to ``lines``."""
 
     def __init__(self, roots: Sequence[Node], lines: list[str], indent: str, count: list[int]) -> None:
@@ -109,7 +109,7 @@ def _show_body(body: Sequence[Statement], indent: str, lines: list[str], count: 
 
 
 def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int]) -> None:
-    names = _Namer([x for x in expressions(s) if not _is_inside(s, x)], lines, indent, count)
+    names = Namer([x for x in expressions(s) if not _is_inside(s, x)], lines, indent, count)
     inside = indent + "  "
 
     def condition(x: Node | None) -> str:
@@ -141,7 +141,7 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
         results = ", ".join(f"{r.attr}: {r.type}" for r in s.results)
         lines.append(f"{indent}{results} = {kind} {s.monoid}{init} for {', '.join(map(spell, axes_of(s)))}:")
         where_node = s.where if isinstance(s, Reduce) else None
-        names = _Namer([*s.values, *([where_node] if where_node is not None else [])], lines, inside, count)
+        names = Namer([*s.values, *([where_node] if where_node is not None else [])], lines, inside, count)
         where = condition(where_node)
         lines.append(f"{inside}{', '.join(map(names.text, s.values))}{where}")
         if isinstance(s, Scan):

@@ -117,7 +117,7 @@ class Drawing(Expressions):
         half = [k // 2 + (k % 2) * w for k in range(2 * w)]
         lower = [self.shuffle(c[k], c[k + 2], "i32", w, half[:w]) for k in (0, 1)]
         upper = [self.shuffle(c[k], c[k + 2], "i32", w, half[w:]) for k in (0, 1)]
-        return [self.shuffle(*pair, "i32", w, p) for pair in (lower, upper) for p in (half[:w], half[w:])]
+        return [self.shuffle(a, b, "i32", w, p) for a, b in (lower, upper) for p in (half[:w], half[w:])]
 
     def draw_blocks(self, number: str, rounds: Sequence[Sequence[str]], w: int) -> list[str]:
         """The four words of blocks (of one: ``w`` 0)."""
