@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from umiak.compiler.calls import live
 from umiak.compiler.fused import Fused, make_group
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import ROWWISE, TERMINALS, WINDOWS, lowerable, nest_of
@@ -35,8 +36,9 @@ def fuse(
     operations: Sequence[Operation], results: Sequence[Value | None]
 ) -> tuple[list[Operation], list[Value | None]]:
     """The same program with groups of operations as single :class:`Fused` ones, and what its results are now."""
+    operations = live(operations, results)
     if len(operations) < 2:
-        return list(operations), list(results)
+        return operations, list(results)
     users: dict[int, list[Operation]] = {}
     for o in operations:
         for v in o.values:
@@ -84,7 +86,7 @@ def fuse(
             for x in made.operations:
                 part_of[id(x)] = made
             for p in parts:
-                if p.before & gone:
+                if p.before & gone or made.number in p.before:
                     p.before = (p.before - gone) | {made.number} | made.before
             for number in gone:
                 parts[number] = _Part([], False, set(), number)
@@ -126,9 +128,9 @@ def inputs_of(operations: Sequence[Operation]) -> list[Value]:
 
 def is_nest(operations: Sequence[Operation], users: dict[int, list[Operation]], kept: set[int]) -> bool:
     """Whether the operations can be one kernel."""
+    # What is read outside only because it has not been joined yet counts as a result too: it must be one that a nest
+    # can store, even if it becomes internal later.
     results = outside_reads(operations, users, kept)
-    # What is read outside only because it has not been joined yet may still become internal: the last operation's
-    # results, and those of no consequence here. All others must be stored.
     inputs = inputs_of(operations)
     if len(inputs) + len(results) > MAX_POINTERS or not inputs:
         return False

@@ -150,12 +150,8 @@ class Chain:
 
 # What a launch finds out about its strides. Kinds of strides along the innermost P axis and the innermost R axis:
 ZERO, UNIT, ANY, BACK, PAIR = range(5)
-STRIDES = {
-    ZERO: 0,
-    UNIT: 1,
-    BACK: -1,
-    PAIR: 2,
-}  # those that are known: PAIR is of parts of complex numbers, and of x[::2]
+# Those that are known. PAIR: of parts of complex numbers, and of x[::2].
+STRIDES = {ZERO: 0, UNIT: 1, BACK: -1, PAIR: 2}
 
 # Which loops a variant has.
 MAP = "map"  # no R: lanes along the innermost P axis

@@ -10,7 +10,7 @@ from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node, call
 from umiak.compiler.loop.types import BOOL
 from umiak.compiler.lower import complexes
-from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule
+from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule, storage_type
 from umiak.ir.program import Operation, Value
 from umiak.ops import compare, elementwise
 from umiak.ops.base import REGISTRY
@@ -199,8 +199,6 @@ def cast(b: Builder, o: Operation, k: int, index: Index) -> Element:
         return call("or", truth(x[0]), truth(x[1]))
     re = x[0] if isinstance(x, tuple) else x
     if target.compute is not target and target is not source:
-        from umiak.compiler.lower.builder import storage_type
-
         return n.cast(n.cast(re, storage_type(target)), type_)  # rounded to what the type can hold
     return n.cast(re, type_)
 

@@ -1,0 +1,138 @@
+"""Which operations share a kernel, and that it changes nothing."""
+
+import numpy as np
+import pytest
+
+from umiak import ops as F
+from umiak.compiler.fuse import fuse
+from umiak.compiler.fused import Fused
+from umiak.core import array, dispatch, dtype
+from umiak.ir.meta import Meta
+from umiak.ir.program import Value
+from umiak.ir.tracer import Tracer
+
+F32 = dtype.float32
+
+
+def traced(function, *metas):
+    """(operations, inputs, results) of a function over tensors."""
+    with Tracer() as tracer:
+        inputs = [tracer.input(m) for m in metas]
+        made = function(*inputs)
+        made = made if isinstance(made, tuple) else (made,)
+    return list(tracer.operations), [t.value for t in inputs], [t.value for t in made]
+
+
+def names(operations):
+    return [o.op.group.__repr__() if type(o.op) is Fused else o.name for o in operations]
+
+
+def run(operations, inputs, results, arrays):
+    values = {id(v): array.from_numpy(x) for v, x in zip(inputs, arrays, strict=True)}
+    for o in operations:
+        xs = tuple(values[id(x)] if type(x) is Value else x for x in o.operands)
+        made = dispatch.apply(o.op, xs, o.params)
+        made = made if isinstance(made, (tuple, list)) else (made,)
+        values.update({id(r): y for r, y in zip(o.results, made, strict=True)})
+    return [array.to_numpy(values[id(v)]) for v in results]
+
+
+def check(function, expected, *shapes, rng):
+    metas = [Meta(s, F32) for s in shapes]
+    operations, inputs, results = traced(function, *metas)
+    fused, made = fuse(operations, results)
+    assert names(fused) == expected
+    arrays = [rng.standard_normal(s).astype(np.float32) for s in shapes]
+    for a, b in zip(run(fused, inputs, made, arrays), run(operations, inputs, results, arrays), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def test_a_chain(rng):
+    check(lambda x, y: F.exp(F.mul(F.add(x, y), y)), ["add+mul+exp"], (3, 4), (4,), rng=rng)
+
+
+def test_a_row_wise_chain_with_results_of_both_kinds(rng):
+    def norm(x):
+        total = F.sum(x, axes=(1,), keepdim=True)
+        y = F.sub(x, total)
+        return F.exp(y), total
+
+    check(norm, ["sum+sub+exp"], (3, 5), rng=rng)
+
+
+def test_reductions_of_different_dims_stay_apart(rng):
+    check(lambda x: (F.sum(x, axes=(0,)), F.sum(x, axes=(1,))), ["sum", "sum"], (3, 4), rng=rng)
+
+
+def test_a_library_call_divides(rng):
+    check(lambda x, w: F.exp(F.matmul(F.neg(F.exp(x)), w)), ["exp+neg", "matmul", "exp"], (3, 4), (4, 2), rng=rng)
+
+
+def test_no_part_waits_for_itself(rng):
+    """``a`` feeds a product whose result meets ``a`` again: they cannot be one call around the product."""
+
+    def function(x, w):
+        a = F.exp(x)
+        b = F.matmul(a, w)
+        return F.mul(F.add(a, b), F.neg(a))
+
+    metas = [Meta((4, 4), F32)] * 2
+    operations, inputs, results = traced(function, *metas)
+    fused, made = fuse(operations, results)
+    place = {id(r): i for i, o in enumerate(fused) for r in o.results}
+    for i, o in enumerate(fused):
+        assert all(place.get(id(v), -1) < i for v in o.values)
+    arrays = [rng.standard_normal((4, 4)).astype(np.float32) for _ in metas]
+    np.testing.assert_allclose(
+        run(fused, inputs, made, arrays)[0], run(operations, inputs, results, arrays)[0], rtol=1e-5
+    )
+
+
+def random_program(rng, count):
+    """Random operations over square matrices: sums of rows, products, elementwise ones."""
+
+    def function(*xs):
+        values = list(xs)
+        for _ in range(count):
+            a, b = (values[rng.integers(len(values))] for _ in range(2))
+            kind = rng.integers(6)
+            if kind == 0:
+                made = F.tanh(a)
+            elif kind == 1:
+                made = F.sub(a, F.max(b, axes=(1,), keepdim=True))
+            elif kind == 2:
+                made = F.matmul(F.tanh(a), F.tanh(b))
+            elif kind == 3:
+                made = F.mul(F.tanh(a), F.permute(b, perm=(1, 0)))
+            elif kind == 4:
+                made = F.add(a, F.sum_to(F.tanh(b), shape=(4,)))
+            else:
+                made = F.where(F.lt(a, b), a, b)
+            values.append(made)
+        return tuple(values[-3:])
+
+    return function
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_give_the_same(seed):
+    rng = np.random.default_rng(seed)
+    operations, inputs, results = traced(random_program(rng, 12), *[Meta((4, 4), F32)] * 3)
+    fused, made = fuse(operations, results)
+    assert len(fused) < len(operations)
+    arrays = [rng.standard_normal((4, 4)).astype(np.float32) for _ in inputs]
+    for a, b in zip(run(fused, inputs, made, arrays), run(operations, inputs, results, arrays), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+
+
+def test_equal_groups_are_one_op():
+    def once(x, y):
+        return F.exp(F.mul(x, y))
+
+    found = [fuse(o, r)[0][0].op for o, _, r in (traced(once, *[Meta((n, 4), F32)] * 2) for n in (3, 3))]
+    assert found[0] is found[1]
