@@ -14,7 +14,8 @@ from typing import Any
 from umiak.compiler.calls import live
 from umiak.compiler.fused import Fused, make_group
 from umiak.compiler.lower.builder import NotANest
-from umiak.compiler.lower.group import ROWWISE, TERMINALS, WINDOWS, lowerable, nest_of
+from umiak.compiler.lower.group import ROWWISE, WINDOWS, lowerable, nest_of
+from umiak.compiler.lower.terminal import terminal_of
 from umiak.ir.meta import dense
 from umiak.ir.program import Operation, Value
 
@@ -60,7 +61,7 @@ def fuse(
         whole = sorted([x for p in inside for x in p.operations] + [o], key=order.__getitem__)
         if not is_nest(whole, users, kept):
             return None
-        return _Part(whole, type(o.op) not in TERMINALS, before - numbers)
+        return _Part(whole, terminal_of(o) is None, before - numbers)
 
     order = {o: i for i, o in enumerate(operations)}
     for o in operations:
@@ -96,7 +97,7 @@ def fuse(
             q = part_of.get(_producer(v))
             if q is not None:
                 before |= q.before | {q.number}
-        part = _Part([o], joinable and type(o.op) not in TERMINALS, before, len(parts))
+        part = _Part([o], joinable and terminal_of(o) is None, before, len(parts))
         parts.append(part)
         part_of[id(o)] = part
     out, table = _emit([p for p in parts if p.operations], part_of, users, kept)

@@ -23,7 +23,7 @@ class CpuBackend(Backend):
 
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first plan: it is more than all the rest of the engine.
-        from umiak.backends.cpu import attending, libraries, nests, ordering
+        from umiak.backends.cpu import attending, host, libraries, nests, ordering
         from umiak.compiler.lower.builder import NotANest
 
         if isinstance(call.op, attending.OPS):
@@ -36,7 +36,7 @@ class CpuBackend(Backend):
         try:
             return nests.kernel(call)
         except NotANest:
-            return None
+            return host.kernel(call)
 
     def whole(self, op: Any) -> bool:
         from umiak.backends.cpu import attending

@@ -155,12 +155,9 @@ cdef inline bint moves(const Record* rec, const int64_t* dims, int k, int begin,
 
 
 cdef inline int main_access(const Record* rec, const int64_t* dims) noexcept nogil:
-    """The first input that moves along R; else the first access that does; else -1."""
+    """The first input that moves along R; else what orders P."""
     cdef int i
     for i in range(rec.n_inputs):
         if moves(rec, dims, rec.inputs[i], rec.n_p, rec.n_axes):
             return rec.inputs[i]
-    for i in range(rec.n_accesses):
-        if moves(rec, dims, i, rec.n_p, rec.n_axes):
-            return i
-    return -1
+    return rec.order

@@ -13,7 +13,7 @@ from umiak.compiler.loop import node as n
 from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
 from umiak.compiler.lower.reduce import MONOIDS, axes_over, summed_sizes
 from umiak.compiler.lower.regions import REGIONS
-from umiak.compiler.lower.terminal import TERMINALS, Site
+from umiak.compiler.lower.terminal import Site, has_terminal, terminal_of
 from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage
 from umiak.ir.expr import Sym
 from umiak.ir.meta import identical
@@ -35,7 +35,7 @@ def load_rules() -> None:
 def lowerable(op: Any) -> bool:
     """Whether there is a rule for the op (which may still refuse some of its calls)."""
     load_rules()
-    return type(op) in RULES or type(op) in TERMINALS
+    return type(op) in RULES or has_terminal(op)
 
 
 def nest_of(
@@ -53,10 +53,11 @@ def nest_of(
     load_rules()
     site = Site(name, sources, inputs, results)
     last = operations[-1] if operations else None
-    if last is not None and type(last.op) in TERMINALS:
+    make = None if last is None else terminal_of(last)
+    if last is not None and make is not None:
         if any(v.operation is not last for v in results):
             raise NotANest(f"results beside those of {last.name}")
-        made = TERMINALS[type(last.op)](site, last)
+        made = make(site, last)
         for nest in made.nests if isinstance(made, Chain) else (made,):
             kinds = {type(s) for s in nest.stages}
             if ScatterStage in kinds and kinds - {ScatterStage, FailStage}:

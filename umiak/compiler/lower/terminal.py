@@ -65,15 +65,26 @@ class Site:
 
 
 Terminal: TypeAlias = "Callable[[Site, Operation], Nest | Chain]"
-TERMINALS: dict[type, Terminal] = {}
+TERMINALS: dict[type, tuple[Terminal, Callable[[Operation], bool]]] = {}
 
 
-def terminal(*classes: type) -> Callable[[Terminal], Terminal]:
-    """Register the decorated function for op classes."""
+def terminal(*classes: type, when: Callable[[Operation], bool] = lambda o: True) -> Callable[[Terminal], Terminal]:
+    """Register the decorated function for op classes, or for some of their calls."""
 
     def enter(fn: Terminal) -> Terminal:
         for cls in classes:
-            TERMINALS[cls] = fn
+            TERMINALS[cls] = fn, when
         return fn
 
     return enter
+
+
+def terminal_of(o: Operation) -> Terminal | None:
+    """What makes the nests of a call, if nothing is to join after it."""
+    fn, when = TERMINALS.get(type(o.op), (None, None))
+    return fn if fn is not None and when is not None and when(o) else None
+
+
+def has_terminal(op: Any) -> bool:
+    """Whether calls of an op may be terminal."""
+    return type(op) in TERMINALS
