@@ -7,16 +7,21 @@ from typing import Any
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import providers
 from umiak.ir.meta import dense
+from umiak.ops import linalg
 
 
 def kernel(call: Any) -> Kernel | None:
     """The kernel of a provider, if one has the op on these operands."""
     if not call.symbolic:
         return None
-    launch = providers.find(call.op, call.metas)
+    op, metas = call.op, call.metas
+    if isinstance(op, linalg.Linear) and metas[2] is not None and call.operands[2].is_contiguous():
+        launch = providers.find(linalg.Matmul(False, False), metas[:2], ("bias",))
+    else:
+        launch = providers.find(op, metas)
     if launch is None:
         return None
-    count = len(call.metas)
+    count = len(metas)
 
     def integer(d: providers.Dim) -> Any:
         if d.operand < count:

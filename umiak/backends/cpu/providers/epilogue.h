@@ -29,9 +29,25 @@ static inline double epilogue_load(int dtype, const void *p, int64_t i) {
     }
 }
 
+/* What needs no function, on elements that lie side by side. */
+#define EPILOGUE_PLAIN(type) \
+    { \
+        type *to = (type *)c + at; \
+        const type *from = (const type *)other + other_at; \
+        if (kind == STEP_RELU) \
+            for (int64_t j = 0; j < n; j++) to[j] = to[j] < 0 ? 0 : to[j]; \
+        else \
+            for (int64_t j = 0; j < n; j++) to[j] += from[j]; \
+        return; \
+    }
+
 /* n elements of c from ``at`` on, ``step`` apart; other[at...] is the bias (other_step apart) or the residual. */
 static void epilogue_row(int kind, int dtype, void *c, int64_t at, int64_t step, const void *other, int64_t other_at,
                          int64_t other_step, int64_t n) {
+    if (step == 1 && (kind == STEP_RELU || ((kind == STEP_BIAS || kind == STEP_ADD) && other_step == 1))) {
+        if (dtype == 0) EPILOGUE_PLAIN(float)
+        if (dtype == 1) EPILOGUE_PLAIN(double)
+    }
     for (int64_t j = 0; j < n; j++) {
         double x = epilogue_load(dtype, c, at + j * step);
         if (kind == STEP_BIAS || kind == STEP_ADD)

@@ -30,6 +30,7 @@ ctypedef int (*small_t)(
 cdef enum:
     MAX_EPILOGUE = 4
     TINY_BF16 = 4096
+    SMALL_BIAS = 1 << 16       # a product of so few steps and its bias are done before a primitive has started
 
 cdef struct Launcher:
     int dtype, itemsize, rank_x, rank_y, rank_out
@@ -38,6 +39,7 @@ cdef struct Launcher:
     int steps
     int step[MAX_EPILOGUE]
     int extras                 # operands of the epilogue
+    bint bias                  # which is a bias, in float32
     Table* table
     int64_t small_limit        # for products of m, n and k up to here ``small`` is asked first
     small_t small
@@ -419,6 +421,8 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
 cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
     if not self.libs & USE_ONEDNN or self.table == NULL:
         return False
+    if self.bias and q.m * q.n * q.k <= SMALL_BIAS:
+        return False
     if self.steps or self.dtype == T_BF16:
         # The smallest are widened and done before a primitive has started.
         return self.steps or q.batches or q.m * q.n * q.k > TINY_BF16
@@ -480,6 +484,7 @@ cdef class Record:
         for i, step in enumerate(steps):
             self.self.step[i] = step
             self.self.extras += step == STEP_BIAS or step == STEP_ADD
+            self.self.bias = i == 0 and dtype == T_F32 and step == STEP_BIAS and len(steps) == 1
         self.self.small, self.self.small_limit = <small_t>small, small_limit
         check(libs)
         if libs & USE_ONEDNN:
