@@ -143,7 +143,7 @@ def test_selections_go_in_row_major_order(rng, shape, turned):
     count = int(mask.sum())
 
     def t(a):
-        if not turned:
+        if not turned or not shape:
             return T(a)
         return F.permute(T(np.ascontiguousarray(a.T)), perm=tuple(range(a.ndim))[::-1])
 
