@@ -262,6 +262,46 @@ def test_many_axes_and_accesses():
     assert made.compiled[0].kinds == ((ANY, ZERO),) * n
 
 
+def test_the_same_integers_again():
+    """What a launch remembers of the last one holds for those integers alone."""
+    n_p, n_r, strides = 1, 1, ((8, 1), (1, 0))
+    made = Launcher(n_p, n_r, range(2))
+    seen = []
+    made.phases[0].kernel = Kernel(lambda ptrs, dims, scalars, ctx, lo, hi: seen.append((*dims[:6], lo, hi)) or 0)
+    for sizes in ((3, 8), (3, 8), (5, 8), (5, 7), (5, 7), (3, 8), (0, 8), (3, 8)):
+        before = len(seen)
+        assert made.launch(sizes, strides) == 0
+        assert seen[before:] == [(*sizes, 8, 1, 1, 0, 0, sizes[0])][: sizes[0]]
+    assert made.launch((3, 8), ((16, 1), (1, 0))) == 0 and seen[-1][2] == 16
+
+
+def test_what_is_remembered_holds_in_many_threads():
+    made = Launcher(1, 1, range(2))
+    wrong = []
+
+    def kernel(ptrs, dims, scalars, ctx, lo, hi):
+        if (dims[0], dims[1], dims[2], hi) != (dims[0], dims[0] + 1, dims[0] + 2, dims[0]):
+            wrong.append(tuple(dims[:6]))
+        return 0
+
+    made.phases[0].kernel = Kernel(kernel)
+    made.phases[0].n_dims = 64
+    call = ctypes.CFUNCTYPE(*LAUNCH)(made.address)
+    words = {n: (I64 * 6)(n, n + 1, n + 2, 1, 1, 0) for n in range(2, 8)}
+
+    def work(seed):
+        for n in np.random.default_rng(seed).integers(2, 8, 400):
+            assert call(made.self_pointer, None, words[n], None, 0) == 0
+
+    work(0)
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in workers:
+        t.start()
+    for t in workers:
+        t.join(WAIT)
+    assert not wrong
+
+
 # ---- variants --------------------------------------------------------------------------------------------------------
 def test_a_class_is_compiled_once():
     made = Launcher(2, 0, [0, 1, 2])

@@ -20,6 +20,7 @@ from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
 from umiak.ops import convolution as conv_ops
 from umiak.ops import linalg
+from umiak.runtime import parallel
 from umiak.util import flags
 
 BF16 = ml_dtypes.bfloat16
@@ -472,8 +473,10 @@ def test_launches_from_many_threads(name, rng):
 def test_thread_count():
     providers.set_threads(2)
     assert providers.get_threads() == 2
-    with pytest.raises(ValueError, match="requires at least one thread, got 0"):
-        providers.set_threads(0)
+    with pytest.raises(ValueError, match="requires at least one thread, got -1"):
+        providers.set_threads(-1)
+    providers.set_threads(0)
+    assert providers.get_threads() == parallel.get_num_threads()
 
 
 FORK = """

@@ -307,7 +307,9 @@ for _reason, _names in {
         "umiak.backends.base:_by_name umiak.backends.base:_broken umiak.backends.base:_discovered "
         "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ops.base:REGISTRY "
         "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
-        "umiak.compiler.lower.terminal:TERMINALS "
+        "umiak.compiler.lower.terminal:TERMINALS umiak.compiler.lower.regions:REGIONS "
+        "umiak.backends.cpu.host:RUN "
+        "umiak.compiler.lower.regions:REGIONS umiak.backends.cpu.host:RUN "
         "umiak.memory.caching:SIZES umiak.core.dtype:_all "
         "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt"
     ),

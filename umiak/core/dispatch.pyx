@@ -32,6 +32,7 @@ cdef extern from "Python.h":
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
     Py_ssize_t Py_REFCNT(PyObject*)
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+    object PyLong_FromLongLong(long long)
     int Py_IS_TYPE "Py_IS_TYPE"(PyObject*, PyObject*)
     bint PySlice_Check(object)
     int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
@@ -1731,11 +1732,17 @@ def apply_axis(table, x, axis):
     Raises what ``table.__missing__`` raises for an axis it has no op for.
     """
     cdef PyObject* op
+    cdef long long at
+    cdef int overflow = 0
     if not isinstance(x, Tensor):
         raise TypeError(f"requires a Tensor, got {type(x).__name__}")
     if (<Tensor>x).ndim == 0:
         return None
-    if axis < 0:
+    if PyLong_CheckExact(axis):
+        at = PyLong_AsLongLongAndOverflow(axis, &overflow)
+        if at < 0 and not overflow:
+            axis = PyLong_FromLongLong(at + (<Tensor>x).ndim)
+    elif axis < 0:
         axis += (<Tensor>x).ndim
     op = PyDict_GetItemWithError(table, axis)            # skips __missing__
     return call1(<OpBase?>table[axis] if op == NULL else <OpBase>op, <Tensor>x)

@@ -50,6 +50,15 @@ cdef struct Compiled:           # a variant; unchanging once it is published, fr
     PhaseCode* phases
     uint64_t[MAX_WORDS] key
 
+cdef extern from "umiak/backends/cpu/memo.h" nogil:
+    ctypedef struct umiak_memo:
+        pass
+    cdef enum:
+        UMIAK_MEMO_GIVEN
+        UMIAK_MEMO_MADE
+    void* umiak_recall(const umiak_memo* m, const int64_t* given, int n, int64_t* own, int64_t* count)
+    void umiak_note(umiak_memo* m, const int64_t* given, int n, const int64_t* own, int made, void* kernel, int64_t count)
+
 cdef struct Record:
     PyObject* owner
     int n_p
@@ -68,6 +77,8 @@ cdef struct Record:
     Compiled* flat              # the one for one axis along which everything is contiguous
     int* inputs
     int* itemsizes              # per access; 0: without a buffer, or of a buffer that an earlier access has
+    int n_given                 # integers of a launch
+    umiak_memo memo
     # statistics, while they are on
     int64_t launches
     int64_t ns

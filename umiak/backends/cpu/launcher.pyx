@@ -140,7 +140,16 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     cdef const int64_t* of
     cdef int schedule, main, n, a, k, kind_p, kind_r, axis_p, axis_r, n_r = rec.n_axes - rec.n_p, result
     cdef uint64_t word
+    cdef int64_t count
     cdef Compiled* variant
+    cdef void* noted
+    cdef Ctx ctx
+    # As last time?
+    if rec.n_given <= UMIAK_MEMO_GIVEN and not umiak_unlikely(TIMING):
+        noted = umiak_recall(&rec.memo, dims, rec.n_given, inline_dims, &count)
+        if noted != NULL:
+            ctx.local = ctx.shared = NULL
+            return (<kernel_t>noted)(ptrs, inline_dims, scalars, &ctx, 0, count)
     # Which axes there are.
     n = collect(rec, dims, 0, rec.n_p, rec.order, &s, 0)
     if n < 0:
@@ -238,10 +247,23 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     call.ptrs = ptrs
     call.dims = own
     call.scalars = scalars
-    result = run(rec, variant, &s, &call)
+    if not umiak_unlikely(TIMING) and is_simple(rec, variant, &s, &call):
+        count = count_of(&variant.phases[0], &s)
+        umiak_note(&rec.memo, dims, rec.n_given, own, rec.n_extras + n * (1 + rec.n_accesses) + 2,
+                   <void*>variant.phases[0].kernel, count)
+        ctx.local = ctx.shared = NULL
+        result = variant.phases[0].kernel(ptrs, own, scalars, &ctx, 0, count)
+    else:
+        result = run(rec, variant, &s, &call)
     if own != inline_dims:
         free(own)
     return result
+
+
+cdef inline bint is_simple(const Record* rec, const Compiled* variant, const Space* s, const Call* call) noexcept nogil:
+    """Whether a launch is one call of one kernel."""
+    return <double>s.points_p * <double>s.points_r * rec.cost < PARALLEL_NS and variant.n_phases == 1 and \
+        no_scratch(&variant.phases[0], call)
 
 
 cdef inline bint moves_at_all(const Record* rec, const int64_t* strides, int k) noexcept nogil:
@@ -376,7 +398,7 @@ cdef int run(Record* rec, const Compiled* variant, const Space* s, Call* call) n
     cdef double points = <double>s.points_p * <double>s.points_r
     if umiak_unlikely(TIMING):
         return run_timed(rec, variant, s, call)
-    if points * rec.cost < PARALLEL_NS and variant.n_phases == 1 and no_scratch(&variant.phases[0], call):
+    if is_simple(rec, variant, s, call):
         ctx.local = ctx.shared = NULL
         result = variant.phases[0].kernel(call.ptrs, call.dims, call.scalars, &ctx, 0, count_of(&variant.phases[0], s))
     else:
@@ -507,6 +529,7 @@ cdef class NestLauncher:
         self.rec.n_accesses = len(pointers)
         self.rec.n_words = 1 + (len(pointers) + 7) // 8
         self.rec.n_extras = n_extras
+        self.rec.n_given = self.rec.n_axes * (1 + self.rec.n_accesses) + n_extras
         self.rec.splittable = splittable
         self.rec.scatters = scatters
         self.rec.ordered = ordered

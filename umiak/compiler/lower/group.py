@@ -63,7 +63,7 @@ def nest_of(
             if ScatterStage in kinds and kinds - {ScatterStage, FailStage}:
                 raise NotANest("a reduction under a scatter")
         return made
-    if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):  # type: ignore[union-attr]
+    if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):
         return _parts(site, results)
     if len(operations) == 1 and type(last.op) in REGIONS:
         put_together = REGIONS[type(last.op)](site, last)

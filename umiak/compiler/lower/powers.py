@@ -37,14 +37,14 @@ POWER = Monoid("power", 2, lambda ts: (const(1, ts[0]), const(0, ts[1])), _next,
 
 
 def _of_integers(o: Operation) -> bool:
-    return bool(o.results[0].meta.dtype.is_integer)  # type: ignore[union-attr]
+    return bool(o.results[0].meta.dtype.is_integer)
 
 
 @terminal(elementwise.Pow, when=_of_integers)
 def power(site: Site, o: Operation) -> Nest | Chain:
     """How many digits there are, then the powers. Negative exponents leave 1, -1 and 0."""
     y = o.results[0]
-    kind = compute_type(y.meta.dtype)  # type: ignore[arg-type]
+    kind = compute_type(y.meta.dtype)
     exponent = o.operands[1]
     digits = site.temporary(I64, 1)
     most = (kind.bits + BITS - 1) // BITS
