@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import umiak
+from umiak.backends import base
 from umiak.backends.ref.evaluate import evaluate
+from umiak.compiler import plan
 from umiak.core import array, dispatch, dtype
 from umiak.ops.base import REGISTRY
 
@@ -78,3 +80,45 @@ def test_as_ref(name, how):
             continue  # bases are determined up to phases
         for a, b in zip(got, want, strict=True):
             compare(a, b, f"{op} {s.note}")
+
+
+# What NumPy, SciPy and LAPACK still do, by the type of the first operand. It may only get shorter.
+ON_REF = {
+    **dict.fromkeys(
+        "cholesky det eig eigh eigvals eigvalsh inverse lu matrix_exp matrix_power pinv qr slogdet solve svd svdvals "
+        "triangular_solve".split(),
+        "complex128 float32 float64",
+    ),
+    "lstsq": "complex128 float64",
+    "lu_permutation": "int32",
+    **dict.fromkeys(("fft", "irfft"), "complex128 complex64"),
+    "rfft": "float32 float64",
+    **dict.fromkeys(("betainc", "igamma", "igammac", "polygamma"), "float32 float64"),
+    "gcd": "int8 uint8",
+    "nextafter": "bfloat16",
+    # along an axis, and of runs
+    **dict.fromkeys(("unique_count", "unique_sized"), "float64 int64"),
+}
+
+
+def test_what_has_no_kernel(monkeypatch):
+    cpu, ref = base.get("cpu"), base.get("ref")
+    found = {}
+
+    def find(call):
+        kernel = cpu.kernel(call)
+        if kernel is not None:
+            return kernel
+        if ref.supports(call.op):
+            typed = [m for m in (*call.metas, *call.outs) if m is not None and m.dtype is not None]
+            found.setdefault(call.op.name, set()).add(typed[0].dtype.name)
+        return ref.kernel(call)
+
+    monkeypatch.setattr(plan, "FIND_KERNEL", find)
+    for name in sorted(set(REGISTRY) - SKIPPED):
+        for s in samples(name):
+            op = REGISTRY[name](**s.attrs)
+            if ref.supports(op):
+                params = tuple(s.params.get(k, d.default) for k, d in op.param_fields.items())
+                plan.build(op, tuple(map(tensor, s.inputs)), params, 0)
+    assert {name: " ".join(sorted(types)) for name, types in found.items()} == ON_REF

@@ -30,7 +30,7 @@ from umiak.compiler.loop.tree import (
     Store,
     walk_statements,
 )
-from umiak.compiler.loop.types import BOOL, F64, I64, ScalarType
+from umiak.compiler.loop.types import BOOL, F64, I64, U32, ScalarType
 
 FLOATS_ONLY = ("fma", "floor", "ceil", "trunc", "rint", "sqrt", "copysign", "ldexp")
 FIRST_FUNCTION = list(OPS).index("exp")  # from here on OPS lists functions of f32 and f64
@@ -261,7 +261,8 @@ class _Verifier:
         t = x.args[-1].type
         values = x.args[1:] if x.op == "select" else x.args
         expect(all(a.type is t for a in values), "operands of one type")
-        expect(x.type is (BOOL if x.op in COMPARISONS else t), "a result of the operands' type, comparisons bool")
+        result = BOOL if x.op in COMPARISONS else U32 if x.op == "philox" else t
+        expect(x.type is result, "a result of the operands' type, comparisons bool, words u32")
         if x.op == "select":
             expect(x.args[0].type is BOOL, "a bool first")
         else:

@@ -27,7 +27,7 @@ def scatter_row(f: Frame) -> list[Phase]:
         both = []
         for count, lo, hi in ((AT_ONCE, last.lo, end), (1, end, last.hi)):
             indices = [[*(a.index for a in around), add(last.index, k)] for k in range(count)]
-            body = [x for k, at in enumerate(indices) for x in _updates(f, f.nest.stages, points, at, k)]
+            body = [x for k, at in enumerate(indices) for x in _updates(f, f.nest.stages, points, at, f"{count}_{k}")]
             both.append(Loop(Axis(last.index, hi, lo, SERIAL, count), tuple(body)))
         return loops(around, both)
 
@@ -70,7 +70,7 @@ def _along_lanes(f: Frame, s: FailStage, points: Sequence[Node]) -> bool:
 
 
 def _updates(
-    f: Frame, stages: Sequence[Stage], points: Sequence[Node], reduced: Sequence[Node], number: int = 0
+    f: Frame, stages: Sequence[Stage], points: Sequence[Node], reduced: Sequence[Node], number: str = ""
 ) -> list[Statement]:  # fmt: skip
     """The stages at one point of P and R; ``number`` tells apart points of one body."""
     body: list[Statement] = []
