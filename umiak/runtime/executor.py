@@ -7,13 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from umiak import ops as F
-from umiak.compiler.calls import call_program, live, scalars_in
-from umiak.core import dispatch
+from umiak.compiler import plan, whole
+from umiak.core import context, dispatch
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.program import Program, Value
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import evaluate
+
+AMP_MODES = 0xFFFF00FE
 
 
 class Executor:
@@ -21,6 +23,9 @@ class Executor:
 
     Captured tensors come with the program. Final writes are made to the inputs' own memory. Raises ValueError where
     the inputs do not fit the program: another dtype or rank, a guard or a check that does not hold.
+
+    Where the backend of the inputs' place fuses, groups of operations run as one kernel each. Under a mode that
+    each operation has to see for itself (a gradient that is recorded, mixed precision, a trace) they run one by one.
     """
 
     def __init__(self, program: Program) -> None:
@@ -30,11 +35,7 @@ class Executor:
         self.program = program
         self.sources = program.sources()
         self.wanted = [v if type(v) is Value else None for v in [*program.outputs, *(w.value for w in program.effects)]]
-        kept = set(map(id, live(program.ops, self.wanted)))
-        operations = [o for o in program.ops if id(o) in kept or o.op.effect]
-        self.used = scalars_in(operations)
-        # The numbers are handed in by `run`; the sources are not read.
-        self.calls = call_program(operations, program.inputs, self.wanted, self.used, [(0, 0)] * len(self.used))
+        self._lowered: dict[str | None, whole.Lowered] = {}
 
     def __call__(self, *tensors: Tensor, numbers: Mapping[Sym | str, Any] | None = None) -> list[Any]:
         program = self.program
@@ -50,7 +51,8 @@ class Executor:
                 value = given[s] if s in given else given[s.name]
                 env[s] = float(value) if s.kind == "float" else operator.index(value)
         self._check(inputs, env)
-        found = self.calls.run(inputs, [env[s] for s in self.used])
+        lowered = self.lowered(inputs, env)
+        found = lowered.calls.run(inputs, [env[s] for s in lowered.symbols])
         n = len(program.outputs)
         if program.effects:
             # All values are those from before any write, so what shares memory with a target is copied first.
@@ -60,6 +62,24 @@ class Executor:
             for target, value in zip(targets, found[n:], strict=True):
                 dispatch.assign(target, value)
         return [self._output(x, y, env) for x, y in zip(program.outputs, found[:n], strict=True)]
+
+    def lowered(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> whole.Lowered:
+        """The calls that serve these inputs, in the ambient modes."""
+        ambient = context.current()
+        backend = plan.BACKEND_OF(inputs[0].place if inputs else ambient.place)
+        seen = ambient.trace or ambient.plan_mode & AMP_MODES
+        if not backend.fuses or seen or (ambient.grad_enabled and not all(x.stop_gradient for x in inputs)):
+            return self._one_by_one()
+        found = self._lowered.get(backend.name)
+        if found is None:
+            found = self._lowered[backend.name] = whole.lower_fused(self.program, self.wanted, backend)
+        return found if found.fits(env) else self._one_by_one()
+
+    def _one_by_one(self) -> whole.Lowered:
+        found = self._lowered.get(None)
+        if found is None:
+            found = self._lowered[None] = whole.lower(self.program, self.wanted)
+        return found
 
     def _bind(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         program = self.program
