@@ -287,9 +287,9 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
         if backend.fuses and type(op) is not Fused:
             operations, results = fuse(operations, results)
         symbols = scalars_in(operations)
-        plan.set_program(
-            call_program(operations, traced.inputs, results, symbols, [classes.sources[s] for s in symbols])
-        )
+        sources = [classes.sources[s] for s in symbols]
+        donate = {} if backend.fuses else None
+        plan.set_program(call_program(operations, traced.inputs, results, symbols, sources, donate))
     else:
         raise TypeError(
             f"[{op.name}] requires a kernel on {backend.device_type} or a decomposition, got neither. "
@@ -565,7 +565,7 @@ def finish_vjp(g: Gradient, v: Vjp) -> CallProgram:
     inputs = [v.operands[i] for i in g.save_in] + [v.saved[i] for i in g.save_out]
     inputs += [x for x in v.grads if x is not None]
     sources = [g.classes.sources[s] for s in g.ints]
-    return call_program(v.operations, inputs, v.made, g.ints, sources)
+    return call_program(v.operations, inputs, v.made, g.ints, sources, None if g.expand is None else {})
 
 
 def vjp_plan(plan: Plan, mask: int, recorded: bool = False) -> CallProgram:

@@ -36,12 +36,24 @@ def lower(program: Program, wanted: Sequence[Value | None]) -> Lowered:
     return _calls([o for o in program.ops if id(o) in kept or o.op.effect], program.inputs, wanted)
 
 
-def lower_fused(program: Program, wanted: Sequence[Value | None], backend: Any) -> Lowered:
-    """Groups of operations as calls, for a backend that has kernels for them."""
+def lower_fused(
+    program: Program, wanted: Sequence[Value | None], backend: Any, donate: Mapping[int, int | None]
+) -> Lowered:
+    """Groups of operations as calls, for a backend that has kernels for them.
+
+    ``donate``: inputs whose memory may become that of one of ``wanted``, or of any value (None).
+    """
     operations, inputs, results, conditions = _expanded(program, wanted, backend)
     operations, results = fuse(operations, results)
     dump("operations", program.name or "program", lambda: show_operations(operations, results))
-    return _calls(operations, inputs, results, conditions)
+    # A view of what is written over would change with it; `sum_to` may give its operand itself.
+    seen = {id(v) for o in operations if o.op.view or o.name == "sum_to" for v in o.values}
+    given = {
+        i: None if j is None else results[j]
+        for i, j in donate.items()
+        if j is None or (results[j] is not None and id(inputs[i]) not in seen)
+    }
+    return _calls(operations, inputs, results, conditions, given)
 
 
 def _calls(
@@ -49,10 +61,11 @@ def _calls(
     inputs: Sequence[Value],
     results: Sequence[Value | None],
     conditions: Sequence[Sym] = (),
+    donate: Mapping[int, Value | None] | None = None,
 ) -> Lowered:
     symbols = scalars_in(operations)
     # The numbers are handed in by whoever runs it; the sources are not read.
-    calls = call_program(operations, inputs, results, symbols, [(0, 0)] * len(symbols))
+    calls = call_program(operations, inputs, results, symbols, [(0, 0)] * len(symbols), donate)
     return Lowered(calls, tuple(symbols), tuple(conditions))
 
 

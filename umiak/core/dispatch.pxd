@@ -99,6 +99,8 @@ cdef struct Step:
     int n_out
     int out0
     int n_drop
+    int n_donors
+    int* donors                # pairs (result, value): the value dies here, and the result may take its memory
     int* x                     # value index; -1 none; -2 - k: number k
     int* params                # registers
     int* drop                  # values not needed after this step
@@ -121,7 +123,9 @@ cdef class CallProgram:
     cdef ScalarProgram scalars
     cdef Source* sources       # for forward programs
     cdef int n_sources
-    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags) except -1
+    cdef int* dtypes           # of the values that steps make
+    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given=*) except -1
+    cdef bint take_over(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* given) except -1
 
 cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into)
 cdef object call1(OpBase op, Tensor x)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from umiak import ops as F
@@ -26,9 +27,12 @@ class Executor:
 
     Where the backend of the inputs' place fuses, groups of operations run as one kernel each. Under a mode that
     each operation has to see for itself (a gradient that is recorded, mixed precision, a trace) they run one by one.
+
+    ``donate``: arguments by index, or constants by name, whose tensors the caller gives up with every call: results may
+    take their memory. An input with a final write is given up as well, to what is written there.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, donate: Iterable[int | str] = ()) -> None:
         for operation in program.ops:
             if operation.regions:
                 raise TypeError(f"[{operation.name}] requires an executor with control flow, got a straight-line one")
@@ -36,6 +40,24 @@ class Executor:
         self.sources = program.sources()
         self.wanted = [v if type(v) is Value else None for v in [*program.outputs, *(w.value for w in program.effects)]]
         self._lowered: dict[str | None, whole.Lowered] = {}
+        place = {id(v): i for i, v in enumerate(program.inputs)}
+        self.given = [place[id(self._input(x))] for x in donate]
+        self.targets = [place[id(w.target)] for w in program.effects]
+        n = len(program.outputs)
+        self._donate: dict[int, int | None] = dict.fromkeys(self.given)
+        self._donate.update({i: n + j for j, i in enumerate(self.targets)})
+
+    def _input(self, x: int | str) -> Value:
+        arguments, constants = self.program.arguments(), self.program.constants
+        if isinstance(x, str):
+            if x in constants:
+                return constants[x]
+        elif 0 <= x < len(arguments):
+            return arguments[x]
+        raise ValueError(
+            f"[program {self.program.name}] requires inputs to donate by index below {len(arguments)} or by a name "
+            f"among {sorted(constants)}, got {x!r}"
+        )
 
     def __call__(self, *tensors: Tensor, numbers: Mapping[Sym | str, Any] | None = None) -> list[Any]:
         program = self.program
@@ -52,16 +74,36 @@ class Executor:
                 env[s] = float(value) if s.kind == "float" else operator.index(value)
         self._check(inputs, env)
         lowered = self.lowered(inputs, env)
-        found = lowered.calls.run(inputs, [env[s] for s in lowered.symbols])
+        found = lowered.calls.run(inputs, [env[s] for s in lowered.symbols], self._given(inputs))
         n = len(program.outputs)
         if program.effects:
-            # All values are those from before any write, so what shares memory with a target is copied first.
-            targets = [inputs[program.inputs.index(effect.target)] for effect in program.effects]
+            # All values are those from before any write, so what shares memory with a target is copied first; a value
+            # that took the target's memory is there already.
+            targets = [inputs[i] for i in self.targets]
             written = {id(t.storage) for t in targets}
-            found = [F.copy(v) if isinstance(v, Tensor) and id(v.storage) in written else v for v in found]
-            for target, value in zip(targets, found[n:], strict=True):
-                dispatch.assign(target, value)
+            made = [F.copy(v) if isinstance(v, Tensor) and id(v.storage) in written else v for v in found[:n]]
+            values = [
+                v if v is t or id(v.storage) not in written else F.copy(v)
+                for t, v in zip(targets, found[n:], strict=True)
+            ]
+            for target, value in zip(targets, values, strict=True):
+                if value is not target:
+                    dispatch.assign(target, value)
+            found = made
         return [self._output(x, y, env) for x, y in zip(program.outputs, found[:n], strict=True)]
+
+    def _given(self, inputs: Sequence[Tensor]) -> bytes | None:
+        """Which inputs' memory this run gives up; a written one's only where no other input is in the same memory."""
+        if not self._donate:
+            return None
+        given = bytearray(len(inputs))
+        for i in self.given:
+            given[i] = 1
+        if self.targets:
+            count = Counter(id(x.storage) for x in inputs)
+            for i in self.targets:
+                given[i] = 2 if count[id(inputs[i].storage)] == 1 else 0
+        return bytes(given)
 
     def lowered(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> whole.Lowered:
         """The calls that serve these inputs, in the ambient modes."""
@@ -72,7 +114,9 @@ class Executor:
             return self._one_by_one()
         found = self._lowered.get(backend.name)
         if found is None:
-            found = self._lowered[backend.name] = whole.lower_fused(self.program, self.wanted, backend)
+            found = self._lowered[backend.name] = whole.lower_fused(
+                self.program, self.wanted, backend, self._donate
+            )
         return found if found.fits(env) else self._one_by_one()
 
     def _one_by_one(self) -> whole.Lowered:
