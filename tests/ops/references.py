@@ -1424,6 +1424,7 @@ def adaptive_max_pool(x: np.ndarray, n: int, dtype: Any, sizes: Any) -> Any:
 for _names, _reason in {
     "with_casts": "made by the planner; tests of mixed precision",
     "fused": "made by the compiler of other ops",
+    "followed": "made by the compiler inside of programs; tests of the executor run some",
     "custom_call": "whatever a function from outside computes",
     (
         "alpha_dropout bernoulli binomial categorical cauchy dropout exponential geometric gumbel multinomial "

@@ -81,6 +81,11 @@ class Backend:
         """Whether a composite is to stay one call inside of others, rather than its decomposition."""
         return False
 
+    def follows(self, op: Op, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+        """Whether ``steps`` behind a product or a convolution of operands ``metas`` had better be part of its launch
+        (compiler.epilogue.Followed)."""
+        return False
+
     def supports(self, op: Op) -> bool:
         """Whether there are kernels of ``op``, for some operands at least. Without one it runs as its decomposition."""
         raise NotImplementedError(f"backend {self.name!r} does not say what it supports")

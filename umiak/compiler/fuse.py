@@ -27,7 +27,7 @@ MAX_OPERATIONS = 48
 
 @dataclass(eq=False)
 class _Part:
-    """Operations that will be one call. ``sources``: the parts that it reads or has to follow; ``users``: the reverse."""
+    """Operations that will be one call. ``sources``: parts that it reads or has to follow; ``users``: the reverse."""
 
     operations: list[Operation]
     open: bool  # others may join

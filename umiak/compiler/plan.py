@@ -17,6 +17,7 @@ from umiak.autodiff import rules
 from umiak.compiler import amp
 from umiak.compiler.calls import call_program, live, scalars_in, used
 from umiak.compiler.dump import dump
+from umiak.compiler.epilogue import Followed
 from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
@@ -412,7 +413,9 @@ def expander(backend: Any) -> Callable[[Op], bool] | None:
     """Which composites inside of others are traced as what they mean: where the backend fuses, all it can fuse."""
     if not backend.fuses:
         return None
-    return lambda op: op.decompose is not None and not lowerable(op) and not backend.whole(op)
+    return lambda op: (
+        op.decompose is not None and not lowerable(op) and type(op) is not Followed and not backend.whole(op)
+    )
 
 
 def trace_forward(op: Op, classes: Classes, needs: tuple | None, expand: Callable[[Op], bool] | None = None) -> Trace:

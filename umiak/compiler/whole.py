@@ -8,6 +8,7 @@ from typing import Any
 
 from umiak.compiler.calls import call_program, live, scalars_in
 from umiak.compiler.dump import dump
+from umiak.compiler.epilogue import with_epilogues
 from umiak.compiler.fuse import fuse
 from umiak.compiler.plan import expander, plain_modes, show_operations
 from umiak.core.dispatch import CallProgram
@@ -43,7 +44,8 @@ def lower_fused(
 
     ``donate``: inputs whose memory may become that of one of ``wanted``, or of any value (None).
     """
-    operations, inputs, results, conditions = _expanded(program, wanted, backend)
+    operations, results = with_epilogues(program.ops, wanted, backend.follows)
+    operations, inputs, results, conditions = _expanded(program, operations, results, backend)
     operations, results = fuse(operations, results)
     dump("operations", program.name or "program", lambda: show_operations(operations, results))
     # A view of what is written over would change with it; `sum_to` may give its operand itself.
@@ -69,12 +71,14 @@ def _calls(
     return Lowered(calls, tuple(symbols), tuple(conditions))
 
 
-def _expanded(program: Program, wanted: Sequence[Value | None], backend: Any) -> tuple:
-    """(operations, inputs, results, new conditions) of the program with its composites expanded."""
+def _expanded(
+    program: Program, operations: Sequence[Operation], wanted: Sequence[Value | None], backend: Any
+) -> tuple:
+    """(operations, inputs, results, new conditions) of a program's operations with composites expanded."""
     expand = expander(backend)
     assert expand is not None, "a backend that fuses"
-    if not any(expand(o.op) for o in program.ops):
-        return program.ops, program.inputs, list(wanted), []
+    if not any(expand(o.op) for o in operations):
+        return operations, program.inputs, list(wanted), []
     known = Program(symbols=list(program.symbols), guards=list(program.guards), checks=list(program.checks))
     tracer = Tracer(program=known, expand=expand)
     before = len(tracer.scope.guards), len(tracer.scope.checks)
@@ -82,7 +86,7 @@ def _expanded(program: Program, wanted: Sequence[Value | None], backend: Any) ->
     with plain_modes(), tracer:
         inputs = [tracer.input(v.meta) for v in program.inputs]
         table.update({id(v): x for v, x in zip(program.inputs, inputs, strict=True)})
-        for o in program.ops:
+        for o in operations:
             made = tracer.record(o.op, [table[id(x)] if type(x) is Value else x for x in o.operands], o.params)
             made = made if isinstance(made, tuple) else (made,)
             table.update({id(r): y for r, y in zip(o.results, made, strict=True)})

@@ -62,6 +62,9 @@ class Executor:
     def __call__(self, *tensors: Tensor, numbers: Mapping[Sym | str, Any] | None = None) -> list[Any]:
         program = self.program
         inputs = self._bind(tensors)
+        for i, (x, v) in enumerate(zip(inputs, program.inputs, strict=True)):
+            if x.dtype is not v.meta.dtype or x.ndim != len(v.meta.shape):
+                self._refuse(i, x)
         env: dict[Any, Any] = {}
         for s, where in self.sources.items():
             if where is not None:
@@ -136,13 +139,8 @@ class Executor:
 
     def _check(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> None:
         for i, (x, v) in enumerate(zip(inputs, self.program.inputs, strict=True)):
-            fits = x.dtype is v.meta.dtype and x.ndim == len(v.meta.shape)
-            if fits:
-                fits = all(evaluate(want, env) == have for want, have in zip(v.meta.shape, x.shape, strict=True))
-            if not fits:
-                raise ValueError(
-                    f"[program {self.program.name}] requires input {i} as {v.meta}, got {x.dtype.name}{x.shape}"
-                )
+            if not all(evaluate(want, env) == have for want, have in zip(v.meta.shape, x.shape, strict=True)):
+                self._refuse(i, x)
         for guard in self.program.guards:
             if symbols_of(guard) and not evaluate(guard, env):
                 raise ValueError(
@@ -152,6 +150,10 @@ class Executor:
         for check in self.program.checks:
             if not evaluate(check.condition, env):
                 raise ValueError(f"[program {self.program.name}] {check.message}")
+
+    def _refuse(self, i: int, x: Tensor) -> None:
+        wanted = self.program.inputs[i].meta
+        raise ValueError(f"[program {self.program.name}] requires input {i} as {wanted}, got {x.dtype.name}{x.shape}")
 
     def _output(self, declared: Any, value: Any, env: Mapping[Any, Any]) -> Any:
         if type(declared) is Value:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import providers
+from umiak.compiler.epilogue import Followed
 from umiak.ir.meta import dense
-from umiak.ops import linalg
+from umiak.ops import convolution, linalg
+
+# What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
+BEHIND_CONVOLUTIONS = [("bias",), ("bias", "relu")]
 
 
 def kernel(call: Any) -> Kernel | None:
@@ -17,6 +22,10 @@ def kernel(call: Any) -> Kernel | None:
     op, metas = call.op, call.metas
     if isinstance(op, linalg.Linear) and metas[2] is not None and call.operands[2].is_contiguous():
         launch = providers.find(linalg.Matmul(False, False), metas[:2], ("bias",))
+    elif isinstance(op, Followed):
+        # A bias is a vector without gaps, a residual lies like the result.
+        dense_extras = all(x.is_contiguous() for x in call.operands[2:])
+        launch = providers.find(op.inner, metas[:2], op.steps) if dense_extras else None
     else:
         launch = providers.find(op, metas)
     if launch is None:
@@ -30,3 +39,22 @@ def kernel(call: Any) -> Kernel | None:
         return shape[d.axis] if d.what == "size" else dense(shape).strides[d.axis]
 
     return Kernel(launch.address, launch.pointer, keep=launch, dims=[integer(d) for d in launch.dims])
+
+
+def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+    """Whether a provider had better do ``steps`` in the launch of ``op``: measured, see docs/design/providers.md."""
+    dtype = metas[0].dtype.name
+    if "onednn" not in providers.available()[:1] or metas[1].dtype.name != dtype:
+        return False  # others do them in plain loops
+    if isinstance(op, convolution.Conv):
+        kernel = metas[1].shape[2:]
+        # Kernels of one point are products; the library's primitive does the others.
+        known = all(type(k) is int for k in kernel) and type(params[0]) is int
+        return (
+            dtype == "float32"
+            and known
+            and params[0] == 1
+            and any(k != 1 for k in kernel)
+            and tuple(steps) in BEHIND_CONVOLUTIONS
+        )
+    return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1
