@@ -7,6 +7,7 @@ from typing import Any
 
 from umiak.compiler.fused import Fused
 from umiak.core.dispatch import CallProgram
+from umiak.core.dtype import DType
 from umiak.core.scalar import ScalarProgram
 from umiak.ir.expr import Sym
 from umiak.ir.linearise import linearise
@@ -18,12 +19,12 @@ TAGS = {bool: 2, int: 3, float: 4, complex: 5}
 SYM_TAGS = {"bool": 2, "int": 3, "float": 4}
 
 
-def live(operations: Sequence[Operation], outputs: Iterable[Value | None]) -> list[Operation]:
-    """The operations that the outputs depend on, in order."""
+def live(operations: Sequence[Operation], outputs: Iterable[Value | None], effects: bool = False) -> list[Operation]:
+    """The operations that the outputs depend on, in order; with ``effects``, those that have one count as outputs."""
     wanted = {id(v) for v in outputs if v is not None}
     kept = []
     for operation in reversed(operations):
-        if any(id(r) in wanted for r in operation.results):
+        if (effects and operation.op.effect) or any(id(r) in wanted for r in operation.results):
             kept.append(operation)
             wanted.update(id(v) for v in operation.values)
     return kept[::-1]
@@ -100,7 +101,7 @@ def call_program(
         for r in operation.results:
             number[id(r)] = count
             count += 1
-        steps.append((operation.op, operands, params, lengths, [r.meta.dtype.id for r in operation.results]))
+        steps.append((operation.op, operands, params, lengths, [dtype_of(r).id for r in operation.results]))
     results = [-1 if v is None else number[id(v)] for v in outputs]
     linear = linearise(exprs, symbols)
     registers = linear.outputs
@@ -148,6 +149,11 @@ def _donors(operation: Operation, dying: dict[int, int]) -> list[tuple[int, int]
         for x, i in dict.fromkeys(like)
         if x.meta.dtype is r.meta.dtype and identical(x.meta.shape, r.meta.shape)
     ]
+
+
+def dtype_of(v: Value) -> DType:
+    assert v.meta.dtype is not None, "values have types"
+    return v.meta.dtype
 
 
 def _as_float(p: Any) -> Any:

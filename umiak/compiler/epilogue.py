@@ -116,17 +116,14 @@ def with_epilogues(
         elif id(o) in gone:
             continue
         elif any(id(v) in table for v in o.values):
-            made = Operation(
-                o.op, (table.get(id(x), x) for x in o.operands), o.params, [r.meta for r in o.results]
-            )
+            made = Operation(o.op, (table.get(id(x), x) for x in o.operands), o.params, [r.meta for r in o.results])
         else:
             out.append(o)
             continue
         out.append(made)
         table.update({id(r): m for r, m in zip(o.results, made.results, strict=True)})
     moved = [None if v is None else table.get(id(v), v) for v in results]
-    alive = set(map(id, live(out, moved)))
-    return [o for o in out if id(o) in alive or o.op.effect], moved
+    return live(out, moved, effects=True), moved
 
 
 def _start(o: Operation) -> tuple[Op, tuple, tuple[str, ...], list, list[Operation]]:

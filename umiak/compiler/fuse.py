@@ -43,8 +43,7 @@ def fuse(
 
     Operations with an effect are kept, in their order.
     """
-    kept_alive = set(map(id, live(operations, results)))
-    operations = [o for o in operations if id(o) in kept_alive or o.op.effect]
+    operations = live(operations, results, effects=True)
     if len(operations) < 2:
         return operations, list(results)
     return _Fusion(operations, results).run()

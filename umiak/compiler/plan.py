@@ -289,7 +289,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
             operations, results = fuse(operations, results)
         symbols = scalars_in(operations)
         sources = [classes.sources[s] for s in symbols]
-        donate = {} if backend.fuses else None
+        donate: dict[int, Value | None] | None = {} if backend.fuses else None
         plan.set_program(call_program(operations, traced.inputs, results, symbols, sources, donate))
     else:
         raise TypeError(

@@ -33,8 +33,7 @@ class Lowered:
 
 def lower(program: Program, wanted: Sequence[Value | None]) -> Lowered:
     """One call per operation."""
-    kept = set(map(id, live(program.ops, wanted)))
-    return _calls([o for o in program.ops if id(o) in kept or o.op.effect], program.inputs, wanted)
+    return _calls(live(program.ops, wanted, effects=True), program.inputs, wanted)
 
 
 def lower_fused(
@@ -71,9 +70,7 @@ def _calls(
     return Lowered(calls, tuple(symbols), tuple(conditions))
 
 
-def _expanded(
-    program: Program, operations: Sequence[Operation], wanted: Sequence[Value | None], backend: Any
-) -> tuple:
+def _expanded(program: Program, operations: Sequence[Operation], wanted: Sequence[Value | None], backend: Any) -> tuple:
     """(operations, inputs, results, new conditions) of a program's operations with composites expanded."""
     expand = expander(backend)
     assert expand is not None, "a backend that fuses"

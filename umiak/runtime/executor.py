@@ -117,9 +117,7 @@ class Executor:
             return self._one_by_one()
         found = self._lowered.get(backend.name)
         if found is None:
-            found = self._lowered[backend.name] = whole.lower_fused(
-                self.program, self.wanted, backend, self._donate
-            )
+            found = self._lowered[backend.name] = whole.lower_fused(self.program, self.wanted, backend, self._donate)
         return found if found.fits(env) else self._one_by_one()
 
     def _one_by_one(self) -> whole.Lowered:
