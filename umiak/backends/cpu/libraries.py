@@ -57,4 +57,11 @@ def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequenc
             and any(k != 1 for k in kernel)
             and tuple(steps) in BEHIND_CONVOLUTIONS
         )
-    return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1
+    return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1 and native_bfloat16()
+
+
+def native_bfloat16() -> bool:
+    """Whether the processor multiplies bfloat16 itself: elsewhere the library may have no primitive worth running."""
+    from umiak.compiler.render.target import Target
+
+    return "avx512bf16" in Target.host().has
