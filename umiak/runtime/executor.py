@@ -29,7 +29,8 @@ class Executor:
     each operation has to see for itself (a gradient that is recorded, mixed precision, a trace) they run one by one.
 
     ``donate``: arguments by index, or constants by name, whose tensors the caller gives up with every call: results may
-    take their memory. An input with a final write is given up as well, to what is written there.
+    take their memory. An input with a final write is given up as well, to what is written there: a run that fails may
+    have made some of the writes.
     """
 
     def __init__(self, program: Program, donate: Iterable[int | str] = ()) -> None:
