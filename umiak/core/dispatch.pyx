@@ -1820,7 +1820,7 @@ def apply_rows(OpBase op not None, x, item):
     PySlice_Unpack(item, &start, &stop, &step)
     words[1] = <uint64_t>PySlice_AdjustIndices((<Tensor>x).dims[0], &start, &stop, step)
     words[0] = <uint64_t>start
-    words[2] = <uint64_t>step
+    words[2] = <uint64_t>step if <int64_t>words[1] > 1 else 1    # from one element no step is taken, however long it is
     xs[0].t = <PyObject*>x
     xs[0].n_bits = 0
     return dispatch(op, xs, 1, words, 3, 0x020202, 0, NULL)
