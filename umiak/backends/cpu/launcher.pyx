@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
 from umiak.backends.cpu.axes cimport *
-from umiak.backends.cpu.choice cimport choose_reduction, tile_axis
+from umiak.backends.cpu.choice cimport choose_reduction, orders_p, tile_axis
 
 from umiak.compiler.statistics import apart
 
@@ -141,7 +141,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
             ctx.local = ctx.shared = NULL
             return (<kernel_t>noted)(ptrs, inline_dims, scalars, &ctx, 0, count)
     # Which axes there are.
-    n = collect(rec, dims, 0, rec.n_p, rec.order, &s, 0)
+    main = (rec.order if rec.scatters else main_access(rec, dims)) if n_r else -1
+    n = collect(rec, dims, 0, rec.n_p, orders_p(rec, dims, main) if n_r else rec.order, &s, 0)
     if n < 0:
         return 0
     if n == 0:
@@ -156,7 +157,6 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     s.blocks = s.block = 0
     s.tile = -1
     if n_r:
-        main = rec.order if rec.scatters else main_access(rec, dims)
         n = collect(rec, dims, rec.n_p, rec.n_axes, -1 if rec.ordered else main, &s, s.p)
         if n <= 0:
             s.axis[s.p] = -1
