@@ -144,7 +144,13 @@ def window_places(b: Builder, o: Operation, at: Index) -> tuple[Index, Node]:
 
 
 @rule(window.WindowReduce)
-def window_reduce(b: Builder, o: Operation, k: int, at: Index) -> Element:
+def window_max(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    if o.op.kind == "sum":
+        raise NotANest("sums over windows are kernels of their own")
+    return window_reduce(b, o, at)
+
+
+def window_reduce(b: Builder, o: Operation, at: Index) -> Element:
     outside(b, at)
     x = o.operands[0]
     source, inside = window_places(b, o, at)

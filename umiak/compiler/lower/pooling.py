@@ -1,7 +1,8 @@
-"""The transpose of a sum over windows: every place adds up the windows that hold it.
+"""Sums over windows, and their transpose: kernels of their own, since libraries have them too.
 
-They are few and lie side by side: at most ``ceil(reach / stride)`` along each dim. Which they are depends on one index
-alone, and finding out takes divisions: tables, one per dim, are made first.
+The transpose: every place adds up the windows that hold it. They are few and lie side by side: at most
+``ceil(reach / stride)`` along each dim. Which they are depends on one index alone, and finding out takes divisions:
+tables, one per dim, are made first.
 """
 
 from __future__ import annotations
@@ -13,12 +14,27 @@ from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import I64
 from umiak.compiler.lower.builder import Builder, Index, NotANest
-from umiak.compiler.lower.reduce import axes_over
+from umiak.compiler.lower.reduce import axes_over, window_reduce
 from umiak.compiler.lower.terminal import Site, terminal
 from umiak.compiler.nest import Chain, Nest, StoreStage
 from umiak.ir import sym as dim
 from umiak.ir.program import Operation
 from umiak.ops import window
+
+
+def alone(site: Site, x: Any) -> None:
+    """Refuse to compute a large operand on the way: it is read by several places."""
+    if len(x.meta.shape) > 3 and not any(v is x for v, _ in site.inputs):
+        raise NotANest("what several places read is computed once, before")
+
+
+@terminal(window.WindowReduce, when=lambda o: o.op.kind == "sum")
+def window_sum(site: Site, o: Operation) -> Nest | Chain:
+    alone(site, o.operands[0])
+    b = site.builder()
+    at = b.open(tuple(o.results[0].meta.shape))
+    b.stages += site.stores(b, o.results[0], at, window_reduce(b, o, at))
+    return site.chain([b.finish()])
 
 
 class Windows:
@@ -53,8 +69,7 @@ class Windows:
 @terminal(window.WindowSpread)
 def window_spread(site: Site, o: Operation) -> Nest | Chain:
     x, (y,) = o.operands[0], o.results
-    if not any(v is x for v, _ in site.inputs):
-        raise NotANest("what is spread is read by several places: it is computed once, before")
+    alone(site, x)
     kernel, strides, lo, _, dilations = o.params[:5]
     shape, lead = tuple(y.meta.shape), len(y.meta.shape) - o.op.n
     dims = range(o.op.n)
