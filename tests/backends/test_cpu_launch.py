@@ -659,6 +659,24 @@ def test_wrong_nests_are_refused():
         NestLauncher(compile=None, n_parallel=1, n_reduced=0, access_pointers=[0], outputs=1)
 
 
+def test_lanes_run_along_channels_that_lie_last():
+    # results [32 channels, 40] of windows of 4 places, of images with channels side by side
+    channels, windows = 32, 40
+
+    def seen(x, y, *sizes):
+        return one(2, 1, [x, y], list(sizes))[0]
+
+    last = seen([1, 3 * channels, channels], [windows, 1, 0], channels, windows, 4)
+    assert (last.schedule, last.kinds) == (COLUMN, ((UNIT, ANY), (ANY, ZERO)))
+    # few channels; a result that moves along R; places side by side; channels first
+    few = seen([1, 9, 3], [windows, 1, 0], 3, windows, 4)
+    assert few.kinds == ((ANY, ANY), (UNIT, ZERO))
+    each = seen([1, 3 * channels, channels], [4 * windows, 4, 1], channels, windows, 4)
+    assert each.kinds == ((ANY, ANY), (ANY, ANY))
+    assert seen([1, 128, 1], [windows, 1, 0], channels, windows, 4).kinds[1] == (UNIT, ZERO)
+    assert seen([4 * windows, 1, windows], [windows, 1, 0], channels, windows, 4).kinds == ((UNIT, ANY), (UNIT, ZERO))
+
+
 # ---- flat ------------------------------------------------------------------------------------------------------------
 def test_flat_launches():
     made = Launcher(2, 0, [0, 1, -1])

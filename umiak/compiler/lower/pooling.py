@@ -90,7 +90,7 @@ def window_spread(site: Site, o: Operation) -> Nest | Chain:
     value = b.guarded(inside, lambda: b.read(x, source))
     if isinstance(value, tuple):
         parts = tuple(b.reduce(m.SUM, (p,), inside)[0] for p in value)
-        b.stages += site.stores(b, y, at, parts)  # type: ignore[arg-type]
+        b.stages += site.stores(b, y, at, parts)
     else:
         b.stages += site.stores(b, y, at, b.reduce(m.SUM, (value,), inside)[0])
     return site.chain([*nests, b.finish()])
