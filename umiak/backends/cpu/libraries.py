@@ -6,13 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import providers
+from umiak.backends.cpu import providers, work
+from umiak.backends.cpu.providers import table
+from umiak.compiler import statistics
 from umiak.compiler.epilogue import Followed
 from umiak.ir.meta import dense
 from umiak.ops import convolution, linalg
 
 # What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
 BEHIND_CONVOLUTIONS = [("bias",), ("bias", "relu")]
+
+statistics.MAKING.append(table.making_seconds)
 
 
 def kernel(call: Any) -> Kernel | None:
@@ -38,7 +42,15 @@ def kernel(call: Any) -> Kernel | None:
         shape = tuple(call.outs[d.operand - count].shape)
         return shape[d.axis] if d.what == "size" else dense(shape).strides[d.axis]
 
-    return Kernel(launch.address, launch.pointer, keep=launch, dims=[integer(d) for d in launch.dims])
+    inner = op.inner if isinstance(op, Followed) else op
+    return Kernel(
+        launch.address,
+        launch.pointer,
+        keep=launch,
+        dims=[integer(d) for d in launch.dims],
+        name=f"{'+'.join((inner.name, *(op.steps if op is not inner else ())))} ({launch.provider})",
+        work=work.of_library(inner),
+    )
 
 
 def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
