@@ -42,11 +42,13 @@ class Kernel(NamedTuple):
     # output that are contiguous and of one shape with n elements
     flat: int = 0
     explain: Callable[[Any, tuple, tuple, int], None] | None = None  # raises for a code, in the op's words
+    # `int many(void* self, Rows* rows, int64_t stream)` (core/each.pxd): the flat entry for many rows of operands
+    many: int = 0
 
     def install(self, plan: Any, registers: Sequence[int] | None = None) -> None:
         """Let a plan of dispatch launch this kernel; ``registers`` of its shape program hold ``dims``."""
         dims = None if registers is None else list(registers)
-        plan.set_kernel(self.address, self.launch_self, self.run, self.keep, dims, self.flat, self.explain)
+        plan.set_kernel(self.address, self.launch_self, self.run, self.keep, dims, self.flat, self.explain, self.many)
 
 
 class Backend:

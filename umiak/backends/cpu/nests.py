@@ -51,6 +51,7 @@ def kernel(call: Any) -> Kernel:
         chain, asked = make_chain(made)
         return Kernel(chain.address, chain.self_pointer, residuals=True, keep=chain, dims=asked, explain=explain)
     launcher = make_launcher(made)
+    flat = pointwise and call.contiguous and not pairs and len(made.buffers) > 1
     return Kernel(
         launcher.address,
         launcher.self_pointer,
@@ -58,8 +59,9 @@ def kernel(call: Any) -> Kernel:
         residuals=True,
         keep=launcher,
         dims=asked_by(made),
-        flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(made.buffers) > 1 else 0,
+        flat=launcher.flat_address if flat else 0,
         explain=explain,
+        many=launcher.many_address if flat else 0,
     )
 
 
