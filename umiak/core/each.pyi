@@ -5,9 +5,7 @@ from collections.abc import Sequence
 from umiak.core.dispatch import OpBase
 from umiak.core.tensor import Tensor
 
-Row = tuple[tuple, tuple, tuple]
-
-def apply_each_into(op: OpBase, rows: Sequence[Row]) -> None:
+def apply_each_into(op: OpBase, rows: Sequence[tuple[tuple, tuple, tuple]]) -> None:
     """``apply_into(op, outs, operands, params)`` for each row ``(outs, operands, params)``, in as few launches as there
     are classes of operands; element-by-element ops in one for all shapes.
 
