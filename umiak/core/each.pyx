@@ -18,7 +18,7 @@ from umiak.core.storage cimport use_on_stream
 from umiak.core.stream cimport RUNNING
 from umiak.core.tensor cimport *
 
-from umiak.core.dispatch import apply_into
+from umiak.core.dispatch import apply, apply_into, apply_plain
 
 cdef enum:
     # how a row runs
@@ -46,7 +46,9 @@ cdef class Work:
     cdef list rows             # of Python, which keep the tensors
     cdef list plans            # as an op's table may be cleared meanwhile
     cdef object memory
+    cdef list made             # the outputs, where they are new; else None
     cdef Row* row
+    cdef int params_at         # in a row of Python
     cdef int n                 # operands
     cdef int count
     cdef PyObject* last        # the latest plan that was found, and its key
@@ -135,6 +137,17 @@ cdef inline uint64_t plan_modes() except? 0:
     return (<EngineContext>context_pointer()).plan_mode & ~<uint64_t>(MODE_GRAD | AMP_MASK)
 
 
+cdef int make_output(Work w, Row* r, Plan plan, int ndim, const int64_t* dims) except -1:
+    cdef Tensor o
+    if plan.n_visible == 1:                              # else the count is refused
+        (<EngineContext>context_pointer()).running = <PyObject*>plan.op
+        o = new_tensor(plan.out_dtype[0], ndim, dims, plan.place, (<EngineContext>context_pointer()).stream[plan.place])
+        w.made[r - w.row] = o
+        r.into[0] = <PyObject*>o
+        r.work += o.numel
+    return 0
+
+
 cdef bint joins_many(Work w, Row* r) except -1:
     """Whether a row is one of many that a native call takes; its outputs are checked then."""
     cdef uint32_t[INLINE_X] descs
@@ -159,6 +172,8 @@ cdef bint joins_many(Work w, Row* r) except -1:
     plan = find(w, r, descs, plan_modes(), flat)
     if plan.many == NULL or plan.kind != PLAN_LAUNCH or plan.n_out != plan.n_visible or plan.has_streams:
         return False
+    if w.made is not None:
+        make_output(w, r, plan, first.ndim, first.dims)
     check_count(plan, r.into)
     for i in range(r.count):
         o = <Tensor>r.into[i]
@@ -178,6 +193,7 @@ cdef bint launches(Work w, Row* r) except -1:
     """Whether a native kernel may write straight into a row's outputs; they are checked then."""
     cdef uint32_t[INLINE_X] descs
     cdef int64_t[INLINE_R] regs
+    cdef int64_t[K_RANK_MASK + 1] dims
     cdef Plan plan
     cdef int i, k = 0
     cdef bint found = False
@@ -195,6 +211,10 @@ cdef bint launches(Work w, Row* r) except -1:
     load_sources(plan.sources, plan.n_sources, r.xs, r.words, regs)
     if plan.shape.run(regs):
         shape_failed(plan, r.xs, w.n, r.words + (r.n_words - r.np), r.sig)
+    if w.made is not None:
+        for i in range(plan.out_rank[0]):
+            dims[i] = regs[plan.out_regs[i]]
+        make_output(w, r, plan, plan.out_rank[0], dims)
     check_count(plan, r.into)
     for i in range(r.count):
         check_into(plan, i, <Tensor>r.into[i], NULL, regs, k)
@@ -216,15 +236,15 @@ cdef int prepare(Work w, int at) except -1:
     cdef uint32_t kinds = 0
     cdef Tensor t
     cdef int i, k = 0
-    if not isinstance(w.rows[at], tuple) or len(<tuple>w.rows[at]) != 3:
-        raise TypeError(f"[{op.name}] requires rows of (outs, operands, params), got {w.rows[at]!r}")
-    outs, operands, params = <tuple>w.rows[at]
-    if outs is None or operands is None or params is None:
-        raise TypeError(f"[{op.name}] requires rows of three tuples, got {w.rows[at]!r}")
+    if w.made is None:
+        outs, operands, params = <tuple>w.rows[at]
+        if len(outs) != r.count:
+            raise ValueError(f"[{op.name}] requires rows with as many outputs as the first, {r.count}, got {outs}")
+    else:
+        operands, params = <tuple>w.rows[at]
+        outs = ()
     if len(operands) != w.n:
         raise TypeError(f"[{op.name}] requires {w.n} operands {op.inputs}, got {len(operands)}")
-    if len(outs) != r.count:
-        raise ValueError(f"[{op.name}] requires rows with as many outputs as the first, {r.count}, got {len(outs)}")
     for i in range(w.n):
         if parse_operand(operands[i], &r.xs[i]):
             bad_operand(op, operands[i])
@@ -237,14 +257,14 @@ cdef int prepare(Work w, int at) except -1:
         else:
             memcpy(r.words + k, r.xs[i].bits, 8 * r.xs[i].n_bits)
             k += r.xs[i].n_bits
-    for i in range(r.count):
+    for i in range(<int>len(outs)):
         t = <Tensor?>outs[i]
         r.into[i] = <PyObject*>t
         if t.kind & ~<uint8_t>KIND_VIEW:
             raise TypeError(f"[{op.name}] requires dense tensors to write into, got {t!r}")
         r.work += t.numel
-    r.into[r.count] = NULL
-    if at and params is (<tuple>w.rows[at - 1])[2]:
+    r.into[len(outs)] = r.into[r.count] = NULL
+    if at and params is (<tuple>w.rows[at - 1])[w.params_at]:
         r.np = w.row[at - 1].np
         r.sig = w.row[at - 1].sig
         memcpy(r.words + k, w.row[at - 1].words + (w.row[at - 1].n_words - r.np), 8 * r.np)
@@ -259,7 +279,7 @@ cdef int prepare(Work w, int at) except -1:
     r.way = SINGLE
     if kinds & ~<uint32_t>KIND_VIEW:
         raise TypeError(f"[{op.name}] requires dense tensors to write into, got {operands}")
-    for i in range(r.count):
+    for i in range(<int>len(outs)):
         if clashes(op, <Tensor>r.into[i], r.xs, w.n):
             return 0                                     # through other memory
     if not joins_many(w, r):
@@ -274,25 +294,30 @@ cdef object named(object error, int at, int count):
     return error
 
 
-cdef Work read(OpBase op, list rows):
+cdef Work read(OpBase op, list rows, list made):
     cdef Work w = Work.__new__(Work)
-    cdef int i, n = op.n_operands, count = <int>len(rows), m = 0, np = 0
+    cdef int i, n = op.n_operands, count = <int>len(rows), m = 1, np
     cdef uint64_t[INLINE_S] words
     cdef uint64_t sig
     cdef Py_ssize_t per_row
     cdef char* room
     w.op = op
     w.rows = rows
+    w.made = made
+    w.params_at = 2 if made is None else 1
     w.plans = []
     w.n = n
     w.count = count
-    first = rows[0]
-    if isinstance(first, tuple) and len(<tuple>first) == 3 and isinstance((<tuple>first)[0], tuple) and \
-            isinstance((<tuple>first)[2], tuple):
-        m = <int>len(<tuple>(<tuple>first)[0])
-        np = parse_params(op, (<tuple>first)[2], words, &sig)
-        if np < 0:
-            raise TypeError(f"[{op.name}] requires concrete params, got {(<tuple>first)[2]}")
+    for row in rows:
+        if not isinstance(row, tuple) or len(<tuple>row) != (3 if made is None else 2) or \
+                not all([isinstance(part, tuple) for part in <tuple>row]):
+            what = "(outs, operands, params)" if made is None else "(operands, params)"
+            raise TypeError(f"[{op.name}] requires rows {what} of tuples, got {row!r}")
+    if made is None:
+        m = <int>len(<tuple>(<tuple>rows[0])[0])
+    np = parse_params(op, (<tuple>rows[0])[w.params_at], words, &sig)
+    if np < 0:
+        raise TypeError(f"[{op.name}] requires concrete params, got {(<tuple>rows[0])[w.params_at]}")
     if n > INLINE_X or m > MAX_OUT:
         raise ValueError(f"[{op.name}] requires at most {INLINE_X} operands and {MAX_OUT} outputs to write into, got {n} and {m}")
     per_row = sizeof(Row) + n * sizeof(Operand) + (m + 1) * sizeof(PyObject*) + (2 * n + np) * 8
@@ -347,6 +372,8 @@ cdef bint lie_apart(Work w) except -1:
             r = &w.row[i]
             for k in range(r.count if written else w.n):
                 if written:
+                    if r.into[k] == NULL:                # a call of its own will make it
+                        break
                     s = <void*>(<Tensor>r.into[k]).storage
                 elif r.xs[k].t == NULL:
                     continue
@@ -366,6 +393,7 @@ cdef bint lie_apart(Work w) except -1:
 
 # ---- running ---------------------------------------------------------------------------------------------------------
 cdef int finish(Row* r, int64_t stream) noexcept:
+    """Tell what was written."""
     cdef int i
     cdef Tensor o
     for i in range(r.count):
@@ -459,8 +487,17 @@ cdef int call(Plan plan, Rows* rows, bint many, int n_dims, int64_t stream) noex
 
 
 cdef int run_single(Work w, int at) except -1:
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef uint64_t modes = ctx.plan_mode
     try:
-        apply_into(w.op, *w.rows[at])
+        if w.made is None:
+            apply_into(w.op, *w.rows[at])
+        else:
+            ctx.plan_mode = plan_modes()
+            try:
+                w.made[at] = apply_plain(w.op, *w.rows[at])
+            finally:
+                ctx.plan_mode = modes
     except Exception as error:
         raised = named(error, at, w.count)
         if raised is error:
@@ -521,7 +558,19 @@ def apply_each_into(OpBase op not None, rows):
         for outs, operands, params in taken:
             apply_into(op, outs, operands, params)
         return
-    run_rows(read(op, taken))
+    run_rows(read(op, taken, None))
+
+
+def apply_each(OpBase op not None, rows):
+    """``apply(op, operands, params)`` for every row of an op with one output, in few launches; no gradient is recorded."""
+    cdef list taken = list(rows), made
+    if not taken:
+        return []
+    if op.variadic or (<EngineContext>context_pointer()).observers & OBSERVE_TRACE:
+        return [apply(op, operands, params) for operands, params in taken]
+    made = [None] * len(taken)
+    run_rows(read(op, taken, made))
+    return made
 
 
 def elements(Tensor x not None):
