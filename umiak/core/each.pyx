@@ -392,8 +392,7 @@ cdef bint lie_apart(Work w) except -1:
 
 
 # ---- running ---------------------------------------------------------------------------------------------------------
-cdef int finish(Row* r, int64_t stream) noexcept:
-    """Tell what was written."""
+cdef int note_writes(Row* r, int64_t stream) noexcept:
     cdef int i
     cdef Tensor o
     for i in range(r.count):
@@ -453,9 +452,9 @@ cdef int run_batch(Work w, const int* at, int count, bint apart) except -1:
         with nogil:
             failed = call(plan, &rows, many, n_dims, stream)
         RUNNING[plan.place] -= 1
-    # Whatever failed, others were written.
-    for i in range(count):
-        finish(&w.row[at[i]], stream)
+    if w.made is None:                                   # whatever failed, others were written
+        for i in range(count):
+            note_writes(&w.row[at[i]], stream)
     if failed < 0 and not PyErr_Occurred():
         raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
     if failed < 0:
