@@ -143,13 +143,14 @@ def factor(limit: float, norm: Tensor) -> Tensor:
 
 def scaled(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> list[Tensor]:
     """Each gradient times its factor, a tensor without dims, in the gradient's type."""
-    return apply_each(_MUL, [((g, f), ()) for g, f in zip(grads, _like(grads, factors), strict=True)])
+    rows = [((g, f), ()) for g, f in zip(grads, _like(grads, factors), strict=True)]
+    # Backwards: those that were read last, for their norms, may still be in the cache.
+    return apply_each(_MUL, rows[::-1])[::-1]
 
 
 def scale(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> None:
     """:func:`scaled`, in place."""
     rows = [((g,), (g, f), ()) for g, f in zip(grads, _like(grads, factors), strict=True)]
-    # Backwards: those that were read last, for their norms, may still be in the cache.
     apply_each_into(_MUL, rows[::-1])
 
 

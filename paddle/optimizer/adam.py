@@ -319,7 +319,8 @@ class NAdam(_Moments):
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
         shape, n = tuple(state.param.shape), state.steps
-        values = {"momentum_decay_pow": 0.96**n, "beta2_pow": state.hyper[1] ** n, "mu_product": self._product(state.hyper, n)}
+        product = self._product(state.hyper, n)
+        values = {"momentum_decay_pow": 0.96**n, "beta2_pow": state.hyper[1] ** n, "mu_product": product}
         return {k: np.full(shape, v, np.float32) for k, v in values.items()}
 
     def _load_numbers(self, state: State) -> int:

@@ -71,9 +71,10 @@ def test_all_shapes_are_one_launch(threads, rng):
     assert set(check(ADAMW, rows)) == {1}
     op = F.AdamwUpdate(True)
     op.clear()
-    rows = [((p, m, v, v2), (p, g, m, v, lr, v2), n) for (p, m, v), (_, g, _, _, lr, _), n in rows for v2 in [F.copy(v)]]
+    rows = [((*outs, F.copy(outs[2])), operands, n) for outs, operands, n in rows if outs[0].ndim]
+    rows = [(outs, (*operands[:5], outs[3]), n) for outs, operands, n in rows]
     with count_plans() as plans:
-        apply_each_into(op, [row for row in rows if row[0][0].ndim])
+        apply_each_into(op, rows)
     assert plans["plans"] == 1
 
 
@@ -90,9 +91,8 @@ def test_classes_side_by_side(threads, rng):
 @pytest.mark.parametrize("name", [k for k, c in F.REGISTRY.items() if issubclass(c, Update)])
 def test_every_update(name, rng):
     for sample in F.REGISTRY[name].samples(rng):
-        op, numbers = F.REGISTRY[name](**sample.attrs), tuple(sample.params.get(k) for k in F.REGISTRY[name].param_fields)
-        defaults = F.REGISTRY[name].param_fields.values()
-        params = tuple(d.default if n is None else n for n, d in zip(numbers, defaults, strict=True))
+        op = F.REGISTRY[name](**sample.attrs)
+        params = tuple(sample.params.get(k, field.default) for k, field in op.param_fields.items())
         rows = []
         for _ in range(3):
             operands = tuple(tensor(x) if isinstance(x, np.ndarray) else x for x in sample.inputs)
@@ -111,19 +111,23 @@ def test_operands_without_dims(rng):
     check(MUL, [((a,), (a, f), ()) for a, f in zip(x, elements(tensor(rng.standard_normal(3))), strict=True)])
 
 
+def transposed(x):
+    """The same values in the other order of memory."""
+    return F.permute(F.copy(F.permute(x, perm=(1, 0))), perm=(1, 0))
+
+
 def test_not_contiguous(threads, rng):
     def row(shape, *turned):
         outs, (p, g, m, v, lr, top), params = adamw_row(shape, rng)
-        turn = {"g": lambda x: F.permute(F.copy(F.permute(x, perm=(1, 0))), perm=(1, 0))}["g"]
-        g = turn(g) if "g" in turned else g
-        p = turn(p) if "p" in turned else p
+        g = transposed(g) if "g" in turned else g
+        p = transposed(p) if "p" in turned else p
         return (p, *outs[1:]), (p, g, m, v, lr, top), params
 
-    rows = [row((5, 7)), row((5, 7), "g"), row((300, 300)), row((5, 7), "p"), row((8, 3), "p", "g"), row((300, 400), "g")]
-    single = [(outs, operands, params) for outs, operands, params in rows]
+    rows = [row((5, 7)), row((5, 7), "g"), row((300, 300)), row((5, 7), "p"), row((8, 3), "p", "g")]
+    rows.append(row((300, 400), "g"))
     assert not rows[1][1][1].is_contiguous() and not rows[3][0][0].is_contiguous()
     wanted = []
-    for outs, operands, params in single:
+    for _, operands, params in rows:
         wanted += [values(r) for r in dispatch.apply(ADAMW, operands, params)]
     apply_each_into(ADAMW, rows)
     for got, want in zip((values(o) for outs, _, _ in rows for o in outs), wanted, strict=True):
@@ -257,7 +261,7 @@ def test_a_bad_row_is_named_and_nothing_is_written(what, rng):
 def test_rows_of_another_form(rng):
     row = adamw_row((2,), rng)
     for rows in ([row[:2]], [list(row)], [row, 3], [(*row[:2], None)], [(list(row[0]), *row[1:])]):
-        with pytest.raises(TypeError, match=r"^\[adamw_update\] requires rows \(outs, operands, params\) of tuples, got"):
+        with pytest.raises(TypeError, match=r"^\[adamw_update\] requires rows \(outs, operands, params\) of tuples"):
             apply_each_into(ADAMW, rows)
     apply_each_into(ADAMW, [])
     assert apply_each(MUL, []) == []
@@ -279,7 +283,7 @@ def test_leaves_stay_leaves_and_saved_values_are_guarded():
     apply_each_into(SGD, [((w,), (w, g, 0.5), ())])
     assert w.is_leaf and not w.stop_gradient
     np.testing.assert_array_equal(values(w), [0.5, 1.5])
-    with pytest.raises(RuntimeError, match="version|in place|in-place"):
+    with pytest.raises(RuntimeError, match=r"version|in place|in-place"):
         backward(y)
 
 
@@ -322,7 +326,7 @@ def test_results_in_new_memory(threads, rng):
     assert [values(t).tolist() for t in apply_each(F.REGISTRY["permute"]((1, 0)), [((x[1],), ())])] == [
         values(x[1]).T.tolist()
     ]
-    with pytest.raises(ValueError, match=r"requires 2 tensors to write into|requires an op with one output"):
+    with pytest.raises(ValueError, match="requires 2 tensors to write into"):
         apply_each(F.MomentumUpdate(False), [((x[0], x[0], x[0], 0.1), (0.9, 0.0))])
 
 

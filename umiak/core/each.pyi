@@ -15,8 +15,10 @@ def apply_each_into(op: OpBase, rows: Sequence[tuple[tuple, tuple, tuple]]) -> N
     """
 
 def apply_each(op: OpBase, rows: Sequence[tuple[tuple, tuple]]) -> list[Tensor]:
-    """``apply(op, operands, params)`` for each row ``(operands, params)`` of an op with one output, likewise. No gradient
-    is recorded."""
+    """``apply(op, operands, params)`` for each row ``(operands, params)`` of an op with one output, likewise.
+
+    No gradient is recorded.
+    """
 
 def elements(x: Tensor) -> list[Tensor]:
     """The elements of a contiguous tensor of one dim, as tensors without dims over the same memory; no history."""

@@ -53,7 +53,8 @@ def clip_grad_norm_(
             raise RuntimeError(f"[clip_grad_norm_] requires a finite norm of the gradients, got {norm.item()}")
         factor = F.minimum(F.div(float(max_norm), F.add(norm, 1e-6)), 1.0)
         scale(grads, [factor] * len(grads))
-    return norm
+        dtypes = {g.dtype for g in grads}
+        return F.cast(norm, dtype=dtypes.pop()) if len(dtypes) == 1 else norm
 
 
 def _norm(grads: list[Tensor], p: float) -> Tensor:

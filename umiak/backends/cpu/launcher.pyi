@@ -61,8 +61,8 @@ class NestLauncher:
 
     @property
     def many_address(self) -> int:
-        """``int many(void* self, Rows* rows, int64_t stream)``: flat launches of many rows (core/each.pxd). 0 where there
-        is no flat launch."""
+        """``int many(void* self, Rows* rows, int64_t stream)``: flat launches of many rows (core/each.pxd), where there
+        are flat launches; else 0."""
 
     @property
     def self_pointer(self) -> int: ...
