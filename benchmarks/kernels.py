@@ -223,7 +223,7 @@ def _(settings: Settings) -> Pair:
     )
 
 
-@faster("clip-200-new", "`ClipGradByGlobalNorm`, new gradients (PyTorch's foreach, in place)", 1.5, section=FAMILIES)
+@faster("clip-200-new", "`ClipGradByGlobalNorm`, new gradients (PyTorch's foreach, in place)", 1.0, section=FAMILIES)
 def _(settings: Settings) -> Pair:
     mine, peers = parameters()
     clip, theirs = paddle.nn.ClipGradByGlobalNorm(1.0), torch.nn.utils.clip_grad_norm_

@@ -38,13 +38,18 @@ class _Moments(Optimizer):
 
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: Any) -> None:
         self._beta1, self._beta2, self._epsilon = _check_betas(type(self).__name__, beta1, beta2, epsilon)
-        self._latest: dict[tuple, tuple[int, tuple]] = {}  # by hyper: a step, and its params
+        self._hypers: dict[tuple, tuple] = {}  # one object for all that are equal
+        self._latest: dict[int, tuple[int, tuple]] = {}  # by the id of one of these: a step, and its params
+
+    def _make_state(self, p: Any, hyper: Any) -> State:
+        return super()._make_state(p, self._hypers.setdefault(hyper, hyper))
 
     def _params(self, state: State) -> tuple:
         """The params of this step's op. Most parameters share them: the same tuple is parsed once."""
-        found = self._latest.get(state.hyper)
-        if found is None or found[0] != state.steps:
-            found = self._latest[state.hyper] = state.steps, self._make_params(state.hyper, state.steps)
+        hyper, steps = state.hyper, state.steps
+        found = self._latest.get(id(hyper))
+        if found is None or found[0] != steps:
+            found = self._latest[id(hyper)] = steps, self._make_params(hyper, steps)
         return found[1]
 
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
