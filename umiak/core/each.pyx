@@ -239,7 +239,7 @@ cdef int prepare(Work w, int at) except -1:
     if w.made is None:
         outs, operands, params = <tuple>w.rows[at]
         if len(outs) != r.count:
-            raise ValueError(f"[{op.name}] requires rows with as many outputs as the first, {r.count}, got {outs}")
+            raise ValueError(f"[{op.name}] requires rows with as many outputs as the first, {r.count}, got {len(outs)}")
     else:
         operands, params = <tuple>w.rows[at]
         outs = ()
