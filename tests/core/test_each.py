@@ -308,6 +308,28 @@ def test_a_tracer_records_the_calls(rng):
         np.testing.assert_allclose(values(value), want, rtol=1e-12)
 
 
+def test_a_timer_hears_of_every_row(rng):
+    class Timer:
+        told = []
+
+        def start(self):
+            return None
+
+        def stop(self, token, seconds, plan, operands, outputs, dims):
+            self.told.append(operands[0].shape)
+
+    x = [tensor(rng.standard_normal(s)) for s in ((3,), (4, 5))]
+    wanted = [3 * values(t) for t in x]
+    dispatch.time_launches(Timer())
+    try:
+        apply_each_into(MUL, [((t,), (t, 3.0), ()) for t in x])
+    finally:
+        dispatch.time_launches(None)
+    assert Timer.told == [[3], [4, 5]]
+    for t, w in zip(x, wanted, strict=True):
+        np.testing.assert_array_equal(values(t), w)
+
+
 # --- new outputs, elements -------------------------------------------------------------------------------------------
 
 

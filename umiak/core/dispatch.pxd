@@ -86,6 +86,8 @@ cdef class Plan:
     cdef int* dims             # their registers
     cdef readonly object explain_failure   # (op, operands, params, code): raises in the op's words
     cdef readonly object kernel
+    cdef readonly object kernel_name       # for tables of launches; "": as the op
+    cdef readonly object work              # (operands, outputs, dims) -> (bytes, flops) of a launch, or None
     cdef object keep
     cdef readonly CallProgram program
     # gradient
@@ -158,6 +160,7 @@ cdef object apply_raw(OpBase op, tuple operands, tuple params, int flags)
 cdef Tensor quiet_copy(Tensor t)
 
 # For each.pyx.
+cdef bint timed() noexcept
 cdef int parse_operand(object o, Operand* x) except -1
 cdef int bad_operand(OpBase op, object o) except -1
 cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) except -2
