@@ -982,6 +982,9 @@ def steps_before(power: float, beta: float) -> torch.Tensor:
 REFERENCES["sgd_update"] = lambda p, g, lr: torch_step(lambda ps: torch.optim.SGD(ps, float(lr)), {}, p, g, ())[0]
 
 
+REFERENCES["square_sum"] = lambda x: np.asarray(np.square(x).sum())
+
+
 @reference()
 def momentum_update(p: Any, g: Any, v: Any, lr: Any, nesterov: bool, mu: float, decay: float) -> Any:
     return torch_step(

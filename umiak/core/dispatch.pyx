@@ -39,15 +39,6 @@ cdef extern from "Python.h":
     int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
     Py_ssize_t PySlice_AdjustIndices(Py_ssize_t, Py_ssize_t*, Py_ssize_t*, Py_ssize_t) noexcept
 
-cdef enum:
-    INLINE_X = 32              # operands kept on the stack
-    INLINE_S = 256             # scalar words
-    INLINE_R = 128             # registers
-    INLINE_D = 128             # integers for a kernel
-    AMP_MASK = 0xFFFF00FE      # level, dtype and lists in the plan modes
-    NOGIL_ELEMENTS = 1 << 16   # releasing the GIL costs 0.04 us: only for kernels that run longer than that
-    MAX_OUT = 64               # outputs and residuals; sets of them are 64-bit masks
-
 # What higher layers fill in (see install).
 cdef object ON_MISS = None
 cdef object VJP_PLAN = None
@@ -100,6 +91,11 @@ def time_launches(timer):
     global TIMER, QUICK
     TIMER = timer
     QUICK = NOGIL_ELEMENTS if timer is None else -1
+
+
+cdef bint timed() noexcept:
+    """Whether a timer is told of every launch."""
+    return TIMER is not None
 
 
 # ---- op records ----------------------------------------------------------------------------------------------------
@@ -234,7 +230,7 @@ cdef class Plan:
         self.n_dims = -1
 
     def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None, dims=None, size_t flat=0, explain=None,
-                   kernel_name="", work=None):
+                   kernel_name="", work=None, size_t many=0):
         """A native launch function by address, or a Python kernel. ``dims``: registers of the shape program to hand over."""
         self.kernel_name = kernel_name
         self.work = work
@@ -249,6 +245,7 @@ cdef class Plan:
             for i, register in enumerate(dims):
                 self.dims[i] = register
             self.flat = <flat_t><void*>flat
+            self.many = <many_t><void*>many
         self.native = address != 0 and self.kind == PLAN_LAUNCH and self.n_out == 1 and not self.same_is_identity and \
             self.shape is not None and self.shape.n_regs <= INLINE_R and self.n_dims <= INLINE_D
         self.kernel = kernel
@@ -310,7 +307,7 @@ cdef class Plan:
         return f"<Plan {self.op!r} {kind} on {place_from_index(self.place)}>"
 
 
-cdef inline int load_sources(const Source* s, int count, const Operand* xs, const uint64_t* scalars, int64_t* regs) noexcept:
+cdef int load_sources(const Source* s, int count, const Operand* xs, const uint64_t* scalars, int64_t* regs) noexcept:
     cdef int i
     cdef PyObject* t
     for i in range(count):
@@ -515,15 +512,6 @@ cdef object slow(OpBase op, tuple operands, tuple params):
     return SLOW_PATH(op, operands, params)
 
 
-cdef inline bint same_words(const uint32_t* a, const uint32_t* b, int n) noexcept:
-    """For a few words a call of memcmp costs more than the comparison."""
-    cdef int i
-    for i in range(n):
-        if a[i] != b[i]:
-            return False
-    return True
-
-
 cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into):
     cdef PyObject* ctx = context_pointer()
     cdef uint32_t[INLINE_X] inline_descs
@@ -572,10 +560,7 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
     if not found_tensor:
         i = (<EngineContext>ctx).inner_place
         modes |= <uint64_t>((i if i >= 0 else (<Place>(<EngineContext>ctx).state.place).index) + 1) << 40
-    h = (modes ^ sig) * <uint64_t>0x9E3779B97F4A7C15
-    for i in range(n):
-        h = (h ^ descs[i]) * <uint64_t>0x100000001b3
-    h ^= h >> 29
+    h = key_hash(descs, n, modes, sig)
     if op.capacity:
         j = h & (op.capacity - 1)
         while op.slots[j] != NULL:
@@ -601,7 +586,7 @@ cdef int shape_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uin
         f"{[x.shape for x in operand_tuple(xs, n) if isinstance(x, Tensor)]} and params {unpack_params(plan.op, params, sig)}")
 
 
-cdef inline void* address(PyObject* t) except? NULL:
+cdef void* address(PyObject* t) except? NULL:
     """Where the data are now; an offloaded storage is brought back first."""
     if (<Tensor>t).storage.data == NULL:
         resident((<Tensor>t).storage)
@@ -1011,11 +996,14 @@ cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64
     if overlaps(o):
         refuse_overlap(plan.op.name, o)
     if not ok:
-        want = [(same[d] if same != NULL else regs[plan.out_regs[k + d]]) for d in range(plan.out_rank[i])]
-        raise ValueError(
-            f"[{plan.op.name}] requires an output of shape {want} and dtype {dtype_from_id(plan.out_dtype[i]).name} on "
-            f"{place_from_index(plan.place)}, got shape {o.shape}, dtype {o.dtype.name} on {o.place}")
+        refuse_into(plan, i, o, [(same[d] if same != NULL else regs[plan.out_regs[k + d]]) for d in range(plan.out_rank[i])])
     return 0
+
+
+cdef int refuse_into(Plan plan, int i, Tensor o, list want) except -1:
+    raise ValueError(
+        f"[{plan.op.name}] requires an output of shape {want} and dtype {dtype_from_id(plan.out_dtype[i]).name} on "
+        f"{place_from_index(plan.place)}, got shape {o.shape}, dtype {o.dtype.name} on {o.place}")
 
 
 cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** outs) except -1:
@@ -1040,7 +1028,7 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
     return 0
 
 
-cdef inline int bring_back(Operand* xs, int n) except -1:
+cdef int bring_back(Operand* xs, int n) except -1:
     """Offloaded operands come back before any address is read: bringing one back may move another."""
     cdef int i
     for i in range(n):
