@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from itertools import islice, repeat
 from typing import Any
 
-
 FEWEST = 5  # rounds of slow code
 
 
