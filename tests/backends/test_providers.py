@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import paddle
 from umiak.backends.cpu import providers
 from umiak.backends.cpu.providers import common, convolution, matmul
 from umiak.backends.cpu.providers.launch import Dim, call
@@ -616,3 +617,33 @@ def test_preferred_layouts():
     assert {kind for kind, _ in found.values()} <= {"first", "last", "own"}
     blas = convolution.Record(0, providers.DTYPES["float32"], 2, 0)
     assert blas.preferred((*x, *none, *w, *none, *g, *none), (1,) * 9) is None
+
+
+def test_products_of_a_column_and_a_row(rng):
+    """Each element is one product, whatever the sizes and however the operands lie."""
+    for m, n in ((1, 32), (5, 31), (7, 33), (48, 100), (3, 257), (700, 513)):
+        a, b = rng.standard_normal((m, 1), dtype="float32"), rng.standard_normal((1, n), dtype="float32")
+        x, y = paddle.to_tensor(a), paddle.to_tensor(b)
+        np.testing.assert_array_equal(paddle.matmul(x, y).numpy(), a * b)
+        np.testing.assert_array_equal(paddle.matmul(paddle.to_tensor(a.T), y, transpose_x=True).numpy(), a * b)
+        wide = paddle.to_tensor(np.repeat(a, 3, 1))[:, 1:2]
+        np.testing.assert_array_equal(paddle.matmul(wide, y).numpy(), a * b)
+        np.testing.assert_array_equal(paddle.matmul(x, paddle.to_tensor(b.T), transpose_y=True).numpy(), a * b)
+
+
+def test_results_that_do_not_depend_on_threads(rng):
+    """By the switch also those of libraries, which otherwise split long sums among threads."""
+    x, y = (paddle.to_tensor(rng.standard_normal((300, 5000)).astype("float64")) for _ in range(2))
+    before = parallel.get_num_threads()
+    flags.set_flags({"FLAGS_cpu_deterministic": True})
+    try:
+        found = []
+        for threads in (1, 2):
+            parallel.set_num_threads(threads)
+            assert providers.get_threads() == 1
+            found.append(paddle.matmul(x, y[:7], transpose_y=True).numpy())
+        np.testing.assert_array_equal(*found)
+    finally:
+        flags.set_flags({"FLAGS_cpu_deterministic": False})
+        parallel.set_num_threads(before)
+    assert providers.get_threads() == before
