@@ -307,3 +307,12 @@ def test_writes_through_views_that_overlap(rng, dtype):
             t[left].add_(t[right])
             x[left] = x[left] + x[right]
         np.testing.assert_array_equal(N(t), x)
+
+
+@pytest.mark.parametrize("count", [16, 17, 60])
+def test_many_tensors_as_one(rng, count):
+    """Few are one kernel; code for hundreds would take its time and more accesses than a launch has room for."""
+    xs = [rng.standard_normal((3, i % 4 + 1)).astype(np.float32) for i in range(count)]
+    np.testing.assert_array_equal(N(paddle.concat([paddle.to_tensor(x) for x in xs], 1)), np.concatenate(xs, 1))
+    ys = [x[:, :1] for x in xs]
+    np.testing.assert_array_equal(N(paddle.stack([paddle.to_tensor(y) for y in ys], 1)), np.stack(ys, 1))
