@@ -13,6 +13,9 @@ from itertools import islice, repeat
 from typing import Any
 
 
+FEWEST = 5  # rounds of slow code
+
+
 @dataclass
 class Settings:
     """``rounds`` of at least ``round_s`` seconds for each side, on ``core``; ``cores`` are all there are. Slow code has
@@ -120,10 +123,10 @@ def compare(ours: Side, other: Side, settings: Settings, passes: int | None = No
         n_ours = passes or ours.passes(settings.round_s)
         n_other = passes or other.passes(settings.round_s)
         times: tuple[list[float], list[float]] = ([], [])
-        each = ours.run(n_ours) * n_ours + other.run(n_other) * n_other
-        rounds = min(settings.rounds, max(5, int(settings.row_s / each)))
         wall, cpu = time.perf_counter(), time.process_time()
-        for i in range(rounds):
+        for i in range(settings.rounds):
+            if i >= FEWEST and time.perf_counter() - wall > settings.row_s:
+                break
             for which in (0, 1) if i % 2 == 0 else (1, 0):
                 times[which].append((ours, other)[which].run((n_ours, n_other)[which]))
         away = 1 - (time.process_time() - cpu) / (time.perf_counter() - wall)

@@ -657,8 +657,24 @@ def test_wrong_nests_are_refused():
         Launcher(1, 0, [0] * 241)
     with pytest.raises(TypeError, match="requires a callable"):
         NestLauncher(compile=None, n_parallel=1, n_reduced=0, access_pointers=[0], outputs=1)
-    with pytest.raises(ValueError, match="an item size per pointer, got 1"):
-        Launcher(1, 0, [0, 1], itemsizes=[4])
+
+
+def test_lanes_run_along_channels_that_lie_last():
+    # results [32 channels, 40] of windows of 4 places, of images with channels side by side
+    channels, windows = 32, 40
+
+    def seen(x, y, *sizes):
+        return one(2, 1, [x, y], list(sizes))[0]
+
+    last = seen([1, 3 * channels, channels], [windows, 1, 0], channels, windows, 4)
+    assert (last.schedule, last.kinds) == (COLUMN, ((UNIT, ANY), (ANY, ZERO)))
+    # few channels; a result that moves along R; places side by side; channels first
+    few = seen([1, 9, 3], [windows, 1, 0], 3, windows, 4)
+    assert few.kinds == ((ANY, ANY), (UNIT, ZERO))
+    each = seen([1, 3 * channels, channels], [4 * windows, 4, 1], channels, windows, 4)
+    assert each.kinds == ((ANY, ANY), (ANY, ANY))
+    assert seen([1, 128, 1], [windows, 1, 0], channels, windows, 4).kinds[1] == (UNIT, ZERO)
+    assert seen([4 * windows, 1, windows], [windows, 1, 0], channels, windows, 4).kinds == ((UNIT, ANY), (UNIT, ZERO))
 
 
 # ---- flat ------------------------------------------------------------------------------------------------------------
@@ -732,22 +748,3 @@ def test_compiled_code_lives_as_long_as_the_launcher():
     del made
     gc.collect()
     assert alive() is None
-
-
-def test_statistics():
-    # two reads of one buffer count once; what is broadcast counts as what it is
-    made = Launcher(2, 0, [0, 0, 1, 2], itemsizes=[4, 8, 2], flops_per_point=3.0)
-    strides = [[10, 1], [1, 0], [0, 1], [10, 1]]
-    made.launch([6, 10], strides)
-    assert made.statistics() == {"launches": 0, "seconds": 0.0, "points": 0, "bytes": 0, "flops": 0.0}
-    launcher.set_timing(True)
-    try:
-        for _ in range(3):
-            made.launch([6, 10], strides)
-    finally:
-        launcher.set_timing(False)
-    found = made.statistics()
-    assert found.pop("seconds") > 0
-    assert found == {"launches": 3, "points": 180, "bytes": 3 * (240 + 80 + 120), "flops": 540.0}
-    made.reset_statistics()
-    assert made.statistics()["launches"] == 0

@@ -76,14 +76,8 @@ cdef struct Record:
     Compiled* first
     Compiled* flat              # the one for one axis along which everything is contiguous
     int* inputs
-    int* itemsizes              # per access; 0: without a buffer, or of a buffer that an earlier access has
     int n_given                 # integers of a launch
     umiak_memo memo
-    # statistics, while they are on
-    int64_t launches
-    int64_t ns
-    int64_t points
-    int64_t bytes
 
 cdef struct Space:              # the axes that are left, P then R
     int p
