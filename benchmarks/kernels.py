@@ -169,6 +169,74 @@ def adamw(label: str, size: int, factor: float) -> None:
         return Side("step()", {"step": a.step}), Side("step()", {"step": b.step})
 
 
+def model(width: int) -> list[tuple[int, ...]]:
+    """The shapes of 200 parameters: a GPT of 16 blocks, filled up with vectors."""
+    block = [(width,), (width,), (width, 3 * width), (3 * width,), (width, width), (width,), (width,), (width,),
+             (width, 4 * width), (4 * width,), (4 * width, width), (width,)]  # fmt: skip
+    shapes = [(512, width), (64, width), *block * 16]
+    return shapes + [(width,)] * (200 - len(shapes))
+
+
+WIDTH = 128
+
+
+def parameters() -> tuple[list[Any], list[Any]]:
+    """The same parameters and gradients on both sides."""
+    mine, peers = [], []
+    for i, shape in enumerate(model(WIDTH)):
+        p, q = paddle.create_parameter(list(shape), "float32"), torch.nn.Parameter(torch.from_numpy(normal(*shape)))
+        p.set_value(paddle.to_tensor(normal(*shape)))
+        p.grad, q.grad = paddle.to_tensor(normal(*shape, seed=i)), torch.from_numpy(normal(*shape, seed=i))
+        mine.append(p)
+        peers.append(q)
+    return mine, peers
+
+
+def check_equal(name: str, ours: list[Any], theirs: list[Any]) -> None:
+    off = max(float(np.abs(a.numpy() - b.numpy()).max()) for a, b in zip(ours, theirs, strict=True))
+    if not off < 1e-5:
+        raise RuntimeError(f"[{name}] requires equal results, got a difference of {off:g}")
+
+
+@faster("adamw-200", "`AdamW.step()`, 200 parameters, 3.2M in all (PyTorch's fused)", 1.5, section=FAMILIES)
+def _(settings: Settings) -> Pair:
+    mine, peers = parameters()
+    a = paddle.optimizer.AdamW(1e-3, parameters=mine, weight_decay=0.1)
+    b = torch.optim.AdamW(peers, 1e-3, weight_decay=0.1, fused=True)
+    for _ in range(3):
+        a.step()
+        b.step()
+    check_equal("adamw-200", [p.detach() for p in mine], [p.detach() for p in peers])
+    return Side("step()", {"step": a.step}), Side("step()", {"step": b.step})
+
+
+@faster("clip-200", "`clip_grad_norm_` of 200 gradients, 3.2M in all (PyTorch's foreach)", 1.5, section=FAMILIES)
+def _(settings: Settings) -> Pair:
+    mine, peers = parameters()
+    ours, theirs = paddle.nn.utils.clip_grad_norm_, torch.nn.utils.clip_grad_norm_
+    ours(mine, 1.0)
+    theirs(peers, 1.0, foreach=True)
+    check_equal("clip-200", [p.grad for p in mine], [p.grad for p in peers])
+    return (
+        Side("clip(params, 1.0)", {"clip": ours, "params": mine}),
+        Side("clip(params, 1.0, foreach=True)", {"clip": theirs, "params": peers}),
+    )
+
+
+@faster("clip-200-new", "`ClipGradByGlobalNorm`, new gradients (PyTorch's foreach, in place)", 1.0, section=FAMILIES)
+def _(settings: Settings) -> Pair:
+    mine, peers = parameters()
+    clip, theirs = paddle.nn.ClipGradByGlobalNorm(1.0), torch.nn.utils.clip_grad_norm_
+    pairs = [(p, p.grad) for p in mine]
+    clipped = [g for _, g in clip(pairs)]
+    theirs(peers, 1.0, foreach=True)
+    check_equal("clip-200-new", clipped, [p.grad for p in peers])
+    return (
+        Side("clip(pairs)", {"clip": clip, "pairs": pairs}),
+        Side("clip(params, 1.0, foreach=True)", {"clip": theirs, "params": peers}),
+    )
+
+
 # PyTorch's time over the prototype's, on one core.
 IN_CACHE = {
     "gelu-tanh": 6.1, "gelu-chain": 0.95, "gelu-fused": 9.5, "gelu-fused-grad": 9.3, "gelu-tanh-grad": 0.95, "exp": 1.1,

@@ -7,7 +7,7 @@ from typing import Any
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
-from umiak.core.dispatch import apply_into
+from umiak.core.each import apply_each_into
 from umiak.core.tensor import Tensor
 
 _MUL = F.Mul()
@@ -81,11 +81,10 @@ class GradScaler:
         inverse = 1.0 / self._scale
         finite = None
         with no_grad_guard():
-            for p in optimizer._parameter_list:
-                g = p.grad
-                if g is None or p.stop_gradient:
-                    continue
-                apply_into(_MUL, (g,), (g, inverse))
+            pairs = [(p, p.grad) for p in optimizer._parameter_list]
+            grads = [g for p, g in pairs if g is not None and not p.stop_gradient]
+            apply_each_into(_MUL, [((g,), (g, inverse), ()) for g in grads])
+            for g in grads:
                 ok = F.all(F.isfinite(g), axes=tuple(range(g.ndim)))
                 finite = ok if finite is None else F.logical_and(finite, ok)
         if finite is not None and not finite.item():

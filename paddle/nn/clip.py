@@ -7,8 +7,12 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.context import no_grad_guard
-from umiak.core.tensor import Tensor
+from umiak.core.context import current, no_grad_guard
+from umiak.core.dtype import DType
+from umiak.core.each import apply_each, apply_each_into, elements
+from umiak.core.tensor import Tensor, empty
+
+_CLIP, _MUL, _SQUARE_SUM = F.Clip(), F.Mul(), F.SquareSum()
 
 Pairs = list[tuple[Tensor, Tensor | None]]
 
@@ -53,7 +57,7 @@ class ClipGradByValue(ClipGradBase):
         return f"Clip Gradient By Value, min = {self.min:f}, max={self.max:f}"
 
     def _clip(self, grads: list[Tensor]) -> list[Tensor]:
-        return [F.clip(g, self.min, self.max) for g in grads]
+        return apply_each(_CLIP, [((g, self.min, self.max), ()) for g in grads])
 
 
 class ClipGradByNorm(ClipGradBase):
@@ -66,7 +70,9 @@ class ClipGradByNorm(ClipGradBase):
         return f"Gradient Clip By Norm, clip_norm={self.clip_norm:f}"
 
     def _clip(self, grads: list[Tensor]) -> list[Tensor]:
-        return [_scaled(g, self.clip_norm, F.sqrt(_square_sum(g))) for g in grads]
+        norms = {d: F.sqrt(square_sums(those)) for d, those in by_compute_type(grads).items()}
+        factors = {d: iter(elements(factor(self.clip_norm, norm))) for d, norm in norms.items()}
+        return scaled(grads, [next(factors[g.dtype.compute]) for g in grads])
 
 
 class ClipGradByGlobalNorm(ClipGradBase):
@@ -98,27 +104,62 @@ class ClipGradByGlobalNorm(ClipGradBase):
         norm = global_norm(grads)
         if self.auto_skip_clip and norm.item() <= self.clip_norm:
             return grads
-        return [_scaled(g, self.clip_norm, norm) for g in grads]
+        return scaled(grads, [factor(self.clip_norm, norm)] * len(grads))
 
 
-def _square_sum(g: Tensor) -> Tensor:
-    """The sum of squares, in the compute type."""
-    wide = g if g.dtype.compute is g.dtype else F.cast(g, dtype=g.dtype.compute)
-    return F.sum(F.mul(wide, wide), axes=tuple(range(g.ndim)))
+def by_compute_type(grads: Sequence[Tensor]) -> dict[DType, list[Tensor]]:
+    found: dict[DType, list[Tensor]] = {}
+    for g in grads:
+        found.setdefault(g.dtype.compute, []).append(g)
+    return found
+
+
+def square_sums(grads: Sequence[Tensor]) -> Tensor:
+    """The sums of squares of gradients of one compute type, as a tensor of one dim."""
+    if current().trace:
+        return F.stack([F.square_sum(g) for g in grads], axis=0)
+    sums = empty((len(grads),), grads[0].dtype.compute, grads[0].place)
+    # What has as many dims is one batch.
+    rows = sorted(zip(elements(sums), grads, strict=True), key=lambda pair: pair[1].ndim)
+    apply_each_into(_SQUARE_SUM, [((s,), (g,), ()) for s, g in rows])
+    return sums
 
 
 def global_norm(grads: Sequence[Tensor]) -> Tensor:
     """The 2-norm of all elements of several gradients: float64 where one of them is, otherwise float32."""
-    parts: Any = [_square_sum(g) for g in grads]
-    if len({p.dtype for p in parts}) > 1:
-        parts = [F.cast(p, dtype=dt.float64) for p in parts]
-    total = parts[0]
-    for part in parts[1:]:
-        total = F.add(total, part)
+    totals: Any = [F.sum(square_sums(those), axes=(0,)) for those in by_compute_type(grads).values()]
+    if len(totals) > 1:
+        totals = [F.cast(t, dtype=dt.float64) for t in totals]
+    total = totals[0]
+    for more in totals[1:]:
+        total = F.add(total, more)
     return F.sqrt(total)
 
 
-def _scaled(g: Tensor, limit: float, norm: Tensor) -> Tensor:
-    """``g`` times ``limit / max(norm, limit)``."""
-    factor = F.div(limit, F.maximum(norm, limit))
-    return F.mul(g, factor if factor.dtype is g.dtype else F.cast(factor, dtype=g.dtype))
+def factor(limit: float, norm: Tensor) -> Tensor:
+    """``limit / max(norm, limit)``."""
+    return F.div(limit, F.maximum(norm, limit))
+
+
+def scaled(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> list[Tensor]:
+    """Each gradient times its factor, a tensor without dims, in the gradient's type."""
+    rows = [((g, f), ()) for g, f in zip(grads, _like(grads, factors), strict=True)]
+    # Backwards: those that were read last, for their norms, may still be in the cache.
+    return apply_each(_MUL, rows[::-1])[::-1]
+
+
+def scale(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> None:
+    """:func:`scaled`, in place."""
+    rows = [((g,), (g, f), ()) for g, f in zip(grads, _like(grads, factors), strict=True)]
+    apply_each_into(_MUL, rows[::-1])
+
+
+def _like(grads: Sequence[Tensor], factors: Sequence[Tensor]) -> list[Tensor]:
+    casts: dict[tuple[int, DType], Tensor] = {}
+    found = []
+    for g, f in zip(grads, factors, strict=True):
+        if f.dtype is not g.dtype:
+            key = id(f), g.dtype
+            f = casts[key] if key in casts else casts.setdefault(key, F.cast(f, dtype=g.dtype))
+        found.append(f)
+    return found

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle.optimizer.lr import LRScheduler
-from paddle.optimizer.optimizer import Optimizer, State, power_of
+from paddle.optimizer.optimizer import Optimizer, Row, State, power_of
 from umiak import ops as F
-from umiak.core.dispatch import apply_into
 from umiak.core.tensor import Tensor
 
 # Beyond these many steps every correction for the start at 0 is 1.
@@ -39,15 +38,23 @@ class _Moments(Optimizer):
 
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: Any) -> None:
         self._beta1, self._beta2, self._epsilon = _check_betas(type(self).__name__, beta1, beta2, epsilon)
-        self._powers = (0, (), (1.0, 1.0))
+        self._hypers: dict[tuple, tuple] = {}  # one object for all that are equal
+        self._latest: dict[int, tuple[int, tuple]] = {}  # by the id of one of these: a step, and its params
 
-    def _beta_powers(self, state: State) -> tuple[float, float]:
-        """The betas to the power of this step; most parameters share it, so the last answer is kept."""
-        steps, hyper, powers = self._powers
-        if steps != state.steps or hyper is not state.hyper:
-            powers = (state.hyper[0] ** state.steps, state.hyper[1] ** state.steps)
-            self._powers = (state.steps, state.hyper, powers)
-        return powers
+    def _make_state(self, p: Any, hyper: Any) -> State:
+        return super()._make_state(p, self._hypers.setdefault(hyper, hyper))
+
+    def _params(self, state: State) -> tuple:
+        """The params of this step's op. Most parameters share them: the same tuple is parsed once."""
+        hyper, steps = state.hyper, state.steps
+        found = self._latest.get(id(hyper))
+        if found is None or found[0] != steps:
+            found = self._latest[id(hyper)] = steps, self._make_params(hyper, steps)
+        return found[1]
+
+    def _make_params(self, hyper: tuple, steps: int) -> tuple:
+        beta1, beta2, eps = hyper[:3]
+        return beta1, beta2, eps, beta1**steps, beta2**steps
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
         # The reference framework keeps the power that the next step needs.
@@ -76,7 +83,7 @@ class Adam(_Moments):
         parameters: parameters or groups of them.
         weight_decay: a number (L2, added to the gradient) or a regularizer.
         grad_clip: clips gradients first.
-        lazy_mode, use_multi_tensor: accepted; gradients are dense and updated one by one.
+        lazy_mode, use_multi_tensor: accepted; gradients are dense, and parameters always updated together.
         multi_precision: keep float32 copies of low-precision parameters.
         amsgrad: divide by the largest second moment so far.
 
@@ -115,13 +122,10 @@ class Adam(_Moments):
     def _accumulator_names(self) -> tuple[str, ...]:
         return (*self.accumulators, "moment2_max") if self._amsgrad else self.accumulators
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
-        p, values = state.target, state.values
-        pow1, pow2 = self._beta_powers(state)
-        beta1, beta2, eps = state.hyper
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
+        values = state.values
         top = values[2] if len(values) == 3 else None
-        operands = (p, grad, values[0], values[1], lr, top)
-        apply_into(self._op, (p, *values), operands, (beta1, beta2, eps, pow1, pow2))
+        return self._op, (state.outs, (state.target, grad, values[0], values[1], lr, top), self._params(state))
 
 
 class AdamW(_Moments):
@@ -190,13 +194,14 @@ class AdamW(_Moments):
         ratio = 1.0 if self._lr_ratio is None else float(self._lr_ratio(p))
         return super()._make_state(p, (*hyper[:3], hyper[3] if decays else 0.0, ratio))
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
-        p, values = state.target, state.values
-        beta1, beta2, eps, decay, ratio = state.hyper
-        pow1, pow2 = beta1**state.steps, beta2**state.steps
+    def _make_params(self, hyper: tuple, steps: int) -> tuple:
+        return *super()._make_params(hyper, steps), hyper[3]
+
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
+        values = state.values
         top = values[2] if len(values) == 3 else None
-        operands = (p, grad, values[0], values[1], lr * ratio, top)
-        apply_into(self._op, (p, *values), operands, (beta1, beta2, eps, pow1, pow2, decay))
+        operands = (state.target, grad, values[0], values[1], lr * state.hyper[4], top)
+        return self._op, (state.outs, operands, self._params(state))
 
 
 class Adamax(_Moments):
@@ -226,11 +231,12 @@ class Adamax(_Moments):
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
         return {"beta1_pow_acc": super()._numbers(state)["beta1_pow_acc"]}
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
-        p, (m, norm) = state.target, state.values
-        beta1, beta2, eps = state.hyper
-        pow1, _ = self._beta_powers(state)
-        apply_into(self._op, (p, m, norm), (p, grad, m, norm, lr), (beta1, beta2, eps, pow1))
+    def _make_params(self, hyper: tuple, steps: int) -> tuple:
+        return super()._make_params(hyper, steps)[:4]
+
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
+        m, norm = state.values
+        return self._op, (state.outs, (state.target, grad, m, norm, lr), self._params(state))
 
 
 class Lamb(_Moments):
@@ -271,14 +277,18 @@ class Lamb(_Moments):
         excluded = self._exclude_from_weight_decay_fn is not None and self._exclude_from_weight_decay_fn(p)
         return super()._make_state(p, (*hyper[:3], 0.0 if excluded else hyper[3]))
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+    def _adapts(self, hyper: tuple) -> bool:
+        return hyper[3] != 0.0 or self._always_adapt
+
+    def _make_params(self, hyper: tuple, steps: int) -> tuple:
+        params = super()._make_params(hyper, steps)
+        return (*params, hyper[3]) if self._adapts(hyper) else params
+
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (m, v) = state.target, state.values
-        beta1, beta2, eps, decay = state.hyper
-        params = (beta1, beta2, eps, *self._beta_powers(state))
-        if decay == 0.0 and not self._always_adapt:
-            apply_into(self._plain, (p, m, v), (p, grad, m, v, lr, None), params)
-        else:
-            apply_into(self._op, (p, m, v), (p, grad, m, v, lr), (*params, decay))
+        if self._adapts(state.hyper):
+            return self._op, (state.outs, (p, grad, m, v, lr), self._params(state))
+        return self._plain, (state.outs, (p, grad, m, v, lr, None), self._params(state))
 
 
 class NAdam(_Moments):
@@ -306,15 +316,16 @@ class NAdam(_Moments):
         self._op = F.NadamUpdate()
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _momentum(self, state: State, step: int) -> float:
-        return state.hyper[0] * (1.0 - 0.5 * 0.96 ** (step * self._momentum_decay))
+    def _momentum(self, hyper: tuple, step: int) -> float:
+        return hyper[0] * (1.0 - 0.5 * 0.96 ** (step * self._momentum_decay))
 
-    def _products(self, state: State) -> float:
-        return math.prod(self._momentum(state, t) for t in range(1, state.steps + 1))
+    def _product(self, hyper: tuple, steps: int) -> float:
+        return math.prod(self._momentum(hyper, t) for t in range(1, steps + 1))
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
         shape, n = tuple(state.param.shape), state.steps
-        values = {"momentum_decay_pow": 0.96**n, "beta2_pow": state.hyper[1] ** n, "mu_product": self._products(state)}
+        product = self._product(state.hyper, n)
+        values = {"momentum_decay_pow": 0.96**n, "beta2_pow": state.hyper[1] ** n, "mu_product": product}
         return {k: np.full(shape, v, np.float32) for k, v in values.items()}
 
     def _load_numbers(self, state: State) -> int:
@@ -326,12 +337,14 @@ class NAdam(_Moments):
             state.steps = next((n for n in counts if n is not None), _FOREVER)
         return len(found)
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
-        p, (m, v) = state.target, state.values
-        beta1, beta2, eps = state.hyper
-        mu, mu_next = self._momentum(state, state.steps), self._momentum(state, state.steps + 1)
-        params = (beta1, beta2, eps, beta2**state.steps, mu, mu_next, self._products(state))
-        apply_into(self._op, (p, m, v), (p, grad, m, v, lr), params)
+    def _make_params(self, hyper: tuple, steps: int) -> tuple:
+        beta1, beta2, eps = hyper
+        mu, mu_next = self._momentum(hyper, steps), self._momentum(hyper, steps + 1)
+        return beta1, beta2, eps, beta2**steps, mu, mu_next, self._product(hyper, steps)
+
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
+        m, v = state.values
+        return self._op, (state.outs, (state.target, grad, m, v, lr), self._params(state))
 
 
 class RAdam(_Moments):
@@ -375,17 +388,17 @@ class RAdam(_Moments):
             state.steps = next((n for n in counts if n is not None), _FOREVER)
         return len(found)
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
-        p, (m, v) = state.target, state.values
-        beta1, beta2, eps = state.hyper
-        pow1, pow2 = self._beta_powers(state)
+    def _make_params(self, hyper: tuple, steps: int) -> tuple:
+        beta2 = hyper[1]
+        params = super()._make_params(hyper, steps)
+        pow2 = params[4]
         limit = 2.0 / (1.0 - beta2) - 1.0
-        rho = limit - 2.0 * state.steps * pow2 / (1.0 - pow2)
-        if rho > 5.0:
-            rectified = math.sqrt((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho)) * math.sqrt(
-                1.0 - pow2
-            )
-            plain = 0.0
-        else:
-            rectified, plain = 0.0, 1.0
-        apply_into(self._op, (p, m, v), (p, grad, m, v, lr), (beta1, beta2, eps, pow1, pow2, rectified, plain))
+        rho = limit - 2.0 * steps * pow2 / (1.0 - pow2)
+        if rho <= 5.0:
+            return *params, 0.0, 1.0
+        rectified = math.sqrt((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho)) * math.sqrt(1.0 - pow2)
+        return *params, rectified, 0.0
+
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
+        m, v = state.values
+        return self._op, (state.outs, (state.target, grad, m, v, lr), self._params(state))

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from paddle.optimizer.lr import LRScheduler
-from paddle.optimizer.optimizer import Optimizer, State, as_state
+from paddle.optimizer.optimizer import Optimizer, Row, State, as_state
 from umiak import ops as F
-from umiak.core.dispatch import apply_into
 from umiak.core.dtype import int64
 from umiak.core.tensor import Tensor
 
@@ -43,12 +42,10 @@ class SGD(Optimizer):
     ) -> None:
         self._multi_precision = multi_precision
         self._op = F.SgdUpdate()
-        # A subclass with an `_update` of its own is asked.
-        self._direct = self._op if type(self)._update is SGD._update else None
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
-        apply_into(self._op, state.outs, (state.target, grad, lr))
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
+        return self._op, (state.outs, (state.target, grad, lr), ())
 
 
 class Momentum(Optimizer):
@@ -63,7 +60,7 @@ class Momentum(Optimizer):
         grad_clip: clips gradients first.
         multi_precision: keep float32 copies of low-precision parameters.
         rescale_grad: a factor on the gradients.
-        use_multi_tensor: accepted; parameters are updated one by one.
+        use_multi_tensor: accepted; parameters are always updated together.
     """
 
     accumulators = ("velocity",)
@@ -88,11 +85,11 @@ class Momentum(Optimizer):
         self._op = F.MomentumUpdate(bool(use_nesterov))
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (velocity,) = state.target, state.values
         if self._rescale_grad != 1.0:
             grad = F.mul(grad, self._rescale_grad)
-        apply_into(self._op, (p, velocity), (p, grad, velocity, lr), (state.hyper[0], 0.0))
+        return self._op, (state.outs, (p, grad, velocity, lr), (state.hyper[0], 0.0))
 
 
 class Adagrad(Optimizer):
@@ -126,9 +123,9 @@ class Adagrad(Optimizer):
     def _initial(self, accumulator: str) -> float:
         return self._start
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (total,) = state.target, state.values
-        apply_into(self._op, (p, total), (p, grad, total, lr), state.hyper)
+        return self._op, (state.outs, (p, grad, total, lr), state.hyper)
 
 
 class Adadelta(Optimizer):
@@ -159,9 +156,9 @@ class Adadelta(Optimizer):
         self._op = F.AdadeltaUpdate()
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (squares, changes) = state.target, state.values
-        apply_into(self._op, (p, squares, changes), (p, grad, squares, changes, lr), state.hyper)
+        return self._op, (state.outs, (p, grad, squares, changes, lr), state.hyper)
 
 
 class RMSProp(Optimizer):
@@ -204,12 +201,11 @@ class RMSProp(Optimizer):
         self._op = F.RmspropUpdate()
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (momentum, squares, mean) = state.target, state.values
         if self._centered:
-            apply_into(self._op, (p, squares, momentum, mean), (p, grad, squares, momentum, lr, mean), state.hyper)
-        else:
-            apply_into(self._op, (p, squares, momentum), (p, grad, squares, momentum, lr, None), state.hyper)
+            return self._op, ((p, squares, momentum, mean), (p, grad, squares, momentum, lr, mean), state.hyper)
+        return self._op, ((p, squares, momentum), (p, grad, squares, momentum, lr, None), state.hyper)
 
 
 class Rprop(Optimizer):
@@ -253,9 +249,9 @@ class Rprop(Optimizer):
     def _initial(self, accumulator: str) -> float:
         return self._start if accumulator == "learning_rates" else 0.0
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (previous, sizes) = state.target, state.values
-        apply_into(self._op, (p, previous, sizes), (p, grad, previous, sizes, lr), self._params)
+        return self._op, (state.outs, (p, grad, previous, sizes, lr), self._params)
 
 
 class ASGD(Optimizer):
@@ -301,11 +297,11 @@ class ASGD(Optimizer):
             state.steps = int(np.asarray(count.numpy() if hasattr(count, "numpy") else count).ravel()[0])
         return state
 
-    def _update(self, state: State, grad: Tensor, lr: float) -> None:
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (total,) = state.target, state.values
         old = self._latest[id(state.param)][(state.steps - 1) % self._batch_num]
         seen = float(min(state.steps, self._batch_num))
-        apply_into(self._op, (p, total, old), (p, grad, total, old, lr), (seen,))
+        return self._op, ((p, total, old), (p, grad, total, old, lr), (seen,))
 
     def state_dict(self) -> dict[str, Any]:
         out = super().state_dict()

@@ -21,7 +21,11 @@ from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
+from umiak.core.each import apply_each_into
 from umiak.core.tensor import Tensor
+
+Row = tuple[tuple, tuple, tuple]  # outs, operands and params of one update
+Rows = dict[Any, list[Row]]  # of each op: what is updated together
 
 _CASTS = {d: F.Cast(d) for d in (dt.float16, dt.bfloat16)}
 _FULL_RATE = {"learning_rate": 1.0}
@@ -67,9 +71,7 @@ class Optimizer:
     """
 
     # What a subclass declares: names of the state tensors, each of the parameter's shape; numbers that groups may set.
-    # `_direct` is an op over (target, grad, rate) that stands for `_update`, where a step is nothing else.
     accumulators: ClassVar[tuple[str, ...]] = ()
-    _direct: Any = None
     numbers: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
@@ -149,46 +151,77 @@ class Optimizer:
             >>> opt.step()
             >>> opt.clear_grad()
         """
-        for group in self._param_groups:
-            self._step_group(group)
+        self._step((group, None) for group in self._param_groups)
 
-    def _step_group(self, group: dict[str, Any], pairs: Sequence[tuple[Any, Tensor | None]] | None = None) -> None:
-        """One step with the given gradients, or with those of all parameters of the group."""
+    def _step(self, groups: Iterable[tuple[dict[str, Any], Any]]) -> None:
+        """One step of groups, each with given pairs of parameter and gradient, or None for all it has."""
+        updates: Rows = {}
+        casts: Rows = {}
+        stepped: list[State] = []
+        try:
+            with no_grad_guard():
+                for group, pairs in groups:
+                    self._collect(group, pairs, updates, casts, stepped)
+                for op, rows in (*updates.items(), *casts.items()):
+                    apply_each_into(op, rows)
+        except BaseException:
+            # Rows are checked before any is written: the step has not been done, and the next one has its number.
+            for state in stepped:
+                state.steps -= 1
+            raise
+
+    def _collect(self, group: dict[str, Any], pairs: Any, updates: Rows, casts: Rows, stepped: list[State]) -> None:
+        """Count a step of the parameters of a group that have a gradient, and say what is to be run for it."""
         params: Any = group["params"]
         lr, common, clip = self.get_lr(), group["_regularizer"], group["grad_clip"]
-        update, direct = self._update, self._direct
-        with no_grad_guard():
-            if pairs is None and clip is None:
-                grads = [p.grad for p in params]
-                states = group["_states"]
-                if states is None or len(states) != len(params):
-                    states = group["_states"] = [self._states.get(id(p)) for p in params]
+        row_of, latest, rows = self._row, None, []
+        # An `_update` of a subclass is asked for each parameter at once.
+        update = None if type(self)._update is Optimizer._update else self._update
+        if pairs is None and clip is None:
+            grads = [p.grad for p in params]
+            states = group["_states"]
+            if states is None or len(states) != len(params):
+                states = group["_states"] = [self._states.get(id(p)) for p in params]
+        else:
+            pairs = [(p, p.grad) for p in params] if pairs is None else pairs
+            if clip is not None:
+                pairs = clip([(p, g) for p, g in pairs if g is not None and not p.stop_gradient])
+            params, grads = [p for p, _ in pairs], [g for _, g in pairs]
+            states = [self._states.get(id(p)) for p in params]
+        for p, g, state in zip(params, grads, states, strict=True):
+            if g is None or p.stop_gradient:
+                continue
+            if state is None:
+                group["_states"] = None
+                state = self._states.get(id(p)) or self._make_state(p, group["_hyper"])
+            penalty = state.penalty or common
+            if penalty is not None:
+                g = penalty(p, g)
+            state.steps += 1
+            stepped.append(state)
+            if update is None:
+                op, row = row_of(state, g, lr * state.rate["learning_rate"])
+                if op is not latest:
+                    latest, rows = op, updates.setdefault(op, [])
+                rows.append(row)
             else:
-                pairs = [(p, p.grad) for p in params] if pairs is None else pairs
-                if clip is not None:
-                    pairs = clip([(p, g) for p, g in pairs if g is not None and not p.stop_gradient])
-                params, grads = [p for p, _ in pairs], [g for _, g in pairs]
-                states = [self._states.get(id(p)) for p in params]
-            for p, g, state in zip(params, grads, states, strict=True):
-                if g is None or p.stop_gradient:
-                    continue
-                if state is None:
-                    group["_states"] = None
-                    state = self._states.get(id(p)) or self._make_state(p, group["_hyper"])
-                penalty = state.penalty or common
-                if penalty is not None:
-                    g = penalty(p, g)
-                state.steps += 1
-                if direct is None:
-                    update(state, g, lr * state.rate["learning_rate"])
-                else:
-                    apply_into(direct, state.outs, (state.target, g, lr * state.rate["learning_rate"]))
-                if state.master is not None:
-                    apply_into(_CASTS[p.dtype], (p,), (state.master,))
+                update(state, g, lr * state.rate["learning_rate"])
+            if state.master is not None:
+                casts.setdefault(_CASTS[p.dtype], []).append(((p,), (state.master,), ()))
+
+    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
+        """One step of one parameter: an op, and what it writes into, its operands and its params.
+
+        ``state.steps`` is the number of this step, from 1.
+        """
+        raise NotImplementedError(f"{type(self).__name__} defines no _row")
 
     def _update(self, state: State, grad: Tensor, lr: float) -> None:
-        """One step of one parameter, in place. ``state.steps`` is the number of this step, from 1."""
-        raise NotImplementedError(f"{type(self).__name__} defines no _update")
+        """One step of one parameter, in place. A subclass may define it instead of ``_row``: it is called for one
+        parameter after the other.
+        """
+        op, row = self._row(state, grad, lr)
+        apply_into(op, *row)
 
     def _initial(self, accumulator: str) -> float:
         """What a state tensor is filled with at first."""
@@ -382,8 +415,7 @@ class Optimizer:
     def apply_gradients(self, params_grads: Sequence[tuple[Tensor, Tensor]]) -> list:
         """Update parameters with the given gradients."""
         given = {id(p): (p, g) for p, g in params_grads}
-        for group in self._param_groups:
-            self._step_group(group, [given[id(p)] for p in group["params"] if id(p) in given])
+        self._step((g, [given[id(p)] for p in g["params"] if id(p) in given]) for g in self._param_groups)
         return []
 
     def minimize(

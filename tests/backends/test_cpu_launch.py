@@ -35,6 +35,7 @@ from umiak.compiler.nest import (
     ZERO,
     Variant,
 )  # fmt: skip
+from umiak.core import each
 from umiak.core.array import from_numpy
 from umiak.ops.base import REGISTRY
 from umiak.runtime import parallel
@@ -47,9 +48,28 @@ class Ctx(ctypes.Structure):
     _fields_ = [("local", ctypes.c_void_p), ("shared", ctypes.c_void_p)]
 
 
+class Rows(ctypes.Structure):
+    """``umiak.core.each.Rows``."""
+
+    _fields_ = [
+        ("count", I64), ("width", I64), ("words", I64), ("ptrs", Pointers), ("sizes", Integers), ("scalars", Words),
+        ("fixed", ctypes.c_uint64), ("apart", ctypes.c_int), ("failed", I64),
+    ]  # fmt: skip
+
+    def __init__(self, sizes, width, words=1, fixed=0, apart=True):
+        n = len(sizes)
+        self.sizes_, self.scalars_ = (I64 * n)(*sizes), (ctypes.c_uint64 * (n * words))(*range(n * words))
+        self.ptrs_ = (ctypes.c_void_p * (n * width))(*range(1, n * width + 1))  # of row i: from i * width + 1 on
+        super().__init__(
+            n, width, words, ctypes.cast(self.ptrs_, Pointers), ctypes.cast(self.sizes_, Integers),
+            ctypes.cast(self.scalars_, Words), fixed, apart, -1,
+        )  # fmt: skip
+
+
 Kernel = ctypes.CFUNCTYPE(ctypes.c_int, Pointers, Integers, Words, ctypes.POINTER(Ctx), I64, I64)
 Bytes = ctypes.CFUNCTYPE(I64, Integers)
 LAUNCH = (ctypes.c_int, ctypes.c_void_p, Pointers, Integers, Words, I64)
+MANY = (ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, I64)
 FLAT = (ctypes.c_int, ctypes.c_void_p, Pointers, I64, Words)
 WAIT = 60
 
@@ -694,6 +714,140 @@ def test_flat_launches_run_in_parts(threads):
     made = Launcher(1, 0, [0, 1], cost_per_point=1e3)
     assert ctypes.CFUNCTYPE(*FLAT)(made.flat_address)(made.self_pointer, None, 1000, None) == 0
     check_parts(made.phases[0].calls, 1000, threads)
+
+
+# ---- many ------------------------------------------------------------------------------------------------------------
+class RowPhase(Phase):
+    """Records (row, n, lo, hi) of each call, the row by its pointers and scalars; some rows fail."""
+
+    def __init__(self, width, words=1, failing=None, **options):
+        super().__init__(**options)
+        self.width, self.words, self.failing = width, words, failing or {}
+
+    def run(self, ptrs, dims, scalars, ctx, lo, hi):
+        row = (ptrs[0] - 1) // self.width
+        assert scalars[0] == row * self.words
+        self.dims = dims[1:3]
+        self.calls.append((row, dims[0], lo, hi))
+        return self.failing.get(row, 0)
+
+
+def launch_many(made, rows, hold_gil=False):
+    """Parts on threads may not hold the GIL; exceptions come through while it is held."""
+    call = (ctypes.PYFUNCTYPE if hold_gil else ctypes.CFUNCTYPE)(*MANY)(made.many_address)
+    return call(made.self_pointer, ctypes.byref(rows), 0)
+
+
+SIZES = [5, 0, 64, 1000, 1, 65, 0, 3000, 63]
+
+
+def check_rows(calls, sizes):
+    """Every point of every row once; parts begin at multiples of 64."""
+    for row, n in enumerate(sizes):
+        mine = sorted((lo, hi) for r, size, lo, hi in calls if r == row and size == n)
+        assert len(mine) == sum(r == row for r, *_ in calls)
+        assert [lo for lo, _ in mine] + [n] == [0, *(hi for _, hi in mine)] or (n == 0 and mine == [])
+        assert all(lo % 64 == 0 and lo < hi for lo, hi in mine)
+
+
+def test_rows_run_in_order_on_one_thread():
+    phase = RowPhase(3, words=2)
+    made = Launcher(2, 0, [0, 1, 2], phases=[phase])
+    assert launch_many(made, Rows(SIZES, 3, 2)) == 0
+    assert phase.calls == [(i, n, 0, n) for i, n in enumerate(SIZES) if n] and phase.dims == [1, 1]
+    assert launch_many(made, Rows([], 3)) == 0 and launch_many(made, Rows([0], 3)) == 0
+    assert made.compiled == [Variant(MAP, 1, 0, ((UNIT, ZERO),) * 3)]
+    assert Launcher(1, 1, [0, 1]).many_address == 0 == Launcher(1, 0, [0], n_extras=1).many_address
+
+
+def test_rows_run_in_parts_that_cut_where_they_must(threads):
+    for cost in (20.0, 100.0, 1e4):
+        phase = RowPhase(2)
+        made = Launcher(1, 0, [0, 1], phases=[phase], cost_per_point=cost)
+        assert launch_many(made, Rows(SIZES, 2)) == 0
+        check_rows(phase.calls, SIZES)
+        assert len(phase.calls) > sum(n > 0 for n in SIZES)
+    many = [7] * 500
+    phase = RowPhase(2)
+    assert launch_many(Launcher(1, 0, [0, 1], phases=[phase], cost_per_point=1e3), Rows(many, 2)) == 0
+    check_rows(phase.calls, many)
+
+
+def test_rows_that_are_not_apart_run_in_order(threads):
+    phase = RowPhase(2)
+    made = Launcher(1, 0, [0, 1], phases=[phase], cost_per_point=1e3)
+    assert launch_many(made, Rows(SIZES, 2, apart=False)) == 0
+    check_rows(phase.calls, SIZES)
+    rows = [row for row, *_ in phase.calls]
+    assert rows == sorted(rows) and len(rows) > sum(n > 0 for n in SIZES)
+
+
+def test_pointers_of_one_element():
+    phase = RowPhase(3)
+    made = Launcher(1, 0, [0, 1, 2], phases=[phase])
+    assert launch_many(made, Rows([5, 6], 3, fixed=0b010)) == 0
+    assert phase.dims == [1, 0]
+    assert launch_many(made, Rows([5, 6], 3)) == 0 == launch_many(made, Rows([5, 6], 3, fixed=0b010))
+    assert made.compiled == [
+        Variant(MAP, 1, 0, ((UNIT, ZERO), (ZERO, ZERO), (UNIT, ZERO))), Variant(MAP, 1, 0, ((UNIT, ZERO),) * 3)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("cost", [0.0, 1e4])
+def test_the_first_row_that_fails_is_named(cost, apart, threads):
+    phase = RowPhase(1, failing={3: 9, 7: 8})
+    rows = Rows(SIZES, 1, apart=apart)
+    assert launch_many(Launcher(1, 0, [0], phases=[phase], cost_per_point=cost), rows) == 9
+    assert rows.failed == 3
+
+
+def test_rows_of_kernels_with_scratch(threads):
+    phase = RowPhase(2, local=lambda dims: 64)
+    made = Launcher(1, 0, [0, 1], phases=[phase], cost_per_point=1e4)
+    assert launch_many(made, Rows(SIZES, 2)) == 0
+    check_rows(phase.calls, SIZES)
+
+
+def test_many_rows_and_a_compiler_that_fails():
+    def fails(*fields):
+        raise LookupError("no such kernel")
+
+    broken = NestLauncher(compile=fails, n_parallel=1, n_reduced=0, access_pointers=[0], outputs=1)
+    with pytest.raises(LookupError, match="no such kernel"):
+        launch_many(broken, Rows([5], 1), hold_gil=True)
+
+
+def test_dispatch_names_the_row_that_failed():
+    op = REGISTRY["neg"]()
+    x = [from_numpy(np.zeros(n, np.float32)) for n in (5, 1 << 17, 3)]
+    op.clear()
+    try:
+        each.apply_each(op, [((t,), ()) for t in x])
+        (plan,) = op.plans()
+
+        class Failing(Phase):
+            def run(self, ptrs, dims, scalars, ctx, lo, hi):
+                return 9 if dims[0] == 1 << 17 else 0
+
+        failing = Launcher(1, 0, [0, 1], phases=[Failing()])
+        plan.set_kernel(
+            failing.address,
+            failing.self_pointer,
+            None,
+            failing,
+            [],
+            failing.flat_address,
+            None,
+            "",
+            None,
+            failing.many_address,
+        )
+        with pytest.raises(RuntimeError, match=r"\[neg\] kernel failed with code 9 \(row 1 of 3\)"):
+            each.apply_each_into(op, [((t,), (t,), ()) for t in x])
+        assert [t.inplace_version for t in x] == [1, 1, 1]
+    finally:
+        op.clear()
 
 
 # ---- threads, lives, statistics --------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from umiak import ops as F
-from umiak.compiler.fuse import fuse
+from umiak.compiler import fuse as module
+from umiak.compiler.fuse import MAX_OPERATIONS, fuse
 from umiak.compiler.fused import Fused
 from umiak.core import array, dispatch, dtype
 from umiak.ir.meta import Meta
@@ -136,3 +137,56 @@ def test_equal_groups_are_one_op():
 
     found = [fuse(o, r)[0][0].op for o, _, r in (traced(once, *[Meta((n, 4), F32)] * 2) for n in (3, 3))]
     assert found[0] is found[1]
+
+
+def test_long_chains_are_cut(rng, monkeypatch):
+    """Joins of element-by-element operations are not tried as a whole; groups have an end."""
+    count = 3 * MAX_OPERATIONS - 10
+
+    def chain(x):
+        for i in range(count):
+            x = F.mul(x, 1.0 + i / 1000) if i % 2 else F.tanh(x)
+        return x
+
+    operations, inputs, results = traced(chain, Meta((3, 5), F32))
+    lowered = []
+    monkeypatch.setattr(
+        module, "is_nest", lambda ops, *more, of=module.is_nest: lowered.append(len(ops)) or of(ops, *more)
+    )
+    fused, made = fuse(operations, results)
+    assert [len(o.op.group.operations) for o in fused] == [MAX_OPERATIONS, MAX_OPERATIONS, MAX_OPERATIONS - 10]
+    assert sum(lowered) < 2 * count
+    x = rng.standard_normal((3, 5)).astype(np.float32)
+    np.testing.assert_allclose(
+        run(fused, inputs, made, [x])[0], run(operations, inputs, results, [x])[0], rtol=1e-5, atol=1e-6
+    )
+
+
+def test_effects_are_kept_in_their_order():
+    """What nobody reads is made too, and no group brings one effect before another."""
+
+    def function(x, y):
+        first = F.all_reduce(F.exp(x), group="world", op="sum", size=1)
+        F.all_reduce(F.neg(y), group="world", op="sum", size=1)
+        last = F.all_reduce(F.tanh(y), group="world", op="sum", size=1)
+        return F.mul(F.exp(last), first)
+
+    operations, _, results = traced(function, *[Meta((4,), F32)] * 2)
+    before = [o.values[0].operation.name for o in operations if o.op.effect]
+    fused, _ = fuse(operations, results)
+    assert [o.values[0].operation.name for o in fused if o.op.effect] == before == ["exp", "neg", "tanh"]
+    assert names(fused)[-1] == "exp+mul"
+
+
+def test_calls_stay_near_their_place():
+    """Values live no longer than they did: a call comes when its last operation did, not as soon as it can."""
+
+    def function(x):
+        total = x
+        for _ in range(4):
+            total = F.matmul(total, F.exp(F.matmul(x, x)))
+        return total
+
+    operations, _, results = traced(function, Meta((4, 4), F32))
+    fused, _ = fuse(operations, results)
+    assert names(fused) == ["matmul", "exp", "matmul"] * 4

@@ -916,6 +916,22 @@ def test_reduction_of_what_is_being_stored(target, rng):
         )
 
 
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.cpu)
+@pytest.mark.parametrize("count", [1, 7, 100, 1000])
+def test_outputs_in_the_memory_of_inputs(count, target, rng):
+    """Two tensors change places in one kernel: what the second store reads, the first one overwrites."""
+    buffers = (Buffer("x", F32, IN), Buffer("y", F32, IN), Buffer("p", F32, OUT), Buffer("q", F32, OUT))
+    x, y = load("x", F32, P), load("y", F32, P)
+    stores = (Store("p", P, add(y, 1.0)), Store("q", P, call("exp", x), where=lt(x, 2.0)))
+    for kind in (LANE, SERIAL):
+        swap = Program(Kernel("swap", buffers, 0, (Loop(Axis(P, i64(0), kind=kind), stores, True),)), target)
+        a, b = (rng.standard_normal(count).astype(np.float32) for _ in range(2))
+        expected = b + 1, np.where(a < 2, np.exp(a), b)
+        assert swap.run({"x": a, "y": b, "p": a, "q": b}, cuts=((0, count // 3), (count // 3, count))) == 0
+        np.testing.assert_array_equal(a, expected[0])
+        np.testing.assert_allclose(b, expected[1], rtol=1e-6)
+
+
 Q_FLOAT = n.cast(Q, F32)
 
 

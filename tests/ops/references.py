@@ -982,6 +982,9 @@ def steps_before(power: float, beta: float) -> torch.Tensor:
 REFERENCES["sgd_update"] = lambda p, g, lr: torch_step(lambda ps: torch.optim.SGD(ps, float(lr)), {}, p, g, ())[0]
 
 
+REFERENCES["square_sum"] = lambda x: np.asarray(np.square(x).sum())
+
+
 @reference()
 def momentum_update(p: Any, g: Any, v: Any, lr: Any, nesterov: bool, mu: float, decay: float) -> Any:
     return torch_step(
@@ -1424,6 +1427,7 @@ def adaptive_max_pool(x: np.ndarray, n: int, dtype: Any, sizes: Any) -> Any:
 for _names, _reason in {
     "with_casts": "made by the planner; tests of mixed precision",
     "fused": "made by the compiler of other ops",
+    "followed": "made by the compiler inside of programs; tests of the executor run some",
     "custom_call": "whatever a function from outside computes",
     (
         "alpha_dropout bernoulli binomial categorical cauchy dropout exponential geometric gumbel multinomial "

@@ -140,6 +140,7 @@ def test_shard_strings_name_every_axis(case: Case) -> None:
 WITHOUT_SHARD: dict[str, str] = {
     "with_casts": "made by the planner inside of plans",
     "fused": "made by the compiler inside of call programs",
+    "followed": "made by the compiler inside of programs; tests of the executor run some",
     "custom_call": "what a function from outside does to its axes is unknown: its operands are whole",
 }
 
@@ -154,6 +155,7 @@ def test_every_op_says_how_it_is_sharded() -> None:
 WITHOUT_SAMPLES = {
     "with_casts": "made by the planner; its tests are those of mixed precision",
     "fused": "made by the compiler; every test of a composite or a gradient runs some",
+    "followed": "made by the compiler inside of programs; tests of the executor run some",
 }
 
 

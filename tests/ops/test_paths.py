@@ -309,13 +309,20 @@ def test_low_precision_is_near_float32(case: Case) -> None:
 # --- programs --------------------------------------------------------------------------------------------------------
 
 
+# Eager calls have a kernel of their own, where a program is expanded into other calls.
+OTHER_KERNELS = {"matrix_power"}
+
+
 @over_samples(quick=3)
 def test_program_gives_the_bits_of_the_eager_call(case: Case) -> None:
     """Recorded by the tracer, and replayed as a call program."""
     eager = case.run()
     found = run_traced(lambda *operands: case.call(*operands), *case.operands())
     for i, (a, b) in enumerate(zip(found, eager, strict=True)):
-        assert_same_bits(values(a), b, f"result {i}")
+        if case.op.name in OTHER_KERNELS:
+            assert_close(values(a), b, f"result {i}")
+        else:
+            assert_same_bits(values(a), b, f"result {i}")
 
 
 @over_samples(quick=2, where=lambda case: bool(case.differentiable) and rules.differentiable(case.op))

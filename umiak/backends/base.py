@@ -42,6 +42,8 @@ class Kernel(NamedTuple):
     # output that are contiguous and of one shape with n elements
     flat: int = 0
     explain: Callable[[Any, tuple, tuple, int], None] | None = None  # raises for a code, in the op's words
+    # `int many(void* self, Rows* rows, int64_t stream)` (core/each.pxd): the flat entry for many rows of operands
+    many: int = 0
     name: str = ""  # in tables of launches; empty: the op's
     # (operands, outputs, dims) -> (bytes, flops) of a launch; ``dims`` is None for a flat one. Without it: the bytes of
     # operands and outputs
@@ -51,7 +53,16 @@ class Kernel(NamedTuple):
         """Let a plan of dispatch launch this kernel; ``registers`` of its shape program hold ``dims``."""
         dims = None if registers is None else list(registers)
         plan.set_kernel(
-            self.address, self.launch_self, self.run, self.keep, dims, self.flat, self.explain, self.name, self.work
+            self.address,
+            self.launch_self,
+            self.run,
+            self.keep,
+            dims,
+            self.flat,
+            self.explain,
+            self.name,
+            self.work,
+            self.many,
         )
 
 
@@ -85,6 +96,11 @@ class Backend:
 
     def whole(self, op: Op) -> bool:
         """Whether a composite is to stay one call inside of others, rather than its decomposition."""
+        return False
+
+    def follows(self, op: Op, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+        """Whether ``steps`` behind a product or a convolution of operands ``metas`` had better be part of its launch
+        (compiler.epilogue.Followed)."""
         return False
 
     def supports(self, op: Op) -> bool:

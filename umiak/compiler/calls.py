@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from umiak.compiler.fused import Fused
 from umiak.core.dispatch import CallProgram
+from umiak.core.dtype import DType
 from umiak.core.scalar import ScalarProgram
 from umiak.ir.expr import Sym
 from umiak.ir.linearise import linearise
+from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
 from umiak.ir.scope import symbols_of
 
@@ -16,12 +19,12 @@ TAGS = {bool: 2, int: 3, float: 4, complex: 5}
 SYM_TAGS = {"bool": 2, "int": 3, "float": 4}
 
 
-def live(operations: Sequence[Operation], outputs: Iterable[Value | None]) -> list[Operation]:
-    """The operations that the outputs depend on, in order."""
+def live(operations: Sequence[Operation], outputs: Iterable[Value | None], effects: bool = False) -> list[Operation]:
+    """The operations that the outputs depend on, in order; with ``effects``, those that have one count as outputs."""
     wanted = {id(v) for v in outputs if v is not None}
     kept = []
     for operation in reversed(operations):
-        if any(id(r) in wanted for r in operation.results):
+        if (effects and operation.op.effect) or any(id(r) in wanted for r in operation.results):
             kept.append(operation)
             wanted.update(id(v) for v in operation.values)
     return kept[::-1]
@@ -50,8 +53,14 @@ def call_program(
     outputs: Sequence[Value | None],
     symbols: Sequence[Sym],
     sources: Sequence[tuple[int, int]],
+    donate: Mapping[int, Value | None] | None = None,
 ) -> CallProgram:
-    """Lower live ``operations``. ``symbols`` are read at run time from ``sources`` in the same order."""
+    """Lower live ``operations``. ``symbols`` are read at run time from ``sources`` in the same order.
+
+    With ``donate``, results of element-by-element kernels may take the memory of operands that die there. Among these
+    are the inputs that it names: their memory may go to the value beside them, or to any (None). A run says which of
+    these inputs it gives (``CallProgram.run``).
+    """
     number = {id(v): i for i, v in enumerate(inputs)}
     exprs: list[Any] = []
     weak: list[tuple[int, int]] = []  # (tag, position in exprs)
@@ -92,30 +101,59 @@ def call_program(
         for r in operation.results:
             number[id(r)] = count
             count += 1
-        steps.append((operation.op, operands, params, lengths, len(operation.results)))
+        steps.append((operation.op, operands, params, lengths, [dtype_of(r).id for r in operation.results]))
     results = [-1 if v is None else number[id(v)] for v in outputs]
     linear = linearise(exprs, symbols)
     registers = linear.outputs
     drops: list[list[int]] = [[] for _ in steps]
     produced = len(inputs)
     for at, step in enumerate(steps):
-        for v in range(produced, produced + step[4]):
+        for v in range(produced, produced + len(step[4])):
             if v not in results:
                 drops[last_use.get(v, at)].append(v)
-        produced += step[4]
+        produced += len(step[4])
     for v, at in last_use.items():
         assert v >= len(inputs) or v not in drops[at]
+    donors: list[list[tuple[int, int]]] = [[] for _ in steps]
+    if donate is not None:
+        dead = {i: at for i, at in last_use.items() if i not in results}
+        for at, operation in enumerate(operations):
+            dying = {id(v): i for v in operation.values if dead.get(i := number[id(v)]) == at}
+            donors[at] = [
+                (j, i)
+                for j, i in _donors(operation, dying)
+                if i >= len(inputs) or (i in donate and donate[i] in (None, operation.results[j]))
+            ]
     return CallProgram(
         len(inputs),
         [
-            (op, x, [registers[p] for p in params], lengths, n, drop)
-            for (op, x, params, lengths, n), drop in zip(steps, drops, strict=True)
+            (op, x, [registers[p] for p in params], lengths, made, drop, given)
+            for (op, x, params, lengths, made), drop, given in zip(steps, drops, donors, strict=True)
         ],
         results,
         [(tag, registers[at], registers[at + 1] if tag == TAGS[complex] else 0) for tag, at in weak],
         ScalarProgram(linear.inputs, list(linear.constants), linear.named_code()),
         list(sources),
     )
+
+
+def _donors(operation: Operation, dying: dict[int, int]) -> list[tuple[int, int]]:
+    """(result, value) for results that may take the memory of an operand among ``dying`` (numbers of values)."""
+    # Kernels of groups read before they write; another op's may write one result before it reads for the next.
+    if not operation.op.elementwise or (len(operation.results) > 1 and type(operation.op) is not Fused):
+        return []
+    like = [(x, dying[id(x)]) for x in operation.values if id(x) in dying]
+    return [
+        (j, i)
+        for j, r in enumerate(operation.results)
+        for x, i in dict.fromkeys(like)
+        if x.meta.dtype is r.meta.dtype and identical(x.meta.shape, r.meta.shape)
+    ]
+
+
+def dtype_of(v: Value) -> DType:
+    assert v.meta.dtype is not None, "values have types"
+    return v.meta.dtype
 
 
 def _as_float(p: Any) -> Any:

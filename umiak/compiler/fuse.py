@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from umiak.compiler.calls import live
@@ -16,96 +17,163 @@ from umiak.compiler.fused import Fused, make_group
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import ROWWISE, WINDOWS, lowerable, nest_of
 from umiak.compiler.lower.terminal import terminal_of
-from umiak.ir.meta import dense
+from umiak.ir.meta import dense, identical
 from umiak.ir.program import Operation, Value
 
-# How many pointers a kernel may take.
-MAX_POINTERS = 24
+MAX_POINTERS = 24  # of a kernel
+# Of a group. A nest is lowered on trial for each join, and long kernels gain little: what is in registers is spilled.
+MAX_OPERATIONS = 48
 
 
 @dataclass(eq=False)
 class _Part:
-    """Operations that will be one call. ``before``: parts that it depends on, through any path."""
+    """Operations that will be one call. ``sources``: parts that it reads or has to follow; ``users``: the reverse."""
 
     operations: list[Operation]
     open: bool  # others may join
-    before: set[int] = field(default_factory=set)
-    number: int = 0
+    pointwise: bool = False  # element by element, with results of one shape: so is what joins it
+    sources: set[_Part] = field(default_factory=set)
+    users: set[_Part] = field(default_factory=set)
 
 
 def fuse(
     operations: Sequence[Operation], results: Sequence[Value | None]
 ) -> tuple[list[Operation], list[Value | None]]:
-    """The same program with groups of operations as single :class:`Fused` ones, and what its results are now."""
-    operations = live(operations, results)
+    """The same program with groups of operations as single :class:`Fused` ones, and what its results are now.
+
+    Operations with an effect are kept, in their order.
+    """
+    operations = live(operations, results, effects=True)
     if len(operations) < 2:
         return operations, list(results)
-    users: dict[int, list[Operation]] = {}
-    for o in operations:
-        for v in o.values:
-            users.setdefault(id(v), []).append(o)
-    kept = {id(v) for v in results if v is not None}
-    parts: list[_Part] = []
-    part_of: dict[int, _Part] = {}
+    return _Fusion(operations, results).run()
 
-    def merged(candidates: list[_Part], o: Operation) -> _Part | None:
-        """The candidates and ``o`` as one part, if that is a nest."""
-        inside = sorted({id(p): p for p in candidates}.values(), key=lambda p: p.number)
-        numbers = {p.number for p in inside}
-        others = {q.number for v in o.values if (q := part_of.get(_producer(v))) is not None} - numbers
-        before = set().union(*(p.before for p in inside)) | others
-        for other in others:
-            before |= parts[other].before
-        if any(number in parts[other].before for number in numbers for other in before - numbers):
+
+class _Fusion:
+    """One run of :func:`fuse`."""
+
+    def __init__(self, operations: Sequence[Operation], results: Sequence[Value | None]) -> None:
+        self.operations, self.results = operations, results
+        self.order = {o: i for i, o in enumerate(operations)}
+        self.users: dict[int, list[Operation]] = {}
+        for o in operations:
+            for v in o.values:
+                self.users.setdefault(id(v), []).append(o)
+        self.kept = {id(v) for v in results if v is not None}
+        self.parts: dict[_Part, None] = {}
+        self.part_of: dict[int, _Part] = {}
+        self.effect: _Part | None = None
+
+    def run(self) -> tuple[list[Operation], list[Value | None]]:
+        for o in self.operations:
+            found = self.joined(o) if lowerable(o.op) and not o.op.effect else None
+            self.add(o) if found is None else self.replace(*found)
+        out, table = self.emit()
+        return out, [None if v is None else table.get(id(v), v) for v in self.results]
+
+    def producers(self, o: Operation) -> list[_Part]:
+        """The parts that make the operands, each once."""
+        found = (self.part_of.get(id(v.operation)) for v in o.values)
+        return list(dict.fromkeys(p for p in found if p is not None))
+
+    def joined(self, o: Operation) -> tuple[list[_Part], _Part] | None:
+        """The operation in one part with all that make its operands, else with the last one that takes it."""
+        candidates = [p for p in self.producers(o) if p.open]
+        for chosen in [candidates, *([p] for p in reversed(candidates if len(candidates) > 1 else []))]:
+            if chosen and (made := self.merged(chosen, o)) is not None:
+                return chosen, made
+        return None
+
+    def merged(self, inside: list[_Part], o: Operation) -> _Part | None:
+        """The parts and ``o`` as one part, if that is a nest."""
+        count = sum(len(p.operations) for p in inside)
+        if count >= MAX_OPERATIONS:
             return None
-        whole = sorted([x for p in inside for x in p.operations] + [o], key=order.__getitem__)
-        if not is_nest(whole, users, kept):
+        sources = {q for p in inside for q in p.sources} | set(self.producers(o))
+        if self.reach(inside, sources.difference(inside)):
             return None
-        return _Part(whole, terminal_of(o) is None, before - numbers)
+        whole = sorted([x for p in inside for x in p.operations] + [o], key=self.order.__getitem__)
+        results = outside_reads(whole, self.users, self.kept)
+        last = terminal_of(o) is not None
+        pointwise = o.op.elementwise and not last and all(p.pointwise for p in inside)
+        if pointwise and count > 1:
+            # One more element by element needs no trial of the whole, which would make long groups quadratic.
+            shape = o.results[0].meta.shape
+            if any(not identical(r.meta.shape, shape) for r in results) or not is_nest([o], self.users, self.kept):
+                return None
+            if len(inputs_of(whole)) + len(results) > MAX_POINTERS:
+                return None
+        elif not is_nest(whole, self.users, self.kept):
+            return None
+        return _Part(whole, not last, pointwise)
 
-    order = {o: i for i, o in enumerate(operations)}
-    for o in operations:
-        joinable = lowerable(o.op)
-        candidates = []
-        for v in o.values:
-            p = part_of.get(_producer(v))
-            if p is not None and p.open and p not in candidates:
-                candidates.append(p)
-        made = None
-        if joinable and candidates:
-            made = merged(candidates, o)
-            if made is None and len(candidates) > 1:
-                for p in reversed(candidates):
-                    made = merged([p], o)
-                    if made is not None:
-                        candidates = [p]
-                        break
-        if made is not None:
-            made.number = max(p.number for p in candidates)
-            gone = {p.number for p in candidates} - {made.number}
-            parts[made.number] = made
-            for x in made.operations:
-                part_of[id(x)] = made
-            for p in parts:
-                if p.before & gone or made.number in p.before:
-                    p.before = (p.before - gone) | {made.number} | made.before
-            for number in gone:
-                parts[number] = _Part([], False, set(), number)
-            continue
-        before: set[int] = set()
-        for v in o.values:
-            q = part_of.get(_producer(v))
-            if q is not None:
-                before |= q.before | {q.number}
-        part = _Part([o], joinable and terminal_of(o) is None, before, len(parts))
-        parts.append(part)
-        part_of[id(o)] = part
-    out, table = _emit([p for p in parts if p.operations], part_of, users, kept)
-    return out, [None if v is None else table.get(id(v), v) for v in results]
+    def reach(self, inside: list[_Part], targets: set[_Part]) -> bool:
+        """Whether a path leads from the parts, by way of others, to one of the targets."""
+        seen = set(inside)
+        stack = [q for p in inside for q in p.users if q not in seen]
+        while stack and targets:
+            p = stack.pop()
+            if p in targets:
+                return True
+            if p not in seen:
+                seen.add(p)
+                stack += p.users
+        return False
 
+    def add(self, o: Operation) -> None:
+        """The operation as a part of its own."""
+        joinable = lowerable(o.op) and not o.op.effect and terminal_of(o) is None
+        part = _Part([o], joinable, o.op.elementwise, set(self.producers(o)))
+        if o.op.effect:
+            if self.effect is not None:
+                part.sources.add(self.effect)
+            self.effect = part
+        self.place(part)
 
-def _producer(v: Value) -> int:
-    return id(v.operation)
+    def replace(self, gone: list[_Part], part: _Part) -> None:
+        """``part`` takes the place of parts."""
+        for p in gone:
+            part.sources |= p.sources
+            part.users |= p.users
+            del self.parts[p]
+        for o in part.operations:
+            part.sources.update(self.producers(o))
+        part.sources.difference_update(gone)
+        part.users.difference_update(gone)
+        for q in part.users:
+            q.sources.difference_update(gone)
+            q.sources.add(part)
+        for q in part.sources:
+            q.users.difference_update(gone)
+        self.place(part)
+
+    def place(self, part: _Part) -> None:
+        self.parts[part] = None
+        for q in part.sources:
+            q.users.add(part)
+        for o in part.operations:
+            self.part_of[id(o)] = part
+
+    def emit(self) -> tuple[list[Operation], dict[int, Value]]:
+        """The parts in an order that respects what they read, groups as one operation each.
+
+        Each comes as near to its last operation's place as it can, so that values live no longer than they did.
+        """
+        table: dict[int, Value] = {}
+        out: list[Operation] = []
+        waits = {p: len(p.sources) for p in self.parts}
+        ready = [(self.order[p.operations[-1]], p) for p in self.parts if not p.sources]
+        heapify(ready)
+        while ready:
+            _, p = heappop(ready)
+            del waits[p]
+            out += _call(p, self.users, self.kept, table)
+            for q in p.users:
+                waits[q] -= 1
+                if not waits[q]:
+                    heappush(ready, (self.order[q.operations[-1]], q))
+        assert not waits, "parts that wait for each other"
+        return out, table
 
 
 def outside_reads(operations: Sequence[Operation], users: dict[int, list[Operation]], kept: set[int]) -> list[Value]:
@@ -154,39 +222,10 @@ class _Anything(dict):
         return (-1, 0)
 
 
-def _emit(
-    parts: list[_Part], part_of: dict[int, _Part], users: dict[int, list[Operation]], kept: set[int]
-) -> tuple[list[Operation], dict[int, Value]]:
-    """The parts in an order that respects what they read, groups as one operation each."""
-    table: dict[int, Value] = {}
-
+def _call(p: _Part, users: Any, kept: set[int], table: dict[int, Value]) -> list[Operation]:
     def moved(x: Any) -> Any:
         return table.get(id(x), x) if type(x) is Value else x
 
-    out: list[Operation] = []
-    done: set[int] = set()
-    pending = list(parts)
-    while pending:
-        ready = [p for p in pending if all(q.number in done or not q.operations for q in _sources(p, part_of))]
-        assert ready, "parts that wait for each other"
-        for p in ready:
-            out += _call(p, users, kept, moved, table)
-            done.add(p.number)
-        pending = [p for p in pending if p.number not in done]
-    return out, table
-
-
-def _sources(p: _Part, part_of: dict[int, _Part]) -> list[_Part]:
-    found = []
-    for o in p.operations:
-        for v in o.values:
-            q = part_of.get(_producer(v))
-            if q is not None and q is not p:
-                found.append(q)
-    return found
-
-
-def _call(p: _Part, users: Any, kept: set[int], moved: Any, table: dict[int, Value]) -> list[Operation]:
     if len(p.operations) == 1 or all(o.op.view for o in p.operations):
         return [_again(o, moved, table) for o in p.operations]
     results = outside_reads(p.operations, users, kept)

@@ -103,6 +103,11 @@ class Fused(Op):
     group: Any
     ints: tuple = param("ints")
 
+    @property
+    def elementwise(self) -> bool:  # type: ignore[override]
+        """Whether all of it works element by element: then an output may be the memory of an operand."""
+        return all(o.op.elementwise for o in self.group.operations)
+
     def infer(self, *args: Any) -> Any:
         operands, ints = args[:-1], args[-1]
         g = self.group

@@ -17,6 +17,7 @@ from umiak.autodiff import rules
 from umiak.compiler import amp
 from umiak.compiler.calls import call_program, live, scalars_in, used
 from umiak.compiler.dump import dump
+from umiak.compiler.epilogue import Followed
 from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
@@ -287,9 +288,9 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
         if backend.fuses and type(op) is not Fused:
             operations, results = fuse(operations, results)
         symbols = scalars_in(operations)
-        plan.set_program(
-            call_program(operations, traced.inputs, results, symbols, [classes.sources[s] for s in symbols])
-        )
+        sources = [classes.sources[s] for s in symbols]
+        donate: dict[int, Value | None] | None = {} if backend.fuses else None
+        plan.set_program(call_program(operations, traced.inputs, results, symbols, sources, donate))
     else:
         raise TypeError(
             f"[{op.name}] requires a kernel on {backend.device_type} or a decomposition, got neither. "
@@ -412,7 +413,9 @@ def expander(backend: Any) -> Callable[[Op], bool] | None:
     """Which composites inside of others are traced as what they mean: where the backend fuses, all it can fuse."""
     if not backend.fuses:
         return None
-    return lambda op: op.decompose is not None and not lowerable(op) and not backend.whole(op)
+    return lambda op: (
+        op.decompose is not None and not lowerable(op) and type(op) is not Followed and not backend.whole(op)
+    )
 
 
 def trace_forward(op: Op, classes: Classes, needs: tuple | None, expand: Callable[[Op], bool] | None = None) -> Trace:
@@ -565,7 +568,7 @@ def finish_vjp(g: Gradient, v: Vjp) -> CallProgram:
     inputs = [v.operands[i] for i in g.save_in] + [v.saved[i] for i in g.save_out]
     inputs += [x for x in v.grads if x is not None]
     sources = [g.classes.sources[s] for s in g.ints]
-    return call_program(v.operations, inputs, v.made, g.ints, sources)
+    return call_program(v.operations, inputs, v.made, g.ints, sources, None if g.expand is None else {})
 
 
 def vjp_plan(plan: Plan, mask: int, recorded: bool = False) -> CallProgram:

@@ -1,6 +1,7 @@
 """Dispatch by class of operands: see dispatch.pyx and docs/design/dispatch.md."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from umiak.core.each cimport Rows
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.tensor cimport Node, Tensor
 
@@ -9,6 +10,9 @@ ctypedef int (*launch_t)(void* self, void** ptrs, const int64_t* dims, const uin
 
 # The same where every operand and the output are contiguous, of one shape with n elements.
 ctypedef int (*flat_t)(void* self, void** ptrs, int64_t n, const uint64_t* scalars, int64_t stream) noexcept nogil
+
+# The same for many rows, each with a size and numbers of its own.
+ctypedef int (*many_t)(void* self, Rows* rows, int64_t stream) noexcept nogil
 
 cdef struct Operand:
     PyObject* t                # the tensor (borrowed), or NULL
@@ -23,6 +27,13 @@ cdef struct Source:            # where a scalar input comes from
 cdef enum:
     AXIS_STRIDE = 64
     AXIS_OFFSET = 128
+    INLINE_X = 32              # operands kept on the stack
+    INLINE_S = 256             # scalar words
+    INLINE_R = 128             # registers
+    INLINE_D = 128             # integers for a kernel
+    AMP_MASK = 0xFFFF00FE      # level, dtype and lists in the plan modes
+    NOGIL_ELEMENTS = 1 << 16   # releasing the GIL costs 0.04 us: only for kernels that run longer than that
+    MAX_OUT = 64               # outputs and residuals; sets of them are 64-bit masks
     PLAN_LAUNCH = 0            # one kernel
     PLAN_VIEW = 1              # sizes, strides and offset only
     PLAN_RESHAPE = 2           # a view when strides allow, else a copy
@@ -69,6 +80,7 @@ cdef class Plan:
     cdef readonly object infer_python      # set when infer could not be made a scalar program
     cdef launch_t launch
     cdef flat_t flat
+    cdef many_t many
     cdef void* launch_self
     cdef int n_dims            # integers that the kernel asked for; -1: none at all, it gets what there is
     cdef int* dims             # their registers
@@ -101,6 +113,8 @@ cdef struct Step:
     int n_out
     int out0
     int n_drop
+    int n_donors
+    int* donors                # pairs (result, value): the value dies here, and the result may take its memory
     int* x                     # value index; -1 none; -2 - k: number k
     int* params                # registers
     int* drop                  # values not needed after this step
@@ -123,7 +137,24 @@ cdef class CallProgram:
     cdef ScalarProgram scalars
     cdef Source* sources       # for forward programs
     cdef int n_sources
-    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags) except -1
+    cdef int* dtypes           # of the values that steps make
+    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given=*) except -1
+    cdef bint take_over(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* given) except -1
+
+cdef inline uint64_t key_hash(const uint32_t* descs, int n, uint64_t modes, uint64_t sig) noexcept:
+    cdef int i
+    cdef uint64_t h = (modes ^ sig) * <uint64_t>0x9E3779B97F4A7C15
+    for i in range(n):
+        h = (h ^ descs[i]) * <uint64_t>0x100000001b3
+    return h ^ h >> 29
+
+cdef inline bint same_words(const uint32_t* a, const uint32_t* b, int n) noexcept:
+    """For a few words a call of memcmp costs more than the comparison."""
+    cdef int i
+    for i in range(n):
+        if a[i] != b[i]:
+            return False
+    return True
 
 cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into)
 cdef object call1(OpBase op, Tensor x)
@@ -131,3 +162,20 @@ cdef object call2(OpBase op, Tensor x, Tensor y)
 cdef int write_into(Tensor x, Tensor value) except -1
 cdef object apply_raw(OpBase op, tuple operands, tuple params, int flags)
 cdef Tensor quiet_copy(Tensor t)
+
+# For each.pyx.
+cdef bint timed() noexcept
+cdef int parse_operand(object o, Operand* x) except -1
+cdef int bad_operand(OpBase op, object o) except -1
+cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) except -2
+cdef Plan miss(OpBase op, Operand* xs, int n, uint32_t* descs, const uint64_t* params, uint64_t sig, uint64_t modes, uint64_t h)
+cdef int load_sources(const Source* s, int count, const Operand* xs, const uint64_t* scalars, int64_t* regs) noexcept
+cdef int shape_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig) except -1
+cdef int launch_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, int code) except -1
+cdef bint in_place(Plan plan, const Operand* xs, int n, PyObject** into) noexcept
+cdef bint clashes(OpBase op, Tensor o, Operand* xs, int n) noexcept
+cdef int check_count(Plan plan, PyObject** into) except -1
+cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64_t* regs, int k) except -1
+cdef int refuse_into(Plan plan, int i, Tensor o, list want) except -1
+cdef int bring_back(Operand* xs, int n) except -1
+cdef void* address(PyObject* t) except? NULL

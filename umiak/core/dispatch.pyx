@@ -39,15 +39,6 @@ cdef extern from "Python.h":
     int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
     Py_ssize_t PySlice_AdjustIndices(Py_ssize_t, Py_ssize_t*, Py_ssize_t*, Py_ssize_t) noexcept
 
-cdef enum:
-    INLINE_X = 32              # operands kept on the stack
-    INLINE_S = 256             # scalar words
-    INLINE_R = 128             # registers
-    INLINE_D = 128             # integers for a kernel
-    AMP_MASK = 0xFFFF00FE      # level, dtype and lists in the plan modes
-    NOGIL_ELEMENTS = 1 << 16   # releasing the GIL costs 0.04 us: only for kernels that run longer than that
-    MAX_OUT = 64               # outputs and residuals; sets of them are 64-bit masks
-
 # What higher layers fill in (see install).
 cdef object ON_MISS = None
 cdef object VJP_PLAN = None
@@ -100,6 +91,11 @@ def time_launches(timer):
     global TIMER, QUICK
     TIMER = timer
     QUICK = NOGIL_ELEMENTS if timer is None else -1
+
+
+cdef bint timed() noexcept:
+    """Whether a timer is told of every launch."""
+    return TIMER is not None
 
 
 # ---- op records ----------------------------------------------------------------------------------------------------
@@ -234,7 +230,7 @@ cdef class Plan:
         self.n_dims = -1
 
     def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None, dims=None, size_t flat=0, explain=None,
-                   kernel_name="", work=None):
+                   kernel_name="", work=None, size_t many=0):
         """A native launch function by address, or a Python kernel. ``dims``: registers of the shape program to hand over."""
         self.kernel_name = kernel_name
         self.work = work
@@ -249,6 +245,7 @@ cdef class Plan:
             for i, register in enumerate(dims):
                 self.dims[i] = register
             self.flat = <flat_t><void*>flat
+            self.many = <many_t><void*>many
         self.native = address != 0 and self.kind == PLAN_LAUNCH and self.n_out == 1 and not self.same_is_identity and \
             self.shape is not None and self.shape.n_regs <= INLINE_R and self.n_dims <= INLINE_D
         self.kernel = kernel
@@ -310,7 +307,7 @@ cdef class Plan:
         return f"<Plan {self.op!r} {kind} on {place_from_index(self.place)}>"
 
 
-cdef inline int load_sources(const Source* s, int count, const Operand* xs, const uint64_t* scalars, int64_t* regs) noexcept:
+cdef int load_sources(const Source* s, int count, const Operand* xs, const uint64_t* scalars, int64_t* regs) noexcept:
     cdef int i
     cdef PyObject* t
     for i in range(count):
@@ -515,15 +512,6 @@ cdef object slow(OpBase op, tuple operands, tuple params):
     return SLOW_PATH(op, operands, params)
 
 
-cdef inline bint same_words(const uint32_t* a, const uint32_t* b, int n) noexcept:
-    """For a few words a call of memcmp costs more than the comparison."""
-    cdef int i
-    for i in range(n):
-        if a[i] != b[i]:
-            return False
-    return True
-
-
 cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int np, uint64_t sig, int flags, PyObject** into):
     cdef PyObject* ctx = context_pointer()
     cdef uint32_t[INLINE_X] inline_descs
@@ -572,10 +560,7 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
     if not found_tensor:
         i = (<EngineContext>ctx).inner_place
         modes |= <uint64_t>((i if i >= 0 else (<Place>(<EngineContext>ctx).state.place).index) + 1) << 40
-    h = (modes ^ sig) * <uint64_t>0x9E3779B97F4A7C15
-    for i in range(n):
-        h = (h ^ descs[i]) * <uint64_t>0x100000001b3
-    h ^= h >> 29
+    h = key_hash(descs, n, modes, sig)
     if op.capacity:
         j = h & (op.capacity - 1)
         while op.slots[j] != NULL:
@@ -601,7 +586,7 @@ cdef int shape_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uin
         f"{[x.shape for x in operand_tuple(xs, n) if isinstance(x, Tensor)]} and params {unpack_params(plan.op, params, sig)}")
 
 
-cdef inline void* address(PyObject* t) except? NULL:
+cdef void* address(PyObject* t) except? NULL:
     """Where the data are now; an offloaded storage is brought back first."""
     if (<Tensor>t).storage.data == NULL:
         resident((<Tensor>t).storage)
@@ -1011,11 +996,14 @@ cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64
     if overlaps(o):
         refuse_overlap(plan.op.name, o)
     if not ok:
-        want = [(same[d] if same != NULL else regs[plan.out_regs[k + d]]) for d in range(plan.out_rank[i])]
-        raise ValueError(
-            f"[{plan.op.name}] requires an output of shape {want} and dtype {dtype_from_id(plan.out_dtype[i]).name} on "
-            f"{place_from_index(plan.place)}, got shape {o.shape}, dtype {o.dtype.name} on {o.place}")
+        refuse_into(plan, i, o, [(same[d] if same != NULL else regs[plan.out_regs[k + d]]) for d in range(plan.out_rank[i])])
     return 0
+
+
+cdef int refuse_into(Plan plan, int i, Tensor o, list want) except -1:
+    raise ValueError(
+        f"[{plan.op.name}] requires an output of shape {want} and dtype {dtype_from_id(plan.out_dtype[i]).name} on "
+        f"{place_from_index(plan.place)}, got shape {o.shape}, dtype {o.dtype.name} on {o.place}")
 
 
 cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** outs) except -1:
@@ -1040,7 +1028,7 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
     return 0
 
 
-cdef inline int bring_back(Operand* xs, int n) except -1:
+cdef int bring_back(Operand* xs, int n) except -1:
     """Offloaded operands come back before any address is read: bringing one back may move another."""
     cdef int i
     for i in range(n):
@@ -1492,8 +1480,12 @@ cdef inline bint is_shape(Tensor t, const Step* s, const int64_t* regs) noexcept
 cdef class CallProgram:
     """A list of op calls over numbered values, replayed in C: a vjp, or a composite's decomposition.
 
-    ``steps``: (op, operands, param registers, lengths of tuple params, number of outputs, values to drop after it); an operand is a value index, -1 for
-    none, or ``-2 - k`` for number ``k`` of ``numbers`` (tag, register, register of the imaginary part). Values are the inputs, then the outputs of the steps in order.
+    ``steps``: (op, operands, param registers, lengths of tuple params, dtype ids of the outputs, values to drop after it, donors); an operand is
+    a value index, -1 for none, or ``-2 - k`` for number ``k`` of ``numbers`` (tag, register, register of the imaginary part). Values are the
+    inputs, then the outputs of the steps in order.
+
+    Donors are pairs (output, value) of a step that works element by element: the value is of the output's dtype and shape, and nobody reads it
+    later, so that the output may take its memory, if nobody else has it (see ``take_over``).
     """
 
     def __cinit__(self, int n_inputs, list steps, list outputs, list numbers, ScalarProgram scalars not None, list sources):
@@ -1505,8 +1497,12 @@ cdef class CallProgram:
         self.steps = <Step*>calloc(self.n_steps + 1, sizeof(Step))
         if self.steps == NULL:
             raise MemoryError()
-        for i, (op, xs, params, lengths, n_out, drop) in enumerate(steps):
+        self.dtypes = int_array([id for step in steps for id in step[4]])
+        for i, (op, xs, params, lengths, made, drop, donors) in enumerate(steps):
+            n_out = len(made)
             s = &self.steps[i]
+            s.n_donors = len(donors)
+            s.donors = int_array([x for pair in donors for x in pair])
             s.n_x = len(xs)
             s.x = int_array(xs)
             if len(params) > INLINE_S:
@@ -1540,6 +1536,8 @@ cdef class CallProgram:
                 free(self.steps[i].x)
                 free(self.steps[i].params)
                 free(self.steps[i].drop)
+                free(self.steps[i].donors)
+        free(self.dtypes)
         free(self.steps)
         free(self.outputs)
         free(self.number_tag)
@@ -1556,8 +1554,11 @@ cdef class CallProgram:
     def steps_ops(self):
         return list(self.ops)
 
-    def run(self, list inputs, list ints):
-        """Run from Python: tensors (or None) in the order of the inputs, sizes and numbers as 64-bit words in the order of the sources."""
+    def run(self, list inputs, list ints, bytes given=None):
+        """Run from Python: tensors (or None) in the order of the inputs, sizes and numbers as 64-bit words in the order of the sources.
+
+        ``given``: a byte per input; 1: its memory may become a result's; 2: it may itself become the result that takes its place.
+        """
         cdef int i
         cdef PyObject** slots
         cdef PyObject** outs
@@ -1565,6 +1566,8 @@ cdef class CallProgram:
         if len(inputs) != self.n_inputs or len(ints) != self.scalars.n_inputs:
             raise ValueError(
                 f"[program] requires {self.n_inputs} inputs and {self.scalars.n_inputs} numbers, got {len(inputs)} and {len(ints)}")
+        if given is not None and len(given) != self.n_inputs:
+            raise ValueError(f"[program] requires a byte per input ({self.n_inputs}) in `given`, got {len(given)}")
         slots = <PyObject**>calloc(self.n_inputs + 1, sizeof(PyObject*))
         outs = <PyObject**>calloc(self.n_outputs + 1, sizeof(PyObject*))
         words = <int64_t*>calloc(len(ints) + 1, sizeof(int64_t))
@@ -1579,7 +1582,7 @@ cdef class CallProgram:
                     words[i] = <int64_t>_float_bits(ints[i])
                 else:
                     words[i] = ints[i]
-            self.execute(slots, words, outs, FLAG_INNER)
+            self.execute(slots, words, outs, FLAG_INNER, NULL if given is None else PyBytes_AS_STRING(given))
             for i in range(self.n_outputs):
                 result.append(<object>outs[i] if outs[i] != NULL else None)
                 Py_XDECREF(outs[i])
@@ -1589,7 +1592,7 @@ cdef class CallProgram:
             free(outs)
             free(words)
 
-    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags) except -1:
+    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given=NULL) except -1:
         """Run; ``outs`` receives owned references (NULL where an output is none)."""
         cdef PyObject* values_inline[INLINE_R]
         cdef PyObject** values = values_inline
@@ -1598,6 +1601,7 @@ cdef class CallProgram:
         cdef Operand[INLINE_X] xs_inline
         cdef Operand* xs = xs_inline
         cdef uint64_t[INLINE_S] params
+        cdef PyObject* into[MAX_OUT + 1]
         cdef object scratch, scratch2, scratch3, result
         cdef Step* s
         cdef int i, j, code, filled = self.n_inputs
@@ -1655,6 +1659,16 @@ cdef class CallProgram:
                             xs[j].n_bits = 2
                 for j in range(s.n_params):
                     params[j] = <uint64_t>regs[s.params[j]]
+                if s.n_donors and self.take_over(s, xs, values, into, flags, given):
+                    for j in range(s.n_out):
+                        values[filled] = into[j]         # owned from here on
+                        filled += 1
+                    dispatch(<OpBase>self.ops[i], xs, s.n_x, params, s.n_params, s.sig, flags | FLAG_INTO, into)
+                    for j in range(s.n_drop):
+                        code = s.drop[j]
+                        Py_XDECREF(values[code])
+                        values[code] = NULL
+                    continue
                 result = dispatch(<OpBase>self.ops[i], xs, s.n_x, params, s.n_params, s.sig, flags, NULL)
                 if s.n_out == 1 and isinstance(result, Tensor):
                     Py_INCREF(result)
@@ -1685,6 +1699,65 @@ cdef class CallProgram:
         finally:
             for i in range(self.n_inputs, filled):
                 Py_XDECREF(values[i])
+
+
+    cdef bint take_over(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* given) except -1:
+        """Fill ``into`` with tensors of which at least one has the memory of an operand that dies; owned references.
+
+        Memory changes hands where the tensor is the only one that has it, and all of it. False if there is no such operand.
+        """
+        cdef EngineContext ctx = <EngineContext>context_pointer()
+        cdef Tensor t, o, like = None
+        cdef int i, j, k
+        cdef bint own
+        if ctx.observers and not flags & FLAG_QUIET:
+            return False
+        if ctx.plan_mode & MODE_GRAD:
+            for i in range(s.n_x):
+                if xs[i].t != NULL and (<Tensor>xs[i].t).key & K_NEEDS_GRAD:
+                    return False                         # a gradient may want the operands as they are
+        for j in range(s.n_out + 1):
+            into[j] = NULL
+        for i in range(s.n_donors):
+            j, k = s.donors[2 * i], s.donors[2 * i + 1]
+            own = k >= self.n_inputs
+            if into[j] != NULL or values[k] == NULL or not own and (given == NULL or not given[k]):
+                continue
+            t = <Tensor>values[k]                        # one more reference
+            if t.kind or (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK or t.storage.later is not None:
+                continue
+            if not own and given[k] == 2:
+                o = t
+            elif (
+                own and Py_REFCNT(values[k]) > 2 or Py_REFCNT(<PyObject*>t.storage) > 1 or t.storage.allocator is None
+                or t.storage.pins or t.counter is not None or t.offset
+                or t.storage.nbytes != t.numel * ITEMSIZE[t.key & K_DTYPE_MASK]
+            ):
+                continue
+            else:
+                o = t if own else shallow(t)
+            for k in range(s.n_out):
+                if into[k] != NULL and (<Tensor>into[k]).storage is o.storage:
+                    break
+            else:
+                Py_INCREF(o)
+                into[j] = <PyObject*>o
+                like = o
+        if like is None:
+            return False
+        for j in range(s.n_out):
+            if into[j] == NULL:
+                k = self.dtypes[s.out0 - self.n_inputs + j]
+                i = (like.key >> K_PLACE_SHIFT) & K_PLACE_MASK
+                try:
+                    o = new_tensor(k, like.ndim, like.dims, i, ctx.stream[i])
+                except BaseException:
+                    for i in range(s.n_out):
+                        Py_XDECREF(into[i])
+                    raise
+                Py_INCREF(o)
+                into[j] = <PyObject*>o
+        return True
 
 
 # ---- entries from Python -------------------------------------------------------------------------------------------------------

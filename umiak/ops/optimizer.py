@@ -15,7 +15,7 @@ import numpy as np
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, cast_to, draw, factor_names, is_tensor, same_shape, shard_string
+from umiak.ops._common import accept, cast_to, draw, factor_names, is_tensor, same_shape, shard_reduce, shard_string
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.elementwise import square
 
@@ -366,3 +366,29 @@ class RpropUpdate(Update):
         sizes = F.minimum(F.maximum(F.mul(sizes, factor), smallest), largest)
         g = F.where(turned, 0, g)
         return F.sub(p, F.mul(F.sign(g), sizes)), g, sizes
+
+
+@register
+class SquareSum(Op):
+    """The sum of the squares of all elements, in the compute type: what norms of gradients are made of."""
+
+    inputs = ("x",)
+    vjp = None
+
+    def infer(self, x):
+        accept(self, "f", x)
+        return Meta((), x.dtype.compute)
+
+    def decompose(self, x):
+        return F.sum(square(cast_to(x, x.dtype.compute)), axes=tuple(range(x.ndim)))
+
+    def shard(self, x):
+        return shard_reduce(x, tuple(range(len(x.shape))), False, "sum")
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        for shape, dtype in (
+            ((2, 3), dt.float64), ((5,), dt.float32), ((3, 2), dt.bfloat16), ((2,), dt.float16), ((), dt.float64),
+            ((0, 2), dt.float32),
+        ):  # fmt: skip
+            yield Sample((draw(rng, shape, dtype),), {}, {})

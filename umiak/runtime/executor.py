@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from umiak import ops as F
-from umiak.compiler.calls import call_program, live, scalars_in
-from umiak.core import dispatch
+from umiak.compiler import plan, whole
+from umiak.core import context, dispatch
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
 from umiak.ir.program import Program, Value
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import evaluate
+
+AMP_MODES = 0xFFFF00FE
 
 
 class Executor:
@@ -21,24 +24,48 @@ class Executor:
 
     Captured tensors come with the program. Final writes are made to the inputs' own memory. Raises ValueError where
     the inputs do not fit the program: another dtype or rank, a guard or a check that does not hold.
+
+    Where the backend of the inputs' place fuses, groups of operations run as one kernel each. Under a mode that
+    each operation has to see for itself (a gradient that is recorded, mixed precision, a trace) they run one by one.
+
+    ``donate``: arguments by index, or constants by name, whose tensors the caller gives up with every call: results may
+    take their memory. An input with a final write is given up as well, to what is written there: a run that fails may
+    have made some of the writes.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, donate: Iterable[int | str] = ()) -> None:
         for operation in program.ops:
             if operation.regions:
                 raise TypeError(f"[{operation.name}] requires an executor with control flow, got a straight-line one")
         self.program = program
         self.sources = program.sources()
         self.wanted = [v if type(v) is Value else None for v in [*program.outputs, *(w.value for w in program.effects)]]
-        kept = set(map(id, live(program.ops, self.wanted)))
-        operations = [o for o in program.ops if id(o) in kept or o.op.effect]
-        self.used = scalars_in(operations)
-        # The numbers are handed in by `run`; the sources are not read.
-        self.calls = call_program(operations, program.inputs, self.wanted, self.used, [(0, 0)] * len(self.used))
+        self._lowered: dict[str | None, whole.Lowered] = {}
+        place = {id(v): i for i, v in enumerate(program.inputs)}
+        self.given = [place[id(self._input(x))] for x in donate]
+        self.targets = [place[id(w.target)] for w in program.effects]
+        n = len(program.outputs)
+        self._donate: dict[int, int | None] = dict.fromkeys(self.given)
+        self._donate.update({i: n + j for j, i in enumerate(self.targets)})
+
+    def _input(self, x: int | str) -> Value:
+        arguments, constants = self.program.arguments(), self.program.constants
+        if isinstance(x, str):
+            if x in constants:
+                return constants[x]
+        elif 0 <= x < len(arguments):
+            return arguments[x]
+        raise ValueError(
+            f"[program {self.program.name}] requires inputs to donate by index below {len(arguments)} or by a name "
+            f"among {sorted(constants)}, got {x!r}"
+        )
 
     def __call__(self, *tensors: Tensor, numbers: Mapping[Sym | str, Any] | None = None) -> list[Any]:
         program = self.program
         inputs = self._bind(tensors)
+        for i, (x, v) in enumerate(zip(inputs, program.inputs, strict=True)):
+            if x.dtype is not v.meta.dtype or x.ndim != len(v.meta.shape):
+                self._refuse(i, x)
         env: dict[Any, Any] = {}
         for s, where in self.sources.items():
             if where is not None:
@@ -50,16 +77,55 @@ class Executor:
                 value = given[s] if s in given else given[s.name]
                 env[s] = float(value) if s.kind == "float" else operator.index(value)
         self._check(inputs, env)
-        found = self.calls.run(inputs, [env[s] for s in self.used])
+        lowered = self.lowered(inputs, env)
+        found = lowered.calls.run(inputs, [env[s] for s in lowered.symbols], self._given(inputs))
         n = len(program.outputs)
         if program.effects:
-            # All values are those from before any write, so what shares memory with a target is copied first.
-            targets = [inputs[program.inputs.index(effect.target)] for effect in program.effects]
+            # All values are those from before any write, so what shares memory with a target is copied first; a value
+            # that took the target's memory is there already.
+            targets = [inputs[i] for i in self.targets]
             written = {id(t.storage) for t in targets}
-            found = [F.copy(v) if isinstance(v, Tensor) and id(v.storage) in written else v for v in found]
-            for target, value in zip(targets, found[n:], strict=True):
-                dispatch.assign(target, value)
+            made = [F.copy(v) if isinstance(v, Tensor) and id(v.storage) in written else v for v in found[:n]]
+            values = [
+                v if v is t or id(v.storage) not in written else F.copy(v)
+                for t, v in zip(targets, found[n:], strict=True)
+            ]
+            for target, value in zip(targets, values, strict=True):
+                if value is not target:
+                    dispatch.assign(target, value)
+            found = made
         return [self._output(x, y, env) for x, y in zip(program.outputs, found[:n], strict=True)]
+
+    def _given(self, inputs: Sequence[Tensor]) -> bytes | None:
+        """Which inputs' memory this run gives up; a written one's only where no other input is in the same memory."""
+        if not self._donate:
+            return None
+        given = bytearray(len(inputs))
+        for i in self.given:
+            given[i] = 1
+        if self.targets:
+            count = Counter(id(x.storage) for x in inputs)
+            for i in self.targets:
+                given[i] = 2 if count[id(inputs[i].storage)] == 1 else 0
+        return bytes(given)
+
+    def lowered(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> whole.Lowered:
+        """The calls that serve these inputs, in the ambient modes."""
+        ambient = context.current()
+        backend = plan.BACKEND_OF(inputs[0].place if inputs else ambient.place)
+        seen = ambient.trace or ambient.plan_mode & AMP_MODES
+        if not backend.fuses or seen or (ambient.grad_enabled and not all(x.stop_gradient for x in inputs)):
+            return self._one_by_one()
+        found = self._lowered.get(backend.name)
+        if found is None:
+            found = self._lowered[backend.name] = whole.lower_fused(self.program, self.wanted, backend, self._donate)
+        return found if found.fits(env) else self._one_by_one()
+
+    def _one_by_one(self) -> whole.Lowered:
+        found = self._lowered.get(None)
+        if found is None:
+            found = self._lowered[None] = whole.lower(self.program, self.wanted)
+        return found
 
     def _bind(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         program = self.program
@@ -72,13 +138,8 @@ class Executor:
 
     def _check(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> None:
         for i, (x, v) in enumerate(zip(inputs, self.program.inputs, strict=True)):
-            fits = x.dtype is v.meta.dtype and x.ndim == len(v.meta.shape)
-            if fits:
-                fits = all(evaluate(want, env) == have for want, have in zip(v.meta.shape, x.shape, strict=True))
-            if not fits:
-                raise ValueError(
-                    f"[program {self.program.name}] requires input {i} as {v.meta}, got {x.dtype.name}{x.shape}"
-                )
+            if not all(evaluate(want, env) == have for want, have in zip(v.meta.shape, x.shape, strict=True)):
+                self._refuse(i, x)
         for guard in self.program.guards:
             if symbols_of(guard) and not evaluate(guard, env):
                 raise ValueError(
@@ -88,6 +149,10 @@ class Executor:
         for check in self.program.checks:
             if not evaluate(check.condition, env):
                 raise ValueError(f"[program {self.program.name}] {check.message}")
+
+    def _refuse(self, i: int, x: Tensor) -> None:
+        wanted = self.program.inputs[i].meta
+        raise ValueError(f"[program {self.program.name}] requires input {i} as {wanted}, got {x.dtype.name}{x.shape}")
 
     def _output(self, declared: Any, value: Any, env: Mapping[Any, Any]) -> Any:
         if type(declared) is Value:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from paddle.nn.clip import global_norm, scale
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
-from umiak.core.dispatch import assign
+from umiak.core.each import apply_each_into
 from umiak.core.tensor import Tensor
+
+_CLIP = F.Clip()
 
 
 def _gradients(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
@@ -45,20 +48,24 @@ def clip_grad_norm_(
         grads = _gradients(parameters)
         if not grads:
             return F.full(0.0, dtype=dt.float32, shape=())
-        order = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf"}.get(p, "p")
-        power = 2.0 if math.isinf(p) else p
-        norms = [F.vector_norm(g, axes=tuple(range(g.ndim)), ord=order, p=power) for g in grads]
-        norm = F.vector_norm(F.stack(norms, axis=0), axes=(0,), ord=order, p=power)
+        norm = global_norm(grads) if p == 2.0 else _norm(grads, p)
         if error_if_nonfinite and not math.isfinite(norm.item()):
             raise RuntimeError(f"[clip_grad_norm_] requires a finite norm of the gradients, got {norm.item()}")
-        scale = F.minimum(F.div(float(max_norm), F.add(norm, 1e-6)), 1.0)
-        for g in grads:
-            assign(g, F.mul(g, scale if scale.dtype is g.dtype else F.cast(scale, dtype=g.dtype)))
-    return norm
+        factor = F.minimum(F.div(float(max_norm), F.add(norm, 1e-6)), 1.0)
+        scale(grads, [factor] * len(grads))
+        dtypes = {g.dtype for g in grads}
+        return F.cast(norm, dtype=dtypes.pop()) if len(dtypes) == 1 else norm
+
+
+def _norm(grads: list[Tensor], p: float) -> Tensor:
+    order = {0.0: "0", 1.0: "1", math.inf: "inf"}.get(p, "p")
+    power = 2.0 if math.isinf(p) else p
+    norms = [F.vector_norm(g, axes=tuple(range(g.ndim)), ord=order, p=power) for g in grads]
+    return F.vector_norm(F.stack(norms, axis=0), axes=(0,), ord=order, p=power)
 
 
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
     """Put every element of the gradients, in place, between ``-clip_value`` and ``clip_value``."""
     with no_grad_guard():
-        for g in _gradients(parameters):
-            assign(g, F.clip(g, -float(clip_value), float(clip_value)))
+        limit = float(clip_value)
+        apply_each_into(_CLIP, [((g,), (g, -limit, limit), ()) for g in _gradients(parameters)])

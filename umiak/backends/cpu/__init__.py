@@ -5,6 +5,7 @@ What neither has runs on ``ref``, which serves the same device with a lower prio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from umiak.backends.base import Backend, Kernel
@@ -44,6 +45,11 @@ class CpuBackend(Backend):
         from umiak.backends.cpu import attending
 
         return isinstance(op, attending.OPS)
+
+    def follows(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+        from umiak.backends.cpu import libraries
+
+        return libraries.follows(op, metas, params, steps)
 
     def supports(self, op: Any) -> bool:
         from umiak.compiler.lower.group import lowerable

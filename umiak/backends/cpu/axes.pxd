@@ -76,6 +76,7 @@ cdef struct Record:
     Compiled* first
     Compiled* flat              # the one for one axis along which everything is contiguous
     int* inputs
+    int* pointers               # per access; -1: none
     int n_given                 # integers of a launch
     umiak_memo memo
 

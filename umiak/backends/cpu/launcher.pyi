@@ -56,6 +56,11 @@ class NestLauncher:
         along one axis of n points. 0 for nests with axes R or extras, which cannot be launched so."""
 
     @property
+    def many_address(self) -> int:
+        """``int many(void* self, Rows* rows, int64_t stream)``: flat launches of many rows (core/each.pxd), where there
+        are flat launches; else 0."""
+
+    @property
     def self_pointer(self) -> int: ...
     def variants(self) -> list[Variant]:
         """What has been compiled, oldest first."""

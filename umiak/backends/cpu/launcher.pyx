@@ -10,9 +10,11 @@ import threading
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy
 
 from umiak.backends.cpu.axes cimport *
 from umiak.backends.cpu.choice cimport choose_reduction, orders_p, tile_axis
+from umiak.core.each cimport Rows
 
 from umiak.compiler.statistics import apart
 
@@ -30,9 +32,15 @@ cdef extern from *:
     #define umiak_acquire_load(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
     #define umiak_release_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
     #define umiak_unlikely(x) __builtin_expect(!!(x), 0)
+    static inline void umiak_note_failure(int64_t* p, int64_t row, int code)     /* the first row of all that failed */
+    {
+        int64_t was = __atomic_load_n(p, __ATOMIC_RELAXED), now = row << 32 | (uint32_t)code;
+        while (now < was && !__atomic_compare_exchange_n(p, &was, now, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    }
     """
     Compiled* umiak_acquire_load(Compiled** p) nogil
     void umiak_release_store(Compiled** p, Compiled* v) nogil
+    void umiak_note_failure(int64_t* p, int64_t row, int code) nogil
     bint umiak_unlikely(bint x) nogil
 
 cdef enum:
@@ -62,6 +70,15 @@ cdef struct Work:               # one phase in parts
     int64_t local
     int64_t count
     int64_t chunk
+
+cdef struct ManyWork:           # many rows in parts
+    kernel_t kernel
+    const Rows* rows
+    const int64_t* dims         # of a row, but for its size
+    int n_dims
+    const int64_t* ends         # of each row, in units of GRAIN points from the first row on
+    int64_t chunk               # units of a part
+    int64_t failed              # row << 32 | code; what it was made with: none
 
 if umiak_scratch_init() != 0:
     raise MemoryError("no key for thread-specific data is left")
@@ -277,7 +294,7 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     if n == 0:
         return 0
     if variant == NULL:
-        flat_key(rec, key)
+        flat_key(rec, 0, key)
         variant = find(rec, key)
         if variant == NULL:
             variant = compile_variant(rec, key)
@@ -300,13 +317,145 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     return run(rec, variant, &s, &call)
 
 
-cdef void flat_key(const Record* rec, uint64_t* key) noexcept nogil:
+cdef void flat_key(const Record* rec, uint64_t fixed, uint64_t* key) noexcept nogil:
     cdef int k
     key[0] = MAP | 1 << 8
     for k in range(1, rec.n_words):
         key[k] = 0
     for k in range(rec.n_accesses):
-        key[1 + (k >> 3)] |= <uint64_t>UNIT << (8 * (k & 7))
+        if not is_fixed(rec, fixed, k):
+            key[1 + (k >> 3)] |= <uint64_t>UNIT << (8 * (k & 7))
+
+
+cdef inline bint is_fixed(const Record* rec, uint64_t fixed, int k) noexcept nogil:
+    """Whether access ``k`` does not move, as its pointer is one of ``fixed``."""
+    return 0 <= rec.pointers[k] < 64 and fixed >> rec.pointers[k] & 1
+
+
+cdef int launch_many(void* self, Rows* rows, int64_t stream) noexcept nogil:
+    """Flat launches of many rows: each has a size, pointers and scalars of its own. Rows that lie apart are cut into
+    parts all together, else they run one after the other."""
+    cdef Record* rec = <Record*>self
+    cdef uint64_t key[MAX_WORDS]
+    cdef int64_t[1 + MAX_ACCESSES] dims
+    cdef double points = 0
+    cdef int64_t i, n
+    cdef int k, result
+    cdef Compiled* variant
+    cdef Space s
+    cdef Call call
+    cdef Ctx ctx
+    flat_key(rec, rows.fixed, key)
+    variant = umiak_acquire_load(&rec.flat)
+    if variant == NULL or not same_key(variant, key, rec.n_words):
+        variant = find(rec, key)
+        if variant == NULL:
+            variant = compile_variant(rec, key)
+            if variant == NULL:
+                return ERROR_SET
+        if rows.fixed == 0:
+            umiak_release_store(&rec.flat, variant)
+    for k in range(rec.n_accesses):
+        dims[1 + k] = not is_fixed(rec, rows.fixed, k)
+    for i in range(rows.count):
+        points += rows.sizes[i]
+    call.dims = dims
+    dims[0] = 0
+    if variant.n_phases == 1 and variant.phases[0].range == INNER and \
+            no_scratch(&variant.phases[0], &call):
+        if rows.apart and points * rec.cost >= PARALLEL_NS and thread_count() > 1:
+            return in_parts(rec, variant, rows, dims, points * rec.cost)
+        if points * rec.cost < PARALLEL_NS or thread_count() == 1:
+            ctx.local = ctx.shared = NULL
+            for i in range(rows.count):
+                n = dims[0] = rows.sizes[i]
+                if n != 0:
+                    result = variant.phases[0].kernel(rows.ptrs + i * rows.width, dims, rows.scalars + i * rows.words,
+                                                      &ctx, 0, n)
+                    if umiak_unlikely(result != 0):
+                        rows.failed = i
+                        return result
+            return 0
+    # One after the other, each on as many threads as it is worth.
+    s.p = 1
+    s.r = 0
+    s.axis[0] = 0
+    s.points_r = 1
+    s.blocks = 0
+    for i in range(rows.count):
+        if rows.sizes[i] == 0:
+            continue
+        dims[0] = s.size[0] = s.points_p = rows.sizes[i]
+        call.ptrs = rows.ptrs + i * rows.width
+        call.scalars = rows.scalars + i * rows.words
+        result = run(rec, variant, &s, &call)
+        if result != 0:
+            rows.failed = i
+            return result
+    return 0
+
+
+cdef int in_parts(Record* rec, const Compiled* variant, Rows* rows, const int64_t* dims, double ns) noexcept nogil:
+    """Rows that lie apart, cut into parts of about as many points wherever a row begins or ends."""
+    cdef ManyWork w
+    cdef int64_t* ends = <int64_t*>malloc(rows.count * sizeof(int64_t))
+    cdef int64_t i, units = 0, parts
+    cdef int threads = thread_count()
+    if ends == NULL:
+        return no_memory()
+    for i in range(rows.count):
+        units += (rows.sizes[i] + GRAIN - 1) // GRAIN
+        ends[i] = units
+    parts = threads * (PARTS_PER_THREAD if ns >= LONG_NS * <double>threads else 1)
+    if parts * <double>PART_NS > ns:
+        parts = <int64_t>(ns / PART_NS)
+    w.chunk = (units + parts - 1) // parts
+    parts = (units + w.chunk - 1) // w.chunk
+    w.kernel = variant.phases[0].kernel
+    w.rows = rows
+    w.dims = dims
+    w.n_dims = 1 + rec.n_accesses
+    w.ends = ends
+    w.failed = INT64_MAX
+    parallel_for(run_many_part, &w, parts)
+    free(ends)
+    if w.failed != INT64_MAX:
+        rows.failed = w.failed >> 32
+        return <int>w.failed
+    return 0
+
+
+cdef int run_many_part(void* arg, int64_t part) noexcept nogil:
+    cdef ManyWork* w = <ManyWork*>arg
+    cdef const Rows* rows = w.rows
+    cdef int64_t[1 + MAX_ACCESSES] dims
+    cdef int64_t begin = part * w.chunk, end = begin + w.chunk, low = 0, high = rows.count, i, at, lo, hi
+    cdef int result
+    cdef Ctx ctx
+    ctx.local = ctx.shared = NULL
+    memcpy(dims, w.dims, w.n_dims * sizeof(int64_t))
+    while low < high:                                    # the first row that ends after `begin`
+        i = (low + high) // 2
+        if w.ends[i] <= begin:
+            low = i + 1
+        else:
+            high = i
+    for i in range(low, rows.count):
+        at = w.ends[i - 1] if i else 0                   # where the row begins
+        if at >= end:
+            break
+        dims[0] = rows.sizes[i]
+        lo = (begin - at) * GRAIN if begin > at else 0
+        hi = (end - at) * GRAIN
+        if hi > dims[0]:
+            hi = dims[0]
+        if lo >= hi:
+            continue
+        result = w.kernel(rows.ptrs + i * rows.width, dims, rows.scalars + i * rows.words, &ctx, lo, hi)
+        if umiak_unlikely(result != 0):
+            umiak_note_failure(&w.failed, i, result)
+            return result
+    return 0
 
 
 # ---- running a variant -----------------------------------------------------------------------------------------------
@@ -500,12 +649,14 @@ cdef class NestLauncher:
         self.rec.cost = cost_per_point
         self.rec.order = 0 if pointers else -1
         self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
-        if self.rec.inputs == NULL:
+        self.rec.pointers = <int*>calloc(len(pointers) + 1, sizeof(int))
+        if self.rec.inputs == NULL or self.rec.pointers == NULL:
             raise MemoryError()
         for k in range(len(pointers) - 1, -1, -1):
             if pointers[k] >= 0 and int(outputs) >> pointers[k] & 1:
                 self.rec.order = k
         for k, pointer in enumerate(pointers):
+            self.rec.pointers[k] = pointer
             if pointer < 0:
                 continue
             if not int(outputs) >> pointer & 1:
@@ -521,6 +672,7 @@ cdef class NestLauncher:
             free(c)
             c = after
         free(self.rec.inputs)
+        free(self.rec.pointers)
 
     cdef Compiled* compile_key(self, const uint64_t* key) except NULL:
         cdef Compiled* c
@@ -548,6 +700,11 @@ cdef class NestLauncher:
     def flat_address(self):
         """0 where a flat launch cannot be."""
         return <size_t><void*>&launch_flat if self.rec.n_axes == self.rec.n_p and not self.rec.n_extras else 0
+
+    @property
+    def many_address(self):
+        """0 where there is no flat launch."""
+        return <size_t><void*>&launch_many if self.rec.n_axes == self.rec.n_p and not self.rec.n_extras else 0
 
     @property
     def self_pointer(self):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import providers, work
 from umiak.backends.cpu.providers import table
 from umiak.compiler import statistics
+from umiak.compiler.epilogue import Followed
 from umiak.ir.meta import dense
-from umiak.ops import linalg
+from umiak.ops import convolution, linalg
+
+# What a convolution's launch does at least as fast as a kernel behind it does: no functions, no residual.
+BEHIND_CONVOLUTIONS = [("bias",), ("bias", "relu")]
 
 statistics.MAKING.append(table.making_seconds)
 
@@ -21,6 +26,10 @@ def kernel(call: Any) -> Kernel | None:
     op, metas = call.op, call.metas
     if isinstance(op, linalg.Linear) and metas[2] is not None and call.operands[2].is_contiguous():
         launch = providers.find(linalg.Matmul(False, False), metas[:2], ("bias",))
+    elif isinstance(op, Followed):
+        # A bias is a vector without gaps, a residual lies like the result.
+        dense_extras = all(x.is_contiguous() for x in call.operands[2:])
+        launch = providers.find(op.inner, metas[:2], op.steps) if dense_extras else None
     else:
         launch = providers.find(op, metas)
     if launch is None:
@@ -33,11 +42,38 @@ def kernel(call: Any) -> Kernel | None:
         shape = tuple(call.outs[d.operand - count].shape)
         return shape[d.axis] if d.what == "size" else dense(shape).strides[d.axis]
 
+    inner = op.inner if isinstance(op, Followed) else op
     return Kernel(
         launch.address,
         launch.pointer,
         keep=launch,
         dims=[integer(d) for d in launch.dims],
-        name=f"{op.name} ({launch.provider})",
-        work=work.of_library(op),
+        name=f"{'+'.join((inner.name, *(op.steps if op is not inner else ())))} ({launch.provider})",
+        work=work.of_library(inner),
     )
+
+
+def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
+    """Whether a provider had better do ``steps`` in the launch of ``op``: measured, see docs/design/providers.md."""
+    dtype = metas[0].dtype.name
+    if "onednn" not in providers.available()[:1] or metas[1].dtype.name != dtype:
+        return False  # others do them in plain loops
+    if isinstance(op, convolution.Conv):
+        kernel = metas[1].shape[2:]
+        # Kernels of one point are products; the library's primitive does the others.
+        known = all(type(k) is int for k in kernel) and type(params[0]) is int
+        return (
+            dtype == "float32"
+            and known
+            and params[0] == 1
+            and any(k != 1 for k in kernel)
+            and tuple(steps) in BEHIND_CONVOLUTIONS
+        )
+    return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1 and native_bfloat16()
+
+
+def native_bfloat16() -> bool:
+    """Whether the processor multiplies bfloat16 itself: elsewhere the library may have no primitive worth running."""
+    from umiak.compiler.render.target import Target
+
+    return "avx512bf16" in Target.host().has

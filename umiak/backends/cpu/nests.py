@@ -65,6 +65,7 @@ def kernel(call: Any) -> Kernel:
             work=work.of_chain(made),
         )
     launcher = make_launcher(made)
+    flat = pointwise and call.contiguous and not pairs and len(made.buffers) > 1
     return Kernel(
         launcher.address,
         launcher.self_pointer,
@@ -72,10 +73,11 @@ def kernel(call: Any) -> Kernel:
         residuals=True,
         keep=launcher,
         dims=asked_by(made),
-        flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(made.buffers) > 1 else 0,
+        flat=launcher.flat_address if flat else 0,
         explain=explain,
         name=name,
         work=work.of_nest(made),
+        many=launcher.many_address if flat else 0,
     )
 
 

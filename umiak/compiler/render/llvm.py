@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from itertools import takewhile
 from typing import Any
 
 from umiak.compiler.loop.node import Node, is_const, walk
 from umiak.compiler.loop.tree import (
+    IN,
     LANE,
     TILE,
     Atomic,
@@ -26,6 +28,7 @@ from umiak.compiler.loop.tree import (
     Scan,
     Statement,
     Store,
+    expressions,
     walk_statements,
 )  # fmt: skip
 from umiak.compiler.render.functions import expanded
@@ -148,6 +151,8 @@ class Function(Short):
             if k and isinstance(s, Reduce) and (first := self.joined(statements[k - 1], s)):
                 self.reduce(s, first)
             elif isinstance(s, Store):
+                if k == 0 or not isinstance(statements[k - 1], Store):
+                    self.read_early(list(takewhile(lambda t: isinstance(t, Store), statements[k:])))
                 then = statements[k + 1] if k + 1 < len(statements) else None
                 if isinstance(then, Store) and self.is_pair(s, then):
                     self.store_pair(s, then)
@@ -171,6 +176,20 @@ class Function(Short):
                     f"kernel {self.kernel.name!r} requires statements of the loop IR, got {type(s).__name__}"
                 )
         return []
+
+    def read_early(self, stores: Sequence[Statement]) -> None:
+        """What all but the first of several stores read, before that one writes: an output may be the same memory as
+        an input with elements of its size."""
+        if len(stores) < 2:
+            return
+        sizes = {self.buffers[s.buffer].type.bytes for s in stores if isinstance(s, Store)}
+        known = set(walk(expressions(stores[0])))
+        inputs: dict[Node, bool] = {}
+        for x in walk(e for s in stores[1:] for e in expressions(s)):
+            own = x.op != "load" or self.buffers[x.attr].space == IN
+            inputs[x] = own and all(inputs[a] for a in x.args)
+            if x.op == "load" and inputs[x] and x not in known and self.buffers[x.attr].type.bytes in sizes:
+                self.value(x)
 
     def joined(self, first: Statement, then: Statement) -> tuple[Store, ...] | None:
         """Stores over lanes that a reduction over the same axes can make on its way: it reads what they store, where

@@ -31,6 +31,7 @@ cdef enum:
     MAX_EPILOGUE = 4
     TINY_BF16 = 4096
     SMALL_BIAS = 1 << 16       # a product of so few steps and its bias are done before a primitive has started
+    LONG_BIAS = 64             # from so many products per element and thread on, a pass for the bias costs less than a primitive
 
 cdef struct Launcher:
     int dtype, itemsize, rank_x, rank_y, rank_out
@@ -421,7 +422,7 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
 cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
     if not self.libs & USE_ONEDNN or self.table == NULL:
         return False
-    if self.bias and q.m * q.n * q.k <= SMALL_BIAS:
+    if self.bias and (q.m * q.n * q.k <= SMALL_BIAS or q.k >= LONG_BIAS * threads()):
         return False
     if self.steps or self.dtype == T_BF16:
         # The smallest are widened and done before a primitive has started.

@@ -1,0 +1,169 @@
+"""Products and convolutions with what follows them, as single calls of a provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from umiak import ops as F
+from umiak.compiler.calls import live
+from umiak.core import dispatch
+from umiak.ir.meta import identical
+from umiak.ir.program import Operation, Value
+from umiak.ops import activation, convolution, elementwise, linalg, movement
+from umiak.ops.base import Op, register
+
+# Activations that providers know, by the name of their step.
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
+    "relu": lambda x: F.relu(x),
+    "tanh": lambda x: F.tanh(x),
+    "sigmoid": lambda x: F.logistic(x),
+    "silu": lambda x: F.silu(x),
+    "gelu": lambda x: F.gelu(x),
+    "gelu_tanh": lambda x: F.gelu(x, approximate=True),
+}
+CLASSES: dict[type[Op], str] = {
+    activation.Relu: "relu",
+    elementwise.Tanh: "tanh",
+    elementwise.Logistic: "sigmoid",
+    activation.Silu: "silu",
+}
+MAX_STEPS = 4  # of a launch
+
+Takes = Callable[[Op, Sequence[Any], Sequence[Any], Sequence[str]], bool]
+
+
+@register
+class Followed(Op):
+    """``inner`` (a product or a convolution of two tensors) and ``steps`` that are done to its result: "bias" and "add"
+    bring an operand each, activations none.
+
+    What was rounded between the steps of a narrow type is not: a provider computes them in float32.
+    """
+
+    inputs = ("*xs",)
+    inner: Any
+    steps: Any
+    elementwise: ClassVar[bool] = False
+    vjp = None
+
+    def bind(self) -> None:
+        operands = 2 + sum(s in ("bias", "add") for s in self.steps)
+        self._bind(operands, tuple(p.kind for p in self.inner.param_fields.values()))
+        object.__setattr__(self, "n", operands)
+        # A call carries the inner op's params.
+        object.__setattr__(self, "param_fields", self.inner.param_fields)
+
+    def infer(self, *args: Any) -> Any:
+        return self.inner.infer(*args[:2], *args[self.n :])
+
+    def decompose(self, *args: Any) -> Any:
+        y = dispatch.apply(self.inner, args[:2], args[self.n :])
+        extras = iter(args[2 : self.n])
+        for step in self.steps:
+            if step == "bias" and type(self.inner) is convolution.Conv:
+                bias = next(extras)
+                y = F.add(y, F.reshape(bias, shape=(1, bias.shape[0], *(1,) * self.inner.nd)))
+            elif step in ("bias", "add"):
+                y = F.add(y, next(extras))
+            else:
+                y = ACTIVATIONS[step](y)
+        return y
+
+
+def with_epilogues(
+    operations: Sequence[Operation], results: Sequence[Value | None], takes: Takes
+) -> tuple[list[Operation], list[Value | None]]:
+    """The same program with products and what follows them as :class:`Followed`, where ``takes(op, metas, params,
+    steps)`` says that a provider should do so. What follows must be all that reads the result."""
+    users: dict[int, list[Operation]] = {}
+    for o in operations:
+        for v in o.values:
+            users.setdefault(id(v), []).append(o)
+    kept = {id(v) for v in results if v is not None}
+    table: dict[int, Value] = {}
+    gone: set[int] = set()
+    calls: dict[int, tuple] = {}  # the last operation of a chain -> what stands for the chain
+    for o in operations:
+        if type(o.op) not in (linalg.Matmul, linalg.Linear, convolution.Conv) or o.op.effect:
+            continue
+        inner, operands, steps, extras, chain = _start(o)
+        metas = [x.meta for x in operands]
+        found = (steps, list(extras), list(chain)) if steps and takes(inner, metas, o.params, steps) else None
+        while len(steps) < MAX_STEPS:
+            y = chain[-1].results[0]
+            if id(y) in kept or len(users.get(id(y), ())) != 1:
+                break
+            following = users[id(y)][0]
+            step = _step(following, y, inner, steps)
+            if step is None:
+                break
+            steps, chain = (*steps, step[0]), [*chain, following]
+            extras += step[1:]
+            if takes(inner, metas, o.params, steps):
+                found = steps, list(extras), list(chain)
+        if found is not None:
+            steps, extras, chain = found
+            gone.update(map(id, chain))
+            calls[id(chain[-1])] = (Followed(inner=inner, steps=steps), (*operands, *extras), o.params, chain[-1])
+    if not calls:
+        return list(operations), list(results)
+    out: list[Operation] = []
+    for o in operations:
+        if id(o) in calls:
+            op, xs, params, last = calls[id(o)]
+            made = Operation(op, (table.get(id(x), x) for x in xs), params, [last.results[0].meta])
+        elif id(o) in gone:
+            continue
+        elif any(id(v) in table for v in o.values):
+            made = Operation(o.op, (table.get(id(x), x) for x in o.operands), o.params, [r.meta for r in o.results])
+        else:
+            out.append(o)
+            continue
+        out.append(made)
+        table.update({id(r): m for r, m in zip(o.results, made.results, strict=True)})
+    moved = [None if v is None else table.get(id(v), v) for v in results]
+    return live(out, moved, effects=True), moved
+
+
+def _start(o: Operation) -> tuple[Op, tuple, tuple[str, ...], list, list[Operation]]:
+    """(product or convolution, its two operands, steps, what they bring, operations) of one operation."""
+    if type(o.op) is not linalg.Linear:
+        return o.op, o.operands, (), [], [o]
+    bias = o.operands[2]
+    given = (("bias",), [bias]) if bias is not None else ((), [])
+    return linalg.Matmul(False, False), o.operands[:2], *given, [o]
+
+
+def _step(o: Operation, y: Value, inner: Op, steps: Sequence[str]) -> tuple | None:
+    """(step, what it brings) for an operation that reads ``y`` alone; None where it is no step."""
+    if type(o.op) is activation.Gelu:
+        return ("gelu_tanh" if o.op.approximate else "gelu",)
+    if type(o.op) in CLASSES:
+        return (CLASSES[type(o.op)],)
+    if type(o.op) is not elementwise.Add or len(o.values) != 2:
+        return None
+    other = o.operands[1] if o.operands[0] is y else o.operands[0]
+    if other is y or type(other) is not Value or other.meta.dtype is not y.meta.dtype:
+        return None
+    if not steps:
+        bias = _bias(other, y, inner)
+        if bias is not None:
+            return "bias", bias
+    return ("add", other) if identical(other.meta.shape, y.meta.shape) else None
+
+
+def _bias(x: Value, y: Value, inner: Op) -> Value | None:
+    """The vector behind an operand of an addition that is a bias."""
+    rank = len(y.meta.shape)
+    if type(inner) is linalg.Matmul:
+        return x if rank > 1 and identical(x.meta.shape, y.meta.shape[-1:]) else None
+    made = x.operation
+    ones = (1,) * (rank - 2)
+    if made is None or type(made.op) is not movement.Reshape:
+        return None
+    vector = made.operands[0]
+    channels = tuple(vector.meta.shape)  # type: ignore[union-attr]
+    if len(channels) != 1 or not identical(channels, y.meta.shape[1:2]):
+        return None
+    return vector if any(identical(x.meta.shape, s) for s in ((1, *channels, *ones), (*channels, *ones))) else None  # type: ignore[return-value]

@@ -1,0 +1,93 @@
+"""Whole programs: composites as what they mean, then groups of operations across the program as single calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from umiak.compiler.calls import call_program, live, scalars_in
+from umiak.compiler.dump import dump
+from umiak.compiler.epilogue import with_epilogues
+from umiak.compiler.fuse import fuse
+from umiak.compiler.plan import expander, plain_modes, show_operations
+from umiak.core.dispatch import CallProgram
+from umiak.ir.expr import Sym
+from umiak.ir.program import Operation, Program, Value
+from umiak.ir.sym import evaluate
+from umiak.ir.tracer import Tracer
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A program as calls. ``symbols``: the numbers that it wants, in order; ``conditions``: it may only stand for
+    the program where they hold, since composites were expanded under them."""
+
+    calls: CallProgram
+    symbols: tuple[Sym, ...]
+    conditions: tuple[Sym, ...] = ()
+
+    def fits(self, env: Mapping[Any, Any]) -> bool:
+        return all(evaluate(c, env) for c in self.conditions)
+
+
+def lower(program: Program, wanted: Sequence[Value | None]) -> Lowered:
+    """One call per operation."""
+    return _calls(live(program.ops, wanted, effects=True), program.inputs, wanted)
+
+
+def lower_fused(
+    program: Program, wanted: Sequence[Value | None], backend: Any, donate: Mapping[int, int | None]
+) -> Lowered:
+    """Groups of operations as calls, for a backend that has kernels for them.
+
+    ``donate``: inputs whose memory may become that of one of ``wanted``, or of any value (None).
+    """
+    operations, results = with_epilogues(program.ops, wanted, backend.follows)
+    operations, inputs, results, conditions = _expanded(program, operations, results, backend)
+    operations, results = fuse(operations, results)
+    dump("operations", program.name or "program", lambda: show_operations(operations, results))
+    # A view of what is written over would change with it; `sum_to` may give its operand itself.
+    seen = {id(v) for o in operations if o.op.view or o.name == "sum_to" for v in o.values}
+    given = {
+        i: None if j is None else results[j]
+        for i, j in donate.items()
+        if j is None or (results[j] is not None and id(inputs[i]) not in seen)
+    }
+    return _calls(operations, inputs, results, conditions, given)
+
+
+def _calls(
+    operations: Sequence[Operation],
+    inputs: Sequence[Value],
+    results: Sequence[Value | None],
+    conditions: Sequence[Sym] = (),
+    donate: Mapping[int, Value | None] | None = None,
+) -> Lowered:
+    symbols = scalars_in(operations)
+    # The numbers are handed in by whoever runs it; the sources are not read.
+    calls = call_program(operations, inputs, results, symbols, [(0, 0)] * len(symbols), donate)
+    return Lowered(calls, tuple(symbols), tuple(conditions))
+
+
+def _expanded(program: Program, operations: Sequence[Operation], wanted: Sequence[Value | None], backend: Any) -> tuple:
+    """(operations, inputs, results, new conditions) of a program's operations with composites expanded."""
+    expand = expander(backend)
+    assert expand is not None, "a backend that fuses"
+    if not any(expand(o.op) for o in operations):
+        return operations, program.inputs, list(wanted), []
+    known = Program(symbols=list(program.symbols), guards=list(program.guards), checks=list(program.checks))
+    tracer = Tracer(program=known, expand=expand)
+    before = len(tracer.scope.guards), len(tracer.scope.checks)
+    table: dict[int, Any] = {}
+    with plain_modes(), tracer:
+        inputs = [tracer.input(v.meta) for v in program.inputs]
+        table.update({id(v): x for v, x in zip(program.inputs, inputs, strict=True)})
+        for o in operations:
+            made = tracer.record(o.op, [table[id(x)] if type(x) is Value else x for x in o.operands], o.params)
+            made = made if isinstance(made, tuple) else (made,)
+            table.update({id(r): y for r, y in zip(o.results, made, strict=True)})
+    scope = tracer.scope
+    conditions = [*scope.guards[before[0] :], *(c.condition for c in scope.checks[before[1] :])]
+    results = [None if v is None else table[id(v)].value for v in wanted]
+    return tracer.operations, [x.value for x in inputs], results, conditions

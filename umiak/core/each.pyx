@@ -1,0 +1,584 @@
+# cython: language_level=3, binding=False
+"""One op on many rows of operands, in few native calls: docs/design/dispatch.md.
+
+A row is classed as a call is; rows of one plan make a batch. Ops that work element by element see contiguous operands of one shape
+as one dim, so that tensors of all shapes are of one class, and its kernel takes the whole batch (``Kernel.many``). Other rows with a
+native kernel are launched one after the other; the rest are single calls.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_Occurred
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
+from umiak.core.dispatch cimport *
+from umiak.core.dtype cimport ITEMSIZE
+from umiak.core.storage cimport use_on_stream
+from umiak.core.stream cimport RUNNING
+from umiak.core.tensor cimport *
+
+from umiak.core.dispatch import apply, apply_into, apply_plain
+
+cdef enum:
+    # how a row runs
+    MANY = 0                   # as a part of a batch that one native call takes
+    LAUNCH = 1                 # by a native launch of its own
+    SINGLE = 2                 # by a call of its own
+
+cdef struct Row:
+    Operand* xs
+    PyObject** into            # its outputs, then NULL
+    uint64_t* words            # its scalar pack
+    PyObject* plan             # borrowed from `Work.plans`
+    int way
+    int count                  # of outputs
+    int np                     # words of params, at the end of the pack
+    int n_words
+    uint64_t sig
+    uint64_t fixed
+    int64_t elements
+    int64_t work
+
+cdef class Work:
+    """The rows of one call and what they refer to."""
+    cdef OpBase op
+    cdef list rows             # of Python, which keep the tensors
+    cdef list plans            # as an op's table may be cleared meanwhile
+    cdef object memory
+    cdef list made             # the outputs, where they are new; else None
+    cdef Row* row
+    cdef int params_at         # in a row of Python
+    cdef int n                 # operands
+    cdef int count
+    cdef PyObject* last        # the latest plan that was found, and its key
+    cdef uint32_t[INLINE_X] descs
+    cdef uint64_t sig
+    cdef uint64_t modes
+
+
+# ---- which plan ------------------------------------------------------------------------------------------------------
+cdef Plan find(Work w, Row* r, const uint32_t* descs, uint64_t modes, bint flat):
+    """The plan of a row's class, made if it is new. ``flat``: the class of one dim."""
+    cdef OpBase op = w.op
+    cdef Operand[INLINE_X] seen
+    cdef Plan plan
+    cdef Tensor t
+    cdef list views
+    cdef uint64_t h
+    cdef int64_t one = 1
+    cdef int i, j
+    if w.last != NULL and w.modes == modes and w.sig == r.sig and same_words(w.descs, descs, w.n):
+        return <Plan>w.last
+    plan = None
+    h = key_hash(descs, w.n, modes, r.sig)
+    if op.capacity:
+        j = h & (op.capacity - 1)
+        while op.slots[j] != NULL:
+            if op.hashes[j] == h:
+                plan = <Plan>op.slots[j]
+                if plan.n_descs == w.n and plan.modes == modes and plan.sig == r.sig and same_words(plan.descs, descs, w.n):
+                    break
+                plan = None
+            j = (j + 1) & (op.capacity - 1)
+    if plan is None:
+        memcpy(seen, r.xs, w.n * sizeof(Operand))
+        views = []
+        if flat:
+            for i in range(w.n):
+                if seen[i].t != NULL and (<Tensor>seen[i].t).ndim > 1:
+                    t = <Tensor>seen[i].t
+                    t = new_view(t, 1, &t.numel, &one, t.offset)
+                    views.append(t)
+                    seen[i].t = <PyObject*>t
+        plan = miss(op, seen, w.n, <uint32_t*>descs, r.words + (r.n_words - r.np), r.sig, modes, h)
+    w.plans.append(plan)
+    w.last = <PyObject*>plan
+    w.modes = modes
+    w.sig = r.sig
+    memcpy(w.descs, descs, w.n * sizeof(uint32_t))
+    return plan
+
+
+cdef inline bint same_dims(Tensor a, Tensor b) noexcept:
+    cdef int d
+    if a.ndim != b.ndim:
+        return False
+    for d in range(a.ndim):
+        if a.dims[d] != b.dims[d]:
+            return False
+    return True
+
+
+cdef Tensor shape_of(Work w, Row* r, uint64_t* fixed):
+    """The operand whose shape the contiguous tensors of a row have, except for those without dims (``fixed``); else None."""
+    cdef Tensor first = None, t
+    cdef int i
+    fixed[0] = 0
+    for i in range(w.n):
+        if r.xs[i].t == NULL:
+            continue
+        t = <Tensor>r.xs[i].t
+        if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
+            return None
+        if first is None or (first.ndim == 0 and t.ndim):
+            first = t
+        elif t.ndim and t is not first and not same_dims(t, first):
+            return None
+    if first is not None and first.ndim:
+        for i in range(w.n):
+            if r.xs[i].t != NULL and (<Tensor>r.xs[i].t).ndim == 0:
+                fixed[0] |= <uint64_t>1 << i
+    return first
+
+
+cdef inline uint64_t plan_modes() except? 0:
+    # As `apply_into` has them: nothing is recorded, and what is written has its dtype.
+    return (<EngineContext>context_pointer()).plan_mode & ~<uint64_t>(MODE_GRAD | AMP_MASK)
+
+
+cdef int make_output(Work w, Row* r, Plan plan, int ndim, const int64_t* dims) except -1:
+    cdef Tensor o
+    if plan.n_visible == 1:                              # else the count is refused
+        (<EngineContext>context_pointer()).running = <PyObject*>plan.op
+        o = new_tensor(plan.out_dtype[0], ndim, dims, plan.place, (<EngineContext>context_pointer()).stream[plan.place])
+        w.made[r - w.row] = o
+        r.into[0] = <PyObject*>o
+        r.work += o.numel
+    return 0
+
+
+cdef bint joins_many(Work w, Row* r) except -1:
+    """Whether a row is one of many that a native call takes; its outputs are checked then."""
+    cdef uint32_t[INLINE_X] descs
+    cdef uint64_t fixed
+    cdef Tensor first, o
+    cdef Plan plan
+    cdef int i
+    cdef bint flat
+    if not w.op.pointwise or w.n + r.count > 64:
+        return False
+    first = shape_of(w, r, &fixed)
+    if first is None:
+        return False
+    flat = first.ndim > 0
+    for i in range(w.n):
+        if r.xs[i].t == NULL:
+            descs[i] = r.xs[i].desc
+        else:
+            descs[i] = (<Tensor>r.xs[i].t).key & ~<uint32_t>(K_NEEDS_GRAD | K_ALIGNED)
+            if flat and (<Tensor>r.xs[i].t).ndim:
+                descs[i] = (descs[i] & ~<uint32_t>(K_RANK_MASK << K_RANK_SHIFT)) | 1 << K_RANK_SHIFT
+    plan = find(w, r, descs, plan_modes(), flat)
+    if plan.many == NULL or plan.kind != PLAN_LAUNCH or plan.n_out != plan.n_visible or plan.has_streams:
+        return False
+    if w.made is not None:
+        make_output(w, r, plan, first.ndim, first.dims)
+    check_count(plan, r.into)
+    for i in range(r.count):
+        o = <Tensor>r.into[i]
+        if (o.key & K_DTYPE_MASK) != <uint32_t>plan.out_dtype[i] or not same_dims(o, first) or \
+                ((o.key >> K_PLACE_SHIFT) & K_PLACE_MASK) != <uint32_t>plan.place:
+            refuse_into(plan, i, o, first.shape)
+    if not in_place(plan, r.xs, w.n, r.into):
+        return False
+    r.plan = <PyObject*>plan
+    r.way = MANY
+    r.fixed = fixed
+    r.elements = first.numel
+    return True
+
+
+cdef bint launches(Work w, Row* r) except -1:
+    """Whether a native kernel may write straight into a row's outputs; they are checked then."""
+    cdef uint32_t[INLINE_X] descs
+    cdef int64_t[INLINE_R] regs
+    cdef int64_t[K_RANK_MASK + 1] dims
+    cdef Plan plan
+    cdef int i, k = 0
+    cdef bint found = False
+    for i in range(w.n):
+        descs[i] = r.xs[i].desc
+        if r.xs[i].t != NULL:
+            descs[i] = (<Tensor>r.xs[i].t).key & ~<uint32_t>K_NEEDS_GRAD
+            found = True
+    if not found:
+        return False
+    plan = find(w, r, descs, plan_modes(), False)
+    if plan.launch == NULL or plan.n_dims < 0 or plan.kind != PLAN_LAUNCH or plan.n_out != plan.n_visible or plan.has_streams or \
+            plan.shape is None or plan.shape.n_regs > INLINE_R or plan.n_dims > INLINE_D:
+        return False
+    load_sources(plan.sources, plan.n_sources, r.xs, r.words, regs)
+    if plan.shape.run(regs):
+        shape_failed(plan, r.xs, w.n, r.words + (r.n_words - r.np), r.sig)
+    if w.made is not None:
+        for i in range(plan.out_rank[0]):
+            dims[i] = regs[plan.out_regs[i]]
+        make_output(w, r, plan, plan.out_rank[0], dims)
+    check_count(plan, r.into)
+    for i in range(r.count):
+        check_into(plan, i, <Tensor>r.into[i], NULL, regs, k)
+        k += plan.out_rank[i]
+    if not in_place(plan, r.xs, w.n, r.into):
+        return False
+    r.plan = <PyObject*>plan
+    r.way = LAUNCH
+    return True
+
+
+# ---- reading rows ----------------------------------------------------------------------------------------------------
+cdef int prepare(Work w, int at) except -1:
+    """Read row ``at``, find its plan, check its outputs."""
+    cdef OpBase op = w.op
+    cdef Row* r = &w.row[at]
+    cdef tuple outs, operands, params
+    cdef uint64_t[INLINE_S] words
+    cdef uint32_t kinds = 0
+    cdef Tensor t
+    cdef int i, k = 0
+    if w.made is None:
+        outs, operands, params = <tuple>w.rows[at]
+        if len(outs) != r.count:
+            raise ValueError(f"[{op.name}] requires rows with as many outputs as the first, {r.count}, got {len(outs)}")
+    else:
+        operands, params = <tuple>w.rows[at]
+        outs = ()
+    if len(operands) != w.n:
+        raise TypeError(f"[{op.name}] requires {w.n} operands {op.inputs}, got {len(operands)}")
+    for i in range(w.n):
+        if parse_operand(operands[i], &r.xs[i]):
+            bad_operand(op, operands[i])
+        if r.xs[i].t != NULL:
+            t = <Tensor>r.xs[i].t
+            if t.kind & KIND_VIEW:
+                refresh_if_view(t)
+            kinds |= t.kind
+            r.work += t.numel
+        else:
+            memcpy(r.words + k, r.xs[i].bits, 8 * r.xs[i].n_bits)
+            k += r.xs[i].n_bits
+    for i in range(<int>len(outs)):
+        t = <Tensor?>outs[i]
+        r.into[i] = <PyObject*>t
+        if t.kind & ~<uint8_t>KIND_VIEW:
+            raise TypeError(f"[{op.name}] requires dense tensors to write into, got {t!r}")
+        r.work += t.numel
+    r.into[len(outs)] = r.into[r.count] = NULL
+    if at and params is (<tuple>w.rows[at - 1])[w.params_at]:
+        r.np = w.row[at - 1].np
+        r.sig = w.row[at - 1].sig
+        memcpy(r.words + k, w.row[at - 1].words + (w.row[at - 1].n_words - r.np), 8 * r.np)
+    else:
+        i = parse_params(op, params, words, &r.sig)
+        if i < 0:
+            raise TypeError(f"[{op.name}] requires concrete params, got {params}")
+        if i != r.np:
+            raise ValueError(f"[{op.name}] requires rows with as many params as the first, {r.np} numbers, got {i}")
+        memcpy(r.words + k, words, 8 * i)
+    r.n_words = k + r.np
+    r.way = SINGLE
+    if kinds & ~<uint32_t>KIND_VIEW:
+        raise TypeError(f"[{op.name}] requires dense tensors to write into, got {operands}")
+    for i in range(<int>len(outs)):
+        if clashes(op, <Tensor>r.into[i], r.xs, w.n):
+            return 0                                     # through other memory
+    if not timed() and not joins_many(w, r):             # a timer hears of each launch: they are calls of their own
+        launches(w, r)
+    return 0
+
+
+cdef object named(object error, int at, int count):
+    """The error with the row that it is about."""
+    if count > 1 and type(error) in (TypeError, ValueError, RuntimeError, OverflowError):
+        return type(error)(f"{error} (row {at} of {count})")
+    return error
+
+
+cdef Work read(OpBase op, list rows, list made):
+    cdef Work w = Work.__new__(Work)
+    cdef int i, n = op.n_operands, count = <int>len(rows), m = 1, np
+    cdef uint64_t[INLINE_S] words
+    cdef uint64_t sig
+    cdef Py_ssize_t per_row
+    cdef char* room
+    w.op = op
+    w.rows = rows
+    w.made = made
+    w.params_at = 2 if made is None else 1
+    w.plans = []
+    w.n = n
+    w.count = count
+    for row in rows:
+        if not isinstance(row, tuple) or len(<tuple>row) != (3 if made is None else 2) or \
+                not all([isinstance(part, tuple) for part in <tuple>row]):
+            what = "(outs, operands, params)" if made is None else "(operands, params)"
+            raise TypeError(f"[{op.name}] requires rows {what} of tuples, got {row!r}")
+    if made is None:
+        m = <int>len(<tuple>(<tuple>rows[0])[0])
+    np = parse_params(op, (<tuple>rows[0])[w.params_at], words, &sig)
+    if np < 0:
+        raise TypeError(f"[{op.name}] requires concrete params, got {(<tuple>rows[0])[w.params_at]}")
+    if n > INLINE_X or m > MAX_OUT:
+        raise ValueError(f"[{op.name}] requires at most {INLINE_X} operands and {MAX_OUT} outputs to write into, got {n} and {m}")
+    per_row = sizeof(Row) + n * sizeof(Operand) + (m + 1) * sizeof(PyObject*) + (2 * n + np) * 8
+    w.memory = PyBytes_FromStringAndSize(NULL, count * per_row)
+    room = PyBytes_AS_STRING(w.memory)
+    w.row = <Row*>room
+    room += count * sizeof(Row)
+    memset(w.row, 0, count * sizeof(Row))
+    for i in range(count):
+        w.row[i].xs = <Operand*>room
+        room += n * sizeof(Operand)
+        w.row[i].into = <PyObject**>room
+        room += (m + 1) * sizeof(PyObject*)
+        w.row[i].words = <uint64_t*>room
+        room += (2 * n + np) * 8
+        w.row[i].count = m
+        w.row[i].np = np
+    for i in range(count):
+        try:
+            prepare(w, i)
+        except Exception as error:
+            raised = named(error, i, count)
+            if raised is error:
+                raise
+            raise raised from error
+    return w
+
+
+# ---- whether the order matters ---------------------------------------------------------------------------------------
+cdef bint lie_apart(Work w) except -1:
+    """Whether no row writes into a storage that another one uses. An op's own operands may be its outputs.
+
+    By storage, not by address: slices of one buffer count as one. They run in order, which is never wrong.
+    """
+    cdef int64_t size = 16, j
+    cdef int i, k
+    cdef bint written
+    cdef object memory
+    cdef void** keys
+    cdef int* owners
+    cdef void* s
+    cdef Row* r
+    while size < 4 * w.count * (w.n + w.row[0].count):
+        size *= 2
+    memory = PyBytes_FromStringAndSize(NULL, size * (sizeof(void*) + sizeof(int)))
+    keys = <void**>PyBytes_AS_STRING(memory)
+    owners = <int*>(keys + size)
+    memset(keys, 0, size * sizeof(void*))
+    # Outputs first, each with its row; then an operand may lie in the outputs of no other row.
+    for written in (True, False):
+        for i in range(w.count):
+            r = &w.row[i]
+            for k in range(r.count if written else w.n):
+                if written:
+                    if r.into[k] == NULL:                # a call of its own will make it
+                        break
+                    s = <void*>(<Tensor>r.into[k]).storage
+                elif r.xs[k].t == NULL:
+                    continue
+                else:
+                    s = <void*>(<Tensor>r.xs[k].t).storage
+                j = (<int64_t>(<uint64_t>s * <uint64_t>0x9E3779B97F4A7C15 >> 20)) & (size - 1)
+                while keys[j] != NULL and keys[j] != s:
+                    j = (j + 1) & (size - 1)
+                if keys[j] == s:
+                    if owners[j] != i:
+                        return False
+                elif written:
+                    keys[j] = s
+                    owners[j] = i
+    return True
+
+
+# ---- running ---------------------------------------------------------------------------------------------------------
+cdef int note_writes(Row* r, int64_t stream) noexcept:
+    cdef int i
+    cdef Tensor o
+    for i in range(r.count):
+        o = <Tensor>r.into[i]
+        if o.storage.stream != stream:
+            use_on_stream(o.storage, stream)
+        bump_version(o)
+    return 0
+
+
+cdef int run_batch(Work w, const int* at, int count, bint apart) except -1:
+    """Run rows of one plan: one native call, or a launch of each."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef Row* r = &w.row[at[0]]
+    cdef Plan plan = <Plan>r.plan
+    cdef bint many = r.way == MANY
+    cdef int n = w.n, width = n + r.count, words = r.n_words, n_dims = 1 if many else plan.n_dims
+    cdef int64_t[INLINE_R] regs
+    cdef int64_t stream = ctx.stream[plan.place], work = 0
+    cdef object memory = PyBytes_FromStringAndSize(NULL, count * 8 * (width + words + n_dims) + 8)
+    cdef void** ptrs = <void**>PyBytes_AS_STRING(memory)
+    cdef uint64_t* scalars = <uint64_t*>(ptrs + count * width)
+    cdef int64_t* dims = <int64_t*>(scalars + count * words)
+    cdef Rows rows
+    cdef int i, k, failed = 0
+    ctx.running = <PyObject*>plan.op
+    for i in range(count):
+        bring_back(w.row[at[i]].xs, n)
+    for i in range(count):
+        r = &w.row[at[i]]
+        for k in range(n):
+            ptrs[i * width + k] = address(r.xs[k].t) if r.xs[k].t != NULL else NULL
+        for k in range(r.count):
+            ptrs[i * width + n + k] = address(r.into[k])
+        memcpy(scalars + i * words, r.words, words * 8)
+        if many:
+            dims[i] = r.elements
+        else:
+            load_sources(plan.sources, plan.n_sources, r.xs, r.words, regs)
+            plan.shape.run(regs)                         # its checks have been passed
+            for k in range(n_dims):
+                dims[i * n_dims + k] = regs[plan.dims[k]]
+        work += r.work
+    rows.count = count
+    rows.width = width
+    rows.words = words
+    rows.ptrs = ptrs
+    rows.sizes = dims
+    rows.scalars = scalars
+    rows.fixed = r.fixed
+    rows.apart = apart
+    rows.failed = 0
+    if work < NOGIL_ELEMENTS:
+        failed = call(plan, &rows, many, n_dims, stream)
+    else:
+        RUNNING[plan.place] += 1
+        with nogil:
+            failed = call(plan, &rows, many, n_dims, stream)
+        RUNNING[plan.place] -= 1
+    if w.made is None:                                   # whatever failed, others were written
+        for i in range(count):
+            note_writes(&w.row[at[i]], stream)
+    if failed < 0 and not PyErr_Occurred():
+        raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
+    if failed < 0:
+        return -1
+    if failed > 0:
+        r = &w.row[at[rows.failed]]
+        try:
+            launch_failed(plan, r.xs, n, r.words + (r.n_words - r.np), r.sig, failed)
+        except Exception as error:
+            raised = named(error, at[rows.failed], w.count)
+            if raised is error:
+                raise
+            raise raised from error
+    return 0
+
+
+cdef int call(Plan plan, Rows* rows, bint many, int n_dims, int64_t stream) noexcept nogil:
+    cdef int64_t i
+    cdef int failed = 0
+    if many:
+        return plan.many(plan.launch_self, rows, stream)
+    for i in range(rows.count):
+        failed = plan.launch(plan.launch_self, rows.ptrs + i * rows.width, rows.sizes + i * n_dims,
+                             rows.scalars + i * rows.words, stream)
+        if failed != 0:
+            rows.failed = i
+            break
+    return failed
+
+
+cdef int run_single(Work w, int at) except -1:
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef uint64_t modes = ctx.plan_mode
+    try:
+        if w.made is None:
+            apply_into(w.op, *w.rows[at])
+        else:
+            ctx.plan_mode = plan_modes()
+            try:
+                w.made[at] = apply_plain(w.op, *w.rows[at])
+            finally:
+                ctx.plan_mode = modes
+    except Exception as error:
+        raised = named(error, at, w.count)
+        if raised is error:
+            raise
+        raise raised from error
+    return 0
+
+
+cdef int run_rows(Work w) except -1:
+    cdef object memory = PyBytes_FromStringAndSize(NULL, w.count * sizeof(int) + 8)
+    cdef int* batch = <int*>PyBytes_AS_STRING(memory)
+    cdef Row* r
+    cdef int64_t work = 0
+    cdef int i, n, first
+    cdef bint apart, mixed = False
+    for i in range(w.count):
+        work += w.row[i].work
+        mixed |= w.row[i].plan != w.row[0].plan or w.row[i].way != w.row[0].way
+    # Where all rows are one batch and too small for threads, they run in order anyway.
+    apart = w.count > 1 and (mixed or work >= NOGIL_ELEMENTS) and lie_apart(w)
+    if apart and mixed:
+        for i in range(w.count):
+            if w.row[i].way == SINGLE:
+                run_single(w, i)
+        for first in range(w.count):
+            n = 0
+            r = &w.row[first]
+            for i in range(first, w.count if r.way != SINGLE else 0):
+                if w.row[i].plan == r.plan and w.row[i].way == r.way:
+                    batch[n] = i
+                    n += 1
+            if n:
+                run_batch(w, batch, n, True)
+            for i in range(n):
+                w.row[batch[i]].way = SINGLE             # done
+        return 0
+    n = 0
+    for i in range(w.count):
+        if n and (w.row[i].plan != w.row[batch[0]].plan or w.row[i].way != w.row[batch[0]].way):
+            run_batch(w, batch, n, apart)
+            n = 0
+        if w.row[i].way == SINGLE:
+            run_single(w, i)
+        else:
+            batch[n] = i
+            n += 1
+    if n:
+        run_batch(w, batch, n, apart)
+    return 0
+
+
+def apply_each_into(OpBase op not None, rows):
+    """``apply_into(op, outs, operands, params)`` for every row, in few launches."""
+    cdef list taken = list(rows)
+    if not taken:
+        return
+    if op.variadic or (<EngineContext>context_pointer()).observers & OBSERVE_TRACE:
+        for outs, operands, params in taken:
+            apply_into(op, outs, operands, params)
+        return
+    run_rows(read(op, taken, None))
+
+
+def apply_each(OpBase op not None, rows):
+    """``apply(op, operands, params)`` for every row of an op with one output, in few launches; no gradient is recorded."""
+    cdef list taken = list(rows), made
+    if not taken:
+        return []
+    if op.variadic or (<EngineContext>context_pointer()).observers & OBSERVE_TRACE:
+        return [apply(op, operands, params) for operands, params in taken]
+    made = [None] * len(taken)
+    run_rows(read(op, taken, made))
+    return made
+
+
+def elements(Tensor x not None):
+    """The elements of a contiguous tensor of one dim, as tensors without dims over the same memory."""
+    cdef list found = []
+    cdef int64_t i, none = 0
+    cdef int size = ITEMSIZE[x.key & K_DTYPE_MASK]
+    if x.kind or x.ndim != 1 or (x.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
+        raise ValueError(f"[elements] requires a contiguous tensor of one dim, got {x!r}")
+    for i in range(x.numel):
+        found.append(new_view(x, 0, &none, &none, x.offset + i * size))
+    return found
