@@ -204,7 +204,7 @@ for _name, _order in {
     REFERENCES[_name] = functional(_name, *_order)
 
 REFERENCES["log_sigmoid"] = functional("logsigmoid")
-REFERENCES["thresholded_relu"] = lambda x, threshold, fill: np.where(x > threshold, x, x.dtype.type(fill))
+REFERENCES["thresholded_relu"] = lambda x, threshold, fill: np.where(x <= threshold, x.dtype.type(fill), x)
 REFERENCES["gelu"] = lambda x, approximate: (
     torch_call(tf.gelu, x, approximate="tanh") if approximate else x * scipy.special.ndtr(np.float64(x))
 )

@@ -151,14 +151,14 @@ class Hardshrink(Gated):
 
 @register
 class ThresholdedRelu(Gated):
-    """x where it exceeds ``threshold``, ``fill`` elsewhere."""
+    """x where it exceeds ``threshold``, ``fill`` where it does not."""
 
     avoid = (1.0,)
     threshold: float = param(default=1.0)
     fill: float = param(default=0.0)
 
     def value(self, x, threshold, fill):
-        return F.where(F.gt(x, threshold), x, fill)
+        return F.where(F.le(x, threshold), fill, x)  # NaN stays
 
     def open(self, x, y, threshold, fill):
         return F.gt(x, threshold)
@@ -166,7 +166,7 @@ class ThresholdedRelu(Gated):
 
 @register
 class LeakyRelu(Activation):
-    """x where it is positive, ``negative_slope * x`` elsewhere."""
+    """x where it is positive, ``negative_slope * x`` elsewhere. The slope at 0 is 1."""
 
     avoid = (0.0,)
     negative_slope: float = param(default=0.01)
@@ -176,7 +176,7 @@ class LeakyRelu(Activation):
 
     @vjp_in_compute_type
     def vjp(self, s, g):
-        return (F.where(F.gt(s.inputs[0], 0), g, F.mul(g, s.params.negative_slope)),)
+        return (F.where(F.ge(s.inputs[0], 0), g, F.mul(g, s.params.negative_slope)),)
 
 
 @register

@@ -162,7 +162,7 @@ Xlogy = binary(
 )
 ShiftRightLogical = binary(
     "ShiftRightLogical",
-    "Bits moved down by y, zeros coming in; y lies below the width",
+    "Bits moved down by y, zeros coming in: nothing but zeros where y is not below the width",
     "i",
     lambda x, y: _shift_right_logical(x, y),
     vjp=None,
@@ -179,9 +179,9 @@ def _shift_right_logical(x: Any, y: Any) -> Any:
     x, y = as_tensor(x, y), as_tensor(y, x)
     if x.dtype is dt.uint8:
         return F.shift_right(x, y)
-    # Clear the y sign bits that the arithmetic shift brought in: they are those of lowest >> y, doubled.
-    lowest = F.full(-(2 ** (8 * x.dtype.itemsize - 1)), dtype=x.dtype, shape=())
-    return F.bitwise_and(F.shift_right(x, y), F.bitwise_not(F.shift_left(F.shift_right(lowest, y), 1)))
+    # Without the sign that a shift by one brought in, the rest of the way is the arithmetic shift's, of any length.
+    half = F.bitwise_and(F.shift_right(x, 1), 2 ** (8 * x.dtype.itemsize - 1) - 1)
+    return F.where(F.eq(y, 0), x, F.shift_right(half, F.sub(y, 1)))
 
 
 # --- one operand and params ----------------------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from umiak.ops._common import (
     draw,
     factor_names,
     reduced_shape,
-    restore,
     shard_reduce,
     shard_string,
     zeros,
@@ -133,7 +132,9 @@ class Ordered(Op):
 
     def vjp(self, s, g, _):
         x, index = s.inputs[0], s.outputs[1]
-        whole = (restore(v, (self.axis,), self.keepdim) for v in (index, g))
+        whole = (
+            v if self.keepdim else F.unsqueeze(v, axes=(self.axis,)) for v in (index, g)
+        )  # broadcasting will not do
         return (F.scatter_along(zeros(x), *whole, axis=self.axis),)
 
     def shard(self, x, *params):
@@ -143,6 +144,7 @@ class Ordered(Op):
     def samples(cls, rng) -> Iterator[Sample]:
         yield Sample((distinct(rng, (3, 5)),), {"axis": 1}, cls.params)
         yield Sample((distinct(rng, (3, 5)),), {"axis": 0, "keepdim": True}, cls.params)
+        yield Sample((distinct(rng, (4, 3)),), {"axis": 0}, cls.params)
         yield Sample((np.array([2, 1, 2, 1, 3]),), {"axis": 0}, cls.params, note="ties")
         yield Sample((distinct(rng, (0, 3), dt.float32),), {"axis": 1}, cls.params, note="0-size")
 

@@ -28,7 +28,7 @@ from umiak.core.tensor import Tensor
 WEIGHTS = {"load": 2, "div": 6, "sqrt": 8, "rem": 12, "pow": 60} | {
     name: 20 for name, (_, text) in n.OPS.items() if text.startswith(f"{name}(a")
 }
-MAX_AXES = 62  # of the launcher
+MAX_AXES, MAX_ACCESSES = 62, 240  # of the launcher
 LONGEST_NAME = 60
 NS_PER_OPERATION = 0.02
 NS_PER_BYTE = 0.04
@@ -39,8 +39,9 @@ def kernel(call: Any) -> Kernel:
     with statistics.timed(call.op.name, "nest"):
         made, pointwise = call.nest()
     dump("nest", call.op.name, lambda: show_nest(made))
-    if isinstance(made, Nest) and len(made.sizes) > MAX_AXES:
-        raise NotANest(f"{len(made.sizes)} axes")
+    for nest in made.nests if isinstance(made, Chain) else (made,):
+        if len(nest.sizes) > MAX_AXES or len(nest.accesses) > MAX_ACCESSES:
+            raise NotANest(f"{len(nest.sizes)} axes and {len(nest.accesses)} accesses")
     copies = call.op.name == "copy"
     name = name_of(call.op)
     pairs = any(m is not None and m.dtype is not None and m.dtype.is_complex for m in (*call.metas, *call.outs))

@@ -96,7 +96,7 @@ UNARY: dict[Any, Callable] = {
     ops.Floor: np.floor,
     ops.Ceil: np.ceil,
     ops.Trunc: np.trunc,
-    ops.Round: np.rint,
+    ops.Round: lambda x: np.rint(x) if x.dtype.kind in "fc" else x,  # NumPy goes through floats
     ops.Reciprocal: lambda x: 1 / x,
     ops.Exp: np.exp,
     ops.Exp2: np.exp2,

@@ -206,8 +206,17 @@ def pad(b: Builder, o: Operation, k: int, at: Index) -> Element:
     return choose(inside, found, fill)
 
 
+MOST_PARTS = 16  # every element asks all of them, and so does the code
+
+
+def few_parts(o: Operation) -> None:
+    if len(o.operands) > MOST_PARTS:
+        raise NotANest(f"{o.name} of {len(o.operands)} tensors")
+
+
 @rule(movement.Concat)
 def concat(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    few_parts(o)
     a = o.op.axis
     out: Element | None = None
     start: Any = 0
@@ -225,6 +234,7 @@ def concat(b: Builder, o: Operation, k: int, at: Index) -> Element:
 
 @rule(movement.Stack)
 def stack(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    few_parts(o)
     a = o.op.axis
     source = (*at[:a], *at[a + 1 :])
     out: Element | None = None
