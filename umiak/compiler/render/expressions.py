@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from umiak.compiler.loop.node import Node, add, linear, sub
+from umiak.compiler.loop.node import RARE, Node, add, linear, sub, walk
 from umiak.compiler.loop.tree import Kernel
-from umiak.compiler.loop.types import I64, ScalarType
+from umiak.compiler.loop.types import BOOL, I64, ScalarType
 from umiak.compiler.render.operations import Operations, constant
 from umiak.compiler.render.text import Module, literal, spell
 
@@ -55,6 +55,7 @@ class Expressions(Operations):
         self.volatile: set[Node] = set()  # remembered nodes that depend on what such a buffer holds
         self.inductions: dict[Node, tuple[str, int]] = {}  # axis of a scalar loop -> (first index, step)
         self.previous: dict[Node, dict[str, str]] = {}  # axis of unrolled unit steps -> its products one step before
+        self.branch_depth = 0  # in a branch: its scope, which nothing computed there leaves
         self.forms: dict[tuple[Node, Node], tuple[Node, Node] | None] = {}
         self.positions: dict[tuple[Node, Node], tuple[str, Node] | None] = {}
 
@@ -110,6 +111,8 @@ class Expressions(Operations):
         """What must be known before ``x``. Indices and positions are taken apart instead."""
         if x.op in ("load", "philox"):
             return x.args[1:]
+        if x.attr is RARE:
+            return x.args[::2]
         return () if self.position(x) is not None else x.args
 
     def scalar(self, x: Node) -> str:
@@ -156,10 +159,12 @@ class Expressions(Operations):
         position = self.position(x)
         if position is not None:
             return self.compare(*position)
+        if x.attr is RARE:
+            return self.rare(x)
         args = [self.memo[a] for a in x.args]
         if not self.volatile.isdisjoint(x.args):
             self.volatile.add(x)
-        self.at = depth = max([a.depth for a in args])
+        self.at = depth = max(self.branch_depth, *[a.depth for a in args])
         lanes = self.lanes
         if lanes is None or all(a.vectors is None for a in args):
             if op == "mul" and x.type is I64:
@@ -169,6 +174,39 @@ class Expressions(Operations):
             return Value(depth, self.operate(x, [a.scalar for a in args], 0))
         columns = [self.vectors(a, n.type) for a, n in zip(args, x.args)]
         return Value(depth, "", [self.operate(x, operands, lanes.width) for operands in zip(*columns)])
+
+    def rare(self, x: Node) -> Value:
+        """A select whose first value is computed behind a branch that is taken where some lane needs it."""
+        where, no = (self.memo[a] for a in x.args[::2])
+        if not self.volatile.isdisjoint(walk(x.args)):
+            self.volatile.add(x)
+        lanes, t = self.lanes, x.type
+        self.at = self.here()
+        wide = lanes is not None and (where.vectors is not None or no.vectors is not None or self.varies(x.args[1]))
+        width = lanes.width if wide and lanes is not None else 0
+        masks = self.vectors(where, BOOL) if wide else [where.scalar]
+        others = self.vectors(no, t) if wide else [no.scalar]
+        self.at = self.here()
+        some = self.any_of(masks, width) if wide else masks[0]
+
+        def taken() -> list[str]:
+            # What stands in the branch alone may stand nowhere else.
+            before, self.branch_depth = self.branch_depth, self.here()
+            v = self.value(x.args[1])
+            self.branch_depth = before
+            self.at = self.here()
+            yes = self.vectors(v, t) if wide else [v.scalar]
+            return [self.choose(*c, t, width) for c in zip(masks, yes, others)]
+
+        got = self.guarded(some, taken, [(spell(t, width), o) for o in others])
+        return Value(self.here(), "", got) if wide else Value(self.here(), got[0])
+
+    def any_of(self, masks: Sequence[str], width: int) -> str:
+        """i1: whether any lane of some masks is set."""
+        total = masks[0]
+        for m in masks[1:]:
+            total = self.ins(f"or <{width} x i1> {total}, {m}")
+        return self.call("i1", f"llvm.vector.reduce.or.v{width}i1", [(f"<{width} x i1>", total)])
 
     def read(self, x: Node) -> Value:
         raise NotImplementedError

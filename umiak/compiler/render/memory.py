@@ -228,12 +228,6 @@ class Memory(Drawing):
         more = self.vectors(where, BOOL)
         return [m if o is None else self.ins(f"and <{lanes.width} x i1> {o}, {m}") for o, m in zip(exist, more)]
 
-    def any_of(self, masks: Sequence[str], width: int) -> str:
-        total = masks[0]
-        for m in masks[1:]:
-            total = self.ins(f"or <{width} x i1> {total}, {m}")
-        return self.call("i1", f"llvm.vector.reduce.or.v{width}i1", [(f"<{width} x i1>", total)])
-
     # Loads
     def read(self, x: Node) -> Value:
         b, index, t = self.buffers[x.attr], x.args[0], x.type

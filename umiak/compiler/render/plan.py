@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from umiak.compiler.loop.node import Node, linear
+from umiak.compiler.loop.node import RARE, Node, linear
 from umiak.compiler.loop.tree import Atomic, Buffer, Loop, Reduce, Scan, Statement, Store, expressions, walk_statements
 from umiak.compiler.render.target import Target
 
@@ -61,6 +61,10 @@ class Survey:
                 self.operations += 1
                 if all(linear(a, self.axis) is not None for a in args):
                     continue
+            elif x.attr is RARE:
+                self.operations += 2
+                self.bits.add(max(x.type.bits, 8))
+                args = args[::2]
             elif x.type.kind != "b":
                 self.operations += x.op not in ("axis", "var", "bitcast")
                 self.bits.add(x.type.bits)
