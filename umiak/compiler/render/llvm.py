@@ -213,6 +213,8 @@ class Function(Tiled):
         self.raw(f"br i1 {where}, label %fail.{s.code}, label %{after}")
         self.start(scope, after)
         scope.floor = self.here()  # what follows may rely on the check
+        if s.where.op == "not" and s.where not in self.volatile:
+            self.remember(("holds", s.where.args[0]), True, self.here())
 
     def open_loop(self, s: Loop) -> None:
         axis = s.axis
@@ -248,7 +250,9 @@ class Function(Tiled):
             many = 16 if self.target.registers > 16 else 8
             copies = (many, 4) if work <= 2 else (8, 2) if work <= 20 else (4,) if work <= 60 else (2,)
         else:
-            copies = (4,) if work <= 8 else (2,) if work <= 24 else (1,)
+            copies = (4,) if work <= 8 else (2,) if work <= 40 else (1,)
+        if survey.gathers and self.target.slow_gathers:
+            copies = (1,)  # a copy is long
         if survey.draws:
             copies = (max(4 // c for c in survey.draws),)  # whole blocks
         width = survey.width(self.target, work)

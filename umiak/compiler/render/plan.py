@@ -33,6 +33,7 @@ class Survey:
         self.memory: set[int] = set()
         self.operations = 0
         self.nested = False
+        self.gathers = False
         self.streams = False
         self.draws: set[int] = set()  # how far apart lanes read random words
         self.lane_by_lane = False  # whether lanes must take turns
@@ -55,7 +56,9 @@ class Survey:
                     args = args[1:]
             elif x.op == "load":
                 self.note(x.attr)
-                if linear(args[0], self.axis) is not None:
+                form = linear(args[0], self.axis)
+                self.gathers |= form is None or form[0].op != "const" or form[0].attr not in (-1, 0, 1, 2)
+                if form is not None:
                     args = args[1:]
             elif x.op in ("lt", "le", "eq", "ne") and args[0].type.name == "i64":
                 self.operations += 1

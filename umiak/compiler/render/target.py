@@ -47,6 +47,11 @@ class Target:
         memory then give a tenth less (measured on sums and adds of all sizes)."""
         return min(self.vector_bits, 256) if self.cpu == "znver4" else self.vector_bits
 
+    @property
+    def slow_gathers(self) -> bool:
+        """Whether loads one by one take less time than a gather (Zen, measured: two thirds)."""
+        return self.cpu.startswith("znver")
+
     @cached_property
     def maskable(self) -> frozenset[int]:
         """Bits of elements that are loaded and stored under a mask in one instruction."""
