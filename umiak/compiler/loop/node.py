@@ -89,6 +89,7 @@ OPS: dict[str, tuple[int, str]] = {
 
 COMPARISONS = ("eq", "ne", "lt", "le")
 RARE = "rare"
+COUNTED = "counted"  # `attr` of a div of an index by a size: neither is negative, and the size is not 0
 LEAVES = ("const", "dim", "word", "axis", "var")
 
 _interned: WeakValueDictionary[tuple, Node] = WeakValueDictionary()
@@ -365,6 +366,12 @@ def rarely(where: Node, a: Node, b: Node) -> Node:
     return make("select", plain.type, plain.args, RARE) if plain.op == "select" and plain.args[0] is where else plain
 
 
+def counted(index: Node, size: Node) -> Node:
+    """``index / size`` where the size is that of an axis that has points: renderers count instead of dividing."""
+    plain = div(index, size)
+    return make("div", I64, plain.args, COUNTED) if plain.op == "div" and plain.args == (index, size) else plain
+
+
 def fma(a: Node, b: Any, c: Any) -> Node:
     t = a.type
     return call("fma", a, *(x if isinstance(x, Node) else const(x, t) for x in (b, c)))
@@ -418,7 +425,9 @@ def rebuild(x: Node, args: tuple[Node, ...]) -> Node:
         return cast(args[0], x.type)
     if x.op == "bitcast":
         return bitcast(args[0], x.type)
-    return rarely(*args) if x.attr is RARE else call(x.op, *args)
+    if x.attr is not None:
+        return rarely(*args) if x.attr is RARE else counted(*args)
+    return call(x.op, *args)
 
 
 def linear(index: Node, over: Node) -> tuple[Node, Node] | None:

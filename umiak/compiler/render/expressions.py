@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from umiak.compiler.loop.node import RARE, Node, add, linear, sub, walk
+from umiak.compiler.loop.node import COUNTED, RARE, Node, add, linear, sub, walk
 from umiak.compiler.loop.tree import Kernel
 from umiak.compiler.loop.types import BOOL, I64, ScalarType
 from umiak.compiler.render.operations import Operations, constant
@@ -171,6 +171,10 @@ class Expressions(Operations):
                 product = self.product(x, args)
                 if product is not None:
                     return product
+            if x.attr is COUNTED:
+                quotient = self.quotient(x, args)
+                if quotient is not None:
+                    return quotient
             return Value(depth, self.operate(x, [a.scalar for a in args], 0))
         columns = [self.vectors(a, n.type) for a, n in zip(args, x.args)]
         return Value(depth, "", [self.operate(x, operands, lanes.width) for operands in zip(*columns)])
@@ -230,6 +234,36 @@ class Expressions(Operations):
             if axis in self.inductions:
                 return Value(depth, self.stepped(c.scalar, depth, *self.inductions[axis]))
         return None
+
+    def quotient(self, x: Node, args: Sequence[Value]) -> Value | None:
+        """A loop's index, or such a quotient of it, by a size: a number of its own that steps when the rest is full."""
+        index, (over, d) = x.args[0], args
+        depth = over.depth
+        if ("steps", index) in self.memo:
+            by, first = self.memo["steps", index]
+        elif index in self.inductions and index not in self.previous and self.bound[index] == depth:
+            by, (first, step) = "1", self.inductions[index]
+            if step != 1:
+                return None
+        else:
+            return None
+        if d.depth >= depth:
+            return None
+        self.at = depth - 1
+        start = self.op_div(x, (first, d.scalar), 0)
+        rest = self.ins(f"sub i64 {first}, {self.ins(f'mul i64 {start}, {d.scalar}')}")
+        q, r, more, full, carry, q_after, r_after = (self.name() for _ in range(7))
+        scope = self.scopes[depth]
+        scope.phis += [(q, "i64", start, q_after), (r, "i64", rest, r_after)]
+        scope.steps += [
+            f"  {more} = add i64 {r}, {by}",
+            f"  {full} = icmp eq i64 {more}, {d.scalar}",
+            f"  {r_after} = select i1 {full}, i64 0, i64 {more}",
+            f"  {carry} = zext i1 {full} to i64",
+            f"  {q_after} = add i64 {q}, {carry}",
+        ]
+        self.remember(("steps", x), (carry, start), depth)
+        return Value(depth, q)
 
     def stepped(self, c: str, depth: int, first: str, step: int) -> str:
         """``c`` times the index of the loop whose body is the scope at ``depth``."""

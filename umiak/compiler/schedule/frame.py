@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from umiak.compiler.loop.monoid import Values
-from umiak.compiler.loop.node import Node, add, dim, div, i64, mul, replace, select, sub, total, walk
+from umiak.compiler.loop.node import Node, add, counted, dim, div, i64, mul, replace, select, sub, total, walk
 from umiak.compiler.loop.tree import IN, OUT, Buffer, Fail, Kernel, Statement, Store
 from umiak.compiler.nest import (
     SPLIT_COLUMN,
@@ -114,7 +114,7 @@ def unflatten(index: Node, sizes: Sequence[Node]) -> list[Node]:
     """Indices along axes (outermost first) of the point with a number."""
     found: list[Node] = []
     for size in reversed(sizes[1:]):
-        outer = div(index, size)
+        outer = counted(index, size)
         found.append(sub(index, mul(outer, size)))
         index = outer
     return [index, *reversed(found)] if sizes else []
