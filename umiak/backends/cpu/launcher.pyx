@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
 from umiak.backends.cpu.axes cimport *
-from umiak.backends.cpu.choice cimport choose_reduction, tile_axis
+from umiak.backends.cpu.choice cimport choose_reduction, tile_axis, widen
 
 cdef extern from "Python.h":
     void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
@@ -182,6 +182,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
             s.tile = tile_axis(rec, dims, &s)
             if s.tile >= 0:
                 schedule = TILE
+            else:
+                widen(rec, &s)
     # The kernel's integers, and the key.
     n = rec.n_extras + (s.p + s.r) * (1 + rec.n_accesses) + 2
     if n > INLINE_DIMS:
