@@ -78,6 +78,8 @@ cdef struct Record:
     int* inputs
     int* itemsizes              # per access; 0: without a buffer, or of a buffer that an earlier access has
     int n_given                 # integers of a launch
+    int n_pointers
+    uint64_t outputs            # a bit per pointer that is written
     umiak_memo memo
     # statistics, while they are on
     int64_t launches

@@ -10,9 +10,12 @@ from typing import Any, TypeAlias
 from umiak.compiler.nest import Variant
 
 Phase: TypeAlias = tuple[int, int, int, int] | tuple[int, int, int, int, int]
-Compile: TypeAlias = Callable[[str, int, int, tuple[tuple[int, int], ...], int], tuple[Sequence[Phase], Any]]
+Compile: TypeAlias = Callable[..., tuple[Sequence[Phase], Any]]
 
 SCHEDULES: tuple[str, ...]
+
+def set_stream_bytes(n: int) -> None:
+    """From how many bytes on outputs bypass the caches."""
 
 class NestLauncher:
     """One nest's record and its compiled variants. It must outlive its launches; plans keep it.
@@ -23,7 +26,7 @@ class NestLauncher:
     and ``flops_per_point``: for statistics. ``scatters``: how the output lies decides on the schedule. ``ordered``: the
     axes of R stay in their order.
 
-    ``compile(schedule, p, r, kinds, tile)``, the fields of a ``Variant``, is called with the GIL when a launch needs a
+    ``compile(schedule, p, r, kinds, tile[, streams])``, the fields of a ``Variant``, is called with the GIL when a launch needs a
     variant that there is not yet. It returns the phases and whatever must live as long as their code. A phase is
     (address of the kernel, of ``k_local``, of ``k_global``, what its parallel range counts, and for COLUMN_BLOCKS and
     TILE_BLOCKS the block). 0 in place of ``k_local`` and ``k_global`` says that no scratch is needed, and makes small

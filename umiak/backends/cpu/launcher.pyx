@@ -72,6 +72,15 @@ cdef struct Work:               # one phase in parts
     int64_t chunk
 
 cdef int TIMING = 0
+cdef int64_t STREAM_BYTES = 16 << 20
+cdef uint64_t STREAMS = <uint64_t>1 << 40        # of a key, beside schedule, ranks and tile
+
+
+def set_stream_bytes(int64_t n):
+    """Outputs of so many bytes bypass the caches: half of the last level, so that what is read stays there."""
+    global STREAM_BYTES
+    STREAM_BYTES = n
+
 
 if umiak_scratch_init() != 0:
     raise MemoryError("no key for thread-specific data is left")
@@ -202,6 +211,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     axis_p = s.axis[s.p - 1]
     axis_r = s.axis[n - 1] if s.r else (s.axis[s.tile] if s.tile >= 0 else -1)
     key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(s.tile + 1) << 24
+    if umiak_unlikely(s.points_p * s.points_r >= STREAM_BYTES >> 3) and streams(rec, ptrs, dims, &s, schedule):
+        key[0] |= STREAMS
     word = 0
     of = strides
     for k in range(rec.n_accesses):
@@ -268,6 +279,27 @@ cdef inline bint is_simple(const Record* rec, const Compiled* variant, const Spa
         no_scratch(&variant.phases[0], call)
 
 
+cdef bint streams(const Record* rec, void** ptrs, const int64_t* dims, const Space* s, int schedule) noexcept nogil:
+    """Whether the first output is large, and written in order."""
+    cdef int64_t points = s.points_p
+    if rec.order < 0 or rec.scatters or schedule > ROW or in_place(rec, ptrs):
+        return False
+    if schedule == ROW and moves(rec, dims, rec.order, rec.n_p, rec.n_axes):
+        points *= s.points_r
+    return points * rec.itemsizes[rec.order] >= STREAM_BYTES
+
+
+cdef bint in_place(const Record* rec, void** ptrs) noexcept nogil:
+    """Whether an output is an input, whose lines are in the cache already."""
+    cdef int i, k
+    for i in range(rec.n_pointers):
+        if rec.outputs >> i & 1:
+            for k in range(rec.n_pointers):
+                if k != i and ptrs[k] == ptrs[i]:
+                    return True
+    return False
+
+
 cdef inline bint moves_at_all(const Record* rec, const int64_t* strides, int k) noexcept nogil:
     """Whether access ``k`` has a stride along R, whatever the sizes are."""
     cdef int a
@@ -286,16 +318,21 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     cdef int64_t[1 + MAX_ACCESSES] dims
     cdef int k
     cdef Compiled* variant = umiak_acquire_load(&rec.flat)
+    cdef bint large = rec.order >= 0 and n >= STREAM_BYTES >> 3 and \
+        n * rec.itemsizes[rec.order] >= STREAM_BYTES and not in_place(rec, ptrs)
     if n == 0:
         return 0
-    if variant == NULL:
+    if variant == NULL or umiak_unlikely(large):
         flat_key(rec, key)
+        if large:
+            key[0] |= STREAMS
         variant = find(rec, key)
         if variant == NULL:
             variant = compile_variant(rec, key)
             if variant == NULL:
                 return ERROR_SET
-        umiak_release_store(&rec.flat, variant)
+        if not large:
+            umiak_release_store(&rec.flat, variant)
     s.p = 1
     s.r = 0
     s.size[0] = n
@@ -537,6 +574,8 @@ cdef class NestLauncher:
         self.rec.ordered = ordered
         self.rec.cost = cost_per_point
         self.rec.order = 0 if pointers else -1
+        self.rec.n_pointers = 0 if itemsizes is None else min(len(itemsizes), 64)
+        self.rec.outputs = int(outputs) & 0xFFFFFFFFFFFFFFFF
         self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
         self.rec.itemsizes = <int*>calloc(len(pointers) + 1, sizeof(int))
         if self.rec.inputs == NULL or self.rec.itemsizes == NULL:
@@ -574,8 +613,7 @@ cdef class NestLauncher:
             c = find(&self.rec, key)
             if c == NULL:
                 self.misses += 1
-                schedule, p, r, kinds, tile = describe(key, self.rec.n_accesses)
-                phases, keep = self.compile(schedule, p, r, kinds, tile)
+                phases, keep = self.compile(*describe(key, self.rec.n_accesses))
                 c = make(key, self.rec.n_words, list(phases))
                 self.keep.append(keep)
                 c.next = self.rec.first
@@ -621,7 +659,8 @@ cdef tuple describe(const uint64_t* key, int n_accesses):
     bits = [(key[1 + (k >> 3)] >> (8 * (k & 7))) & 255 for k in range(n_accesses)]
     kinds = tuple([(b & 15, b >> 4) for b in bits])
     tile = <int>((key[0] >> 24) & 255) - 1
-    return SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
+    fields = SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
+    return (*fields, True) if key[0] & STREAMS else fields
 
 
 cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:

@@ -8,7 +8,7 @@ from typing import Any
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu.chain import ChainLauncher
-from umiak.backends.cpu.launcher import NestLauncher
+from umiak.backends.cpu.launcher import NestLauncher, set_stream_bytes
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit, schedule, statistics
 from umiak.compiler.dump import dump
@@ -29,6 +29,22 @@ WEIGHTS = {"load": 2, "div": 6, "sqrt": 8, "rem": 12, "pow": 60} | {
 MAX_AXES = 62  # of the launcher
 NS_PER_OPERATION = 0.02
 NS_PER_BYTE = 0.04
+
+
+def last_level() -> int:
+    """Bytes of the last cache level, as far as the system tells."""
+    for level in (3, 2):
+        try:
+            with open(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size", encoding="ascii") as file:
+                text = file.read().strip()
+        except OSError:
+            continue
+        if text[:-1].isdigit() and text[-1] in "KM":
+            return int(text[:-1]) << (10 if text[-1] == "K" else 20)
+    return 32 << 20
+
+
+set_stream_bytes(max(last_level() // 2, 1 << 20))
 
 
 def kernel(call: Any) -> Kernel:

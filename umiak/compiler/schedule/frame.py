@@ -33,6 +33,7 @@ class Frame:
                 f"[{nest.name}] requires kinds of its {len(nest.accesses)} accesses, got {len(variant.kinds)}"
             )
         self.nest, self.variant, self.streaming = nest, variant, streaming
+        self.reread: set[str] = set()  # outputs that the kernel reads again
         self.p, self.r = p, r
         first = len(nest.extras)
         self.p_sizes = [dim(first + k) for k in range(p)]
@@ -96,7 +97,7 @@ class Frame:
     ) -> Store:  # fmt: skip
         where = None if s.where is None else self.at(s.where, points, reduced, table)
         index, value = self.at(s.index, points, reduced, table), self.at(s.value, points, reduced, table)
-        mine = any(b.name == s.buffer and b.output for b in self.nest.buffers)
+        mine = s.buffer not in self.reread and any(b.name == s.buffer and b.output for b in self.nest.buffers)
         return Store(s.buffer, index, value, where, self.streaming and mine)
 
     def fail(
