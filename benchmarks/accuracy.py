@@ -1,31 +1,36 @@
-"""How exact the compiler's functions are: the largest distance from the exact value, as a Markdown table.
+"""How exact compiled functions are: the largest distance from the exact value, as a Markdown table.
 
-    python accuracy.py [--function NAME]... [--step 257] [--samples 2000] [--evaluate MODULE:FUNCTION]
+    python accuracy.py [--function NAME]... [--step 257] [--samples 2000] [--interpret] [--write]
 
 f32: one argument out of every ``step`` floats, all exponents and both signs, against NumPy and SciPy in f64. f64:
 random arguments against mpmath. The unit is the last place of the exact result (denormal results: the smallest
-number). ``--evaluate`` names what computes expressions instead of the NumPy evaluator: it is called with roots and a
-dictionary of arrays by leaf, and gives an array for each root.
+number). Functions run as machine code of this processor; with ``--interpret`` their expansion is evaluated by NumPy.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
+import ctypes
+import functools
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import mpmath
 import numpy as np
 
+from umiak.compiler import jit
 from umiak.compiler.loop.evaluate import evaluate, ulps
 from umiak.compiler.loop.functions import expand
-from umiak.compiler.loop.node import OPS, Node, call, var, walk
+from umiak.compiler.loop.node import OPS, axis, call, dim, load, var, walk
+from umiak.compiler.loop.tree import IN, LANE, OUT, Axis, Buffer, Kernel, Loop, Store
 from umiak.compiler.loop.types import F32, F64, ScalarType
+from umiak.compiler.render import llvm
 
-Evaluate = Callable[[list[Node], dict[Node, Any]], list[np.ndarray]]
+Evaluate = Callable[[str, ScalarType, list[np.ndarray]], np.ndarray]  # function, type, arguments
 
 FUNCTIONS = [name for name, (_, meaning) in OPS.items() if meaning in (f"{name}(a)", f"{name}(a, b)")]
 CHUNK = 1 << 16
@@ -84,9 +89,38 @@ def operations(name: str, t: ScalarType) -> int:
     return sum(x.op != "const" and x not in args for x in walk(expand([call(name, *args)])))
 
 
-def distance(name: str, t: ScalarType, inputs: list[np.ndarray], how: Evaluate, r: Range, high: Any, low: Any) -> Any:
+def interpreted(name: str, t: ScalarType, inputs: list[np.ndarray]) -> np.ndarray:
     args = [var(f"x{k}", t) for k in range(len(inputs))]
-    (got,) = how(expand([call(name, *args)]), dict(zip(args, inputs)))
+    return evaluate(expand([call(name, *args)]), dict(zip(args, inputs)))[0]
+
+
+@functools.cache
+def machine_code(name: str, t: ScalarType) -> Any:
+    """``f(pointers, dims, words, context, lo, hi)`` that computes the function of arrays."""
+    i, count = axis("i"), OPS[name][0]
+    buffers = [*(Buffer(f"x{k}", t, IN) for k in range(count)), Buffer("y", t, OUT)]
+    value = call(name, *(load(f"x{k}", t, i) for k in range(count)))
+    loop = Loop(Axis(i, dim(0), kind=LANE), (Store("y", i, value),), parallel=True)
+    kernel = Kernel(f"{name}_{t}", tuple(buffers), 1, (loop,))
+    library = jit.load(llvm.render_module([kernel], llvm.Target.host()), [kernel.name])
+    function = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4, *[ctypes.c_int64] * 2)
+    made = function(library.address(kernel.name))
+    made.library = library  # lives as long
+    return made
+
+
+def compiled(name: str, t: ScalarType, inputs: list[np.ndarray]) -> np.ndarray:
+    inputs = [np.ascontiguousarray(x) for x in inputs]
+    out, n = np.empty_like(inputs[0]), inputs[0].size
+    pointers = (ctypes.c_void_p * (len(inputs) + 1))(*(x.ctypes.data for x in (*inputs, out)))
+    code = machine_code(name, t)(pointers, (ctypes.c_int64 * 1)(n), None, (ctypes.c_void_p * 2)(), 0, n)
+    if code:
+        raise RuntimeError(f"[accuracy] requires a kernel of {name} that succeeds, got code {code}")
+    return out
+
+
+def distance(name: str, t: ScalarType, inputs: list[np.ndarray], how: Evaluate, r: Range, high: Any, low: Any) -> Any:
+    got = how(name, t, inputs)
     if r.near_zeros:
         with np.errstate(all="ignore"):
             far = np.abs(got - high - low) / np.maximum(np.abs(high), 1) / np.finfo(got.dtype).eps
@@ -174,20 +208,44 @@ def rows(names: list[str], how: Evaluate, step: int, samples: int) -> Iterator[R
                 yield row
 
 
+README = Path(__file__).with_name("README.md")
+
+
+def write(table: str) -> None:
+    """Put the table into README.md."""
+    text, count = re.subn(
+        r"(?<=<!-- table accuracy -->\n).*?(?=<!-- end of table -->)",
+        lambda _: f"{table}\n\n",
+        README.read_text(),
+        flags=re.S,
+    )
+    if count != 1:
+        raise ValueError(f"{README.name} requires the markers of table 'accuracy', got {count}")
+    README.write_text(text)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--function", action="append", choices=FUNCTIONS)
     parser.add_argument("--step", type=int, default=257)
     parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--evaluate", default="umiak.compiler.loop.evaluate:evaluate")
+    parser.add_argument("--interpret", action="store_true", help="evaluate expansions by NumPy")
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
     options = parser.parse_args()
-    module, _, function = options.evaluate.partition(":")
-    how = getattr(importlib.import_module(module), function)
-    print("| function | type | arguments | how many | largest distance, ulp | at | operations |")
-    print("|---|---|---|---|---|---|---|")
+    if options.write and options.function:
+        parser.error("--write requires all functions, got --function")
+    lines = [
+        "| function | type | arguments | how many | largest distance, ulp | at | operations |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    print("\n".join(lines))
+    how = interpreted if options.interpret else compiled
     for r in rows(options.function or FUNCTIONS, how, options.step, options.samples):
         where = ", ".join(f"{x:.9g}" for x in r.where)
-        print(f"| {r.name} | {r.type} | {r.range} | {r.count} | {r.worst:.2f} | {where} | {r.operations} |", flush=True)
+        lines.append(f"| `{r.name}` | {r.type} | {r.range} | {r.count:,} | {r.worst:.2f} | {where} | {r.operations} |")
+        print(lines[-1], flush=True)
+    if options.write:
+        write("\n".join(lines))
 
 
 if __name__ == "__main__":

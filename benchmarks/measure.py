@@ -15,13 +15,15 @@ from typing import Any
 
 @dataclass
 class Settings:
-    """``rounds`` of at least ``round_s`` seconds for each side, on ``core``; ``cores`` are all there are.
+    """``rounds`` of at least ``round_s`` seconds for each side, on ``core``; ``cores`` are all there are. Slow code has
+    fewer rounds, so that a row takes about ``row_s`` seconds.
 
     With ``fastest``, figures are those of the fastest rounds: on a busy machine these say most.
     """
 
     rounds: int = 41
     round_s: float = 0.002
+    row_s: float = 12.0
     core: int = 0
     cores: tuple[int, ...] = ()
     fastest: bool = False
@@ -89,7 +91,9 @@ class Side:
 
     def passes(self, seconds: float) -> int:
         """How many passes last at least so long."""
-        self.run(10)  # the first passes make plans
+        for _ in range(10):  # the first passes make plans
+            if self.run(1) > seconds * 10:
+                break
         n = 1
         while True:
             took = self.run(n) * n
@@ -116,8 +120,10 @@ def compare(ours: Side, other: Side, settings: Settings, passes: int | None = No
         n_ours = passes or ours.passes(settings.round_s)
         n_other = passes or other.passes(settings.round_s)
         times: tuple[list[float], list[float]] = ([], [])
+        each = ours.run(n_ours) * n_ours + other.run(n_other) * n_other
+        rounds = min(settings.rounds, max(5, int(settings.row_s / each)))
         wall, cpu = time.perf_counter(), time.process_time()
-        for i in range(settings.rounds):
+        for i in range(rounds):
             for which in (0, 1) if i % 2 == 0 else (1, 0):
                 times[which].append((ours, other)[which].run((n_ours, n_other)[which]))
         away = 1 - (time.process_time() - cpu) / (time.perf_counter() - wall)

@@ -334,7 +334,7 @@ DTYPE_METHODS = {
 
 
 def backward(
-    self: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False, *, dump_backward_graph_path: Any = None
+    self: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False, dump_backward_graph_path: Any = None
 ) -> None:
     """Run gradients back from this tensor into ``.grad`` of the leaves it came from.
 

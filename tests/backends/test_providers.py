@@ -12,6 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import paddle
 from umiak.backends.cpu import providers
 from umiak.backends.cpu.providers import common, convolution, matmul
 from umiak.backends.cpu.providers.launch import Dim, call
@@ -616,3 +617,15 @@ def test_preferred_layouts():
     assert {kind for kind, _ in found.values()} <= {"first", "last", "own"}
     blas = convolution.Record(0, providers.DTYPES["float32"], 2, 0)
     assert blas.preferred((*x, *none, *w, *none, *g, *none), (1,) * 9) is None
+
+
+def test_products_of_a_column_and_a_row(rng):
+    """Each element is one product, whatever the sizes and however the operands lie."""
+    for m, n in ((1, 32), (5, 31), (7, 33), (48, 100), (3, 257), (700, 513)):
+        a, b = rng.standard_normal((m, 1), dtype="float32"), rng.standard_normal((1, n), dtype="float32")
+        x, y = paddle.to_tensor(a), paddle.to_tensor(b)
+        np.testing.assert_array_equal(paddle.matmul(x, y).numpy(), a * b)
+        np.testing.assert_array_equal(paddle.matmul(paddle.to_tensor(a.T), y, transpose_x=True).numpy(), a * b)
+        wide = paddle.to_tensor(np.repeat(a, 3, 1))[:, 1:2]
+        np.testing.assert_array_equal(paddle.matmul(wide, y).numpy(), a * b)
+        np.testing.assert_array_equal(paddle.matmul(x, paddle.to_tensor(b.T), transpose_y=True).numpy(), a * b)

@@ -249,7 +249,11 @@ kernel matrix_tile_2_0_2112_t0(6 dims)
         (nests.softmax((3, 4), (0,), (1,)), (MAP, 1, 1, ((1, 2),) * 3), "without R for map, got 1"),
         (nests.softmax((12,), (), (0,)), (COLUMN, 0, 1, ((1, 2),) * 3), "axes of P and R for column, got 0 and 1"),
         (nests.softmax((12,), (), (0,)), (STRIP, 0, 1, ((1, 2),) * 3), "axes of P and R for strip, got 0 and 1"),
-        (nests.cumulative((5, 3), (0,), (1,)), (COLUMN, 1, 2, ((1, 2),) * 3), "one axis of R for a scan along .* got 2"),
+        (
+            nests.cumulative((5, 3), (0,), (1,)),
+            (COLUMN, 1, 2, ((1, 2),) * 3),
+            "one axis of R for a scan along .* got 2",
+        ),
     ],
 )
 def test_refused(case, variant, message):

@@ -249,7 +249,6 @@ def softmax(
     axis: int = -1,
     dtype: Any = None,
     name: str | None = None,
-    *,
     out: Tensor | None = None,
     input: Any = None,
     dim: int | None = None,
@@ -290,7 +289,6 @@ def log_softmax(
     axis: int = -1,
     dtype: Any = None,
     name: str | None = None,
-    *,
     input: Any = None,
     dim: int | None = None,
 ) -> Tensor:

@@ -29,14 +29,14 @@ class Value:
 @dataclass(eq=False)
 class Lanes:
     """The open LANE axis: ``copies`` vectors of ``width`` indices each, from scalar ``base``, which steps from
-    ``first``. With a ``mask`` there is one copy, of which those lanes exist."""
+    ``first`` (None: it is no loop's index). With a ``mask`` there is one copy, of which those lanes exist."""
 
     axis: Node
     depth: int
     width: int
     copies: int
     base: str
-    first: str
+    first: str | None
     mask: str | None = None
 
 

@@ -79,19 +79,12 @@ class Laned(Memory):
                 used = count if scan else size * copies
 
                 def step(at: str, values: Texts) -> Texts:
-                    mask = left = None
+                    mask = None
                     if masked:
                         left = self.ins(f"sub i64 {end}, {at}")
                         most = left if w < 32 else self.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(w))])
                         mask = self.lane_numbers("ult", most, w)
-                    self.lanes = Lanes(index, self.here(), w, copies, at, first, mask)
-                    self.bound[index] = self.here()
-                    self.varying.add(index)
-                    results = body(values)
-                    self.varying.discard(index)
-                    self.lanes = None
-                    self.at = self.here()
-                    return results
+                    return self.in_lanes(Lanes(index, self.here(), w, copies, at, first, mask), lambda: body(values))
 
                 now[:used] = self.loop(first, end, w * copies, list(zip(types, now[:used])), step, floor)
 
@@ -120,6 +113,22 @@ class Laned(Memory):
 
         condition = self.ins(f"icmp slt i64 {lo}, {hi}")
         return self.guarded(condition, stages, carried)
+
+    def first_lanes(self, count: str, width: int) -> str:
+        """A mask of lanes: as many as ``count`` > 0 says, or all."""
+        most = count if width < 32 else self.call("i64", "llvm.smin.i64", [("i64", count), ("i64", str(width))])
+        return self.lane_numbers("ult", most, width)
+
+    def in_lanes(self, lanes: Lanes, body: Callable[[], Texts]) -> Texts:
+        """``body`` with an open LANE axis."""
+        self.lanes = lanes
+        self.bound[lanes.axis] = lanes.depth
+        self.varying.add(lanes.axis)
+        results = body()
+        self.varying.discard(lanes.axis)
+        self.lanes = None
+        self.at = self.here()
+        return results
 
     def aligned(self, streaming: Sequence[Store], index: Node, start: str, width: int) -> str | None:
         """i1: whether all these stores write whole aligned vectors from ``start`` on; None: they never do."""

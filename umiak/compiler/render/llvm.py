@@ -2,7 +2,7 @@
 
 `Writer` (text.py) puts text into scopes, `Operations` writes operations, `Expressions` decides where a value stands
 and which are vectors, `Memory` loads and stores, `Laned` opens axes, `Reducing` and `Tiled` have the statements of
-their names; `Function` has the rest and the kernel's ABI.
+their names, `Short` rows that fit a vector; `Function` has the rest and the kernel's ABI.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from umiak.compiler.loop.tree import (
 )  # fmt: skip
 from umiak.compiler.render.functions import expanded
 from umiak.compiler.render.plan import Plan, Survey
+from umiak.compiler.render.short import Short
 from umiak.compiler.render.target import AVX2, AVX512, NEON, Target
 from umiak.compiler.render.text import Module
-from umiak.compiler.render.tile import Tiled
 
 __all__ = ["AVX2", "AVX512", "NEON", "Target", "render", "render_module"]
 
@@ -109,7 +109,7 @@ def scratch(module: Module, kernel: Kernel) -> list[str]:
     return result
 
 
-class Function(Tiled):
+class Function(Short):
     """One kernel's text."""
 
     def __init__(self, module: Module, kernel: Kernel) -> None:
@@ -231,7 +231,8 @@ class Function(Tiled):
                 self.lane_loop(s, lo, hi, survey)
                 self.forget()
                 return
-        self.counted(axis.index, lo, hi, axis.step, (), lambda _: self.body(s.body))
+        if self.lanes is not None or not self.rows(s, lo, hi):
+            self.counted(axis.index, lo, hi, axis.step, (), lambda _: self.body(s.body))
         self.forget()
 
     def part(self, axis: Axis) -> tuple[str, str]:

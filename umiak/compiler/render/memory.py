@@ -190,7 +190,7 @@ class Memory(Drawing):
         c, start, at = self.value(parts[0]), self.address(b, parts[1]), self.at
         self.at = depth = max(c.depth, start.depth, lanes.depth)
         apart = self.strides(c, w)
-        if c.number is None and lanes.depth > c.depth:
+        if c.number is None and lanes.first is not None and lanes.depth > c.depth:
             moved = self.stepped(c.scalar, lanes.depth, lanes.first, w * lanes.copies)
         else:
             moved = self.ins(f"mul i64 {c.scalar}, {lanes.base}")

@@ -188,47 +188,17 @@ class Reducing(Laned):
             carried += [(spell(t), x) for t, x in zip(types, one)]
         vectors = size * copies
 
-        def step(now: Texts) -> Texts:
-            lanes = self.lanes
-            w, n = (lanes.width, lanes.copies) if lanes is not None else (0, 1)
-            kept = [(x, self.value(x.value)) for x in first]
-            for x, v in kept:
-                self.put(x.buffer, x.index, v)
-            self.forget()
-            for x, v in kept:
-                read = make("load", self.buffers[x.buffer].type, (x.index,), x.buffer)
-                self.volatile.add(self.remember(read, v, self.here()) and read)
-            where = None if s.where is None else self.value(s.where)
-            result: Texts = []
-
-            def body() -> None:
-                if lanes is None:
-                    values = [[self.scalar(x)] for x in s.values]
-                else:
-                    values = [self.vectors(self.value(x), t) for x, t in zip(s.values, types)]
-                masks = [None] if lanes is None else self.masks(None)
-                for u in range(n):
-                    old = now[u * size : u * size + size]
-                    new = self.combined(how, old, [v[u] for v in values], w)
-                    mask = masks[u]
-                    result.extend(
-                        new if mask is None else [self.choose(mask, p, q, t, w) for p, q, t in zip(new, old, types)]
-                    )
-
-            if where is not None and where.vectors is None:
-                kinds = [spell(t, w) for _ in range(n) for t in types]
-
-                def taken() -> Texts:
-                    body()
-                    return result
-
-                return self.guarded(where.scalar, taken, list(zip(kinds, now)))
-            self.under(s.where, body)
-            return result
-
         def row(now: Texts) -> Texts:
             lo, hi = self.scalar(axis.lo), self.scalar(axis.hi)
-            return self.over_lanes(axis.index, lo, hi, plan, list(zip([t for t, _ in carried], now)), size, step)
+            return self.over_lanes(
+                axis.index,
+                lo,
+                hi,
+                plan,
+                list(zip([t for t, _ in carried], now)),
+                size,
+                lambda values: self.step(s, how, values, first),
+            )
 
         out = self.nest(s.axes[:-1], carried, row)
         parts = [out[u * size : u * size + size] for u in range(copies)]
@@ -240,6 +210,50 @@ class Reducing(Laned):
         if s.init is not None:
             total = self.combined(how, [self.scalar(x) for x in s.init], total, 0)
         return [Value(self.here(), x) for x in total]
+
+    def step(self, s: Reduce, how: Combination, now: Texts, first: tuple[Store, ...] = ()) -> Texts:
+        """What the open lanes (or the one index) add to accumulators."""
+        lanes, types, size = self.lanes, how.types, len(how.types)
+        w, n = (lanes.width, lanes.copies) if lanes is not None else (0, 1)
+        kept = [(x, self.value(x.value)) for x in first]
+        for x, v in kept:
+            self.put(x.buffer, x.index, v)
+        if kept:
+            self.forget()
+        for x, v in kept:
+            self.known(x, v)
+        where = None if s.where is None else self.value(s.where)
+        result: Texts = []
+
+        def body() -> None:
+            if lanes is None:
+                values = [[self.scalar(x)] for x in s.values]
+            else:
+                values = [self.vectors(self.value(x), t) for x, t in zip(s.values, types)]
+            masks = [None] if lanes is None else self.masks(None)
+            for u in range(n):
+                old = now[u * size : u * size + size]
+                new = self.combined(how, old, [v[u] for v in values], w)
+                mask = masks[u]
+                result.extend(
+                    new if mask is None else [self.choose(mask, p, q, t, w) for p, q, t in zip(new, old, types)]
+                )
+
+        if where is not None and where.vectors is None:
+            kinds = [spell(t, w) for _ in range(n) for t in types]
+
+            def taken() -> Texts:
+                body()
+                return result
+
+            return self.guarded(where.scalar, taken, list(zip(kinds, now)))
+        self.under(s.where, body)
+        return result
+
+    def known(self, s: Store, v: Value) -> None:
+        """What has just been stored is not read again, until the buffer changes."""
+        read = make("load", self.buffers[s.buffer].type, (s.index,), s.buffer)
+        self.volatile.add(self.remember(read, v, self.here()) and read)
 
     # Scan
     def scan(self, s: Scan) -> None:

@@ -174,7 +174,7 @@ class Tiled(Reducing):
         b, t, w = self.buffers[x.attr], x.type, lanes.width
         along = linear(x.args[0], i)
         across = None if along is None else linear(along[1], lanes.axis)
-        assert across is not None
+        assert across is not None and lanes.first is not None
         c, start, one = self.value(across[0]), self.address(b, across[1]), spell(t, 0, True)
         self.at = depth = self.here()
         offset = self.ins(f"add i64 {self.stepped(c.scalar, depth, lanes.first, w)}, {self.memo[i].scalar}")

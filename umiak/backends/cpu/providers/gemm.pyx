@@ -13,6 +13,7 @@ cdef extern from "small.h" nogil:
     int small_gemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int64_t bk,
                    int64_t bn, float* c, int64_t ldc)
     int small_dots(int64_t m, int64_t k, const float* a, int64_t lda, const float* x, float* y, int64_t step)
+    int small_outer(int64_t m, int64_t n, const float* a, int64_t am, const float* b, float* c, int64_t ldc)
 
 cdef extern from "plain.h" nogil:
     void plain_f32(int64_t m, int64_t n, int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int64_t bk, int64_t bn, float* c, int64_t cm, int64_t cn, int acc)
@@ -125,6 +126,9 @@ cdef int rows(
             if ak == 1 and bk == 1 and k >= 8 and (threads() == 1 or m * k <= 1 << 18):
                 if small_dots(m, k, <const float*>a, am, <const float*>b, <float*>c, ldc):
                     return 0
+        elif k == 1 and bn == 1 and n >= 32 and (threads() == 1 or m * n <= 1 << 18):
+            if small_outer(m, n, <const float*>a, am, <const float*>b, <float*>c, ldc):
+                return 0
         elif m * n * k <= SMALL and small_gemm(
             m, n, k, <const float*>a, am, ak, <const float*>b, bk, bn, <float*>c, ldc
         ):

@@ -188,8 +188,35 @@ static int small_dots(int64_t m, int64_t k, const float *a, int64_t lda, const f
     return 1;
 }
 
+/* c = a b for one column and one row that is contiguous: whole rows in order, since writing is all the work. */
+#define SMALL_OUTER(NAME, TARGET, V, W, SET, LOAD, STORE, MUL)                                                         \
+    __attribute__((target(TARGET))) static void NAME(int64_t m, int64_t n, const float *a, int64_t am, const float *b, \
+                                                     float *c, int64_t ldc) {                                          \
+        for (int64_t i = 0; i < m; i++, c += ldc) {                                                                    \
+            float x = a[i * am];                                                                                       \
+            V xs = SET(x);                                                                                             \
+            int64_t j = 0;                                                                                             \
+            for (; j + W <= n; j += W) STORE(c + j, MUL(xs, LOAD(b + j)));                                             \
+            for (; j < n; j++) c[j] = x * b[j];                                                                        \
+        }                                                                                                              \
+    }
+SMALL_OUTER(small_outer_avx512, "avx512f", __m512, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_mul_ps)
+SMALL_OUTER(small_outer_avx2, "avx2", __m256, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_mul_ps)
+
+static int small_outer(int64_t m, int64_t n, const float *a, int64_t am, const float *b, float *c, int64_t ldc) {
+    int level = small_level();
+    if (level == 2)
+        small_outer_avx512(m, n, a, am, b, c, ldc);
+    else if (level == 1)
+        small_outer_avx2(m, n, a, am, b, c, ldc);
+    return level > 0;
+}
+
 #else
 static int small_level(void) { return 0; }
+static int small_outer(int64_t m, int64_t n, const float *a, int64_t am, const float *b, float *c, int64_t ldc) {
+    return 0;
+}
 static int small_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t am, int64_t ak, const float *b, int64_t bk,
                       int64_t bn, float *c, int64_t ldc) {
     return 0;
