@@ -14,8 +14,8 @@ Compile: TypeAlias = Callable[..., tuple[Sequence[Phase], Any]]
 
 SCHEDULES: tuple[str, ...]
 
-def set_stream_bytes(n: int) -> None:
-    """From how many bytes on outputs bypass the caches."""
+def set_stream_bytes(n: int) -> int:
+    """From how many bytes on outputs bypass the caches. Returns what held before."""
 
 class NestLauncher:
     """One nest's record and its compiled variants. It must outlive its launches; plans keep it.

@@ -77,9 +77,12 @@ cdef uint64_t STREAMS = <uint64_t>1 << 40        # of a key, beside schedule, ra
 
 
 def set_stream_bytes(int64_t n):
-    """Outputs of so many bytes bypass the caches: half of the last level, so that what is read stays there."""
+    """Outputs of so many bytes bypass the caches: half of the last level, so that what is read stays there. Returns
+    what held before."""
     global STREAM_BYTES
+    cdef int64_t before = STREAM_BYTES
     STREAM_BYTES = n
+    return before
 
 
 if umiak_scratch_init() != 0:

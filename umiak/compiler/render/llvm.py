@@ -259,5 +259,8 @@ class Function(Short):
         width = survey.width(self.target, work)
         streams = survey.streams and not survey.nested
         streaming = tuple(t for t in s.body if streams and isinstance(t, Store) and t.streaming)
-        plan = Plan(width, copies, survey.masked(self.target), streaming)
+        masked = survey.masked(self.target)
+        if survey.rare and masked and not streaming and not survey.nested:
+            copies = ()  # what is behind branches is long: it is there once
+        plan = Plan(width, copies, masked, streaming)
         self.over_lanes(s.axis.index, lo, hi, plan, (), 0, lambda _: self.body(s.body))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from umiak.compiler.loop.node import Node, add, call, is_const, make, sub
 from umiak.compiler.loop.tree import GLOBAL, IN, OUT, Atomic, Buffer, Store

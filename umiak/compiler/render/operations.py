@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from umiak.compiler.loop.functions.bounds import largest
-from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.functions.narrow import ROUND_BF16
+from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.types import BF16, F32, F64, I32, I64, U64, ScalarType
 from umiak.compiler.render.text import Writer, literal, spell, suffix
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from umiak.compiler.loop.monoid import Values
-from umiak.compiler.loop.node import Node, add, counted, dim, div, i64, mul, replace, select, sub, total, walk
+from umiak.compiler.loop.node import Node, add, counted, dim, i64, mul, replace, select, sub, total, walk
 from umiak.compiler.loop.tree import IN, OUT, Buffer, Fail, Kernel, Statement, Store
 from umiak.compiler.nest import (
     SPLIT_COLUMN,

@@ -74,7 +74,9 @@ def convert(x: Node, to: ScalarType, native: frozenset[str] = frozenset()) -> No
         bits = bitcast(single, U32)
         # The instruction takes denormals for zero.
         none = eq(call("and", bits, _bits(0x7F800000)), _bits(0))
-        return rarely(call("and", none, ne(call("and", bits, _bits(0x7FFFFF)), _bits(0))), narrow(single, to), cast(single, to))
+        return rarely(
+            call("and", none, ne(call("and", bits, _bits(0x7FFFFF)), _bits(0))), narrow(single, to), cast(single, to)
+        )
     return cast(single, to) if to.name in native else narrow(single, to)
 
 
