@@ -26,11 +26,11 @@ class NestLauncher:
     and ``flops_per_point``: for statistics. ``scatters``: how the output lies decides on the schedule. ``ordered``: the
     axes of R stay in their order.
 
-    ``compile(schedule, p, r, kinds, tile[, streams])``, the fields of a ``Variant``, is called with the GIL when a launch needs a
-    variant that there is not yet. It returns the phases and whatever must live as long as their code. A phase is
-    (address of the kernel, of ``k_local``, of ``k_global``, what its parallel range counts, and for COLUMN_BLOCKS and
-    TILE_BLOCKS the block). 0 in place of ``k_local`` and ``k_global`` says that no scratch is needed, and makes small
-    launches cheaper.
+    ``compile(schedule, p, r, kinds, tile[, streams])``, the fields of a ``Variant``, is called with the GIL when a
+    launch needs a variant that there is not yet. It returns the phases and whatever must live as long as their code. A
+    phase is (address of the kernel, of ``k_local``, of ``k_global``, what its parallel range counts, and for
+    COLUMN_BLOCKS and TILE_BLOCKS the block). 0 in place of ``k_local`` and ``k_global`` says that no scratch is needed,
+    and makes small launches cheaper.
     """
 
     name: str

@@ -246,6 +246,7 @@ class Function(Short):
     def lane_loop(self, s: Loop, lo: str, hi: str, survey: Survey) -> None:
         combined = [self.how(x).cost for x in walk_statements(s.body) if isinstance(x, (Reduce, Scan))]
         work = survey.operations + sum(combined)
+        copies: tuple[int, ...]
         if survey.nested:
             # Columns: what a step reads of each row should be many cache lines, more than results fit registers.
             many = 16 if self.target.registers > 16 else 8
