@@ -147,11 +147,13 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
 
 
 def _range(s: slice, n: int) -> tuple[int, int, int]:
+    """First element, how many, and the step; from one element no step is taken, however long it is."""
     start, stop, step = (v if v is None or type(v) is int else int(v) for v in (s.start, s.stop, s.step))
     if step == 0:
         raise op_error(ValueError, "getitem", "a slice step other than 0", s)
     first, last, by = slice(start, stop, step).indices(n)
-    return first, len(range(first, last, by)), by
+    count = len(range(first, last, by))
+    return first, count, by if count > 1 else 1
 
 
 def _simple(x: Tensor, items: tuple) -> Tensor | None:

@@ -1063,7 +1063,7 @@ def _sliced(op: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any)
             "a start, an end and a stride for each axis",
             f"{len(ks)} axes, {len(given[0])} starts, {len(given[1])} ends",
         )
-    begin, sizes = [], []
+    begin, sizes, by = [], [], []
     for k, a, b, s in zip(ks, *given, steps, strict=True):
         if s == 0:
             raise op_error(ValueError, op, "strides other than 0", list(steps))
@@ -1071,7 +1071,8 @@ def _sliced(op: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any)
         first, count = _bounds(a, b, s, n)
         begin.append(first)
         sizes.append(count)
-    return F.slice(x, tuple(ks), tuple(begin), tuple(sizes), tuple(steps))
+        by.append(s if count > 1 else 1)  # from one element no step is taken, however long it is
+    return F.slice(x, tuple(ks), tuple(begin), tuple(sizes), tuple(by))
 
 
 def _bounds(a: int, b: int, s: int, n: int) -> tuple[int, int]:

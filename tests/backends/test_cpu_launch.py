@@ -325,10 +325,10 @@ def test_large_outputs_bypass_the_caches():
     try:
         same = (ctypes.c_void_p * 2)(4096, 4096)
         for size, pointers, streams in ((1023, area, False), (1024, area, True), (1024, same, False)):
-            made = Launcher(1, 0, [0, 1], itemsizes=[4, 4])
+            made = Launcher(1, 0, [0, 1], itemsize=4)
             assert made.launch([size], [[1], [1]], pointers=pointers) == 0
             assert [v.streams for v in made.compiled] == [streams]
-        rows = Launcher(1, 1, [0, 1], itemsizes=[4, 4])
+        rows = Launcher(1, 1, [0, 1], itemsize=4)
         rows.launch([4, 1024], [[1024, 1], [1, 0]], pointers=area)  # few results of many
         rows.launch([4, 1024], [[1024, 1], [1024, 1]], pointers=area)
         assert [v.streams for v in rows.compiled] == [False, True]
@@ -337,9 +337,9 @@ def test_large_outputs_bypass_the_caches():
 
 
 def test_few_columns_are_lanes_along_the_rows():
-    v, dims = one(2, 0, [[9, 1], [7, 1]], [64, 3], itemsizes=[4, 4])
+    v, dims = one(2, 0, [[9, 1], [7, 1]], [64, 3], itemsize=4)
     assert v == Variant(MAP, 2, 0, ((ANY, ZERO),) * 2) and dims[:6] == [3, 64, 1, 9, 1, 7]
-    v, dims = one(2, 0, [[9, 1], [7, 1]], [64, 3], itemsizes=[2, 2])  # such elements are not scattered
+    v, dims = one(2, 0, [[9, 1], [7, 1]], [64, 3], itemsize=2)  # such elements are not scattered
     assert v == Variant(MAP, 2, 0, ((UNIT, ZERO),) * 2) and dims[:2] == [64, 3]
 
 
@@ -682,8 +682,24 @@ def test_wrong_nests_are_refused():
         Launcher(1, 0, [0] * 241)
     with pytest.raises(TypeError, match="requires a callable"):
         NestLauncher(compile=None, n_parallel=1, n_reduced=0, access_pointers=[0], outputs=1)
-    with pytest.raises(ValueError, match="an item size per pointer, got 1"):
-        Launcher(1, 0, [0, 1], itemsizes=[4])
+
+
+def test_lanes_run_along_channels_that_lie_last():
+    # results [32 channels, 40] of windows of 4 places, of images with channels side by side
+    channels, windows = 32, 40
+
+    def seen(x, y, *sizes):
+        return one(2, 1, [x, y], list(sizes))[0]
+
+    last = seen([1, 3 * channels, channels], [windows, 1, 0], channels, windows, 4)
+    assert (last.schedule, last.kinds) == (COLUMN, ((UNIT, ANY), (ANY, ZERO)))
+    # few channels; a result that moves along R; places side by side; channels first
+    few = seen([1, 9, 3], [windows, 1, 0], 3, windows, 4)
+    assert few.kinds == ((ANY, ANY), (UNIT, ZERO))
+    each = seen([1, 3 * channels, channels], [4 * windows, 4, 1], channels, windows, 4)
+    assert each.kinds == ((ANY, ANY), (ANY, ANY))
+    assert seen([1, 128, 1], [windows, 1, 0], channels, windows, 4).kinds[1] == (UNIT, ZERO)
+    assert seen([4 * windows, 1, windows], [windows, 1, 0], channels, windows, 4).kinds == ((UNIT, ANY), (UNIT, ZERO))
 
 
 # ---- flat ------------------------------------------------------------------------------------------------------------
@@ -757,22 +773,3 @@ def test_compiled_code_lives_as_long_as_the_launcher():
     del made
     gc.collect()
     assert alive() is None
-
-
-def test_statistics():
-    # two reads of one buffer count once; what is broadcast counts as what it is
-    made = Launcher(2, 0, [0, 0, 1, 2], itemsizes=[4, 8, 2], flops_per_point=3.0)
-    strides = [[10, 1], [1, 0], [0, 1], [10, 1]]
-    made.launch([6, 10], strides)
-    assert made.statistics() == {"launches": 0, "seconds": 0.0, "points": 0, "bytes": 0, "flops": 0.0}
-    launcher.set_timing(True)
-    try:
-        for _ in range(3):
-            made.launch([6, 10], strides)
-    finally:
-        launcher.set_timing(False)
-    found = made.statistics()
-    assert found.pop("seconds") > 0
-    assert found == {"launches": 3, "points": 180, "bytes": 3 * (240 + 80 + 120), "flops": 540.0}
-    made.reset_statistics()
-    assert made.statistics()["launches"] == 0

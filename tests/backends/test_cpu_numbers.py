@@ -29,6 +29,30 @@ def test_quotients_of_64_bits(rng):
     np.testing.assert_array_equal(N(F.remainder(T(a), T(b))), [0 if q == 0 else p % q for p, q in pairs])
 
 
+@pytest.mark.parametrize("form", ["vectors", "apart", "backwards", "alone", "number"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
+def test_no_division_traps(dtype, form):
+    """By zero: 0. The lowest integer by -1 wraps."""
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    e = [v for v in (low, low + 1, -7, -2, -1, 0, 1, 2, 3, 7, high - 1, high) if low <= v <= high]
+    a, b = (v.ravel() for v in np.meshgrid(np.array(e, dtype), np.array(e, dtype)))
+    x, y = T(a), T(b)
+    if form == "apart":
+        x, y = (F.slice(T(np.repeat(v, 3)), (0,), (0,), (v.size,), (3,)) for v in (a, b))
+    elif form == "backwards":
+        x, y = (F.slice(v, (0,), (a.size - 1,), (a.size,), (-1,)) for v in (x, y))
+        a, b = a[::-1], b[::-1]
+    for name in ("floor_div", "remainder", "fmod"):
+        op = REGISTRY[name]()
+        if form in ("alone", "number"):
+            got = [N(op(T(a[k : k + 1]), T(b[k : k + 1]) if form == "alone" else int(b[k])))[0] for k in range(a.size)]
+        else:
+            got = N(op(x, y))
+        with np.errstate(all="ignore"):
+            (want,) = evaluate(op, [a, b], ())
+        np.testing.assert_array_equal(got, want, err_msg=name)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
 def test_integer_powers(rng, dtype):
     """They wrap; exponents of any size, negative ones, and numbers in place of either operand."""

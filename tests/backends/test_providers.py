@@ -629,3 +629,21 @@ def test_products_of_a_column_and_a_row(rng):
         wide = paddle.to_tensor(np.repeat(a, 3, 1))[:, 1:2]
         np.testing.assert_array_equal(paddle.matmul(wide, y).numpy(), a * b)
         np.testing.assert_array_equal(paddle.matmul(x, paddle.to_tensor(b.T), transpose_y=True).numpy(), a * b)
+
+
+def test_results_that_do_not_depend_on_threads(rng):
+    """By the switch also those of libraries, which otherwise split long sums among threads."""
+    x, y = (paddle.to_tensor(rng.standard_normal((300, 5000)).astype("float64")) for _ in range(2))
+    before = parallel.get_num_threads()
+    flags.set_flags({"FLAGS_cpu_deterministic": True})
+    try:
+        found = []
+        for threads in (1, 2):
+            parallel.set_num_threads(threads)
+            assert providers.get_threads() == 1
+            found.append(paddle.matmul(x, y[:7], transpose_y=True).numpy())
+        np.testing.assert_array_equal(*found)
+    finally:
+        flags.set_flags({"FLAGS_cpu_deterministic": False})
+        parallel.set_num_threads(before)
+    assert providers.get_threads() == before

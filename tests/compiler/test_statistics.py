@@ -1,6 +1,7 @@
 """Counts and times per kernel."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,19 +41,45 @@ def test_compile_table():
 
 
 def test_launch_table():
-    for _ in range(4):
-        statistics.record_launch("add", 0.5e-3, bytes=2_000_000, flops=1_000_000)
+    for _ in range(3):
+        statistics.record_launch("add", 0.6e-3, bytes=2_000_000, flops=1_000_000)
+    statistics.record_launch("add", 0.2e-3, bytes=2_000_000, flops=1_000_000)
     statistics.record_launch("gemm", 1.0)
-    assert cells(statistics.launch_table())[1:] == [
-        ["gemm", "1", "1000.000", "1000000.00", "0.00", "0.00"],
-        ["add", "4", "2.000", "500.00", "4.00", "2.00"],
+    rows = [
+        ["gemm", "1", "1000.000", "1000000.00", "1000000.00", "0.00", "0.00"],
+        ["add", "4", "2.000", "500.00", "200.00", "4.00", "2.00"],
     ]
-    assert statistics.launches()["add"] == statistics.Launches(4, 2e-3, 8_000_000, 4_000_000)
+    assert cells(statistics.launch_table())[1:] == rows
+    assert statistics.launch_table(lambda row: row.bytes / 16e9).splitlines()[0].endswith("% of roof")
+    assert cells(statistics.launch_table(lambda row: row.bytes / 16e9))[1:] == [[*rows[0], "0.0"], [*rows[1], "25.0"]]
+    row = statistics.launches()["add"]
+    assert (row.count, row.seconds, row.least) == (4, pytest.approx(2e-3), 0.2e-3)
+    assert (row.bytes, row.flops) == (8_000_000, 4_000_000)
 
 
 def test_launch_of_no_time_has_no_rate():
     statistics.record_launch("k", 0.0, bytes=8)
-    assert cells(statistics.launch_table())[1] == ["k", "1", "0.000", "0.00", "0.00", "0.00"]
+    assert cells(statistics.launch_table())[1] == ["k", "1", "0.000", "0.00", "0.00", "0.00", "0.00"]
+
+
+def test_what_a_launch_makes_takes_no_time_of_it(monkeypatch):
+    plan = SimpleNamespace(op=SimpleNamespace(name="k"), kernel_name="", work=lambda operands, outs, dims: (dims[0], 7))
+    spent = [2.0]
+    monkeypatch.setattr(statistics, "MAKING", [lambda: spent[0], lambda: 1.0])
+    timer = statistics.Timer()
+    token = timer.start()
+    spent[0] = 5.0
+    timer.stop(token, 3.5, plan, (), (), (40,))
+    assert statistics.launches() == {"k": statistics.Launches(1, 0.5, 0.5, 40, 7)}
+
+
+def test_nested_making_counts_once(monkeypatch):
+    clock = iter(range(10))
+    monkeypatch.setattr(statistics.time, "perf_counter", lambda: next(clock))
+    before = statistics.MAKING[0]()
+    with statistics.apart(), statistics.apart():
+        pass
+    assert statistics.MAKING[0]() - before == 3
 
 
 def test_reset():

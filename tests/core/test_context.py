@@ -323,8 +323,7 @@ for _reason, _names in {
         "umiak.core.stream:_opener umiak.backends.cpu.launcher:parallel_for umiak.backends.cpu.launcher:thread_count"
     ),
     "threads that the ranks of a process share, as they share its CPUs": (
-        "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks "
-        "umiak.backends.cpu.launcher:TIMING"
+        "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"
     ),
     "interned immutable values": (
         "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key "
@@ -355,7 +354,11 @@ for _reason, _names in {
     ),
     "what the compiler did in this process, for people": (
         "umiak.compiler.dump:_printed umiak.compiler.dump:_written umiak.compiler.statistics:_kernels "
-        "umiak.compiler.statistics:_launches"
+        "umiak.compiler.statistics:_launches umiak.compiler.statistics:_spent umiak.runtime.roofline:_measured"
+    ),
+    "who times launches, which is asked for the whole process": (
+        "umiak.core.dispatch:QUICK umiak.core.dispatch:TIMER umiak.compiler.statistics:_timers "
+        "umiak.compiler.statistics:_flagged"
     ),
     "the pointer to the context, per thread": "umiak.core.context:UMIAK_CONTEXT",
 }.items():

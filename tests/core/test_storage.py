@@ -3,6 +3,7 @@ import weakref
 import numpy as np
 import pytest
 
+from umiak import ops as F
 from umiak.backends.null import launch
 from umiak.core import array, dtype, storage, stream, tensor
 from umiak.core.place import Place
@@ -188,6 +189,24 @@ def test_freed_memory_is_not_used(place):
     for act in (s.data_ptr, s.pin, s.relocate, s.offload, s.reload):
         with pytest.raises(RuntimeError, match="freed"):
             act()
+
+
+def test_memory_of_a_running_kernel_is_not_given_back(monkeypatch):
+    from umiak.backends.cpu import searching
+
+    x = array.from_numpy(np.array([4, 6]))
+    tried = []
+
+    def gcd(*arguments):
+        for act in (x.storage.free, array.from_numpy(np.zeros(3)).storage.free):
+            with pytest.raises(RuntimeError, match=r"free\(\) requires that no kernel is running on cpu:"):
+                act()
+        tried.append(arguments)
+
+    monkeypatch.setattr(searching, "gcd", gcd)
+    F.gcd(x, x)
+    assert len(tried) == 1
+    x.storage.free()
 
 
 def test_streams_that_used_it(null):

@@ -42,11 +42,17 @@ class Kernel(NamedTuple):
     # output that are contiguous and of one shape with n elements
     flat: int = 0
     explain: Callable[[Any, tuple, tuple, int], None] | None = None  # raises for a code, in the op's words
+    name: str = ""  # in tables of launches; empty: the op's
+    # (operands, outputs, dims) -> (bytes, flops) of a launch; ``dims`` is None for a flat one. Without it: the bytes of
+    # operands and outputs
+    work: Callable[[Sequence[Any], Sequence[Any], Sequence[int] | None], tuple[int, int]] | None = None
 
     def install(self, plan: Any, registers: Sequence[int] | None = None) -> None:
         """Let a plan of dispatch launch this kernel; ``registers`` of its shape program hold ``dims``."""
         dims = None if registers is None else list(registers)
-        plan.set_kernel(self.address, self.launch_self, self.run, self.keep, dims, self.flat, self.explain)
+        plan.set_kernel(
+            self.address, self.launch_self, self.run, self.keep, dims, self.flat, self.explain, self.name, self.work
+        )
 
 
 class Backend:

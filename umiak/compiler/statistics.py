@@ -1,16 +1,24 @@
 """Counts and times per kernel: how often each was compiled, found or launched, and what that took.
 
-Kernels go by their names; ``reset`` starts again. The launch half is filled by whoever times launches.
+Kernels go by their names; ``reset`` starts again. Launches are timed inside ``timed_launches()`` and while
+``FLAGS_time_kernels`` is on; otherwise dispatch does not know of this module.
 """
 
 from __future__ import annotations
 
+import atexit
+import math
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
+from umiak.core import dispatch
+from umiak.core.tensor import Tensor
+from umiak.util import flags
 from umiak.util.locks import fork_safe
 
 COUNTS = ("compiled", "from_disk", "from_memory")  # how a request for code was met
@@ -20,10 +28,11 @@ OTHERS = "(others)"
 
 @dataclass
 class Launches:
-    """Launches of one kernel: how many, their time, and the work they did."""
+    """Launches of one kernel: how many, their time and that of the shortest, and the work they did."""
 
     count: int = 0
     seconds: float = 0.0
+    least: float = math.inf
     bytes: int = 0
     flops: int = 0
 
@@ -73,8 +82,91 @@ def record_launch(name: str, seconds: float, bytes: int = 0, flops: int = 0) -> 
         row = _launches.setdefault(name if name in _launches or len(_launches) < ROWS else OTHERS, Launches())
         row.count += 1
         row.seconds += seconds
+        row.least = min(row.least, seconds)
         row.bytes += bytes
         row.flops += flops
+
+
+# --- timing launches -------------------------------------------------------------------------------------------------
+
+
+class _Spent(threading.local):
+    seconds = 0.0
+
+
+_spent = _Spent()
+# Seconds that this thread has spent inside of launches on what later launches find done: code, primitives of libraries.
+MAKING: list[Callable[[], float]] = [lambda: _spent.seconds]
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """The block takes part in a launch but is not to be counted as such: it makes what is launched."""
+    before, start = _spent.seconds, time.perf_counter()
+    try:
+        yield
+    finally:
+        _spent.seconds = before + time.perf_counter() - start  # once, however deep blocks are nested
+
+
+class Timer:
+    """What dispatch tells of launches (``dispatch.time_launches``)."""
+
+    def start(self) -> float:
+        return sum(seconds() for seconds in MAKING)
+
+    def stop(self, token: float, seconds: float, plan: Any, operands: tuple, outputs: tuple, dims: Any) -> None:
+        seconds -= sum(seconds() for seconds in MAKING) - token
+        work = (plan.work or _moved)(operands, outputs, dims)
+        record_launch(plan.kernel_name or plan.op.name, max(seconds, 0.0), *work)
+
+
+def _moved(operands: tuple, outputs: tuple, dims: Any) -> tuple[int, int]:
+    """Of a kernel that says nothing of its work: the bytes of its tensors."""
+    tensors = [x for x in (*operands, *outputs) if isinstance(x, Tensor)]
+    return sum(x.dtype.itemsize * math.prod(x.shape) for x in tensors), 0
+
+
+_timers = 0  # that want launches to be timed
+_flagged = False
+
+
+def _time(more: int) -> None:
+    global _timers
+    with _lock:
+        _timers += more
+        dispatch.time_launches(Timer() if _timers else None)
+
+
+@contextmanager
+def timed_launches() -> Iterator[None]:
+    """Launches of all threads are timed inside; ``launches()`` and ``launch_table()`` have what was found.
+
+    >>> with timed_launches():
+    ...     pass
+    """
+    _time(1)
+    try:
+        yield
+    finally:
+        _time(-1)
+
+
+def _switch(on: bool) -> None:
+    global _flagged
+    if on != _flagged:
+        _flagged = on
+        _time(1 if on else -1)
+        (atexit.register if on else atexit.unregister)(_report)
+
+
+def _report() -> None:
+    print(launch_table(), file=sys.stderr)
+
+
+FLAG = flags.define(
+    "time_kernels", False, "time every launch; a table of kernels is printed at the end", on_change=_switch
+)
 
 
 def reset() -> None:
@@ -98,7 +190,7 @@ def kernels() -> dict[str, Kernel]:
 def launches() -> dict[str, Launches]:
     """A copy of the launches by kernel."""
     with _lock:
-        return {name: Launches(row.count, row.seconds, row.bytes, row.flops) for name, row in _launches.items()}
+        return {name: replace(row) for name, row in _launches.items()}
 
 
 def compile_table() -> str:
@@ -112,14 +204,21 @@ def compile_table() -> str:
     return _table(["kernel", *COUNTS, *(f"{stage} ms" for stage in stages)], rows)
 
 
-def launch_table() -> str:
-    """Launches, the dearest kernel first: milliseconds in all, microseconds each, GB/s and GF/s."""
+def launch_table(least: Callable[[Launches], float] | None = None) -> str:
+    """Launches, the dearest kernel first: milliseconds in all, microseconds each and of the shortest, GB/s and GF/s.
+
+    ``least`` gives the seconds that the work of a row must take; their share of those that it took is one more column.
+    """
     rows = []
     for name, row in launches().items():
         rate = 1e-9 / row.seconds if row.seconds > 0 else 0.0
-        cells = [f"{row.seconds * 1e3:.3f}", f"{row.seconds / row.count * 1e6:.2f}"]
-        rows.append((row.seconds, [name, str(row.count), *cells, f"{row.bytes * rate:.2f}", f"{row.flops * rate:.2f}"]))
-    return _table(["kernel", "launches", "ms", "us each", "GB/s", "GF/s"], rows)
+        times = [row.seconds * 1e3, row.seconds / row.count * 1e6, row.least * 1e6, row.bytes * rate, row.flops * rate]
+        cells = [f"{times[0]:.3f}", *(f"{x:.2f}" for x in times[1:])]
+        if least is not None:
+            cells.append(f"{least(row) * rate * 1e11:.1f}")
+        rows.append((row.seconds, [name, str(row.count), *cells]))
+    head = ["kernel", "launches", "ms", "us each", "us least", "GB/s", "GF/s"]
+    return _table(head if least is None else [*head, "% of roof"], rows)
 
 
 def _milliseconds(kernel: Kernel, stages: list[str]) -> list[str]:

@@ -74,6 +74,8 @@ cdef class Plan:
     cdef int* dims             # their registers
     cdef readonly object explain_failure   # (op, operands, params, code): raises in the op's words
     cdef readonly object kernel
+    cdef readonly object kernel_name       # for tables of launches; "": as the op
+    cdef readonly object work              # (operands, outputs, dims) -> (bytes, flops) of a launch, or None
     cdef object keep
     cdef readonly CallProgram program
     # gradient

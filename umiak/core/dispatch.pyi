@@ -39,6 +39,14 @@ def assign(x: Tensor, value: Tensor) -> Tensor:
 def apply_plain(op: OpBase, operands: tuple, params: tuple = ()) -> Any:
     """``apply`` past the observers."""
 
+def time_launches(timer: Any) -> None:
+    """Tell ``timer`` of every launch, on all threads; None ends that.
+
+    ``timer.start()`` gives a token; after a launch that succeeded ``timer.stop(token, seconds, plan, operands,
+    outputs, dims)`` follows, where ``dims`` is what a native kernel got, None where it asked for nothing or was
+    launched flat.
+    """
+
 def drop_cast_weights() -> None:
     """Forget the low-precision copies of parameters that ``auto_cast`` made."""
 

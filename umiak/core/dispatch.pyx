@@ -15,6 +15,7 @@ from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
+from time import perf_counter
 
 from umiak.core.array cimport operand_array
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, RankState, context_pointer
@@ -55,6 +56,8 @@ cdef object SLOW_ASSIGN = None
 cdef object PROMOTE = None
 cdef object EXPLAIN = None
 cdef object SCATTER_VIEW = None
+cdef object TIMER = None
+cdef int64_t QUICK = NOGIL_ELEMENTS        # launches of fewer elements take the short way; while launches are timed, none
 cdef OpBase COPY = None
 cdef PyObject* BINARY_OPS[B_COUNT]
 cdef PyObject* UNARY_OPS[U_COUNT]
@@ -86,6 +89,17 @@ def install(**slots):
                 UNARY_OPS[i] = <PyObject*>value[key]
         else:
             raise TypeError(f"[install] has no slot {name!r}")
+
+
+def time_launches(timer):
+    """Tell ``timer`` of every launch, on all threads; None ends that.
+
+    ``timer.start()`` gives a token; after a launch that succeeded ``timer.stop(token, seconds, plan, operands, outputs, dims)``
+    follows, where ``dims`` is what a native kernel got, None where it asked for nothing or was launched flat.
+    """
+    global TIMER, QUICK
+    TIMER = timer
+    QUICK = NOGIL_ELEMENTS if timer is None else -1
 
 
 # ---- op records ----------------------------------------------------------------------------------------------------
@@ -219,8 +233,11 @@ cdef class Plan:
         self.recorded = {}
         self.n_dims = -1
 
-    def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None, dims=None, size_t flat=0, explain=None):
+    def set_kernel(self, size_t address=0, size_t launch_self=0, kernel=None, keep=None, dims=None, size_t flat=0, explain=None,
+                   kernel_name="", work=None):
         """A native launch function by address, or a Python kernel. ``dims``: registers of the shape program to hand over."""
+        self.kernel_name = kernel_name
+        self.work = work
         self.launch = <launch_t><void*>address
         self.launch_self = <void*>launch_self
         self.explain_failure = explain
@@ -591,8 +608,8 @@ cdef inline void* address(PyObject* t) except? NULL:
     return (<Tensor>t).storage.data + (<Tensor>t).offset
 
 
-cdef int launch(Plan plan, void** ptrs, const int64_t* dims, const int64_t* regs, const uint64_t* scalars, int64_t stream,
-                int64_t elements) except? -1:
+cdef inline int launch(Plan plan, void** ptrs, const int64_t* dims, const int64_t* regs, const uint64_t* scalars, int64_t stream,
+                       int64_t elements, Operand* xs, int n, PyObject** outs) except? -1:
     """Call a native kernel; a long one without the GIL, during which nothing on the place may move.
 
     ``dims`` is what a kernel gets that asked for nothing; NULL: the flat entry. Gives the kernel's code, 0 when all went well.
@@ -609,18 +626,52 @@ cdef int launch(Plan plan, void** ptrs, const int64_t* dims, const int64_t* regs
         for i in range(plan.n_dims):
             asked[i] = regs[plan.dims[i]]
         dims = asked
-    if elements < NOGIL_ELEMENTS:
+    if elements < QUICK:
         failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream) if flat else \
             plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
+    elif TIMER is None:
+        failed = launch_long(plan, ptrs, dims, scalars, stream, elements)
     else:
-        RUNNING[plan.place] += 1
-        with nogil:
-            failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream) if flat else \
-                plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
-        RUNNING[plan.place] -= 1
+        failed = launch_timed(plan, ptrs, dims, scalars, stream, elements, xs, n, outs)
     if failed < 0 and not PyErr_Occurred():
         raise RuntimeError(f"[{plan.op.name}] kernel failed with code {failed}")
     return failed
+
+
+cdef int launch_long(Plan plan, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream,
+                     int64_t elements) noexcept:
+    cdef int failed
+    RUNNING[plan.place] += 1
+    with nogil:
+        failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream) if dims == NULL else \
+            plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
+    RUNNING[plan.place] -= 1
+    return failed
+
+
+cdef int launch_timed(Plan plan, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream, int64_t elements,
+                      Operand* xs, int n, PyObject** outs) except? -1:
+    cdef object timer = TIMER, token, start
+    cdef int failed, i
+    token = timer.start()
+    start = perf_counter()
+    if elements >= NOGIL_ELEMENTS:
+        failed = launch_long(plan, ptrs, dims, scalars, stream, elements)
+    elif dims == NULL:
+        failed = plan.flat(plan.launch_self, ptrs, elements, scalars, stream)
+    else:
+        failed = plan.launch(plan.launch_self, ptrs, dims, scalars, stream)
+    if failed == 0:
+        asked = None if dims == NULL or plan.n_dims < 0 else tuple([dims[i] for i in range(plan.n_dims)])
+        told(timer, token, perf_counter() - start, plan, xs, n, outs, asked)
+    return failed
+
+
+cdef int told(object timer, object token, object seconds, Plan plan, Operand* xs, int n, PyObject** outs, object dims) except -1:
+    cdef int i
+    made = tuple([<object>outs[i] for i in range(plan.n_out)])
+    timer.stop(token, seconds, plan, operand_tuple(xs, n), made, dims)
+    return 0
 
 
 cdef int launch_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, int code) except -1:
@@ -728,7 +779,8 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
         else:
             ptrs[i] = NULL
     ptrs[n] = address(<PyObject*>o)
-    failed = launch(plan, ptrs, NULL if flat else regs, regs, scalars, stream, elements)
+    made[0] = <PyObject*>o
+    failed = launch(plan, ptrs, NULL if flat else regs, regs, scalars, stream, elements, xs, n, made)
     if failed:
         launch_failed(plan, xs, n, params, plan.sig, failed)
     if plan.has_streams:
@@ -741,7 +793,6 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
         bump_version(o)
         return None
     if plan.records:
-        made[0] = <PyObject*>o
         record(plan, xs, n, scalars, made, ctx.saved_hooks)
     return o if plan.single else (o,)
 
@@ -871,7 +922,7 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
                 for i in range(plan.n_out):
                     ptrs[n + i] = address(outs[i])
                     elements += (<Tensor>outs[i]).numel
-                failed = launch(plan, ptrs, first.dims if same else regs, regs, scalars, stream, elements)
+                failed = launch(plan, ptrs, first.dims if same else regs, regs, scalars, stream, elements, xs, n, outs)
                 if failed:
                     launch_failed(plan, xs, n, params, sig, failed)
             else:
@@ -969,6 +1020,7 @@ cdef int check_into(Plan plan, int i, Tensor o, const int64_t* same, const int64
 
 cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** outs) except -1:
     cdef list ins = [], results = []
+    cdef object timer = TIMER, token, start, seconds
     cdef int i
     bring_back(xs, n)
     RUNNING[plan.place] += 1                             # nothing moves under the arrays
@@ -977,9 +1029,14 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
             ins.append(operand_array(<Tensor>xs[i].t) if xs[i].t != NULL else number_of(&xs[i]))
         for i in range(plan.n_out):
             results.append(operand_array(<Tensor>outs[i]))
+        token = None if timer is None else timer.start()
+        start = perf_counter()
         plan.kernel(plan.op, results, ins, unpack_params(plan.op, params, sig))
+        seconds = perf_counter() - start
     finally:
         RUNNING[plan.place] -= 1
+    if timer is not None:
+        told(timer, token, seconds, plan, xs, n, outs, None)
     return 0
 
 
@@ -1763,7 +1820,7 @@ def apply_rows(OpBase op not None, x, item):
     PySlice_Unpack(item, &start, &stop, &step)
     words[1] = <uint64_t>PySlice_AdjustIndices((<Tensor>x).dims[0], &start, &stop, step)
     words[0] = <uint64_t>start
-    words[2] = <uint64_t>step
+    words[2] = <uint64_t>step if <int64_t>words[1] > 1 else 1    # from one element no step is taken, however long it is
     xs[0].t = <PyObject*>x
     xs[0].n_bits = 0
     return dispatch(op, xs, 1, words, 3, 0x020202, 0, NULL)

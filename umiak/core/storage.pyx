@@ -125,6 +125,8 @@ cdef class Storage:
             return
         if self.pins > 0:
             raise RuntimeError(f"free() requires a storage whose address is not in use, got one with {self.pins} pins")
+        if RUNNING[self.place]:
+            raise RuntimeError(f"free() requires that no kernel is running on {place_name(self.place)}: it may use the memory")
         if self.allocator is None:
             drop_foreign(self)
         elif self.state == RESIDENT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import attention_kernels
+from umiak.backends.cpu import attention_kernels, work
 from umiak.backends.cpu.attention import Attention
 from umiak.backends.cpu.attention_gradient import LAUNCH
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64
@@ -46,7 +46,14 @@ def kernel(call: Any) -> Kernel | None:
         with_lse=with_lse,
         with_mask=gradient and op.with_mask,
     )
-    return Kernel(made.address, made.self_pointer, residuals=True, keep=made, dims=dims(call, at))
+    return Kernel(
+        made.address,
+        made.self_pointer,
+        residuals=True,
+        keep=made,
+        dims=dims(call, at),
+        work=work.of_attention(op.causal, gradient),
+    )
 
 
 def dims(call: Any, at: int) -> list[Any]:

@@ -76,16 +76,11 @@ cdef struct Record:
     Compiled* first
     Compiled* flat              # the one for one axis along which everything is contiguous
     int* inputs
-    int* itemsizes              # per access; 0: without a buffer, or of a buffer that an earlier access has
     int n_given                 # integers of a launch
-    int n_pointers
+    int n_pointers              # that accesses have
+    int itemsize                # bytes of an element of the first output; 0: not told
     uint64_t outputs            # a bit per pointer that is written
     umiak_memo memo
-    # statistics, while they are on
-    int64_t launches
-    int64_t ns
-    int64_t points
-    int64_t bytes
 
 cdef struct Space:              # the axes that are left, P then R
     int p

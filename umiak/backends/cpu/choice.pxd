@@ -24,6 +24,22 @@ cdef inline int64_t stride_at(const Record* rec, const int64_t* dims, int k, int
     return stride if stride >= 0 else -stride
 
 
+cdef inline int orders_p(const Record* rec, const int64_t* dims, int main) noexcept nogil:
+    """The access whose strides order P: the first output, unless lanes would gather the points of R one by one, could read
+    them side by side along another axis, and only the results would be scattered."""
+    cdef int a, along = -1
+    cdef int out = rec.order
+    if rec.ordered or rec.scatters or out < 0 or main == out:
+        return out
+    for a in range(rec.n_p, rec.n_axes):
+        if dims[a] != 1 and (stride_at(rec, dims, main, a) == 1 or stride_at(rec, dims, out, a) != 0):
+            return out
+    for a in range(rec.n_p):
+        if dims[a] >= 2 * LANES and stride_at(rec, dims, main, a) == 1:
+            along = a
+    return out if along < 0 or stride_at(rec, dims, out, along) == 1 else main
+
+
 cdef inline int lanes_along(const Record* rec, const int64_t* dims, const Space* s, int main) noexcept nogil:
     """ROW or COLUMN: the axis along which the main input is contiguous, if it is long enough to fill lanes."""
     cdef int64_t n_p = s.size[s.p - 1], n_r = s.size[s.p + s.r - 1]
@@ -72,7 +88,7 @@ cdef inline int split(Space* s, int schedule) noexcept nogil:
 cdef inline void widen(const Record* rec, Space* s) noexcept nogil:
     """Of few columns, lanes run along the rows: a scatter takes less than a row of its own for each."""
     cdef int last = s.p - 1, axis
-    if s.size[last] >= LANES or s.size[last - 1] < LANES or rec.order < 0 or rec.itemsizes[rec.order] < 4:
+    if s.size[last] >= LANES or s.size[last - 1] < LANES or rec.order < 0 or rec.itemsize < 4:
         return
     axis = s.axis[last]
     s.axis[last] = s.axis[last - 1]

@@ -22,9 +22,8 @@ class NestLauncher:
 
     ``access_pointers``: for each access, the index of its buffer among the pointers of a launch, or -1. ``outputs``: a
     bit per pointer that is written. ``cost_per_point``: ns of one thread for one point of P and R; decides on how many
-    threads a launch runs, and nothing else. ``splittable``: the nest has split schedules. ``itemsizes`` (per pointer)
-    and ``flops_per_point``: for statistics. ``scatters``: how the output lies decides on the schedule. ``ordered``: the
-    axes of R stay in their order.
+    threads a launch runs, and nothing else. ``splittable``: the nest has split schedules. ``scatters``: how the
+    output lies decides on the schedule. ``ordered``: the axes of R stay in their order.
 
     ``compile(schedule, p, r, kinds, tile[, streams])``, the fields of a ``Variant``, is called with the GIL when a
     launch needs a variant that there is not yet. It returns the phases and whatever must live as long as their code. A
@@ -34,7 +33,6 @@ class NestLauncher:
     """
 
     name: str
-    flops_per_point: float
     misses: int  # calls of compile
     def __init__(
         self,
@@ -48,8 +46,7 @@ class NestLauncher:
         cost_per_point: float = 1.0,
         splittable: bool = False,
         name: str = "",
-        itemsizes: Sequence[int] | None = None,
-        flops_per_point: float = 0.0,
+        itemsize: int = 0,
         scatters: bool = False,
         ordered: bool = False,
     ) -> None: ...
@@ -67,17 +64,9 @@ class NestLauncher:
     def variants(self) -> list[Variant]:
         """What has been compiled, oldest first."""
 
-    def statistics(self) -> dict[str, float]:
-        """``launches``, ``seconds``, ``points``, ``bytes``, ``flops`` while timing was on."""
-
-    def reset_statistics(self) -> None: ...
-
 def install_parallel(parallel: int, threads: int) -> None:
     """Addresses of ``parallel_for`` and ``thread_count`` (runtime/parallel); the assembler gives them. Without, one
     thread does all."""
-
-def set_timing(on: bool) -> None:
-    """Count and time launches, of all launchers."""
 
 def scratch_sizes() -> tuple[int, int]:
     """Bytes of scratch that this thread keeps: for parts, for launches."""

@@ -12,7 +12,9 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
 from umiak.backends.cpu.axes cimport *
-from umiak.backends.cpu.choice cimport choose_reduction, tile_axis, widen
+from umiak.backends.cpu.choice cimport choose_reduction, orders_p, tile_axis, widen
+
+from umiak.compiler.statistics import apart
 
 cdef extern from "Python.h":
     void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
@@ -25,23 +27,13 @@ cdef extern from "umiak/backends/cpu/scratch.h" nogil:
 
 cdef extern from *:
     """
-    #include <time.h>
     #define umiak_acquire_load(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
     #define umiak_release_store(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
-    #define umiak_add(p, n) ((void)__atomic_fetch_add((p), (n), __ATOMIC_RELAXED))
     #define umiak_unlikely(x) __builtin_expect(!!(x), 0)
-    static inline int64_t umiak_now(void)
-    {
-        struct timespec t;
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-    }
     """
     Compiled* umiak_acquire_load(Compiled** p) nogil
     void umiak_release_store(Compiled** p, Compiled* v) nogil
-    void umiak_add(int64_t* p, int64_t n) nogil
     bint umiak_unlikely(bint x) nogil
-    int64_t umiak_now() nogil
 
 cdef enum:
     MAX_ACCESSES = 240
@@ -71,7 +63,6 @@ cdef struct Work:               # one phase in parts
     int64_t count
     int64_t chunk
 
-cdef int TIMING = 0
 cdef int64_t STREAM_BYTES = 16 << 20
 cdef uint64_t STREAMS = <uint64_t>1 << 40        # of a key, beside schedule, ranks and tile
 
@@ -157,13 +148,14 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     cdef void* noted
     cdef Ctx ctx
     # As last time?
-    if rec.n_given <= UMIAK_MEMO_GIVEN and not umiak_unlikely(TIMING):
+    if rec.n_given <= UMIAK_MEMO_GIVEN:
         noted = umiak_recall(&rec.memo, dims, rec.n_given, inline_dims, &count)
         if noted != NULL:
             ctx.local = ctx.shared = NULL
             return (<kernel_t>noted)(ptrs, inline_dims, scalars, &ctx, 0, count)
     # Which axes there are.
-    n = collect(rec, dims, 0, rec.n_p, rec.order, &s, 0)
+    main = (rec.order if rec.scatters else main_access(rec, dims)) if n_r else -1
+    n = collect(rec, dims, 0, rec.n_p, orders_p(rec, dims, main) if n_r else rec.order, &s, 0)
     if n < 0:
         return 0
     if n == 0:
@@ -178,7 +170,6 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     s.blocks = s.block = 0
     s.tile = -1
     if n_r:
-        main = rec.order if rec.scatters else main_access(rec, dims)
         n = collect(rec, dims, rec.n_p, rec.n_axes, -1 if rec.ordered else main, &s, s.p)
         if n <= 0:
             s.axis[s.p] = -1
@@ -263,7 +254,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     call.ptrs = ptrs
     call.dims = own
     call.scalars = scalars
-    if not umiak_unlikely(TIMING) and is_simple(rec, variant, &s, &call):
+    if is_simple(rec, variant, &s, &call):
         count = count_of(&variant.phases[0], &s)
         umiak_note(&rec.memo, dims, rec.n_given, own, rec.n_extras + n * (1 + rec.n_accesses) + 2,
                    <void*>variant.phases[0].kernel, count)
@@ -289,7 +280,7 @@ cdef bint streams(const Record* rec, void** ptrs, const int64_t* dims, const Spa
         return False
     if schedule == ROW and moves(rec, dims, rec.order, rec.n_p, rec.n_axes):
         points *= s.points_r
-    return points * rec.itemsizes[rec.order] >= STREAM_BYTES
+    return points * rec.itemsize >= STREAM_BYTES
 
 
 cdef bint in_place(const Record* rec, void** ptrs) noexcept nogil:
@@ -322,7 +313,7 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     cdef int k
     cdef Compiled* variant = umiak_acquire_load(&rec.flat)
     cdef bint large = rec.order >= 0 and n >= STREAM_BYTES >> 3 and \
-        n * rec.itemsizes[rec.order] >= STREAM_BYTES and not in_place(rec, ptrs)
+        n * rec.itemsize >= STREAM_BYTES and not in_place(rec, ptrs)
     if n == 0:
         return 0
     if variant == NULL or umiak_unlikely(large):
@@ -438,8 +429,6 @@ cdef int run(Record* rec, const Compiled* variant, const Space* s, Call* call) n
     cdef Ctx ctx
     cdef int result
     cdef double points = <double>s.points_p * <double>s.points_r
-    if umiak_unlikely(TIMING):
-        return run_timed(rec, variant, s, call)
     if is_simple(rec, variant, s, call):
         ctx.local = ctx.shared = NULL
         result = variant.phases[0].kernel(call.ptrs, call.dims, call.scalars, &ctx, 0, count_of(&variant.phases[0], s))
@@ -479,26 +468,6 @@ cdef int run_phases(Record* rec, const Compiled* variant, const Space* s, Call* 
     return result
 
 
-cdef int run_timed(Record* rec, const Compiled* variant, const Space* s, Call* call) noexcept nogil:
-    cdef int64_t start, touched, bytes = 0
-    cdef int a, k, n = s.p + s.r, result
-    cdef const int64_t* strides = call.dims + rec.n_extras + n
-    for k in range(rec.n_accesses):
-        if rec.itemsizes[k]:
-            touched = rec.itemsizes[k]
-            for a in range(n):
-                if strides[k * n + a] != 0:
-                    touched *= s.size[a]
-            bytes += touched
-    start = umiak_now()
-    result = run_phases(rec, variant, s, call, <double>s.points_p * <double>s.points_r * rec.cost)
-    umiak_add(&rec.ns, umiak_now() - start)
-    umiak_add(&rec.launches, 1)
-    umiak_add(&rec.points, s.points_p * s.points_r)
-    umiak_add(&rec.bytes, bytes)
-    return no_memory() if result == NO_MEMORY else result
-
-
 cdef int no_memory() noexcept with gil:
     PyErr_SetObject(MemoryError, MemoryError("no memory for scratch of a kernel"))
     return ERROR_SET
@@ -521,7 +490,8 @@ cdef Compiled* compile_variant(Record* rec, const uint64_t* key) noexcept with g
     cdef Compiled* made = NULL
     cdef object error = None
     try:
-        made = (<NestLauncher>rec.owner).compile_key(key)
+        with apart():                                    # a launch that had to wait for its code took no time for that
+            made = (<NestLauncher>rec.owner).compile_key(key)
     except BaseException as e:
         error = e
     if error is not None:
@@ -534,7 +504,6 @@ cdef class NestLauncher:
 
     cdef Record rec
     cdef readonly str name
-    cdef readonly double flops_per_point
     cdef readonly int misses
     cdef object compile
     cdef object lock            # held while a variant is made, so that threads that all want it make it once
@@ -542,11 +511,10 @@ cdef class NestLauncher:
     cdef list keep
 
     def __init__(self, *, compile, int n_parallel, int n_reduced, access_pointers, object outputs, int n_extras=0,
-                 double cost_per_point=1.0, bint splittable=False, str name="", itemsizes=None, double flops_per_point=0.0,
+                 double cost_per_point=1.0, bint splittable=False, str name="", int itemsize=0,
                  bint scatters=False, bint ordered=False):
         cdef int k, pointer
         cdef list pointers = list(access_pointers)
-        cdef set seen = set()
         if self.rec.owner != NULL:
             raise RuntimeError("a NestLauncher is initialised once")
         if not callable(compile):
@@ -558,11 +526,8 @@ cdef class NestLauncher:
         if n_extras < 0 or not cost_per_point >= 0:
             raise ValueError(
                 f"[NestLauncher] requires n_extras and cost_per_point >= 0, got {n_extras} and {cost_per_point}")
-        if itemsizes is not None and any(p >= len(itemsizes) for p in pointers):
-            raise ValueError(f"[NestLauncher] requires an item size per pointer, got {len(itemsizes)}")
         self.compile = compile
         self.name = name
-        self.flops_per_point = flops_per_point
         self.lock = threading.RLock()
         self.lock_forks = _forks
         self.keep = []
@@ -577,11 +542,11 @@ cdef class NestLauncher:
         self.rec.ordered = ordered
         self.rec.cost = cost_per_point
         self.rec.order = 0 if pointers else -1
-        self.rec.n_pointers = 0 if itemsizes is None else min(len(itemsizes), 64)
+        self.rec.itemsize = itemsize
+        self.rec.n_pointers = min(max(pointers, default=-1) + 1, 64)
         self.rec.outputs = int(outputs) & 0xFFFFFFFFFFFFFFFF
         self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
-        self.rec.itemsizes = <int*>calloc(len(pointers) + 1, sizeof(int))
-        if self.rec.inputs == NULL or self.rec.itemsizes == NULL:
+        if self.rec.inputs == NULL:
             raise MemoryError()
         for k in range(len(pointers) - 1, -1, -1):
             if pointers[k] >= 0 and int(outputs) >> pointers[k] & 1:
@@ -592,9 +557,6 @@ cdef class NestLauncher:
             if not int(outputs) >> pointer & 1:
                 self.rec.inputs[self.rec.n_inputs] = k
                 self.rec.n_inputs += 1
-            if pointer not in seen and itemsizes is not None:
-                self.rec.itemsizes[k] = itemsizes[pointer]
-            seen.add(pointer)
         self.rec.owner = <PyObject*>self
 
     def __dealloc__(self):
@@ -605,7 +567,6 @@ cdef class NestLauncher:
             free(c)
             c = after
         free(self.rec.inputs)
-        free(self.rec.itemsizes)
 
     cdef Compiled* compile_key(self, const uint64_t* key) except NULL:
         cdef Compiled* c
@@ -646,14 +607,6 @@ cdef class NestLauncher:
             found.append(Variant(*describe(c.key, self.rec.n_accesses)))
             c = c.next
         return found[::-1]
-
-    def statistics(self):
-        """What was counted while timing was on."""
-        return {"launches": self.rec.launches, "seconds": self.rec.ns * 1e-9, "points": self.rec.points,
-                "bytes": self.rec.bytes, "flops": self.rec.points * self.flops_per_point}
-
-    def reset_statistics(self):
-        self.rec.launches = self.rec.ns = self.rec.points = self.rec.bytes = 0
 
 
 cdef tuple describe(const uint64_t* key, int n_accesses):
@@ -696,11 +649,6 @@ cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:
         c.scratch |= local != 0 or shared != 0
         c.n_phases += 1
     return c
-
-
-def set_timing(bint on):
-    global TIMING
-    TIMING = on
 
 
 def scratch_sizes():

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import providers
+from umiak.backends.cpu import providers, work
+from umiak.backends.cpu.providers import table
+from umiak.compiler import statistics
 from umiak.ir.meta import dense
 from umiak.ops import linalg
+
+statistics.MAKING.append(table.making_seconds)
 
 
 def kernel(call: Any) -> Kernel | None:
@@ -29,4 +33,11 @@ def kernel(call: Any) -> Kernel | None:
         shape = tuple(call.outs[d.operand - count].shape)
         return shape[d.axis] if d.what == "size" else dense(shape).strides[d.axis]
 
-    return Kernel(launch.address, launch.pointer, keep=launch, dims=[integer(d) for d in launch.dims])
+    return Kernel(
+        launch.address,
+        launch.pointer,
+        keep=launch,
+        dims=[integer(d) for d in launch.dims],
+        name=f"{op.name} ({launch.provider})",
+        work=work.of_library(op),
+    )

@@ -7,11 +7,13 @@ from functools import partial
 from typing import Any
 
 from umiak.backends.base import Kernel
+from umiak.backends.cpu import work
 from umiak.backends.cpu.chain import ChainLauncher
 from umiak.backends.cpu.launcher import NestLauncher, set_stream_bytes
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit, schedule, statistics
 from umiak.compiler.dump import dump
+from umiak.compiler.fused import Fused
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.printer import show_kernel
 from umiak.compiler.loop.tree import GLOBAL, LOCAL, SHARED
@@ -27,6 +29,7 @@ WEIGHTS = {"load": 2, "div": 6, "sqrt": 8, "rem": 12, "pow": 60} | {
     name: 20 for name, (_, text) in n.OPS.items() if text.startswith(f"{name}(a")
 }
 MAX_AXES = 62  # of the launcher
+LONGEST_NAME = 60
 NS_PER_OPERATION = 0.02
 NS_PER_BYTE = 0.04
 
@@ -55,6 +58,7 @@ def kernel(call: Any) -> Kernel:
     if isinstance(made, Nest) and len(made.sizes) > MAX_AXES:
         raise NotANest(f"{len(made.sizes)} axes")
     copies = call.op.name == "copy"
+    name = name_of(call.op)
     pairs = any(m is not None and m.dtype is not None and m.dtype.is_complex for m in (*call.metas, *call.outs))
     run = None
     if copies:
@@ -65,7 +69,16 @@ def kernel(call: Any) -> Kernel:
         run = python.run
     if isinstance(made, Chain):
         chain, asked = make_chain(made)
-        return Kernel(chain.address, chain.self_pointer, residuals=True, keep=chain, dims=asked, explain=explain)
+        return Kernel(
+            chain.address,
+            chain.self_pointer,
+            residuals=True,
+            keep=chain,
+            dims=asked,
+            explain=explain,
+            name=name,
+            work=work.of_chain(made),
+        )
     launcher = make_launcher(made)
     return Kernel(
         launcher.address,
@@ -76,7 +89,17 @@ def kernel(call: Any) -> Kernel:
         dims=asked_by(made),
         flat=launcher.flat_address if pointwise and call.contiguous and not pairs and len(made.buffers) > 1 else 0,
         explain=explain,
+        name=name,
+        work=work.of_nest(made),
     )
+
+
+def name_of(op: Any) -> str:
+    """What a table calls a kernel: a group of operations by what it is made of."""
+    if type(op) is not Fused:
+        return op.name
+    text = repr(op.group)
+    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 3]}..."
 
 
 def asked_by(nest: Nest) -> list[Any]:
@@ -110,10 +133,9 @@ def make_launcher(nest: Nest) -> NestLauncher:
         n_reduced=nest.n_reduced,
         access_pointers=[-1 if a.buffer is None else place[a.buffer] for a in nest.accesses],
         outputs=sum(1 << i for i, b in enumerate(nest.buffers) if b.output),
-        itemsizes=[b.type.bytes for b in nest.buffers],
+        itemsize=next((b.type.bytes for b in nest.buffers if b.output), 0),
         n_extras=len(nest.extras),
         cost_per_point=NS_PER_OPERATION * operations + NS_PER_BYTE * moved,
-        flops_per_point=float(operations),
         scatters=any(isinstance(s, ScatterStage) for s in nest.stages),
         ordered=any(isinstance(s, ScanStage) for s in nest.stages),
         splittable=len(reduces) == 1

@@ -319,7 +319,7 @@ class Builder:
         axes = {a for a, _ in self.reduced}
         if self.guard is not None and any(a in axes for a in self.guard.axes):
             raise NotANest("a reduction under a condition on what it reduces")
-        key = (monoid.name, tuple(values), where)
+        key = (monoid.name, tuple(values), where, end)
         found = self._reductions.get(key)
         if found is None:
             count = sum(len(s.results) for s in self.stages if isinstance(s, ReduceStage))

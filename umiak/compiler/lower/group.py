@@ -21,7 +21,7 @@ from umiak.ir.program import Operation, Value
 from umiak.ops import create, index, movement, reduce, window
 
 ROWWISE = (*MONOIDS, create.SumTo, reduce.Argmax, reduce.Argmin, index.CountTrue)
-WINDOWS = (window.WindowReduce, window.MaxPool, window.WindowSpread)
+WINDOWS = (window.WindowReduce, window.MaxPool)
 TOGETHER = 8  # results of one shape that a nest stores at once
 
 

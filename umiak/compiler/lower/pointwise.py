@@ -56,7 +56,7 @@ for _name in (
     node_op(_name)
 for _name, _op in {
     "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor", "bitwise_not": "not",
-    "shift_left": "shl", "shift_right": "shr", "fmod": "rem", "div": "div",
+    "shift_left": "shl", "shift_right": "shr", "div": "div",
 }.items():  # fmt: skip
     node_op(_name, _op)
 
@@ -152,6 +152,12 @@ def floor_div(x: Node, y: Node) -> Node:
     q = n.div(x, y)
     less = n.cast(_opposite(n.sub(x, n.mul(q, y)), y), x.type)
     return n.select(n.eq(y, 0), n.const(0, x.type), n.sub(q, less))
+
+
+@real("fmod")
+def fmod(x: Node, y: Node) -> Node:
+    r = n.rem(x, y)
+    return r if x.type.is_float else n.select(n.eq(y, 0), n.const(0, x.type), r)
 
 
 @real("remainder")

@@ -144,7 +144,13 @@ def window_places(b: Builder, o: Operation, at: Index) -> tuple[Index, Node]:
 
 
 @rule(window.WindowReduce)
-def window_reduce(b: Builder, o: Operation, k: int, at: Index) -> Element:
+def window_max(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    if o.op.kind == "sum":
+        raise NotANest("sums over windows are kernels of their own")
+    return window_reduce(b, o, at)
+
+
+def window_reduce(b: Builder, o: Operation, at: Index) -> Element:
     outside(b, at)
     x = o.operands[0]
     source, inside = window_places(b, o, at)
@@ -172,27 +178,3 @@ def max_pool(b: Builder, o: Operation, k: int, at: Index) -> Element:
         return best
     none = n.eq(where, m.highest(where.type))
     return n.cast(n.select(none, n.i64(0), where), compute_type(o.results[1].meta.dtype))
-
-
-@rule(window.WindowSpread)
-def window_spread(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    """The transpose of a sum over windows: every window that holds the place adds to it."""
-    outside(b, at)
-    x = o.operands[0]
-    kernel, strides, lo, _, dilations = o.params[:5]
-    lead = len(at) - o.op.n
-    inner = axes_over(b, kernel)
-    source, inside = list(at[:lead]), None
-    for d in range(o.op.n):
-        away = n.sub(n.add(at[lead + d], b.leaf(lo[d])), n.mul(inner[d], b.leaf(dilations[d])))
-        stride = b.leaf(strides[d])
-        place = n.div(away, stride)
-        inside = n.both(inside, n.le(n.i64(0), away))
-        inside = n.both(inside, n.eq(n.mul(place, stride), away))
-        inside = n.both(inside, n.lt(place, b.leaf(x.meta.shape[lead + d])))
-        source.append(place)
-    assert inside is not None
-    value = b.guarded(inside, lambda: b.read(x, tuple(source)))
-    if isinstance(value, tuple):
-        return tuple(b.reduce(m.SUM, (p,), inside)[0] for p in value)  # type: ignore[return-value]
-    return b.reduce(m.SUM, (value,), inside)[0]

@@ -66,6 +66,13 @@ FLAG = flags.define(
     on_change=_check,
 )
 
+DETERMINISTIC = flags.define(
+    "cpu_deterministic",
+    False,
+    "libraries on one thread, so that no result depends on how many threads there are (our own kernels never do)",
+    on_change=lambda on: set_threads(1 if on else 0),
+)
+
 
 @functools.cache
 def refusal(name: str) -> str | None:

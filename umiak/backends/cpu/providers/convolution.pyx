@@ -12,6 +12,7 @@ from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
 from umiak.backends.cpu.providers.gemm cimport T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, check, itemsize_of, narrow, widen
+from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, CHANNELS_LAST, ELSEWISE, layout_of, strides_of
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
 
@@ -23,9 +24,6 @@ cdef extern from "epilogue.h" nogil:
 
 cdef enum:
     MAX_EPILOGUE = 4
-    CHANNELS_FIRST = 0         # how an operand lies
-    CHANNELS_LAST = 1
-    ELSEWISE = 2
 
 cdef enum:                     # how a library's operand is to lie
     AS_GIVEN = 0
@@ -72,39 +70,6 @@ cdef void sizes_of(Geometry* q, Operand* x, Operand* w, Operand* g) noexcept nog
     x.sizes[0], x.sizes[1], w.sizes[0], w.sizes[1], g.sizes[0], g.sizes[1] = q.n, q.c, q.o, q.c // q.groups, q.n, q.o
     for i in range(q.nd):
         x.sizes[2 + i], w.sizes[2 + i], g.sizes[2 + i] = q.size[i], q.kernel[i], q.out[i]
-
-
-cdef int layout_of(const int64_t* sizes, const int64_t* by, int r) noexcept nogil:
-    """How a tensor lies; axes of size 1 may have any stride."""
-    cdef int64_t step = 1
-    cdef int i, axis
-    for i in range(r - 1, -1, -1):
-        if sizes[i] != 1:
-            if by[i] != step:
-                break
-            step *= sizes[i]
-    else:
-        return CHANNELS_FIRST
-    step = 1
-    for i in range(r):
-        axis = 1 if i == 0 else 0 if i == r - 1 else r - i
-        if sizes[axis] != 1:
-            if by[axis] != step:
-                return ELSEWISE
-            step *= sizes[axis]
-    return CHANNELS_LAST
-
-
-cdef void strides_of(int layout, const int64_t* sizes, int r, int64_t* by) noexcept nogil:
-    cdef int64_t step = 1
-    cdef int i, axis
-    if layout == CHANNELS_FIRST:
-        dense(sizes, r, by)
-        return
-    for i in range(r):
-        axis = 1 if i == 0 else 0 if i == r - 1 else r - i
-        by[axis] = step
-        step *= sizes[axis]
 
 
 cdef inline int64_t elements(const int64_t* sizes, int r) noexcept nogil:
@@ -262,23 +227,6 @@ cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe how
 cdef inline void drop(handle_t desc) noexcept nogil:
     if desc != NULL:
         library().desc_destroy(desc)
-
-
-cdef int reordered(Program* p, int source, int target) noexcept nogil:
-    """Add a step that copies one buffer to another that lies differently; not 0 where that failed."""
-    cdef Library* lib = library()
-    cdef handle_t pd = NULL, attr = NULL
-    cdef Step* step = NULL
-    if source < 0 or target < 0:
-        return 1
-    if lib.attr_create(&attr) == 0 and lib.attr_scratchpad(attr, 1) == 0:
-        if lib.reorder(&pd, p.desc[source], lib.engine, p.desc[target], lib.engine, attr) == 0:
-            step = add_step(p, pd)
-    if pd != NULL:
-        lib.pd_destroy(pd)
-    if attr != NULL:
-        lib.attr_destroy(attr)
-    return step == NULL or add_argument(step, ARG_SRC, source) or add_argument(step, ARG_DST, target)
 
 
 cdef int inward(Program* p, handle_t user, handle_t wanted, int external) noexcept nogil:

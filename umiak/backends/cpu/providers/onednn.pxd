@@ -13,6 +13,7 @@ cdef enum:                     # dnnl_types.h of version 3
     FORWARD_TRAINING = 64
     FORWARD_INFERENCE = 96
     CONVOLUTION_DIRECT = 1
+    POOLING_AVERAGE = 0x2ff        # over pads too
     ELTWISE_RELU = 0x20
     ELTWISE_TANH = 0x21
     ELTWISE_LOGISTIC = 0x29
@@ -74,6 +75,8 @@ cdef struct Library:
     int (*conv)(handle_t*, handle_t, int, int, handle_t, handle_t, handle_t, handle_t, const int64_t*, const int64_t*, const int64_t*, const int64_t*, handle_t) noexcept nogil
     int (*conv_data)(handle_t*, handle_t, int, handle_t, handle_t, handle_t, const int64_t*, const int64_t*, const int64_t*, const int64_t*, handle_t, handle_t) noexcept nogil
     int (*conv_weights)(handle_t*, handle_t, int, handle_t, handle_t, handle_t, handle_t, const int64_t*, const int64_t*, const int64_t*, const int64_t*, handle_t, handle_t) noexcept nogil
+    int (*pool)(handle_t*, handle_t, int, int, handle_t, handle_t, const int64_t*, const int64_t*, const int64_t*, const int64_t*, const int64_t*, handle_t) noexcept nogil
+    int (*pool_back)(handle_t*, handle_t, int, handle_t, handle_t, const int64_t*, const int64_t*, const int64_t*, const int64_t*, const int64_t*, handle_t, handle_t) noexcept nogil
     int (*reorder)(handle_t*, handle_t, handle_t, handle_t, handle_t, handle_t) noexcept nogil
     int (*pd_destroy)(handle_t) noexcept nogil
     int (*pd_query)(handle_t, int, int, void*) noexcept nogil
@@ -118,6 +121,7 @@ cdef void free_program(void* p) noexcept nogil
 cdef int add_buffer(Program* p, handle_t desc, int external) noexcept nogil
 cdef Step* add_step(Program* p, handle_t primitive_desc) noexcept nogil
 cdef int add_argument(Step* s, int arg, int buffer) noexcept nogil
+cdef int reordered(Program* p, int source, int target) noexcept nogil
 cdef int run_program(Program* p, void** externals) noexcept nogil
 cdef bint is_reference(handle_t primitive_desc) noexcept nogil
 cdef int enter() noexcept nogil                 # set the library's threads for this thread; gives what leave() restores

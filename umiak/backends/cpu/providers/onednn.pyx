@@ -32,7 +32,7 @@ cdef object version_found = None
 
 # Numbers are not part of the C symbols, so a library is trusted only when it calls them as we do.
 _ALGORITHMS = {
-    CONVOLUTION_DIRECT: b"convolution_direct", ELTWISE_RELU: b"eltwise_relu", ELTWISE_TANH: b"eltwise_tanh",
+    CONVOLUTION_DIRECT: b"convolution_direct", POOLING_AVERAGE: b"pooling_avg_include_padding", ELTWISE_RELU: b"eltwise_relu", ELTWISE_TANH: b"eltwise_tanh",
     ELTWISE_LOGISTIC: b"eltwise_logistic", ELTWISE_GELU_TANH: b"eltwise_gelu_tanh", ELTWISE_SWISH: b"eltwise_swish",
     ELTWISE_GELU_ERF: b"eltwise_gelu_erf", BINARY_ADD: b"binary_add",
 }
@@ -97,6 +97,8 @@ cdef int probe(void* handle) except -1:
     bind(handle, <void**>&lib.conv, b"dnnl_convolution_forward_primitive_desc_create")
     bind(handle, <void**>&lib.conv_data, b"dnnl_convolution_backward_data_primitive_desc_create")
     bind(handle, <void**>&lib.conv_weights, b"dnnl_convolution_backward_weights_primitive_desc_create")
+    bind(handle, <void**>&lib.pool, b"dnnl_pooling_forward_primitive_desc_create")
+    bind(handle, <void**>&lib.pool_back, b"dnnl_pooling_backward_primitive_desc_create")
     bind(handle, <void**>&lib.reorder, b"dnnl_reorder_primitive_desc_create")
     bind(handle, <void**>&lib.pd_destroy, b"dnnl_primitive_desc_destroy")
     bind(handle, <void**>&lib.pd_query, b"dnnl_primitive_desc_query")
@@ -240,6 +242,22 @@ cdef int add_argument(Step* s, int arg, int buffer) noexcept nogil:
     s.arg[s.count], s.buffer[s.count] = arg, buffer
     s.count += 1
     return 0
+
+
+cdef int reordered(Program* p, int source, int target) noexcept nogil:
+    """Add a step that copies one buffer to another that lies differently; not 0 where that failed."""
+    cdef handle_t pd = NULL, attr = NULL
+    cdef Step* step = NULL
+    if source < 0 or target < 0:
+        return 1
+    if lib.attr_create(&attr) == 0 and lib.attr_scratchpad(attr, 1) == 0:
+        if lib.reorder(&pd, p.desc[source], lib.engine, p.desc[target], lib.engine, attr) == 0:
+            step = add_step(p, pd)
+    if pd != NULL:
+        lib.pd_destroy(pd)
+    if attr != NULL:
+        lib.attr_destroy(attr)
+    return step == NULL or add_argument(step, ARG_SRC, source) or add_argument(step, ARG_DST, target)
 
 
 cdef Set* new_set(Program* p) noexcept nogil:

@@ -1,13 +1,36 @@
 """A bounded table from exact shapes to what a library made for them.
 
 Keys are compared in full. ``find`` and ``add`` return an entry that stays alive until its ``release``; a full table gives up
-the first entry that was not used since its clock's hand last came by.
+the first entry that was not used since its clock's hand last came by. What lies between a ``find`` that found nothing and the
+``add`` is the making; ``making_seconds`` says how long this thread has spent on it.
 """
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
 from umiak.backends.cpu.providers.common cimport lock, unlock
+
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #include <time.h>
+    static __thread int64_t umiak_missed_at, umiak_making;
+    static inline int64_t umiak_now(void)
+    {
+        struct timespec t;
+        clock_gettime(CLOCK_MONOTONIC, &t);
+        return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+    }
+    static inline void umiak_miss(void) { umiak_missed_at = umiak_now(); }
+    static inline void umiak_made(void) { umiak_making += umiak_now() - umiak_missed_at; }
+    """
+    int64_t umiak_making
+    void umiak_miss() nogil
+    void umiak_made() nogil
+
+
+def making_seconds():
+    return umiak_making * 1e-9
 
 
 cdef inline uint64_t hashed(const int64_t* key, int words) noexcept nogil:
@@ -69,6 +92,8 @@ cdef Entry* find(Table* t, const int64_t* key, int words) noexcept nogil:
     lock()
     cdef Entry* e = locked_find(t, h, key, words)
     unlock()
+    if e == NULL:
+        umiak_miss()
     return e
 
 
@@ -102,6 +127,7 @@ cdef Entry* add(Table* t, const int64_t* key, int words, void* value) noexcept n
     cdef Entry* old = NULL
     cdef Entry* same
     cdef int slot
+    umiak_made()
     if e != NULL:
         e.key = <int64_t*>malloc(words * sizeof(int64_t))
     if e == NULL or e.key == NULL:

@@ -1,0 +1,230 @@
+"""The launch of sums over windows and of their transpose, in float32, by oneDNN's average pooling.
+
+The library divides by the size of the window, pads included: results are multiplied by it, or, for the transpose, the
+operand is. What it cannot take goes to another launch, a compiled nest's: other layouts than channels first and last,
+dilated windows, shapes for which the library has plain loops only.
+
+``dims`` are sizes and strides of the operand and sizes of the result, then those of the other launch. ``scalars``: kernel,
+strides, low pads, high pads, dilations (and the sizes that the transpose gives).
+"""
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+
+from umiak.backends.cpu.providers.common cimport NO_MEMORY, give, launch_t, take, threads
+from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, ELSEWISE, layout_of, strides_of
+from umiak.backends.cpu.providers.onednn cimport *
+from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
+
+cdef enum:
+    SUM = 0
+    SPREAD = 1
+
+cdef struct Launcher:
+    int kind, nd
+    launch_t other
+    void* other_self
+    Table* table
+
+cdef struct Problem:
+    int layout                 # of the operand; the library's result lies alike, ours is dense
+    const int64_t* x           # sizes of what windows lie in
+    const int64_t* y           # of the windows
+    int64_t[3] kernel
+    int64_t[3] stride
+    int64_t[3] lo
+    int64_t[3] hi
+    int64_t points             # of a window
+
+
+cdef bint parse(Launcher* self, const int64_t* dims, const uint64_t* scalars, Problem* q) noexcept nogil:
+    """Whether it is a problem for the library."""
+    cdef int i, n = self.nd, r = self.nd + 2
+    cdef const int64_t* result = dims + 2 * r
+    for i in range(r):
+        if dims[i] < 1 or result[i] < 1:
+            return False
+    q.layout = layout_of(dims, dims + r, r)
+    if q.layout == ELSEWISE:
+        return False
+    q.x = dims if self.kind == SUM else result
+    q.y = result if self.kind == SUM else dims
+    q.points = 1
+    for i in range(n):
+        q.kernel[i], q.stride[i] = <int64_t>scalars[i], <int64_t>scalars[n + i]
+        q.lo[i], q.hi[i] = <int64_t>scalars[2 * n + i], <int64_t>scalars[3 * n + i]
+        if <int64_t>scalars[4 * n + i] != 1 or q.lo[i] >= q.kernel[i] or q.hi[i] >= q.kernel[i]:
+            return False
+        q.points *= q.kernel[i]
+    return True
+
+
+cdef handle_t described(Launcher* self, const Problem* q, handle_t x, handle_t y) noexcept nogil:
+    """A primitive description, or NULL where the library has none but plain loops."""
+    cdef Library* lib = library()
+    cdef handle_t pd = NULL, hint = NULL, attr = NULL
+    cdef int64_t[3] dilation
+    cdef int bad
+    dilation[0] = dilation[1] = dilation[2] = 0
+    bad = lib.attr_create(&attr) or lib.attr_scratchpad(attr, 1)
+    if not bad and self.kind == SUM:
+        bad = lib.pool(&pd, lib.engine, FORWARD_INFERENCE, POOLING_AVERAGE, x, y, q.stride, q.kernel, dilation, q.lo, q.hi, attr)
+    elif not bad:
+        bad = lib.pool(&hint, lib.engine, FORWARD_TRAINING, POOLING_AVERAGE, x, y, q.stride, q.kernel, dilation, q.lo, q.hi, attr)
+        if not bad:
+            bad = lib.pool_back(&pd, lib.engine, POOLING_AVERAGE, x, y, q.stride, q.kernel, dilation, q.lo, q.hi, hint, attr)
+    if hint != NULL:
+        lib.pd_destroy(hint)
+    if attr != NULL:
+        lib.attr_destroy(attr)
+    if pd != NULL and (bad or is_reference(pd)):
+        lib.pd_destroy(pd)
+        pd = NULL
+    return pd
+
+
+cdef Program* build(Launcher* self, const Problem* q) noexcept nogil:
+    """A program for this shape; without steps where the library has none worth running."""
+    cdef Library* lib = library()
+    cdef Program* p = new_program()
+    cdef Step* step
+    cdef handle_t x = NULL, y = NULL, pd = NULL, user = NULL
+    cdef int64_t[5] by
+    cdef int r = self.nd + 2, source, target, result, bad
+    cdef const int64_t* made = q.y if self.kind == SUM else q.x
+    if p == NULL:
+        return NULL
+    strides_of(q.layout, q.x, r, by)
+    bad = lib.desc_strided(&x, r, q.x, F32, by)
+    strides_of(q.layout, q.y, r, by)
+    bad = bad or lib.desc_strided(&y, r, q.y, F32, by)
+    strides_of(CHANNELS_FIRST, made, r, by)
+    bad = bad or lib.desc_strided(&user, r, made, F32, by)
+    if not bad:
+        pd = described(self, q, x, y)
+    if pd != NULL:
+        source = add_buffer(p, x if self.kind == SUM else y, 0)
+        result = target = add_buffer(p, user, 1)
+        if q.layout != CHANNELS_FIRST:
+            result = add_buffer(p, y if self.kind == SUM else x, -1)
+        step = add_step(p, pd)
+        bad = (
+            step == NULL or add_argument(step, ARG_SRC if self.kind == SUM else ARG_DIFF_DST, source)
+            or add_argument(step, ARG_DST if self.kind == SUM else ARG_DIFF_SRC, result)
+            or (result != target and reordered(p, result, target))
+        )
+        lib.pd_destroy(pd)
+    if x != NULL:
+        lib.desc_destroy(x)
+    if y != NULL:
+        lib.desc_destroy(y)
+    if user != NULL:
+        lib.desc_destroy(user)
+    if bad:
+        free_program(p)
+        return NULL
+    return p
+
+
+cdef inline void scale(float* to, const float* x, float by, int64_t n) noexcept nogil:
+    cdef int64_t i
+    for i in range(n):
+        to[i] = x[i] * by
+
+
+cdef inline int64_t elements(const int64_t* sizes, int r) noexcept nogil:
+    cdef int64_t n = 1
+    cdef int i
+    for i in range(r):
+        n *= sizes[i]
+    return n
+
+
+cdef int run(Launcher* self, Problem* q, void** ptrs, bint* done) noexcept nogil:
+    """``done`` stays False where the library has only plain loops for this shape."""
+    cdef int64_t key[26]
+    cdef void* pointers[2]
+    cdef int i, r = self.nd + 2, words = 2, bad = 0, before
+    cdef char* scaled = NULL
+    cdef Program* p = NULL
+    cdef Entry* e
+    key[0], key[1] = threads(), q.layout
+    for i in range(r):
+        key[words], key[words + 1] = q.x[i], q.y[i]
+        words += 2
+    for i in range(self.nd):
+        key[words], key[words + 1], key[words + 2], key[words + 3] = q.kernel[i], q.stride[i], q.lo[i], q.hi[i]
+        words += 4
+    before = enter()
+    e = find(self.table, key, words)
+    if e == NULL:
+        p = build(self, q)
+        if p != NULL:
+            e = add(self.table, key, words, p)
+    if e != NULL:
+        p = <Program*>e.value
+        if p.step_count:
+            done[0] = True
+            pointers[0], pointers[1] = ptrs[0], ptrs[1]
+            if self.kind == SPREAD:
+                scaled = <char*>take(elements(q.y, r) * 4)
+                bad = NO_MEMORY if scaled == NULL else 0
+                if not bad:
+                    scale(<float*>scaled, <const float*>ptrs[0], <float>q.points, elements(q.y, r))
+                    pointers[0] = scaled
+            if not bad:
+                bad = run_program(p, pointers)
+            give(scaled)
+        release(self.table, e)
+    leave(before)
+    if done[0] and not bad and self.kind == SUM:
+        scale(<float*>ptrs[1], <const float*>ptrs[1], <float>q.points, elements(q.y, r))
+    return bad
+
+
+cdef int launch(void* self_, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    cdef Launcher* self = <Launcher*>self_
+    cdef Problem q
+    cdef bint done = False
+    cdef int bad
+    if parse(self, dims, scalars, &q):
+        bad = run(self, &q, ptrs, &done)
+        if done or bad:
+            return bad
+    return self.other(self.other_self, ptrs, dims + 3 * (self.nd + 2), scalars, stream)
+
+
+cdef class Record:
+    """What a launch needs; ``pointer`` is its ``self``. ``other``: address and ``self`` of the other launch."""
+
+    cdef Launcher* self
+
+    def __cinit__(self, bint spread, int nd, size_t other, size_t other_self):
+        if library() == NULL:
+            raise RuntimeError("[pooling] requires oneDNN, got none that is loaded")
+        if not 1 <= nd <= 3:
+            raise ValueError(f"[pooling] requires one to three windowed dims, got {nd}")
+        self.self = <Launcher*>calloc(1, sizeof(Launcher))
+        if self.self == NULL:
+            raise MemoryError()
+        self.self.kind, self.self.nd = SPREAD if spread else SUM, nd
+        self.self.other, self.self.other_self = <launch_t><void*>other, <void*>other_self
+        self.self.table = new_table(ROOM, free_program)
+        if self.self.table == NULL:
+            raise MemoryError()
+
+    def __dealloc__(self):
+        if self.self != NULL:
+            free_table(self.self.table)
+            free(self.self)
+
+    @property
+    def pointer(self):
+        return <size_t>self.self
+
+    def entries(self):
+        """Shapes in the table, shapes that were not found in it, and evictions."""
+        return self.self.table.count, self.self.table.misses, self.self.table.evictions
+
+
+ROOM = 128                     # exact shapes per launcher
+ADDRESS = <size_t><void*>&launch

@@ -1,0 +1,191 @@
+"""Bytes and flops of launches, for tables: what a call has to move and compute at least, whoever does it.
+
+Bytes: every operand and result once, what is broadcast as it lies. Flops: additions, multiplications, divisions, roots,
+minima and maxima of floats count 1, a fused multiply-add 2, functions as the arithmetic that they expand to; integers,
+comparisons and selections count nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from umiak.compiler.loop import node as n
+from umiak.compiler.loop.functions.expand import expand
+from umiak.compiler.loop.node import Node
+from umiak.compiler.nest import Chain, Nest, ScanStage, ScatterStage, StoreStage
+from umiak.core.tensor import Tensor
+from umiak.ops import convolution, linalg
+
+Work = Callable[[Sequence[Any], Sequence[Any], Sequence[int] | None], tuple[int, int]]
+
+FLOPS = dict.fromkeys(("add", "sub", "mul", "div", "rem", "sqrt", "min", "max"), 1) | {"fma": 2}
+
+
+def touched(x: Any) -> int:
+    """Bytes of an operand; each element once, however often strides of 0 repeat it."""
+    if not isinstance(x, Tensor):
+        return 0
+    count = math.prod(size for size, stride in zip(x.shape, x.strides, strict=True) if stride or not size)
+    return count * x.dtype.itemsize
+
+
+def bytes_of(operands: Iterable[Any], outs: Iterable[Any]) -> int:
+    return sum(map(touched, operands)) + sum(map(touched, outs))
+
+
+def count(x: Any) -> int:
+    return math.prod(x.shape)
+
+
+# --- nests -----------------------------------------------------------------------------------------------------------
+
+
+class _Nest:
+    """What is to be known of a nest: flops per point of P and of P × R, and which accesses lead to each buffer."""
+
+    def __init__(self, nest: Nest) -> None:
+        self.axes = len(nest.sizes)
+        self.parallel = nest.n_parallel
+        self.accesses = len(nest.accesses)
+        self.taken = self.axes * (1 + self.accesses) + len(nest.extras)  # of the integers of a launch
+        self.bytes = [b.type.bytes for b in nest.buffers]
+        inner = {
+            n.var(f"@{k}", n.I64)
+            for k, a in enumerate(nest.accesses)
+            if any(not (type(s) is int and s == 0) for s in a.strides[nest.n_parallel :])
+        }
+        roots: list[Node] = []
+        per_p = per_r = 0
+        ways: dict[str, set[tuple[int, ...]]] = {}
+        for s in _stages(nest.stages):
+            own = [x for x in (*getattr(s, "values", ()), getattr(s, "value", None), getattr(s, "where", None)) if x]
+            roots += own
+            if isinstance(s, (StoreStage, ScatterStage)):
+                ways.setdefault(s.buffer, set()).add(_places(s.index))
+            if isinstance(s, ScanStage):
+                inner.update(s.results)
+            monoid = getattr(s, "monoid", None)
+            if monoid is not None:
+                a, b = (tuple(n.var(f"{side}{k}", v.type) for k, v in enumerate(s.values)) for side in "ab")
+                per_r += sum(map(_flops, n.walk(expand(list(monoid.combine(a, b))))))
+        for x in n.walk(expand(roots)):
+            if x.op == "load":
+                ways.setdefault(x.attr, set()).add(_places(x.args[0]))
+            if x.axes & inner:
+                per_r += _flops(x)
+            elif x.axes:  # else it is computed once
+                per_p += _flops(x)
+        self.per_p, self.per_r = per_p, per_r
+        place = {b.name: i for i, b in enumerate(nest.buffers)}
+        self.ways = [(place[name], tuple(sets)) for name, sets in ways.items()]
+
+    def __call__(self, dims: Sequence[int], room: Sequence[int]) -> tuple[int, int]:
+        """``room``: bytes of each buffer, which gathers and windows reach at most."""
+        sizes = dims[: self.axes]
+        moving = []
+        for k in range(self.accesses):
+            strides = dims[self.axes * (1 + k) : self.axes * (2 + k)]
+            moving.append({a for a, stride in enumerate(strides) if stride})
+        total = 0
+        for buffer, ways in self.ways:
+            reached = max(math.prod(sizes[a] for a in set().union(*(moving[k] for k in way))) for way in ways)
+            total += min(reached * self.bytes[buffer], room[buffer])
+        points = math.prod(sizes[: self.parallel])
+        return total, points * (self.per_p + self.per_r * math.prod(sizes[self.parallel :]))
+
+
+def _flops(x: Node) -> int:
+    return FLOPS.get(x.op, 0) if x.type.is_float else 0
+
+
+def _stages(stages: Iterable[Any]) -> Iterable[Any]:
+    for s in stages:
+        yield s
+        yield from getattr(s, "body", ())
+
+
+def _places(index: Node) -> tuple[int, ...]:
+    """The accesses that an index depends on."""
+    return tuple(sorted(int(x.attr[1:]) for x in index.axes if x.op == "var" and x.attr[0] == "@"))
+
+
+def of_nest(nest: Nest) -> Work:
+    known: list[_Nest] = []  # made when a launch is timed first
+
+    def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
+        if not known:
+            known.append(_Nest(nest))
+        if dims is None:  # flat: one axis of all points
+            return bytes_of(operands, outs), count(outs[0]) * known[0].per_p
+        return known[0](dims, [touched(x) for x in (*operands, *outs)])
+
+    return work
+
+
+def of_chain(chain: Chain) -> Work:
+    known: list[_Nest] = []
+
+    def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
+        if not known:
+            known.extend(map(_Nest, chain.nests))
+        assert dims is not None, "chains have no flat entry"
+        at = len(chain.temporaries)
+        room = [*(touched(x) for x in (*operands, *outs)), *dims[:at]]
+        total = flops = 0
+        for one in known:
+            more = one(dims[at : at + one.taken], room)
+            total, flops, at = total + more[0], flops + more[1], at + one.taken
+        return total, flops
+
+    return work
+
+
+# --- libraries and kernels of their own ------------------------------------------------------------------------------
+
+
+def of_library(op: Any) -> Work:
+    """A product (with a bias), a convolution or one of its gradients."""
+    return _product(op) if isinstance(op, (linalg.Matmul, linalg.Linear)) else _convolution(op)
+
+
+def _product(op: Any) -> Work:
+    turned = getattr(op, "transpose_x", False)
+
+    def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
+        x, out = operands[0], outs[0]
+        steps = x.shape[-2] if turned and len(x.shape) > 1 else x.shape[-1]
+        each = 8 if out.dtype.is_complex else 2
+        added = len(operands) > 2 and operands[2] is not None
+        return bytes_of(operands, outs), count(out) * (each * steps + added)
+
+    return work
+
+
+def _convolution(op: Any) -> Work:
+    def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
+        if isinstance(op, convolution.Conv):
+            w, g = operands[1], outs[0]
+        elif isinstance(op, convolution.ConvInputGrad):
+            g, w = operands[:2]
+        else:
+            g, w = operands[1], outs[0]
+        return bytes_of(operands, outs), 2 * count(g) * math.prod(w.shape[1:])
+
+    return work
+
+
+def of_attention(causal: bool, gradient: bool) -> Work:
+    """The products: two of them, five for the gradient; the softmax between them is not counted. Of causal attention
+    the pairs that are seen."""
+
+    def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
+        (batch, queries, heads, dim), keys, wide = operands[0].shape, operands[1].shape[1], operands[2].shape[3]
+        pairs = queries * keys
+        if causal:
+            pairs = sum(min(max(keys - queries + i + 1, 0), keys) for i in range(queries))
+        steps = 3 * dim + 2 * wide if gradient else dim + wide
+        return bytes_of(operands, outs), 2 * batch * heads * pairs * steps
+
+    return work
