@@ -321,19 +321,15 @@ def test_a_class_is_compiled_once():
 def test_large_outputs_bypass_the_caches():
     """Where they are written in order, and are no input."""
     area = (ctypes.c_void_p * 2)(4096, 8192)
-    before = launcher.set_stream_bytes(4096)
-    try:
-        same = (ctypes.c_void_p * 2)(4096, 4096)
-        for size, pointers, streams in ((1023, area, False), (1024, area, True), (1024, same, False)):
-            made = Launcher(1, 0, [0, 1], itemsize=4)
-            assert made.launch([size], [[1], [1]], pointers=pointers) == 0
-            assert [v.streams for v in made.compiled] == [streams]
-        rows = Launcher(1, 1, [0, 1], itemsize=4)
-        rows.launch([4, 1024], [[1024, 1], [1, 0]], pointers=area)  # few results of many
-        rows.launch([4, 1024], [[1024, 1], [1024, 1]], pointers=area)
-        assert [v.streams for v in rows.compiled] == [False, True]
-    finally:
-        launcher.set_stream_bytes(before)
+    same = (ctypes.c_void_p * 2)(4096, 4096)
+    for size, pointers, streams in ((1023, area, False), (1024, area, True), (1024, same, False)):
+        made = Launcher(1, 0, [0, 1], itemsize=4, stream_bytes=4096)
+        assert made.launch([size], [[1], [1]], pointers=pointers) == 0
+        assert [v.streams for v in made.compiled] == [streams]
+    rows = Launcher(1, 1, [0, 1], itemsize=4, stream_bytes=4096)
+    rows.launch([4, 1024], [[1024, 1], [1, 0]], pointers=area)  # few results of many
+    rows.launch([4, 1024], [[1024, 1], [1024, 1]], pointers=area)
+    assert [v.streams for v in rows.compiled] == [False, True]
 
 
 def test_few_columns_are_lanes_along_the_rows():

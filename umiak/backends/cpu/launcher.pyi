@@ -14,16 +14,14 @@ Compile: TypeAlias = Callable[..., tuple[Sequence[Phase], Any]]
 
 SCHEDULES: tuple[str, ...]
 
-def set_stream_bytes(n: int) -> int:
-    """From how many bytes on outputs bypass the caches. Returns what held before."""
-
 class NestLauncher:
     """One nest's record and its compiled variants. It must outlive its launches; plans keep it.
 
     ``access_pointers``: for each access, the index of its buffer among the pointers of a launch, or -1. ``outputs``: a
     bit per pointer that is written. ``cost_per_point``: ns of one thread for one point of P and R; decides on how many
     threads a launch runs, and nothing else. ``splittable``: the nest has split schedules. ``scatters``: how the
-    output lies decides on the schedule. ``ordered``: the axes of R stay in their order.
+    output lies decides on the schedule. ``ordered``: the axes of R stay in their order. ``itemsize``: bytes of an element
+    of the first output; from ``stream_bytes`` on (0: never) it bypasses the caches.
 
     ``compile(schedule, p, r, kinds, tile[, streams])``, the fields of a ``Variant``, is called with the GIL when a
     launch needs a variant that there is not yet. It returns the phases and whatever must live as long as their code. A
@@ -47,6 +45,7 @@ class NestLauncher:
         splittable: bool = False,
         name: str = "",
         itemsize: int = 0,
+        stream_bytes: int = 0,
         scatters: bool = False,
         ordered: bool = False,
     ) -> None: ...

@@ -8,7 +8,7 @@ import os
 import threading
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 
 from umiak.backends.cpu.axes cimport *
@@ -63,17 +63,8 @@ cdef struct Work:               # one phase in parts
     int64_t count
     int64_t chunk
 
-cdef int64_t STREAM_BYTES = 16 << 20
-cdef uint64_t STREAMS = <uint64_t>1 << 40        # of a key, beside schedule, ranks and tile
-
-
-def set_stream_bytes(int64_t n):
-    """Outputs of so many bytes bypass the caches: half of the last level, so that what is read stays there. Returns
-    what held before."""
-    global STREAM_BYTES
-    cdef int64_t before = STREAM_BYTES
-    STREAM_BYTES = n
-    return before
+cdef enum:
+    STREAMS = 1 << 30           # of a key, beside schedule, ranks and tile
 
 
 if umiak_scratch_init() != 0:
@@ -205,7 +196,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     axis_p = s.axis[s.p - 1]
     axis_r = s.axis[n - 1] if s.r else (s.axis[s.tile] if s.tile >= 0 else -1)
     key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(s.tile + 1) << 24
-    if umiak_unlikely(s.points_p * s.points_r >= STREAM_BYTES >> 3) and streams(rec, ptrs, dims, &s, schedule):
+    if umiak_unlikely(s.points_p * s.points_r >= rec.stream_points) and streams(rec, ptrs, dims, &s, schedule):
         key[0] |= STREAMS
     word = 0
     of = strides
@@ -280,7 +271,7 @@ cdef bint streams(const Record* rec, void** ptrs, const int64_t* dims, const Spa
         return False
     if schedule == ROW and moves(rec, dims, rec.order, rec.n_p, rec.n_axes):
         points *= s.points_r
-    return points * rec.itemsize >= STREAM_BYTES
+    return points >= rec.stream_points
 
 
 cdef bint in_place(const Record* rec, void** ptrs) noexcept nogil:
@@ -312,8 +303,7 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     cdef int64_t[1 + MAX_ACCESSES] dims
     cdef int k
     cdef Compiled* variant = umiak_acquire_load(&rec.flat)
-    cdef bint large = rec.order >= 0 and n >= STREAM_BYTES >> 3 and \
-        n * rec.itemsize >= STREAM_BYTES and not in_place(rec, ptrs)
+    cdef bint large = n >= rec.stream_points and not in_place(rec, ptrs)
     if n == 0:
         return 0
     if variant == NULL or umiak_unlikely(large):
@@ -511,7 +501,7 @@ cdef class NestLauncher:
     cdef list keep
 
     def __init__(self, *, compile, int n_parallel, int n_reduced, access_pointers, object outputs, int n_extras=0,
-                 double cost_per_point=1.0, bint splittable=False, str name="", int itemsize=0,
+                 double cost_per_point=1.0, bint splittable=False, str name="", int itemsize=0, int64_t stream_bytes=0,
                  bint scatters=False, bint ordered=False):
         cdef int k, pointer
         cdef list pointers = list(access_pointers)
@@ -543,6 +533,7 @@ cdef class NestLauncher:
         self.rec.cost = cost_per_point
         self.rec.order = 0 if pointers else -1
         self.rec.itemsize = itemsize
+        self.rec.stream_points = stream_bytes // itemsize if itemsize and stream_bytes else INT64_MAX
         self.rec.n_pointers = min(max(pointers, default=-1) + 1, 64)
         self.rec.outputs = int(outputs) & 0xFFFFFFFFFFFFFFFF
         self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
@@ -614,7 +605,7 @@ cdef tuple describe(const uint64_t* key, int n_accesses):
     cdef int k
     bits = [(key[1 + (k >> 3)] >> (8 * (k & 7))) & 255 for k in range(n_accesses)]
     kinds = tuple([(b & 15, b >> 4) for b in bits])
-    tile = <int>((key[0] >> 24) & 255) - 1
+    tile = <int>((key[0] >> 24) & 63) - 1
     fields = SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
     return (*fields, True) if key[0] & STREAMS else fields
 

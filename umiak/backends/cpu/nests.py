@@ -9,7 +9,7 @@ from typing import Any
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import work
 from umiak.backends.cpu.chain import ChainLauncher
-from umiak.backends.cpu.launcher import NestLauncher, set_stream_bytes
+from umiak.backends.cpu.launcher import NestLauncher
 from umiak.backends.ref.evaluate import evaluate
 from umiak.compiler import jit, schedule, statistics
 from umiak.compiler.dump import dump
@@ -47,7 +47,7 @@ def last_level() -> int:
     return 32 << 20
 
 
-set_stream_bytes(max(last_level() // 2, 1 << 20))
+STREAM_BYTES = max(last_level() // 2, 1 << 20)  # so that what is read stays in the cache
 
 
 def kernel(call: Any) -> Kernel:
@@ -134,6 +134,7 @@ def make_launcher(nest: Nest) -> NestLauncher:
         access_pointers=[-1 if a.buffer is None else place[a.buffer] for a in nest.accesses],
         outputs=sum(1 << i for i, b in enumerate(nest.buffers) if b.output),
         itemsize=next((b.type.bytes for b in nest.buffers if b.output), 0),
+        stream_bytes=STREAM_BYTES,
         n_extras=len(nest.extras),
         cost_per_point=NS_PER_OPERATION * operations + NS_PER_BYTE * moved,
         scatters=any(isinstance(s, ScatterStage) for s in nest.stages),
