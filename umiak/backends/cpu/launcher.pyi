@@ -20,8 +20,8 @@ class NestLauncher:
     ``access_pointers``: for each access, the index of its buffer among the pointers of a launch, or -1. ``outputs``: a
     bit per pointer that is written. ``cost_per_point``: ns of one thread for one point of P and R; decides on how many
     threads a launch runs, and nothing else. ``splittable``: the nest has split schedules. ``scatters``: how the
-    output lies decides on the schedule. ``ordered``: the axes of R stay in their order. ``itemsize``: bytes of an element
-    of the first output; from ``stream_bytes`` on (0: never) it bypasses the caches.
+    output lies decides on the schedule. ``ordered``: the axes of R stay in their order. ``itemsize``: bytes of an
+    element of the first output; from ``stream_bytes`` on (0: never) it bypasses the caches.
 
     ``compile(schedule, p, r, kinds, tile[, streams])``, the fields of a ``Variant``, is called with the GIL when a
     launch needs a variant that there is not yet. It returns the phases and whatever must live as long as their code. A
