@@ -338,6 +338,27 @@ def test_a_class_is_compiled_once():
     assert made.variants() == made.compiled
 
 
+def test_large_outputs_bypass_the_caches():
+    """Where they are written in order, and are no input."""
+    area = (ctypes.c_void_p * 2)(4096, 8192)
+    same = (ctypes.c_void_p * 2)(4096, 4096)
+    for size, pointers, streams in ((1023, area, False), (1024, area, True), (1024, same, False)):
+        made = Launcher(1, 0, [0, 1], itemsize=4, stream_bytes=4096)
+        assert made.launch([size], [[1], [1]], pointers=pointers) == 0
+        assert [v.streams for v in made.compiled] == [streams]
+    rows = Launcher(1, 1, [0, 1], itemsize=4, stream_bytes=4096)
+    rows.launch([4, 1024], [[1024, 1], [1, 0]], pointers=area)  # few results of many
+    rows.launch([4, 1024], [[1024, 1], [1024, 1]], pointers=area)
+    assert [v.streams for v in rows.compiled] == [False, True]
+
+
+def test_few_columns_are_lanes_along_the_rows():
+    v, dims = one(2, 0, [[9, 1], [7, 1]], [64, 3], itemsize=4)
+    assert v == Variant(MAP, 2, 0, ((ANY, ZERO),) * 2) and dims[:6] == [3, 64, 1, 9, 1, 7]
+    v, dims = one(2, 0, [[9, 1], [7, 1]], [64, 3], itemsize=2)  # such elements are not scattered
+    assert v == Variant(MAP, 2, 0, ((UNIT, ZERO),) * 2) and dims[:2] == [64, 3]
+
+
 def test_single_points_share_the_usual_variant():
     made = Launcher(2, 0, [0, 1])
     made.launch([4, 8], [[8, 1], [8, 1]])

@@ -9,13 +9,15 @@ from functools import cache
 import llvmlite.binding as llvm
 import numpy as np
 
+from umiak.compiler.jit.codegen import LLVM_OPTIONS
 from umiak.compiler.loop.tree import IN, OUT, Kernel
 from umiak.compiler.render.llvm import render
 from umiak.compiler.render.target import AVX2, AVX512, NEON, Target
 
 llvm.initialize_all_targets()
 llvm.initialize_all_asmprinters()
-llvm.set_option("x", "-disable-lsr")
+for option in LLVM_OPTIONS:
+    llvm.set_option("x", option)
 
 HOST = Target.host()
 # Targets whose code this machine runs.

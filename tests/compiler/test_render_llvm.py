@@ -839,6 +839,44 @@ def test_atomics_meet(target, rng):
 
 @targets
 @pytest.mark.parametrize("kind", [LANE, SERIAL])
+@pytest.mark.parametrize("far", [(), (0,), (40, 41, 99), range(100)], ids=["none", "one", "some", "all"])
+def test_branches_around_what_is_seldom_needed(far, kind, target, rng):
+    """Lanes that need it get it, the others keep theirs, whether it is shared with another select or not."""
+
+    def f(x):
+        costly = call("sqrt", mul(x, x))
+        rare = n.rarely(lt(x, -100.0), add(costly, 1.0), mul(x, 2.0))
+        return add(rare, n.rarely(lt(x, -100.0), sub(costly, 3.0), x))
+
+    x = np.abs(data(rng, F32, 100)) % 50
+    x[list(far)] -= 1000
+    out = empty(F32, 100)
+    Program(elementwise("k", f, [F32], kind=kind), target).run({"x0": x, "out": out}, cuts=cuts(100, 33))
+    same(out, np.where(x < -100, -2 * x - 2, 3 * x).astype("f"))
+
+
+@targets
+def test_rows_of_counted_axes(target, rng):
+    """Quotients of the parallel index by sizes, from any first row on."""
+    sizes = (3, 5, 2, 19)
+    rows = n.dim(0)
+    first, second = n.counted(P, dim(2)), n.counted(n.counted(P, dim(2)), dim(1))
+    index = add(mul(sub(first, mul(second, dim(1))), 1000), add(mul(second, 100), sub(P, mul(first, dim(2)))))
+    value = n.cast(add(mul(index, 100), Q), F32)
+    at = add(mul(P, dim(3)), Q)
+    loop = Loop(Axis(P, rows), (Loop(Axis(Q, dim(3), kind=LANE), (Store("out", at, value),)),), True)
+    p = Program(Kernel("k", (Buffer("out", F32, OUT),), 4, (loop,)), target)
+    a, b, c, d = np.indices(sizes)
+    want = ((b * 1000 + a * 100 + c) * 100 + d).astype("f").ravel()
+    count = int(np.prod(sizes[:3]))
+    for parts in ([(0, count)], [(k, k + 1) for k in range(count)], [(0, 7), (7, 22), (22, count)]):
+        out = empty(F32, want.size)
+        p.run({"out": out}, (count, *sizes[1:]), (), parts)
+        same(out, want)
+
+
+@targets
+@pytest.mark.parametrize("kind", [LANE, SERIAL])
 def test_fail(kind, target, rng):
     """An index out of range is found before it is used."""
     at = load("index", I64, P)

@@ -189,6 +189,7 @@ class Variant:
     r: int
     kinds: tuple[tuple[int, int], ...]  # per access: along the innermost P axis, along the innermost R axis
     tile: int = -1  # TILE: the other axis of P; it takes the place of the innermost R axis in ``kinds``
+    streams: bool = False  # outputs are too large to stay in a cache
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,10 @@ cdef struct Record:
     int* inputs
     int* pointers               # per access; -1: none
     int n_given                 # integers of a launch
+    int n_pointers              # that accesses have
+    int64_t stream_points       # outputs of so many elements bypass the caches
+    int itemsize                # bytes of an element of the first output; 0: not told
+    uint64_t outputs            # a bit per pointer that is written
     umiak_memo memo
 
 cdef struct Space:              # the axes that are left, P then R

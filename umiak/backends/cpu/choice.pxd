@@ -85,6 +85,17 @@ cdef inline int split(Space* s, int schedule) noexcept nogil:
     return SPLIT_ROW if schedule == ROW else SPLIT_COLUMN
 
 
+cdef inline void widen(const Record* rec, Space* s) noexcept nogil:
+    """Of few columns, lanes run along the rows: a scatter takes less than a row of its own for each."""
+    cdef int last = s.p - 1, axis
+    if s.size[last] >= LANES or s.size[last - 1] < LANES or rec.order < 0 or rec.itemsize < 4:
+        return
+    axis = s.axis[last]
+    s.axis[last] = s.axis[last - 1]
+    s.axis[last - 1] = axis
+    s.size[last], s.size[last - 1] = s.size[last - 1], s.size[last]
+
+
 cdef inline int choose_reduction(const Record* rec, const int64_t* dims, Space* s, int main) noexcept nogil:
     cdef int schedule = lanes_along(rec, dims, s, main)
     if schedule == COLUMN and s.points_r >= STRIP_R:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from umiak.compiler.nest import Variant
 
 Phase: TypeAlias = tuple[int, int, int, int] | tuple[int, int, int, int, int]
-Compile: TypeAlias = Callable[[str, int, int, tuple[tuple[int, int], ...], int], tuple[Sequence[Phase], Any]]
+Compile: TypeAlias = Callable[..., tuple[Sequence[Phase], Any]]
 
 SCHEDULES: tuple[str, ...]
 
@@ -20,13 +20,14 @@ class NestLauncher:
     ``access_pointers``: for each access, the index of its buffer among the pointers of a launch, or -1. ``outputs``: a
     bit per pointer that is written. ``cost_per_point``: ns of one thread for one point of P and R; decides on how many
     threads a launch runs, and nothing else. ``splittable``: the nest has split schedules. ``scatters``: how the
-    output lies decides on the schedule. ``ordered``: the axes of R stay in their order.
+    output lies decides on the schedule. ``ordered``: the axes of R stay in their order. ``itemsize``: bytes of an
+    element of the first output; from ``stream_bytes`` on (0: never) it bypasses the caches.
 
-    ``compile(schedule, p, r, kinds, tile)``, the fields of a ``Variant``, is called with the GIL when a launch needs a
-    variant that there is not yet. It returns the phases and whatever must live as long as their code. A phase is
-    (address of the kernel, of ``k_local``, of ``k_global``, what its parallel range counts, and for COLUMN_BLOCKS and
-    TILE_BLOCKS the block). 0 in place of ``k_local`` and ``k_global`` says that no scratch is needed, and makes small
-    launches cheaper.
+    ``compile(schedule, p, r, kinds, tile[, streams])``, the fields of a ``Variant``, is called with the GIL when a
+    launch needs a variant that there is not yet. It returns the phases and whatever must live as long as their code. A
+    phase is (address of the kernel, of ``k_local``, of ``k_global``, what its parallel range counts, and for
+    COLUMN_BLOCKS and TILE_BLOCKS the block). 0 in place of ``k_local`` and ``k_global`` says that no scratch is needed,
+    and makes small launches cheaper.
     """
 
     name: str
@@ -43,6 +44,8 @@ class NestLauncher:
         cost_per_point: float = 1.0,
         splittable: bool = False,
         name: str = "",
+        itemsize: int = 0,
+        stream_bytes: int = 0,
         scatters: bool = False,
         ordered: bool = False,
     ) -> None: ...

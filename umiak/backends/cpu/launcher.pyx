@@ -8,12 +8,12 @@ import os
 import threading
 
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from umiak.backends.cpu.axes cimport *
-from umiak.backends.cpu.choice cimport choose_reduction, orders_p, tile_axis
+from umiak.backends.cpu.choice cimport choose_reduction, orders_p, tile_axis, widen
 from umiak.core.each cimport Rows
 
 from umiak.compiler.statistics import apart
@@ -79,6 +79,9 @@ cdef struct ManyWork:           # many rows in parts
     const int64_t* ends         # of each row, in units of GRAIN points from the first row on
     int64_t chunk               # units of a part
     int64_t failed              # row << 32 | code; what it was made with: none
+cdef enum:
+    STREAMS = 1 << 30           # of a key, beside schedule, ranks and tile
+
 
 if umiak_scratch_init() != 0:
     raise MemoryError("no key for thread-specific data is left")
@@ -189,6 +192,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
             s.tile = tile_axis(rec, dims, &s)
             if s.tile >= 0:
                 schedule = TILE
+            else:
+                widen(rec, &s)
     # The kernel's integers, and the key.
     n = rec.n_extras + (s.p + s.r) * (1 + rec.n_accesses) + 2
     if n > INLINE_DIMS:
@@ -207,6 +212,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     axis_p = s.axis[s.p - 1]
     axis_r = s.axis[n - 1] if s.r else (s.axis[s.tile] if s.tile >= 0 else -1)
     key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(s.tile + 1) << 24
+    if umiak_unlikely(s.points_p * s.points_r >= rec.stream_points) and streams(rec, ptrs, dims, &s, schedule):
+        key[0] |= STREAMS
     word = 0
     of = strides
     for k in range(rec.n_accesses):
@@ -273,6 +280,27 @@ cdef inline bint is_simple(const Record* rec, const Compiled* variant, const Spa
         no_scratch(&variant.phases[0], call)
 
 
+cdef bint streams(const Record* rec, void** ptrs, const int64_t* dims, const Space* s, int schedule) noexcept nogil:
+    """Whether the first output is large, and written in order."""
+    cdef int64_t points = s.points_p
+    if rec.order < 0 or rec.scatters or schedule > ROW or in_place(rec, ptrs):
+        return False
+    if schedule == ROW and moves(rec, dims, rec.order, rec.n_p, rec.n_axes):
+        points *= s.points_r
+    return points >= rec.stream_points
+
+
+cdef bint in_place(const Record* rec, void** ptrs) noexcept nogil:
+    """Whether an output is an input, whose lines are in the cache already."""
+    cdef int i, k
+    for i in range(rec.n_pointers):
+        if rec.outputs >> i & 1:
+            for k in range(rec.n_pointers):
+                if k != i and ptrs[k] == ptrs[i]:
+                    return True
+    return False
+
+
 cdef inline bint moves_at_all(const Record* rec, const int64_t* strides, int k) noexcept nogil:
     """Whether access ``k`` has a stride along R, whatever the sizes are."""
     cdef int a
@@ -291,16 +319,20 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
     cdef int64_t[1 + MAX_ACCESSES] dims
     cdef int k
     cdef Compiled* variant = umiak_acquire_load(&rec.flat)
+    cdef bint large = n >= rec.stream_points and not in_place(rec, ptrs)
     if n == 0:
         return 0
-    if variant == NULL:
+    if variant == NULL or umiak_unlikely(large):
         flat_key(rec, 0, key)
+        if large:
+            key[0] |= STREAMS
         variant = find(rec, key)
         if variant == NULL:
             variant = compile_variant(rec, key)
             if variant == NULL:
                 return ERROR_SET
-        umiak_release_store(&rec.flat, variant)
+        if not large:
+            umiak_release_store(&rec.flat, variant)
     s.p = 1
     s.r = 0
     s.size[0] = n
@@ -617,7 +649,7 @@ cdef class NestLauncher:
     cdef list keep
 
     def __init__(self, *, compile, int n_parallel, int n_reduced, access_pointers, object outputs, int n_extras=0,
-                 double cost_per_point=1.0, bint splittable=False, str name="",
+                 double cost_per_point=1.0, bint splittable=False, str name="", int itemsize=0, int64_t stream_bytes=0,
                  bint scatters=False, bint ordered=False):
         cdef int k, pointer
         cdef list pointers = list(access_pointers)
@@ -648,6 +680,10 @@ cdef class NestLauncher:
         self.rec.ordered = ordered
         self.rec.cost = cost_per_point
         self.rec.order = 0 if pointers else -1
+        self.rec.itemsize = itemsize
+        self.rec.stream_points = stream_bytes // itemsize if itemsize and stream_bytes else INT64_MAX
+        self.rec.n_pointers = min(max(pointers, default=-1) + 1, 64)
+        self.rec.outputs = int(outputs) & 0xFFFFFFFFFFFFFFFF
         self.rec.inputs = <int*>calloc(len(pointers) + 1, sizeof(int))
         self.rec.pointers = <int*>calloc(len(pointers) + 1, sizeof(int))
         if self.rec.inputs == NULL or self.rec.pointers == NULL:
@@ -683,8 +719,7 @@ cdef class NestLauncher:
             c = find(&self.rec, key)
             if c == NULL:
                 self.misses += 1
-                schedule, p, r, kinds, tile = describe(key, self.rec.n_accesses)
-                phases, keep = self.compile(schedule, p, r, kinds, tile)
+                phases, keep = self.compile(*describe(key, self.rec.n_accesses))
                 c = make(key, self.rec.n_words, list(phases))
                 self.keep.append(keep)
                 c.next = self.rec.first
@@ -726,8 +761,9 @@ cdef tuple describe(const uint64_t* key, int n_accesses):
     cdef int k
     bits = [(key[1 + (k >> 3)] >> (8 * (k & 7))) & 255 for k in range(n_accesses)]
     kinds = tuple([(b & 15, b >> 4) for b in bits])
-    tile = <int>((key[0] >> 24) & 255) - 1
-    return SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
+    tile = <int>((key[0] >> 24) & 63) - 1
+    fields = SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
+    return (*fields, True) if key[0] & STREAMS else fields
 
 
 cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:

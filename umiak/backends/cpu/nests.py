@@ -34,6 +34,22 @@ NS_PER_OPERATION = 0.02
 NS_PER_BYTE = 0.04
 
 
+def last_level() -> int:
+    """Bytes of the last cache level, as far as the system tells."""
+    for level in (3, 2):
+        try:
+            with open(f"/sys/devices/system/cpu/cpu0/cache/index{level}/size", encoding="ascii") as file:
+                text = file.read().strip()
+        except OSError:
+            continue
+        if text[:-1].isdigit() and text[-1] in "KM":
+            return int(text[:-1]) << (10 if text[-1] == "K" else 20)
+    return 32 << 20
+
+
+STREAM_BYTES = max(last_level() // 2, 1 << 20)  # so that what is read stays in the cache
+
+
 def kernel(call: Any) -> Kernel:
     """The kernel of a class of calls; raises NotANest where they are not one nest."""
     with statistics.timed(call.op.name, "nest"):
@@ -120,6 +136,8 @@ def make_launcher(nest: Nest) -> NestLauncher:
         n_reduced=nest.n_reduced,
         access_pointers=[-1 if a.buffer is None else place[a.buffer] for a in nest.accesses],
         outputs=sum(1 << i for i, b in enumerate(nest.buffers) if b.output),
+        itemsize=next((b.type.bytes for b in nest.buffers if b.output), 0),
+        stream_bytes=STREAM_BYTES,
         n_extras=len(nest.extras),
         cost_per_point=NS_PER_OPERATION * operations + NS_PER_BYTE * moved,
         scatters=any(isinstance(s, ScatterStage) for s in nest.stages),

@@ -15,7 +15,8 @@ from umiak.compiler.jit.errors import CompileError
 from umiak.compiler.jit.target import Target
 from umiak.util.locks import fork_safe
 
-LLVM_OPTIONS = ("-disable-lsr",)  # for the process: LLVM has no others
+# For the process: LLVM has no others. Preparation for selection finds next to nothing in texts like these.
+LLVM_OPTIONS = ("-disable-lsr", "-disable-cgp")
 RELOCATION, CODE_MODEL = "pic", "small"
 
 # LLVM takes one thread at a time anyway: llvmlite has a lock around every call. Forking waits for this one.

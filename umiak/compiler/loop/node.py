@@ -73,6 +73,7 @@ OPS: dict[str, tuple[int, str]] = {
     "ne": (2, "a != b"),
     "lt": (2, "a < b"),
     "le": (2, "a <= b"),
+    # with `attr` RARE renderers for CPUs compute b only where some lane needs it
     "select": (3, "b where the bool a holds, else c; both are computed"),
     # floats to integers: towards zero; NaN and what is too large are undefined
     "cast": (1, "the value in another type; to bool: a != 0; to narrow floats: to nearest, ties to even"),
@@ -87,6 +88,8 @@ OPS: dict[str, tuple[int, str]] = {
 }  # fmt: skip
 
 COMPARISONS = ("eq", "ne", "lt", "le")
+RARE = "rare"
+COUNTED = "counted"  # `attr` of a div of an index by a size: neither is negative, and the size is not 0
 LEAVES = ("const", "dim", "word", "axis", "var")
 
 _interned: WeakValueDictionary[tuple, Node] = WeakValueDictionary()
@@ -357,6 +360,18 @@ def select(where: Node, a: Any, b: Any) -> Node:
     return call("select", where, *_pair(a, b))
 
 
+def rarely(where: Node, a: Node, b: Node) -> Node:
+    """``select`` for an ``a`` that is costly and seldom needed."""
+    plain = select(where, a, b)
+    return make("select", plain.type, plain.args, RARE) if plain.op == "select" and plain.args[0] is where else plain
+
+
+def counted(index: Node, size: Node) -> Node:
+    """``index / size`` where the size is that of an axis that has points: renderers count instead of dividing."""
+    plain = div(index, size)
+    return make("div", I64, plain.args, COUNTED) if plain.op == "div" and plain.args == (index, size) else plain
+
+
 def fma(a: Node, b: Any, c: Any) -> Node:
     t = a.type
     return call("fma", a, *(x if isinstance(x, Node) else const(x, t) for x in (b, c)))
@@ -410,6 +425,8 @@ def rebuild(x: Node, args: tuple[Node, ...]) -> Node:
         return cast(args[0], x.type)
     if x.op == "bitcast":
         return bitcast(args[0], x.type)
+    if x.attr is not None:
+        return rarely(*args) if x.attr is RARE else counted(*args)
     return call(x.op, *args)
 
 

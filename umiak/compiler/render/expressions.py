@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from umiak.compiler.loop.node import Node, add, linear, sub
+from umiak.compiler.loop.node import COUNTED, RARE, Node, add, linear, sub, walk
 from umiak.compiler.loop.tree import Kernel
-from umiak.compiler.loop.types import I64, ScalarType
+from umiak.compiler.loop.types import BOOL, I64, ScalarType
 from umiak.compiler.render.operations import Operations, constant
 from umiak.compiler.render.text import Module, literal, spell
 
@@ -55,6 +55,7 @@ class Expressions(Operations):
         self.volatile: set[Node] = set()  # remembered nodes that depend on what such a buffer holds
         self.inductions: dict[Node, tuple[str, int]] = {}  # axis of a scalar loop -> (first index, step)
         self.previous: dict[Node, dict[str, str]] = {}  # axis of unrolled unit steps -> its products one step before
+        self.branch_depth = 0  # in a branch: its scope, which nothing computed there leaves
         self.forms: dict[tuple[Node, Node], tuple[Node, Node] | None] = {}
         self.positions: dict[tuple[Node, Node], tuple[str, Node] | None] = {}
 
@@ -110,6 +111,8 @@ class Expressions(Operations):
         """What must be known before ``x``. Indices and positions are taken apart instead."""
         if x.op in ("load", "philox"):
             return x.args[1:]
+        if x.attr is RARE:
+            return x.args[::2]
         return () if self.position(x) is not None else x.args
 
     def scalar(self, x: Node) -> str:
@@ -156,19 +159,58 @@ class Expressions(Operations):
         position = self.position(x)
         if position is not None:
             return self.compare(*position)
+        if x.attr is RARE:
+            return self.rare(x)
         args = [self.memo[a] for a in x.args]
         if not self.volatile.isdisjoint(x.args):
             self.volatile.add(x)
-        self.at = depth = max([a.depth for a in args])
+        self.at = depth = max(self.branch_depth, *[a.depth for a in args])
         lanes = self.lanes
         if lanes is None or all(a.vectors is None for a in args):
             if op == "mul" and x.type is I64:
                 product = self.product(x, args)
                 if product is not None:
                     return product
+            if x.attr is COUNTED:
+                quotient = self.quotient(x, args)
+                if quotient is not None:
+                    return quotient
             return Value(depth, self.operate(x, [a.scalar for a in args], 0))
         columns = [self.vectors(a, n.type) for a, n in zip(args, x.args)]
         return Value(depth, "", [self.operate(x, operands, lanes.width) for operands in zip(*columns)])
+
+    def rare(self, x: Node) -> Value:
+        """A select whose first value is computed behind a branch that is taken where some lane needs it."""
+        where, no = (self.memo[a] for a in x.args[::2])
+        if not self.volatile.isdisjoint(walk(x.args)):
+            self.volatile.add(x)
+        lanes, t = self.lanes, x.type
+        self.at = self.here()
+        wide = lanes is not None and (where.vectors is not None or no.vectors is not None or self.varies(x.args[1]))
+        width = lanes.width if wide and lanes is not None else 0
+        masks = self.vectors(where, BOOL) if wide else [where.scalar]
+        others = self.vectors(no, t) if wide else [no.scalar]
+        self.at = self.here()
+        some = self.any_of(masks, width) if wide else masks[0]
+
+        def taken() -> list[str]:
+            # What stands in the branch alone may stand nowhere else.
+            before, self.branch_depth = self.branch_depth, self.here()
+            v = self.value(x.args[1])
+            self.branch_depth = before
+            self.at = self.here()
+            yes = self.vectors(v, t) if wide else [v.scalar]
+            return [self.choose(*c, t, width) for c in zip(masks, yes, others)]
+
+        got = self.guarded(some, taken, [(spell(t, width), o) for o in others])
+        return Value(self.here(), "", got) if wide else Value(self.here(), got[0])
+
+    def any_of(self, masks: Sequence[str], width: int) -> str:
+        """i1: whether any lane of some masks is set."""
+        total = masks[0]
+        for m in masks[1:]:
+            total = self.ins(f"or <{width} x i1> {total}, {m}")
+        return self.call("i1", f"llvm.vector.reduce.or.v{width}i1", [(f"<{width} x i1>", total)])
 
     def read(self, x: Node) -> Value:
         raise NotImplementedError
@@ -192,6 +234,36 @@ class Expressions(Operations):
             if axis in self.inductions:
                 return Value(depth, self.stepped(c.scalar, depth, *self.inductions[axis]))
         return None
+
+    def quotient(self, x: Node, args: Sequence[Value]) -> Value | None:
+        """A loop's index, or such a quotient of it, by a size: a number of its own that steps when the rest is full."""
+        index, (over, d) = x.args[0], args
+        depth = over.depth
+        if ("steps", index) in self.memo:
+            by, first = self.memo["steps", index]
+        elif index in self.inductions and index not in self.previous and self.bound[index] == depth:
+            by, (first, step) = "1", self.inductions[index]
+            if step != 1:
+                return None
+        else:
+            return None
+        if d.depth >= depth:
+            return None
+        self.at = depth - 1
+        start = self.op_div(x, (first, d.scalar), 0)
+        rest = self.ins(f"sub i64 {first}, {self.ins(f'mul i64 {start}, {d.scalar}')}")
+        q, r, more, full, carry, q_after, r_after = (self.name() for _ in range(7))
+        scope = self.scopes[depth]
+        scope.phis += [(q, "i64", start, q_after), (r, "i64", rest, r_after)]
+        scope.steps += [
+            f"  {more} = add i64 {r}, {by}",
+            f"  {full} = icmp eq i64 {more}, {d.scalar}",
+            f"  {r_after} = select i1 {full}, i64 0, i64 {more}",
+            f"  {carry} = zext i1 {full} to i64",
+            f"  {q_after} = add i64 {q}, {carry}",
+        ]
+        self.remember(("steps", x), (carry, start), depth)
+        return Value(depth, q)
 
     def stepped(self, c: str, depth: int, first: str, step: int) -> str:
         """``c`` times the index of the loop whose body is the scope at ``depth``."""

@@ -232,6 +232,8 @@ class Function(Short):
         self.raw(f"br i1 {where}, label %fail.{s.code}, label %{after}")
         self.start(scope, after)
         scope.floor = self.here()  # what follows may rely on the check
+        if s.where.op == "not" and s.where not in self.volatile:
+            self.remember(("holds", s.where.args[0]), True, self.here())
 
     def open_loop(self, s: Loop) -> None:
         axis = s.axis
@@ -263,16 +265,22 @@ class Function(Short):
     def lane_loop(self, s: Loop, lo: str, hi: str, survey: Survey) -> None:
         combined = [self.how(x).cost for x in walk_statements(s.body) if isinstance(x, (Reduce, Scan))]
         work = survey.operations + sum(combined)
+        copies: tuple[int, ...]
         if survey.nested:
             # Columns: what a step reads of each row should be many cache lines, more than results fit registers.
             many = 16 if self.target.registers > 16 else 8
             copies = (many, 4) if work <= 2 else (8, 2) if work <= 20 else (4,) if work <= 60 else (2,)
         else:
-            copies = (4,) if work <= 8 else (2,) if work <= 24 else (1,)
+            copies = (4,) if work <= 8 else (2,) if work <= 40 else (1,)
+        if survey.gathers and self.target.slow_gathers:
+            copies = (1,)  # a copy is long
         if survey.draws:
             copies = (max(4 // c for c in survey.draws),)  # whole blocks
         width = survey.width(self.target, work)
         streams = survey.streams and not survey.nested
         streaming = tuple(t for t in s.body if streams and isinstance(t, Store) and t.streaming)
-        plan = Plan(width, copies, survey.masked(self.target), streaming)
+        masked = survey.masked(self.target)
+        if survey.rare and masked and not streaming and not survey.nested:
+            copies = ()  # what is behind branches is long: it is there once
+        plan = Plan(width, copies, masked, streaming)
         self.over_lanes(s.axis.index, lo, hi, plan, (), 0, lambda _: self.body(s.body))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from umiak.compiler.loop.node import Node, add, call, is_const, make, sub
 from umiak.compiler.loop.tree import GLOBAL, IN, OUT, Atomic, Buffer, Store
@@ -228,16 +228,12 @@ class Memory(Drawing):
         more = self.vectors(where, BOOL)
         return [m if o is None else self.ins(f"and <{lanes.width} x i1> {o}, {m}") for o, m in zip(exist, more)]
 
-    def any_of(self, masks: Sequence[str], width: int) -> str:
-        total = masks[0]
-        for m in masks[1:]:
-            total = self.ins(f"or <{width} x i1> {total}, {m}")
-        return self.call("i1", f"llvm.vector.reduce.or.v{width}i1", [(f"<{width} x i1>", total)])
-
     # Loads
     def read(self, x: Node) -> Value:
         b, index, t = self.buffers[x.attr], x.args[0], x.type
         where, other = (self.memo[a] for a in x.args[1:]) if len(x.args) > 1 else (None, None)
+        if where is not None and ("holds", x.args[1]) in self.memo:
+            where = other = None
         if x.attr in self.written or not self.volatile.isdisjoint(x.args):
             self.volatile.add(x)
         moved = self.lanes is not None and self.varies(index)
@@ -345,6 +341,8 @@ class Memory(Drawing):
     def gather(self, places: str, mask: str | None, instead: str, t: ScalarType, w: int) -> str:
         full = spell(t, w, True)
         name = f"llvm.masked.gather.{suffix(t, w, True)}.v{w}p0"
+        if mask is None and self.target.slow_gathers and self.gathers(t):
+            return self.collect(places, t, w)
         if mask is None:
             mask = "splat (i1 true)"
         elif not self.gathers(t):
@@ -354,6 +352,16 @@ class Memory(Drawing):
             got = self.gather(places, None, "zeroinitializer", t, w)
             return self.ins(f"select <{w} x i1> {mask}, {full} {got}, {full} {instead}")
         return self.call(full, name, [(f"<{w} x ptr> align {t.bytes}", places), (f"<{w} x i1>", mask), (full, instead)])
+
+    def collect(self, places: str, t: ScalarType, w: int) -> str:
+        """Lane by lane."""
+        full, one = spell(t, w, True), spell(t, 0, True)
+        got = "poison"
+        for k in range(w):
+            at = self.ins(f"extractelement <{w} x ptr> {places}, i64 {k}")
+            x = self.ins(f"load {one}, ptr {at}, align {t.bytes}")
+            got = self.ins(f"insertelement {full} {got}, {one} {x}, i64 {k}")
+        return got
 
     def gathers(self, t: ScalarType) -> bool:
         return self.target.x86 and t.bits in (32, 64) and bool(self.target.maskable)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from umiak.compiler.loop.functions.bounds import largest
+from umiak.compiler.loop.functions.narrow import ROUND_BF16
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import F32, F64, I32, I64, U64, ScalarType
+from umiak.compiler.loop.types import BF16, F32, F64, I32, I64, U64, ScalarType
 from umiak.compiler.render.text import Writer, literal, spell, suffix
 
 _INSTRUCTIONS = {
@@ -256,7 +258,7 @@ class Operations(Writer):
         full, count = spell(t, lanes), x.args[1]
         arithmetic = x.op == "shr" and t.kind == "i"
         name = "shl" if x.op == "shl" else "ashr" if arithmetic else "lshr"
-        if count.op == "const" and 0 <= count.attr < t.bits:
+        if largest(count) < t.bits:
             return self.ins(f"{name} {full} {a[0]}, {a[1]}")
         if arithmetic:
             most = self.intrinsic("umin", t, (a[1], constant(t.bits - 1, t, lanes)), lanes)
@@ -301,6 +303,8 @@ class Operations(Writer):
 
     def half(self, x: Node, v: str, lanes: int) -> str:
         source, target = x.args[0].type, x.type
+        if source is F32 and target is BF16 and ROUND_BF16 in self.target.native:
+            return self.round_bf16(v, lanes)
         kinds = {source.name, target.name}
         if kinds != {"f16", "f32"} or "f16" not in self.target.native:
             raise NotImplementedError(
@@ -311,3 +315,19 @@ class Operations(Writer):
         if source is F32:
             return self.ins(f"bitcast {half} {self.ins(f'fptrunc {full} {v} to {half}')} to {bits}")
         return self.ins(f"fpext {half} {self.ins(f'bitcast {bits} {v} to {half}')} to {full}")
+
+    def round_bf16(self, v: str, lanes: int) -> str:
+        """AVX-512's f32 to bf16, as bits."""
+        if not lanes:
+            one = self.ins(f"insertelement <8 x float> poison, float {v}, i64 0")
+            return self.ins(f"extractelement <8 x i16> {self.round_bf16(one, 8)}, i64 0")
+        if lanes < 8:
+            few = self.round_bf16(self.shuffle(v, "poison", "float", lanes, [k % lanes for k in range(8)]), 8)
+            return self.shuffle(few, "poison", "i16", 8, range(lanes))
+        if lanes > 16:
+            halves = [self.shuffle(v, "poison", "float", lanes, range(k, k + lanes // 2)) for k in (0, lanes // 2)]
+            p, q = (self.round_bf16(h, lanes // 2) for h in halves)
+            return self.shuffle(p, q, "i16", lanes // 2, range(lanes))
+        name = f"llvm.x86.avx512bf16.cvtneps2bf16.{lanes * 32}"
+        got = self.call(f"<{lanes} x bfloat>", name, [(f"<{lanes} x float>", v)])
+        return self.ins(f"bitcast <{lanes} x bfloat> {got} to <{lanes} x i16>")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from umiak.compiler.loop.node import Node, linear
+from umiak.compiler.loop.node import RARE, Node, linear, walk
 from umiak.compiler.loop.tree import Atomic, Buffer, Loop, Reduce, Scan, Statement, Store, expressions, walk_statements
 from umiak.compiler.render.target import Target
 
+LONG = 60  # so many nodes are worth some care for the time to compile them
 PLAIN = 2  # loops of so few operations wait for memory
 
 
@@ -33,6 +34,8 @@ class Survey:
         self.memory: set[int] = set()
         self.operations = 0
         self.nested = False
+        self.rare = False  # whether much stands behind a branch
+        self.gathers = False
         self.streams = False
         self.draws: set[int] = set()  # how far apart lanes read random words
         self.lane_by_lane = False  # whether lanes must take turns
@@ -55,12 +58,19 @@ class Survey:
                     args = args[1:]
             elif x.op == "load":
                 self.note(x.attr)
-                if linear(args[0], self.axis) is not None:
+                form = linear(args[0], self.axis)
+                self.gathers |= form is None or form[0].op != "const" or form[0].attr not in (-1, 0, 1, 2)
+                if form is not None:
                     args = args[1:]
             elif x.op in ("lt", "le", "eq", "ne") and args[0].type.name == "i64":
                 self.operations += 1
                 if all(linear(a, self.axis) is not None for a in args):
                     continue
+            elif x.attr is RARE:
+                self.rare |= len(list(walk([x.args[1]]))) > LONG
+                self.operations += 2
+                self.bits.add(max(x.type.bits, 8))
+                args = args[::2]
             elif x.type.kind != "b":
                 self.operations += x.op not in ("axis", "var", "bitcast")
                 self.bits.add(x.type.bits)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from umiak.compiler.loop.functions.narrow import ROUND_BF16
+
 _X86_LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 _ARM_LAYOUT = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i8:8:32-i16:16:32-i64:64-i128:128-n32:64-S128-Fn32"
 _AVX512 = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
@@ -45,6 +47,11 @@ class Target:
         memory then give a tenth less (measured on sums and adds of all sizes)."""
         return min(self.vector_bits, 256) if self.cpu == "znver4" else self.vector_bits
 
+    @property
+    def slow_gathers(self) -> bool:
+        """Whether loads one by one take less time than a gather (Zen, measured: two thirds)."""
+        return self.cpu.startswith("znver")
+
     @cached_property
     def maskable(self) -> frozenset[int]:
         """Bits of elements that are loaded and stored under a mask in one instruction."""
@@ -55,7 +62,12 @@ class Target:
     @cached_property
     def native(self) -> frozenset[str]:
         """What is rendered as it is: storage types that the CPU converts to and from f32, and random words."""
-        return frozenset(("f16", "philox") if not self.x86 or "f16c" in self.has else ("philox",))
+        found = {"philox"}
+        if not self.x86 or "f16c" in self.has:
+            found.add("f16")
+        if self.avx512 and "avx512bf16" in self.has:
+            found.add(ROUND_BF16)
+        return frozenset(found)
 
     @classmethod
     def of(cls, triple: str, data_layout: str, cpu: str, features: str) -> Target:

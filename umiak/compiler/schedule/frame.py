@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from umiak.compiler.loop.monoid import Values
-from umiak.compiler.loop.node import Node, add, dim, div, i64, mul, replace, select, sub, total, walk
+from umiak.compiler.loop.node import Node, add, counted, dim, i64, mul, replace, select, sub, total, walk
 from umiak.compiler.loop.tree import IN, OUT, Buffer, Fail, Kernel, Statement, Store
 from umiak.compiler.nest import (
     SPLIT_COLUMN,
@@ -33,6 +33,7 @@ class Frame:
                 f"[{nest.name}] requires kinds of its {len(nest.accesses)} accesses, got {len(variant.kinds)}"
             )
         self.nest, self.variant, self.streaming = nest, variant, streaming
+        self.reread: set[str] = set()  # outputs that the kernel reads again
         self.p, self.r = p, r
         first = len(nest.extras)
         self.p_sizes = [dim(first + k) for k in range(p)]
@@ -96,7 +97,7 @@ class Frame:
     ) -> Store:  # fmt: skip
         where = None if s.where is None else self.at(s.where, points, reduced, table)
         index, value = self.at(s.index, points, reduced, table), self.at(s.value, points, reduced, table)
-        mine = any(b.name == s.buffer and b.output for b in self.nest.buffers)
+        mine = s.buffer not in self.reread and any(b.name == s.buffer and b.output for b in self.nest.buffers)
         return Store(s.buffer, index, value, where, self.streaming and mine)
 
     def fail(
@@ -114,7 +115,7 @@ def unflatten(index: Node, sizes: Sequence[Node]) -> list[Node]:
     """Indices along axes (outermost first) of the point with a number."""
     found: list[Node] = []
     for size in reversed(sizes[1:]):
-        outer = div(index, size)
+        outer = counted(index, size)
         found.append(sub(index, mul(outer, size)))
         index = outer
     return [index, *reversed(found)] if sizes else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from umiak.compiler.loop.node import Node, axis, const, i64, load, minimum, var
+from umiak.compiler.loop.node import Node, axis, const, i64, load, minimum, var, walk
 from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Scan, Statement, Store
 from umiak.compiler.loop.types import BOOL
 from umiak.compiler.nest import (
@@ -19,7 +19,7 @@ from umiak.compiler.nest import (
     Stage,
     StoreStage,
 )
-from umiak.compiler.schedule.cache import CACHE_INDEX, with_cache
+from umiak.compiler.schedule.cache import CACHE_INDEX, element_expressions, with_cache
 from umiak.compiler.schedule.frame import Frame, flatten, identity, product, unflatten, without_axes
 from umiak.compiler.schedule.merge import merged
 
@@ -42,6 +42,7 @@ def row(f: Frame) -> list[Phase]:
     if not f.r:
         raise ValueError(f"[{f.nest.name}] requires axes of R for row, got none")
     stages, caches = with_cache(f.nest, f.varies, local=True)
+    f.reread.update(x.attr for s in stages for x in walk(element_expressions(s)) if x.op == "load")
     scratch = [*carries(f, stages), *(Buffer(name, t, LOCAL, product(f.r_sizes)) for name, t in caches)]
     body, counts = over_rows(f, lambda points: at_point(f, stages, points, LANE))
     return [Phase(f.kernel("", body, scratch), counts)]

@@ -37,4 +37,4 @@ def kernels(nest: Nest, variant: Variant, streaming: bool = False) -> list[Phase
     make = table.get(variant.schedule)
     if make is None:
         raise ValueError(f"[{nest.name}] requires a schedule of {', '.join(table)}, got {variant.schedule!r}")
-    return make(Frame(nest, variant, streaming))
+    return make(Frame(nest, variant, streaming or variant.streams))

@@ -7,6 +7,7 @@ exponent are taken out of a constant and multiplied by its mantissa in integers;
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from umiak.compiler.loop.functions.bounds import largest
 from umiak.compiler.loop.functions.parts import (
@@ -33,6 +34,7 @@ from umiak.compiler.loop.node import (
     lt,
     mul,
     ne,
+    rarely,
     select,
     sub,
 )
@@ -53,16 +55,15 @@ _WORDS_F64 = (
 )  # fmt: skip
 
 
-def quadrant(x: Node, pair: bool = False) -> tuple[Node, Pair]:
-    """``x = q * pi / 2 + r`` modulo 2 pi, for x >= 0: q unsigned, of which two bits count, r in [-pi/4, pi/4], with a
-    low part for ``pair``. Infinity and NaN give r = NaN.
+def by_quadrant(x: Node, build: Callable[[Node, Pair], Node], pair: bool = False) -> Node:
+    """``build(q, (r, low))`` for ``x = q * pi / 2 + r`` modulo 2 pi, for x >= 0: q unsigned, of which two bits count,
+    r in [-pi/4, pi/4], with a low part for ``pair``. Infinity and NaN give r = NaN.
     """
-    q, (r, low) = _near(x, pair)
+    near = build(*_near(x, pair))
     if largest(x) < pick(x, _LIMIT_F32, _LIMIT_F64):
-        return q, (r, low)
-    far_q, (far_r, far_low) = (_far_f32 if x.type is F32 else _far_f64)(x, pair)
+        return near
     far = every(le(number(x, pick(x, _LIMIT_F32, _LIMIT_F64)), x), lt(x, math.inf))
-    return select(far, far_q, q), (select(far, far_r, r), select(far, far_low, low))
+    return rarely(far, build(*(_far_f32 if x.type is F32 else _far_f64)(x, pair)), near)
 
 
 def _near(x: Node, pair: bool) -> tuple[Node, Pair]:

@@ -19,6 +19,9 @@ def largest(x: Node, depth: int = 8) -> float:
         return largest(args[0], depth) / 2 ** min(args[1].attr, t.bits)
     if x.op == "and" and t.kind == "u":
         return min(largest(y, depth) for y in args)
+    if x.op in ("or", "xor") and t.kind == "u":
+        most = max(largest(y, depth) for y in args)
+        return 2.0 ** math.frexp(most)[1] - 1 if most < 2.0**32 else 2.0**t.bits
     if t.kind == "u":
         return 2.0**t.bits
     if not t.is_float or t.is_storage:

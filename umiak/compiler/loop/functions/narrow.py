@@ -8,7 +8,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from umiak.compiler.loop.node import Node, add, bitcast, call, cast, const, le, lt, minimum, mul, ne, select, sub
+from umiak.compiler.loop.node import (
+    Node,
+    add,
+    bitcast,
+    call,
+    cast,
+    const,
+    eq,
+    le,
+    lt,
+    minimum,
+    mul,
+    ne,
+    rarely,
+    select,
+    sub,
+)
 from umiak.compiler.loop.types import (
     BF16,
     BOOL,
@@ -37,6 +53,8 @@ class Narrow:
     nan: int
 
 
+ROUND_BF16 = "bf16 of normal f32"  # among what is native: rounds as it should, but for denormals
+
 NARROW = {
     F16: Narrow(10, 15, 0x7C00, 0x7E00),
     F8E5M2: Narrow(2, 15, 0x7C, 0x7E),
@@ -52,6 +70,13 @@ def convert(x: Node, to: ScalarType, native: frozenset[str] = frozenset()) -> No
         wide = cast(x, F32) if x.type.name in native else widen(x)
         return convert(wide, to, native) if to.is_storage else cast(wide, to)
     single = _to_f32(x)
+    if to is BF16 and ROUND_BF16 in native:
+        bits = bitcast(single, U32)
+        # The instruction takes denormals for zero.
+        none = eq(call("and", bits, _bits(0x7F800000)), _bits(0))
+        return rarely(
+            call("and", none, ne(call("and", bits, _bits(0x7FFFFF)), _bits(0))), narrow(single, to), cast(single, to)
+        )
     return cast(single, to) if to.name in native else narrow(single, to)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from umiak.compiler.loop.functions.angles import quadrant
+from umiak.compiler.loop.functions.angles import by_quadrant
 from umiak.compiler.loop.functions.parts import (
     Builder,
+    Pair,
     format_of,
     magnitude,
     number,
@@ -54,13 +55,16 @@ def _flip(x: Node, sign: Node) -> Node:
 
 def _wave(x: Node, ahead: int) -> Node:
     """sin(x + ahead * pi / 2) for x >= 0; bits of q count quadrants."""
-    q, (r, _) = quadrant(x)
     f = format_of(x)
-    if ahead:
-        q = add(q, const(ahead, f.unsigned))
-    sine, cosine = _sine_cosine(r)
-    odd = ne(call("and", q, const(1, f.unsigned)), const(0, f.unsigned))
-    return _flip(select(odd, cosine, sine), call("shl", q, const(x.type.bits - 2, f.unsigned)))
+
+    def turned(q: Node, angle: Pair) -> Node:
+        if ahead:
+            q = add(q, const(ahead, f.unsigned))
+        sine, cosine = _sine_cosine(angle[0])
+        odd = ne(call("and", q, const(1, f.unsigned)), const(0, f.unsigned))
+        return _flip(select(odd, cosine, sine), call("shl", q, const(x.type.bits - 2, f.unsigned)))
+
+    return by_quadrant(x, turned)
 
 
 def sin(x: Node) -> Node:
@@ -72,12 +76,15 @@ def cos(x: Node) -> Node:
 
 
 def tan(x: Node) -> Node:
-    q, (r, low) = quadrant(magnitude(x), pair=True)
     f = format_of(x)
-    sine, cosine = _sine_cosine(r, low)
-    odd = ne(call("and", q, const(1, f.unsigned)), const(0, f.unsigned))
-    turned = _flip(select(odd, cosine, sine), call("shl", q, const(x.type.bits - 1, f.unsigned)))
-    return _flip(div(turned, select(odd, sine, cosine)), pattern(x))
+
+    def ratio(q: Node, angle: Pair) -> Node:
+        sine, cosine = _sine_cosine(*angle)
+        odd = ne(call("and", q, const(1, f.unsigned)), const(0, f.unsigned))
+        turned = _flip(select(odd, cosine, sine), call("shl", q, const(x.type.bits - 1, f.unsigned)))
+        return div(turned, select(odd, sine, cosine))
+
+    return _flip(by_quadrant(magnitude(x), ratio, pair=True), pattern(x))
 
 
 # pi / 2 in two parts.
