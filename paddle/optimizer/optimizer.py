@@ -21,7 +21,7 @@ from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
-from umiak.core.each import apply_each_into
+from umiak.core.each import apply_each_into, drop_gradients, gradients
 from umiak.core.tensor import Tensor
 
 Row = tuple[tuple, tuple, tuple]  # outs, operands and params of one update
@@ -73,6 +73,11 @@ class Optimizer:
     # What a subclass declares: names of the state tensors, each of the parameter's shape; numbers that groups may set.
     accumulators: ClassVar[tuple[str, ...]] = ()
     numbers: ClassVar[tuple[str, ...]] = ()
+    _one_by_one: ClassVar[bool] = False  # it defines an `_update`
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._one_by_one = cls._update is not Optimizer._update
 
     def __init__(
         self,
@@ -151,7 +156,7 @@ class Optimizer:
             >>> opt.step()
             >>> opt.clear_grad()
         """
-        self._step((group, None) for group in self._param_groups)
+        self._step([(group, None) for group in self._param_groups])
 
     def _step(self, groups: Iterable[tuple[dict[str, Any], Any]]) -> None:
         """One step of groups, each with given pairs of parameter and gradient, or None for all it has."""
@@ -162,7 +167,9 @@ class Optimizer:
             with no_grad_guard():
                 for group, pairs in groups:
                     self._collect(group, pairs, updates, casts, stepped)
-                for op, rows in (*updates.items(), *casts.items()):
+                for op, rows in updates.items():
+                    apply_each_into(op, rows)
+                for op, rows in casts.items():
                     apply_each_into(op, rows)
         except BaseException:
             # Rows are checked before any is written: the step has not been done, and the next one has its number.
@@ -176,9 +183,9 @@ class Optimizer:
         lr, common, clip = self.get_lr(), group["_regularizer"], group["grad_clip"]
         row_of, latest, rows = self._row, None, []
         # An `_update` of a subclass is asked for each parameter at once.
-        update = None if type(self)._update is Optimizer._update else self._update
+        update = self._update if self._one_by_one else None
         if pairs is None and clip is None:
-            grads = [p.grad for p in params]
+            grads = gradients(params)
             states = group["_states"]
             if states is None or len(states) != len(params):
                 states = group["_states"] = [self._states.get(id(p)) for p in params]
@@ -186,10 +193,10 @@ class Optimizer:
             pairs = [(p, p.grad) for p in params] if pairs is None else pairs
             if clip is not None:
                 pairs = clip([(p, g) for p, g in pairs if g is not None and not p.stop_gradient])
-            params, grads = [p for p, _ in pairs], [g for _, g in pairs]
+            params, grads = [p for p, _ in pairs], [None if p.stop_gradient else g for p, g in pairs]
             states = [self._states.get(id(p)) for p in params]
         for p, g, state in zip(params, grads, states, strict=True):
-            if g is None or p.stop_gradient:
+            if g is None:
                 continue
             if state is None:
                 group["_states"] = None
@@ -202,7 +209,8 @@ class Optimizer:
             if update is None:
                 op, row = row_of(state, g, lr * state.rate["learning_rate"])
                 if op is not latest:
-                    latest, rows = op, updates.setdefault(op, [])
+                    latest = op
+                    rows = updates.setdefault(op, [])
                 rows.append(row)
             else:
                 update(state, g, lr * state.rate["learning_rate"])
@@ -381,8 +389,7 @@ class Optimizer:
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Fill the gradients with zeros, or drop them with ``set_to_zero=False`` (cheaper)."""
         if not set_to_zero:
-            for p in self._parameter_list:
-                p.grad = None
+            drop_gradients(self._parameter_list)
             return
         for p in self._parameter_list:
             g = p.grad

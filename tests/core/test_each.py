@@ -9,7 +9,7 @@ from harness import CPU, NULL, backward, count_plans, leaf, run_traced, tensor, 
 from umiak import ops as F
 from umiak.core import context, dispatch
 from umiak.core import dtype as dt
-from umiak.core.each import apply_each, apply_each_into, elements
+from umiak.core.each import apply_each, apply_each_into, drop_gradients, elements, gradients
 from umiak.core.tensor import empty
 from umiak.ops.optimizer import Update
 from umiak.runtime import parallel
@@ -363,3 +363,18 @@ def test_elements(rng):
         with pytest.raises(ValueError, match=r"^\[elements\] requires"):
             elements(bad)
     assert CPU == x.place
+
+
+def test_gradients_of_many_tensors():
+    a, b, c = (tensor(value) for value in (1.0, 2.0, 3.0))
+    a.stop_gradient = b.stop_gradient = False
+    a.grad = tensor(4.0)
+    c.grad = tensor(5.0)
+    found = gradients([a, b, c])
+    assert found[0] is a.grad
+    assert found[1:] == [None, None]
+    drop_gradients([a, b, c])
+    assert a.grad is b.grad is c.grad is None
+    for f in (gradients, drop_gradients):
+        with pytest.raises(TypeError):
+            f([a, 1])

@@ -22,3 +22,9 @@ def apply_each(op: OpBase, rows: Sequence[tuple[tuple, tuple]]) -> list[Tensor]:
 
 def elements(x: Tensor) -> list[Tensor]:
     """The elements of a contiguous tensor of one dim, as tensors without dims over the same memory; no history."""
+
+def gradients(tensors: list) -> list[Tensor | None]:
+    """``.grad`` of each, None for one with ``stop_gradient``."""
+
+def drop_gradients(tensors: list) -> None:
+    """Set ``.grad`` of each to None."""

@@ -55,6 +55,7 @@ cdef class Work:
     cdef uint32_t[INLINE_X] descs
     cdef uint64_t sig
     cdef uint64_t modes
+    cdef bint queued
 
 
 # ---- which plan ------------------------------------------------------------------------------------------------------
@@ -294,7 +295,15 @@ cdef object named(object error, int at, int count):
     return error
 
 
+cdef inline bint all_tuples(tuple row) noexcept:
+    for part in row:
+        if not isinstance(part, tuple):
+            return False
+    return True
+
+
 cdef Work read(OpBase op, list rows, list made):
+    """The rows, all checked, but where the device queues work: there each is a call of its own."""
     cdef Work w = Work.__new__(Work)
     cdef int i, n = op.n_operands, count = <int>len(rows), m = 1, np
     cdef uint64_t[INLINE_S] words
@@ -309,8 +318,7 @@ cdef Work read(OpBase op, list rows, list made):
     w.n = n
     w.count = count
     for row in rows:
-        if not isinstance(row, tuple) or len(<tuple>row) != (3 if made is None else 2) or \
-                not all([isinstance(part, tuple) for part in <tuple>row]):
+        if not isinstance(row, tuple) or len(<tuple>row) != w.params_at + 1 or not all_tuples(<tuple>row):
             what = "(outs, operands, params)" if made is None else "(operands, params)"
             raise TypeError(f"[{op.name}] requires rows {what} of tuples, got {row!r}")
     if made is None:
@@ -343,6 +351,9 @@ cdef Work read(OpBase op, list rows, list made):
             if raised is error:
                 raise
             raise raised from error
+        if i == 0 and w.last != NULL and (<Plan>w.last).has_streams:
+            w.queued = True
+            break
     return w
 
 
@@ -512,6 +523,10 @@ cdef int run_rows(Work w) except -1:
     cdef int64_t work = 0
     cdef int i, n, first
     cdef bint apart, mixed = False
+    if w.queued:
+        for i in range(w.count):
+            run_single(w, i)
+        return 0
     for i in range(w.count):
         work += w.row[i].work
         mixed |= w.row[i].plan != w.row[0].plan or w.row[i].way != w.row[0].way
@@ -582,3 +597,19 @@ def elements(Tensor x not None):
     for i in range(x.numel):
         found.append(new_view(x, 0, &none, &none, x.offset + i * size))
     return found
+
+
+def gradients(list tensors not None):
+    """``.grad`` of each, None where it wants none."""
+    cdef list found = []
+    cdef Tensor t
+    for x in tensors:
+        t = <Tensor?>x
+        found.append(t._grad if t.key & K_NEEDS_GRAD else None)
+    return found
+
+
+def drop_gradients(list tensors not None):
+    """Set ``.grad`` of each to None."""
+    for x in tensors:
+        (<Tensor?>x)._grad = None
