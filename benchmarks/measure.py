@@ -25,12 +25,12 @@ class Settings:
 
     rounds: int = 41
     round_s: float = 0.002
-    row_s: float = 12.0
     core: int = 0
     cores: tuple[int, ...] = ()
     fastest: bool = False
     check: bool = False  # nothing is measured: run everything once
     warnings: list[str] = field(default_factory=list)
+    row_s: float = 12.0
     away: float = 0.0  # the largest part of a measurement that the process was off its core
 
 
