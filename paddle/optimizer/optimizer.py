@@ -195,7 +195,7 @@ class Optimizer:
                 pairs = clip([(p, g) for p, g in pairs if g is not None and not p.stop_gradient])
             params, grads = [p for p, _ in pairs], [None if p.stop_gradient else g for p, g in pairs]
             states = [self._states.get(id(p)) for p in params]
-        for p, g, state in zip(params, grads, states, strict=True):
+        for p, g, state in zip(params, grads, states, strict=False):  # of one length
             if g is None:
                 continue
             if state is None:
@@ -206,14 +206,14 @@ class Optimizer:
                 g = penalty(p, g)
             state.steps += 1
             stepped.append(state)
+            rate = lr * state.rate["learning_rate"]
             if update is None:
-                op, row = row_of(state, g, lr * state.rate["learning_rate"])
+                op, row = row_of(state, g, rate)
                 if op is not latest:
-                    latest = op
-                    rows = updates.setdefault(op, [])
+                    latest, rows = op, updates.setdefault(op, [])
                 rows.append(row)
             else:
-                update(state, g, lr * state.rate["learning_rate"])
+                update(state, g, rate)
             if state.master is not None:
                 casts.setdefault(_CASTS[p.dtype], []).append(((p,), (state.master,), ()))
 

@@ -647,3 +647,15 @@ def test_results_that_do_not_depend_on_threads(rng):
         flags.set_flags({"FLAGS_cpu_deterministic": False})
         parallel.set_num_threads(before)
     assert providers.get_threads() == before
+
+
+def test_products_with_one_number_in_all_places(rng):
+    """As the gradient of a sum is: neither rows nor columns of it are contiguous."""
+    for m, k, n in ((8, 8, 8), (3, 1, 5), (1, 7, 40), (33, 65, 17), (200, 100, 150)):
+        a = rng.standard_normal((m, k), dtype="float32")
+        x, two = paddle.to_tensor(a), paddle.to_tensor(np.float32(2)).expand([k, n])
+        np.testing.assert_allclose(paddle.matmul(x, two).numpy(), a @ np.full((k, n), 2, "f4"), 1e-5, 1e-4)
+        got = paddle.matmul(two, x, transpose_x=True, transpose_y=True).numpy()
+        np.testing.assert_allclose(got, np.full((n, k), 2, "f4") @ a.T, 1e-5, 1e-4)
+        wide = paddle.to_tensor(rng.standard_normal((2 * k, 3 * n), dtype="float32"))[::2, ::3]
+        np.testing.assert_allclose(paddle.matmul(x, wide).numpy(), a @ wide.numpy(), 1e-4, 1e-4)

@@ -129,15 +129,20 @@ cdef int rows(
         elif k == 1 and bn == 1 and n >= 32 and (threads() == 1 or m * n <= 1 << 18):
             if small_outer(m, n, <const float*>a, am, <const float*>b, <float*>c, ldc):
                 return 0
-        elif m * n * k <= SMALL and small_gemm(
-            m, n, k, <const float*>a, am, ak, <const float*>b, bk, bn, <float*>c, ldc
-        ):
-            return 0
+        elif m * n * k <= SMALL:
+            if bn != 1 and bk != 1:                      # such as a gradient that is one number in all places
+                b = copy_b = densified(dtype, k, n, b, &bk, &bn)
+                if b == NULL:
+                    return NO_MEMORY
+            if small_gemm(m, n, k, <const float*>a, am, ak, <const float*>b, bk, bn, <float*>c, ldc):
+                give(copy_b)
+                return 0
     # Whole matrices as the libraries know them: contiguous rows, or contiguous columns.
     ta = not leading(m, k, am, ak)
     if ta and not leading(k, m, ak, am):
         a = copy_a = densified(dtype, m, k, a, &am, &ak)
         if a == NULL:
+            give(copy_b)
             return NO_MEMORY
         ta = False
     tb = not leading(k, n, bk, bn)
