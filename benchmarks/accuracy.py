@@ -214,10 +214,10 @@ README = Path(__file__).with_name("README.md")
 def write(table: str) -> None:
     """Put the table into README.md."""
     text, count = re.subn(
-        r"(?<=<!-- table accuracy -->\n).*?(?=<!-- end of table -->)",
-        lambda _: f"{table}\n\n",
+        r"(<!-- table accuracy -->\n).*?(<!-- end of table -->)",
+        lambda found: f"{found[1]}{table}\n\n{found[2]}",
         README.read_text(),
-        flags=re.S,
+        flags=re.DOTALL,
     )
     if count != 1:
         raise ValueError(f"{README.name} requires the markers of table 'accuracy', got {count}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import zlib
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -33,3 +34,16 @@ def seed(request: pytest.FixtureRequest) -> int:
 def rng(seed: int) -> np.random.Generator:
     """A generator of the test's own."""
     return np.random.default_rng(seed)
+
+
+@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
+def threads(request: pytest.FixtureRequest) -> Iterator[int]:
+    """How many threads kernels use, of the pool."""
+    from umiak.runtime import parallel
+
+    count, driver = parallel.get_num_threads(), parallel.get_driver()
+    parallel.set_driver("pool")
+    parallel.set_num_threads(request.param)
+    yield request.param
+    parallel.set_driver(driver)
+    parallel.set_num_threads(count)

@@ -12,21 +12,10 @@ from umiak.core import dtype as dt
 from umiak.core.each import apply_each, apply_each_into, drop_gradients, elements, gradients
 from umiak.core.tensor import empty
 from umiak.ops.optimizer import Update
-from umiak.runtime import parallel
 
 MUL, SGD, ADAMW = F.Mul(), F.SgdUpdate(), F.AdamwUpdate(False)
 NUMBERS = (0.9, 0.99, 1e-8, 0.5, 0.6, 0.01)
 SHAPES = [(3,), (4, 5), (2, 3, 4), (0,), (5, 0), (1,), (), (63,), (64, 1), (65,), (300, 70), (100_000,)]
-
-
-@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
-def threads(request):
-    count, driver = parallel.get_num_threads(), parallel.get_driver()
-    parallel.set_driver("pool")
-    parallel.set_num_threads(request.param)
-    yield request.param
-    parallel.set_driver(driver)
-    parallel.set_num_threads(count)
 
 
 def adamw_row(shape, rng, dtype=dt.float32, grad=None, lr=0.1, numbers=NUMBERS):

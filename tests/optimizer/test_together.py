@@ -19,16 +19,6 @@ EVERY = [
 ]  # fmt: skip
 
 
-@pytest.fixture(params=[1, 2], ids=["one thread", "two threads"])
-def threads(request):
-    count, driver = parallel.get_num_threads(), parallel.get_driver()
-    parallel.set_driver("pool")
-    parallel.set_num_threads(request.param)
-    yield request.param
-    parallel.set_driver(driver)
-    parallel.set_num_threads(count)
-
-
 def parameter(values, dtype="float32", **attr):
     p = paddle.create_parameter(list(np.shape(values)), dtype, attr=paddle.ParamAttr(**attr))
     p.set_value(paddle.to_tensor(np.asarray(values, np.float32)).astype(dtype))
