@@ -113,19 +113,19 @@ def test_shapes_are_made_once_and_bounded(rng):
     pytest.importorskip("umiak.backends.cpu.providers.pooling")
     if providers.refusal("onednn") is not None:
         pytest.skip(providers.refusal("onednn"))
-    from umiak.backends.cpu.providers import pooling
+    from umiak.backends.cpu.providers import pooling, table
 
     forget_plans()
     op = F.WindowReduce(2, "sum")
     params = ((2, 2), (2, 2), (0, 0), (0, 0), (1, 1))
     for _ in range(2):
-        for size in range(4, 4 + pooling.ROOM + 10):
+        for size in range(4, 4 + table.ROOM + 10):
             x = T(np.ones((1, 2, 2, size), np.float32))
             assert N(op(x, *params)).max() == 4
     ((record, _),) = [p.keep for p in op.plans()]
     count, misses, evictions = record.entries()
-    assert count == pooling.ROOM
+    assert count == table.ROOM
     assert misses - evictions == count
-    assert misses <= 2 * (pooling.ROOM + 10)
+    assert misses <= 2 * (table.ROOM + 10)
     with pytest.raises(ValueError, match="one to three windowed dims, got 4"):
         pooling.Record(False, 4, 0, 0)

@@ -14,7 +14,7 @@ import pytest
 
 import paddle
 from umiak.backends.cpu import providers
-from umiak.backends.cpu.providers import common, convolution, matmul
+from umiak.backends.cpu.providers import common, convolution, matmul, table
 from umiak.backends.cpu.providers.launch import Dim, call
 from umiak.backends.ref import convolution as ref
 from umiak.core import dtype as dt
@@ -421,14 +421,14 @@ def test_shapes_are_kept_and_evicted(rng):
     for m in (10, 11, 10, 11):
         run(m)
     assert record.entries() == (2, 2, 0)
-    for m in range(20, 20 + matmul.ROOM):
+    for m in range(20, 20 + table.ROOM):
         run(m)
     count, misses, evictions = record.entries()
-    assert (count, misses, evictions) == (matmul.ROOM, matmul.ROOM + 2, 2)
-    run(20 + matmul.ROOM - 1)  # the last is there,
+    assert (count, misses, evictions) == (table.ROOM, table.ROOM + 2, 2)
+    run(20 + table.ROOM - 1)  # the last is there,
     assert record.entries()[1] == misses
     run(10)  # the first is gone
-    assert record.entries() == (matmul.ROOM, misses + 1, 3)
+    assert record.entries() == (table.ROOM, misses + 1, 3)
 
 
 def test_convolutions_of_one_shape_share_an_entry(rng):

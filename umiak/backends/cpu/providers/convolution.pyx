@@ -5,7 +5,6 @@ high pads and dilations (and the sizes that the gradients are of). With an epilo
 between w and the result: a bias is contiguous, a residual lies like the result.
 """
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free
 
 from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_columns, pointwise_weights
 from umiak.backends.cpu.providers.common cimport (
@@ -14,7 +13,7 @@ from umiak.backends.cpu.providers.common cimport (
 from umiak.backends.cpu.providers.gemm cimport T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, check, itemsize_of, narrow, widen
 from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, CHANNELS_LAST, ELSEWISE, layout_of, strides_of
 from umiak.backends.cpu.providers.onednn cimport *
-from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
+from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
 
 cdef extern from "epilogue.h" nogil:
     enum:
@@ -536,7 +535,7 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     return bad
 
 
-cdef class Record:
+cdef class Record(Shapes):
     """What a launch needs; ``pointer`` is its ``self``."""
 
     cdef Launcher* self
@@ -544,9 +543,7 @@ cdef class Record:
     def __cinit__(self, int kind, int dtype, int nd, int libs, tuple steps=()):
         if len(steps) > MAX_EPILOGUE:
             raise ValueError(f"[conv] requires at most {MAX_EPILOGUE} steps after the product, got {len(steps)}")
-        self.self = <Launcher*>calloc(1, sizeof(Launcher))
-        if self.self == NULL:
-            raise MemoryError()
+        self.self = <Launcher*>self.launcher(sizeof(Launcher))
         self.self.kind, self.self.dtype, self.self.nd, self.self.libs = kind, dtype, nd, libs
         self.self.itemsize = itemsize_of(dtype)
         self.self.steps = len(steps)
@@ -555,18 +552,7 @@ cdef class Record:
             self.self.extras += step == STEP_BIAS or step == STEP_ADD
         check(libs)
         if libs & USE_ONEDNN:
-            self.self.table = new_table(ROOM, free_program)
-            if self.self.table == NULL:
-                raise MemoryError()
-
-    def __dealloc__(self):
-        if self.self != NULL:
-            free_table(self.self.table)
-            free(self.self)
-
-    @property
-    def pointer(self):
-        return <size_t>self.self
+            self.self.table = self.shapes(free_program)
 
     def preferred(self, dims, words):
         """How oneDNN would have the operands of a launch with these integers lie, if it could choose.
@@ -613,13 +599,5 @@ cdef class Record:
         library().pd_destroy(pd)
         return found
 
-    def entries(self):
-        """Shapes in the table, shapes that were not found in it, and evictions."""
-        cdef Table* t = self.self.table
-        if t == NULL:
-            return 0, 0, 0
-        return t.count, t.misses, t.evictions
 
-
-ROOM = 128                     # exact shapes per launcher
 ADDRESS = <size_t><void*>&launch

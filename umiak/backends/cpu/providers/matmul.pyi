@@ -1,15 +1,15 @@
+from umiak.backends.cpu.providers.table import Shapes
+
 ADDRESS: int
-ROOM: int
 STEPS: dict[str, int]
 
-class Record:
+class Record(Shapes):
     """What a launch needs; ``pointer`` is its ``self``.
 
     ``small`` is the address of ``int small(m, n, k, a, am, ak, b, bk, bn, c, cm, cn)`` (64-bit sizes, pointers, strides
     in elements), which is asked first where m * n * k is at most ``small_limit``; other than 0, it has not computed.
     """
 
-    pointer: int
     def __init__(
         self,
         dtype: int,
@@ -22,5 +22,3 @@ class Record:
         small: int = 0,
         small_limit: int = 0,
     ) -> None: ...
-    def entries(self) -> tuple[int, int, int]:
-        """Shapes in the table, shapes that were not found in it, and evictions."""

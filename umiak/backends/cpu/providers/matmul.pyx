@@ -4,7 +4,6 @@
 the result: a bias is contiguous, a residual lies like the result.
 """
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from umiak.backends.cpu.providers.common cimport (
@@ -14,7 +13,7 @@ from umiak.backends.cpu.providers.gemm cimport (
     T_BF16, T_F16, T_F32, USE_ONEDNN, check, gemm, itemsize_of, narrow, widen,
 )
 from umiak.backends.cpu.providers.onednn cimport *
-from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
+from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
 
 cdef extern from "epilogue.h" nogil:
     enum:
@@ -468,7 +467,7 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     return bad
 
 
-cdef class Record:
+cdef class Record(Shapes):
     """What a launch needs; ``pointer`` is its ``self``."""
 
     cdef Launcher* self
@@ -476,9 +475,7 @@ cdef class Record:
     def __cinit__(self, int dtype, int rank_x, int rank_y, bint tx, bint ty, int libs, tuple steps=(), size_t small=0, int64_t small_limit=0):
         if len(steps) > MAX_EPILOGUE:
             raise ValueError(f"[matmul] requires at most {MAX_EPILOGUE} steps after the product, got {len(steps)}")
-        self.self = <Launcher*>calloc(1, sizeof(Launcher))
-        if self.self == NULL:
-            raise MemoryError()
+        self.self = <Launcher*>self.launcher(sizeof(Launcher))
         self.self.dtype, self.self.itemsize, self.self.libs = dtype, itemsize_of(dtype), libs
         self.self.rank_x, self.self.rank_y, self.self.tx, self.self.ty = rank_x, rank_y, tx and rank_x > 1, ty and rank_y > 1
         self.self.steps = len(steps)
@@ -489,28 +486,9 @@ cdef class Record:
         self.self.small, self.self.small_limit = <small_t>small, small_limit
         check(libs)
         if libs & USE_ONEDNN:
-            self.self.table = new_table(ROOM, free_program)
-            if self.self.table == NULL:
-                raise MemoryError()
-
-    def __dealloc__(self):
-        if self.self != NULL:
-            free_table(self.self.table)
-            free(self.self)
-
-    @property
-    def pointer(self):
-        return <size_t>self.self
-
-    def entries(self):
-        """Shapes in the table, shapes that were not found in it, and evictions."""
-        cdef Table* t = self.self.table
-        if t == NULL:
-            return 0, 0, 0
-        return t.count, t.misses, t.evictions
+            self.self.table = self.shapes(free_program)
 
 
-ROOM = 128                     # exact shapes per launcher
 ADDRESS = <size_t><void*>&launch
 STEPS = {
     "bias": STEP_BIAS, "add": STEP_ADD, "relu": STEP_RELU, "tanh": STEP_TANH, "sigmoid": STEP_SIGMOID,

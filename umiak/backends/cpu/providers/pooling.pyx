@@ -8,12 +8,11 @@ dilated windows, shapes for which the library has plain loops only.
 strides, low pads, high pads, dilations (and the sizes that the transpose gives).
 """
 from libc.stdint cimport int64_t, uint64_t
-from libc.stdlib cimport calloc, free
 
 from umiak.backends.cpu.providers.common cimport NO_MEMORY, give, launch_t, take, threads
 from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, ELSEWISE, layout_of, strides_of
 from umiak.backends.cpu.providers.onednn cimport *
-from umiak.backends.cpu.providers.table cimport Entry, Table, add, find, free_table, new_table, release
+from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
 
 cdef enum:
     SUM = 0
@@ -193,7 +192,7 @@ cdef int launch(void* self_, void** ptrs, const int64_t* dims, const uint64_t* s
     return self.other(self.other_self, ptrs, dims + 3 * (self.nd + 2), scalars, stream)
 
 
-cdef class Record:
+cdef class Record(Shapes):
     """What a launch needs; ``pointer`` is its ``self``. ``other``: address and ``self`` of the other launch."""
 
     cdef Launcher* self
@@ -203,28 +202,10 @@ cdef class Record:
             raise RuntimeError("[pooling] requires oneDNN, got none that is loaded")
         if not 1 <= nd <= 3:
             raise ValueError(f"[pooling] requires one to three windowed dims, got {nd}")
-        self.self = <Launcher*>calloc(1, sizeof(Launcher))
-        if self.self == NULL:
-            raise MemoryError()
+        self.self = <Launcher*>self.launcher(sizeof(Launcher))
         self.self.kind, self.self.nd = SPREAD if spread else SUM, nd
         self.self.other, self.self.other_self = <launch_t><void*>other, <void*>other_self
-        self.self.table = new_table(ROOM, free_program)
-        if self.self.table == NULL:
-            raise MemoryError()
-
-    def __dealloc__(self):
-        if self.self != NULL:
-            free_table(self.self.table)
-            free(self.self)
-
-    @property
-    def pointer(self):
-        return <size_t>self.self
-
-    def entries(self):
-        """Shapes in the table, shapes that were not found in it, and evictions."""
-        return self.self.table.count, self.self.table.misses, self.self.table.evictions
+        self.self.table = self.shapes(free_program)
 
 
-ROOM = 128                     # exact shapes per launcher
 ADDRESS = <size_t><void*>&launch

@@ -26,3 +26,10 @@ cdef void free_table(Table* t) noexcept nogil
 cdef Entry* find(Table* t, const int64_t* key, int words) noexcept nogil
 cdef Entry* add(Table* t, const int64_t* key, int words, void* value) noexcept nogil
 cdef void release(Table* t, Entry* e) noexcept nogil
+
+cdef class Shapes:
+    cdef void* memory          # the launcher's own struct
+    cdef Table* found
+
+    cdef void* launcher(self, size_t bytes) except NULL
+    cdef Table* shapes(self, destroy_t destroy) except NULL

@@ -168,3 +168,37 @@ cdef void release(Table* t, Entry* e) noexcept nogil:
     unlock()
     if last:
         discard(t, e)
+
+
+ROOM = 128                     # exact shapes per launcher
+
+
+cdef class Shapes:
+    """What a launch needs, with a table of exact shapes where it asks for one; ``pointer`` is its ``self``."""
+
+    cdef void* launcher(self, size_t bytes) except NULL:
+        """The struct that the launch gets, zeroed."""
+        self.memory = calloc(1, bytes)
+        if self.memory == NULL:
+            raise MemoryError()
+        return self.memory
+
+    cdef Table* shapes(self, destroy_t destroy) except NULL:
+        self.found = new_table(ROOM, destroy)
+        if self.found == NULL:
+            raise MemoryError()
+        return self.found
+
+    def __dealloc__(self):
+        free_table(self.found)
+        free(self.memory)
+
+    @property
+    def pointer(self):
+        return <size_t>self.memory
+
+    def entries(self):
+        """Shapes in the table, shapes that were not found in it, and evictions."""
+        if self.found == NULL:
+            return 0, 0, 0
+        return self.found.count, self.found.misses, self.found.evictions
