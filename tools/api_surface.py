@@ -74,6 +74,8 @@ def parameters(value: Any) -> list[inspect.Parameter] | None:
         value = value.__func__
     else:
         bound = inspect.isfunction(value) and "." in value.__qualname__ and "<locals>" not in value.__qualname__
+    if inspect.ismethoddescriptor(value) and not hasattr(value, "__wrapped__"):
+        return None  # a slot of C: its names are made up, from Python 3.13 on for binary operators too
     try:
         found = list(inspect.signature(value).parameters.values())
     except (TypeError, ValueError):
