@@ -35,6 +35,7 @@ from paddle.autograd import (
 )
 from paddle.device import (
     get_device,
+    get_num_threads,
     is_compiled_with_cinn,
     is_compiled_with_cuda,
     is_compiled_with_custom_device,
@@ -43,6 +44,7 @@ from paddle.device import (
     is_compiled_with_rocm,
     is_compiled_with_xpu,
     set_device,
+    set_num_threads,
 )
 from paddle.framework import (
     CPUPlace,
@@ -767,6 +769,7 @@ __all__ = [
     "get_default_dtype",
     "get_device",
     "get_flags",
+    "get_num_threads",
     "get_rng_state",
     "grad",
     "greater",
@@ -986,6 +989,7 @@ __all__ = [
     "set_device",
     "set_flags",
     "set_grad_enabled",
+    "set_num_threads",
     "set_printoptions",
     "set_rng_state",
     "sgn",

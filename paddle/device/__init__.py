@@ -46,6 +46,7 @@ from paddle.device.streams import (
     stream_guard,
     synchronize,
 )
+from paddle.device.threads import get_num_threads, set_num_threads
 from paddle.framework.place import XPUPlace
 from paddle.framework.random import get_rng_state, manual_seed
 from paddle.tensor.creation import (
@@ -91,6 +92,7 @@ __all__ = [
     "get_device_capability",
     "get_device_name",
     "get_device_properties",
+    "get_num_threads",
     "get_rng_state",
     "is_available",
     "is_bf16_supported",
@@ -111,6 +113,7 @@ __all__ = [
     "reset_max_memory_reserved",
     "reset_peak_memory_stats",
     "set_device",
+    "set_num_threads",
     "set_rng_state",
     "set_stream",
     "stream_guard",

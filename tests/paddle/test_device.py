@@ -268,3 +268,22 @@ def test_peaks_of_a_training_step():
     with contextlib.suppress(KeyError):
         layer(paddle.ones([8, 64])).sum().backward()
     assert device.max_memory_allocated("cpu") > before
+
+
+def test_numbers_of_threads():
+    before = paddle.get_flags("FLAGS_paddle_num_threads")
+    try:
+        for n in (1, 2, 3):
+            paddle.set_num_threads(n)
+            assert paddle.get_num_threads() == device.get_num_threads() == n
+            assert paddle.get_flags("FLAGS_paddle_num_threads") == {"FLAGS_paddle_num_threads": n}
+        paddle.set_num_threads(0)
+        assert paddle.get_num_threads() >= 1
+        for bad in (-1, 1 << 16):
+            with pytest.raises(ValueError, match=r"set_num_threads\] requires"):
+                paddle.set_num_threads(bad)
+        with pytest.raises(TypeError, match="an integer, got str"):
+            paddle.set_num_threads("two")
+        assert paddle.get_num_threads() >= 1
+    finally:
+        paddle.set_flags(before)
