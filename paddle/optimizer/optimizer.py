@@ -172,7 +172,8 @@ class Optimizer:
                 for op, rows in casts.items():
                     apply_each_into(op, rows)
         except BaseException:
-            # Rows are checked before any is written: the step has not been done, and the next one has its number.
+            # A row that is refused is so before any row of its op is written: the step then has not been done, and the
+            # next one has its number. What an earlier op (of other dtypes or groups) has written stays.
             for state in stepped:
                 state.steps -= 1
             raise

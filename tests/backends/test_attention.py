@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+import torch
 
 import paddle
 from umiak.backends import base
@@ -226,7 +227,6 @@ def test_threads_change_no_bit(size):
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize(("heads", "key_heads"), [(2, 2), (4, 2)])
 def test_training_as_pytorch(causal, heads, key_heads):
-    torch = pytest.importorskip("torch")
     numbers = operands(2, 150, 150, heads, key_heads, 32, 32)
     ours = [paddle.to_tensor(x, stop_gradient=i == 3) for i, x in enumerate(numbers)]
     theirs = [torch.from_numpy(x.transpose(0, 2, 1, 3).copy()).requires_grad_(i < 3) for i, x in enumerate(numbers)]

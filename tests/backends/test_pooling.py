@@ -110,7 +110,6 @@ def test_a_mean_is_counted_once(rng, provider):
 
 
 def test_shapes_are_made_once_and_bounded(rng):
-    pytest.importorskip("umiak.backends.cpu.providers.pooling")
     if providers.refusal("onednn") is not None:
         pytest.skip(providers.refusal("onednn"))
     from umiak.backends.cpu.providers import pooling, table

@@ -288,11 +288,11 @@ cdef int prepare(Work w, int at) except -1:
     return 0
 
 
-cdef object named(object error, int at, int count):
-    """The error with the row that it is about."""
+cdef int refuse(object error, int at, int count) except -1:
+    """Raise the error that is being handled, with the row that it is about."""
     if count > 1 and type(error) in (TypeError, ValueError, RuntimeError, OverflowError):
-        return type(error)(f"{error} (row {at} of {count})")
-    return error
+        raise type(error)(f"{error} (row {at} of {count})") from error
+    raise error
 
 
 cdef inline bint all_tuples(tuple row) noexcept:
@@ -347,10 +347,7 @@ cdef Work read(OpBase op, list rows, list made):
         try:
             prepare(w, i)
         except Exception as error:
-            raised = named(error, i, count)
-            if raised is error:
-                raise
-            raise raised from error
+            refuse(error, i, count)
         if i == 0 and w.last != NULL and (<Plan>w.last).has_streams:
             w.queued = True
             break
@@ -475,10 +472,7 @@ cdef int run_batch(Work w, const int* at, int count, bint apart) except -1:
         try:
             launch_failed(plan, r.xs, n, r.words + (r.n_words - r.np), r.sig, failed)
         except Exception as error:
-            raised = named(error, at[rows.failed], w.count)
-            if raised is error:
-                raise
-            raise raised from error
+            refuse(error, at[rows.failed], w.count)
     return 0
 
 
@@ -509,10 +503,7 @@ cdef int run_single(Work w, int at) except -1:
             finally:
                 ctx.plan_mode = modes
     except Exception as error:
-        raised = named(error, at, w.count)
-        if raised is error:
-            raise
-        raise raised from error
+        refuse(error, at, w.count)
     return 0
 
 

@@ -137,6 +137,12 @@ cdef Compiled* find(Record* rec, const uint64_t* key) noexcept nogil:
     return NULL
 
 
+cdef inline Compiled* obtain(Record* rec, const uint64_t* key) noexcept nogil:
+    """The variant of a key, compiled if it is new; NULL with an exception set."""
+    cdef Compiled* c = find(rec, key)
+    return c if c != NULL else compile_variant(rec, key)
+
+
 cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     """The native launch ABI. ``dims``: sizes (P, R), strides of each access, extras."""
     cdef Record* rec = <Record*>self
@@ -251,13 +257,11 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     # The code.
     variant = umiak_acquire_load(&rec.last)
     if variant == NULL or not same_key(variant, key, rec.n_words):
-        variant = find(rec, key)
+        variant = obtain(rec, key)
         if variant == NULL:
-            variant = compile_variant(rec, key)
-            if variant == NULL:
-                if own != inline_dims:
-                    free(own)
-                return ERROR_SET
+            if own != inline_dims:
+                free(own)
+            return ERROR_SET
     call.ptrs = ptrs
     call.dims = own
     call.scalars = scalars
@@ -326,11 +330,9 @@ cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars
         flat_key(rec, 0, key)
         if large:
             key[0] |= STREAMS
-        variant = find(rec, key)
+        variant = obtain(rec, key)
         if variant == NULL:
-            variant = compile_variant(rec, key)
-            if variant == NULL:
-                return ERROR_SET
+            return ERROR_SET
         if not large:
             umiak_release_store(&rec.flat, variant)
     s.p = 1
@@ -380,11 +382,9 @@ cdef int launch_many(void* self, Rows* rows, int64_t stream) noexcept nogil:
     flat_key(rec, rows.fixed, key)
     variant = umiak_acquire_load(&rec.flat)
     if variant == NULL or not same_key(variant, key, rec.n_words):
-        variant = find(rec, key)
+        variant = obtain(rec, key)
         if variant == NULL:
-            variant = compile_variant(rec, key)
-            if variant == NULL:
-                return ERROR_SET
+            return ERROR_SET
         if rows.fixed == 0:
             umiak_release_store(&rec.flat, variant)
     for k in range(rec.n_accesses):

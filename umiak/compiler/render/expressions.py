@@ -213,10 +213,12 @@ class Expressions(Operations):
         return self.call("i1", f"llvm.vector.reduce.or.v{width}i1", [(f"<{width} x i1>", total)])
 
     def read(self, x: Node) -> Value:
-        raise NotImplementedError
+        """A load, which `Memory` defines."""
+        raise NotImplementedError(f"{type(self).__name__} defines no read")
 
     def draw(self, x: Node) -> Value:
-        raise NotImplementedError
+        """A random word, which `Drawing` defines (random.py)."""
+        raise NotImplementedError(f"{type(self).__name__} defines no draw")
 
     # Axes
     def product(self, x: Node, args: Sequence[Value]) -> Value | None:

@@ -211,21 +211,8 @@ cdef handle_t described(Launcher* self, const Geometry* q, int dtype, Recipe how
     drop(ax)
     drop(aw)
     drop(ag)
-    if hint != NULL:
-        lib.pd_destroy(hint)
-    if ops != NULL:
-        lib.post_ops_destroy(ops)
-    if attr != NULL:
-        lib.attr_destroy(attr)
-    if pd != NULL and (bad or is_reference(pd)):
-        lib.pd_destroy(pd)
-        pd = NULL
-    return pd
-
-
-cdef inline void drop(handle_t desc) noexcept nogil:
-    if desc != NULL:
-        library().desc_destroy(desc)
+    drop_wishes(ops, attr)
+    return worth_having(pd, hint, bad)
 
 
 cdef int inward(Program* p, handle_t user, handle_t wanted, int external) noexcept nogil:

@@ -288,11 +288,6 @@ cdef int ELTWISE[8]
 ELTWISE[:] = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
 
 
-cdef inline void drop(Library* lib, handle_t desc) noexcept nogil:
-    if desc != NULL:
-        lib.desc_destroy(desc)
-
-
 cdef Program* build(Launcher* self, Problem* q) noexcept nogil:
     """The primitive for this problem; an empty program where the library has only plain loops."""
     cdef Library* lib = library()
@@ -343,16 +338,13 @@ cdef Program* build(Launcher* self, Problem* q) noexcept nogil:
                     add_buffer(p, bias if self.step[i] == STEP_BIAS else c, extra),
                 )
                 extra += 1
-    drop(lib, a)
-    drop(lib, b)
-    drop(lib, c)
-    drop(lib, bias)
+    drop(a)
+    drop(b)
+    drop(c)
+    drop(bias)
     if pd != NULL:
         lib.pd_destroy(pd)
-    if ops != NULL:
-        lib.post_ops_destroy(ops)
-    if attr != NULL:
-        lib.attr_destroy(attr)
+    drop_wishes(ops, attr)
     if bad:
         free_program(p)
         return NULL

@@ -124,5 +124,8 @@ cdef int add_argument(Step* s, int arg, int buffer) noexcept nogil
 cdef int reordered(Program* p, int source, int target) noexcept nogil
 cdef int run_program(Program* p, void** externals) noexcept nogil
 cdef bint is_reference(handle_t primitive_desc) noexcept nogil
+cdef void drop(handle_t desc) noexcept nogil
+cdef void drop_wishes(handle_t ops, handle_t attr) noexcept nogil
+cdef handle_t worth_having(handle_t primitive_desc, handle_t hint, bint bad) noexcept nogil
 cdef int enter() noexcept nogil                 # set the library's threads for this thread; gives what leave() restores
 cdef void leave(int before) noexcept nogil

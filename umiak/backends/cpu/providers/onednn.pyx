@@ -163,6 +163,30 @@ cdef void leave(int before) noexcept nogil:
         lib.omp_set(before)
 
 
+cdef void drop(handle_t desc) noexcept nogil:
+    """A memory descriptor, or NULL."""
+    if desc != NULL:
+        library().desc_destroy(desc)
+
+
+cdef void drop_wishes(handle_t ops, handle_t attr) noexcept nogil:
+    """Post-ops and attributes, or NULL."""
+    if ops != NULL:
+        library().post_ops_destroy(ops)
+    if attr != NULL:
+        library().attr_destroy(attr)
+
+
+cdef handle_t worth_having(handle_t pd, handle_t hint, bint bad) noexcept nogil:
+    """A primitive's descriptor, unless it failed or has only plain loops; its hint is dropped."""
+    if hint != NULL:
+        library().pd_destroy(hint)
+    if pd != NULL and (bad or is_reference(pd)):
+        library().pd_destroy(pd)
+        return NULL
+    return pd
+
+
 cdef bint is_reference(handle_t pd) noexcept nogil:
     """Whether the library has only its slow plain loops for this."""
     cdef const char* name = NULL

@@ -71,14 +71,8 @@ cdef handle_t described(Launcher* self, const Problem* q, handle_t x, handle_t y
         bad = lib.pool(&hint, lib.engine, FORWARD_TRAINING, POOLING_AVERAGE, x, y, q.stride, q.kernel, dilation, q.lo, q.hi, attr)
         if not bad:
             bad = lib.pool_back(&pd, lib.engine, POOLING_AVERAGE, x, y, q.stride, q.kernel, dilation, q.lo, q.hi, hint, attr)
-    if hint != NULL:
-        lib.pd_destroy(hint)
-    if attr != NULL:
-        lib.attr_destroy(attr)
-    if pd != NULL and (bad or is_reference(pd)):
-        lib.pd_destroy(pd)
-        pd = NULL
-    return pd
+    drop_wishes(NULL, attr)
+    return worth_having(pd, hint, bad)
 
 
 cdef Program* build(Launcher* self, const Problem* q) noexcept nogil:
@@ -112,12 +106,9 @@ cdef Program* build(Launcher* self, const Problem* q) noexcept nogil:
             or (result != target and reordered(p, result, target))
         )
         lib.pd_destroy(pd)
-    if x != NULL:
-        lib.desc_destroy(x)
-    if y != NULL:
-        lib.desc_destroy(y)
-    if user != NULL:
-        lib.desc_destroy(user)
+    drop(x)
+    drop(y)
+    drop(user)
     if bad:
         free_program(p)
         return NULL
