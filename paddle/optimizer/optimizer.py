@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle.nn.clip import ClipGradBase
+from paddle.optimizer.captured import captured_step, capturing
 from paddle.optimizer.lr import LRScheduler
 from paddle.regularizer import L2Decay, WeightDecayRegularizer
 from umiak import ops as F
@@ -160,6 +161,11 @@ class Optimizer:
 
     def _step(self, groups: Iterable[tuple[dict[str, Any], Any]]) -> None:
         """One step of groups, each with given pairs of parameter and gradient, or None for all it has."""
+        tracer = capturing()
+        if tracer is not None:
+            with no_grad_guard():
+                captured_step(self, tracer, list(groups))
+            return
         updates: Rows = {}
         casts: Rows = {}
         stepped: list[State] = []
@@ -389,7 +395,7 @@ class Optimizer:
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
         """Fill the gradients with zeros, or drop them with ``set_to_zero=False`` (cheaper)."""
-        if not set_to_zero:
+        if not set_to_zero or capturing() is not None:
             drop_gradients(self._parameter_list)
             return
         for p in self._parameter_list:

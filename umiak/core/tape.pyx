@@ -690,6 +690,14 @@ cdef int check_start(Tensor t, object g) except -1:
     return 0
 
 
+cdef object capturing():
+    """The tracer of the function that is being captured, which turns gradients into operations; else None."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    if ctx.observers & OBSERVE_TRACE and ctx.trace and ctx.trace[len(ctx.trace) - 1].captures:
+        return ctx.trace[len(ctx.trace) - 1]
+    return None
+
+
 cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
     """Common part of backward and grad: from ``n`` roots, with their gradients (None: ones)."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
@@ -758,8 +766,12 @@ def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=Fal
     """Accumulate into ``.grad`` of the leaves the gradients of ``tensors``, weighted by ``grads`` (ones where None)."""
     cdef list roots = list(tensors)
     cdef list weights = [None] * len(roots) if grads is None else list(grads)
+    cdef object tracer = capturing()
     if len(weights) != len(roots):
         raise ValueError(f"[backward] requires one gradient per tensor ({len(roots)}), got {len(weights)}")
+    if tracer is not None:
+        tracer.backward(roots, weights)
+        return
     drive(new_run(retain_graph or create_graph, create_graph), PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
 
 
@@ -767,6 +779,10 @@ def backward1(Tensor tensor not None, grad=None, bint retain_graph=False):
     """``backward`` of one tensor, without building lists for it in Python."""
     cdef PyObject* root = <PyObject*>tensor
     cdef PyObject* weight = <PyObject*>grad
+    cdef object tracer = capturing()
+    if tracer is not None:
+        tracer.backward([tensor], [grad])
+        return
     drive(new_run(retain_graph, False), &root, &weight, 1)
 
 
@@ -782,6 +798,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
     cdef int i
     if len(weights) != len(roots):
         raise ValueError(f"[grad] requires one gradient per output ({len(roots)}), got {len(weights)}")
+    cdef object tracer = capturing()
+    if tracer is not None:
+        return tracer.gradients_of(roots, wanted, weights, create_graph, allow_unused, no_grad_vars)
     cdef Run run = new_run(create_graph if retain_graph is None else retain_graph, create_graph)
     run.accumulate = False
     run.captures = {}
@@ -817,6 +836,9 @@ def python_node(str name, inputs, outputs, backward):
     cdef Node node = Node.__new__(Node)
     cdef Tensor t
     cdef int i
+    cdef object tracer = capturing()
+    if tracer is not None:
+        return tracer.python_node(name, inputs, outputs, backward)
     node.n_out = len(outputs)
     node.python = _Python(name, backward)
     inputs = list(inputs)
