@@ -163,11 +163,18 @@ class Capture(Tracer):
                 g = F.full(1.0, dtype=y.dtype, shape=tuple(y.shape))
             seeds.append((y.value, self.operand(g)))
         operations, targets = list(self.operations), [self.tensor(x).value for x in wrt]
-        if create_graph:
+        ambient = context.current()
+        enabled, ambient.grad_enabled = ambient.grad_enabled, True  # decompositions are differentiated on the way
+        try:
             found = pullback(self, operations, seeds, targets)
-        else:
-            with context.no_grad_guard():
-                found = pullback(self, operations, seeds, targets)
+        finally:
+            ambient.grad_enabled = enabled
+        if not create_graph:
+            known = set(map(id, operations))
+            for o in self.operations:
+                if id(o) not in known:
+                    for r in o.results:
+                        r.stop = True
         made = [None if v is None else symbolic(v, self) for v in found]
         for g in made:
             if g is not None:
