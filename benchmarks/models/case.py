@@ -92,7 +92,13 @@ class Case:
 
             return call
 
-        return cls(name, run(model), run(static), peer(module), lambda made=[]: (made or made.append(peer(torch.compile(module))) or made)[0]())
+        return cls(
+            name,
+            run(model),
+            run(static),
+            peer(module),
+            lambda made=[]: (made or made.append(peer(torch.compile(module))) or made)[0](),
+        )
 
 
 def transferred(source: Any, target: torch.nn.Module) -> torch.nn.Module:

@@ -46,7 +46,10 @@ class PeerBlock(torch.nn.Module):
         super().__init__()
         self.norm1, self.norm2 = torch.nn.LayerNorm(WIDTH), torch.nn.LayerNorm(WIDTH)
         self.places1, self.places2 = torch.nn.Linear(PATCHES, TOKENS_HIDDEN), torch.nn.Linear(TOKENS_HIDDEN, PATCHES)
-        self.channels1, self.channels2 = torch.nn.Linear(WIDTH, CHANNELS_HIDDEN), torch.nn.Linear(CHANNELS_HIDDEN, WIDTH)
+        self.channels1, self.channels2 = (
+            torch.nn.Linear(WIDTH, CHANNELS_HIDDEN),
+            torch.nn.Linear(CHANNELS_HIDDEN, WIDTH),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.norm1(x).transpose(1, 2)

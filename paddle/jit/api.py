@@ -17,7 +17,7 @@ from paddle.static.input import InputSpec
 from umiak.core.array import from_numpy
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
-from umiak.runtime.capture import Capture, CaptureError, Captured, Stale
+from umiak.runtime.capture import Capture, Captured, CaptureError, Stale
 from umiak.util import pytree
 from umiak.util.errors import op_error
 
@@ -195,7 +195,8 @@ class StaticFunction:
             return tuple(axes)
         assert programs.first is not None
         return tuple(
-            frozenset(i for i, (m, n) in enumerate(zip(a, b)) if m != n) for a, b in zip(programs.first, sizes, strict=True)
+            frozenset(i for i, (m, n) in enumerate(zip(a, b)) if m != n)
+            for a, b in zip(programs.first, sizes, strict=True)
         )
 
     def _capture(
@@ -350,7 +351,9 @@ def not_to_static(func: Any = None) -> Any:
     @functools.wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         if current().trace and isinstance(current().trace[-1], Capture):
-            raise CaptureError(f"{func.__name__} is marked by not_to_static, and cannot be a part of a captured function")
+            raise CaptureError(
+                f"{func.__name__} is marked by not_to_static, and cannot be a part of a captured function"
+            )
         return func(*args, **kwargs)
 
     run.__not_to_static__ = True  # type: ignore[attr-defined]

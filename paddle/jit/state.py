@@ -103,7 +103,13 @@ class State:
             for item in x:
                 if isinstance(item, Layer):
                     self._layer(item, depth)
-        elif not _is_simple(x) and type(x) is not dict and hasattr(x, "__dict__") and depth > 0 and id(x) not in self._known:
+        elif (
+            not _is_simple(x)
+            and type(x) is not dict
+            and hasattr(x, "__dict__")
+            and depth > 0
+            and id(x) not in self._known
+        ):
             self._known.add(id(x))
             if type(x).__module__.split(".")[0] not in _OWN:
                 for key, item in list(vars(x).items()):

@@ -24,9 +24,7 @@ class InputSpec:
         InputSpec(shape=(-1, 784), dtype=paddle.float32, name=image, stop_gradient=True)
     """
 
-    def __init__(
-        self, shape: Any, dtype: Any = "float32", name: str | None = None, stop_gradient: bool = True
-    ) -> None:
+    def __init__(self, shape: Any, dtype: Any = "float32", name: str | None = None, stop_gradient: bool = True) -> None:
         self.shape = tuple(_size(n) for n in shape)
         self.dtype = convert(dtype)
         self.name = name

@@ -11,6 +11,7 @@ from umiak.compiler.dump import dump
 from umiak.compiler.epilogue import with_epilogues
 from umiak.compiler.fuse import fuse
 from umiak.compiler.plan import expander, plain_modes, show_operations
+from umiak.compiler.simplify import simplify
 from umiak.core.dispatch import CallProgram
 from umiak.ir.expr import Sym
 from umiak.ir.program import Operation, Program, Value
@@ -45,7 +46,7 @@ def lower_fused(
     """
     operations, results = with_epilogues(program.ops, wanted, backend.follows)
     operations, inputs, results, conditions = _expanded(program, operations, results, backend)
-    operations, results = fuse(operations, results)
+    operations, results = fuse(*simplify(operations, results))
     dump("operations", program.name or "program", lambda: show_operations(operations, results))
     # A view of what is written over would change with it; `sum_to` may give its operand itself.
     seen = {id(v) for o in operations if o.op.view or o.name == "sum_to" for v in o.values}

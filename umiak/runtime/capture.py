@@ -22,9 +22,8 @@ from umiak.core import context, tape
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
-from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Program, Value
+from umiak.ir.program import Value
 from umiak.ir.sym import cdiv, evaluate
 from umiak.ir.tracer import SymTensor, Tracer, symbolic
 from umiak.runtime.executor import Executor
@@ -111,7 +110,9 @@ class Capture(Tracer):
         held = self.streams.get(id(generator))
         if held is None:
             n = len(self.streams)
-            stream = _Stream(_finder(generator), self.number("int", name=f"seed{n}"), self.number("int", name=f"offset{n}"))
+            stream = _Stream(
+                _finder(generator), self.number("int", name=f"seed{n}"), self.number("int", name=f"offset{n}")
+            )
             held = self.streams[id(generator)] = generator, stream
         stream = held[1]
         at = stream.words
@@ -158,7 +159,9 @@ class Capture(Tracer):
         for t, g in zip(tensors, [None] * len(tensors) if grads is None else grads, strict=True):
             y = self.tensor(t)
             if y._stop:
-                raise RuntimeError("[backward] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
+                raise RuntimeError(
+                    "[backward] requires a tensor with stop_gradient=False, got one with stop_gradient=True"
+                )
             if g is None:
                 g = F.full(1.0, dtype=y.dtype, shape=tuple(y.shape))
             seeds.append((y.value, self.operand(g)))
@@ -257,7 +260,10 @@ class Captured:
         outputs = [leaves[i] for i in self.tensors]
         made = [grads[at] for at, present in self.replaced if present]
         self.program = capture.finish([*outputs, *made], name)
-        self.stops = [outputs[i]._stop if isinstance(outputs[i], SymTensor) else outputs[i].stop_gradient for i in range(len(outputs))]
+        self.stops = [
+            outputs[i]._stop if isinstance(outputs[i], SymTensor) else outputs[i].stop_gradient
+            for i in range(len(outputs))
+        ]
         merge_common(self.program)
         remove_dead(self.program)
         program = self.program
@@ -289,9 +295,7 @@ class Captured:
         capture = Capture()
         try:
             with capture:
-                stand_ins = [
-                    capture.example(x, () if dynamic is None else dynamic[i]) for i, x in enumerate(tensors)
-                ]
+                stand_ins = [capture.example(x, () if dynamic is None else dynamic[i]) for i, x in enumerate(tensors)]
                 for s, x in zip(stand_ins, tensors, strict=True):
                     s.grad = x.grad
                 return cls(capture, tensors, function(stand_ins), name)
