@@ -14,7 +14,7 @@ import paddle
 
 @dataclass
 class Case:
-    """``eager``, ``compiled`` and ``peer`` run one step and give a number to compare; ``peer_module`` is for torch.compile."""
+    """``eager``, ``compiled``, ``peer`` and ``peer_compiled`` run one step and give a number to compare."""
 
     name: str
     eager: Callable[[], float]

@@ -1,4 +1,4 @@
-"""A decoder-only transformer (RMSNorm, rotary positions, causal attention, SwiGLU, tied embeddings) and its AdamW step."""
+"""A decoder-only transformer (RMSNorm, rotary positions, causal attention, SwiGLU, tied embeddings), AdamW step."""
 
 from __future__ import annotations
 

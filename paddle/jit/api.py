@@ -24,6 +24,7 @@ from umiak.util.errors import op_error
 _LOG = logging.getLogger("paddle.jit")
 # Of one function. Beyond it the oldest goes: a constant argument that differs in every call would fill memory.
 MOST_PROGRAMS = 64
+MOST_ALIKE = 4  # for the same arguments
 
 
 class _Programs:
@@ -31,8 +32,10 @@ class _Programs:
 
     def __init__(self) -> None:
         self.first: tuple | None = None  # sizes of the first call
-        self.fixed: dict[tuple, Captured] = {}
-        self.dynamic: dict[tuple[frozenset, ...], Captured | None] = {}  # None: cannot be captured with symbolic sizes
+        # By sizes; several where the function does other things while gradients are there.
+        self.fixed: dict[tuple, list[Captured]] = {}
+        # By which sizes are symbols; None: cannot be captured so.
+        self.dynamic: dict[tuple[frozenset, ...], list[Captured] | None] = {}
 
 
 class StaticFunction:
@@ -97,8 +100,8 @@ class StaticFunction:
     def _captures(self) -> list[Captured]:
         out: list[Captured] = []
         for programs in self._programs.values():
-            out += programs.fixed.values()
-            out += [c for c in programs.dynamic.values() if c is not None]
+            for captures in (*programs.fixed.values(), *programs.dynamic.values()):
+                out += captures or ()
         return out
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -137,12 +140,11 @@ class StaticFunction:
                 del self._programs[next(iter(self._programs))]
                 _LOG.warning("%s has been captured for %d kinds of arguments", self.__name__, MOST_PROGRAMS)
         sizes = tuple([tuple(x.shape) for x in tensors])
-        captured = programs.fixed.get(sizes)
-        if captured is not None:
+        for captured in programs.fixed.get(sizes, ()):
             try:
                 return captured.out.unflatten(captured.run(tensors))
             except Stale:
-                del programs.fixed[sizes]
+                continue
         return self._other(programs, sizes, tensors, leaves, structure, key)
 
     def _other(
@@ -159,28 +161,34 @@ class StaticFunction:
             programs.first = sizes
         axes = self._axes(programs, sizes)
         if any(axes):
-            if axes not in programs.dynamic:
-                try:
-                    programs.dynamic[axes] = self._capture(tensors, leaves, structure, axes)
-                except (CaptureError, TypeError, ValueError, NotImplementedError) as error:
-                    _LOG.info("%s is captured for each size: %s", self.__name__, error)
-                    programs.dynamic[axes] = None
-            captured = programs.dynamic[axes]
-            if captured is not None:
+            for captured in programs.dynamic.get(axes) or ():
                 try:
                     return captured.out.unflatten(captured.run(tensors))
                 except Stale:
-                    pass
+                    continue
+            if programs.dynamic.setdefault(axes, []) is not None:
+                try:
+                    captured = self._capture(tensors, leaves, structure, axes)
+                except (CaptureError, TypeError, ValueError, NotImplementedError) as error:
+                    _LOG.info("%s is captured for each size: %s", self.__name__, error)
+                    programs.dynamic[axes] = None
+                else:
+                    return self._first_run(captured, tensors, programs.dynamic[axes])
         captured = self._capture(tensors, leaves, structure, tuple(frozenset() for _ in tensors))
-        programs.fixed[sizes] = captured
-        if len(programs.fixed) > MOST_PROGRAMS:
+        if len(programs.fixed) == MOST_PROGRAMS:
             del programs.fixed[next(iter(programs.fixed))]
+        return self._first_run(captured, tensors, programs.fixed.setdefault(sizes, []))
+
+    def _first_run(self, captured: Captured, tensors: list[Tensor], those: Any) -> Any:
         try:
-            return captured.out.unflatten(captured.run(tensors))
+            found = captured.run(tensors)
         except Stale:
             raise CaptureError(
                 f"{self.__name__} changes what it is captured for (a gradient or a flag) in a way that a program cannot"
             ) from None
+        those.append(captured)
+        del those[:-MOST_ALIKE]
+        return captured.out.unflatten(found)
 
     def _axes(self, programs: _Programs, sizes: tuple) -> tuple[frozenset, ...]:
         if self._specs is not None:
@@ -220,12 +228,13 @@ class StaticFunction:
         after = state.fresh()
         if before != after:
             raise CaptureError(
-                f"{self.__name__} changes Python state ({state.difference(before, after)}) when it runs: a program would not "
-                "change it. Keep it in a tensor (a buffer), or change it outside of the function"
+                f"{self.__name__} changes Python state ({state.difference(before, after)}) when it runs: a program "
+                "would not change it. Keep it in a tensor (a buffer), or change it outside of the function"
             )
         if draws.made():
             raise CaptureError(
-                f"{self.__name__} draws random numbers from Python or NumPy: a program would repeat them. Draw them with paddle.rand"
+                f"{self.__name__} draws random numbers from Python or NumPy: a program would repeat them. "
+                "Draw them with paddle.rand"
             )
         captured.out = found[0]
         return captured
@@ -356,7 +365,7 @@ def not_to_static(func: Any = None) -> Any:
             )
         return func(*args, **kwargs)
 
-    run.__not_to_static__ = True  # type: ignore[attr-defined]
+    run.__not_to_static__ = True
     return run
 
 

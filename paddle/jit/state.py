@@ -10,6 +10,7 @@ import enum
 import random
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -29,7 +30,7 @@ def _is_simple(x: Any) -> bool:
 
 
 def _seen(x: Any) -> Any:
-    """What is compared of a value: itself where it is simple, a container's simple items, otherwise which object it is."""
+    """What is compared of a value: itself where it is simple, a container's simple items, otherwise its identity."""
     if _is_simple(x):
         return type(x), x
     if hasattr(x, "order"):  # a table of hooks
@@ -69,12 +70,12 @@ class State:
         if (f.__module__ or "").split(".")[0] in _OWN:
             return
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
-            self._value(name, lambda cell=cell: _content(cell), depth - 1)
+            self._value(name, partial(_content, cell), depth - 1)
         names = list(_names(f.__code__))
         space = f.__globals__
         for name in names:
             if name in space:
-                self._value(name, lambda name=name: space.get(name), depth - 1)
+                self._value(name, partial(space.get, name), depth - 1)
                 if isinstance(space[name], ModuleType):
                     self._module(space[name], names)
 
@@ -85,7 +86,7 @@ class State:
             return
         for name in names:
             if _is_simple(module.__dict__.get(name, self)):
-                self.reads.append((f"{module.__name__}.{name}", lambda name=name: module.__dict__.get(name)))
+                self.reads.append((f"{module.__name__}.{name}", partial(module.__dict__.get, name)))
 
     def _value(self, name: str, read: Callable[[], Any], depth: int) -> None:
         x = read()
@@ -112,8 +113,8 @@ class State:
         ):
             self._known.add(id(x))
             if type(x).__module__.split(".")[0] not in _OWN:
-                for key, item in list(vars(x).items()):
-                    self._value(f"{name}.{key}", lambda key=key: vars(x).get(key), depth - 1)
+                for key in list(vars(x)):
+                    self._value(f"{name}.{key}", partial(vars(x).get, key), depth - 1)
 
     def _layer(self, layer: Layer, depth: int) -> None:
         for below in layer.sublayers(include_self=True):

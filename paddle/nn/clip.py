@@ -71,7 +71,7 @@ class ClipGradByNorm(ClipGradBase):
 
     def _clip(self, grads: list[Tensor]) -> list[Tensor]:
         norms = {d: F.sqrt(square_sums(those)) for d, those in by_compute_type(grads).items()}
-        factors = {d: iter(elements(factor(self.clip_norm, norm))) for d, norm in norms.items()}
+        factors = {d: iter(_elements(factor(self.clip_norm, norm))) for d, norm in norms.items()}
         return scaled(grads, [next(factors[g.dtype.compute]) for g in grads])
 
 
@@ -105,6 +105,10 @@ class ClipGradByGlobalNorm(ClipGradBase):
         if self.auto_skip_clip and norm.item() <= self.clip_norm:
             return grads
         return scaled(grads, [factor(self.clip_norm, norm)] * len(grads))
+
+
+def _elements(x: Tensor) -> Sequence[Tensor]:
+    return F.unbind(x, axis=0, count=x.shape[0]) if current().trace else elements(x)
 
 
 def by_compute_type(grads: Sequence[Tensor]) -> dict[DType, list[Tensor]]:

@@ -1,7 +1,7 @@
 """A step of an optimizer inside of a captured function: its updates are operations of the program.
 
-The rate and the count of steps differ between runs. They are numbers of the program, read from the optimizer before each run,
-which also counts the step.
+The rate and the count of steps differ between runs. They are numbers of the program, read from the optimizer before
+each run, which also counts the step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list) -> None:
     if optimizer._one_by_one:
         raise CaptureError(f"[{who}] requires an optimizer that defines _row, got one that updates in Python")
     _make_states(optimizer, tracer, groups)
-    rate, rows, stepped = optimizer.get_lr(), [], []
+    rate = optimizer.get_lr()
+    rows: list[tuple[State, Any, Any]] = []
+    stepped: list[State] = []
     updates: dict[Any, list] = {}
     casts: dict[Any, list] = {}
     original = optimizer._row
@@ -47,8 +49,12 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list) -> None:
         del optimizer._row
         for state in stepped:
             state.steps -= 1
-    if optimizer.get_lr() != rate:
-        raise CaptureError(f"[{who}] requires a learning rate that does not change during a step")
+
+    def unchanged() -> None:
+        if optimizer.get_lr() != rate:
+            raise CaptureError(f"[{who}] requires its schedule to be stepped outside of the captured function")
+
+    tracer.conditions.append(unchanged)
     numbers = [x for _, _, row in rows for x in _numbers(row)]
     symbols = iter(tracer.numbers(numbers, _Reader(optimizer, rows), lambda: _count(stepped, -1)))
     for op, many in _by_op(rows, symbols).items():
@@ -78,7 +84,8 @@ class _Reader:
     def __call__(self) -> list[Any]:
         optimizer = self.optimizer
         row_of, lr = optimizer._row, optimizer.get_lr()
-        done, found = [], []
+        done: list[State] = []
+        found: list[Any] = []
         try:
             for state, op, fixed, count in self.rows:
                 if optimizer._states.get(id(state.param)) is not state:

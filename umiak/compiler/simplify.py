@@ -50,9 +50,8 @@ class _Sweep:
         for o in operations:
             for v in o.values:
                 self.readers[id(v)] = self.readers.get(id(v), 0) + 1
-        for v in results:
-            if v is not None:
-                self.readers[id(v)] = self.readers.get(id(v), 0) + 1
+        for key in self.kept:
+            self.readers[key] = self.readers.get(key, 0) + 1
         self.origin: dict[int, Value] = {}  # of a new value: the original one, whose readers were counted
 
     def current(self, x: Any) -> Any:

@@ -3,8 +3,8 @@
 Beyond the tracer's operations, a capture holds what a run of the function changes or asks for outside of them:
 
 * random ops take their place in their generator's stream at every run, as many words as in eager mode;
-* numbers that differ between runs (a learning rate, a count of steps) come from *sources* that are asked before each run;
-* gradients: ``backward`` inside of the function becomes operations; ``.grad`` of leaves is read and replaced around a run.
+* numbers that differ between runs (a learning rate, a count of steps) come from *sources*, which are asked before each;
+* gradients: ``backward`` inside of the function becomes operations, and ``.grad`` of leaves is exchanged around runs.
 
 What would tie the program to the data of the first run is refused: reading data, gradient functions in Python.
 """
@@ -72,6 +72,8 @@ class Capture(Tracer):
         # Leaves whose gradient the function replaced, by id, with the gradient from before.
         self.leaves: dict[int, tuple[Tensor, Tensor | None]] = {}
         self.differentiated = False
+        # What the function must leave as it was: asked at the end of the capture, each raises CaptureError if not.
+        self.conditions: list[Callable[[], None]] = []
 
     @contextmanager
     def paused(self) -> Iterator[None]:
@@ -90,7 +92,9 @@ class Capture(Tracer):
         level, low, lists = context.current().amp()
         if level:
             operands = tuple(self.tensor(x) if isinstance(x, Tensor) else x for x in operands)
-            asked = with_casts(op, [x.meta if isinstance(x, SymTensor) else None for x in operands], level, low, lists)
+            asked: Any = with_casts(
+                op, [x.meta if isinstance(x, SymTensor) else None for x in operands], level, low, lists
+            )
             if asked is not op:
                 operands = tuple(
                     x if d is None else self._cast(x, d) for x, d in zip(operands, asked.dtypes, strict=True)
@@ -135,7 +139,7 @@ class Capture(Tracer):
         self.differentiated = True
         leaves = self._leaves()
         made = self.gradients(tensors, grads, [root for root, _ in leaves])
-        for (root, leaf), g in zip(leaves, made, strict=True):
+        for (_, leaf), g in zip(leaves, made, strict=True):
             if g is None:
                 continue
             for hook in leaf._grad_hooks():
@@ -247,8 +251,8 @@ class Captured:
     def __init__(self, capture: Capture, tensors: Sequence[Tensor], leaves: Sequence[Any], name: str) -> None:
         self.streams = [stream for _, stream in capture.streams.values()]
         self.sources = capture.sources
-        self.constants = [None if isinstance(x, Tensor) else x for x in leaves]
-        self.tensors = [i for i, x in enumerate(leaves) if isinstance(x, Tensor)]
+        self.constants = [None if isinstance(x, (Tensor, Sym)) else x for x in leaves]
+        self.tensors = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, Sym))]
         kept = capture._leaves()
         arguments = {id(r): i for i, (r, _) in enumerate(capture._roots[: len(tensors)])}
         # Where a leaf is: the number of an argument, or the captured tensor itself.
@@ -260,10 +264,7 @@ class Captured:
         outputs = [leaves[i] for i in self.tensors]
         made = [grads[at] for at, present in self.replaced if present]
         self.program = capture.finish([*outputs, *made], name)
-        self.stops = [
-            outputs[i]._stop if isinstance(outputs[i], SymTensor) else outputs[i].stop_gradient
-            for i in range(len(outputs))
-        ]
+        self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
         merge_common(self.program)
         remove_dead(self.program)
         program = self.program
@@ -271,16 +272,15 @@ class Captured:
         # Gradients that the function met are those of the coming run, not those of the first one.
         held = {id(g): at for at, g in enumerate(before) if g is not None}
         self.rebound = [(n, held[id(x)]) for n, x in program.captured.items() if id(x) in held]
+        if not (capture.differentiated or self.replaced or self.rebound):
+            self.leaves, self.absent = [], []  # gradients are none of its business
         self.kept = [x for n, x in program.captured.items() if id(x) not in held]
         self.needs = [x.stop_gradient for x in self.kept]
         self.inputs = [names.get(id(v)) for v in program.inputs]
-        self.wrt = [
-            i for i, v in enumerate(program.inputs)
-            if _continuous(v.meta) and any(id(v) == id(o) for r, o in capture._roots if not r._stop)
-        ]  # fmt: skip
-        self.records = not capture.differentiated and bool(self.wrt) and any(
-            not s and _continuous(x) for s, x in zip(self.stops, outputs)
-        )  # fmt: skip
+        wanted = {id(v) for r, v in capture._roots if not r._stop}
+        self.wrt = [i for i, v in enumerate(program.inputs) if id(v) in wanted and _continuous(v.meta)]
+        open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
+        self.records = not capture.differentiated and bool(self.wrt) and open_ends
         self._executor: Executor | None = None
         self._pair: tuple | None = None
 
@@ -298,7 +298,10 @@ class Captured:
                 stand_ins = [capture.example(x, () if dynamic is None else dynamic[i]) for i, x in enumerate(tensors)]
                 for s, x in zip(stand_ins, tensors, strict=True):
                     s.grad = x.grad
-                return cls(capture, tensors, function(stand_ins), name)
+                leaves = function(stand_ins)
+                for condition in capture.conditions:
+                    condition()
+                return cls(capture, tensors, leaves, name)
         finally:
             capture.restore()
 
@@ -399,7 +402,7 @@ class Captured:
         sources = [bound[i] for i in self.wrt]
         results = found[: len(self.program.outputs)]
         zeros = [(tuple(results[i].shape), results[i].dtype) for i in given]
-        needed = {s for s in backward.sources}
+        needed = set(backward.sources)
         numbers = {s: v for s, v in env.items() if s in needed}
 
         def run(*grads: Tensor | None) -> tuple:

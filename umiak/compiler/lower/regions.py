@@ -83,7 +83,8 @@ def concat(site: Site, o: Operation) -> Nest | Chain | None:
 def _parts(site: Site, o: Operation, place: Callable[[Any, Index], Index]) -> Iterator[tuple[Value, Any]]:
     """(value, places in the whole) of the operands, and of those of a concatenation among them."""
     start: Any = 0
-    for x in o.operands:
+    operands: Any = o.operands
+    for x in operands:
         inner = _behind(place, ahead(o.op.axis, start))
         made = x.operation
         if made is not None and type(made.op) is movement.Concat and not any(x is v for v, _ in site.inputs):
@@ -93,7 +94,9 @@ def _parts(site: Site, o: Operation, place: Callable[[Any, Index], Index]) -> It
         start = start + x.meta.shape[o.op.axis]
 
 
-def _behind(outer: Callable[[Any, Index], Index], inner: Callable[[Any, Index], Index]) -> Callable[[Any, Index], Index]:
+def _behind(
+    outer: Callable[[Any, Index], Index], inner: Callable[[Any, Index], Index]
+) -> Callable[[Any, Index], Index]:
     return lambda b, at: outer(b, inner(b, at))
 
 
