@@ -79,7 +79,9 @@ class _Reader:
 
     def __init__(self, optimizer: Optimizer, rows: list) -> None:
         self.optimizer = optimizer
-        self.rows = [(state, op, _fixed(row), len(_numbers(row))) for state, op, row in rows]
+        self.rows: list[tuple[Any, Any, tuple, int]] = [
+            (state, op, _fixed(row), len(_numbers(row))) for state, op, row in rows
+        ]
 
     def __call__(self) -> list[Any]:
         optimizer = self.optimizer
