@@ -90,7 +90,8 @@ class _Reader:
         found: list[Any] = []
         try:
             for state, op, fixed, count in self.rows:
-                if optimizer._states.get(id(state.param)) is not state:
+                held: Any = optimizer._states.get(id(state.param))
+                if held is not state:
                     raise Stale
                 state.steps += 1
                 done.append(state)
