@@ -1,13 +1,10 @@
-"""A transformer encoder as sentence models have it (6 layers, 384 wide, post-norm, GELU): inference."""
+"""A transformer encoder as sentence models have it (6 layers, 384 wide, norms behind, GELU): inference."""
 
 from __future__ import annotations
 
 import numpy as np
-import torch
-import torch.nn.functional as T
-from models.case import Case
+from models.common import Model
 
-import paddle
 import paddle.nn.functional as F
 from paddle import nn
 
@@ -21,7 +18,7 @@ class Block(nn.Layer):
         self.up, self.down = nn.Linear(WIDTH, HIDDEN), nn.Linear(HIDDEN, WIDTH)
         self.norm1, self.norm2 = nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH)
 
-    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+    def forward(self, x):
         shape = [x.shape[0], x.shape[1], HEADS, WIDTH // HEADS]
         y = F.scaled_dot_product_attention(*(f(x).reshape(shape) for f in (self.q, self.k, self.v)))
         x = self.norm1(x + self.out(y.reshape(x.shape)))
@@ -33,34 +30,12 @@ class Encoder(nn.Layer):
         super().__init__()
         self.blocks = nn.Sequential(*(Block() for _ in range(LAYERS)))
 
-    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
+    def forward(self, x):
         return self.blocks(x)
 
 
-class PeerBlock(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.q, self.k, self.v, self.out = (torch.nn.Linear(WIDTH, WIDTH) for _ in range(4))
-        self.up, self.down = torch.nn.Linear(WIDTH, HIDDEN), torch.nn.Linear(HIDDEN, WIDTH)
-        self.norm1, self.norm2 = torch.nn.LayerNorm(WIDTH), torch.nn.LayerNorm(WIDTH)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        shape = (x.shape[0], x.shape[1], HEADS, WIDTH // HEADS)
-        q, k, v = (f(x).view(shape).transpose(1, 2) for f in (self.q, self.k, self.v))
-        y = T.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(x.shape)
-        x = self.norm1(x + self.out(y))
-        return self.norm2(x + self.down(T.gelu(self.up(x))))
+def data() -> tuple[np.ndarray, ...]:
+    return (np.random.default_rng(0).standard_normal((BATCH, LENGTH, WIDTH)).astype("float32"),)
 
 
-class PeerEncoder(torch.nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.blocks = torch.nn.Sequential(*(PeerBlock() for _ in range(LAYERS)))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return self.blocks(x)
-
-
-def case() -> Case:
-    x = np.random.default_rng(0).standard_normal((BATCH, LENGTH, WIDTH)).astype("float32")
-    return Case.inference("encoder", Encoder, PeerEncoder, (x,))
+MODEL = Model(Encoder, data, training=False)

@@ -7,10 +7,11 @@ after a capture, so that a function which changes them is refused.
 from __future__ import annotations
 
 import enum
+import inspect
 import random
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -113,7 +114,7 @@ class State:
         ):
             self._known.add(id(x))
             if type(x).__module__.split(".")[0] not in _OWN:
-                for key in list(vars(x)):
+                for key in _attributes_used(type(x)) & set(vars(x)):
                     self._value(f"{name}.{key}", partial(vars(x).get, key), depth - 1)
 
     def _layer(self, layer: Layer, depth: int) -> None:
@@ -157,8 +158,27 @@ _TABLES = ("_parameters", "_buffers", "_sub_layers")
 def _layer_state(layer: Layer) -> tuple:
     own = layer.__dict__
     names = {n for t in _TABLES for n in own[t]}
-    plain = tuple((n, _seen(v)) for n, v in own.items() if n not in names and n not in _TABLES)
+    used = _attributes_used(type(layer))
+    plain = tuple((n, _seen(v)) for n, v in own.items() if n in used and n not in names and n not in _TABLES)
     return plain + tuple((t, tuple((n, id(x)) for n, x in own[t].items())) for t in _TABLES)
+
+
+@cache
+def _attributes_used(cls: type) -> frozenset[str]:
+    """Names of attributes that the methods of a class may read."""
+    found = {"forward", "training", "_forward_pre_hooks", "_forward_post_hooks"}
+    for base in cls.__mro__:
+        if base is Layer or base is object:
+            continue
+        for member in vars(base).values():
+            f = (
+                inspect.unwrap(getattr(member, "__func__", member))
+                if callable(member)
+                else getattr(member, "fget", None)
+            )
+            if isinstance(f, FunctionType):
+                found.update(_names(f.__code__))
+    return frozenset(found)
 
 
 def _content(cell: Any) -> Any:

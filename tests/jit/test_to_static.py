@@ -265,6 +265,28 @@ def test_what_python_says_is_looked_at_again(rng):
     assert layer.bias.grad is not None
 
 
+def test_what_the_function_does_not_read_may_change(rng):
+    class Run:
+        def __init__(self):
+            self.layer = nn.Linear(2, 2)
+            self.seen = []
+            self.scale = 2.0
+
+        def step(self, x):
+            return self.layer(x) * self.scale
+
+    run = Run()
+    step = to_static(run.step)
+    x = randn(rng, 3, 2)
+    for _ in range(3):
+        run.seen.append(float(step(x).sum()))
+        run.layer.note = len(run.seen)
+    assert step.get_traced_count() == 1
+    run.scale = 3.0
+    same(step(x), run.layer(x) * 3.0)
+    assert step.get_traced_count() == 2
+
+
 def test_modes_have_programs_of_their_own(rng):
     layer = nn.Linear(2, 2)
     f = to_static(lambda x: layer(x))
