@@ -50,6 +50,7 @@ class State:
         self.reads: list[tuple[str, Callable[[], Any]]] = []
         self.layers: list[Layer] = []
         self._known: set[int] = set()
+        self._names: set[str] = set()  # that the functions use, of globals and attributes
         self._held: list[Any] = [function]  # so that ids stay those of these objects
         self._function(function, _DEPTH)
         self._changes = self._token = -1
@@ -70,6 +71,7 @@ class State:
         self._held.append(f)
         if (f.__module__ or "").split(".")[0] in _OWN:
             return
+        self._names.update(_names(f.__code__))
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
             self._value(name, partial(_content, cell), depth - 1)
         names = list(_names(f.__code__))
@@ -114,7 +116,7 @@ class State:
         ):
             self._known.add(id(x))
             if type(x).__module__.split(".")[0] not in _OWN:
-                for key in _attributes_used(type(x)) & set(vars(x)):
+                for key in (_attributes_used(type(x)) | self._names) & set(vars(x)):
                     self._value(f"{name}.{key}", partial(vars(x).get, key), depth - 1)
 
     def _layer(self, layer: Layer, depth: int) -> None:
@@ -131,7 +133,7 @@ class State:
         return tuple([_seen(read()) for _, read in self.reads]), self._token
 
     def _look(self) -> None:
-        self._layer_state = tuple(_layer_state(layer) for layer in self.layers)
+        self._layer_state = tuple(_layer_state(layer, self._names) for layer in self.layers)
         self._token = self._tokens.setdefault(self._layer_state, len(self._tokens))
         self._changes = changes()
 
@@ -155,22 +157,24 @@ class State:
 _TABLES = ("_parameters", "_buffers", "_sub_layers")
 
 
-def _layer_state(layer: Layer) -> tuple:
+def _layer_state(layer: Layer, names_used: set[str]) -> tuple:
     own = layer.__dict__
     names = {n for t in _TABLES for n in own[t]}
-    used = _attributes_used(type(layer))
+    used = _attributes_used(type(layer)) | names_used
     plain = tuple((n, _seen(v)) for n, v in own.items() if n in used and n not in names and n not in _TABLES)
     return plain + tuple((t, tuple((n, id(x)) for n, x in own[t].items())) for t in _TABLES)
 
 
 @cache
-def _attributes_used(cls: type) -> frozenset[str]:
+def _attributes_used(cls: Any) -> frozenset[str]:
     """Names of attributes that the methods of a class may read."""
     found = {"forward", "training", "_forward_pre_hooks", "_forward_post_hooks"}
     for base in cls.__mro__:
         if base is Layer or base is object:
             continue
-        for member in vars(base).values():
+        for name, member in vars(base).items():
+            if name == "__init__":
+                continue
             f = (
                 inspect.unwrap(getattr(member, "__func__", member))
                 if callable(member)
