@@ -116,7 +116,7 @@ class State:
         ):
             self._known.add(id(x))
             if type(x).__module__.split(".")[0] not in _OWN:
-                for key in (_attributes_used(type(x)) | self._names) & set(vars(x)):
+                for key in (_attributes_used(type(x)) | self._names) & set(vars(x)):  # type: ignore[arg-type]
                     self._value(f"{name}.{key}", partial(vars(x).get, key), depth - 1)
 
     def _layer(self, layer: Layer, depth: int) -> None:
@@ -160,7 +160,7 @@ _TABLES = ("_parameters", "_buffers", "_sub_layers")
 def _layer_state(layer: Layer, names_used: set[str]) -> tuple:
     own = layer.__dict__
     names = {n for t in _TABLES for n in own[t]}
-    used = _attributes_used(type(layer)) | names_used
+    used = _attributes_used(type(layer)) | names_used  # type: ignore[arg-type]
     plain = tuple((n, _seen(v)) for n, v in own.items() if n in used and n not in names and n not in _TABLES)
     return plain + tuple((t, tuple((n, id(x)) for n, x in own[t].items())) for t in _TABLES)
 
