@@ -1,8 +1,9 @@
 """One side of a comparison, in a process of its own: ``python -m models.worker SIDE MODEL THREADS``.
 
 SIDE: ``eager`` and ``compiled`` (this project), ``peer`` and ``peer-compiled`` (PyTorch), ``reference`` (PaddlePaddle,
-in its own environment). Prints a line of JSON when ready: seconds from the start of Python to the end of the first step,
-and bytes by which memory grew since the import over a few steps. Then, for each line ``N`` read, the seconds of N steps.
+in its own environment). Prints a line of JSON when ready: seconds from the start of Python to the end of the first
+step, and bytes by which memory grew since the import over a few steps. Then, for each line ``N`` read, the seconds of
+N steps.
 """
 
 from __future__ import annotations

@@ -7,11 +7,10 @@ after a capture, so that a function which changes them is refused.
 from __future__ import annotations
 
 import enum
-import inspect
 import random
 import sys
-from collections.abc import Callable, Iterator
-from functools import cache, partial
+from collections.abc import Callable, Container, Iterator
+from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -23,7 +22,6 @@ from umiak.core.tensor import Tensor
 # Packages whose functions depend on their arguments, or whose state is a key of its own.
 _OWN = ("paddle", "umiak", "numpy", "scipy")
 _SIMPLE = (int, float, complex, str, bytes, type(None), enum.Enum, np.generic)
-_DEPTH = 4
 
 
 def _is_simple(x: Any) -> bool:
@@ -44,87 +42,105 @@ def _seen(x: Any) -> Any:
 
 
 class State:
-    """The Python state that ``function`` can be seen to read."""
+    """The Python state that ``function`` can be seen to read.
+
+    Followed are its closure and globals, the functions that these name, and of objects the attributes that any of the
+    functions names.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.reads: list[tuple[str, Callable[[], Any]]] = []
         self.layers: list[Layer] = []
         self._known: set[int] = set()
-        self._names: set[str] = set()  # that the functions use, of globals and attributes
+        self._names: dict[str, None] = {}  # that the functions use, of globals and attributes
+        self._objects: list[tuple[str, Any]] = []
         self._held: list[Any] = [function]  # so that ids stay those of these objects
-        self._function(function, _DEPTH)
         self._changes = self._token = -1
         self._layer_state: tuple = ()
         self._tokens: dict[tuple, int] = {}  # a number for each state that the layers have been in
+        self._function(function)
+        self._attributes()
 
-    def _function(self, f: Any, depth: int) -> None:
+    def _function(self, f: Any) -> None:
         if isinstance(f, MethodType):
             owner = f.__self__
             f = f.__func__
-            self._value(f"{f.__name__}.self", lambda: owner, depth)
+            self._value(f"{f.__name__}.self", lambda: owner)
         wrapped = getattr(f, "__wrapped__", None)
         if wrapped is not None:
-            self._function(wrapped, depth)
-        if not isinstance(f, FunctionType) or id(f) in self._known or depth < 0:
+            self._function(wrapped)
+        if not isinstance(f, FunctionType) or not self._new(f) or _is_own(f.__module__):
             return
-        self._known.add(id(f))
-        self._held.append(f)
-        if (f.__module__ or "").split(".")[0] in _OWN:
-            return
-        self._names.update(_names(f.__code__))
-        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
-            self._value(name, partial(_content, cell), depth - 1)
         names = list(_names(f.__code__))
+        self._names.update(dict.fromkeys(names))
+        for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
+            self._value(name, partial(_content, cell))
         space = f.__globals__
         for name in names:
             if name in space:
-                self._value(name, partial(space.get, name), depth - 1)
+                self._value(name, partial(space.get, name))
                 if isinstance(space[name], ModuleType):
                     self._module(space[name], names)
 
+    def _new(self, x: Any) -> bool:
+        if id(x) in self._known:
+            return False
+        self._known.add(id(x))
+        self._held.append(x)
+        return True
+
     def _module(self, module: ModuleType, names: list[str]) -> None:
         """Settings in a module of the user's."""
-        top = module.__name__.split(".")[0]
-        if top in _OWN or top in sys.stdlib_module_names:
+        if _is_own(module.__name__) or module.__name__.split(".")[0] in sys.stdlib_module_names:
             return
         for name in names:
             if _is_simple(module.__dict__.get(name, self)):
                 self.reads.append((f"{module.__name__}.{name}", partial(module.__dict__.get, name)))
 
-    def _value(self, name: str, read: Callable[[], Any], depth: int) -> None:
+    def _value(self, name: str, read: Callable[[], Any]) -> None:
         x = read()
+        self._held.append(x)
         if isinstance(x, (ModuleType, Tensor, type)):
             self.reads.append((name, lambda: id(read())))
-            self._held.append(x)
             return
         self.reads.append((name, read))
-        self._held.append(x)
+        if isinstance(x, (FunctionType, MethodType)):
+            self._function(x)
+        else:
+            self._object(name, x)
+
+    def _object(self, name: str, x: Any) -> None:
         if isinstance(x, Layer):
-            self._layer(x, depth)
-        elif isinstance(x, (FunctionType, MethodType)):
-            self._function(x, depth)
+            for below in x.sublayers(include_self=True):
+                if self._new(below):
+                    self.layers.append(below)
+                    self._objects.append((type(below).__name__, below))
+                    self._function(type(below).forward)
         elif type(x) in (list, tuple):
             for item in x:
                 if isinstance(item, Layer):
-                    self._layer(item, depth)
-        elif (
-            not _is_simple(x)
-            and type(x) is not dict
-            and hasattr(x, "__dict__")
-            and depth > 0
-            and id(x) not in self._known
-        ):
-            self._known.add(id(x))
-            if type(x).__module__.split(".")[0] not in _OWN:
-                for key in (_attributes_used(type(x)) | self._names) & set(vars(x)):  # type: ignore[arg-type]
-                    self._value(f"{name}.{key}", partial(vars(x).get, key), depth - 1)
+                    self._object(name, item)
+        elif not _is_simple(x) and hasattr(x, "__dict__") and not _is_own(type(x).__module__) and self._new(x):
+            self._objects.append((name, x))
 
-    def _layer(self, layer: Layer, depth: int) -> None:
-        for below in layer.sublayers(include_self=True):
-            if id(below) not in self._known:
-                self._known.add(id(below))
-                self.layers.append(below)
-                self._function(type(below).forward, depth - 1)
+    def _attributes(self) -> None:
+        """What the functions name of the objects; each may lead to more functions and objects."""
+        done: set[tuple[int, str]] = set()
+        while True:
+            todo = [(p, x, n) for p, x in self._objects for n in self._names if (id(x), n) not in done]
+            if not todo:
+                return
+            for prefix, x, name in todo:
+                done.add((id(x), name))
+                member = getattr(type(x), name, None)
+                if isinstance(member, (FunctionType, property)):
+                    self._function(member.fget if isinstance(member, property) else member)
+                elif name in vars(x):
+                    # Attributes of layers are compared with all of the layer's, but what they hold may be read too.
+                    if isinstance(x, Layer):
+                        self._object(f"{prefix}.{name}", vars(x)[name])
+                    else:
+                        self._value(f"{prefix}.{name}", partial(vars(x).get, name))
 
     def now(self) -> tuple:
         """All of it, to compare; layers as a number."""
@@ -157,32 +173,22 @@ class State:
 _TABLES = ("_parameters", "_buffers", "_sub_layers")
 
 
-def _layer_state(layer: Layer, names_used: set[str]) -> tuple:
+_READ_BY_LAYERS = frozenset(("forward", "training", "_forward_pre_hooks", "_forward_post_hooks"))
+
+
+def _layer_state(layer: Layer, named: Container[str]) -> tuple:
     own = layer.__dict__
-    names = {n for t in _TABLES for n in own[t]}
-    used = _attributes_used(type(layer)) | names_used  # type: ignore[arg-type]
-    plain = tuple((n, _seen(v)) for n, v in own.items() if n in used and n not in names and n not in _TABLES)
+    tables = {n for t in _TABLES for n in own[t]}.union(_TABLES)
+    # Layers of ours read any attribute of theirs.
+    every = any(base is not Layer and _is_own(base.__module__) for base in type(layer).__mro__)
+    plain = tuple(
+        (n, _seen(v)) for n, v in own.items() if n not in tables and (every or n in named or n in _READ_BY_LAYERS)
+    )
     return plain + tuple((t, tuple((n, id(x)) for n, x in own[t].items())) for t in _TABLES)
 
 
-@cache
-def _attributes_used(cls: Any) -> frozenset[str]:
-    """Names of attributes that the methods of a class may read."""
-    found = {"forward", "training", "_forward_pre_hooks", "_forward_post_hooks"}
-    for base in cls.__mro__:
-        if base is Layer or base is object:
-            continue
-        for name, member in vars(base).items():
-            if name == "__init__":
-                continue
-            f = (
-                inspect.unwrap(getattr(member, "__func__", member))
-                if callable(member)
-                else getattr(member, "fget", None)
-            )
-            if isinstance(f, FunctionType):
-                found.update(_names(f.__code__))
-    return frozenset(found)
+def _is_own(module: str | None) -> bool:
+    return (module or "").split(".")[0] in _OWN
 
 
 def _content(cell: Any) -> Any:

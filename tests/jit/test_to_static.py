@@ -266,9 +266,17 @@ def test_what_python_says_is_looked_at_again(rng):
 
 
 def test_what_the_function_does_not_read_may_change(rng):
+    class Own(nn.Layer):
+        def __init__(self):
+            super().__init__()
+            self.inner = nn.Linear(2, 2)
+
+        def forward(self, x):
+            return self.inner(x)
+
     class Run:
         def __init__(self):
-            self.layer = nn.Linear(2, 2)
+            self.layer = Own()
             self.seen = []
             self.scale = 2.0
 
