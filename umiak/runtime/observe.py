@@ -12,8 +12,9 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.core import array, context, dispatch
-from umiak.core.tensor import KIND_OVERRIDE, KIND_VIEW, Tensor
+from umiak.core.tensor import KIND_OVERRIDE, KIND_SELECTED_ROWS, KIND_VIEW, Tensor
 from umiak.ir import tracer
+from umiak.runtime import selected_rows
 
 TRACE, PROFILE, NAN, LOG, HOOKS = 1, 2, 4, 8, 16
 
@@ -29,6 +30,8 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
     if kinds & KIND_OVERRIDE:
         kind = next(type(x) for x in operands if isinstance(x, Tensor) and x._kind & KIND_OVERRIDE)
         return kind.__umiak_dispatch__(op, operands, params)  # type: ignore[attr-defined]
+    if kinds & KIND_SELECTED_ROWS:
+        return selected_rows.call(op, operands, params)
     ambient = context.current()
     bits = ambient.observers
     if bits & TRACE or not bits or kinds & ~KIND_VIEW:
