@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle.optimizer.lr import LRScheduler
-from paddle.optimizer.optimizer import Optimizer, Row, State, power_of
+from paddle.optimizer.optimizer import ABSENT, GRAD, RATE, TARGET, VALUE, Optimizer, Row, State, power_of
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -35,6 +35,7 @@ class _Moments(Optimizer):
 
     accumulators: ClassVar[tuple[str, ...]] = ("moment1", "moment2")
     numbers: ClassVar[tuple[str, ...]] = ("beta1", "beta2", "epsilon")
+    _layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE)
 
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: Any) -> None:
         self._beta1, self._beta2, self._epsilon = _check_betas(type(self).__name__, beta1, beta2, epsilon)
@@ -83,7 +84,9 @@ class Adam(_Moments):
         parameters: parameters or groups of them.
         weight_decay: a number (L2, added to the gradient) or a regularizer.
         grad_clip: clips gradients first.
-        lazy_mode, use_multi_tensor: accepted; gradients are dense, and parameters always updated together.
+        lazy_mode: of a table with a gradient of selected rows, update these rows alone; otherwise the averages of the
+            other rows decay, as with a dense gradient.
+        use_multi_tensor: accepted; parameters are always updated together.
         multi_precision: keep float32 copies of low-precision parameters.
         amsgrad: divide by the largest second moment so far.
 
@@ -117,15 +120,12 @@ class Adam(_Moments):
         self._amsgrad = amsgrad
         self._multi_precision = multi_precision
         self._op = F.AdamUpdate(amsgrad)
+        self._layout = (*self._layout, VALUE + 2 if amsgrad else ABSENT)
+        self._by_rows = lazy_mode
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
     def _accumulator_names(self) -> tuple[str, ...]:
         return (*self.accumulators, "moment2_max") if self._amsgrad else self.accumulators
-
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        values = state.values
-        top = values[2] if len(values) == 3 else None
-        return self._op, (state.outs, (state.target, grad, values[0], values[1], lr, top), self._params(state))
 
 
 class AdamW(_Moments):
@@ -178,6 +178,8 @@ class AdamW(_Moments):
         self._apply_decay_param_fun = apply_decay_param_fun
         self._multi_precision = multi_precision
         self._op = F.AdamwUpdate(amsgrad)
+        self._layout = (*self._layout, VALUE + 2 if amsgrad else ABSENT)
+        self._by_rows = lazy_mode
         self._decay = float(weight_decay)
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 
@@ -197,11 +199,12 @@ class AdamW(_Moments):
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
         return *super()._make_params(hyper, steps), hyper[3]
 
+    @property
+    def _singly(self) -> bool:
+        return self._lr_ratio is not None
+
     def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        values = state.values
-        top = values[2] if len(values) == 3 else None
-        operands = (state.target, grad, values[0], values[1], lr * state.hyper[4], top)
-        return self._op, (state.outs, operands, self._params(state))
+        return super()._row(state, grad, lr * state.hyper[4])
 
 
 class Adamax(_Moments):
@@ -233,10 +236,6 @@ class Adamax(_Moments):
 
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
         return super()._make_params(hyper, steps)[:4]
-
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        m, norm = state.values
-        return self._op, (state.outs, (state.target, grad, m, norm, lr), self._params(state))
 
 
 class Lamb(_Moments):
@@ -270,7 +269,7 @@ class Lamb(_Moments):
         self._exclude_from_weight_decay_fn = exclude_from_weight_decay_fn
         self._always_adapt = always_adapt
         self._multi_precision = multi_precision
-        self._op, self._plain = F.LambUpdate(), F.AdamUpdate(False)
+        self._op, self._plain, self._layout = F.LambUpdate(), F.AdamUpdate(False), None
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 
     def _make_state(self, p: Any, hyper: Any) -> State:
@@ -342,10 +341,6 @@ class NAdam(_Moments):
         mu, mu_next = self._momentum(hyper, steps), self._momentum(hyper, steps + 1)
         return beta1, beta2, eps, beta2**steps, mu, mu_next, self._product(hyper, steps)
 
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        m, v = state.values
-        return self._op, (state.outs, (state.target, grad, m, v, lr), self._params(state))
-
 
 class RAdam(_Moments):
     """Adam with rectified variance: plain momentum until the second moment is known well enough (Liu et al., 2020).
@@ -398,7 +393,3 @@ class RAdam(_Moments):
             return *params, 0.0, 1.0
         rectified = math.sqrt((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho)) * math.sqrt(1.0 - pow2)
         return *params, rectified, 0.0
-
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        m, v = state.values
-        return self._op, (state.outs, (state.target, grad, m, v, lr), self._params(state))

@@ -1,5 +1,5 @@
 """Runs of optimizers described as data, made by nothing but the public face: the reference framework runs this file too, and what it
-gives stands in ``tests/data/optimizers.json`` (``python tests/optimizer/recorded.py FILE`` with its Python).
+gives stands in ``tests/data/optimizers.json`` (``python tests/support/optimizers.py FILE`` with its Python).
 """
 
 import importlib
@@ -101,7 +101,15 @@ def clip_of(pair):
 def run(name, case, seed=1, steps=STEPS):
     """The optimizer, its parameters and their values after some steps."""
     rng = np.random.RandomState(seed)
-    dtype, attrs = case.get("dtype", "float32"), case.get("attrs", [{}] * 3)
+    params = parameters(case.get("dtype", "float32"), case.get("attrs", [{}] * 3), rng)
+    opt = optimizer(name, case, params)
+    descend(opt, params, case, rng, steps)
+    return opt, params, rng
+
+
+def parameters(dtype, attrs=({}, {}, {}), rng=None):
+    """Three of them, with random values."""
+    rng = rng or np.random.RandomState(0)
     params = []
     for i, (shape, attr) in enumerate(zip(SHAPES, attrs)):
         attr = dict(attr)
@@ -111,9 +119,7 @@ def run(name, case, seed=1, steps=STEPS):
         p = paddle.create_parameter(list(shape), dtype, attr=attr, default_initializer=paddle.nn.initializer.Constant(1.0))
         p.set_value(paddle.to_tensor(rng.standard_normal(shape).astype("float32")).astype(dtype))
         params.append(p)
-    opt = optimizer(name, case, params)
-    descend(opt, params, case, rng, steps)
-    return opt, params, rng
+    return params
 
 
 def descend(opt, params, case, rng, steps):
