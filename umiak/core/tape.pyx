@@ -454,7 +454,7 @@ cdef object call_hooks(list hooks, object g):
         if replaced is not None:
             if not isinstance(replaced, Tensor):
                 raise TypeError(f"[hook] requires a Tensor or None as result, got {type(replaced).__name__}")
-            if replaced.shape != g.shape or replaced.dtype is not g.dtype:
+            if replaced.shape != g.shape or replaced.dtype is not g.dtype and not getattr(entry[0], "changes_dtype", False):
                 raise ValueError(
                     f"[hook] requires a gradient of shape {g.shape} and dtype {g.dtype.name} as result, "
                     f"got shape {replaced.shape} and dtype {replaced.dtype.name}")

@@ -491,3 +491,30 @@ class LarsUpdate(Update):
     def samples(cls, rng: Any) -> Iterator[Sample]:
         for adapts in (True, False):
             yield from cls.cases(rng, {"adapts": adapts}, cls.states)
+
+
+@register
+class FiniteProbe(Op):
+    """0 where all elements of ``x`` are finite, otherwise NaN: probes of many tensors add up to one number."""
+
+    inputs = ("x",)
+    vjp = None
+
+    def infer(self, x):
+        accept(self, "f", x)
+        return Meta((), dt.float32)
+
+    def decompose(self, x):
+        # Whatever x holds, x*0 is 0 or NaN.
+        zeros = cast_to(F.mul(cast_to(x, x.dtype.compute), 0), dt.float32)
+        return F.sum(zeros, axes=tuple(range(x.ndim)))
+
+    def shard(self, x):
+        return shard_reduce(x, tuple(range(len(x.shape))), False, "sum")
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        for shape, dtype in (((2, 3), dt.float64), ((5,), dt.float32), ((2,), dt.bfloat16), ((), dt.float16), ((0, 2), dt.float32)):
+            yield Sample((draw(rng, shape, dtype),), {}, {})
+        yield Sample((np.array([1.0, np.inf], np.float32),), {}, {})
+        yield Sample((np.array([[np.nan, 1e308]]),), {}, {})

@@ -57,17 +57,29 @@ def observe(observer: Observer, bit: int = HOOKS) -> Iterator[None]:
     >>> with observe(lambda op, operands, params, results: seen.append(op.name)):
     ...     pass
     """
-    ambient = context.current()
-    entries = ambient.values.setdefault("observers", [])
-    entry = (bit, observer)
-    entries.append(entry)
-    before = ambient.observers
-    ambient.observers = before | bit
+    entry = start(observer, bit)
     try:
         yield
     finally:
-        entries.remove(entry)
-        ambient.observers = before
+        stop(entry)
+
+
+def start(observer: Observer, bit: int = HOOKS) -> tuple[int, Observer]:
+    """Begin to tell ``observer``; what is returned ends it, in :func:`stop`."""
+    ambient = context.current()
+    entry = (bit, observer)
+    ambient.values.setdefault("observers", []).append(entry)
+    ambient.observers |= bit
+    return entry
+
+
+def stop(entry: tuple[int, Observer]) -> None:
+    """End what :func:`start` began on this thread. Other observers go on."""
+    ambient = context.current()
+    entries = ambient.values["observers"]
+    entries.remove(entry)
+    if not any(bit == entry[0] for bit, _ in entries):
+        ambient.observers &= ~entry[0]
 
 
 def nan_check(op: Any, operands: tuple, params: tuple, results: tuple) -> None:
