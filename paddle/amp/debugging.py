@@ -18,7 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle.amp.auto_cast import _op_names
-from umiak.core import context
+from umiak.compiler.fused import Fused
+from umiak.core import context, tape
 from umiak.core.array import from_numpy
 from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.runtime import observe
@@ -171,6 +172,12 @@ def _is_checked(x: Any) -> bool:
     return isinstance(x, Tensor) and not x._kind & ~KIND_VIEW and (x.dtype.is_floating or x.dtype.is_complex)
 
 
+def _name(op: Any) -> str:
+    """The op's name, those of its parts where it is a fused group; of a gradient's ops with ``_grad``."""
+    name = repr(op.group) if isinstance(op, Fused) else op.name
+    return f"{name}_grad" if tape.in_backward() else name
+
+
 # --- all tensors ---------------------------------------------------------------------------------------------------
 
 
@@ -244,7 +251,7 @@ class TensorCheckerConfig:
             self._entry = None
 
     def _look(self, op: Any, operands: tuple, params: tuple, results: tuple) -> None:
-        name = op.name
+        name = _name(op)
         if name in self._skipped or (self._checked is not None and name not in self._checked):
             return
         for x in results:
@@ -324,7 +331,7 @@ def enable_operator_stats_collection() -> None:
     counts: dict[str, list[int]] = {}
 
     def count(op: Any, operands: tuple, params: tuple, results: tuple) -> None:
-        row = counts.setdefault(op.name, [0, 0, 0, 0])
+        row = counts.setdefault(_name(op), [0, 0, 0, 0])
         name = results[0].dtype.name if results else ""
         row[_COLUMNS.index(name) if name in _COLUMNS else 3] += 1
 

@@ -757,6 +757,11 @@ cdef Run new_run(bint retain, bint create):
     return run
 
 
+def in_backward():
+    """Whether this thread is computing gradients."""
+    return (<EngineContext>context_pointer()).backward_depth > 0
+
+
 def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=False):
     """Accumulate into ``.grad`` of the leaves the gradients of ``tensors``, weighted by ``grads`` (ones where None)."""
     cdef list roots = list(tensors)
