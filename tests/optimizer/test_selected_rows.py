@@ -161,7 +161,7 @@ def test_lazy_mode(make):
         opt.clear_grad()
     np.testing.assert_allclose(layer.weight.numpy(), np.tile(lazy(0)[:, None], 2), rtol=1e-6)
     # The reference framework corrects such steps for one more than there were, unlike those of dense gradients.
-    np.testing.assert_allclose(lazy(1), LAZY, rtol=1e-6)
+    np.testing.assert_allclose(lazy(1), LAZY, rtol=1e-5)
 
 
 def test_master_weights_of_rows():
