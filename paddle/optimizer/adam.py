@@ -26,8 +26,9 @@ def _check_betas(who: str, beta1: float, beta2: float, epsilon: float) -> tuple[
     return beta1, beta2, epsilon
 
 
-def _one(value: float) -> np.ndarray:
-    return np.full([1], value, np.float32)
+def _rounded(beta: float) -> float:
+    """A beta as float32: what the reference framework takes the powers of in some optimizers. RAdam's ``rho`` depends on it."""
+    return float(np.float32(beta))
 
 
 class _Moments(Optimizer):
@@ -36,6 +37,8 @@ class _Moments(Optimizer):
     accumulators: ClassVar[tuple[str, ...]] = ("moment1", "moment2")
     numbers: ClassVar[tuple[str, ...]] = ("beta1", "beta2", "epsilon")
     _layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE)
+
+    _saved_beta: Any = float
 
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: Any) -> None:
         self._beta1, self._beta2, self._epsilon = _check_betas(type(self).__name__, beta1, beta2, epsilon)
@@ -59,9 +62,9 @@ class _Moments(Optimizer):
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
         # The reference framework keeps the power that the next step needs.
-        beta1, beta2, *_ = state.hyper
-        n = state.steps + 1
-        return {"beta1_pow_acc": _one(beta1**n), "beta2_pow_acc": _one(beta2**n)}
+        beta1, beta2, *_ = map(self._saved_beta, state.hyper)
+        n, dtype = state.steps + 1, state.param.dtype.compute.numpy
+        return {"beta1_pow_acc": np.full([1], beta1**n, dtype), "beta2_pow_acc": np.full([1], beta2**n, dtype)}
 
     def _load_numbers(self, state: State) -> int:
         beta1, beta2, *_ = state.hyper
@@ -249,6 +252,7 @@ class Lamb(_Moments):
     """
 
     numbers = ("beta1", "beta2", "epsilon", "lamb_weight_decay")
+    _saved_beta = staticmethod(_rounded)
 
     def __init__(
         self,
@@ -322,10 +326,10 @@ class NAdam(_Moments):
         return math.prod(self._momentum(hyper, t) for t in range(1, steps + 1))
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
-        shape, n = tuple(state.param.shape), state.steps
+        shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.numpy
         product = self._product(state.hyper, n)
-        values = {"momentum_decay_pow": 0.96**n, "beta2_pow": state.hyper[1] ** n, "mu_product": product}
-        return {k: np.full(shape, v, np.float32) for k, v in values.items()}
+        values = {"momentum_decay_pow": 0.96**n, "beta2_pow": _rounded(state.hyper[1]) ** n, "mu_product": product}
+        return {k: np.full(shape, v, dtype) for k, v in values.items()}
 
     def _load_numbers(self, state: State) -> int:
         found = [(self._take(state, "beta2_pow"), state.hyper[1]), (self._take(state, "momentum_decay_pow"), 0.96)]
@@ -365,12 +369,12 @@ class RAdam(_Moments):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
-        beta1, beta2, _ = state.hyper
-        shape, n = tuple(state.param.shape), state.steps
+        beta1, beta2, _ = map(_rounded, state.hyper)
+        shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.numpy
         return {
-            "beta1_pow": np.full(shape, beta1**n, np.float32),
-            "beta2_pow": np.full(shape, beta2**n, np.float32),
-            "rho": np.full(shape, n * beta2**n / (1.0 - beta2**n) if n else 0.0, np.float32),
+            "beta1_pow": np.full(shape, beta1**n, dtype),
+            "beta2_pow": np.full(shape, beta2**n, dtype),
+            "rho": np.full(shape, n * beta2**n / (1.0 - beta2**n) if n else 0.0, dtype),
         }
 
     def _load_numbers(self, state: State) -> int:
