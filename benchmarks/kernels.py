@@ -262,19 +262,35 @@ def sparse_table(ours: Any, theirs: Any) -> Pair:
     return Side("step()", {"step": one}), Side("step()", {"step": other})
 
 
-@faster("embedding-rows-adam", "4096 of 200,000 rows × 64: forward, backward, `Adam(lazy_mode)` (`SparseAdam`)", 1.0, section=FAMILIES)
+@faster(
+    "embedding-rows-adam",
+    "4096 of 200,000 rows × 64: forward, backward, `Adam(lazy_mode)` (`SparseAdam`)",
+    1.0,
+    section=FAMILIES,
+)
 def _(settings: Settings) -> Pair:
     return sparse_table(
-        lambda ps: paddle.optimizer.Adam(0.01, parameters=ps, lazy_mode=True), lambda ps: torch.optim.SparseAdam(ps, 0.01)
+        lambda ps: paddle.optimizer.Adam(0.01, parameters=ps, lazy_mode=True),
+        lambda ps: torch.optim.SparseAdam(ps, 0.01),
     )
 
 
-@faster("embedding-rows-sgd", "4096 of 200,000 rows × 64: forward, backward, `SGD` (`Embedding(sparse=True)`)", 1.0, section=FAMILIES)
+@faster(
+    "embedding-rows-sgd",
+    "4096 of 200,000 rows × 64: forward, backward, `SGD` (`Embedding(sparse=True)`)",
+    1.0,
+    section=FAMILIES,
+)
 def _(settings: Settings) -> Pair:
     return sparse_table(lambda ps: paddle.optimizer.SGD(0.01, parameters=ps), lambda ps: torch.optim.SGD(ps, 0.01))
 
 
-@faster("step-clip-200", "`AdamW.step()` that clips by global norm, 200 parameters (PyTorch's foreach clip, fused step)", 1.5, section=FAMILIES)
+@faster(
+    "step-clip-200",
+    "`AdamW.step()` that clips by global norm, 200 parameters (PyTorch's foreach clip, fused step)",
+    1.5,
+    section=FAMILIES,
+)
 def _(settings: Settings) -> Pair:
     mine, peers = parameters()
     a = paddle.optimizer.AdamW(1e-3, parameters=mine, weight_decay=0.1, grad_clip=paddle.nn.ClipGradByGlobalNorm(1.0))

@@ -50,4 +50,3 @@ class L2Decay(WeightDecayRegularizer):
 
     def __repr__(self) -> str:
         return f"L2Decay, coeff={self._coeff:f}"
-

@@ -1,4 +1,5 @@
-"""Numbers that are not finite, and precision: which ops ran in what, where the first NaN came from, how two runs differ.
+"""Numbers that are not finite, and precision: which ops ran in what, where the first NaN came from, how two runs
+differ.
 
 All of it watches ops of this thread from outside (``umiak.runtime.observe``): the program runs as always.
 """
@@ -42,7 +43,9 @@ _LARGEST_HALF = 65504.0
 
 
 class DebugMode(Enum):
-    """What a check does: print tensors with NaN or infinity, and stop there or go on; print those that float16 cannot hold; print all."""
+    """What a check does: print tensors with NaN or infinity, and stop there or go on; print those that float16 cannot
+    hold; print all.
+    """
 
     CHECK_NAN_INF_AND_ABORT = 0
     CHECK_NAN_INF = 1
@@ -80,7 +83,8 @@ class _Stats:
     def line(self, op: str, name: str) -> str:
         bad = "" if self.finite else f"num_nan={self.nan}, num_inf={self.inf}, "
         numbers = f"num_zero={self.zero}, max={_number(self.max)}, min={_number(self.min)}, mean={_number(self.mean)}"
-        return f"[PRECISION]{' ' if self.finite else ' [ERROR] '}in {self.where(op, name)}, numel={self.numel}, {bad}{numbers}"
+        mark = "" if self.finite else "[ERROR] "
+        return f"[PRECISION] {mark}in {self.where(op, name)}, numel={self.numel}, {bad}{numbers}"
 
     def wanted(self, mode: DebugMode) -> bool:
         if mode is DebugMode.CHECK_ALL or not self.finite:
@@ -90,8 +94,8 @@ class _Stats:
 
     def error(self, op: str, name: str) -> RuntimeError:
         return RuntimeError(
-            f"[{op}] requires finite numbers under the check, got NaN or infinity (num_nan={self.nan}, num_inf={self.inf}, "
-            f"num_zero={self.zero}) in {self.where(op, name)}"
+            f"[{op}] requires finite numbers under the check, got NaN or infinity "
+            f"(num_nan={self.nan}, num_inf={self.inf}, num_zero={self.zero}) in {self.where(op, name)}"
         )
 
 
@@ -150,7 +154,9 @@ def check_layer_numerics(func: Callable) -> Callable:
     @functools.wraps(func)
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not args:
-            raise RuntimeError(f"[{type(self).__name__}] requires at least one positional input for the check, got none")
+            raise RuntimeError(
+                f"[{type(self).__name__}] requires at least one positional input for the check, got none"
+            )
         name = self.full_name() if hasattr(self, "full_name") else type(self).__name__
         _require_finite(name, "input", args)
         result = func(self, *args, **kwargs)
@@ -224,7 +230,8 @@ class TensorCheckerConfig:
         self.skipped_op_list = skipped_op_list
         self.debug_step = debug_step
         self.stack_height_limit = stack_height_limit
-        self.start_step, self.end_step = debug_step if debug_step is not None else (None, None)
+        self.start_step: int | None = None if debug_step is None else debug_step[0]
+        self.end_step: int | None = None if debug_step is None else debug_step[1]
         self._checked = None if checked_op_list is None else _op_names(checked_op_list)
         self._skipped = _op_names(skipped_op_list)
         self._entry: Any = None
@@ -288,7 +295,8 @@ _ACTIVE = "tensor_checker"  # the configuration at work, among the values of the
 
 
 def enable_tensor_checker(checker_config: TensorCheckerConfig) -> None:
-    """Check the results of all ops of this thread until :func:`disable_tensor_checker`, in the steps that the configuration names.
+    """Check the results of all ops of this thread until :func:`disable_tensor_checker`, in the steps that the
+    configuration names.
 
     Example:
         >>> import paddle
@@ -301,8 +309,8 @@ def enable_tensor_checker(checker_config: TensorCheckerConfig) -> None:
         ...     print("found")
         ... finally:
         ...     paddle.amp.debugging.disable_tensor_checker()
-        [PRECISION] [ERROR] in [device=cpu, op=div, tensor=, dtype=fp32], numel=1, num_nan=0, num_inf=1, num_zero=0, max=inf, min=inf, mean=inf
-        found
+        [PRECISION] [ERROR] in [device=cpu, op=div, tensor=, dtype=fp32], numel=1, num_nan=0, num_inf=1, num_zero=0,
+        max=inf, min=inf, mean=inf found
     """
     disable_tensor_checker()
     if checker_config.update_and_check_step_id():
@@ -321,6 +329,7 @@ def disable_tensor_checker() -> None:
 
 _STATS = "operator_stats"
 _COLUMNS = ("float16", "bfloat16", "float32")
+_HEADINGS = ("-- FP16 Calls ---", "-- BF16 Calls ---", "--- FP32 Calls---", "-- Other Calls --")
 
 
 def enable_operator_stats_collection() -> None:
@@ -346,7 +355,7 @@ def disable_operator_stats_collection() -> None:
     entry, counts = found
     observe.stop(entry)
     print(f"<{' op list '.center(120, '-')}>")
-    print(f"<{' Op Name '.center(40, '-')} | -- FP16 Calls --- | -- BF16 Calls --- | --- FP32 Calls--- | -- Other Calls -->")
+    print(f"<{' Op Name '.center(40, '-')} | {' | '.join(_HEADINGS)}>")
     for name in sorted(counts):
         print(f"  {name:<40}|" + "|".join(f"  {n:<17}" for n in counts[name]))
     print(f"<{f' op count: {len(counts)} '.center(120, '-')}>\n")
@@ -372,7 +381,8 @@ def collect_operator_stats() -> Iterator[None]:
 # --- two runs ------------------------------------------------------------------------------------------------------
 
 _LINE = re.compile(
-    r"\[PRECISION\] (\[ERROR\] )?in \[device=(?P<device>[^,]*), op=(?P<op>[^,]*), tensor=(?P<tensor>[^,]*), dtype=(?P<dtype>[^\]]*)\], "
+    r"\[PRECISION\] (\[ERROR\] )?in "
+    r"\[device=(?P<device>[^,]*), op=(?P<op>[^,]*), tensor=(?P<tensor>[^,]*), dtype=(?P<dtype>[^\]]*)\], "
     r"numel=(?P<numel>\d+), (num_nan=(?P<num_nan>\d+), num_inf=(?P<num_inf>\d+), )?num_zero=(?P<num_zero>\d+), "
     r"max=(?P<max>\S+), min=(?P<min>\S+), mean=(?P<mean>\S+)"
 )
@@ -396,7 +406,8 @@ def _read(folder: str) -> dict[tuple[str, str, int], dict[str, Any]]:
             seen[key] = seen.get(key, 0) + 1
             counts = {k: int(entry[k] or 0) for k in ("numel", "num_nan", "num_inf", "num_zero")}
             numbers = {k: float(entry[k].replace("-nan", "nan")) for k in ("max", "min", "mean")}
-            found[(*key, seen[key])] = {"dtype": entry["dtype"], **counts, **numbers}
+            place = (*key, seen[key])
+            found[place] = {"dtype": entry["dtype"], **counts, **numbers}
     return found
 
 
@@ -409,21 +420,24 @@ def compare_accuracy(
 ) -> None:
     """Put what two runs wrote side by side: a table of comma-separated values, one row per result of an op.
 
-    Both runs are made with ``TensorCheckerConfig(True, DebugMode.CHECK_ALL, output_dir=…)``, for example one in float32 and one in
-    float16. The n-th result of an op in one is compared with the n-th in the other.
+    Both runs are made with ``TensorCheckerConfig(True, DebugMode.CHECK_ALL, output_dir=…)``, for example one in
+    float32 and one in float16. The n-th result of an op in one is compared with the n-th in the other.
 
     Args:
         dump_path, another_dump_path: folders of the two runs.
         output_filename: where to write.
         loss_scale: the second run's gradients (ops whose names end in ``_grad``) are divided by it.
-        dump_all_tensors: all rows; otherwise those that one run lacks, or that differ in NaN or infinity, or by more than a hundredth.
+        dump_all_tensors: all rows; otherwise those that one run lacks, or that differ in NaN or infinity, or by more
+        than a hundredth.
 
     Raises:
         FileNotFoundError: a folder without such files.
         ValueError: an ``.xlsx`` file is asked for.
     """
     if Path(output_filename).suffix in (".xlsx", ".xls"):
-        raise ValueError(f"[compare_accuracy] requires a file of comma-separated values, got {output_filename!r}. Name it .csv.")
+        raise ValueError(
+            f"[compare_accuracy] requires a file of comma-separated values, got {output_filename!r}. Name it .csv."
+        )
     one, other = _read(dump_path), _read(another_dump_path)
     if loss_scale != 1:
         for key, entry in other.items():

@@ -39,7 +39,11 @@ class ClipGradBase:
         return [None if g is None else found.get(id(p)) for p, g in zip(params, grads, strict=True)]
 
     def _clipped(self, params: list[Tensor], grads: list[Tensor | None]) -> list[Tensor | None]:
-        chosen = [i for i, (p, g) in enumerate(zip(params, grads, strict=True)) if g is not None and getattr(p, "need_clip", True)]
+        chosen = [
+            i
+            for i, (p, g) in enumerate(zip(params, grads, strict=True))
+            if g is not None and getattr(p, "need_clip", True)
+        ]
         found: list[Any] = [grads[i] for i in chosen]
         with no_grad_guard():
             if SelectedRows in map(type, found):

@@ -27,7 +27,9 @@ def _check_betas(who: str, beta1: float, beta2: float, epsilon: float) -> tuple[
 
 
 def _rounded(beta: float) -> float:
-    """A beta as float32: what the reference framework takes the powers of in some optimizers. RAdam's ``rho`` depends on it."""
+    """A beta as float32: what the reference framework takes the powers of in some optimizers. RAdam's ``rho`` depends
+    on it.
+    """
     return float(np.float32(beta))
 
 
@@ -36,7 +38,7 @@ class _Moments(Optimizer):
 
     accumulators: ClassVar[tuple[str, ...]] = ("moment1", "moment2")
     numbers: ClassVar[tuple[str, ...]] = ("beta1", "beta2", "epsilon")
-    _layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE)
+    _layout: tuple[int, ...] | None = (TARGET, GRAD, VALUE, VALUE + 1, RATE)
 
     _saved_beta: Any = float
 
@@ -123,7 +125,7 @@ class Adam(_Moments):
         self._amsgrad = amsgrad
         self._multi_precision = multi_precision
         self._op = F.AdamUpdate(amsgrad)
-        self._layout = (*self._layout, VALUE + 2 if amsgrad else ABSENT)
+        self._layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE, VALUE + 2 if amsgrad else ABSENT)
         self._by_rows = lazy_mode
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
@@ -181,7 +183,7 @@ class AdamW(_Moments):
         self._apply_decay_param_fun = apply_decay_param_fun
         self._multi_precision = multi_precision
         self._op = F.AdamwUpdate(amsgrad)
-        self._layout = (*self._layout, VALUE + 2 if amsgrad else ABSENT)
+        self._layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE, VALUE + 2 if amsgrad else ABSENT)
         self._by_rows = lazy_mode
         self._decay = float(weight_decay)
         super().__init__(learning_rate, parameters, None, grad_clip, name)

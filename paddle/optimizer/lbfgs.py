@@ -25,11 +25,14 @@ def _size(x: Any) -> float:
     return F.max(F.abs(x), axes=(0,)).item()
 
 
-def descent(grad: Tensor, steps: Sequence[Any], turns: Sequence[Any], inverse: Sequence[float], scale: Any) -> tuple[Any, list[float]]:
-    """Minus the approximate inverse Hessian times ``grad`` (Nocedal and Wright, algorithm 7.4), and the first loop's factors.
+def descent(
+    grad: Tensor, steps: Sequence[Any], turns: Sequence[Any], inverse: Sequence[float], scale: Any
+) -> tuple[Any, list[float]]:
+    """Minus the approximate inverse Hessian times ``grad`` (Nocedal and Wright, algorithm 7.4), and the first loop's
+    factors.
 
-    ``steps`` and ``turns`` are changes of position and gradient, oldest first, ``inverse`` one over their products, ``scale`` the
-    first approximation: a number on its diagonal, or a matrix.
+    ``steps`` and ``turns`` are changes of position and gradient, oldest first, ``inverse`` one over their products,
+    ``scale`` the first approximation: a number on its diagonal, or a matrix.
     """
     direction, factors = F.neg(grad), [0.0] * len(steps)
     for i in reversed(range(len(steps))):
@@ -45,7 +48,8 @@ def descent(grad: Tensor, steps: Sequence[Any], turns: Sequence[Any], inverse: S
 
 
 class LBFGS(Optimizer):
-    """L-BFGS: descent along the gradient turned by an estimate of the curvature, which the last steps give (Liu and Nocedal, 1989).
+    """L-BFGS: descent along the gradient turned by an estimate of the curvature, which the last steps give (Liu and
+    Nocedal, 1989).
 
     Args:
         learning_rate: the length of a step, or the first that the line search tries.
@@ -224,9 +228,7 @@ class LBFGS(Optimizer):
         inverse.append(1.0 / product)
         state["H_diag"] = product / _dot(turn, turn)
 
-    def minimize(
-        self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
-    ) -> Any:
+    def minimize(self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None) -> Any:
         """Refused: a step needs the loss at several places."""
         raise NotImplementedError("[LBFGS] requires step(closure), got minimize(), which has one loss only")
 
@@ -239,7 +241,7 @@ class LBFGS(Optimizer):
     def set_state_dict(self, state_dict: Any) -> None:
         """Go on from a saved state."""
         plain = ("ro", "al")
-        state = {k: list(v) if isinstance(v, list) else v for k, v in state_dict["state"].items()}
+        state: dict[str, Any] = {k: list(v) if isinstance(v, list) else v for k, v in state_dict["state"].items()}
         for k in plain:
             state[k] = [float(v) for v in state.get(k) or ()]
         for k in ("H_diag", "alpha", "prev_loss"):
@@ -249,4 +251,3 @@ class LBFGS(Optimizer):
 
     load_state_dict = set_state_dict
     set_dict = set_state_dict
-

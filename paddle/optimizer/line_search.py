@@ -1,5 +1,7 @@
-"""A line search for the strong Wolfe conditions: bracket an interval that holds an acceptable step, then shrink it by cubic
-interpolation (Nocedal and Wright, Numerical Optimization, algorithms 3.5 and 3.6; safeguards as in Schmidt's minFunc).
+"""A line search for the strong Wolfe conditions.
+
+It brackets an interval that holds an acceptable step and shrinks it by cubic interpolation (Nocedal
+and Wright, Numerical Optimization, algorithms 3.5 and 3.6; safeguards as in Schmidt's minFunc).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ CURVATURE = 0.9  # c2: how much of the slope may be left
 
 @dataclass(frozen=True)
 class Point:
-    """A step along the direction: its length, the loss there, the gradient (a flat tensor) and its part along the direction."""
+    """A step along the direction: its length, the loss there, the gradient (flat) and its part along the direction."""
 
     step: float
     loss: float
@@ -24,7 +26,10 @@ class Point:
 
 
 def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
-    """Where the cubic with the losses and slopes of two points is smallest, within bounds; their middle where there is no such place."""
+    """Where the cubic with the losses and slopes of two points is smallest, within bounds.
+
+    The middle of the bounds where there is no such place.
+    """
     left, right = (a, b) if a.step <= b.step else (b, a)
     bend = left.slope + right.slope - 3.0 * (left.loss - right.loss) / (left.step - right.step)
     inside = bend * bend - left.slope * right.slope
@@ -49,7 +54,8 @@ def strong_wolfe(
         probe: the point at a step.
         start: the point at step 0; its slope is negative.
         step: tried first.
-        reach: the largest element of the direction; intervals where nothing moves more than ``tolerance`` are not shrunk further.
+        reach: the largest element of the direction; intervals where nothing moves more than ``tolerance`` are not
+            shrunk further.
         most: probes after the first.
     """
 

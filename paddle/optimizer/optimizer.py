@@ -234,9 +234,7 @@ class Optimizer:
                 if state.master is not None:
                     casts.setdefault(_CASTS[state.param.dtype], []).append(((state.param,), (state.master,), ()))
 
-    def _collect_singly(
-        self, states: list[Any], grads: Grads, lr: float, updates: Rows, stepped: list[State]
-    ) -> None:
+    def _collect_singly(self, states: list[Any], grads: Grads, lr: float, updates: Rows, stepped: list[State]) -> None:
         # An `_update` of a subclass is asked for each parameter at once.
         update = self._update if self._one_by_one else None
         for state, g in zip(states, grads, strict=True):
@@ -514,7 +512,9 @@ class Optimizer:
         """
         params, grads = [p for p, _ in parameters_and_grads], [g for _, g in parameters_and_grads]
         with no_grad_guard():
-            return list(zip(params, _with_penalties(regularization, [Penalised(p) for p in params], grads), strict=True))
+            return list(
+                zip(params, _with_penalties(regularization, [Penalised(p) for p in params], grads), strict=True)
+            )
 
     def apply_gradients(self, params_grads: Sequence[tuple[Tensor, Tensor]]) -> list:
         """Update parameters with the given gradients."""
@@ -558,7 +558,8 @@ def _with_penalties(common: WeightDecayRegularizer | None, states: list[Any], gr
         if op is None:
             grads[i] = penalty(state.param, g)
         else:
-            together.setdefault(op, []).append((i, ((g, state.param, penalty._coeff), ())))
+            coeff: float = penalty._coeff  # type: ignore[union-attr]
+            together.setdefault(op, []).append((i, ((g, state.param, coeff), ())))
     for op, rows in together.items():
         for (i, _), g in zip(rows, apply_each(op, [row for _, row in rows]), strict=True):
             grads[i] = g

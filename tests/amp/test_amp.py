@@ -114,7 +114,9 @@ def test_loss_scaling():
 
 def test_layers_that_float16_spares():
     def dtypes(dtype):
-        net = nn.Sequential(nn.Linear(2, 2), nn.LayerNorm(2), nn.GroupNorm(1, 2), nn.InstanceNorm2D(2), nn.BatchNorm2D(2))
+        net = nn.Sequential(
+            nn.Linear(2, 2), nn.LayerNorm(2), nn.GroupNorm(1, 2), nn.InstanceNorm2D(2), nn.BatchNorm2D(2)
+        )
         amp.decorate(net, level="O2", dtype=dtype)
         return [net[0].weight.dtype, net[1].weight.dtype, net[2].weight.dtype, net[3].scale.dtype, net[4].weight.dtype]
 

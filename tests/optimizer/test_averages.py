@@ -1,6 +1,5 @@
 """LookAhead and averages of parameters, against values that the reference framework gives."""
 
-import numpy as np
 import pytest
 
 import paddle

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 import optimizers as recorded
+import pytest
 
 import paddle
 from paddle import optimizer as O
@@ -25,14 +25,16 @@ def test_ten_steps(name):
 def test_all_are_recorded():
     kinds = {name.split()[0] for name in DATA}
     assert kinds == set(recorded.OPTIMIZERS)
-    missing = {name for name, (_, case) in CASES.items() if case.get("dtype") not in ("float16", "bfloat16")} - set(DATA)
+    missing = {name for name, (_, case) in CASES.items() if case.get("dtype") not in ("float16", "bfloat16")} - set(
+        DATA
+    )
     assert missing == {
         "Momentum plain 28", "Momentum groups 39", "AdamW plain 42", "AdamW groups 53", "Rprop schedule 12",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-@pytest.mark.parametrize("kind", [k for k in recorded.OPTIMIZERS])
+@pytest.mark.parametrize("kind", list(recorded.OPTIMIZERS))
 def test_master_weights_are_a_run_in_float32(kind, dtype):
     """Low-precision parameters with copies go the way of float32 ones that get the same, rounded, gradients."""
     case = {"args": dict(recorded.OPTIMIZERS[kind][0])}
@@ -61,7 +63,9 @@ def test_master_weights_are_a_run_in_float32(kind, dtype):
 
 
 def test_a_rescaled_gradient():
-    made = [recorded.run("Momentum", {"args": {"rescale_grad": r, "weight_decay": 0.1}}, steps=3)[1] for r in (1.0, 0.5)]
+    made = [
+        recorded.run("Momentum", {"args": {"rescale_grad": r, "weight_decay": 0.1}}, steps=3)[1] for r in (1.0, 0.5)
+    ]
     assert np.abs(made[0][0].numpy() - made[1][0].numpy()).max() > 1e-3
     a, b = (recorded.parameters("float32") for _ in range(2))
     for opt, params, factor in (

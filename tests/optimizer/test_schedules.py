@@ -16,7 +16,9 @@ def test_rates_and_state(name):
     state, expected = schedules.state_of(schedule), DATA[name]["state"]
     assert set(state) == set(expected)
     for key, value in expected.items():
-        assert state[key] == (value if isinstance(value, (dict, str)) or value is None else pytest.approx(value, rel=1e-6))
+        assert state[key] == (
+            value if isinstance(value, (dict, str)) or value is None else pytest.approx(value, rel=1e-6)
+        )
 
 
 @pytest.mark.parametrize("name", schedules.SCHEDULES)

@@ -78,7 +78,9 @@ def test_shapes_paddings_and_dense_ways():
     (found,) = paddle.grad((layer(ids) ** 3).sum(), layer.weight, create_graph=True)
     (second,) = paddle.grad(found.sum(), layer.weight)
     expected = 6 * layer.weight.numpy() * np.array([1, 0, 0, 0, 2])[:, None]
-    np.testing.assert_allclose((second.to_dense() if second.is_selected_rows() else second).numpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(
+        (second.to_dense() if second.is_selected_rows() else second).numpy(), expected, rtol=1e-6
+    )
     with paddle.no_grad():
         assert layer(ids).stop_gradient
 
@@ -116,7 +118,21 @@ def run(make, sparse, steps=((1, 1, 3), (0, 3), (2,)), clip=None, **options):
     return layer.weight.numpy().copy(), {k: v.numpy() for k, v in opt.state_dict().items()}
 
 
-EVERY = ["SGD", "Momentum", "Adam", "AdamW", "Adamax", "Adagrad", "Adadelta", "RMSProp", "Lamb", "NAdam", "RAdam", "ASGD", "Rprop"]
+EVERY = [
+    "SGD",
+    "Momentum",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "Adagrad",
+    "Adadelta",
+    "RMSProp",
+    "Lamb",
+    "NAdam",
+    "RAdam",
+    "ASGD",
+    "Rprop",
+]
 
 
 @pytest.mark.parametrize("clip", [None, nn.ClipGradByValue(1.5), nn.ClipGradByNorm(1.0), nn.ClipGradByGlobalNorm(1.0)])
@@ -172,7 +188,9 @@ def test_master_weights_of_rows():
     opt.step()
     master = opt._master_weights[layer.weight.name]
     np.testing.assert_allclose(master.numpy()[1], before[1] - 1e-3 * np.array([2.0, 4.0]), rtol=1e-5)
-    np.testing.assert_array_equal(layer.weight.astype("float32").numpy(), master.astype("bfloat16").astype("float32").numpy())
+    np.testing.assert_array_equal(
+        layer.weight.astype("float32").numpy(), master.astype("bfloat16").astype("float32").numpy()
+    )
 
 
 def test_a_table_and_other_parameters(rng):
@@ -231,7 +249,11 @@ def watched(made):
 def test_write_rows():
     into, rows = paddle.zeros([4, 2, 3]), paddle.to_tensor([3, 1, 3])
     write_rows(into, rows, paddle.arange(18, dtype="float32").reshape([3, 2, 3]))
-    assert into[1].tolist() == [[6, 7, 8], [9, 10, 11]] and into[3, 0].tolist() == [12, 13, 14] and into[0].sum().item() == 0
+    assert (
+        into[1].tolist() == [[6, 7, 8], [9, 10, 11]]
+        and into[3, 0].tolist() == [12, 13, 14]
+        and into[0].sum().item() == 0
+    )
     for bad in (
         (into, paddle.to_tensor([4]), paddle.zeros([1, 2, 3])),
         (into, paddle.to_tensor([1]), paddle.zeros([1, 3, 2])),

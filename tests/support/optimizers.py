@@ -1,5 +1,6 @@
-"""Runs of optimizers described as data, made by nothing but the public face: the reference framework runs this file too, and what it
-gives stands in ``tests/data/optimizers.json`` (``python tests/support/optimizers.py FILE`` with its Python).
+"""Runs of optimizers described as data, made by nothing but the public face: the reference framework runs this file
+too, and what it gives stands in ``tests/data/optimizers.json`` (``python tests/support/optimizers.py FILE`` with its
+Python).
 """
 
 import importlib
@@ -32,7 +33,8 @@ OPTIMIZERS = {
              {"exclude_from_weight_decay_fn": "p1", "always_adapt": True}],
     "ASGD": [{}, {"batch_num": 3}],
     "Rprop": [{}, {"etas": (0.3, 1.5), "learning_rate_range": (0.01, 0.2)}],
-    "LarsMomentumOptimizer": [{"momentum": 0.9}, {"momentum": 0.5, "lars_coeff": 0.1, "lars_weight_decay": 0.2, "epsilon": 1e-3},
+    "LarsMomentumOptimizer": [{"momentum": 0.9},
+                              {"momentum": 0.5, "lars_coeff": 0.1, "lars_weight_decay": 0.2, "epsilon": 1e-3},
                               {"momentum": 0.9, "exclude_from_weight_decay": ["p1"]}],
 }  # fmt: skip
 PRECISE = {"SGD", "Momentum", "Adam", "AdamW", "Lamb", "ASGD", "Rprop", "LarsMomentumOptimizer"}  # take multi_precision
@@ -116,7 +118,9 @@ def parameters(dtype, attrs=({}, {}, {}), rng=None):
         if "regularizer" in attr:
             attr["regularizer"] = made(*attr["regularizer"])
         attr = paddle.ParamAttr(name=f"p{i}_{next(FRESH)}", **attr)
-        p = paddle.create_parameter(list(shape), dtype, attr=attr, default_initializer=paddle.nn.initializer.Constant(1.0))
+        p = paddle.create_parameter(
+            list(shape), dtype, attr=attr, default_initializer=paddle.nn.initializer.Constant(1.0)
+        )
         p.set_value(paddle.to_tensor(rng.standard_normal(shape).astype("float32")).astype(dtype))
         params.append(p)
     return params
@@ -150,7 +154,9 @@ def optimizer(name, case, params):
         args["multi_precision"] = True
     decay = case.get("decay")
     if decay is not None:
-        args["regularization" if name.startswith("Lars") else "weight_decay"] = made(*decay) if isinstance(decay, list) else decay
+        args["regularization" if name.startswith("Lars") else "weight_decay"] = (
+            made(*decay) if isinstance(decay, list) else decay
+        )
     given = params
     if "groups" in case:
         given = []

@@ -1,5 +1,5 @@
-"""Schedules made by nothing but the public face: the reference framework runs this file too, and what it gives stands in
-``tests/data/schedules.json`` (``python tests/support/schedules.py FILE`` with its Python).
+"""Schedules made by nothing but the public face: the reference framework runs this file too, and what it gives stands
+in ``tests/data/schedules.json`` (``python tests/support/schedules.py FILE`` with its Python).
 """
 
 import json
@@ -81,7 +81,10 @@ if __name__ == "__main__":
     for name, make in SCHEDULES.items():
         try:
             schedule = make()
-            found[name] = {"rates": [float(f"{r:.10g}") for r in run(schedule, steps=STEPS - 1)], "state": state_of(schedule)}
+            found[name] = {
+                "rates": [float(f"{r:.10g}") for r in run(schedule, steps=STEPS - 1)],
+                "state": state_of(schedule),
+            }
         except Exception as error:
             print(name, type(error).__name__, error)
     with open(sys.argv[1], "w") as out:

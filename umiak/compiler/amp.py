@@ -19,8 +19,9 @@ from umiak.ops.base import Op, register
 LOW = ("float16", "bfloat16")
 NAMES = {6: "float16", 7: "bfloat16"}
 
-# Custom lists by id (the id is part of the plan modes): names forced to low precision, names kept at full precision, and what becomes
-# of ops that neither these nor the ops themselves decide on: "promote" (the widest operand decides), "allow" or "deny".
+# Custom lists by id (the id is part of the plan modes): names forced to low precision, names kept at full precision,
+# and what becomes of ops that neither these nor the ops themselves decide on: "promote" (the widest operand decides),
+# "allow" or "deny".
 Lists = tuple[frozenset, frozenset, str]
 CUSTOM: list[Lists] = [(frozenset(), frozenset(), "promote")]
 

@@ -396,7 +396,8 @@ class SquareSum(Op):
 
 @register
 class Penalised(Op):
-    """The gradient plus the derivative of a penalty on the parameter: ``coeff * param``, or with ``l1`` ``coeff * sign(param)``.
+    """The gradient plus the derivative of a penalty on the parameter: ``coeff * param``, or with ``l1`` ``coeff *
+    sign(param)``.
 
     Computed in the compute type of the gradient, whose dtype the result has.
     """
@@ -423,7 +424,11 @@ class Penalised(Op):
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
         for l1 in (False, True):
-            for shape, g, p in (((2, 3), dt.float64, dt.float64), ((4,), dt.bfloat16, dt.float32), ((), dt.float32, dt.float32)):
+            for shape, g, p in (
+                ((2, 3), dt.float64, dt.float64),
+                ((4,), dt.bfloat16, dt.float32),
+                ((), dt.float32, dt.float32),
+            ):
                 yield Sample((draw(rng, shape, g), draw(rng, shape, p), 0.3), {"l1": l1}, {}, ())
 
 
@@ -457,8 +462,8 @@ class Cleared(Op):
 class LarsUpdate(Update):
     """Momentum whose rate is scaled by the ratio of the parameter's norm to its gradient's (You et al., 2017).
 
-    The local rate is ``lr * coeff * |param| / (|grad| + weight_decay * |param| + eps)``, or ``lr`` where a norm is 0 and
-    without ``adapts``.
+    The local rate is ``lr * coeff * |param| / (|grad| + weight_decay * |param| + eps)``, or ``lr`` where a norm is 0
+    and without ``adapts``.
     """
 
     inputs = ("param", "grad", "velocity", "lr")
@@ -514,7 +519,13 @@ class FiniteProbe(Op):
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
-        for shape, dtype in (((2, 3), dt.float64), ((5,), dt.float32), ((2,), dt.bfloat16), ((), dt.float16), ((0, 2), dt.float32)):
+        for shape, dtype in (
+            ((2, 3), dt.float64),
+            ((5,), dt.float32),
+            ((2,), dt.bfloat16),
+            ((), dt.float16),
+            ((0, 2), dt.float32),
+        ):
             yield Sample((draw(rng, shape, dtype),), {}, {})
         yield Sample((np.array([1.0, np.inf], np.float32),), {}, {})
         yield Sample((np.array([[np.nan, 1e308]]),), {}, {})

@@ -1,8 +1,8 @@
 """Selected rows: gradients of tables of which a call used few rows (seam 5 of the design: a kind of tensor).
 
-A ``SelectedRows`` stands for a tensor of ``full_shape`` that is zero but for some rows. What it is as a tensor, shape and data, are
-the values of those rows; ``index`` says which they are. A row may come more than once: its values add up, which ``merged`` does.
-Few ops have a meaning here (``RULES``); others are refused, with the way out.
+A ``SelectedRows`` stands for a tensor of ``full_shape`` that is zero but for some rows. What it is as a tensor, shape
+and data, are the values of those rows; ``index`` says which they are. A row may come more than once: its values add
+up, which ``merged`` does. Few ops have a meaning here (``RULES``); others are refused, with the way out.
 """
 
 from __future__ import annotations
@@ -98,9 +98,10 @@ class SelectedRows(Tensor):
         return self.with_values(self.value())
 
     def __repr__(self) -> str:
+        values = str(self.value().numpy()).replace("\n", "\n       ")
         return (
-            f"Tensor(shape={self.shape}, dtype={self.dtype.name}, place={self.place}, stop_gradient={self.stop_gradient}, "
-            f"rows={self.rows()},\n       {str(self.value().numpy()).replace(chr(10), chr(10) + '       ')})"
+            f"Tensor(shape={self.shape}, dtype={self.dtype.name}, place={self.place}, "
+            f"stop_gradient={self.stop_gradient}, rows={self.rows()},\n       {values})"
         )
 
     __str__ = __repr__

@@ -69,10 +69,11 @@ def _set(pairs: list[tuple[Any, Any]]) -> None:
 
 
 class ModelAverage(_Swap, Optimizer):
-    """The mean of the parameters over the last steps: over a window that grows with ``average_window_rate`` times the steps done,
-    from ``min_average_window`` to ``max_average_window``.
+    """The mean of the parameters over the last steps: over a window that grows with ``average_window_rate`` times the
+    steps done, from ``min_average_window`` to ``max_average_window``.
 
-    Call ``step()`` after the optimizer's. When a window is full, its sum is kept and the next one begins; the mean is over both.
+    Call ``step()`` after the optimizer's. When a window is full, its sum is kept and the next one begins; the mean is
+    over both.
 
     Args:
         average_window_rate: how the window grows.
@@ -134,9 +135,10 @@ class ModelAverage(_Swap, Optimizer):
 
     def minimize(
         self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
-    ) -> None:
-        """:meth:`step`."""
+    ) -> tuple[list, list[tuple[Tensor, Tensor]]]:
+        """:meth:`step`; returns ``([], [])``."""
         self.step()
+        return [], []
 
     def _averages(self) -> list[tuple[Any, Any]]:
         now, last, _ = self._counts
@@ -173,7 +175,8 @@ class ModelAverage(_Swap, Optimizer):
 
 
 class ExponentialMovingAverage(_Swap):
-    """The moving average ``average = decay*average + (1 - decay)*param``, corrected for its start at 0 when it is applied.
+    """The moving average ``average = decay*average + (1 - decay)*param``, corrected for its start at 0 when it is
+    applied.
 
     Args:
         decay: how much stays.
@@ -191,7 +194,9 @@ class ExponentialMovingAverage(_Swap):
         ...     y = layer(paddle.ones([1, 2]))
     """
 
-    def __init__(self, decay: float = 0.999, thres_steps: Any = None, name: str | None = None, *, parameters: Any = None) -> None:
+    def __init__(
+        self, decay: float = 0.999, thres_steps: Any = None, name: str | None = None, *, parameters: Any = None
+    ) -> None:
         if parameters is None:
             raise ValueError("[ExponentialMovingAverage] requires parameters, got None")
         super().__init__()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from paddle.framework.grad_mode import enable_grad
 from paddle.optimizer.lbfgs import _dot, _size, descent
 from paddle.optimizer.line_search import Point, strong_wolfe
@@ -41,6 +43,7 @@ class _Function:
             at.stop_gradient = False
             value = self.objective(at)
             (grad,) = tape.grad([value], [at])
+        assert grad is not None  # else tape.grad has refused
         return float(value.item()), grad
 
     def search(self, x: Any, loss: float, grad: Any, direction: Any, first: float, most: int) -> Point:
@@ -123,7 +126,9 @@ def minimize_bfgs(
                 s, y = F.unsqueeze(moved, axes=(1,)), F.unsqueeze(turn, axes=(0,))
                 left = F.sub(identity, F.mul(F.matmul(s, y), 1.0 / product))
                 right = F.permute(left, (1, 0))
-                inverse = F.add(F.matmul(F.matmul(left, inverse), right), F.mul(F.mul(s, F.permute(s, (1, 0))), 1.0 / product))
+                inverse = F.add(
+                    F.matmul(F.matmul(left, inverse), right), F.mul(F.mul(s, F.permute(s, (1, 0))), 1.0 / product)
+                )
             done = _size(grad) <= tolerance_grad or _size(moved) <= tolerance_change
             if done or point.step == 0.0:
                 break
@@ -148,8 +153,8 @@ def minimize_lbfgs(
 
     Args:
         history_size: how many steps the estimate of the curvature is made of.
-        initial_inverse_hessian_estimate: a symmetric positive definite matrix that stands for the curvature before the first step.
-        objective_func, initial_position, max_iters, tolerance_grad, tolerance_change, line_search_fn,
+        initial_inverse_hessian_estimate: a symmetric positive definite matrix that stands for the curvature before the
+        first step. objective_func, initial_position, max_iters, tolerance_grad, tolerance_change, line_search_fn,
             max_line_search_iters, initial_step_length, dtype: as in :func:`minimize_bfgs`.
 
     Returns:
@@ -196,11 +201,10 @@ def minimize_lbfgs(
 
 
 def _checked(matrix: Any, n: int) -> Any:
-    import numpy as np
-
     found = matrix.numpy()
     if found.shape != (n, n) or not np.allclose(found, found.T) or not (np.linalg.eigvalsh(found) > 0).all():
         raise ValueError(
-            f"[minimize] requires initial_inverse_hessian_estimate symmetric and positive definite {[n, n]}, got {matrix!r}"
+            f"[minimize] requires initial_inverse_hessian_estimate symmetric and positive definite, {[n, n]}, "
+            f"got {matrix!r}"
         )
     return matrix

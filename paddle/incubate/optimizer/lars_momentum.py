@@ -13,8 +13,8 @@ from umiak.core.tensor import Tensor
 
 class LarsMomentumOptimizer(Optimizer):
     """LARS (You et al., 2017): ``velocity = momentum*velocity + local_rate * (grad + lars_weight_decay*param)``,
-    ``param -= velocity``, where the local rate is ``learning_rate * lars_coeff * |param| / (|grad| + lars_weight_decay*|param| +
-    epsilon)``.
+    ``param -= velocity``, where the local rate is ``learning_rate * lars_coeff * |param| / (|grad| +
+    lars_weight_decay*|param| + epsilon)``.
 
     Args:
         learning_rate: a number or a schedule.

@@ -12,8 +12,8 @@ from umiak.core.tensor import Tensor
 
 
 class LookAhead(Optimizer):
-    """LookAhead (Zhang et al., 2019): the inner optimizer makes ``k`` steps, then ``slow += alpha * (param - slow)`` and
-    parameters go on from there.
+    """LookAhead (Zhang et al., 2019): the inner optimizer makes ``k`` steps, then ``slow += alpha * (param - slow)``
+    and parameters go on from there.
 
     Args:
         inner_optimizer: makes the steps.
@@ -100,14 +100,18 @@ class LookAhead(Optimizer):
         self.inner_optimizer.set_lr(value)
 
     def state_dict(self) -> dict[str, Any]:
-        """The slow parameters by name, such as ``linear_0.w_0_slow_0``; the inner optimizer has a state dict of its own."""
+        """The slow parameters by name, such as ``linear_0.w_0_slow_0``; the inner optimizer has a state dict of its
+        own.
+        """
         found = (self._slow.get(id(p)) for p in self._parameter_list)
         return {s.name: s for s in found if s is not None}
 
     def set_state_dict(self, state_dict: Any) -> None:
         """Go on from saved slow parameters. Steps are counted from 0."""
         saved = {k.rsplit("_slow_", 1)[0]: v for k, v in state_dict.items() if "_slow_" in k}
-        self._slow = {id(p): self._named(as_state(saved[p.name], p), p) for p in self._parameter_list if p.name in saved}
+        self._slow = {
+            id(p): self._named(as_state(saved[p.name], p), p) for p in self._parameter_list if p.name in saved
+        }
         self._done = 0
 
     load_state_dict = set_state_dict
