@@ -126,6 +126,7 @@ class Optimizer:
         self._states: dict[int, State] = {}
         self._saved: dict[str, Any] = {}
         self._penalised = False  # a parameter has a regularizer of its own
+        self._copied = False  # a parameter has a float32 copy
         self._written_back: list[tuple[State, Tensor, tuple]] = []
         self._multi_precision = getattr(self, "_multi_precision", False)
         self._param_groups: list[dict[str, Any]] = []
@@ -229,7 +230,7 @@ class Optimizer:
             for state, g in others:
                 self._count(state, stepped)
                 updates.setdefault(self._op, []).append(self._rows_row(state, g, lr * state.rate["learning_rate"]))
-        if self._multi_precision:
+        if self._copied:
             for state in stepped[before:]:
                 if state.master is not None:
                     casts.setdefault(_CASTS[state.param.dtype], []).append(((state.param,), (state.master,), ()))
@@ -320,6 +321,7 @@ class Optimizer:
             saved = self._saved.get("master_weights", {}).pop(p.name, None)
             master = F.cast(p, dtype=dt.float32) if saved is None else as_state(saved, p)
             master.name = p.name + "_fp32_master_0"
+            self._copied = True
         state = State(p, hyper, master)
         self._states[id(p)] = state
         self._penalised = self._penalised or state.penalty is not None

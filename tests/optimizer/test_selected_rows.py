@@ -59,6 +59,11 @@ def test_accumulation():
     (look_up(layer, 1) + look_up(layer, 2) + layer.weight.sum()).backward()
     np.testing.assert_array_equal(layer.weight.grad.numpy(), [[1, 1], [2, 3], [2, 3], [1, 1], [1, 1]])
     layer.clear_gradients()
+    assert not layer.weight.grad.numpy().any()
+    layer.clear_gradients(False)
+    look_up(layer, 1).backward()
+    layer.clear_gradients()
+    assert layer.weight.grad is None
 
 
 def test_shapes_paddings_and_dense_ways():
