@@ -305,12 +305,14 @@ def enable_tensor_checker(checker_config: TensorCheckerConfig) -> None:
         >>> paddle.amp.debugging.enable_tensor_checker(config)
         >>> try:
         ...     paddle.to_tensor([1.0]) / 0.0
-        ... except RuntimeError:
-        ...     print("found")
+        ... except RuntimeError as error:
+        ...     print("stopped")
         ... finally:
         ...     paddle.amp.debugging.disable_tensor_checker()
-        [PRECISION] [ERROR] in [device=cpu, op=div, tensor=, dtype=fp32], numel=1, num_nan=0, num_inf=1, num_zero=0,
-        max=inf, min=inf, mean=inf found
+        ... # doctest: +NORMALIZE_WHITESPACE
+        [PRECISION] [ERROR] in [device=cpu, op=div, tensor=, dtype=fp32], numel=1,
+        num_nan=0, num_inf=1, num_zero=0, max=inf, min=inf, mean=inf
+        stopped
     """
     disable_tensor_checker()
     if checker_config.update_and_check_step_id():

@@ -19,7 +19,7 @@ WAYS = {
 def train(images, labels, dtype=None, level="O1", master_grad=False, epochs=6, accumulate=2):
     """Losses of all steps, and the accuracy on the last fifth. Each step is made of the gradients of several batches."""
     paddle.seed(1)
-    np.random.seed(1)
+    rng = np.random.default_rng(1)
     net = nn.Sequential(nn.Linear(64, 48), nn.LayerNorm(48), nn.GELU(), nn.Linear(48, 10))
     rate = paddle.optimizer.lr.CosineAnnealingDecay(5e-3, 200)
     opt = paddle.optimizer.AdamW(rate, parameters=net.parameters(), grad_clip=nn.ClipGradByGlobalNorm(1.0))
@@ -29,14 +29,16 @@ def train(images, labels, dtype=None, level="O1", master_grad=False, epochs=6, a
     n = len(images) * 4 // 5
     losses = []
     for _ in range(epochs):
-        order = np.random.permutation(n)
+        order = rng.permutation(n)
         for i in range(0, n - 63, 64):
             parts = np.split(order[i : i + 64], accumulate)
             total = 0.0
             for part in parts:
                 with amp.auto_cast(enable=dtype is not None, dtype=dtype or "bfloat16", level=level):
                     out = net(paddle.to_tensor(images[part]))
-                    loss = nn.functional.cross_entropy(out.astype("float32"), paddle.to_tensor(labels[part])) / accumulate
+                    loss = (
+                        nn.functional.cross_entropy(out.astype("float32"), paddle.to_tensor(labels[part])) / accumulate
+                    )
                 scaler.scale(loss).backward()
                 total += loss.item()
             scaler.step(opt)

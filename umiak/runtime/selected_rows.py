@@ -155,7 +155,7 @@ def call(op: Any, operands: tuple, params: tuple) -> Any:
     Raises:
         TypeError: it has no meaning for them.
     """
-    rule = RULES.get(type(op))
+    rule = RULES.get(type(op)) if any(map(_is_rows, operands)) else None
     with no_grad_guard():
         result = None if rule is None else rule(op, operands, params)
     if result is None:
