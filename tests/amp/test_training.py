@@ -17,7 +17,7 @@ WAYS = {
 
 
 def train(images, labels, dtype=None, level="O1", master_grad=False, epochs=6, accumulate=2):
-    """Losses of all steps, and the accuracy on the last fifth. Each step is made of the gradients of several batches."""
+    """Losses of all steps, and the accuracy on the last fifth. A step has the gradients of several batches."""
     paddle.seed(1)
     rng = np.random.default_rng(1)
     net = nn.Sequential(nn.Linear(64, 48), nn.LayerNorm(48), nn.GELU(), nn.Linear(48, 10))
