@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
-from umiak.core.dispatch import drop_cast_weights
+from umiak.core.dispatch import apply, drop_cast_weights
 
 from umiak.core.context cimport AMP_SHIFT, EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport (
@@ -454,7 +454,7 @@ cdef object call_hooks(list hooks, object g):
         if replaced is not None:
             if not isinstance(replaced, Tensor):
                 raise TypeError(f"[hook] requires a Tensor or None as result, got {type(replaced).__name__}")
-            if replaced.shape != g.shape or replaced.dtype is not g.dtype:
+            if replaced.shape != g.shape or replaced.dtype is not g.dtype and not getattr(entry[0], "changes_dtype", False):
                 raise ValueError(
                     f"[hook] requires a gradient of shape {g.shape} and dtype {g.dtype.name} as result, "
                     f"got shape {replaced.shape} and dtype {replaced.dtype.name}")
@@ -575,6 +575,8 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         for i in range(len(result)):
             if edge_at(node, i) != <PyObject*>None and isinstance(result[i], Tensor):
                 shape, dtype = node.in_meta[i]
+                if (<Tensor>result[i]).kind & KIND_SELECTED_ROWS and result[i].full_shape == shape:
+                    shape = (<Tensor>result[i]).shape
                 if (<Tensor>result[i]).shape != shape or (<Tensor>result[i]).dtype is not dtype:
                     raise ValueError(
                         f"[{node.name}] requires a gradient of shape {shape} and dtype {dtype.name} for input {i}, "
@@ -625,13 +627,14 @@ cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
     cdef Operand xs[2]
     cdef PyObject* into[2]
     # References: the caller's and `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
-    cdef bint mine = Py_REFCNT(grad) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK and not g.kind \
-        and Py_REFCNT(<PyObject*>g.storage) == 1
+    # Selected rows are taken likewise: their own values are the tensor.
+    cdef bint mine = Py_REFCNT(grad) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK \
+        and not g.kind & ~<uint32_t>KIND_SELECTED_ROWS and Py_REFCNT(<PyObject*>g.storage) == 1
     while True:
         if leaf._grad is None:
             if not create:
                 if not mine:
-                    g = quiet_copy(g)
+                    g = <Tensor>apply(COPY, (g,), ()) if g.kind & KIND_SELECTED_ROWS else quiet_copy(g)
                     mine = True
                     continue
                 g.key &= ~<uint32_t>K_NEEDS_GRAD
@@ -760,6 +763,11 @@ cdef Run new_run(bint retain, bint create):
     run.create = create
     run.accumulate = True
     return run
+
+
+def in_backward():
+    """Whether this thread is computing gradients."""
+    return (<EngineContext>context_pointer()).backward_depth > 0
 
 
 def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=False):
