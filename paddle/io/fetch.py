@@ -1,0 +1,48 @@
+"""From tasks to samples: the part of loading that is the same in the main process and in workers."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from paddle.io.dataset import Dataset, IterableDataset
+
+
+class _Exhausted:
+    """What a stream gives after its last sample."""
+
+
+EXHAUSTED = _Exhausted()
+
+
+@dataclass(frozen=True)
+class Source:
+    """What samples are read from, and how they are grouped. ``batch_size`` is that of a stream; None: single samples."""
+
+    dataset: Dataset
+    batched: bool
+    batch_size: int | None
+    drop_last: bool
+
+    @property
+    def stream(self) -> bool:
+        return isinstance(self.dataset, IterableDataset)
+
+    def fetcher(self) -> Callable[[Any], Any]:
+        """A function from a task (an index, a list of them; of a stream, anything) to samples, or EXHAUSTED."""
+        dataset = self.dataset
+        if not self.stream:
+            if self.batched:
+                return lambda indices: [dataset[i] for i in indices]
+            return lambda index: dataset[index]
+        samples: Iterator[Any] = iter(dataset)  # type: ignore[call-overload]
+        if not self.batched:
+            return lambda _: next(samples, EXHAUSTED)
+
+        def batch(_: Any) -> Any:
+            found = list(itertools.islice(samples, self.batch_size))
+            return found if len(found) == self.batch_size or (found and not self.drop_last) else EXHAUSTED
+
+        return batch
