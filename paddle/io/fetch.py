@@ -7,7 +7,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from paddle.io.dataset import Dataset, IterableDataset
+
+
+def keep_memory() -> None:
+    """Let freed memory stay in the process: the arrays of the next sample are as large as those of the last.
+
+    The allocator of glibc maps large arrays afresh and trims its heap, so that every page costs a fault again, until it has
+    seen a block of up to 32 MiB freed; twice as much it keeps from then on.
+    """
+    np.empty(31 << 20, np.uint8)
 
 
 class _Exhausted:

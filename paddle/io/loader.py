@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from paddle.framework.place import current_place, place_of
 from paddle.io.collate import collate, default_collate_fn, default_convert_fn, stack, stack_tensor, to_tensors
 from paddle.io.dataset import Dataset, IterableDataset, NoLengthError
-from paddle.io.fetch import EXHAUSTED, Source
+from paddle.io.fetch import EXHAUSTED, Source, keep_memory
 from paddle.io.sampler import BatchSampler
 from paddle.io.protocol import BATCH, END, ERROR
 from umiak.core.generator import default_generator
@@ -138,7 +138,7 @@ class DataLoader:
     def _first_place(places: Any) -> Place | None:
         if isinstance(places, (list, tuple)):
             if not places:
-                raise ValueError("[DataLoader] requires at least one place, got an empty list. Leave it out for the current one")
+                raise ValueError("[DataLoader] requires one of places, got none. Leave it out for the current place")
             places = places[0]
         return None if places is None else place_of(places, "DataLoader")
 
@@ -198,6 +198,7 @@ class _Here(_Batches):
         own = loader.collate_fn is default_collate_fn
         into = stack_tensor if place is current_place() and place.device_type == "cpu" else stack
         fetch = loader._source().fetcher()
+        keep_memory()
         for task in loader._tasks():
             samples = fetch(task)
             if samples is EXHAUSTED:
@@ -298,7 +299,7 @@ class _InWorkers(_Batches):
         if sound and pool.open and loader.persistent_workers and loader._idle is None:
             loader._idle = pool
         else:
-            pool.close()
+            pool.close(patient=sound)
 
     def __del__(self) -> None:
         self._finish()

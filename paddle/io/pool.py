@@ -113,7 +113,7 @@ class WorkerPool:
                 self.workers.append(_Worker(number))
                 self.workers[-1].start(job, seed + number, method)
         except BaseException:
-            self.close()
+            self.close(patient=False)
             raise
         # For each worker, what to look at while waiting for it: its answers, and the end of any worker.
         self.polls = []
@@ -187,17 +187,18 @@ class WorkerPool:
             how, hint = f"exited with code {code}", "Does the dataset call sys.exit or os._exit?"
         return RuntimeError(f"[DataLoader] requires its worker processes, but {w} {how}. {hint}")
 
-    def close(self) -> None:
-        """Tell the workers to stop, wait a little, end those that do not."""
+    def close(self, patient: bool = True) -> None:
+        """End the workers: ``patient``, after they have had a little time to finish what they are at."""
         if not self.open:
             return
         self.open = False
         started = [w for w in self.workers if w.process is not None]
-        for w in started:
-            w.channel.post(encode(protocol.STOP, self.epoch))
-        deadline = time.monotonic() + GRACE
-        for w in started:
-            self._drain(w, deadline)
+        if patient:
+            for w in started:
+                w.channel.post(encode(protocol.STOP, self.epoch))
+            deadline = time.monotonic() + GRACE
+            for w in started:
+                self._drain(w, deadline)
         for w in self.workers:
             with contextlib.suppress(OSError):
                 w.channel.sock.shutdown(socket.SHUT_RDWR)  # closed for the worker too, whoever else has a copy

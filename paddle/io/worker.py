@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import os
 import pickle
@@ -23,7 +22,7 @@ import numpy as np
 from paddle.io import protocol, worker_info
 from paddle.io.channel import Channel, Message, encode
 from paddle.io.collate import Stack, collate
-from paddle.io.fetch import EXHAUSTED, Source
+from paddle.io.fetch import EXHAUSTED, Source, keep_memory
 from paddle.io.transport import Packer
 from paddle.io.worker_info import WorkerInfo
 from umiak.core.generator import seed_all
@@ -54,7 +53,7 @@ def main(job: Job, number: int, value: int, sock: socket.socket, forked: bool) -
     threading.Thread(target=_die_with_loader, args=(sock.fileno(),), daemon=True).start()
     if forked:
         gc.freeze()  # what was inherited is no business of this process; to visit it would copy its pages
-    _keep_memory()
+    keep_memory()
     seed(value)
     worker_info.current = WorkerInfo(number, job.workers, job.source.dataset, value)
     with contextlib.suppress(ConnectionError):
@@ -79,27 +78,13 @@ def _die_with_loader(fd: int) -> None:
     os._exit(0)
 
 
-def _keep_memory() -> None:
-    """Let freed memory stay in the process: the arrays of the next sample are as large as those of the last.
-
-    By default glibc maps large arrays afresh, or trims the heap, and every page costs a fault again.
-    """
-    trim_threshold, mmap_threshold = -1, -3
-    try:
-        mallopt = ctypes.CDLL(None).mallopt
-    except (OSError, AttributeError):
-        return  # another C library
-    mallopt(mmap_threshold, 32 << 20)
-    mallopt(trim_threshold, 256 << 20)
-
-
 class _Worker:
     def __init__(self, job: Job, number: int, channel: Channel) -> None:
         self.job = job
         self.number = number
         self.channel = channel
-        # However many answers the loader has not read, they shall fit into the socket, so that this process goes on.
-        self.packer = Packer(inline=(64 << 10) // job.prefetch, shared=job.shared, spare=job.prefetch + 1)
+        # The answers that the loader has not read yet should fit into the socket, so that this process goes on.
+        self.packer = Packer(inline=max((64 << 10) // job.prefetch, 1 << 12), shared=job.shared, spare=job.prefetch + 1)
         self.inbox: deque[Message] = deque()
         self.fetch: Callable[[Any], Any] | None = None
         self.failure: tuple[Any, ...] | None = None  # which every task is answered with
