@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
+import time
+from importlib import _bootstrap  # type: ignore[attr-defined]
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+IMPORT_SECONDS = 1.0  # that forking waits for imports
 
 
 def fork_safe(lock: T) -> T:
@@ -17,3 +23,29 @@ def fork_safe(lock: T) -> T:
     handle: Any = lock
     os.register_at_fork(before=handle.acquire, after_in_parent=handle.release, after_in_child=handle.release)
     return lock
+
+
+def _foreign_imports() -> list[str]:
+    """The modules that other threads are importing. Python keeps a lock for each, and frees none of them in a child."""
+    me = threading.get_ident()
+    held = list(getattr(_bootstrap, "_module_locks", {}).items())
+    return [name for name, ref in held if (lock := ref()) is not None and lock.owner not in (None, me)]
+
+
+def _wait_for_imports() -> None:
+    # Not for ever: an import may itself wait for a lock that forking has taken already.
+    until = time.monotonic() + IMPORT_SECONDS
+    while _foreign_imports() and time.monotonic() < until:
+        time.sleep(0.0005)
+
+
+def _forget_imports() -> None:
+    """In a child: what nobody will finish importing shall be imported anew."""
+    for name in _foreign_imports():
+        del _bootstrap._module_locks[name]
+        if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
+            del sys.modules[name]
+
+
+# Registered before any lock, so called after all of them are taken: as close to the fork as can be.
+os.register_at_fork(before=_wait_for_imports, after_in_child=_forget_imports)
