@@ -11,7 +11,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-
 from measure import FEWEST, Settings, Spread
 from rows import Outcome, add_row, add_section, times, with_spread
 
@@ -79,8 +78,9 @@ def one_pass(loader: Any) -> float:
 
 def add(name: str, what: str, dataset: type, batch_size: int, workers: int, factor: float) -> None:
     def measure(settings: Settings) -> Outcome:
-        import paddle
         import torch
+
+        import paddle
 
         data = dataset()
         loaders = [

@@ -30,7 +30,7 @@ def encode(kind: int, epoch: int, task: int = 0, meta: Any = None, body: Any = b
 
 
 class Channel:
-    """One end. A worker's ``send`` waits until the other end has room; a loader's ``post`` never waits, because both would."""
+    """One end. A worker's ``send`` waits until the other end has room; a loader's ``post`` never does: both would."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -68,7 +68,10 @@ class Channel:
         return True
 
     def receive(self, wait: bool = True) -> Message | None:
-        """The next message; None once the other end is closed. Raises BlockingIOError if there is none and ``wait`` is off."""
+        """The next message; None once the other end is closed.
+
+        Raises BlockingIOError without ``wait`` if there is none yet.
+        """
         descriptors = array.array("i")
         try:
             head, ancillary, _, _ = self.sock.recvmsg(

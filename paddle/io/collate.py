@@ -68,13 +68,11 @@ def stack(arrays: Sequence[np.ndarray]) -> np.ndarray:
     return out
 
 
-_STACKED = frozenset(
-    "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split()
-)
+_STACKED = frozenset("bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split())
 
 
 def stack_tensor(arrays: Sequence[np.ndarray]) -> Any:
-    """Stacked in memory of the engine, whose pages have been used before; arrays of types it does not know in NumPy's."""
+    """Stacked in memory of the engine, whose pages have been used before; in NumPy's if the engine lacks the type."""
     pending = Stack(arrays)
     dtype = pending.dtype
     if dtype.name not in _STACKED:
@@ -111,7 +109,7 @@ def collate(batch: Sequence[Any], stack: Callable[[Sequence[np.ndarray]], Any]) 
 
 
 def to_tensors(batch: Any, place: Place, fresh: bool) -> Any:
-    """Arrays anywhere in a batch become tensors on ``place``; with ``fresh``, nobody else holds them: they are adopted."""
+    """Arrays anywhere in a batch become tensors on ``place``; ``fresh`` ones, which nobody else holds, are adopted."""
     if isinstance(batch, (np.ndarray, np.generic)):
         return from_numpy(np.asarray(batch), place, copy=None if fresh else True)
     if isinstance(batch, Mapping):

@@ -15,8 +15,8 @@ from paddle.io.dataset import Dataset, IterableDataset
 def keep_memory() -> None:
     """Let freed memory stay in the process: the arrays of the next sample are as large as those of the last.
 
-    The allocator of glibc maps large arrays afresh and trims its heap, so that every page costs a fault again, until it has
-    seen a block of up to 32 MiB freed; twice as much it keeps from then on.
+    The allocator of glibc maps large arrays afresh and trims its heap, so that every page costs a fault again, until it
+    has seen a block of up to 32 MiB freed; twice as much it keeps from then on.
     """
     np.empty(31 << 20, np.uint8)
 
@@ -30,7 +30,7 @@ EXHAUSTED = _Exhausted()
 
 @dataclass(frozen=True)
 class Source:
-    """What samples are read from, and how they are grouped. ``batch_size`` is that of a stream; None: single samples."""
+    """What samples are read from, and how they are grouped; ``batch_size`` and ``drop_last`` are a stream's."""
 
     dataset: Dataset
     batched: bool
@@ -48,7 +48,7 @@ class Source:
             if self.batched:
                 return lambda indices: [dataset[i] for i in indices]
             return lambda index: dataset[index]
-        samples: Iterator[Any] = iter(dataset)  # type: ignore[call-overload]
+        samples: Iterator[Any] = iter(dataset)
         if not self.batched:
             return lambda _: next(samples, EXHAUSTED)
 

@@ -12,8 +12,8 @@ from paddle.framework.place import current_place, place_of
 from paddle.io.collate import collate, default_collate_fn, default_convert_fn, stack, stack_tensor, to_tensors
 from paddle.io.dataset import Dataset, IterableDataset, NoLengthError
 from paddle.io.fetch import EXHAUSTED, Source, keep_memory
-from paddle.io.sampler import BatchSampler
 from paddle.io.protocol import BATCH, END, ERROR
+from paddle.io.sampler import BatchSampler
 from umiak.core.generator import default_generator
 from umiak.core.place import Place
 from umiak.util import flags
@@ -34,8 +34,9 @@ class DataLoader:
     """Iterates over batches of a dataset; every ``iter()`` is one pass.
 
     Batches come in the order of the sampler, whatever the number of workers. With workers, several are prepared ahead
-    in processes of their own; large ones come through shared memory and are not copied again. An exception of a worker is raised
-    here, caused by the worker's traceback. Workers end with the iteration, or with this process, however that ends.
+    in processes of their own; large ones come through shared memory and are not copied again. An exception of a worker
+    is raised here, caused by the worker's traceback. Workers end with the iteration, or with this process, however that
+    ends.
 
     Args:
         dataset: a ``Dataset``, an ``IterableDataset`` or a sequence. Each worker has a copy; a stream is read by every
@@ -53,8 +54,8 @@ class DataLoader:
         persistent_workers: keep the workers for the next pass.
         feed_list, return_list, use_buffer_reader, reader_buffer_size: accepted; nothing depends on them.
 
-    ``random``, NumPy and ``paddle`` are seeded in worker ``i`` by a number drawn from ``paddle``'s generator plus ``i``: before every
-    pass, unless there is a ``worker_init_fn``, after which nothing is seeded again.
+    ``random``, NumPy and ``paddle`` are seeded in worker ``i`` by ``i`` plus a number from ``paddle``'s generator,
+    before every pass, unless there is a ``worker_init_fn``, after which nothing is seeded again.
 
     Raises:
         ValueError, TypeError: options that contradict each other or mean nothing.
@@ -178,6 +179,9 @@ class _Batches:
     def __iter__(self) -> Iterator[Any]:
         return self
 
+    def __next__(self) -> Any:
+        raise NotImplementedError
+
     def __len__(self) -> int:
         return len(self.loader)
 
@@ -209,7 +213,7 @@ class _Here(_Batches):
 
 
 class _InWorkers(_Batches):
-    """Samples are read by workers, which take tasks in turn and answer in order: so batches come in the order of tasks."""
+    """Samples are read by workers, which take tasks in turn and answer in order: batches come in the order of tasks."""
 
     def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
@@ -279,7 +283,7 @@ class _InWorkers(_Batches):
             raise
 
     def _next_answer(self) -> tuple[Any, Message] | None:
-        """The worker whose turn it is, and its batch or error; None at the end. The worker has its next task by then."""
+        """The worker whose turn it is, which has its next task by then, and its batch or error; None at the end."""
         assert self.pool is not None
         while self.order:
             number = self.order.popleft()

@@ -49,7 +49,7 @@ class _Worker:
 
     def start(self, job: Job, seed: int, method: str) -> None:
         with self.theirs, _quiet_start():
-            process: Any = multiprocessing.get_context(method).Process(  # type: ignore[attr-defined]
+            process: Any = multiprocessing.get_context(method).Process(
                 target=worker.main,
                 args=(job, self.number, seed, self.theirs, method == "fork"),
                 name=f"DataLoader-{self.number}",
@@ -154,9 +154,9 @@ class WorkerPool:
     def _wait(self, w: _Worker, deadline: float | None, timeout: float) -> None:
         poll, own = self.polls[w.number], w.channel.fileno()
         while True:
-            sent = all([other.channel.flush() for other in self.workers])
+            unsent = [other for other in self.workers if not other.channel.flush()]
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready = poll.poll((None if left is None else left * 1e3) if sent else 10)
+            ready = poll.poll(10 if unsent else None if left is None else left * 1e3)
             if any(fd == own for fd, _ in ready):
                 return
             for other in self.workers:

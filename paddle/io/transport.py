@@ -1,8 +1,8 @@
 """How a batch gets from a worker to the loader: objects pickled, arrays behind them, large batches in shared memory.
 
-A batch becomes a region: the pickle, then each array at a multiple of 64 bytes. Small regions are the body of a message. Others
-are written into a segment (``umiak.util.shared_memory``), and the message says which; the loader's arrays, and so its tensors,
-lie over it. When the last of them is gone, the segment is free for the worker's next batch.
+A batch becomes a region: the pickle, then each array at a multiple of 64 bytes. Small regions are the body of a
+message. Others are written into a segment (``umiak.util.shared_memory``), and the message says which; the loader's
+arrays, and so its tensors, lie over it. When the last of them is gone, the segment is free for the worker's next batch.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _ELSEWHERE = pickle.PickleBuffer(bytearray(1))
 
 
 class Packer:
-    """A worker's side. ``inline``: bytes up to which a region travels in the message; ``spare``: free segments to keep."""
+    """A worker's side. ``inline``: bytes of a region that still goes into a message; ``spare``: free segments kept."""
 
     def __init__(self, inline: int, shared: bool, spare: int) -> None:
         self.inline = inline
@@ -167,8 +167,8 @@ class Unpacker:
                 self.segments[number] = Segment(descriptor, nbytes)
             finally:
                 os.close(descriptor)
-        return np.frombuffer(self.segments[number].lease(), np.uint8), crowded
+        return np.frombuffer(memoryview(self.segments[number].lease()), np.uint8), crowded
 
     def unpack(self, message: Message, region: np.ndarray) -> Any:
         *_, pickled, places = message.meta
-        return pickle.loads(region[:pickled], buffers=[region[start:end] for start, end in places])
+        return pickle.loads(region[:pickled].data, buffers=[region[start:end] for start, end in places])

@@ -70,7 +70,7 @@ def _take_signals() -> None:
 
 
 def _die_with_loader(fd: int) -> None:
-    """Wait until the loader's end is closed, however that came about, and end at once, whatever the dataset is doing."""
+    """Wait until the loader's end is closed, however that came about, and end at once, whatever is going on."""
     poll = select.poll()
     poll.register(fd, 0)  # a hang-up is always reported
     with contextlib.suppress(OSError):
@@ -123,10 +123,10 @@ class _Worker:
             seed(value)
 
     def answer(self, message: Message) -> None:
-        kind, meta, body, descriptors = protocol.ERROR, None, b"", []
-        if self.failure is not None:
-            meta = self.failure
-        else:
+        kind, body = protocol.ERROR, b""
+        meta: tuple[Any, ...] | None = self.failure
+        descriptors: list[int] = []
+        if meta is None:
             try:
                 if self.fetch is None:
                     self.fetch = self.job.source.fetcher()
@@ -150,6 +150,7 @@ class _Worker:
 def describe(error: Exception) -> tuple[bytes | None, str, str]:
     """An exception to be sent: pickled where that works, in short, and its traceback."""
     short = "".join(traceback.format_exception_only(type(error), error)).strip()
+    pickled: bytes | None = None
     try:
         pickled = pickle.dumps(error)
         if type(pickle.loads(pickled)) is not type(error):

@@ -41,10 +41,18 @@ ENDS = {
     "exits at once": ("it = batches(); next(it); os._exit(7)", 7, ""),
 }
 SIGNALLED = {
-    "interrupted in the loop": ("it = batches(); next(it); ready(); time.sleep(60)", signal.SIGINT, "KeyboardInterrupt"),
+    "interrupted in the loop": (
+        "it = batches(); next(it); ready(); time.sleep(60)",
+        signal.SIGINT,
+        "KeyboardInterrupt",
+    ),
     "interrupted while waiting": ("it = batches(seconds=60); ready(); next(it)", signal.SIGINT, "KeyboardInterrupt"),
     "terminated": ("it = batches(seconds=60); ready(); next(it)", signal.SIGTERM, ""),
-    "killed": ("a = batches(seconds=60); b = batches(persistent_workers=True); next(b); ready(); next(a)", signal.SIGKILL, ""),
+    "killed": (
+        "a = batches(seconds=60); b = batches(persistent_workers=True); next(b); ready(); next(a)",
+        signal.SIGKILL,
+        "",
+    ),
 }
 
 

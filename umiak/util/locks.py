@@ -6,10 +6,13 @@ import os
 import sys
 import threading
 import time
-from importlib import _bootstrap  # type: ignore[attr-defined]
+from importlib import _bootstrap
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+# Python's locks of modules: weak references by name. Should it keep them elsewhere one day, none are found.
+_MODULE_LOCKS: dict[str, Any] = getattr(_bootstrap, "_module_locks", {})
 
 IMPORT_SECONDS = 1.0  # that forking waits for imports
 
@@ -28,7 +31,7 @@ def fork_safe(lock: T) -> T:
 def _foreign_imports() -> list[str]:
     """The modules that other threads are importing. Python keeps a lock for each, and frees none of them in a child."""
     me = threading.get_ident()
-    held = list(getattr(_bootstrap, "_module_locks", {}).items())
+    held = list(_MODULE_LOCKS.items())
     return [name for name, ref in held if (lock := ref()) is not None and lock.owner not in (None, me)]
 
 
@@ -42,7 +45,7 @@ def _wait_for_imports() -> None:
 def _forget_imports() -> None:
     """In a child: what nobody will finish importing shall be imported anew."""
     for name in _foreign_imports():
-        del _bootstrap._module_locks[name]
+        del _MODULE_LOCKS[name]
         if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):
             del sys.modules[name]
 
