@@ -77,6 +77,11 @@ class _Worker:
         error.__cause__ = WorkerTraceback(f'in DataLoader {self}:\n\n"""\n{text}"""')
         return error
 
+    def ends_within(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self.pidfd, select.POLLIN)
+        return bool(poll.poll(seconds * 1e3))
+
     def disown(self) -> None:
         """Close what this process has of it, without a word to the worker."""
         self.channel.close()
@@ -202,13 +207,14 @@ class WorkerPool:
         for w in self.workers:
             with contextlib.suppress(OSError):
                 w.channel.sock.shutdown(socket.SHUT_RDWR)  # closed for the worker too, whoever else has a copy
-            w.disown()
         for w in started:
-            w.process.join(1)
-            if w.process.exitcode is None:
+            if not w.ends_within(1):
                 w.process.kill()
-                w.process.join()
-            w.process.close()
+            w.process.join()
+            with contextlib.suppress(ValueError):  # someone else has waited for it: its exit code is not known
+                w.process.close()
+        for w in self.workers:
+            w.disown()
 
     def _drain(self, w: _Worker, deadline: float) -> None:
         """Throw away what a worker still says, so that it can end."""

@@ -387,6 +387,31 @@ def test_forks_while_a_thread_compiles():
     assert not failed
 
 
+def test_loaders_in_threads():
+    sums = []
+
+    def run():
+        sums.append(sum(int(b) for b in io.DataLoader(Of(int, 40), num_workers=2)))
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sums == [780] * 3
+
+
+def test_a_worker_that_someone_else_waited_for():
+    batches = iter(io.DataLoader(Of(int), num_workers=1))
+    pool = batches.pool
+    pid = pool.workers[0].pid
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    with pytest.raises(RuntimeError, match=rf"worker 0 \(pid {pid}\)"):
+        list(batches)
+    assert not pool.open
+
+
 def test_spawned_workers():
     with_spawn = paddle.get_flags("FLAGS_dataloader_start_method")
     paddle.set_flags({"FLAGS_dataloader_start_method": "spawn"})
