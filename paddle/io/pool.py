@@ -176,7 +176,9 @@ class WorkerPool:
     def _ended(self, w: _Worker) -> Exception:
         w.process.join(1)
         code = w.process.exitcode
-        if code is None:
+        if code is None and w.ends_within(0):
+            how, hint = "has ended", "How is not known: something else in this program has waited for it"
+        elif code is None:
             how, hint = "closed its channel", "Does the dataset close file descriptors that are not its own?"
         elif code < 0:
             try:

@@ -407,7 +407,7 @@ def test_a_worker_that_someone_else_waited_for():
     pid = pool.workers[0].pid
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    with pytest.raises(RuntimeError, match=rf"worker 0 \(pid {pid}\)"):
+    with pytest.raises(RuntimeError, match=rf"worker 0 \(pid {pid}\) has ended"):
         list(batches)
     assert not pool.open
 
