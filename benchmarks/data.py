@@ -83,14 +83,14 @@ def add(name: str, what: str, dataset: type, batch_size: int, workers: int, fact
         import paddle
 
         data = dataset()
-        loaders = [
-            module.DataLoader(data, batch_size=batch_size, num_workers=workers)
-            for module in (paddle.io, torch.utils.data)
-        ]
         took: tuple[list[float], list[float]] = ([], [])
         begin = time.perf_counter()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "This DataLoader will create 2 worker processes", UserWarning)
+            loaders = [
+                module.DataLoader(data, batch_size=batch_size, num_workers=workers)
+                for module in (paddle.io, torch.utils.data)
+            ]
             for i in range(settings.rounds):
                 if i >= FEWEST and time.perf_counter() - begin > settings.row_s:
                     break
