@@ -32,6 +32,7 @@ MODULES = (
     "compile_times",
     "decode",
     "training",
+    "data",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2
