@@ -6,7 +6,10 @@ between w and the result: a bias is contiguous, a residual lies like the result.
 """
 from libc.stdint cimport int64_t, uint64_t
 
-from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_columns, pointwise_weights
+from umiak.backends.cpu.providers.columns cimport (
+    FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_columns, by_taps, is_one_product, one_product, pointwise_weights, put_taps,
+    take_taps,
+)
 from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
@@ -61,6 +64,28 @@ cdef void parse(Launcher* self, const int64_t* dims, const uint64_t* scalars, Ge
         q.size[i], q.kernel[i], q.out[i] = x[2 + i], w[2 + i], g[2 + i]
         q.stride[i], q.lo[i] = <int64_t>scalars[1 + i], <int64_t>scalars[1 + self.nd + i]
         q.hi[i], q.dilation[i] = <int64_t>scalars[1 + 2 * self.nd + i], <int64_t>scalars[1 + 3 * self.nd + i]
+
+
+cdef int64_t trimmed(Launcher* self, Geometry* q) noexcept nogil:
+    """Leave out taps at the ends of a kernel that see pads alone: of 3×3 over one place with pads of 1 the middle stays.
+
+    How far into w the first tap is now; -1 where nothing changed.
+    """
+    cdef int64_t at = 0
+    cdef int i
+    cdef bint changed = False
+    for i in range(self.nd):
+        # The tap k of position p sees place p * stride - lo + k * dilation.
+        while q.kernel[i] > 1 and q.lo[i] >= q.dilation[i] and (q.out[i] - 1) * q.stride[i] < q.lo[i]:
+            q.lo[i] -= q.dilation[i]
+            q.kernel[i] -= 1
+            at += q.w_by[2 + i]
+            changed = True
+        while q.kernel[i] > 1 and q.hi[i] >= q.dilation[i] and (q.kernel[i] - 1) * q.dilation[i] - q.lo[i] >= q.size[i]:
+            q.hi[i] -= q.dilation[i]
+            q.kernel[i] -= 1
+            changed = True
+    return at if changed else -1
 
 
 cdef void sizes_of(Geometry* q, Operand* x, Operand* w, Operand* g) noexcept nogil:
@@ -122,6 +147,16 @@ cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
         if q.kernel[i] != 1 or q.lo[i] or q.hi[i] or every and q.stride[i] != 1:
             return False
     return q.groups == 1
+
+
+cdef bint has_few_positions(const Geometry* q) noexcept nogil:
+    """Whether a product for each tap gives the gradient of the kernel faster than the library's primitive does: few
+    positions and many channels."""
+    cdef int64_t positions = 1
+    cdef int i
+    for i in range(q.nd):
+        positions *= q.out[i]
+    return q.groups == 1 and positions <= 16 and q.c >= 128 and q.o >= 128 and not is_pointwise(q, False)
 
 
 cdef struct Recipe:            # how x, w and g are to lie
@@ -360,10 +395,16 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     for i in range(3):
         layouts[i], pointers[i], copies[i] = all[i].layout, all[i].data, NULL
     if self.kind == WEIGHT_GRAD and dtype == T_F32 and layouts[0] == layouts[2] and is_pointwise(q, True):
-        if max(q.c, q.o) > 64:
+        if max(q.c, q.o) > 64 and not is_one_product(q):
             return pointwise_weights(
                 self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
             )
+    if dtype <= T_F64 and layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST:
+        if is_one_product(q):
+            bad = one_product(self.libs, self.kind, dtype, q, x.data, w.data, g.data)
+            return bad if bad else finish(self, dtype, g, r, extra)
+        if self.kind == WEIGHT_GRAD and dtype == T_F32 and self.libs & USE_ONEDNN and has_few_positions(q):
+            return by_taps(self.libs, q, <const float*>x.data, <float*>w.data, <const float*>g.data)
     if self.libs & USE_ONEDNN and (dtype == T_F32 or dtype == T_BF16):
         for i in range(self.extras):
             pointers[3 + i] = extra[i]
@@ -455,6 +496,15 @@ cdef int widened(Launcher* self, Geometry* q, Operand* x, Operand* w, Operand* g
     return bad
 
 
+cdef void zero_taps(const Operand* w, const int64_t* kernel, int64_t first, int r, int itemsize) noexcept nogil:
+    """Zeros in all taps of kernels of sizes ``kernel``; w begins at the tap ``first``."""
+    cdef int64_t sizes[5]
+    cdef int i
+    for i in range(r):
+        sizes[i] = w.sizes[i] if i < 2 else kernel[i - 2]
+    zero_strided(w.data - first * itemsize, w.by, sizes, r, itemsize)
+
+
 cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef Launcher* self = <Launcher*>record
     cdef Geometry q
@@ -467,7 +517,13 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     cdef Launcher bare
     cdef int i, j, bad = 0, r = self.nd + 2
     cdef int out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
+    cdef int64_t kernel[3]     # of w, before taps are left out; the first that stays is `cut` elements in
+    cdef int64_t cut
+    cdef bint copied
     parse(self, dims, scalars, &q)
+    for i in range(self.nd):
+        kernel[i] = q.kernel[i]
+    cut = trimmed(self, &q)
     for i in range(self.extras):
         extra[i] = ptrs[2 + i]
     sizes_of(&q, &x, &w, &g)
@@ -478,16 +534,20 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     else:
         x.data, g.data, w.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2]
     all[0], all[1], all[2] = &x, &w, &g
+    w.data += max(cut, 0) * self.itemsize
     if elements(all[out].sizes, r) == 0:
         return 0
     if elements(x.sizes, r) == 0 or elements(w.sizes, r) == 0 or elements(g.sizes, r) == 0:
-        zero_strided(all[out].data, all[out].by, all[out].sizes, r, self.itemsize)
+        if cut >= 0 and out == 1:
+            zero_taps(&w, kernel, cut, r, self.itemsize)
+        else:
+            zero_strided(all[out].data, all[out].by, all[out].sizes, r, self.itemsize)
         return finish(self, self.dtype, &g, r, extra)
     for i in range(3):
         copies[i] = NULL
     for i in range(3):
         all[i].layout = layout_of(all[i].sizes, all[i].by, r)
-        if all[i].layout != ELSEWISE:
+        if all[i].layout != ELSEWISE and not (cut >= 0 and i == 1):
             # The canonical strides, also along axes of size 1.
             strides_of(all[i].layout, all[i].sizes, r, all[i].by)
             continue
@@ -498,10 +558,11 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
             bad = NO_MEMORY
             break
         all[i].layout = CHANNELS_FIRST
+        copied = i == out or i == 1 and cut >= 0 and take_taps(&q, kernel, self.itemsize, copies[1], w.data)
         dense(all[i].sizes, r, all[i].by)
         if i == out:
             result = all[i].data
-        else:
+        if not copied:
             copy_strided(copies[i], all[i].by, all[i].data, given[i], all[i].sizes, r, self.itemsize)
         all[i].data = copies[i]
     if not bad:
@@ -513,7 +574,17 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
         else:
             bad = run(self, self.dtype, &q, &x, &w, &g, extra)
     if not bad and result != NULL:
-        copy_strided(result, given[out], copies[out], all[out].by, all[out].sizes, r, self.itemsize)
+        copied = False
+        if cut >= 0 and out == 1:
+            for j in range(r):
+                w.by[j] = given[1][j]
+            w.data = result
+            copied = put_taps(&q, kernel, cut, self.itemsize, result - cut * self.itemsize, copies[1])
+            if not copied:
+                zero_taps(&w, kernel, cut, r, self.itemsize)
+                dense(w.sizes, r, w.by)
+        if not copied:
+            copy_strided(result, given[out], copies[out], all[out].by, all[out].sizes, r, self.itemsize)
         if self.steps:
             g.data, g.by = result, given[out]
             finish(self, self.dtype, &g, r, extra)
