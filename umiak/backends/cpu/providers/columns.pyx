@@ -176,11 +176,25 @@ cdef bint is_one_product(const Geometry* q) noexcept nogil:
 cdef int one_product(int libs, int kind, int dtype, const Geometry* q, char* x, char* w, char* g) noexcept nogil:
     """Images by channels: what :func:`is_one_product` finds. g is contiguous too."""
     cdef int64_t places = 1, image = 1, depth, step
-    cdef int i
+    cdef int64_t sizes[2]
+    cdef int64_t to[2]
+    cdef int64_t by[2]
+    cdef int i, bad
+    cdef char* turned
     for i in range(q.nd):
         places *= q.kernel[i]
         image *= q.size[i]
     depth, step = q.c * places, image // places
+    if kind == FORWARD and dtype == T_F32 and q.n * 4 <= q.o:
+        # Libraries pack what runs along the rows of the product, which had better be the smaller one.
+        turned = <char*>take(q.n * q.o * 4)
+        if turned == NULL:
+            return NO_MEMORY
+        bad = gemm(libs, dtype, q.o, q.n, depth, w, depth, 1, x, step, q.c * image, turned, q.n, 1, False)
+        sizes[0], sizes[1], to[0], to[1], by[0], by[1] = q.n, q.o, q.o, 1, 1, q.n
+        copy_strided(g, to, turned, by, sizes, 2, 4)
+        give(turned)
+        return bad
     if kind == FORWARD:
         return gemm(libs, dtype, q.n, q.o, depth, x, q.c * image, step, w, 1, depth, g, q.o, 1, False)
     if kind == WEIGHT_GRAD:
