@@ -10,6 +10,7 @@ from umiak.compiler.calls import call_program, live, scalars_in
 from umiak.compiler.dump import dump
 from umiak.compiler.epilogue import with_epilogues
 from umiak.compiler.fuse import fuse
+from umiak.compiler.order import early_writes
 from umiak.compiler.plan import expander, plain_modes, show_operations
 from umiak.core.dispatch import CallProgram
 from umiak.ir.expr import Sym
@@ -54,6 +55,8 @@ def lower_fused(
         for i, j in donate.items()
         if j is None or (results[j] is not None and id(inputs[i]) not in seen)
     }
+    replaced = {id(results[j]): inputs[i] for i, j in donate.items() if j is not None and results[j] is not None}
+    operations = early_writes(operations, results, replaced)
     return _calls(operations, inputs, results, conditions, given)
 
 
