@@ -204,10 +204,12 @@ cdef int one_product(int libs, int kind, int dtype, const Geometry* q, char* x, 
     return gemm(libs, dtype, q.n, depth, q.o, g, q.o, 1, w, depth, 1, x, q.c * image, step, False)
 
 
-cdef int by_taps(int libs, const Geometry* q, const float* x, float* w, const float* g) noexcept nogil:
+cdef int by_taps(
+    int libs, const Geometry* q, bint x_last, bint g_last, const float* x, float* w, const float* g
+) noexcept nogil:
     """The gradient of kernels as a product for each of their taps, over the positions where it sees a place of x.
 
-    All three are contiguous, channels first, in one group.
+    All three are contiguous, in one group; ``x_last`` and ``g_last``: channels are last there.
     """
     cdef ColumnsOf shape
     cdef int64_t image = 1, positions = 1, places = 1, tap, n, p, rows, d, h, at, part, first
@@ -216,8 +218,9 @@ cdef int by_taps(int libs, const Geometry* q, const float* x, float* w, const fl
     cdef int64_t by[3]
     cdef int64_t k[3]
     cdef int i, bad = 0
-    cdef float* xs
-    cdef float* gs
+    cdef float* block
+    cdef const float* xs = x
+    cdef const float* gs = g
     cdef float* xr
     cdef float* gr
     cdef float* made
@@ -227,15 +230,18 @@ cdef int by_taps(int libs, const Geometry* q, const float* x, float* w, const fl
         positions *= shape.out[i]
         places *= shape.kernel[i]
     part = min(q.o, max(16, PART // (places * q.c * 4)))
-    xs = <float*>take((q.n * (q.c * (image + places * positions) + q.o * (positions + places * positions)) + places * part * q.c) * 4)
-    if xs == NULL:
+    block = <float*>take((q.n * (q.c * (image + places * positions) + q.o * (positions + places * positions)) + places * part * q.c) * 4)
+    if block == NULL:
         return NO_MEMORY
-    gs = xs + q.n * q.c * image
-    xr = gs + q.n * q.o * positions
+    xr = block + q.n * (q.c * image + q.o * positions)
     gr = xr + places * q.n * positions * q.c
     made = gr + places * q.n * positions * q.o
-    channels_last(q.n, q.c, image, x, xs)
-    channels_last(q.n, q.o, positions, g, gs)
+    if not x_last:
+        channels_last(q.n, q.c, image, x, block)
+        xs = block
+    if not g_last:
+        channels_last(q.n, q.o, positions, g, block + q.n * q.c * image)
+        gs = block + q.n * q.c * image
     first = 0
     while first < q.o and not bad:
         part = min(part, q.o - first)
@@ -268,7 +274,7 @@ cdef int by_taps(int libs, const Geometry* q, const float* x, float* w, const fl
         gr -= places * q.n * positions * q.o
         taps_join_f32(w + first * q.c * places, made, part * q.c, part * q.c, places)
         first += part
-    give(xs)
+    give(block)
     return bad
 
 

@@ -33,6 +33,8 @@ cdef enum:                     # how a library's operand is to lie
     BLOCKS = 2                 # blocks of 16 channels
     LAST = 3
     FIRST = 4
+    SQUARES = 5                # of weights: blocks of 16 × 16 channels, input channels outside
+    SQUARES_TURNED = 6         # output channels outside
 
 cdef struct Launcher:
     int kind, dtype, itemsize, nd
@@ -107,6 +109,8 @@ cdef inline int64_t elements(const int64_t* sizes, int r) noexcept nogil:
 # --- oneDNN ---------------------------------------------------------------------------------------------------------
 
 cdef char** BLOCKED = [b"", b"aBc16b", b"aBcd16b", b"aBcde16b"]
+cdef char** SQUARED = [b"", b"ABc16b16a", b"ABcd16b16a", b"ABcde16b16a"]
+cdef char** TURNED = [b"", b"ABc16a16b", b"ABcd16a16b", b"ABcde16a16b"]
 cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
 
 
@@ -119,6 +123,8 @@ cdef handle_t desc_of(int how, int dtype, const int64_t* sizes, const int64_t* b
         bad = lib.desc_tagged(&desc, r, sizes, type, FORMAT_ANY)
     elif how == BLOCKS:
         bad = lib.desc_named(&desc, r, sizes, type, BLOCKED[r - 2])
+    elif how == SQUARES or how == SQUARES_TURNED:
+        bad = lib.desc_named(&desc, r, sizes, type, SQUARED[r - 2] if how == SQUARES else TURNED[r - 2])
     elif how == LAST or how == FIRST:
         strides_of(CHANNELS_LAST if how == LAST else CHANNELS_FIRST, sizes, r, last)
         bad = lib.desc_strided(&desc, r, sizes, type, last)
@@ -163,8 +169,8 @@ cdef struct Recipe:            # how x, w and g are to lie
     int x, w, g
 
 
-cdef int recipes(Launcher* self, const Geometry* q, int dtype, int layout, Recipe* out) noexcept nogil:
-    """What to try, the fastest first, as measured (docs/design/providers.md)."""
+cdef int recipes(Launcher* self, const Geometry* q, int dtype, bint is_last, Recipe* out) noexcept nogil:
+    """What to try, the fastest first, as measured (docs/design/providers.md). ``is_last``: x or g has channels last."""
     cdef bint pointwise = is_pointwise(q, False), strided = not is_pointwise(q, True)
     cdef int64_t positions = 1, count = 0
     cdef int i
@@ -173,13 +179,16 @@ cdef int recipes(Launcher* self, const Geometry* q, int dtype, int layout, Recip
     cdef Recipe blocks = Recipe(BLOCKS, ITS_CHOICE, BLOCKS)
     cdef Recipe first = Recipe(FIRST, FIRST, FIRST)
     cdef Recipe last = Recipe(LAST, ITS_CHOICE, LAST)
+    cdef Recipe squares = Recipe(LAST, SQUARES if self.kind == FORWARD else SQUARES_TURNED, LAST)
     for i in range(q.nd):
         positions *= q.out[i]
     cdef bint by_16 = q.c % 16 == 0 and q.o % 16 == 0 and (q.groups == 1 or q.groups == q.c == q.o) and library().isa >= ISA_AVX512
     if dtype == T_F32 and self.kind == INPUT_GRAD and q.c <= 8:
         # Blocks of channels would be mostly empty.
         out[0], out[1], count = first, chosen, 2
-    elif layout == CHANNELS_LAST:
+    elif is_last and by_16 and q.groups == 1 and self.kind != WEIGHT_GRAD:
+        out[0], out[1], out[2], count = squares, last, chosen, 3
+    elif is_last:
         out[0], out[1], count = last, chosen, 2
     elif pointwise and dtype == T_F32 and self.kind == INPUT_GRAD and (strided or positions >= 160):
         out[0], out[1], count = given, chosen, 2
@@ -259,7 +268,7 @@ cdef int inward(Program* p, handle_t user, handle_t wanted, int external) noexce
     return -1 if own < 0 or reordered(p, given, own) else own
 
 
-cdef Program* build(Launcher* self, const Geometry* q, int dtype, int layout, const int64_t* xs, const int64_t* gs) noexcept nogil:
+cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, const int64_t* xs, const int64_t* gs) noexcept nogil:
     """A program for this shape; without steps where the library has none worth running."""
     cdef Library* lib = library()
     cdef Program* p = new_program()
@@ -269,7 +278,7 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, int layout, co
     cdef int i, count, bad, bx = -1, bw = -1, bg = -1, target, extra = 3, residual
     if p == NULL:
         return NULL
-    count = recipes(self, q, dtype, layout, tries)
+    count = recipes(self, q, dtype, is_last, tries)
     for i in range(count):
         pd = described(self, q, dtype, tries[i], xs, gs)
         if pd != NULL:
@@ -362,7 +371,7 @@ cdef int by_library(
     before = enter()
     e = find(self.table, key, words)
     if e == NULL:
-        p = build(self, q, dtype, layouts[2] if self.kind == INPUT_GRAD else layouts[0], xs, gs)
+        p = build(self, q, dtype, layouts[0] == CHANNELS_LAST or layouts[2] == CHANNELS_LAST, xs, gs)
         if p != NULL:
             e = add(self.table, key, words, p)
     if e == NULL:
@@ -399,12 +408,14 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
             return pointwise_weights(
                 self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
             )
-    if dtype <= T_F64 and layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST:
-        if is_one_product(q):
-            bad = one_product(self.libs, self.kind, dtype, q, x.data, w.data, g.data)
-            return bad if bad else finish(self, dtype, g, r, extra)
-        if self.kind == WEIGHT_GRAD and dtype == T_F32 and self.libs & USE_ONEDNN and has_few_positions(q):
-            return by_taps(self.libs, q, <const float*>x.data, <float*>w.data, <const float*>g.data)
+    if dtype <= T_F64 and layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST and is_one_product(q):
+        bad = one_product(self.libs, self.kind, dtype, q, x.data, w.data, g.data)
+        return bad if bad else finish(self, dtype, g, r, extra)
+    if self.kind == WEIGHT_GRAD and dtype == T_F32 and self.libs & USE_ONEDNN and layouts[1] == CHANNELS_FIRST and has_few_positions(q):
+        return by_taps(
+            self.libs, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <const float*>x.data, <float*>w.data,
+            <const float*>g.data,
+        )
     if self.libs & USE_ONEDNN and (dtype == T_F32 or dtype == T_BF16):
         for i in range(self.extras):
             pointers[3 + i] = extra[i]
@@ -547,6 +558,8 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
         copies[i] = NULL
     for i in range(3):
         all[i].layout = layout_of(all[i].sizes, all[i].by, r)
+        if all[i].layout == CHANNELS_LAST and i != 1 and is_one_product(&q):
+            all[i].layout = ELSEWISE  # a product wants what is in one window side by side
         if all[i].layout != ELSEWISE and not (cut >= 0 and i == 1):
             # The canonical strides, also along axes of size 1.
             strides_of(all[i].layout, all[i].sizes, r, all[i].by)
