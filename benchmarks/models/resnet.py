@@ -13,8 +13,15 @@ import numpy as np
 import torch
 
 import paddle
+from umiak import ops as F
+from umiak.autodiff import graph
+from umiak.ir.tracer import Tracer, symbolic
+from umiak.runtime.executor import Executor
 
 WIDTHS, BLOCKS = (64, 128, 256, 512), 2
+RATE = 0.01
+
+Step = Callable[[], Any]
 
 
 def _names(nn: Any) -> tuple[Any, Any, Any]:
@@ -98,14 +105,13 @@ def pair(stem: str = "imagenet") -> tuple[Any, Any]:
     return net, peer
 
 
-def step_ours_eager(net: Any, x: np.ndarray, t: np.ndarray, rate: float = 0.01) -> Callable[[], Any]:
+def step_ours_eager(net: Any, x: np.ndarray, t: np.ndarray, rate: float = RATE) -> Step:
     """A function that does one step of SGD and gives the loss."""
     sgd = paddle.optimizer.SGD(rate, parameters=net.parameters())
-    a, b = paddle.to_tensor(x), paddle.to_tensor(t)
-    loss_of = paddle.nn.functional.cross_entropy
+    images, labels = paddle.to_tensor(x), paddle.to_tensor(t)
 
     def step() -> Any:
-        loss = loss_of(net(a), b)
+        loss = paddle.nn.functional.cross_entropy(net(images), labels)
         loss.backward()
         sgd.step()
         sgd.clear_grad(set_to_zero=False)
@@ -114,18 +120,46 @@ def step_ours_eager(net: Any, x: np.ndarray, t: np.ndarray, rate: float = 0.01) 
     return step
 
 
-def step_torch(net: Any, x: np.ndarray, t: np.ndarray, rate: float = 0.01, compiled: bool = False) -> Callable[[], Any]:
+def step_ours_compiled(net: Any, x: np.ndarray, t: np.ndarray, rate: float = RATE) -> Step:
+    """The same as one program: forward, backward and the updates."""
+    images, labels = paddle.to_tensor(x), paddle.to_tensor(t)
+    parameters = [p for p in net.parameters() if not p.stop_gradient]
+    with Tracer() as tracer:
+        loss = paddle.nn.functional.cross_entropy(net(tracer.example(images, ())), tracer.example(labels, ()))
+        inner = [tracer.tensor(p) for p in parameters]
+        seed = F.full(1.0, dtype=loss.dtype, shape=())
+        wrt = [p.value for p in inner]
+        grads = graph.pullback(tracer, list(tracer.operations), [(loss.value, seed.value)], wrt)
+        with paddle.no_grad():
+            for p, g in zip(inner, grads, strict=True):
+                tracer.assign(p, F.sub(p, F.mul(symbolic(g, tracer), rate)))
+        executor = Executor(tracer.finish([loss]))
+
+    def step() -> Any:
+        with paddle.no_grad():
+            return executor(images, labels)[0]
+
+    return step
+
+
+def step_torch(net: Any, x: np.ndarray, t: np.ndarray, rate: float = RATE, compiled: bool = False) -> Step:
     """The same with PyTorch; ``compiled``: forward and backward by ``torch.compile``."""
     sgd = torch.optim.SGD(net.parameters(), rate)
-    a, b = torch.from_numpy(x), torch.from_numpy(t)
-    loss_of = torch.nn.functional.cross_entropy
+    images, labels = torch.from_numpy(x), torch.from_numpy(t)
     run = torch.compile(net) if compiled else net
 
     def step() -> Any:
-        loss = loss_of(run(a), b)
+        loss = torch.nn.functional.cross_entropy(run(images), labels)
         loss.backward()
         sgd.step()
         sgd.zero_grad(set_to_none=True)
         return loss
 
     return step
+
+
+def steps(stem: str = "imagenet") -> tuple[Step, Step, Step]:
+    """(ours eager, ours compiled, PyTorch eager), each with a network of its own, from equal weights."""
+    x, t = data()
+    (eager, peer), (compiled, _) = pair(stem), pair(stem)
+    return step_ours_eager(eager, x, t), step_ours_compiled(compiled, x, t), step_torch(peer, x, t)

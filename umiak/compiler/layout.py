@@ -91,7 +91,7 @@ class Relaid(Op):
         return F.copy(F.permute(x, perm=self.perm))
 
 
-def kept_last(op: Op, operands: int) -> ChannelsLast | None:
+def kept_last(op: Op) -> ChannelsLast | None:
     """The op for images with channels last, of a convolution or a gradient of one."""
     inner = op.inner if type(op) is Followed else op
     if type(inner) is convolution.Conv:
@@ -109,7 +109,7 @@ def worth_it(operations: Sequence[Operation], prefers: Prefers) -> bool:
     """Whether there are enough convolutions that had better have channels last."""
     count = 0
     for o in operations:
-        if kept_last(o.op, len(o.operands)) is not None and prefers(o.op, [x.meta for x in o.operands]):  # type: ignore[union-attr]
+        if kept_last(o.op) is not None and prefers(o.op, [x.meta for x in o.operands]):  # type: ignore[union-attr]
             count += 1
     return count >= FEWEST
 
@@ -157,7 +157,7 @@ class Layouts:
         return self.views[id(v)]
 
     def record(self, o: Operation) -> None:
-        made = self.convolved(o) or self.pointwise(o) or self.reduced(o) or self.same(o)
+        made = self.convolved(o) or self.pointwise(o) or self.reduced(o)
         if made is None:
             operands = [self.as_first(x) if type(x) is Value else x for x in o.operands]
             found = self.tracer.record(o.op, operands, o.params)
@@ -168,7 +168,7 @@ class Layouts:
             where[id(o.results[0])] = y
 
     def convolved(self, o: Operation) -> tuple[dict, SymTensor] | None:
-        op = kept_last(o.op, len(o.operands))
+        op = kept_last(o.op)
         if op is None or not self.prefers(o.op, [x.meta for x in o.operands]):  # type: ignore[union-attr]
             return None
         operands = [
@@ -223,13 +223,6 @@ class Layouts:
         given = {k: getattr(o.op, k) for k in o.op.static_fields}
         op = type(o.op)(**{**given, "axes": tuple(sorted(axes))})
         return self.last if o.op.keepdim else self.first, self.tracer.record(op, [x], o.params)
-
-    def same(self, o: Operation) -> tuple[dict, SymTensor] | None:
-        """A sum to the shape that is there."""
-        x = o.operands[0] if o.operands else None
-        if type(o.op) is not create.SumTo or id(x) not in self.last or not identical(x.meta.shape, o.params[0]):  # type: ignore[union-attr]
-            return None
-        return self.last, self.last[id(x)]
 
 
 def _is_vector(x: Value | None, shape: tuple) -> bool:

@@ -15,9 +15,11 @@ from umiak.compiler.order import early_writes
 from umiak.compiler.plan import expander, plain_modes, show_operations
 from umiak.core.dispatch import CallProgram
 from umiak.ir.expr import Sym
+from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Program, Value
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import Tracer
+from umiak.ops.create import SumTo
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ def lower_fused(
     """
     operations, results = with_epilogues(program.ops, wanted, backend.follows)
     operations, inputs, results, conditions = _expanded(program, operations, results, backend)
+    operations, results = _without_idle_sums(operations, results)
     operations, inputs, results, conditions = _laid_out(program, operations, inputs, results, conditions, backend)
     operations, results = fuse(operations, results)
     dump("operations", program.name or "program", lambda: show_operations(operations, results))
@@ -92,6 +95,26 @@ def _expanded(program: Program, operations: Sequence[Operation], wanted: Sequenc
         return [None if v is None else table[id(v)] for v in wanted]
 
     return _traced_again(program, program.inputs, again, expand)
+
+
+def _without_idle_sums(
+    operations: Sequence[Operation], wanted: Sequence[Value | None]
+) -> tuple[list[Operation], list[Value | None]]:
+    """The same without sums to the shape that is there. Gradients are full of them, and a kernel that sums may not
+    take the memory of an operand."""
+    table: dict[int, Value] = {}
+    out = []
+    for o in operations:
+        if type(o.op) is SumTo and identical(o.values[0].meta.shape, o.params[0]):
+            table[id(o.results[0])] = table.get(id(o.values[0]), o.values[0])
+        elif any(id(v) in table for v in o.values):
+            operands = (table.get(id(x), x) if type(x) is Value else x for x in o.operands)
+            made = Operation(o.op, operands, o.params, [r.meta for r in o.results])
+            table.update({id(r): m for r, m in zip(o.results, made.results, strict=True)})
+            out.append(made)
+        else:
+            out.append(o)
+    return out, [None if v is None else table.get(id(v), v) for v in wanted]
 
 
 def _laid_out(

@@ -625,50 +625,5 @@ cdef class Record(Shapes):
         if libs & USE_ONEDNN:
             self.self.table = self.shapes(free_program)
 
-    def preferred(self, dims, words):
-        """How oneDNN would have the operands of a launch with these integers lie, if it could choose.
-
-        For x, w and g each: "first" or "last" (channels), or "own" for blocks of its own; and bytes. None where it has
-        nothing of its own for them. The place where a pass that keeps weights in such a layout starts.
-        """
-        cdef int64_t numbers[32]
-        cdef uint64_t scalars[16]
-        cdef Geometry q
-        cdef Operand x, w, g
-        cdef Operand* tensor
-        cdef int i, r = self.self.nd + 2
-        cdef handle_t pd, desc, first, last
-        cdef int wanted[3]
-        cdef Recipe choice = Recipe(ITS_CHOICE, ITS_CHOICE, ITS_CHOICE)
-        if not self.self.libs & USE_ONEDNN or self.self.dtype not in (T_F32, T_BF16):
-            return None
-        for i in range(6 * r):
-            numbers[i] = dims[i]
-        for i in range(1 + 4 * self.self.nd):
-            scalars[i] = words[i]
-        parse(self.self, numbers, scalars, &q)
-        sizes_of(&q, &x, &w, &g)
-        pd = described(self.self, &q, self.self.dtype, choice, x.sizes, g.sizes)
-        if pd == NULL:
-            return None
-        wanted[0] = QUERY_DIFF_SRC if self.self.kind == INPUT_GRAD else QUERY_SRC
-        wanted[1] = QUERY_DIFF_WEIGHTS if self.self.kind == WEIGHT_GRAD else QUERY_WEIGHTS
-        wanted[2] = QUERY_DST if self.self.kind == FORWARD else QUERY_DIFF_DST
-        found = {}
-        for i in range(3):
-            desc = library().pd_desc(pd, wanted[i], 0)
-            if i == 1:
-                first, last = weights_desc(FIRST, self.self.dtype, &q, q.w_by), weights_desc(LAST, self.self.dtype, &q, q.w_by)
-            else:
-                tensor = &x if i == 0 else &g
-                first = desc_of(FIRST, self.self.dtype, tensor.sizes, NULL, r)
-                last = desc_of(LAST, self.self.dtype, tensor.sizes, NULL, r)
-            kind = "first" if library().desc_equal(desc, first) else "last" if library().desc_equal(desc, last) else "own"
-            found["xwg"[i]] = kind, library().desc_size(desc)
-            drop(first)
-            drop(last)
-        library().pd_destroy(pd)
-        return found
-
 
 ADDRESS = <size_t><void*>&launch
