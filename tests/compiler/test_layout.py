@@ -46,8 +46,8 @@ def traced(function, *examples, dynamic=(), gradient=False):
 def conv(x, w, stride=1, pad=None, groups=1, dilation=1):
     nd = x.ndim - 2
     pad = dilation * (w.shape[2] - 1) // 2 if pad is None else pad
-    geometry = {k: (v,) * nd for k, v in zip(("strides", "pads_lo", "pads_hi", "dilations"), (stride, pad, pad, dilation))}
-    return F.conv(x, w, nd=nd, groups=groups, **geometry)
+    strides, pads, dilations = ((n,) * nd for n in (stride, pad, dilation))
+    return F.conv(x, w, nd=nd, groups=groups, strides=strides, pads_lo=pads, pads_hi=pads, dilations=dilations)
 
 
 def check(function, *xs, gradient=False, dynamic=(), tolerance=2e-5):
@@ -203,8 +203,8 @@ def test_geometries(shape, kernel, more, rng):
 
 def test_transposed(rng):
     def function(x, w, v):
-        geometry = {k: (n, n) for k, n in (("strides", 2), ("pads_lo", 1), ("pads_hi", 1), ("dilations", 1), ("extra", 1))}
-        return F.relu(F.conv_transpose(F.relu(conv(x, w)), v, nd=2, groups=1, **geometry))
+        ones = dict.fromkeys(("pads_lo", "pads_hi", "dilations", "extra"), (1, 1))
+        return F.relu(F.conv_transpose(F.relu(conv(x, w)), v, nd=2, groups=1, strides=(2, 2), **ones))
 
     ops = check(function, *tensors(rng, (2, 3, 5, 4), (8, 3, 3, 3), (8, 6, 3, 3)))
     assert kinds(ops) == {"conv": 1, "conv_input_grad": 1}
@@ -212,7 +212,10 @@ def test_transposed(rng):
 
 @pytest.mark.parametrize(
     "other",
-    [(), (1,), (5,), (4, 5), (8, 1, 1), (1, 8, 1, 1), (2, 8, 1, 1), (2, 1, 1, 1), (1, 1, 4, 5), (2, 1, 4, 5), (2, 8, 4, 5)],
+    [
+        *((), (1,), (5,), (4, 5), (8, 1, 1)),
+        *((1, 8, 1, 1), (2, 8, 1, 1), (2, 1, 1, 1), (1, 1, 4, 5), (2, 1, 4, 5), (2, 8, 4, 5)),
+    ],
 )
 def test_what_broadcasts_beside_images(other, rng):
     def function(x, w, y):
@@ -280,3 +283,18 @@ def test_epilogues_keep_the_layout(rng):
     ops = check(function, *tensors(rng, (2, 16, 6, 6), (16, 16, 3, 3), (16,)))
     assert kinds(ops) == {"followed": 2}
     assert [o.name for o in ops] == ["permute", "channels_last", "channels_last", "relaid"]
+
+
+def test_one_value_beside_images_and_as_an_image(rng):
+    """A vector with dims of size 1 is a factor, and is convolved itself; so is an image of lower rank."""
+
+    def function(x, w, b, u, v):
+        factor = F.reshape(b, shape=(1, 8, 1, 1))
+        h = F.mul(conv(x, w), factor)
+        small = conv(F.add(conv(factor, w), 1.0), w)
+        high = conv(conv(u, v), v)
+        least = F.min(h, axes=(0, 2, 3), keepdim=True)
+        return h, small, F.mul(high, h), F.add(high, least), F.mul(high, F.reshape(b, shape=(1, 1, 8, 1, 1)))
+
+    shapes = ((8, 8, 4, 5), (8, 8, 3, 3), (8,), (8, 8, 8, 4, 5), (8, 8, 1, 1, 1))
+    check(function, *tensors(rng, *shapes), tolerance=1e-4)

@@ -12,15 +12,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from umiak import ops as F
+from umiak.compiler.epilogue import Followed
 from umiak.core import dispatch
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
 from umiak.ir.tracer import SymTensor, Tracer
-from umiak.compiler.epilogue import Followed
 from umiak.ops import convolution, create, movement, reduce
 from umiak.ops.base import Op, register
 
 FEWEST = 2  # convolutions of a program that is worth it: what one alone saves its surroundings lose
+
+VECTORS = (movement.Unsqueeze, movement.Reshape)  # which give a vector dims of size 1
 
 Prefers = Callable[[Op, Sequence[Any]], bool]
 
@@ -60,9 +62,7 @@ class ChannelsLast(Op):
 
     def infer(self, *args: Any) -> Any:
         n = len(self.images)
-        metas = [
-            Meta(_first(m.shape), m.dtype) if image else m for m, image in zip(args[:n], self.images, strict=True)
-        ]
+        metas = [Meta(_first(m.shape), m.dtype) if image else m for m, image in zip(args[:n], self.images, strict=True)]
         out = self.inner.infer(*metas, *args[n:])
         return Meta(_last(out.shape), out.dtype) if self.image else out
 
@@ -191,21 +191,22 @@ class Layouts:
     def beside(self, v: Value, rank: int) -> SymTensor:
         """An operand that broadcasts against images of ``rank`` with channels last."""
         shape = tuple(v.meta.shape)
-        if id(v) in self.last or not shape:
-            return self.last[id(v)] if id(v) in self.last else self.as_first(v)
+        if not shape:
+            return self.as_first(v)
+        if id(v) in self.last and len(shape) == rank:
+            return self.last[id(v)]
         lead = (1,) * (rank - len(shape)) + shape
         maker = v.operation
-        if maker is not None and id(v) not in self.views:
-            source = next(iter(maker.values), None)
+        source = None if maker is None else next(iter(maker.values), None)
+        if maker is not None:
+            # What has no elements of its own is made anew, and a vector is taken from behind its dims of size 1.
             if type(maker.op) is create.Full and len(shape) == rank and source is None:
-                self.views[id(v)] = self.tracer.record(maker.op, maker.operands, (_last(shape),))
-            elif type(maker.op) is movement.BroadcastTo and len(source.meta.shape) == rank:  # type: ignore[union-attr]
-                self.views[id(v)] = F.broadcast_to(self.beside(source, rank), shape=_last(shape))  # type: ignore[arg-type]
-            elif type(maker.op) in (movement.Unsqueeze, movement.Reshape) and _is_vector(source, lead):
-                self.views[id(v)] = self.as_first(source)  # type: ignore[arg-type]
-        if id(v) in self.views:
-            return self.views[id(v)]
-        if len(shape) == rank and not all(n == 1 for n in lead[2:] if type(n) is int):
+                return self.tracer.record(maker.op, maker.operands, (_last(shape),))
+            if source is not None and type(maker.op) is movement.BroadcastTo and len(source.meta.shape) == rank:
+                return F.broadcast_to(self.beside(source, rank), shape=_last(shape))
+            if source is not None and type(maker.op) in VECTORS and _is_vector(source, lead):
+                return self.as_first(source)
+        if len(shape) == rank and not all(type(n) is int and n == 1 for n in lead[2:]):
             return self.as_last(v, dense=True)
         x = self.as_first(v)
         if len(shape) < rank:
@@ -225,7 +226,7 @@ class Layouts:
         return self.last if o.op.keepdim else self.first, self.tracer.record(op, [x], o.params)
 
 
-def _is_vector(x: Value | None, shape: tuple) -> bool:
+def _is_vector(x: Value, shape: tuple) -> bool:
     """Whether ``shape`` is a vector along the channels and ``x`` is that vector."""
-    ones = (*shape[:1], *shape[2:])
-    return x is not None and len(x.meta.shape) == 1 and all(n == 1 for n in ones) and identical(x.meta.shape, shape[1:2])
+    ones = all(n == 1 for n in (*shape[:1], *shape[2:]))
+    return ones and len(x.meta.shape) == 1 and identical(x.meta.shape, shape[1:2])
