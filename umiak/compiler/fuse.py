@@ -17,7 +17,7 @@ from umiak.compiler.fused import Fused, make_group
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import ROWWISE, WINDOWS, lowerable, nest_of
 from umiak.compiler.lower.terminal import terminal_of
-from umiak.compiler.simplify import transposed, turns
+from umiak.compiler.simplify import turns
 from umiak.ir.meta import dense, identical
 from umiak.ir.program import Operation, Value, call_identity
 
@@ -106,7 +106,7 @@ class _Fusion:
                 return None
         elif not is_nest(whole, self.users, self.kept):
             return None
-        return _Part(whole, not last and not transposed(o), pointwise)
+        return _Part(whole, not last, pointwise)
 
     def reach(self, inside: list[_Part], targets: set[_Part]) -> bool:
         """Whether a path leads from the parts, by way of others, to one of the targets."""
@@ -158,18 +158,12 @@ class _Fusion:
     def emit(self) -> tuple[list[Operation], dict[int, Value]]:
         """The parts in an order that respects what they read, groups as one operation each.
 
-        Each comes as near to its last operation's place as it can, so that values live no longer than they did; what
-        nobody reads (the update of a parameter) follows what it reads at once, which can then be freed.
+        Each comes as near to its last operation's place as it can, so that values live no longer than they did.
         """
         table: dict[int, Value] = {}
         out: list[Operation] = []
         waits = {p: len(p.sources) for p in self.parts}
-        last = {p: self.order[p.operations[-1]] for p in self.parts}
-        place = {
-            p: (max(map(last.__getitem__, p.sources)) if p.sources and not p.users else own, own)
-            for p, own in last.items()
-        }
-        ready = [(place[p], p) for p in self.parts if not p.sources]
+        ready = [(self.order[p.operations[-1]], p) for p in self.parts if not p.sources]
         heapify(ready)
         while ready:
             _, p = heappop(ready)
@@ -178,7 +172,7 @@ class _Fusion:
             for q in p.users:
                 waits[q] -= 1
                 if not waits[q]:
-                    heappush(ready, (place[q], q))
+                    heappush(ready, (self.order[q.operations[-1]], q))
         assert not waits, "parts that wait for each other"
         return out, table
 

@@ -16,15 +16,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from umiak.compiler.layout import Relaid
 from umiak.compiler.lower.group import ROWWISE, lowerable
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value, call_identity, is_pure
 from umiak.ops import movement
-from umiak.ops.base import REGISTRY
 
 # Of a concatenation that each of them computes for itself.
 MOST_READERS = 4
-COPY = REGISTRY["copy"]()
 
 
 def simplify(
@@ -34,7 +33,7 @@ def simplify(
     sweep = _Sweep(operations, results)
     for o in operations:
         sweep.add(o)
-    return _apart(sweep.out, [None if v is None else sweep.current(v) for v in results])
+    return sweep.out, [None if v is None else sweep.current(v) for v in results]
 
 
 class _Sweep:
@@ -222,13 +221,7 @@ def turns(o: Operation) -> bool:
     return type(o.op) is movement.Permute and o.op.perm[-1] != len(o.op.perm) - 1
 
 
-def transposed(o: Operation) -> bool:
-    """Whether this is the copy of a view that is slow to read: what reads the copy stays out of its kernel."""
-    made = o.operands[0].operation if o.op is COPY and type(o.operands[0]) is Value else None
-    return made is not None and turns(made)
-
-
-def _apart(
+def apart(
     operations: Sequence[Operation], results: Sequence[Value | None]
 ) -> tuple[list[Operation], list[Value | None]]:
     """Views and concatenations once for each reader that may compute them in its own kernel."""
@@ -259,13 +252,12 @@ def _apart(
                     own.setdefault(id(user), []).append((user, i))
             if turns(o) and own and (len(own) > 1 or any(type(u.op) in ROWWISE for u, _ in users[0])):
                 # Once as memory of its own, for all that compute with it.
-                copy = again(Operation(COPY, (o.results[0],), (), [o.results[0].meta]))
+                copy = again(Operation(Relaid(perm=o.op.perm), o.operands, (), [o.results[0].meta]))
                 give(copy.results[0], [pair for those in own.values() for pair in those])
-                made = again(o)
-                readers.pop(id(o.results[0]))
-                give(made.results[0], [(copy, 0), *(pair for pair in users[0] if id(pair[0]) not in own)])
-                table[id(o.results[0])] = made.results[0]
-                continue
+                users = [[pair for pair in users[0] if id(pair[0]) not in own]]
+                own = {}
+                if not users[0] and id(o.results[0]) not in kept:
+                    continue
             slices = all(type(user.op) is movement.Slice and id(user) in own for user, _ in users[0])
             if o.op.view or (slices and len(own) <= MOST_READERS and id(o.results[0]) not in kept):
                 for those in own.values():
