@@ -65,7 +65,7 @@ def scaled_dot_product_attention(
     if is_causal and query.shape[1] != key.shape[1]:
         key, value, attn_mask, is_causal = _first_keys(query, key, value, attn_mask)
     if dropout_p and training:
-        return _with_dropout(query, key, value, attn_mask, dropout_p, is_causal, scale)
+        return weighted_values(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]
     return apply(_ATTENTION[bool(is_causal)], (query, key, value, attn_mask), (scale,))
 
 
@@ -92,10 +92,14 @@ def _first_keys(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) 
     return key, value, mask, True
 
 
-def _with_dropout(
+def weighted_values(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, p: float, causal: bool, scale: float
-) -> Tensor:
-    """Attention with its weights formed, so that some of them can be dropped."""
+) -> tuple[Tensor, Tensor]:
+    """Attention with its weights formed, some of them dropped with probability ``p``: the result, and the weights
+    ``[batch, heads, queries, keys]``.
+
+    A query that sees no key has the weights 0, as in the engine's op.
+    """
     group = query.shape[2] // key.shape[2]
     if group > 1:
         key, value = (F.repeat_interleave(v, axis=2, repeats=group) for v in (key, value))
@@ -103,7 +107,15 @@ def _with_dropout(
     scores = F.mul(F.matmul(q, k, transpose_y=True), scale)
     if causal:
         mask = _both(mask, _visible(query.shape[1], key.shape[1], query))
-    if mask is not None:
-        scores = F.where(mask, scores, -math.inf) if mask.dtype.is_bool else F.add(scores, mask)
-    weights = dropout(F.softmax(scores, axis=3), p)
-    return F.permute(F.matmul(weights, v), perm=(0, 2, 1, 3))
+    if mask is None:
+        weights = F.softmax(scores, axis=3)
+    elif mask.dtype.is_bool:
+        # A row of -inf alone would be NaN: its scores stay, and all of its weights are put to 0.
+        seen = F.any(mask, axes=(mask.ndim - 1,), keepdim=True)
+        hidden = F.bitwise_and(F.bitwise_not(mask), seen)
+        weights = F.softmax(F.where(hidden, -math.inf, scores), axis=3)
+        weights = F.where(seen, weights, 0.0)
+    else:
+        weights = F.softmax(F.add(scores, mask), axis=3)
+    weights = dropout(weights, p)
+    return F.permute(F.matmul(weights, v), perm=(0, 2, 1, 3)), weights
