@@ -1,7 +1,7 @@
 """Layers, containers, losses, initializers and gradient clipping."""
 
 from paddle.framework.parameter import Parameter
-from paddle.nn import functional, initializer, utils
+from paddle.nn import functional, init, initializer, utils
 from paddle.nn.clip import (
     ClipGradByGlobalNorm,
     ClipGradByNorm,
@@ -116,6 +116,7 @@ from paddle.nn.layer.loss import (
     TripletMarginWithDistanceLoss,
 )
 from paddle.nn.layer.norm import (
+    BatchNorm,
     BatchNorm1D,
     BatchNorm2D,
     BatchNorm3D,
@@ -126,6 +127,8 @@ from paddle.nn.layer.norm import (
     LayerNorm,
     LocalResponseNorm,
     RMSNorm,
+    SpectralNorm,
+    SyncBatchNorm,
 )
 from paddle.nn.layer.pooling import (
     AdaptiveAvgPool1D,
@@ -137,6 +140,8 @@ from paddle.nn.layer.pooling import (
     AvgPool1D,
     AvgPool2D,
     AvgPool3D,
+    FractionalMaxPool2D,
+    FractionalMaxPool3D,
     LPPool1D,
     LPPool2D,
     MaxPool1D,
@@ -221,6 +226,7 @@ __all__ = [
     "AvgPool3D",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm",
     "BatchNorm1D",
     "BatchNorm2D",
     "BatchNorm3D",
@@ -260,6 +266,8 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "FractionalMaxPool2D",
+    "FractionalMaxPool3D",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -345,7 +353,9 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SpectralNorm",
     "Swish",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "ThresholdedReLU",
@@ -370,6 +380,7 @@ __all__ = [
     "ZeroPad3D",
     "ZeroPad3d",
     "functional",
+    "init",
     "initializer",
     "utils",
 ]

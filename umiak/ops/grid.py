@@ -74,12 +74,14 @@ class GridSample(Op):
         n, space = x.ndim - 2, x.shape[2:]
         batch, channels, points = x.shape[0], x.shape[1], dim.product(grid.shape[1:-1])
         flat = F.reshape(x, shape=(batch, channels, dim.product(space)))
-        neighbours = []  # of each dim: (index, weight or None) of those that count
+        neighbours = []  # of each dim: (index, weight) of those that count
         for axis in range(n):
             last = dim.to_float(space[axis]) - 1
             where = self._places(grid, axis, space[axis])
             if self.mode == "nearest":
-                found = [(F.round(where), None)]
+                near = F.round(where)
+                # Always 1, and flat in the grid: its gradient is zeros.
+                found = [(near, F.add(F.mul(near, 0), 1))]
             else:
                 low = F.floor(where)
                 part = F.sub(where, low)
@@ -87,10 +89,13 @@ class GridSample(Op):
             each = []
             for place, weight in found:
                 inside = F.logical_and(F.ge(place, 0), F.le(place, last))
-                # NaN is nowhere: it takes element 0, and stays in the weight.
+                # NaN is nowhere: it takes element 0, and stays in the weight of a blend.
                 index = F.cast(F.where(inside, place, 0), dtype=dt.int64)
-                one = F.cast(inside, dtype=x.dtype)
-                each.append((index, one if weight is None else F.mul(weight, one)))
+                if self.mode == "nearest":
+                    weight = F.where(inside, weight, 0)
+                else:
+                    weight = F.mul(weight, F.cast(inside, dtype=x.dtype))
+                each.append((index, weight))
             neighbours.append(each)
         total: Any = None
         for corner in itertools.product(*neighbours):
