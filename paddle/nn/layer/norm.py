@@ -411,7 +411,7 @@ class SyncBatchNorm(_BatchNorm):
 
         It is changed in place, unless it is a batch norm itself.
         """
-        if isinstance(layer, _BatchNorm) and not isinstance(layer, SyncBatchNorm):
+        if isinstance(layer, _BatchNorm) and not isinstance(layer, (SyncBatchNorm, BatchNorm)):
             sizes = (layer._num_features, layer._momentum, layer._epsilon)
             made = cls(*sizes, False, False, layer._data_format, layer._name)
             for name in ("weight", "bias", "_mean", "_variance"):
