@@ -414,8 +414,8 @@ class SyncBatchNorm(_BatchNorm):
         if isinstance(layer, _BatchNorm) and not isinstance(layer, (SyncBatchNorm, BatchNorm)):
             sizes = (layer._num_features, layer._momentum, layer._epsilon)
             made = cls(*sizes, False, False, layer._data_format, layer._name)
-            for name in ("weight", "bias", "_mean", "_variance"):
-                made._parameters[name] = layer._parameters[name]
+            made._parameters.clear()
+            made._parameters.update(layer._parameters)
             made._use_global_stats = layer._use_global_stats
             made.training = layer.training
             return made

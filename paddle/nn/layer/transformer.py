@@ -15,6 +15,7 @@ from paddle.nn.layer.container import LayerList
 from paddle.nn.layer.layers import Layer
 from paddle.nn.layer.norm import LayerNorm
 from umiak import ops
+from umiak.core import dtype as dt
 from umiak.core.context import current
 from umiak.core.dispatch import apply
 from umiak.core.dtype import DType, from_id
@@ -25,11 +26,7 @@ _HIDDEN = 1e9  # what is taken from the score of a key that a mask of bools or i
 
 
 def _added(mask: Tensor | None, dtype: DType) -> Tensor | None:
-    """A mask as what is added to scores.
-
-    Hidden keys of a mask of bools or ints (0) lose 1e9 instead of getting -inf: a query that may see nothing then
-    weighs all keys, as in the reference framework, rather than none.
-    """
+    """A mask as what is added to scores; hidden keys of a mask of bools or ints (0) lose 1e9."""
     if mask is None:
         return None
     if mask.dtype.is_floating:
@@ -37,6 +34,21 @@ def _added(mask: Tensor | None, dtype: DType) -> Tensor | None:
     wide = dtype.compute
     hidden = ops.mul(ops.sub(ops.cast(mask, dtype=wide), 1.0), _HIDDEN)
     return hidden if wide is dtype else ops.cast(hidden, dtype=dtype)
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """Attention without forming weights; operands are ``[batch, sequence, heads, dim]``.
+
+    A mask of bools or ints stays one, so that tiles of hidden keys are skipped. A query that it lets see nothing gets
+    the mean of all values, which is what adding -1e9 to all of its scores comes to.
+    """
+    if mask is None or mask.dtype.is_floating:
+        return apply(_ATTENTION, (q, k, v, _added(mask, q.dtype)), (scale,))
+    mask = mask if mask.dtype.is_bool else ops.cast(mask, dtype=dt.bool)
+    mask = ops.unsqueeze(mask, axes=tuple(range(4 - mask.ndim))) if mask.ndim < 4 else mask
+    y = apply(_ATTENTION, (q, k, v, mask), (scale,))
+    seen = ops.permute(ops.any(mask, axes=(3,), keepdim=True), perm=(0, 2, 1, 3))
+    return ops.where(seen, y, ops.mean(v, axes=(1,), keepdim=True))
 
 
 def _attrs(who: str, what: str, given: Any, n: int) -> list:
@@ -155,7 +167,7 @@ class MultiHeadAttention(Layer):
             key: ``[batch, keys, kdim]``, by default the query.
             value: ``[batch, keys, vdim]``, by default the query.
             attn_mask: broadcasts to ``[batch, heads, queries, keys]``; added to the scores, or bools or ints that are
-                True or 1 where a query may see a key.
+                True or 1 where a query may see a key (one that sees none weighs all alike).
             cache: of :meth:`gen_cache`. A ``Cache`` stands before the keys and values of this call; a
                 ``StaticCache`` replaces them.
 
@@ -178,12 +190,12 @@ class MultiHeadAttention(Layer):
             cache = self._extended(cache, query if key is None else key, query if value is None else value)
             # The op wants heads after positions: views, not copies.
             k, v = ops.permute(cache.k, perm=(0, 2, 1, 3)), ops.permute(cache.v, perm=(0, 2, 1, 3))
-        mask, weights = _added(attn_mask, q.dtype), None
+        weights = None
         p = self.dropout if self.training else 0.0
         if p or self.need_weights:
-            y, weights = weighted_values(q, k, v, mask, p, False, self._scale)
+            y, weights = weighted_values(q, k, v, _added(attn_mask, q.dtype), p, False, self._scale)
         else:
-            y = apply(_ATTENTION, (q, k, v, mask), (self._scale,))
+            y = _attend(q, k, v, attn_mask, self._scale)
         b, s, h, d = y.shape
         out = self.out_proj(ops.reshape(y, shape=(b, s, h * d)))
         if cache is None:
