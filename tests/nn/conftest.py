@@ -13,8 +13,9 @@ import torch
 
 import paddle
 
-# Helper modules of these tests are imported by name.
-sys.path.insert(0, str(Path(__file__).parent))
+# Helper modules of these tests, and those that several folders share, are imported by name.
+for folder in (Path(__file__).parent, Path(__file__).parents[1] / "support"):
+    sys.path.insert(0, str(folder))
 
 
 def _flat(results: Any) -> list:
