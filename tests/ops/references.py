@@ -1382,6 +1382,20 @@ def max_unpool(x: np.ndarray, index: np.ndarray, n: int, sizes: Any) -> Any:
 
 
 @reference()
+def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> Any:
+    words = {"mode": mode, "padding_mode": padding, "align_corners": align_corners}
+    return torch_call(lambda a, b: tf.grid_sample(a, b, **words), x, grid)
+
+
+@reference()
+def affine_grid(theta: np.ndarray, align_corners: bool, sizes: Any) -> Any:
+    size = [theta.shape[0], 1, *sizes]
+    if not theta.size:
+        return np.zeros((0, *sizes, len(sizes)), theta.dtype)
+    return torch_call(lambda t: tf.affine_grid(t, size, align_corners=align_corners), theta)
+
+
+@reference()
 def local_response_norm(x: np.ndarray, axis: int, size: int, alpha: float, beta: float, k: float) -> Any:
     moved = np.moveaxis(x, axis, -1)
     seen = windows(moved**2, 1, (size,), (1,), (size // 2,), ((size - 1) // 2,), (1,), 0)
