@@ -1,4 +1,4 @@
-"""Recognise handwritten digits: a small convolutional network on the 8×8 images that scikit-learn carries."""
+"""Recognise handwritten digits: small networks on the 8×8 images that scikit-learn carries."""
 
 from __future__ import annotations
 
@@ -7,33 +7,13 @@ import sys
 import time
 
 import numpy as np
+from models import MODELS
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+from tqdm import tqdm
 
 import paddle
 from paddle import nn
-
-
-class Net(nn.Layer):
-    """Two blocks of convolution, normalisation and ReLU, each followed by pooling; then a linear classifier."""
-
-    def __init__(self, channels: int = 32) -> None:
-        super().__init__()
-        self.features = nn.Sequential(
-            nn.Conv2D(1, channels, 3, padding=1, bias_attr=False),
-            nn.BatchNorm2D(channels),
-            nn.ReLU(),
-            nn.MaxPool2D(2),
-            nn.Conv2D(channels, 2 * channels, 3, padding=1, bias_attr=False),
-            nn.BatchNorm2D(2 * channels),
-            nn.ReLU(),
-            nn.MaxPool2D(2),
-            nn.Flatten(),
-        )
-        self.classifier = nn.Sequential(nn.Dropout(0.3), nn.Linear(2 * channels * 4, 10))
-
-    def forward(self, x: paddle.Tensor) -> paddle.Tensor:
-        return self.classifier(self.features(x))
 
 
 class Shifted(paddle.io.Dataset):
@@ -62,6 +42,9 @@ def accuracy(net: nn.Layer, images: np.ndarray, labels: np.ndarray) -> float:
 
 def main(argv: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
+    p.add_argument("--model", choices=MODELS, default="conv")
+    p.add_argument("--compile", action="store_true", help="capture the whole step as one program")
+    p.add_argument("--workers", type=int, default=0, help="processes that load data")
     p.add_argument("--epochs", type=int, default=25)
     p.add_argument("--batch", type=int, default=64)
     p.add_argument("--lr", type=float, default=1e-2)
@@ -75,24 +58,34 @@ def main(argv: list[str] | None = None) -> int:
     parts = train_test_split(images, digits.target, test_size=0.2, random_state=0, stratify=digits.target)
     train_x, test_x, train_y, test_y = parts
 
-    net = Net()
+    net = MODELS[args.model]()
     loader = paddle.io.DataLoader(
-        Shifted(train_x, train_y, args.seed), batch_size=args.batch, shuffle=True, drop_last=True
+        Shifted(train_x, train_y, args.seed),
+        batch_size=args.batch,
+        shuffle=True,
+        drop_last=True,
+        num_workers=args.workers,
+        persistent_workers=args.workers > 0,
     )
     schedule = paddle.optimizer.lr.OneCycleLR(args.lr, total_steps=args.epochs * len(loader))
     optimizer = paddle.optimizer.AdamW(schedule, parameters=net.parameters(), weight_decay=0.01)
     loss_of = nn.CrossEntropyLoss()
 
+    def step(x: paddle.Tensor, y: paddle.Tensor) -> paddle.Tensor:
+        loss = loss_of(net(x), y)
+        loss.backward()
+        optimizer.step()
+        optimizer.clear_grad(set_to_zero=False)
+        return loss
+
+    if args.compile:
+        step = paddle.jit.to_static(step)
     began = time.perf_counter()
     for epoch in range(args.epochs):
         losses = []
-        for x, y in loader:
-            loss = loss_of(net(x), y)
-            loss.backward()
-            optimizer.step()
-            optimizer.clear_grad(set_to_zero=False)
+        for x, y in tqdm(loader, desc=f"epoch {epoch + 1:2}", leave=False, disable=None):
+            losses.append(float(step(x, y)))
             schedule.step()
-            losses.append(loss.item())
         print(f"epoch {epoch + 1:2}: loss {np.mean(losses):.4f}, test accuracy {accuracy(net, test_x, test_y):.2%}")
     seconds = time.perf_counter() - began
     print(f"{len(train_y)} images learned in {seconds:.0f} s; test accuracy {accuracy(net, test_x, test_y):.2%}")
