@@ -14,11 +14,11 @@ from typing import Any
 
 from umiak.compiler.calls import live
 from umiak.compiler.fused import Fused, make_group
-from umiak.compiler.lower.builder import NotANest
+from umiak.compiler.lower.builder import NotANest, Trial
 from umiak.compiler.lower.group import ROWWISE, WINDOWS, lowerable, nest_of
 from umiak.compiler.lower.terminal import terminal_of
 from umiak.compiler.simplify import turns
-from umiak.ir.meta import dense, identical
+from umiak.ir.meta import dense, identical, identity
 from umiak.ir.program import Operation, Value, call_identity
 
 MAX_POINTERS = 24  # of a kernel
@@ -64,6 +64,7 @@ class _Fusion:
         self.parts: dict[_Part, None] = {}
         self.part_of: dict[int, _Part] = {}
         self.effect: _Part | None = None
+        self.trials: dict[tuple, bool] = {}
 
     def run(self) -> tuple[list[Operation], list[Value | None]]:
         for o in self.operations:
@@ -100,13 +101,22 @@ class _Fusion:
         if pointwise and count > 1:
             # One more element by element needs no trial of the whole, which would make long groups quadratic.
             shape = o.results[0].meta.shape
-            if any(not identical(r.meta.shape, shape) for r in results) or not is_nest([o], self.users, self.kept):
+            if any(not identical(r.meta.shape, shape) for r in results) or not self.nest([o]):
                 return None
             if len(inputs_of(whole)) + len(results) > MAX_POINTERS:
                 return None
-        elif not is_nest(whole, self.users, self.kept):
+        elif not self.nest(whole):
             return None
         return _Part(whole, not last, pointwise)
+
+    def nest(self, operations: Sequence[Operation]) -> bool:
+        """Whether the operations can be one kernel. Layers of one kind are tried once."""
+        results, inputs = outside_reads(operations, self.users, self.kept), inputs_of(operations)
+        key = _structure(operations, inputs, results)
+        found = self.trials.get(key)
+        if found is None:
+            found = self.trials[key] = is_nest(operations, inputs, results)
+        return found
 
     def reach(self, inside: list[_Part], targets: set[_Part]) -> bool:
         """Whether a path leads from the parts, by way of others, to one of the targets."""
@@ -196,12 +206,25 @@ def inputs_of(operations: Sequence[Operation]) -> list[Value]:
     return list(found.values())
 
 
-def is_nest(operations: Sequence[Operation], users: dict[int, list[Operation]], kept: set[int]) -> bool:
-    """Whether the operations can be one kernel."""
-    # What is read outside only because it has not been joined yet counts as a result too: it must be one that a nest
-    # can store, even if it becomes internal later.
-    results = outside_reads(operations, users, kept)
-    inputs = inputs_of(operations)
+def _structure(operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value]) -> tuple:
+    """What decides whether operations are a nest: equal for equal layers."""
+    number = {id(v): i for i, v in enumerate(inputs)}
+    rows = []
+    for o in operations:
+        operands = tuple(number[id(x)] if type(x) is Value else (identity(x),) for x in o.operands)
+        rows.append((id(o.op), operands, identity(o.params)))
+        for r in o.results:
+            number[id(r)] = len(number)
+    given = tuple((identity(v.meta.shape), v.meta.dtype) for v in inputs)
+    return tuple(rows), given, tuple(number[id(r)] for r in results)
+
+
+def is_nest(operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value]) -> bool:
+    """Whether the operations can be one kernel.
+
+    What is read outside only because it has not been joined yet counts as a result too: it must be one that a nest can
+    store, even if it becomes internal later.
+    """
     if len(inputs) + len(results) > MAX_POINTERS or not inputs:
         return False
     makers = [o for r in results if (o := r.operation) is not None]
@@ -212,17 +235,10 @@ def is_nest(operations: Sequence[Operation], users: dict[int, list[Operation]], 
     if any(type(o.op) in WINDOWS for o in operations) and sum(type(o.op) in ROWWISE for o in operations):
         return False
     try:
-        nest_of("trial", operations, [(v, dense(tuple(v.meta.shape)).strides) for v in inputs], results, _Anything())
+        nest_of("trial", operations, [(v, dense(tuple(v.meta.shape)).strides) for v in inputs], results, Trial())
     except NotANest:
         return False
     return True
-
-
-class _Anything(dict):
-    """Sources for a trial: every symbol is a word."""
-
-    def __missing__(self, key: Any) -> tuple[int, int]:
-        return (-1, 0)
 
 
 def _call(p: _Part, users: Any, kept: set[int], table: dict[int, Value]) -> list[Operation]:

@@ -70,6 +70,14 @@ class _Input:
     strides: tuple[Any, ...]
 
 
+class Trial(dict):
+    """Sources where only the question is whether there is a nest: every symbol is a word, and the nest, which nobody
+    renders, is left without its last rounds of simplification."""
+
+    def __missing__(self, key: Any) -> tuple[int, int]:
+        return (-1, 0)
+
+
 class Builder:
     """Collects one nest.
 
@@ -362,6 +370,16 @@ class Builder:
         axes = [*self.parallel, *self.reduced]
         if any(x in self._divisions for s in self.stages for x in n.walk(_expressions(s))):
             raise NotANest("a reshape that regroups what does not lie together")
+        if type(self.sources) is Trial:
+            return Nest(
+                self.name,
+                tuple(s for _, s in axes),
+                len(self.parallel),
+                tuple(self._buffers),
+                (),
+                tuple(self.stages),
+                (),
+            )
         own = {a: self.affine(a) for a, _ in axes}  # an axis that is used as a number
 
         def settle(roots: Sequence[Node]) -> list[Node]:
