@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from itertools import product
 
 from umiak.backends.cpu import gemm_kernel
 from umiak.backends.cpu.gemm_kernel import Emitter, Stride, Tile, tile_of
@@ -23,16 +24,11 @@ from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module, spell, suffix
 
 STRIPS = 4  # of lanes that a tile of the gradient has: products over queries are that deep
-KEYS = 112  # about how many rows a tile has
+KEYS = 128  # rows of a tile
 
 # (2**x - 1) / x on [-1/2, 1/2], relative error of 2**x: 2^-23.3.
 EXP2_F32 = (0.0013269406, 0.009671294, 0.05550711, 0.24022247, 0.693147)
 NEVER = -math.inf
-
-
-def keys_of(tile: Tile) -> int:
-    """Rows of a tile of scores."""
-    return tile.rows * round(KEYS / tile.rows)
 
 
 def host() -> Target:
@@ -267,15 +263,18 @@ def copy(e: Kernels, name: str) -> str:
     """``name(to, to_row, from, from_row, rows, n, stride, scale)``: rows times ``scale``. Vectors are written whole,
     zeros at the end (not by the version for strides)."""
     scale = e.spread("%scale")
+    whole = e.ins(f"and i64 %n, {-e.lanes}")
 
     def row(i: str) -> None:
         source, to = e.element("%from", i, "%from_row"), e.element("%to", i, "%to_row")
 
-        def block(j: str, mask: str | None) -> None:
+        def block(j: str, mask: str | None = None) -> None:
             x = e.take(e.element(source, j, "%stride" if e.lanes == 1 else e.stored.bytes), mask)
             e.store(e.op("fmul", x, scale), e.element(to, j, e.bytes))
 
-        e.blocks("%n", block)
+        e.each(whole, block, step=e.lanes)
+        if e.lanes > 1:
+            e.rest("%n", whole, lambda mask: block(whole, mask))
 
     e.each("%rows", row)
     kinds = "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, i64 %stride"
@@ -326,16 +325,21 @@ def vectors(e: Kernels, tile: Tile) -> range:
 
 
 def weigh(e: Kernels, name: str, tile: Tile) -> str:
-    """``name(scores, count, top, most, total, factor)``: a tile becomes weights relative to the largest score so far.
+    """``name(scores, count, most, total, factor)``: a tile becomes weights relative to the largest score so far.
 
-    ``most`` and ``total`` are the running maximum and sum, ``top`` the tile's maximum; ``factor`` is what sums of
-    before are to be multiplied by.
+    ``most`` and ``total`` are the running maximum and sum; ``factor`` is what sums of before are to be multiplied by.
+    A maximum passes NaN over; it shows in the sums.
     """
     row = tile.width * e.bytes
+    before = [e.load("%most", v) for v in vectors(e, tile)]
+
+    def raised(i: str, most: list[str]) -> list[str]:
+        at = e.element("%scores", i, row)
+        return [e.larger(e.load(at, v), m) for v, m in zip(vectors(e, tile), most)]
+
     shifts, sums = [], []
-    for v in vectors(e, tile):
-        old = e.load("%most", v)
-        new = e.larger(e.load("%top", v), old)
+    after = e.loop("0", "%count", 1, [(e.vector, m) for m in before], raised)
+    for v, old, new in zip(vectors(e, tile), before, after):
         shift = e.finite(new)
         factor = e.exp2(e.op("fsub", old, shift))
         e.store(new, "%most", v)
@@ -353,32 +357,23 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
 
     for v, total in zip(vectors(e, tile), e.loop("0", "%count", 1, [(e.vector, s) for s in sums], step)):
         e.store(total, "%total", v)
-    return e.function(name, "ptr %scores, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
+    return e.function(name, "ptr %scores, i64 %count, ptr %most, ptr %total, ptr %factor")
 
 
 def masking(e: Kernels, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
-    """``name(scores, row, count, top, ...)``: ``change(i, score, offset)`` of each score; their maxima in ``top``.
+    """``name(scores, row, count, ...)``: ``change(i, score, offset)`` of each score."""
 
-    A maximum passes NaN over; it shows in the sums.
-    """
-
-    def step(i: str, most: list[str]) -> list[str]:
+    def step(i: str) -> None:
         at = e.element("%scores", i, "%row")
-        made = []
-        for v, m in zip(vectors(e, tile), most):
-            s = change(i, e.load(at, v), v)
-            e.store(s, at, v)
-            made.append(e.larger(s, m))
-        return made
+        for v in vectors(e, tile):
+            e.store(change(i, e.load(at, v), v), at, v)
 
-    first = [(e.vector, e.constant(NEVER)) for _ in vectors(e, tile)]
-    for v, m in zip(vectors(e, tile), e.loop("0", "%count", 1, first, step)):
-        e.store(m, "%top", v)
-    return e.function(name, f"ptr %scores, i64 %row, i64 %count, ptr %top, {args}")
+    e.each("%count", step)
+    return e.function(name, f"ptr %scores, i64 %row, i64 %count, {args}")
 
 
 def causal(e: Kernels, name: str, tile: Tile) -> str:
-    """``name(scores, row, count, top, last, first)``: key ``first + i`` is seen by lanes whose ``last`` (i32) it is
+    """``name(scores, row, count, last, first)``: key ``first + i`` is seen by lanes whose ``last`` (i32) it is
     not beyond."""
     ids = f"<{e.lanes} x i32>"
     last = {v: e.ins(f"load {ids}, ptr {e.past('%last', v // e.bytes * 4)}, align 4") for v in vectors(e, tile)}
@@ -394,7 +389,7 @@ def causal(e: Kernels, name: str, tile: Tile) -> str:
 
 
 def masked(e: Kernels, name: str, tile: Tile, add: bool) -> str:
-    """``name(scores, row, count, top, mask)``: a packed mask is added, or hides scores where it is -inf."""
+    """``name(scores, row, count, mask)``: a packed mask is added, or hides scores where it is -inf."""
 
     def change(i: str, s: str, v: int) -> str:
         m = e.load(e.element("%mask", i, tile.width * e.bytes), v)
@@ -594,13 +589,15 @@ def shared(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     for rows in range(1, made.tile.rows + 1):
         name = f"columns_{rows}"
         made.texts[name] = gemm_kernel.columns(made.module, type, made.tile, rows, name)
+    for rows, vecs in product(gemm_kernel.sizes_of(made.tile), (1, made.tile.vecs)):
+        name = f"scores_{rows}_{vecs}"
+        made.texts[name] = gemm_kernel.scores(made.module, type, made.tile, rows, vecs, name)
     return made.load()
 
 
 @functools.cache
 def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     made = Library(type, target)
-    made.texts["scores_top"] = gemm_kernel.panels(made.module, type, made.tile, "scores_top", top=True)
     made.enter("weigh", weigh, made.tile)
     made.enter("weigh_row", weigh_row)
     return made.load()
@@ -609,11 +606,10 @@ def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
 @functools.cache
 def gradient(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     made = Library(type, target)
-    made.texts["scores"] = gemm_kernel.panels(made.module, type, made.tile, "scores")
-    for vecs in (1, made.tile.vecs):
-        a_row = STRIPS * made.tile.width * type.bytes
-        name = f"adding_{vecs}"
-        made.texts[name] = gemm_kernel.adding(made.module, type, made.tile, vecs, a_row, name)
+    a_row = STRIPS * made.tile.width * type.bytes
+    for rows, vecs in product(gemm_kernel.sizes_of(made.tile), (1, made.tile.vecs)):
+        name = f"adding_{rows}_{vecs}"
+        made.texts[name] = gemm_kernel.adding(made.module, type, made.tile, rows, vecs, a_row, name)
     made.enter("derive", derive, made.tile)
     made.enter("sums", sums, made.tile)
     return made.load()
@@ -624,7 +620,6 @@ def moving(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[s
     """What reads and writes stored elements."""
     made = Library(type, target)
     made.enter_both("pack", pack, made.tile.width, stored=stored)
-    made.enter_both("panel", pack, made.tile.rows, stored=stored)
     made.enter_both("copy", copy, stored=stored)
     made.enter("unpack", unpack, made.tile.width, stored=stored)
     made.enter("give", give, stored=stored)
