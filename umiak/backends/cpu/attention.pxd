@@ -187,6 +187,10 @@ cdef inline int64_t panels_of(const Call* c, int64_t n) noexcept nogil:
     """Panels of ``rec.width`` columns."""
     return (n + c.rec.width - 1) // c.rec.width
 
+cdef inline int64_t pieces_of(const Call* c, int64_t n) noexcept nogil:
+    """Into how many pieces that registers hold ``n`` columns are cut, panel by panel."""
+    return n // c.rec.width * ((c.rec.width + c.rec.rows - 1) // c.rec.rows) + (n % c.rec.width + c.rec.rows - 1) // c.rec.rows
+
 cdef inline void copy_panels(const Call* c, const Operand* x, char* to, int64_t each, const char* source, int64_t source_row,
                              int64_t rows, int64_t n) noexcept nogil:
     """Rows, cut into panels of ``rec.width`` columns that lie ``each`` bytes apart."""
@@ -296,7 +300,7 @@ cdef inline void ahead(Ahead* a) noexcept nogil:
             a.row = 0
 
 cdef void columns(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
-                  int64_t n, const char* factor, int64_t at, int64_t seen) noexcept nogil
+                  int64_t n, const char* factor, int64_t at, int64_t seen, Ahead* coming) noexcept nogil
 cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
 cdef int no_memory() noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil

@@ -231,7 +231,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
         fill(rec, most + i * of_row, rec.width, -INFINITY)
     memset(total, 0, n_strips * of_row)
     memset(sums, 0, n_strips * of_sums)
-    look_ahead(c, part, tiles, &coming)
+    look_ahead(c, part, (2 + pieces_of(c, c.value_dim)) * tiles, &coming)
     at = 0
     while at < end:
         count = min(rec.keys, end - at)
@@ -242,15 +242,16 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             seen = min(count, s.end - at)
             if seen <= 0:
                 continue
-            ahead(&coming)
             what = rec.masking.look(c, s, at, seen, packed)
             if what == SKIP:
                 continue
+            ahead(&coming)
             score(c, s, scores, width, keys, panel, queries + i * of_queries, c.dim, at, seen)
             if what == PARTIAL:
                 rec.masking.apply(c, s, at, seen, packed, scores, width)
+            ahead(&coming)
             f.weigh(scores, seen, most + i * of_row, total + i * of_row, factor)
-            columns(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen)
+            columns(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
         at += count
     for i in range(n_strips):
         finish_strip(c, &strips[i], sums + i * of_sums, most + i * of_row, total + i * of_row, factor, spare)
@@ -259,7 +260,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
 
 
 cdef void columns(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
-                  int64_t n, const char* factor, int64_t at, int64_t seen) noexcept nogil:
+                  int64_t n, const char* factor, int64_t at, int64_t seen, Ahead* coming) noexcept nogil:
     """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold, from panels of values."""
     cdef const Record* rec = c.rec
     cdef int64_t low = head_of_strip(s, at, seen), pieces, rows, left
@@ -269,6 +270,7 @@ cdef void columns(const Call* c, const Strip* s, char* to, const char* values, i
         pieces = (left + rec.rows - 1) // rec.rows
         while pieces:
             rows = (left + pieces - 1) // pieces
+            ahead(coming)
             rec.f.columns[rows](to, values, weights, weight_row, low, seen - low, factor)
             to += rows * rec.width * rec.size
             values += rows * rec.size

@@ -73,7 +73,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef Call* c = <Call*>arg
     cdef const Record* rec = c.rec
     cdef const Functions* f = &rec.f
-    cdef int64_t unit = index // c.splits, first, group, n, i, at, count, end, seen, most, lo, hi
+    cdef int64_t unit = index // c.splits, first, group, n, i, at, count, end, seen, most, lo, hi, tiles
     cdef int64_t size = rec.size, strip = rec.width * size, block = rec.lanes * strip
     cdef int64_t rows = STRIPS * rec.width, wide = STRIPS * strip, panel = c.chunk * strip, query_panel = rows * strip
     cdef int64_t of_q = room(c.dim_room * strip), of_g = room(c.value_room * strip), of_row = room(strip)
@@ -126,7 +126,8 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     for i in range(STRIPS):
         strips[i].batch = unit // c.key_heads
         strips[i].head = unit % c.key_heads
-    look_ahead(c, index, (c.n_strips * c.keys // (2 if rec.causal and c.queries == c.keys else 1) + rec.keys - 1) // rec.keys, &coming)
+    tiles = (c.n_strips * c.keys // (2 if rec.causal and c.queries == c.keys else 1) + rec.keys - 1) // rec.keys
+    look_ahead(c, index, (2 + pieces_of(c, c.dim)) * tiles + 2 * (tiles // STRIPS), &coming)
     lo = index % c.splits * c.chunk
     while lo < c.keys:
         hi = min(lo + c.chunk, c.keys)
@@ -166,13 +167,14 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                 for i in range(n):
                     s = &strips[i]
                     seen = max(<int64_t>0, min(count, s.end - at))
-                    ahead(&coming)
                     what = rec.masking.look(c, s, at, seen, packed) if seen else SKIP
                     if what == SKIP:
                         seen = 0
                     else:
                         any = True
+                        ahead(&coming)
                         score(c, s, scores + i * strip, wide, keys + (at - lo) * strip, panel, queries + i * of_q, c.dim, at, seen)
+                        ahead(&coming)
                         score(c, s, d_scores + i * strip, wide, values + (at - lo) * strip, panel, grads + i * of_g, c.value_dim,
                               at, seen)
                         if what == PARTIAL:
@@ -182,11 +184,13 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                              delta + (first + i) * of_row)
                     if seen:
                         columns(c, s, d_queries + (first + i) * of_q, keys + (at - lo) * strip, panel, d_scores + i * strip, wide,
-                                c.dim, ones, at, seen)
+                                c.dim, ones, at, seen, &coming)
                         if rec.with_mask:
                             add_mask(c, s, at, seen, d_scores + i * strip, wide)
                 if any:
+                    ahead(&coming)
                     add_rows(c, first, n, d_values + (at - lo) * strip, panel, scores, grad_rows, at, most, c.value_dim)
+                    ahead(&coming)
                     add_rows(c, first, n, d_keys + (at - lo) * strip, panel, d_scores, query_rows, at, most, c.dim)
                 at += count
         met = True

@@ -170,32 +170,18 @@ class Kernels(Emitter):
         f32 = self.type is F32
         least = -126.0 if f32 else -1022.0
         coefficients = EXP2_F32 if f32 else EXP2_F64
+        word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
+        words = f"<{self.lanes} x {word}>"
         kept = self.ins(f"fcmp uge {self.vector} {x}, {self.constant(least)}")
-        wide = self.target.avx512 and self.lanes * self.type.bits == 512
-        if wide:
-            n = self.intrinsic("rint", x)
-        else:
-            # Adding a number whose last bit is 1 rounds; its lowest bits then are n.
-            x = self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {x}, {self.vector} {self.constant(least)}")
-            magic = self.constant(1.5 * 2.0 ** (23 if f32 else 52))
-            shifted = self.op("fadd", x, magic)
-            n = self.op("fsub", shifted, magic)
-        r = self.op("fsub", x, n)
+        # Adding a number whose last bit is 1 rounds to n; its lowest bits then are the exponent of 2**n.
+        magic = self.constant(1.5 * 2.0**mantissa + bias)
+        shifted = self.op("fadd", x, magic)
+        r = self.op("fsub", x, self.op("fsub", shifted, magic))
         y = self.constant(coefficients[0])
         for c in (*coefficients[1:], 1.0):
             y = self.fma(y, r, self.constant(c))
-        if wide:
-            # Multiplies by 2**n, zeros under the mask.
-            kind, code = ("ps", "i16") if f32 else ("pd", "i8")
-            bits = self.ins(f"bitcast <{self.lanes} x i1> {kept} to {code}")
-            args = [(self.vector, y), (self.vector, n), (self.vector, "zeroinitializer"), (code, bits), ("i32", "4")]
-            return self.call(self.vector, f"llvm.x86.avx512.mask.scalef.{kind}.512", args)
-        word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
-        words = f"<{self.lanes} x {word}>"
-        bits = self.ins(
-            f"shl {words} {self.ins(f'bitcast {self.vector} {shifted} to {words}')}, {self.integers(mantissa, word)}"
-        )
-        power = self.ins(f"add {words} {bits}, {self.integers(bias << mantissa, word)}")
+        bits = self.ins(f"bitcast {self.vector} {shifted} to {words}")
+        power = self.ins(f"shl {words} {bits}, {self.integers(mantissa, word)}")
         y = self.op("fmul", y, self.ins(f"bitcast {words} {power} to {self.vector}"))
         return self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
 
