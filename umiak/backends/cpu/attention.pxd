@@ -33,7 +33,7 @@ ctypedef void (*weigh_t)(void* scores, int64_t count, void* most, void* total, v
 ctypedef void (*causal_t)(void* scores, int64_t row, int64_t count, const int32_t* last, int64_t first) noexcept nogil
 ctypedef void (*masked_t)(void* scores, int64_t row, int64_t count, const void* mask) noexcept nogil
 ctypedef void (*derive_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta) noexcept nogil
-ctypedef void (*sums_t)(void* to, const void* a, const void* b, int64_t n) noexcept nogil
+ctypedef void (*row_sums_t)(void* to, void** a, void** b, int64_t n, int64_t a_stride, int64_t b_stride) noexcept nogil
 ctypedef void (*dots_t)(void* to, const void* q, const void* keys, int64_t key_row, int64_t count, int64_t n) noexcept nogil
 ctypedef void (*weigh_row_t)(void* scores, int64_t count, void* state) noexcept nogil
 ctypedef void (*mix_t)(void* to, const void* values, int64_t value_row, const void* weights, int64_t count, int64_t n,
@@ -51,7 +51,7 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     causal_t causal
     masked_t masked
     derive_t derive
-    sums_t sums
+    row_sums_t row_sums, row_sums_any
     dots_t dots
     weigh_row_t weigh_row
     mix_t mix
@@ -175,8 +175,9 @@ cdef inline void unpack_strip(const Call* c, const Strip* s, const Operand* x, c
     """Write a strip's rows, which are contiguous; those beyond the last go to ``spare``."""
     cdef void* table[MAX_WIDTH]
     cdef int64_t i
-    for i in range(c.rec.width):
-        table[i] = row_of(x, c, s, s.first + i) if i < s.lanes else spare
+    table_of(table, x, c, s)
+    for i in range(s.lanes, c.rec.width):
+        table[i] = spare
     c.rec.f.unpack(table, source, n, factor)
 
 cdef inline char* head_of(const Operand* x, const Strip* s) noexcept nogil:
@@ -216,15 +217,20 @@ cdef inline void copy_queries(const Call* c, const Strip* s, const Operand* x, c
 
 cdef inline void set_strip(Strip* s, const Call* c, int64_t index) noexcept nogil:
     """The strip's rows, and what they see of a causal attention."""
-    cdef int64_t i, row, last = 0
+    cdef int64_t i, last, within
     s.first = index * c.rec.width
     s.lanes = min(c.rec.width, c.n_rows - s.first)
     s.end = s.half = c.keys
     if c.rec.causal:
+        last = s.first // c.group + c.keys - c.queries
+        within = s.first % c.group
         for i in range(c.rec.width):
-            row = s.first + (i if i < s.lanes else s.lanes - 1)
-            last = row // c.group + c.keys - c.queries
             s.last[i] = <int32_t>last
+            if i < s.lanes - 1:
+                within += 1
+                if within == c.group:
+                    within = 0
+                    last += 1
         s.end = max(<int64_t>0, last + 1)
         s.half = max(<int64_t>0, <int64_t>s.last[c.rec.width - c.rec.lanes - 1] + 1)
 

@@ -449,7 +449,8 @@ cdef class Attention:
                 f.adding[i] = <adding_t>at(functions, f"adding_{sizes[i]}_2")
                 f.first_adding[i] = <adding_t>at(functions, f"adding_{sizes[i]}_1")
         if gradient:
-            f.derive, f.sums = <derive_t>at(functions, "derive"), <sums_t>at(functions, "sums")
+            f.derive = <derive_t>at(functions, "derive")
+            f.row_sums, f.row_sums_any = <row_sums_t>at(functions, "row_sums"), <row_sums_t>at(functions, "row_sums_any")
         else:
             f.weigh = <weigh_t>at(functions, "weigh")
             f.dots, f.weigh_row, f.mix = <dots_t>at(functions, "dots"), <weigh_row_t>at(functions, "weigh_row"), <mix_t>at(functions, "mix")

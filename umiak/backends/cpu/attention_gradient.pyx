@@ -47,7 +47,7 @@ cdef int64_t part_room(const Call* c) noexcept nogil:
     cdef int64_t strip = rec.width * rec.size, block = rec.lanes * strip, of_row = room(strip)
     cdef int64_t panels = panels_of(c, c.dim) + panels_of(c, c.value_dim)
     return (4 * room(c.chunk * panels * strip)
-            + STRIPS * (room(sizeof(Strip)) + room(c.dim_room * strip) + 2 * room(c.value_room * strip))
+            + STRIPS * (room(sizeof(Strip)) + room(c.dim_room * strip) + room(c.value_room * strip))
             + 2 * c.n_strips * of_row + 2 * room(STRIPS * rec.width * panels * strip)
             + 2 * room(rec.keys * STRIPS * strip) + room(rec.keys * strip + block) + of_row + room(c.dim * rec.stored))
 
@@ -89,7 +89,6 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef char* d_values
     cdef char* queries
     cdef char* grads
-    cdef char* outs
     cdef char* query_rows
     cdef char* grad_rows
     cdef char* lse
@@ -111,7 +110,6 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     strips = <Strip*>carve(&memory, STRIPS * room(sizeof(Strip)))
     queries = carve(&memory, STRIPS * of_q)
     grads = carve(&memory, STRIPS * of_g)
-    outs = carve(&memory, of_g)
     lse = carve(&memory, c.n_strips * of_row)
     delta = carve(&memory, c.n_strips * of_row)
     query_rows = carve(&memory, panels_of(c, c.dim) * query_panel)
@@ -154,8 +152,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                 copy_queries(c, s, &c.grad, grad_rows + i * rec.width * strip, query_panel, c.value_dim)
                 if not met:
                     # The first chunk is seen by all queries that see a later one.
-                    pack_strip(c, s, &c.out, outs, c.value_dim, &c.one)
-                    f.sums(delta + (first + i) * of_row, grads + i * of_g, outs, c.value_dim)
+                    sum_rows(c, s, delta + (first + i) * of_row)
                     strip_lse(c, s, lse + (first + i) * of_row)
             at = lo
             while at < end:
@@ -210,6 +207,16 @@ cdef void clear_head(const Call* c, const Strip* s, char* grads, int64_t row, in
     cdef int64_t i, bytes = (c.rec.width - c.rec.lanes) * c.rec.size
     for i in range(head_of_strip(s, at, seen), seen):
         memset(grads + i * row, 0, bytes)
+
+
+cdef void sum_rows(const Call* c, const Strip* s, char* to) noexcept nogil:
+    """Products of results and their gradients, row by row."""
+    cdef void* outs[MAX_WIDTH]
+    cdef void* grads[MAX_WIDTH]
+    cdef bint dense = c.out.stride[3] == c.rec.stored and c.grad.stride[3] == c.rec.stored
+    table_of(outs, &c.out, c, s)
+    table_of(grads, &c.grad, c, s)
+    (c.rec.f.row_sums if dense else c.rec.f.row_sums_any)(to, outs, grads, c.value_dim, c.out.stride[3], c.grad.stride[3])
 
 
 cdef void strip_lse(const Call* c, const Strip* s, char* to) noexcept nogil:

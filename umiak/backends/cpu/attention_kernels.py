@@ -134,7 +134,11 @@ class Kernels(Emitter):
         """
         if self.target.avx512 and self.lanes > 1:
             self.each(count, lambda i: body(i, self.below(self.ins(f"sub i64 {count}, {i}"))), step=self.lanes)
-            return
+        else:
+            self.stretches(count, body)
+
+    def stretches(self, count: str, body: Callable[[str, str | None], None]) -> None:
+        """As :meth:`blocks`, where the body is short: only the last block has a mask."""
         whole = self.ins(f"and i64 {count}, {-self.lanes}")
         self.each(whole, lambda i: body(i, None), step=self.lanes)
         if self.lanes > 1:
@@ -209,7 +213,7 @@ class Kernels(Emitter):
 def pack(e: Kernels, name: str, width: int) -> str:
     """``name(to, rows, n, stride, scale)``: columns of rows; ``to[j, i] = rows[i][j] * scale``, ``width`` rows.
 
-    Writes whole blocks of columns, and whole vectors of each (``width`` is less than one, or some), in order.
+    Writes whole blocks of columns, in order.
     """
     scale = e.spread("%scale")
     size = e.bytes
@@ -220,7 +224,7 @@ def pack(e: Kernels, name: str, width: int) -> str:
         def chunk(lane: str) -> None:
             table, rows = e.element("%rows", lane, 8), []
             for i in range(e.lanes):
-                p = e.element(e.pointer(table, min(i, width - 1)), first, e.stored.bytes)
+                p = e.element(e.pointer(table, i), first, e.stored.bytes)
                 rows.append(e.op("fmul", e.take(p, mask), scale))
             at = e.element(to, lane, size)
             for j, column in enumerate(e.transpose(rows)):
@@ -249,18 +253,15 @@ def copy(e: Kernels, name: str) -> str:
     """``name(to, to_row, from, from_row, rows, n, stride, scale)``: rows times ``scale``. Vectors are written whole,
     zeros at the end (not by the version for strides)."""
     scale = e.spread("%scale")
-    whole = e.ins(f"and i64 %n, {-e.lanes}")
 
     def row(i: str) -> None:
         source, to = e.element("%from", i, "%from_row"), e.element("%to", i, "%to_row")
 
-        def block(j: str, mask: str | None = None) -> None:
+        def block(j: str, mask: str | None) -> None:
             x = e.take(e.element(source, j, "%stride" if e.lanes == 1 else e.stored.bytes), mask)
             e.store(e.op("fmul", x, scale), e.element(to, j, e.bytes))
 
-        e.each(whole, block, step=e.lanes)
-        if e.lanes > 1:
-            e.rest("%n", whole, lambda mask: block(whole, mask))
+        e.stretches("%n", block)
 
     e.each("%rows", row)
     kinds = "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, i64 %stride"
@@ -296,7 +297,7 @@ def give(e: Kernels, name: str) -> str:
         def block(j: str, mask: str | None) -> None:
             e.put(e.op("fmul", e.load(e.element(source, j, e.bytes)), scale), e.element(to, j, e.stored.bytes), mask)
 
-        e.blocks("%n", block)
+        e.stretches("%n", block)
 
     e.each("%rows", row)
     return e.function(name, "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
@@ -413,17 +414,32 @@ def derive(e: Kernels, name: str, tile: Tile) -> str:
     return e.function(name, "ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta")
 
 
-def sums(e: Kernels, name: str, tile: Tile) -> str:
-    """``name(to, a, b, n)``: ``to[i] = sum_j a[j, i] * b[j, i]`` of two packed blocks."""
+def row_sums(e: Kernels, name: str, width: int) -> str:
+    """``name(to, a, b, n, a_stride, b_stride)``: ``to[i] = sum_j a[i][j] * b[i][j]`` of ``width`` pairs of rows."""
+    whole = e.ins(f"and i64 %n, {-e.lanes}")
+    left = e.ins(f"sub i64 %n, {whole}")
+    some = e.ins(f"icmp ne i64 {left}, 0")
 
-    def step(j: str, totals: list[str]) -> list[str]:
-        a, b = (e.element(p, j, tile.width * e.bytes) for p in ("%a", "%b"))
-        return [e.fma(e.load(a, v), e.load(b, v), t) for v, t in zip(vectors(e, tile), totals)]
+    def group(first: str) -> None:
+        tables = [e.element(t, first, 8) for t in ("%a", "%b")]
+        pairs = [tuple(e.pointer(t, i) for t in tables) for i in range(e.lanes)]
 
-    first = [(e.vector, "zeroinitializer") for _ in vectors(e, tile)]
-    for v, t in zip(vectors(e, tile), e.loop("0", "%n", 1, first, step)):
-        e.store(t, "%to", v)
-    return e.function(name, "ptr %to, ptr %a, ptr %b, i64 %n")
+        def step(j: str, totals: list[str], mask: str | None = None) -> list[str]:
+            places = [e.times(j, e.stored.bytes if e.lanes > 1 else f"%{x}_stride") for x in "ab"]
+            made = []
+            for pair, t in zip(pairs, totals):
+                a, b = (e.take(e.past(p, at), mask) for p, at in zip(pair, places))
+                made.append(e.fma(a, b, t))
+            return made
+
+        totals = e.loop("0", whole, e.lanes, [(e.vector, "zeroinitializer")] * e.lanes, step)
+        if e.lanes > 1:
+            before = totals
+            totals = e.guarded(some, lambda: step(whole, before, e.below(left)), [(e.vector, t) for t in before])
+        e.store(folded(e, totals), e.element("%to", first, e.bytes))
+
+    e.each(str(width), group, step=e.lanes)
+    return e.function(name, "ptr %to, ptr %a, ptr %b, i64 %n, i64 %a_stride, i64 %b_stride")
 
 
 # --- one query -----------------------------------------------------------------------------------------------------
@@ -452,14 +468,18 @@ def dots(e: Kernels, name: str) -> str:
         left = e.ins(f"sub i64 %n, {whole}")
         some = e.ins(f"icmp ne i64 {left}, 0")
         totals = e.guarded(some, lambda: step(whole, totals, e.below(left)), [(e.vector, t) for t in totals])
-        # Halves of two vectors, added, become one, until each lane is the sum of one vector.
-        while len(totals) > 1:
-            half = len(totals) // 2
-            totals = [fold(e, totals[i], totals[i + half], half) for i in range(half)]
-        e.store(totals[0], e.element("%to", first, e.bytes))
+        e.store(folded(e, totals), e.element("%to", first, e.bytes))
 
     e.each("%count", group, step=e.lanes)
     return e.function(name, "ptr %to, ptr %q, ptr %keys, i64 %key_row, i64 %count, i64 %n")
+
+
+def folded(e: Kernels, totals: list[str]) -> str:
+    """A vector of the sums of as many vectors as it has lanes: halves of two, added, become one, until one is left."""
+    while len(totals) > 1:
+        half = len(totals) // 2
+        totals = [fold(e, totals[i], totals[i + half], half) for i in range(half)]
+    return totals[0]
 
 
 def fold(e: Kernels, a: str, b: str, half: int) -> str:
@@ -597,7 +617,6 @@ def gradient(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
         name = f"adding_{rows}_{vecs}"
         made.texts[name] = gemm_kernel.adding(made.module, type, made.tile, rows, vecs, a_row, name)
     made.enter("derive", derive, made.tile)
-    made.enter("sums", sums, made.tile)
     return made.load()
 
 
@@ -609,6 +628,7 @@ def moving(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[s
     made.enter_both("copy", copy, stored=stored)
     made.enter("unpack", unpack, made.tile.width, stored=stored)
     made.enter("give", give, stored=stored)
+    made.enter_both("row_sums", row_sums, made.tile.width, stored=stored)
     made.enter("dots", dots, stored=stored)
     made.enter("mix", mix, stored=stored)
     return made.load()
