@@ -15,10 +15,8 @@ cdef enum:
     MOST_AHEAD = 8              # operands of a part
     ALIGN = 64
     NO_MEMORY = 1               # what a part returns
-    # what there is to see of a tile of scores
-    SKIP = 0
-    FREE = 1
-    PARTIAL = 2
+    # where there is nothing to see of a tile of scores
+    SKIP = -1
 
 ctypedef void (*pack_t)(void* to, void** rows, int64_t n, int64_t stride, const void* scale) noexcept nogil
 ctypedef void (*copy_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n, int64_t stride,
@@ -27,9 +25,11 @@ ctypedef void (*unpack_t)(void** rows, const void* source, int64_t n, const void
 ctypedef void (*give_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n,
                         const void* scale) noexcept nogil
 ctypedef void (*scores_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks) noexcept nogil
+ctypedef void (*scores_top_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks,
+                             void* top) noexcept nogil
 ctypedef void (*columns_t)(void* c, const void* a, const void* b, int64_t b_step, int64_t k, int64_t more, const void* factor) noexcept nogil
 ctypedef void (*adding_t)(void* c, const void* a, const void* b, int64_t k, int64_t blocks) noexcept nogil
-ctypedef void (*weigh_t)(void* scores, int64_t count, void* most, void* total, void* factor) noexcept nogil
+ctypedef void (*weigh_t)(void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* factor) noexcept nogil
 ctypedef void (*causal_t)(void* scores, int64_t row, int64_t count, const int32_t* last, int64_t first) noexcept nogil
 ctypedef void (*masked_t)(void* scores, int64_t row, int64_t count, const void* mask) noexcept nogil
 ctypedef void (*derive_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta) noexcept nogil
@@ -45,6 +45,7 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     unpack_t unpack
     give_t give
     scores_t[MAX_SIZES] scores, last_scores             # by size; of a whole strip, or its last vector
+    scores_top_t scores_top                             # of the largest size
     columns_t[MAX_ROWS + 1] columns                     # by rows
     adding_t[MAX_SIZES] adding, first_adding            # by size; of a whole panel, or its first vector
     weigh_t weigh
@@ -73,10 +74,10 @@ cdef struct Strip:              # queries side by side, one per lane
 
 cdef struct Call
 
-# The one place that says which scores count. `look` says what there is to see of keys [first, first + count) before their
-# scores are computed (SKIP: nothing, so they are not), `apply` changes the scores where that is PARTIAL.
-ctypedef int (*look_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil
-ctypedef void (*apply_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, char* scores,
+# The one place that says which scores count. `look` says how many of keys [first, first + count) come before any that is not
+# seen as it is, before their scores are computed (SKIP: nothing is seen, so they are not); `apply` changes the scores of the others.
+ctypedef int64_t (*look_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil
+ctypedef void (*apply_t)(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
                          int64_t row) noexcept nogil
 
 cdef struct Masking:
@@ -242,12 +243,14 @@ cdef inline int64_t head_of_strip(const Strip* s, int64_t at, int64_t seen) noex
     return between(0, s.half - at, seen)
 
 cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scores_row, const char* rows, int64_t panel,
-                       const char* packed, int64_t n, int64_t at, int64_t seen) noexcept nogil:
-    """Products of rows of a tile, of ``n`` columns, with the packed strip: for lanes that see some of them."""
+                       const char* packed, int64_t n, int64_t at, int64_t done, int64_t seen) noexcept nogil:
+    """Products of rows of a tile, of ``n`` columns, with the packed strip, after ``done`` of them: for lanes that see some of them."""
     cdef const Record* rec = c.rec
     cdef int64_t low = head_of_strip(s, at, seen), row = rec.width * rec.size, blocks, left, last = row - rec.lanes * rec.size
     cdef int i
-    left = low
+    scores += done * scores_row
+    rows += done * row
+    left = low - done
     for i in range(rec.n_sizes):
         blocks = left // rec.sizes[i]
         if blocks:

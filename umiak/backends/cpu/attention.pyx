@@ -112,23 +112,22 @@ cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t
 
 
 # ---- masks -------------------------------------------------------------------------------------------------------------
-cdef int look(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
+cdef int64_t look(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
     """Causal attention, and a mask, which is packed into ``room``."""
     cdef const Record* rec = c.rec
     cdef void* table[MAX_WIDTH]
     cdef int64_t i
-    cdef bint partial = rec.causal and s.last[0] < first + count - 1
     if not rec.mask:
-        return PARTIAL if partial else FREE
+        return between(0, s.last[0] + 1 - first, count) if rec.causal else count
     table_of(table, &c.mask, c, s)
     mask_rows(table, c, s, first)
     (rec.f.pack_mask if c.mask.stride[3] == rec.mask_stored else rec.f.pack_mask_any)(room, table, count, c.mask.stride[3], &c.log2_e)
     if rec.mask_bool:
         for i in range(count * rec.width):
             if get(rec, room, i) == 0:
-                return PARTIAL
+                return 0
         return SKIP
-    return PARTIAL
+    return 0
 
 
 cdef inline void mask_rows(void** table, const Call* c, const Strip* s, int64_t first) noexcept nogil:
@@ -144,12 +143,11 @@ cdef inline char* mask_row(const Call* c, const Strip* s, int64_t row, int64_t f
             + row // c.group * c.mask.stride[2] + first * c.mask.stride[3])
 
 
-cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, char* scores, int64_t row) noexcept nogil:
+cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
+                int64_t row) noexcept nogil:
     cdef const Record* rec = c.rec
-    cdef int64_t seen                                   # by all lanes
     if rec.causal:
-        seen = between(0, s.last[0] + 1 - first, count)
-        rec.f.causal(scores + seen * row, row, count - seen, s.last, first + seen)
+        rec.f.causal(scores + free * row, row, count - free, s.last, first + free)
     if rec.mask:
         rec.f.masked(scores, row, count, room)
 
@@ -162,7 +160,7 @@ cdef int64_t forward_room(const Call* c) noexcept nogil:
     cdef int64_t block = rec.lanes * strip
     return (room(rec.keys * (panels_of(c, c.dim) + panels_of(c, c.value_dim)) * strip)
             + c.strips_per_part * (room(c.dim_room * strip) + room(c.value_room * strip) + 2 * room(strip) + room(sizeof(Strip)))
-            + room(rec.keys * strip) + room(rec.keys * strip + block) + room(strip) + room(c.value_room * rec.stored))
+            + room(rec.keys * strip) + room(rec.keys * strip + block) + 2 * room(strip) + room(c.value_room * rec.stored))
 
 
 cdef void look_ahead(const Call* c, int64_t part, int64_t steps, Ahead* a) noexcept nogil:
@@ -189,8 +187,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef int64_t first_strip = (c.parts_per_head - 1 - part % c.parts_per_head) * c.strips_per_part
     cdef int64_t n_strips = min(c.strips_per_part, c.n_strips - first_strip)
     cdef int64_t width = rec.width * rec.size, unit = part // c.parts_per_head, panel = rec.keys * width
-    cdef int64_t i, at, count, seen, end = 0, tiles = 0
-    cdef int what
+    cdef int64_t i, at, count, seen, free, blocks, done, end = 0, tiles = 0
     cdef Ahead coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
@@ -202,6 +199,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef char* total
     cdef char* scores
     cdef char* packed
+    cdef char* top
     cdef char* factor
     cdef char* spare
     cdef Strip* strips
@@ -218,6 +216,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     strips = <Strip*>carve(&memory, n_strips * sizeof(Strip))
     scores = carve(&memory, panel)
     packed = carve(&memory, panel + rec.lanes * width)
+    top = carve(&memory, width)
     factor = carve(&memory, width)
     spare = carve(&memory, c.value_dim * rec.stored)
     for i in range(n_strips):
@@ -242,15 +241,19 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             seen = min(count, s.end - at)
             if seen <= 0:
                 continue
-            what = rec.masking.look(c, s, at, seen, packed)
-            if what == SKIP:
+            free = rec.masking.look(c, s, at, seen, packed)
+            if free == SKIP:
                 continue
             ahead(&coming)
-            score(c, s, scores, width, keys, panel, queries + i * of_queries, c.dim, at, seen)
-            if what == PARTIAL:
-                rec.masking.apply(c, s, at, seen, packed, scores, width)
+            fill(rec, top, rec.width, -INFINITY)
+            blocks = min(free, head_of_strip(s, at, seen)) // rec.rows
+            done = blocks * rec.rows
+            f.scores_top(scores, width, keys, panel, queries + i * of_queries, c.dim, blocks, top)
+            score(c, s, scores, width, keys, panel, queries + i * of_queries, c.dim, at, done, seen)
+            if free < seen:
+                rec.masking.apply(c, s, at, seen, free, packed, scores, width)
             ahead(&coming)
-            f.weigh(scores, seen, most + i * of_row, total + i * of_row, factor)
+            f.weigh(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
             columns(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
         at += count
     for i in range(n_strips):
@@ -452,7 +455,7 @@ cdef class Attention:
             f.derive = <derive_t>at(functions, "derive")
             f.row_sums, f.row_sums_any = <row_sums_t>at(functions, "row_sums"), <row_sums_t>at(functions, "row_sums_any")
         else:
-            f.weigh = <weigh_t>at(functions, "weigh")
+            f.scores_top, f.weigh = <scores_top_t>at(functions, "scores_top"), <weigh_t>at(functions, "weigh")
             f.dots, f.weigh_row, f.mix = <dots_t>at(functions, "dots"), <weigh_row_t>at(functions, "weigh_row"), <mix_t>at(functions, "mix")
         self.address = gradient if gradient else <size_t><void*>launch
         self.self_pointer = <size_t><void*>&self.rec

@@ -73,11 +73,10 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef Call* c = <Call*>arg
     cdef const Record* rec = c.rec
     cdef const Functions* f = &rec.f
-    cdef int64_t unit = index // c.splits, first, group, n, i, at, count, end, seen, most, lo, hi, tiles
+    cdef int64_t unit = index // c.splits, first, group, n, i, at, count, end, seen, free, most, lo, hi, tiles
     cdef int64_t size = rec.size, strip = rec.width * size, block = rec.lanes * strip
     cdef int64_t rows = STRIPS * rec.width, wide = STRIPS * strip, panel = c.chunk * strip, query_panel = rows * strip
     cdef int64_t of_q = room(c.dim_room * strip), of_g = room(c.value_room * strip), of_row = room(strip)
-    cdef int what
     cdef bint any, met = False
     cdef Ahead coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
@@ -164,19 +163,19 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                 for i in range(n):
                     s = &strips[i]
                     seen = max(<int64_t>0, min(count, s.end - at))
-                    what = rec.masking.look(c, s, at, seen, packed) if seen else SKIP
-                    if what == SKIP:
+                    free = rec.masking.look(c, s, at, seen, packed) if seen else SKIP
+                    if free == SKIP:
                         seen = 0
                     else:
                         any = True
                         ahead(&coming)
-                        score(c, s, scores + i * strip, wide, keys + (at - lo) * strip, panel, queries + i * of_q, c.dim, at, seen)
+                        score(c, s, scores + i * strip, wide, keys + (at - lo) * strip, panel, queries + i * of_q, c.dim, at, 0, seen)
                         ahead(&coming)
                         score(c, s, d_scores + i * strip, wide, values + (at - lo) * strip, panel, grads + i * of_g, c.value_dim,
-                              at, seen)
-                        if what == PARTIAL:
+                              at, 0, seen)
+                        if free < seen:
                             clear_head(c, s, d_scores + i * strip, wide, at, seen)
-                            rec.masking.apply(c, s, at, seen, packed, scores + i * strip, wide)
+                            rec.masking.apply(c, s, at, seen, free, packed, scores + i * strip, wide)
                     f.derive(scores + i * strip, d_scores + i * strip, seen, most, lse + (first + i) * of_row,
                              delta + (first + i) * of_row)
                     if seen:

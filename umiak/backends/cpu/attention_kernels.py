@@ -312,20 +312,22 @@ def vectors(e: Kernels, tile: Tile) -> range:
 
 
 def weigh(e: Kernels, name: str, tile: Tile) -> str:
-    """``name(scores, count, most, total, factor)``: a tile becomes weights relative to the largest score so far.
+    """``name(scores, first, count, top, most, total, factor)``: a tile becomes weights relative to the largest score so
+    far.
 
-    ``most`` and ``total`` are the running maximum and sum; ``factor`` is what sums of before are to be multiplied by.
-    A maximum passes NaN over; it shows in the sums.
+    ``top`` is the maximum of rows before ``first``. ``most`` and ``total`` are the running maximum and sum; ``factor``
+    is what sums of before are to be multiplied by. A maximum passes NaN over; it shows in the sums.
     """
     row = tile.width * e.bytes
     before = [e.load("%most", v) for v in vectors(e, tile)]
+    most = [(e.vector, e.larger(e.load("%top", v), m)) for v, m in zip(vectors(e, tile), before)]
 
     def raised(i: str, most: list[str]) -> list[str]:
         at = e.element("%scores", i, row)
         return [e.larger(e.load(at, v), m) for v, m in zip(vectors(e, tile), most)]
 
     shifts, sums = [], []
-    after = e.loop("0", "%count", 1, [(e.vector, m) for m in before], raised)
+    after = e.loop("%first", "%count", 1, most, raised)
     for v, old, new in zip(vectors(e, tile), before, after):
         shift = e.finite(new)
         factor = e.exp2(e.op("fsub", old, shift))
@@ -344,7 +346,7 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
 
     for v, total in zip(vectors(e, tile), e.loop("0", "%count", 1, [(e.vector, s) for s in sums], step)):
         e.store(total, "%total", v)
-    return e.function(name, "ptr %scores, i64 %count, ptr %most, ptr %total, ptr %factor")
+    return e.function(name, "ptr %scores, i64 %first, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
 
 
 def masking(e: Kernels, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
@@ -604,7 +606,9 @@ def shared(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
 @functools.cache
 def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     made = Library(type, target)
-    made.enter("weigh", weigh, made.tile)
+    name, tile = "scores_top", made.tile
+    made.texts[name] = gemm_kernel.scores(made.module, type, tile, tile.rows, tile.vecs, name, top=True)
+    made.enter("weigh", weigh, tile)
     made.enter("weigh_row", weigh_row)
     return made.load()
 

@@ -174,18 +174,21 @@ def sizes_of(tile: Tile) -> list[int]:
     return [tile.rows, *(n for n in (8, 4, 2, 1) if n < tile.rows)]
 
 
-def scores(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, name: str) -> str:
+def scores(
+    module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, name: str, top: bool = False
+) -> str:
     """``name(c, c_row, a, a_panel, b, k, blocks)``: c = a b, in blocks of ``rows`` rows and ``vecs`` vectors.
 
     Rows of a and steps of b are ``tile.width`` elements long; what rows of a have more is in panels ``a_panel`` bytes
-    apart.
+    apart. With ``top`` a last argument points to the largest elements of the columns so far, which are raised.
     """
     e = Emitter(module, type, tile.lanes)
     width = tile.width * type.bytes
     down = e.times("%c_row", rows)
+    most = [e.load("%top", v * e.vector_bytes) for v in range(vecs)] if top else []
 
     def block(now: list[str]) -> list[str]:
-        c, a = now
+        c, a, most = now[0], now[1], now[2:]
 
         def panel(at: str, now: list[str]) -> list[str]:
             left = e.ins(f"sub i64 %k, {at}")
@@ -199,10 +202,22 @@ def scores(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, n
         first = [("ptr", a), ("ptr", "%b"), *([(e.vector, "zeroinitializer")] * (rows * vecs))]
         made = e.loop("0", "%k", tile.width, first, panel)[2:]
         e.store_tile([made[i * vecs : (i + 1) * vecs] for i in range(rows)], Matrix(c, "%c_row"))
-        return [e.past(c, down), e.past(a, rows * width)]
+        if top:
+            # A tree: the maxima wait for each other less.
+            for v in range(vecs):
+                left = made[v::vecs]
+                while len(left) > 1:
+                    left = [
+                        e.larger(*left[i : i + 2]) if i + 1 < len(left) else left[i] for i in range(0, len(left), 2)
+                    ]
+                most[v] = e.larger(left[0], most[v])
+        return [e.past(c, down), e.past(a, rows * width), *most]
 
-    e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a")], block)
-    return e.function(name, "ptr %c, i64 %c_row, ptr %a, i64 %a_panel, ptr %b, i64 %k, i64 %blocks")
+    done = e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a"), *((e.vector, m) for m in most)], block)
+    for v, m in enumerate(done[2:]):
+        e.store(m, "%top", v * e.vector_bytes)
+    args = "ptr %c, i64 %c_row, ptr %a, i64 %a_panel, ptr %b, i64 %k, i64 %blocks"
+    return e.function(name, args + (", ptr %top" if top else ""))
 
 
 def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -> str:
