@@ -6,7 +6,7 @@ strips: for each tile of keys, in order, keys are packed and values copied, then
 them into weights and adds weighted values. What lane a query is in does not matter to its result, nor how strips are divided
 among threads. Few queries per key head (a step of decoding) go one by one, over keys and values where they lie.
 """
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, log, logf
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -285,22 +285,38 @@ cdef void columns(const Call* c, const Strip* s, char* to, const char* values, i
 cdef void finish_strip(const Call* c, const Strip* s, const char* sums, const char* most, const char* total, char* factor,
                        char* spare) noexcept nogil:
     cdef const Record* rec = c.rec
-    cdef int64_t i
+    cdef int64_t i, row = s.first // c.group, within = s.first % c.group
+    cdef char* to = lse_of(c, s, row, within)
     cdef double t
-    for i in range(rec.width):
-        t = get(rec, total, i)
-        put(rec, factor, i, 1 / t if t != 0 else 1)
-        if rec.with_lse and i < s.lanes:
-            put_lse(c, s, s.first + i, get(rec, most, i), t)
+    cdef float f
+    if rec.wide:
+        for i in range(rec.width):
+            t = (<const double*>total)[i]
+            (<double*>factor)[i] = 1 / t if t != 0 else 1
+    else:
+        for i in range(rec.width):
+            f = (<const float*>total)[i]
+            (<float*>factor)[i] = 1 / f if f != 0 else 1
+    if rec.with_lse:
+        for i in range(s.lanes):
+            put(rec, to, 0, lse(rec, get(rec, most, i), get(rec, total, i)))
+            within += 1
+            to += c.queries * rec.size
+            if within == c.group:
+                within = 0
+                row += 1
+                to = lse_of(c, s, row, 0)
     unpack_strip(c, s, &c.out, sums, c.value_dim, factor, spare)
 
 
-cdef inline void put_lse(const Call* c, const Strip* s, int64_t row, double most, double total) noexcept nogil:
-    """``[batch, heads, queries]``; -inf where nothing is seen."""
-    cdef int64_t head = s.head * c.group + row % c.group
-    if most == -INFINITY:
-        most = 0
-    put(c.rec, c.lse.data, (s.batch * c.heads + head) * c.queries + row // c.group, most * LN_2 + log(total))
+cdef inline char* lse_of(const Call* c, const Strip* s, int64_t row, int64_t within) noexcept nogil:
+    """Where a query's log-sum-exp goes, ``[batch, heads, queries]``."""
+    return c.lse.data + ((s.batch * c.heads + s.head * c.group + within) * c.queries + row) * c.rec.size
+
+
+cdef inline double lse(const Record* rec, double most, double total) noexcept nogil:
+    """-inf where nothing is seen."""
+    return (0 if most == -INFINITY else most) * LN_2 + (log(total) if rec.wide else logf(<float>total))
 
 
 # ---- few queries per key head -----------------------------------------------------------------------------------------
@@ -378,7 +394,7 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
         factor = number(rec, 1 / total if total != 0 else 1)
         f.give(row_of(&c.out, c, s, i), 0, sums + i * of_sum, 0, 1, c.value_dim, &factor)
         if rec.with_lse:
-            put_lse(c, s, i, get(rec, state, 0), total)
+            put(rec, lse_of(c, s, i // c.group, i % c.group), 0, lse(rec, get(rec, state, 0), total))
     umiak_scratch_put(c.local, base)
     return 0
 
