@@ -13,6 +13,7 @@ cdef enum:
     MAX_SIZES = 8               # of blocks of rows
     STRIPS = 4                  # of lanes in a tile of the gradient
     MOST_AHEAD = 8              # operands of a part
+    AHEAD = 1024 << 10          # bytes that are fetched ahead, at most: about a second cache
     ALIGN = 64
     NO_MEMORY = 1               # what a part returns
     # where there is nothing to see of a tile of scores
@@ -273,7 +274,7 @@ cdef inline void ahead_of(Ahead* a, const Call* c, const Operand* x, int64_t uni
                           int64_t n) noexcept nogil:
     """Take note of an operand's rows of ``heads`` heads, ``n`` elements each, if they are neighbours."""
     cdef int64_t of_head = n * c.rec.stored
-    if x.stride[3] != c.rec.stored or heads > 1 and x.stride[2] != of_head:
+    if x.stride[3] != c.rec.stored or heads > 1 and x.stride[2] != of_head or rows <= 0:
         return
     a.at[a.n] = x.data + unit // c.key_heads * x.stride[0] + unit % c.key_heads * heads * x.stride[2] + first * x.stride[1]
     a.stride[a.n] = x.stride[1]
@@ -281,18 +282,19 @@ cdef inline void ahead_of(Ahead* a, const Call* c, const Operand* x, int64_t uni
     a.rows[a.n] = rows
     a.n += 1
 
-cdef inline void ahead_begin(Ahead* a, int64_t steps, int64_t room) noexcept nogil:
-    """What has been noted is fetched in so many steps; not at all if it is more than ``room``."""
+cdef inline void ahead_begin(Ahead* a, int64_t steps) noexcept nogil:
+    """What has been noted is fetched in so many steps; not at all if it is much."""
     cdef int64_t i, rows = 0, bytes = 0
     for i in range(a.n):
         rows += a.rows[i]
         bytes += a.rows[i] * a.bytes[i]
     a.k = a.row = 0
     a.step = (rows + steps - 1) // max(<int64_t>1, steps)
-    if bytes > room:
+    if bytes > AHEAD:
         a.n = 0
 
 cdef inline void ahead(Ahead* a) noexcept nogil:
+    """One step."""
     cdef int64_t i, j
     cdef const char* p
     for i in range(a.step):

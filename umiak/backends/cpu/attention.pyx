@@ -23,7 +23,6 @@ cdef extern from "umiak/backends/cpu/scratch.h" nogil:
 cdef enum:
     FEW_KEYS = 256              # keys at once then
     STRIPS_PER_PART = 16         # that share packed keys; about 512 queries
-    AHEAD = 512 << 10           # bytes that are fetched ahead at most: half of a usual second cache
 
 cdef double PARALLEL_WORK = 1e6         # products and sums, below which no thread is asked
 cdef double LN_2 = 0.6931471805599453
@@ -165,18 +164,17 @@ cdef int64_t forward_room(const Call* c) noexcept nogil:
 
 cdef void look_ahead(const Call* c, int64_t part, int64_t steps, Ahead* a) noexcept nogil:
     """What the thread's next part will read and write, as far as it is not what this one does."""
-    cdef int64_t next = part + c.threads, unit = next // c.parts_per_head, rows, first
+    cdef int64_t next = part + c.threads, unit = next // c.parts_per_head, strips = c.strips_per_part, rows, first
     a.n = 0
     if unit < c.batch * c.key_heads:
-        rows = c.strips_per_part * c.rec.width // c.group
-        first = (c.parts_per_head - 1 - next % c.parts_per_head) * rows
-        rows = min(rows, c.queries - first)
+        first = (c.parts_per_head - 1 - next % c.parts_per_head) * strips * c.rec.width // c.group
+        rows = min(strips * c.rec.width // c.group, c.queries - first)
         if unit != part // c.parts_per_head:
             ahead_of(a, c, &c.k, unit, 1, 0, c.keys, c.dim)
             ahead_of(a, c, &c.v, unit, 1, 0, c.keys, c.value_dim)
         ahead_of(a, c, &c.q, unit, c.group, first, rows, c.dim)
         ahead_of(a, c, &c.out, unit, c.group, first, rows, c.value_dim)
-    ahead_begin(a, steps, AHEAD)
+    ahead_begin(a, steps)
 
 
 cdef int forward_part(void* arg, int64_t part) noexcept nogil:

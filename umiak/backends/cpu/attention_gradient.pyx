@@ -22,7 +22,6 @@ cdef extern from "umiak/backends/cpu/scratch.h" nogil:
     void umiak_scratch_put(int64_t bytes, void* data)
 
 cdef enum:
-    AHEAD = 512 << 10           # bytes that are fetched ahead at most
     CHUNK = 8                   # tiles of keys, at most
     ENOUGH_PARTS = 8            # more key heads than this are not split
     LEAST_CHUNK = 2             # tiles of a chunk that is there for the sake of a part
@@ -65,7 +64,7 @@ cdef void look_ahead(const Call* c, int64_t index, int64_t steps, Ahead* a) noex
         ahead_of(a, c, &c.dk, unit, 1, 0, c.keys, c.dim)
         ahead_of(a, c, &c.dv, unit, 1, 0, c.keys, c.value_dim)
         ahead_of(a, c, &c.dq, unit, c.group, 0, c.queries, c.dim)
-    ahead_begin(a, steps, AHEAD)
+    ahead_begin(a, steps)
 
 
 cdef int part(void* arg, int64_t index) noexcept nogil:

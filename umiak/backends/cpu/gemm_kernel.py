@@ -174,9 +174,7 @@ def sizes_of(tile: Tile) -> list[int]:
     return [tile.rows, *(n for n in (8, 4, 2, 1) if n < tile.rows)]
 
 
-def scores(
-    module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, name: str, top: bool = False
-) -> str:
+def scores(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, name: str, top: bool = False) -> str:
     """``name(c, c_row, a, a_panel, b, k, blocks)``: c = a b, in blocks of ``rows`` rows and ``vecs`` vectors.
 
     Rows of a and steps of b are ``tile.width`` elements long; what rows of a have more is in panels ``a_panel`` bytes
@@ -194,9 +192,7 @@ def scores(
             left = e.ins(f"sub i64 %k, {at}")
             k = e.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(tile.width))])
             tile_now = [now[2 + i * vecs : 2 + (i + 1) * vecs] for i in range(rows)]
-            made = e.product(
-                rows, vecs, k, Matrix(now[0], width, type.bytes), Matrix(now[1], 0, width), start=tile_now
-            )
+            made = e.product(rows, vecs, k, Matrix(now[0], width, type.bytes), Matrix(now[1], 0, width), start=tile_now)
             return [e.past(now[0], "%a_panel"), e.past(now[1], tile.width * width), *(x for row in made for x in row)]
 
         first = [("ptr", a), ("ptr", "%b"), *([(e.vector, "zeroinitializer")] * (rows * vecs))]
