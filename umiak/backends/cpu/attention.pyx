@@ -2,8 +2,8 @@
 """Drivers of attention: online softmax over tiles of keys, with compiled functions (attention_kernels.py) for all arithmetic.
 
 Queries of one key head stand side by side, a *strip* of them in the lanes of a few vectors. A part of the work is a block of
-strips: for each tile of keys, in order, keys are packed and values copied, then each strip takes its scores, masks them, turns
-them into weights and adds weighted values. What lane a query is in does not matter to its result, nor how strips are divided
+strips: for each tile of keys, in order, keys and values are copied, then each strip takes its scores, masks them, turns them
+into weights and adds weighted values. What lane a query is in does not matter to its result, nor how strips are divided
 among threads. Few queries per key head (a step of decoding) go one by one, over keys and values where they lie.
 """
 from libc.math cimport INFINITY, log, logf
@@ -22,7 +22,7 @@ cdef extern from "umiak/backends/cpu/scratch.h" nogil:
 
 cdef enum:
     FEW_KEYS = 256              # keys at once then
-    STRIPS_PER_PART = 16         # that share packed keys; about 512 queries
+    STRIPS_PER_PART = 16         # that share copied keys; about 512 queries
 
 cdef double PARALLEL_WORK = 1e6         # products and sums, below which no thread is asked
 cdef double LN_2 = 0.6931471805599453
