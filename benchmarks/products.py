@@ -79,21 +79,32 @@ for name, images, c, o, size, kernel, stride, pad in CONVOLUTIONS:
     call = f"F.conv2d(x, w, None, {stride}, {pad})"
     both_ways(f"conv-{name}", text, call, call, "x, w", sizes, LEAST, PRODUCTS)
 
+
+def attention(name: str, batch: int, length: int, heads: int, dim: int, causal: bool) -> None:
+    """Rows of attention, forward and with gradients."""
+    texts = f"{batch} × " if batch > 1 else ""
+    call = f"F.scaled_dot_product_attention(q, k, v, is_causal={causal})"
+    both_ways(
+        f"attention-{name}",
+        f"{'causal ' if causal else ''}attention, {texts}{length} tokens, {heads} heads of {dim}",
+        call,
+        call,
+        "q, k, v",
+        dict.fromkeys("qkvg", (batch, length, heads, dim)),
+        1.2,
+        ATTENTION,
+        ".transpose(1, 2)",
+        theirs_setup="globals().update({k: t.transpose(1, 2).contiguous() for k, t in list(globals().items())"
+        " if isinstance(t, torch.Tensor)})",
+    )
+
+
 for dim in (64, 128):
     for length in (1024, 2048, 4096, 8192):
-        heads = max(1, TOKENS // length // 2)
-        shape = (1, length, heads, dim)
-        call = "F.scaled_dot_product_attention(q, k, v, is_causal=True)"
-        both_ways(
-            f"attention-{length}-{dim}",
-            f"causal attention, {length} tokens, {heads} heads of {dim}",
-            call,
-            call,
-            "q, k, v",
-            dict.fromkeys("qkvg", shape),
-            1.2,
-            ATTENTION,
-            ".transpose(1, 2)",
-            theirs_setup="globals().update({k: t.transpose(1, 2).contiguous() for k, t in list(globals().items())"
-            " if isinstance(t, torch.Tensor)})",
-        )
+        attention(f"{length}-{dim}", 1, length, max(1, TOKENS // length // 2), dim, True)
+# A step of training: batches of short texts.
+for dim in (32, 64):
+    for length in (128, 256, 512):
+        for causal in (True, False):
+            attention(f"{'gpt' if causal else 'full'}-{length}-{dim}", 4, length, 8, dim, causal)
+    attention(f"encoder-128-{dim}", 8, 128, 12, dim, False)

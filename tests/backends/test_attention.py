@@ -80,6 +80,8 @@ SIZES = [  # batch, queries, keys, heads, key heads, dim, value dim
     (1, 1, 300, 8, 2, 64, 64),
     (3, 4, 520, 4, 4, 20, 7),
     (1, 130, 257, 6, 2, 72, 80),
+    (2, 48, 70, 3, 1, 32, 48),
+    (1, 300, 160, 1, 1, 32, 32),
 ]
 
 
@@ -203,6 +205,29 @@ def test_one_plan_for_all_lengths(monkeypatch):
     assert made == [attend]
 
 
+@pytest.mark.parametrize("heads", [1, 3])
+def test_a_query_has_the_same_result_in_any_lane(heads):
+    q, k, v, _ = operands(1, 150, 150, heads, 1, 20, 20)
+    attend = ops.AttentionTrain(causal=True)
+    out, lse = map(array.to_numpy, run(attend, q, k, v, None))
+    for first in (1, 13, 16, 90):
+        some, some_lse = map(array.to_numpy, run(attend, q[:, first:], k, v, None))
+        assert some.tobytes() == out[:, first:].tobytes()
+        assert some_lse.tobytes() == lse[:, :, first:].tobytes()
+
+
+def test_what_causal_attention_leaves_out():
+    """Keys far from the last that a query sees are not multiplied: their infinities do not reach it."""
+    x = operands(1, 200, 200, 1, 1, 32, 32)
+    want = [array.to_numpy(t) for t in run(ops.AttentionTrain(causal=True), *x[:3], None)]
+    x[2][:, 160:] = np.inf
+    out, _ = run(ops.AttentionTrain(causal=True), *x[:3], None)
+    assert np.isfinite(array.to_numpy(out)[:, :128]).all()
+    grads = run(ops.AttentionGrad(causal=True), *x[:3], *want, x[3], None)
+    for t in grads[:2]:
+        assert np.isfinite(array.to_numpy(t)[:, :128]).all()
+
+
 SPLIT = [(1, 300, 300, 1, 1, 32, 32), (2, 200, 1900, 4, 2, 16, 16), (1, 1, 3000, 8, 4, 64, 64)]
 
 
@@ -291,4 +316,3 @@ def test_tiles_fit(target, type):
     registers = 16 if target in (AVX2, SSE) else 32
     assert tile.rows * tile.vecs + tile.vecs + 1 <= registers
     assert tile.rows <= tile.lanes or tile.rows % tile.lanes == 0
-    assert attention_kernels.keys_of(tile) % tile.rows == 0

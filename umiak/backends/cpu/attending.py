@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import attention_kernels, work
+from umiak.backends.cpu import attention_kernels, gemm_kernel, work
 from umiak.backends.cpu.attention import Attention
 from umiak.backends.cpu.attention_gradient import LAUNCH
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64
@@ -38,8 +38,8 @@ def kernel(call: Any) -> Kernel | None:
         stored=stored.bytes,
         lanes=tile.lanes,
         width=tile.width,
-        rows=tile.rows,
-        keys=attention_kernels.keys_of(tile),
+        sizes=gemm_kernel.sizes_of(tile),
+        keys=attention_kernels.KEYS,
         causal=op.causal,
         mask=None if kind is None else "bool" if kind is BOOL else "added",
         mask_stored=0 if kind is None else kind.bytes,

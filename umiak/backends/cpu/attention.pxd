@@ -1,16 +1,23 @@
 """What the drivers of attention share: a call's sizes, addresses, tiles and masks. See attention.pyx."""
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+cdef extern from *:
+    """
+    #define umiak_fetch(p) __builtin_prefetch(p, 0, 2)  /* not into the first cache, which tiles fill */
+    """
+    void umiak_fetch(const void* p) noexcept nogil
+
 cdef enum:
     MAX_WIDTH = 64              # lanes of a strip
     MAX_ROWS = 16               # rows of a product's tile
+    MAX_SIZES = 8               # of blocks of rows
     STRIPS = 4                  # of lanes in a tile of the gradient
+    MOST_AHEAD = 8              # operands of a part
+    AHEAD = 1024 << 10          # bytes that are fetched ahead, at most: about a second cache
     ALIGN = 64
     NO_MEMORY = 1               # what a part returns
-    # what there is to see of a tile of scores
-    SKIP = 0
-    FREE = 1
-    PARTIAL = 2
+    # where there is nothing to see of a tile of scores
+    SKIP = -1
 
 ctypedef void (*pack_t)(void* to, void** rows, int64_t n, int64_t stride, const void* scale) noexcept nogil
 ctypedef void (*copy_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n, int64_t stride,
@@ -18,35 +25,35 @@ ctypedef void (*copy_t)(void* to, int64_t to_row, const void* source, int64_t so
 ctypedef void (*unpack_t)(void** rows, const void* source, int64_t n, const void* factor) noexcept nogil
 ctypedef void (*give_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n,
                         const void* scale) noexcept nogil
-ctypedef void (*scores_t)(void* c, int64_t c_row, const void* a, const void* b, int64_t k, int64_t blocks) noexcept nogil
-ctypedef void (*scores_top_t)(void* c, int64_t c_row, const void* a, const void* b, int64_t k, int64_t blocks, void* top) noexcept nogil
-ctypedef void (*columns_t)(void* c, const void* a, int64_t a_step, const void* b, int64_t b_step, int64_t k,
-                           const void* factor) noexcept nogil
-ctypedef void (*adding_t)(void* c, int64_t c_row, const void* a, const void* b, int64_t b_step, int64_t k, int64_t blocks) noexcept nogil
-ctypedef void (*weigh_t)(void* scores, int64_t count, const void* top, void* most, void* total, void* factor) noexcept nogil
-ctypedef void (*causal_t)(void* scores, int64_t row, int64_t count, void* top, const int32_t* last, int64_t first) noexcept nogil
-ctypedef void (*masked_t)(void* scores, int64_t row, int64_t count, void* top, const void* mask) noexcept nogil
+ctypedef void (*scores_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks) noexcept nogil
+ctypedef void (*scores_top_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks,
+                             void* top) noexcept nogil
+ctypedef void (*columns_t)(void* c, const void* a, const void* b, int64_t b_step, int64_t k, int64_t more, const void* factor) noexcept nogil
+ctypedef void (*adding_t)(void* c, const void* a, const void* b, int64_t k, int64_t blocks) noexcept nogil
+ctypedef void (*weigh_t)(void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* factor) noexcept nogil
+ctypedef void (*causal_t)(void* scores, int64_t row, int64_t count, const int32_t* last, int64_t first) noexcept nogil
+ctypedef void (*masked_t)(void* scores, int64_t row, int64_t count, const void* mask) noexcept nogil
 ctypedef void (*derive_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta) noexcept nogil
-ctypedef void (*sums_t)(void* to, const void* a, const void* b, int64_t n) noexcept nogil
+ctypedef void (*row_sums_t)(void* to, void** a, void** b, int64_t n, int64_t a_stride, int64_t b_stride) noexcept nogil
 ctypedef void (*dots_t)(void* to, const void* q, const void* keys, int64_t key_row, int64_t count, int64_t n) noexcept nogil
 ctypedef void (*weigh_row_t)(void* scores, int64_t count, void* state) noexcept nogil
 ctypedef void (*mix_t)(void* to, const void* values, int64_t value_row, const void* weights, int64_t count, int64_t n,
                        const void* state) noexcept nogil
 
 cdef struct Functions:          # compiled; see attention_kernels.py
-    pack_t pack, pack_any, panel, panel_any, pack_mask, pack_mask_any
+    pack_t pack, pack_any, pack_mask, pack_mask_any
     copy_t copy, copy_any, copy_mask, copy_mask_any
     unpack_t unpack
     give_t give
-    scores_t scores
-    scores_top_t scores_top
-    columns_t[MAX_ROWS + 1] columns
-    adding_t adding_1, adding_2
+    scores_t[MAX_SIZES] scores, last_scores             # by size; of a whole strip, or its last vector
+    scores_top_t scores_top                             # of the largest size
+    columns_t[MAX_ROWS + 1] columns                     # by rows
+    adding_t[MAX_SIZES] adding, first_adding            # by size; of a whole panel, or its first vector
     weigh_t weigh
     causal_t causal
     masked_t masked
     derive_t derive
-    sums_t sums
+    row_sums_t row_sums, row_sums_any
     dots_t dots
     weigh_row_t weigh_row
     mix_t mix
@@ -62,16 +69,17 @@ cdef struct Operand:            # [batch, sequence, heads, dim] or [batch, heads
 cdef struct Strip:              # queries side by side, one per lane
     int64_t first, lanes        # rows of the key head's queries
     int64_t end                 # keys that its last lane sees
+    int64_t half                # keys that lanes before its last vector see
     int64_t batch, head         # of the keys
     int32_t[MAX_WIDTH] last     # the last key that a lane sees, where attention is causal
 
 cdef struct Call
 
-# The one place that says which scores count. `look` says what there is to see of keys [first, first + count) before their
-# scores are computed (SKIP: nothing, so they are not), `apply` changes the scores and their maxima where that is PARTIAL.
-ctypedef int (*look_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil
-ctypedef void (*apply_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, char* scores, int64_t row,
-                         char* top) noexcept nogil
+# The one place that says which scores count. `look` says how many of keys [first, first + count) come before any that is not
+# seen as it is, before their scores are computed (SKIP: nothing is seen, so they are not); `apply` changes the scores of the others.
+ctypedef int64_t (*look_t)(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil
+ctypedef void (*apply_t)(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
+                         int64_t row) noexcept nogil
 
 cdef struct Masking:
     look_t look
@@ -84,6 +92,8 @@ cdef struct Record:             # a class of calls
     bint causal, mask, mask_bool, with_mask, with_lse
     int64_t size, stored, mask_stored       # bytes of a number computed with, of operands, of the mask
     int64_t lanes, width, rows, keys        # of a vector, a strip, a product's tile, a tile of scores
+    int n_sizes
+    int64_t[MAX_SIZES] sizes                # rows of the blocks that products are made of
 
 cdef struct Call:
     const Record* rec
@@ -98,6 +108,14 @@ cdef struct Call:
     int64_t chunk, splits       # the gradient's: keys at a time, and parts of a key head
     char* partial               # sums for queries, by split
     int64_t partial_each
+    int64_t threads             # that take parts
+
+# Rows that the thread will take next, fetched into the cache bit by bit while it computes.
+cdef struct Ahead:
+    char* at[MOST_AHEAD]
+    int64_t[MOST_AHEAD] stride, bytes, rows
+    int64_t n, k, row           # operands; where it is
+    int64_t step                # rows at a time
 
 cdef inline int64_t room(int64_t bytes) noexcept nogil:
     return (bytes + ALIGN - 1) & ~<int64_t>(ALIGN - 1)
@@ -141,6 +159,11 @@ cdef inline char* row_of(const Operand* x, const Call* c, const Strip* s, int64_
 cdef inline void table_of(void** table, const Operand* x, const Call* c, const Strip* s) noexcept nogil:
     """Addresses of a strip's rows; lanes beyond the last row repeat it."""
     cdef int64_t i, width = c.rec.width
+    if c.group == 1:
+        table[0] = row_of(x, c, s, s.first)
+        for i in range(1, width):
+            table[i] = <char*>table[i - 1] + (x.stride[1] if i < s.lanes else 0)
+        return
     for i in range(width):
         table[i] = row_of(x, c, s, s.first + i) if i < s.lanes else table[i - 1]
 
@@ -154,77 +177,141 @@ cdef inline void unpack_strip(const Call* c, const Strip* s, const Operand* x, c
     """Write a strip's rows, which are contiguous; those beyond the last go to ``spare``."""
     cdef void* table[MAX_WIDTH]
     cdef int64_t i
-    for i in range(c.rec.width):
-        table[i] = row_of(x, c, s, s.first + i) if i < s.lanes else spare
+    table_of(table, x, c, s)
+    for i in range(s.lanes, c.rec.width):
+        table[i] = spare
     c.rec.f.unpack(table, source, n, factor)
 
 cdef inline char* head_of(const Operand* x, const Strip* s) noexcept nogil:
     """A key head's keys or values."""
     return x.data + s.batch * x.stride[0] + s.head * x.stride[2]
 
-cdef inline void pack_panels(const Call* c, const Strip* s, const Operand* x, char* to, int64_t first, int64_t count,
-                             int64_t n) noexcept nogil:
-    """Rows of keys or values as panels of ``rec.rows``; the last one repeats its last row."""
-    cdef void* table[MAX_ROWS]
-    cdef const Record* rec = c.rec
-    cdef char* base = head_of(x, s)
-    cdef int64_t i, at, done = 0
-    while done < count:
-        for i in range(rec.rows):
-            at = done + i
-            table[i] = base + (first + (at if at < count else count - 1)) * x.stride[1]
-        (rec.f.panel if x.stride[3] == rec.stored else rec.f.panel_any)(to, table, n, x.stride[3], &c.one)
-        to += rec.rows * n * rec.size
-        done += rec.rows
+cdef inline int64_t panels_of(const Call* c, int64_t n) noexcept nogil:
+    """Panels of ``rec.width`` columns."""
+    return (n + c.rec.width - 1) // c.rec.width
 
 cdef inline int64_t pieces_of(const Call* c, int64_t n) noexcept nogil:
-    """Into how many pieces ``n`` rows of a product's result are cut."""
-    return (n + c.rec.rows - 1) // c.rec.rows
+    """Into how many pieces that registers hold ``n`` columns are cut, panel by panel."""
+    return n // c.rec.width * ((c.rec.width + c.rec.rows - 1) // c.rec.rows) + (n % c.rec.width + c.rec.rows - 1) // c.rec.rows
 
-cdef inline int64_t piece_room(const Call* c) noexcept nogil:
-    """Elements of a row of a piece."""
-    return whole(c.rec.rows, c.rec.lanes)
-
-cdef inline void copy_pieces(const Call* c, const Strip* s, const Operand* x, char* to, int64_t first, int64_t count,
-                             int64_t n) noexcept nogil:
-    """Rows of keys or values, cut into pieces of columns that lie one after the other."""
+cdef inline void copy_panels(const Call* c, const Operand* x, char* to, int64_t each, const char* source, int64_t source_row,
+                             int64_t rows, int64_t n) noexcept nogil:
+    """Rows, cut into panels of ``rec.width`` columns that lie ``each`` bytes apart."""
     cdef const Record* rec = c.rec
-    cdef int64_t pieces = pieces_of(c, n), row = piece_room(c) * rec.size, i, columns, done = 0
-    for i in range(pieces):
-        columns = (n - done + pieces - i - 1) // (pieces - i)
+    cdef int64_t done = 0
+    while done < n:
         (rec.f.copy if x.stride[3] == rec.stored else rec.f.copy_any)(
-            to, row, head_of(x, s) + first * x.stride[1] + done * x.stride[3], x.stride[1], count, columns, x.stride[3], &c.one)
-        to += rec.keys * row
-        done += columns
+            to, rec.width * rec.size, source + done * x.stride[3], source_row, rows, min(rec.width, n - done), x.stride[3], &c.one)
+        to += each
+        done += rec.width
 
-cdef inline void copy_rows(const Call* c, const Strip* s, const Operand* x, char* to, int64_t rows, int64_t n) noexcept nogil:
-    """A strip's rows, cut into panels of ``rec.width`` columns that lie ``rows`` rows after each other."""
-    cdef const Record* rec = c.rec
-    cdef int64_t i, done, columns, row = rec.width * rec.size
+cdef inline void copy_keys(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
+                           int64_t n) noexcept nogil:
+    copy_panels(c, x, to, each, head_of(x, s) + first * x.stride[1], x.stride[1], count, n)
+
+cdef inline void copy_queries(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t n) noexcept nogil:
+    cdef int64_t i
+    if c.group == 1:
+        copy_panels(c, x, to, each, row_of(x, c, s, s.first), x.stride[1], s.lanes, n)
+        return
     for i in range(s.lanes):
-        done = 0
-        while done < n:
-            columns = min(rec.width, n - done)
-            (rec.f.copy if x.stride[3] == rec.stored else rec.f.copy_any)(
-                to + (done // rec.width * rows + i) * row, 0, row_of(x, c, s, s.first + i) + done * x.stride[3], 0, 1, columns,
-                x.stride[3], &c.one)
-            done += columns
+        copy_panels(c, x, to + i * c.rec.width * c.rec.size, each, row_of(x, c, s, s.first + i), 0, 1, n)
 
 cdef inline void set_strip(Strip* s, const Call* c, int64_t index) noexcept nogil:
     """The strip's rows, and what they see of a causal attention."""
-    cdef int64_t i, row, last = 0
+    cdef int64_t i, last, within
     s.first = index * c.rec.width
     s.lanes = min(c.rec.width, c.n_rows - s.first)
-    s.end = c.keys
+    s.end = s.half = c.keys
     if c.rec.causal:
+        last = s.first // c.group + c.keys - c.queries
+        within = s.first % c.group
         for i in range(c.rec.width):
-            row = s.first + (i if i < s.lanes else s.lanes - 1)
-            last = row // c.group + c.keys - c.queries
             s.last[i] = <int32_t>last
-        s.end = last + 1 if last + 1 > 0 else 0
+            if i < s.lanes - 1:
+                within += 1
+                if within == c.group:
+                    within = 0
+                    last += 1
+        s.end = max(<int64_t>0, last + 1)
+        s.half = max(<int64_t>0, <int64_t>s.last[c.rec.width - c.rec.lanes - 1] + 1)
 
-cdef void columns(const Call* c, char* to, const char* values, const char* weights, int64_t weight_row, int64_t count,
-                  int64_t n, const char* factor) noexcept nogil
+cdef inline int64_t between(int64_t low, int64_t x, int64_t high) noexcept nogil:
+    return low if x < low else high if x > high else x
+
+cdef inline int64_t head_of_strip(const Strip* s, int64_t at, int64_t seen) noexcept nogil:
+    """How many of the ``seen`` keys from ``at`` on more than the last vector of a strip sees."""
+    return between(0, s.half - at, seen)
+
+cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scores_row, const char* rows, int64_t panel,
+                       const char* packed, int64_t n, int64_t at, int64_t done, int64_t seen) noexcept nogil:
+    """Products of rows of a tile, of ``n`` columns, with the packed strip, after ``done`` of them: for lanes that see some of them."""
+    cdef const Record* rec = c.rec
+    cdef int64_t low = head_of_strip(s, at, seen), row = rec.width * rec.size, blocks, left, last = row - rec.lanes * rec.size
+    cdef int i
+    scores += done * scores_row
+    rows += done * row
+    left = low - done
+    for i in range(rec.n_sizes):
+        blocks = left // rec.sizes[i]
+        if blocks:
+            rec.f.scores[i](scores, scores_row, rows, panel, packed, n, blocks)
+            blocks *= rec.sizes[i]
+            scores += blocks * scores_row
+            rows += blocks * row
+            left -= blocks
+    left = seen - low
+    for i in range(rec.n_sizes):
+        blocks = left // rec.sizes[i]
+        if blocks:
+            rec.f.last_scores[i](scores + last, scores_row, rows, panel, packed + last, n, blocks)
+            blocks *= rec.sizes[i]
+            scores += blocks * scores_row
+            rows += blocks * row
+            left -= blocks
+
+cdef inline void ahead_of(Ahead* a, const Call* c, const Operand* x, int64_t unit, int64_t heads, int64_t first, int64_t rows,
+                          int64_t n) noexcept nogil:
+    """Take note of an operand's rows of ``heads`` heads, ``n`` elements each, if they are neighbours."""
+    cdef int64_t of_head = n * c.rec.stored
+    if x.stride[3] != c.rec.stored or heads > 1 and x.stride[2] != of_head or rows <= 0:
+        return
+    a.at[a.n] = x.data + unit // c.key_heads * x.stride[0] + unit % c.key_heads * heads * x.stride[2] + first * x.stride[1]
+    a.stride[a.n] = x.stride[1]
+    a.bytes[a.n] = of_head * heads
+    a.rows[a.n] = rows
+    a.n += 1
+
+cdef inline void ahead_begin(Ahead* a, int64_t steps) noexcept nogil:
+    """What has been noted is fetched in so many steps; not at all if it is much."""
+    cdef int64_t i, rows = 0, bytes = 0
+    for i in range(a.n):
+        rows += a.rows[i]
+        bytes += a.rows[i] * a.bytes[i]
+    a.k = a.row = 0
+    a.step = (rows + steps - 1) // max(<int64_t>1, steps)
+    if bytes > AHEAD:
+        a.n = 0
+
+cdef inline void ahead(Ahead* a) noexcept nogil:
+    """One step."""
+    cdef int64_t i, j
+    cdef const char* p
+    for i in range(a.step):
+        if a.k == a.n:
+            return
+        p = a.at[a.k] + a.row * a.stride[a.k]
+        j = 0
+        while j < a.bytes[a.k]:
+            umiak_fetch(p + j)
+            j += ALIGN
+        a.row += 1
+        if a.row >= a.rows[a.k]:
+            a.k += 1
+            a.row = 0
+
+cdef void columns(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
+                  int64_t n, const char* factor, int64_t at, int64_t seen, Ahead* coming) noexcept nogil
 cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, const uint64_t* scalars, int gradient) noexcept nogil
 cdef int no_memory() noexcept nogil
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil

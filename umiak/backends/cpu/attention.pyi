@@ -13,7 +13,7 @@ class Attention:
         stored: int,
         lanes: int,
         width: int,
-        rows: int,
+        sizes: list[int],
         keys: int,
         causal: bool,
         mask: str | None = None,

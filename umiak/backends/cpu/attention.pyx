@@ -2,11 +2,11 @@
 """Drivers of attention: online softmax over tiles of keys, with compiled functions (attention_kernels.py) for all arithmetic.
 
 Queries of one key head stand side by side, a *strip* of them in the lanes of a few vectors. A part of the work is a block of
-strips: for each tile of keys, in order, keys are packed and values copied, then each strip takes its scores, masks them, turns
-them into weights and adds weighted values. What lane a query is in does not matter to its result, nor how strips are divided
+strips: for each tile of keys, in order, keys and values are copied, then each strip takes its scores, masks them, turns them
+into weights and adds weighted values. What lane a query is in does not matter to its result, nor how strips are divided
 among threads. Few queries per key head (a step of decoding) go one by one, over keys and values where they lie.
 """
-from libc.math cimport INFINITY, log
+from libc.math cimport INFINITY, log, logf
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
@@ -22,7 +22,7 @@ cdef extern from "umiak/backends/cpu/scratch.h" nogil:
 
 cdef enum:
     FEW_KEYS = 256              # keys at once then
-    STRIPS_PER_PART = 16         # that share packed keys; about 512 queries
+    STRIPS_PER_PART = 16         # that share copied keys; about 512 queries
 
 cdef double PARALLEL_WORK = 1e6         # products and sums, below which no thread is asked
 cdef double LN_2 = 0.6931471805599453
@@ -99,7 +99,9 @@ cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, c
 
 cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t parts, double work, int* result) noexcept nogil:
     cdef int64_t i
+    c.threads = 1
     if parts > 1 and work > PARALLEL_WORK and thread_count() > 1:
+        c.threads = thread_count()
         result[0] = parallel_for(part, c, parts)
         return
     result[0] = 0
@@ -109,27 +111,22 @@ cdef void run_parts(int (*part)(void*, int64_t) noexcept nogil, Call* c, int64_t
 
 
 # ---- masks -------------------------------------------------------------------------------------------------------------
-cdef int look(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
+cdef int64_t look(const Call* c, const Strip* s, int64_t first, int64_t count, char* room) noexcept nogil:
     """Causal attention, and a mask, which is packed into ``room``."""
     cdef const Record* rec = c.rec
     cdef void* table[MAX_WIDTH]
-    cdef int64_t i, past
-    cdef bint partial = False
-    if rec.causal:
-        # Rows up to the end of the product's tile are computed, and their maxima taken.
-        past = min(first + whole(count, rec.rows), c.keys)
-        partial = s.last[0] < past - 1
+    cdef int64_t i
     if not rec.mask:
-        return PARTIAL if partial else FREE
+        return between(0, s.last[0] + 1 - first, count) if rec.causal else count
     table_of(table, &c.mask, c, s)
     mask_rows(table, c, s, first)
     (rec.f.pack_mask if c.mask.stride[3] == rec.mask_stored else rec.f.pack_mask_any)(room, table, count, c.mask.stride[3], &c.log2_e)
     if rec.mask_bool:
         for i in range(count * rec.width):
             if get(rec, room, i) == 0:
-                return PARTIAL
+                return 0
         return SKIP
-    return PARTIAL
+    return 0
 
 
 cdef inline void mask_rows(void** table, const Call* c, const Strip* s, int64_t first) noexcept nogil:
@@ -145,13 +142,13 @@ cdef inline char* mask_row(const Call* c, const Strip* s, int64_t row, int64_t f
             + row // c.group * c.mask.stride[2] + first * c.mask.stride[3])
 
 
-cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, char* room, char* scores, int64_t row,
-                char* top) noexcept nogil:
+cdef void apply(const Call* c, const Strip* s, int64_t first, int64_t count, int64_t free, char* room, char* scores,
+                int64_t row) noexcept nogil:
     cdef const Record* rec = c.rec
-    if rec.causal and s.last[0] < first + count - 1 or not rec.mask:
-        rec.f.causal(scores, row, count, top, s.last, first)
+    if rec.causal:
+        rec.f.causal(scores + free * row, row, count - free, s.last, first + free)
     if rec.mask:
-        rec.f.masked(scores, row, count, top, room)
+        rec.f.masked(scores, row, count, room)
 
 
 # ---- forward -----------------------------------------------------------------------------------------------------------
@@ -160,9 +157,24 @@ cdef int64_t forward_room(const Call* c) noexcept nogil:
     cdef const Record* rec = c.rec
     cdef int64_t strip = rec.width * rec.size
     cdef int64_t block = rec.lanes * strip
-    return (room(rec.keys * c.dim * rec.size + block) + room(pieces_of(c, c.value_dim) * rec.keys * piece_room(c) * rec.size)
+    return (room(rec.keys * (panels_of(c, c.dim) + panels_of(c, c.value_dim)) * strip)
             + c.strips_per_part * (room(c.dim_room * strip) + room(c.value_room * strip) + 2 * room(strip) + room(sizeof(Strip)))
             + room(rec.keys * strip) + room(rec.keys * strip + block) + 2 * room(strip) + room(c.value_room * rec.stored))
+
+
+cdef void look_ahead(const Call* c, int64_t part, int64_t steps, Ahead* a) noexcept nogil:
+    """What the thread's next part will read and write, as far as it is not what this one does."""
+    cdef int64_t next = part + c.threads, unit = next // c.parts_per_head, strips = c.strips_per_part, rows, first
+    a.n = 0
+    if unit < c.batch * c.key_heads:
+        first = (c.parts_per_head - 1 - next % c.parts_per_head) * strips * c.rec.width // c.group
+        rows = min(strips * c.rec.width // c.group, c.queries - first)
+        if unit != part // c.parts_per_head:
+            ahead_of(a, c, &c.k, unit, 1, 0, c.keys, c.dim)
+            ahead_of(a, c, &c.v, unit, 1, 0, c.keys, c.value_dim)
+        ahead_of(a, c, &c.q, unit, c.group, first, rows, c.dim)
+        ahead_of(a, c, &c.out, unit, c.group, first, rows, c.value_dim)
+    ahead_begin(a, steps)
 
 
 cdef int forward_part(void* arg, int64_t part) noexcept nogil:
@@ -172,12 +184,12 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     # The last queries have the most to do where attention is causal: first come, first served.
     cdef int64_t first_strip = (c.parts_per_head - 1 - part % c.parts_per_head) * c.strips_per_part
     cdef int64_t n_strips = min(c.strips_per_part, c.n_strips - first_strip)
-    cdef int64_t width = rec.width * rec.size, unit = part // c.parts_per_head
-    cdef int64_t i, at, count, seen, end = 0
-    cdef int what
+    cdef int64_t width = rec.width * rec.size, unit = part // c.parts_per_head, panel = rec.keys * width
+    cdef int64_t i, at, count, seen, free, blocks, done, end = 0, tiles = 0
+    cdef Ahead coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
-    cdef char* panels
+    cdef char* keys
     cdef char* values
     cdef char* queries
     cdef char* sums
@@ -193,15 +205,15 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     cdef int64_t of_queries = room(c.dim_room * width), of_sums = room(c.value_room * width), of_row = room(width)
     if memory == NULL:
         return NO_MEMORY
-    panels = carve(&memory, rec.keys * c.dim * rec.size + rec.lanes * width)
-    values = carve(&memory, pieces_of(c, c.value_dim) * rec.keys * piece_room(c) * rec.size)
+    keys = carve(&memory, panels_of(c, c.dim) * panel)
+    values = carve(&memory, panels_of(c, c.value_dim) * panel)
     queries = carve(&memory, n_strips * of_queries)
     sums = carve(&memory, n_strips * of_sums)
     most = carve(&memory, n_strips * of_row)
     total = carve(&memory, n_strips * of_row)
     strips = <Strip*>carve(&memory, n_strips * sizeof(Strip))
-    scores = carve(&memory, rec.keys * width)
-    packed = carve(&memory, rec.keys * width + rec.lanes * width)
+    scores = carve(&memory, panel)
+    packed = carve(&memory, panel + rec.lanes * width)
     top = carve(&memory, width)
     factor = carve(&memory, width)
     spare = carve(&memory, c.value_dim * rec.stored)
@@ -211,29 +223,36 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
         s.head = unit % c.key_heads
         set_strip(s, c, first_strip + i)
         end = max(end, s.end)
+        tiles += (s.end + rec.keys - 1) // rec.keys
         pack_strip(c, s, &c.q, queries + i * of_queries, c.dim, &c.scale_log2)
         fill(rec, most + i * of_row, rec.width, -INFINITY)
     memset(total, 0, n_strips * of_row)
     memset(sums, 0, n_strips * of_sums)
+    look_ahead(c, part, (2 + pieces_of(c, c.value_dim)) * tiles, &coming)
     at = 0
     while at < end:
         count = min(rec.keys, end - at)
-        pack_panels(c, strips, &c.k, panels, at, count, c.dim)
-        copy_pieces(c, strips, &c.v, values, at, count, c.value_dim)
+        copy_keys(c, strips, &c.k, keys, panel, at, count, c.dim)
+        copy_keys(c, strips, &c.v, values, panel, at, count, c.value_dim)
         for i in range(n_strips):
             s = &strips[i]
             seen = min(count, s.end - at)
             if seen <= 0:
                 continue
-            what = rec.masking.look(c, s, at, seen, packed)
-            if what == SKIP:
+            free = rec.masking.look(c, s, at, seen, packed)
+            if free == SKIP:
                 continue
+            ahead(&coming)
             fill(rec, top, rec.width, -INFINITY)
-            f.scores_top(scores, width, panels, queries + i * of_queries, c.dim, (seen + rec.rows - 1) // rec.rows, top)
-            if what == PARTIAL:
-                rec.masking.apply(c, s, at, seen, packed, scores, width, top)
-            f.weigh(scores, seen, top, most + i * of_row, total + i * of_row, factor)
-            columns(c, sums + i * of_sums, values, scores, width, seen, c.value_dim, factor)
+            blocks = min(free, head_of_strip(s, at, seen)) // rec.rows
+            done = blocks * rec.rows
+            f.scores_top(scores, width, keys, panel, queries + i * of_queries, c.dim, blocks, top)
+            score(c, s, scores, width, keys, panel, queries + i * of_queries, c.dim, at, done, seen)
+            if free < seen:
+                rec.masking.apply(c, s, at, seen, free, packed, scores, width)
+            ahead(&coming)
+            f.weigh(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
+            columns(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
         at += count
     for i in range(n_strips):
         finish_strip(c, &strips[i], sums + i * of_sums, most + i * of_row, total + i * of_row, factor, spare)
@@ -241,44 +260,68 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     return 0
 
 
-cdef void columns(const Call* c, char* to, const char* values, const char* weights, int64_t weight_row, int64_t count,
-                  int64_t n, const char* factor) noexcept nogil:
-    """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold, as ``copy_pieces`` made them."""
+cdef void columns(const Call* c, const Strip* s, char* to, const char* values, int64_t panel, const char* weights, int64_t weight_row,
+                  int64_t n, const char* factor, int64_t at, int64_t seen, Ahead* coming) noexcept nogil:
+    """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold, from panels of values."""
     cdef const Record* rec = c.rec
-    cdef int64_t pieces = pieces_of(c, n), row = piece_room(c) * rec.size, i, rows, done = 0
-    for i in range(pieces):
-        rows = (n - done + pieces - i - 1) // (pieces - i)
-        rec.f.columns[rows](to + done * rec.width * rec.size, values, row, weights, weight_row, count, factor)
-        values += rec.keys * row
-        done += rows
+    cdef int64_t low = head_of_strip(s, at, seen), pieces, rows, left
+    while n > 0:
+        left = min(n, rec.width)
+        n -= left
+        pieces = (left + rec.rows - 1) // rec.rows
+        while pieces:
+            rows = (left + pieces - 1) // pieces
+            ahead(coming)
+            rec.f.columns[rows](to, values, weights, weight_row, low, seen - low, factor)
+            to += rows * rec.width * rec.size
+            values += rows * rec.size
+            left -= rows
+            pieces -= 1
+        values += panel - rec.width * rec.size
 
 
 cdef void finish_strip(const Call* c, const Strip* s, const char* sums, const char* most, const char* total, char* factor,
                        char* spare) noexcept nogil:
     cdef const Record* rec = c.rec
-    cdef int64_t i
+    cdef int64_t i, row = s.first // c.group, within = s.first % c.group
+    cdef char* to = lse_of(c, s, row, within)
     cdef double t
-    for i in range(rec.width):
-        t = get(rec, total, i)
-        put(rec, factor, i, 1 / t if t != 0 else 1)
-        if rec.with_lse and i < s.lanes:
-            put_lse(c, s, s.first + i, get(rec, most, i), t)
+    cdef float f
+    if rec.wide:
+        for i in range(rec.width):
+            t = (<const double*>total)[i]
+            (<double*>factor)[i] = 1 / t if t != 0 else 1
+    else:
+        for i in range(rec.width):
+            f = (<const float*>total)[i]
+            (<float*>factor)[i] = 1 / f if f != 0 else 1
+    if rec.with_lse:
+        for i in range(s.lanes):
+            put(rec, to, 0, lse(rec, get(rec, most, i), get(rec, total, i)))
+            within += 1
+            to += c.queries * rec.size
+            if within == c.group:
+                within = 0
+                row += 1
+                to = lse_of(c, s, row, 0)
     unpack_strip(c, s, &c.out, sums, c.value_dim, factor, spare)
 
 
-cdef inline void put_lse(const Call* c, const Strip* s, int64_t row, double most, double total) noexcept nogil:
-    """``[batch, heads, queries]``; -inf where nothing is seen."""
-    cdef int64_t head = s.head * c.group + row % c.group
-    if most == -INFINITY:
-        most = 0
-    put(c.rec, c.lse.data, (s.batch * c.heads + head) * c.queries + row // c.group, most * LN_2 + log(total))
+cdef inline char* lse_of(const Call* c, const Strip* s, int64_t row, int64_t within) noexcept nogil:
+    """Where a query's log-sum-exp goes, ``[batch, heads, queries]``."""
+    return c.lse.data + ((s.batch * c.heads + s.head * c.group + within) * c.queries + row) * c.rec.size
+
+
+cdef inline double lse(const Record* rec, double most, double total) noexcept nogil:
+    """-inf where nothing is seen."""
+    return (0 if most == -INFINITY else most) * LN_2 + (log(total) if rec.wide else logf(<float>total))
 
 
 # ---- few queries per key head -----------------------------------------------------------------------------------------
 cdef int64_t few_room(const Call* c) noexcept nogil:
     cdef const Record* rec = c.rec
     return (c.n_rows * (room(c.dim_room * rec.size) + room(c.value_room * rec.size) + room(3 * rec.size))
-            + 2 * room((FEW_KEYS + rec.width) * rec.size) + 2 * room(rec.width * rec.size) + room(sizeof(Strip)))
+            + 2 * room((FEW_KEYS + rec.width) * rec.size) + room(sizeof(Strip)))
 
 
 cdef int few_part(void* arg, int64_t part) noexcept nogil:
@@ -292,7 +335,6 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
     cdef char* states
     cdef char* scores
     cdef char* packed
-    cdef char* top
     cdef char* state
     cdef char* keys
     cdef char* values
@@ -309,7 +351,6 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
     states = carve(&memory, c.n_rows * of_state)
     scores = carve(&memory, (FEW_KEYS + rec.width) * rec.size)
     packed = carve(&memory, (FEW_KEYS + rec.width) * rec.size)
-    top = carve(&memory, rec.width * rec.size)
     s = <Strip*>carve(&memory, sizeof(Strip))
     s.batch = part // c.key_heads
     s.head = part % c.key_heads
@@ -340,7 +381,7 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
                 row = mask_row(c, s, i, at)
                 (f.copy_mask if c.mask.stride[3] == rec.mask_stored else f.copy_mask_any)(
                     packed, 0, row, 0, 1, seen, c.mask.stride[3], &c.log2_e)
-                f.masked(scores, rec.width * rec.size, (seen + rec.width - 1) // rec.width, top, packed)
+                f.masked(scores, rec.width * rec.size, (seen + rec.width - 1) // rec.width, packed)
             state = states + i * of_state
             f.weigh_row(scores, seen, state)
             f.mix(sums + i * of_sum, values + at * c.v.stride[1], c.v.stride[1], scores, seen, c.value_dim, state)
@@ -351,7 +392,7 @@ cdef int few_part(void* arg, int64_t part) noexcept nogil:
         factor = number(rec, 1 / total if total != 0 else 1)
         f.give(row_of(&c.out, c, s, i), 0, sums + i * of_sum, 0, 1, c.value_dim, &factor)
         if rec.with_lse:
-            put_lse(c, s, i, get(rec, state, 0), total)
+            put(rec, lse_of(c, s, i // c.group, i % c.group), 0, lse(rec, get(rec, state, 0), total))
     umiak_scratch_put(c.local, base)
     return 0
 
@@ -393,11 +434,11 @@ cdef class Attention:
     cdef object keep
     cdef readonly size_t address, self_pointer
 
-    def __init__(self, dict functions, object keep, *, size_t gradient, bint wide, int stored, int lanes, int width, int rows, int keys,
-                 bint causal, str mask=None, int mask_stored=0, bint with_lse=False, bint with_mask=False):
+    def __init__(self, dict functions, object keep, *, size_t gradient, bint wide, int stored, int lanes, int width, list sizes,
+                 int keys, bint causal, str mask=None, int mask_stored=0, bint with_lse=False, bint with_mask=False):
         cdef Functions* f = &self.rec.f
-        cdef int i
-        if width > MAX_WIDTH or rows > MAX_ROWS or keys % rows:
+        cdef int i, rows = sizes[0]
+        if width != 2 * lanes or width > MAX_WIDTH or rows > MAX_ROWS or len(sizes) > MAX_SIZES or sizes[len(sizes) - 1] != 1:
             raise ValueError(f"[Attention] requires tiles of at most {MAX_ROWS} by {MAX_WIDTH}, got {rows} by {width}")
         self.keep = keep
         self.rec.wide, self.rec.size, self.rec.stored = wide, 8 if wide else 4, stored
@@ -407,7 +448,6 @@ cdef class Attention:
         self.rec.masking.look = look
         self.rec.masking.apply = apply
         f.pack, f.pack_any = <pack_t>at(functions, "pack"), <pack_t>at(functions, "pack_any")
-        f.panel, f.panel_any = <pack_t>at(functions, "panel"), <pack_t>at(functions, "panel_any")
         f.copy, f.copy_any = <copy_t>at(functions, "copy"), <copy_t>at(functions, "copy_any")
         if mask is not None:
             f.pack_mask, f.pack_mask_any = <pack_t>at(functions, "pack_mask"), <pack_t>at(functions, "pack_mask_any")
@@ -417,9 +457,17 @@ cdef class Attention:
         f.causal = <causal_t>at(functions, "causal")
         for i in range(1, rows + 1):
             f.columns[i] = <columns_t>at(functions, f"columns_{i}")
+        self.rec.n_sizes = len(sizes)
+        for i in range(len(sizes)):
+            self.rec.sizes[i] = sizes[i]
+            f.scores[i] = <scores_t>at(functions, f"scores_{sizes[i]}_2")
+            f.last_scores[i] = <scores_t>at(functions, f"scores_{sizes[i]}_1")
+            if gradient:
+                f.adding[i] = <adding_t>at(functions, f"adding_{sizes[i]}_2")
+                f.first_adding[i] = <adding_t>at(functions, f"adding_{sizes[i]}_1")
         if gradient:
-            f.scores, f.derive, f.sums = <scores_t>at(functions, "scores"), <derive_t>at(functions, "derive"), <sums_t>at(functions, "sums")
-            f.adding_1, f.adding_2 = <adding_t>at(functions, "adding_1"), <adding_t>at(functions, "adding_2")
+            f.derive = <derive_t>at(functions, "derive")
+            f.row_sums, f.row_sums_any = <row_sums_t>at(functions, "row_sums"), <row_sums_t>at(functions, "row_sums_any")
         else:
             f.scores_top, f.weigh = <scores_top_t>at(functions, "scores_top"), <weigh_t>at(functions, "weigh")
             f.dots, f.weigh_row, f.mix = <dots_t>at(functions, "dots"), <weigh_row_t>at(functions, "weigh_row"), <mix_t>at(functions, "mix")

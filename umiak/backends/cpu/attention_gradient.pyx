@@ -36,11 +36,6 @@ cdef inline int64_t n_groups(const Call* c) noexcept nogil:
     return (c.n_strips + STRIPS - 1) // STRIPS
 
 
-cdef inline int64_t panels_of(const Call* c, int64_t n) noexcept nogil:
-    """Panels of ``rec.width`` columns."""
-    return (n + c.rec.width - 1) // c.rec.width
-
-
 cdef inline int64_t queries_room(const Call* c) noexcept nogil:
     """Bytes of the gradient of a key head's queries, strip by strip."""
     return c.n_strips * room(c.dim_room * c.rec.width * c.rec.size)
@@ -50,11 +45,26 @@ cdef int64_t part_room(const Call* c) noexcept nogil:
     cdef const Record* rec = c.rec
     cdef int64_t strip = rec.width * rec.size, block = rec.lanes * strip, of_row = room(strip)
     cdef int64_t panels = panels_of(c, c.dim) + panels_of(c, c.value_dim)
-    return (2 * room(c.chunk * max(c.dim, c.value_dim) * rec.size + block)
-            + room(c.chunk * pieces_of(c, c.dim) * piece_room(c) * rec.size) + 2 * room(c.chunk * panels * strip)
-            + STRIPS * (room(sizeof(Strip)) + room(c.dim_room * strip) + 2 * room(c.value_room * strip))
+    return (4 * room(c.chunk * panels * strip)
+            + STRIPS * (room(sizeof(Strip)) + room(c.dim_room * strip) + room(c.value_room * strip))
             + 2 * c.n_strips * of_row + 2 * room(STRIPS * rec.width * panels * strip)
-            + 2 * room(rec.keys * STRIPS * strip) + room(rec.keys * strip + block) + 3 * of_row + room(c.dim * rec.stored))
+            + 2 * room(rec.keys * STRIPS * strip) + room(rec.keys * strip + block) + of_row + room(c.dim * rec.stored))
+
+
+cdef void look_ahead(const Call* c, int64_t index, int64_t steps, Ahead* a) noexcept nogil:
+    """What the thread's next part will read and write, where parts are whole heads."""
+    cdef int64_t unit = index + c.threads
+    a.n = 0
+    if c.splits == 1 and unit < c.batch * c.key_heads:
+        ahead_of(a, c, &c.k, unit, 1, 0, c.keys, c.dim)
+        ahead_of(a, c, &c.v, unit, 1, 0, c.keys, c.value_dim)
+        ahead_of(a, c, &c.q, unit, c.group, 0, c.queries, c.dim)
+        ahead_of(a, c, &c.grad, unit, c.group, 0, c.queries, c.value_dim)
+        ahead_of(a, c, &c.out, unit, c.group, 0, c.queries, c.value_dim)
+        ahead_of(a, c, &c.dk, unit, 1, 0, c.keys, c.dim)
+        ahead_of(a, c, &c.dv, unit, 1, 0, c.keys, c.value_dim)
+        ahead_of(a, c, &c.dq, unit, c.group, 0, c.queries, c.dim)
+    ahead_begin(a, steps)
 
 
 cdef int part(void* arg, int64_t index) noexcept nogil:
@@ -62,24 +72,21 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef Call* c = <Call*>arg
     cdef const Record* rec = c.rec
     cdef const Functions* f = &rec.f
-    cdef int64_t unit = index // c.splits, first, group, n, i, at, count, end, seen, most, blocks, lo, hi
+    cdef int64_t unit = index // c.splits, first, group, n, i, at, count, end, seen, free, most, lo, hi, tiles
     cdef int64_t size = rec.size, strip = rec.width * size, block = rec.lanes * strip
-    cdef int64_t rows = STRIPS * rec.width, wide = STRIPS * strip
+    cdef int64_t rows = STRIPS * rec.width, wide = STRIPS * strip, panel = c.chunk * strip, query_panel = rows * strip
     cdef int64_t of_q = room(c.dim_room * strip), of_g = room(c.value_room * strip), of_row = room(strip)
-    cdef int64_t of_key = pieces_of(c, c.dim) * piece_room(c) * size
-    cdef int what
     cdef bint any, met = False
+    cdef Ahead coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
     cdef char* base = memory
     cdef char* d_queries
-    cdef char* key_panels
-    cdef char* value_panels
     cdef char* keys
+    cdef char* values
     cdef char* d_keys
     cdef char* d_values
     cdef char* queries
     cdef char* grads
-    cdef char* outs
     cdef char* query_rows
     cdef char* grad_rows
     cdef char* lse
@@ -87,7 +94,6 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef char* scores
     cdef char* d_scores
     cdef char* packed
-    cdef char* top
     cdef char* ones
     cdef char* spare
     cdef Strip* strips
@@ -95,23 +101,20 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     d_queries = c.partial + index * c.partial_each if c.splits > 1 else <char*>umiak_scratch_get(1, queries_room(c))
     if memory == NULL or d_queries == NULL and queries_room(c) > 0:
         return NO_MEMORY
-    key_panels = carve(&memory, c.chunk * c.dim * size + block)
-    value_panels = carve(&memory, c.chunk * c.value_dim * size + block)
-    keys = carve(&memory, c.chunk * of_key)
-    d_keys = carve(&memory, c.chunk * panels_of(c, c.dim) * strip)
-    d_values = carve(&memory, c.chunk * panels_of(c, c.value_dim) * strip)
+    keys = carve(&memory, panels_of(c, c.dim) * panel)
+    values = carve(&memory, panels_of(c, c.value_dim) * panel)
+    d_keys = carve(&memory, panels_of(c, c.dim) * panel)
+    d_values = carve(&memory, panels_of(c, c.value_dim) * panel)
     strips = <Strip*>carve(&memory, STRIPS * room(sizeof(Strip)))
     queries = carve(&memory, STRIPS * of_q)
     grads = carve(&memory, STRIPS * of_g)
-    outs = carve(&memory, of_g)
     lse = carve(&memory, c.n_strips * of_row)
     delta = carve(&memory, c.n_strips * of_row)
-    query_rows = carve(&memory, rows * panels_of(c, c.dim) * strip)
-    grad_rows = carve(&memory, rows * panels_of(c, c.value_dim) * strip)
+    query_rows = carve(&memory, panels_of(c, c.dim) * query_panel)
+    grad_rows = carve(&memory, panels_of(c, c.value_dim) * query_panel)
     scores = carve(&memory, rec.keys * wide)
     d_scores = carve(&memory, rec.keys * wide)
     packed = carve(&memory, rec.keys * strip + block)
-    top = carve(&memory, strip)
     ones = carve(&memory, strip)
     spare = carve(&memory, c.dim * rec.stored)
     memset(d_queries, 0, queries_room(c))
@@ -119,18 +122,17 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     for i in range(STRIPS):
         strips[i].batch = unit // c.key_heads
         strips[i].head = unit % c.key_heads
+    tiles = (c.n_strips * c.keys // (2 if rec.causal and c.queries == c.keys else 1) + rec.keys - 1) // rec.keys
+    look_ahead(c, index, (2 + pieces_of(c, c.dim)) * tiles + 2 * (tiles // STRIPS), &coming)
     lo = index % c.splits * c.chunk
     while lo < c.keys:
         hi = min(lo + c.chunk, c.keys)
-        at = lo
-        while at < hi:
-            count = min(rec.keys, hi - at)
-            pack_panels(c, strips, &c.k, key_panels + (at - lo) * c.dim * size, at, count, c.dim)
-            pack_panels(c, strips, &c.v, value_panels + (at - lo) * c.value_dim * size, at, count, c.value_dim)
-            copy_pieces(c, strips, &c.k, keys + (at - lo) * of_key, at, count, c.dim)
-            at += count
-        memset(d_keys, 0, c.chunk * panels_of(c, c.dim) * strip)
-        memset(d_values, 0, c.chunk * panels_of(c, c.value_dim) * strip)
+        copy_keys(c, strips, &c.k, keys, panel, lo, hi - lo, c.dim)
+        copy_keys(c, strips, &c.v, values, panel, lo, hi - lo, c.value_dim)
+        for i in range(panels_of(c, c.dim)):
+            memset(d_keys + i * panel, 0, (hi - lo) * strip)
+        for i in range(panels_of(c, c.value_dim)):
+            memset(d_values + i * panel, 0, (hi - lo) * strip)
         for group in range(n_groups(c)):
             first = group * STRIPS
             n = min(<int64_t>STRIPS, c.n_strips - first)
@@ -140,52 +142,51 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                 end = max(end, min(strips[i].end, hi))
             if end <= lo:
                 continue
-            # Lanes beyond the last row have weight 0, of whatever is there.
-            memset(query_rows, 0, rows * panels_of(c, c.dim) * strip)
-            memset(grad_rows, 0, rows * panels_of(c, c.value_dim) * strip)
             for i in range(n):
                 s = &strips[i]
                 pack_strip(c, s, &c.q, queries + i * of_q, c.dim, &c.scale_log2)
                 pack_strip(c, s, &c.grad, grads + i * of_g, c.value_dim, &c.one)
-                copy_rows(c, s, &c.q, query_rows + i * rec.width * strip, rows, c.dim)
-                copy_rows(c, s, &c.grad, grad_rows + i * rec.width * strip, rows, c.value_dim)
+                copy_queries(c, s, &c.q, query_rows + i * rec.width * strip, query_panel, c.dim)
+                copy_queries(c, s, &c.grad, grad_rows + i * rec.width * strip, query_panel, c.value_dim)
                 if not met:
                     # The first chunk is seen by all queries that see a later one.
-                    pack_strip(c, s, &c.out, outs, c.value_dim, &c.one)
-                    f.sums(delta + (first + i) * of_row, grads + i * of_g, outs, c.value_dim)
+                    sum_rows(c, s, delta + (first + i) * of_row)
                     strip_lse(c, s, lse + (first + i) * of_row)
             at = lo
             while at < end:
-                count = min(rec.keys, end - at)
+                count = min(rec.keys, hi - at)
                 any = False
                 most = 0
                 for i in range(n):
                     most = max(most, min(count, strips[i].end - at))
-                blocks = (most + rec.rows - 1) // rec.rows
                 for i in range(n):
                     s = &strips[i]
                     seen = max(<int64_t>0, min(count, s.end - at))
-                    what = rec.masking.look(c, s, at, seen, packed) if seen else SKIP
-                    if what == SKIP:
+                    free = rec.masking.look(c, s, at, seen, packed) if seen else SKIP
+                    if free == SKIP:
                         seen = 0
                     else:
                         any = True
-                        f.scores(scores + i * strip, wide, key_panels + (at - lo) * c.dim * size, queries + i * of_q, c.dim,
-                                 (seen + rec.rows - 1) // rec.rows)
-                        f.scores(d_scores + i * strip, wide, value_panels + (at - lo) * c.value_dim * size, grads + i * of_g,
-                                 c.value_dim, (seen + rec.rows - 1) // rec.rows)
-                        if what == PARTIAL:
-                            rec.masking.apply(c, s, at, seen, packed, scores + i * strip, wide, top)
-                    f.derive(scores + i * strip, d_scores + i * strip, seen, blocks * rec.rows, lse + (first + i) * of_row,
+                        ahead(&coming)
+                        score(c, s, scores + i * strip, wide, keys + (at - lo) * strip, panel, queries + i * of_q, c.dim, at, 0, seen)
+                        ahead(&coming)
+                        score(c, s, d_scores + i * strip, wide, values + (at - lo) * strip, panel, grads + i * of_g, c.value_dim,
+                              at, 0, seen)
+                        if free < seen:
+                            clear_head(c, s, d_scores + i * strip, wide, at, seen)
+                            rec.masking.apply(c, s, at, seen, free, packed, scores + i * strip, wide)
+                    f.derive(scores + i * strip, d_scores + i * strip, seen, most, lse + (first + i) * of_row,
                              delta + (first + i) * of_row)
                     if seen:
-                        columns(c, d_queries + (first + i) * of_q, keys + (at - lo) * of_key, d_scores + i * strip, wide, seen,
-                                c.dim, ones)
+                        columns(c, s, d_queries + (first + i) * of_q, keys + (at - lo) * strip, panel, d_scores + i * strip, wide,
+                                c.dim, ones, at, seen, &coming)
                         if rec.with_mask:
                             add_mask(c, s, at, seen, d_scores + i * strip, wide)
                 if any:
-                    add_rows(c, d_values + (at - lo) * strip, scores, grad_rows, n, blocks, c.value_dim)
-                    add_rows(c, d_keys + (at - lo) * strip, d_scores, query_rows, n, blocks, c.dim)
+                    ahead(&coming)
+                    add_rows(c, first, n, d_values + (at - lo) * strip, panel, scores, grad_rows, at, most, c.value_dim)
+                    ahead(&coming)
+                    add_rows(c, first, n, d_keys + (at - lo) * strip, panel, d_scores, query_rows, at, most, c.dim)
                 at += count
         met = True
         give_panels(c, head_of(&c.dk, strips) + lo * c.dk.stride[1], c.dk.stride[1], d_keys, hi - lo, c.dim, &c.scale)
@@ -197,6 +198,23 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
         umiak_scratch_put(queries_room(c), d_queries)
     umiak_scratch_put(c.local, base)
     return 0
+
+
+cdef void clear_head(const Call* c, const Strip* s, char* grads, int64_t row, int64_t at, int64_t seen) noexcept nogil:
+    """What ``score`` has left out becomes 0: numbers, which weights of 0 make 0."""
+    cdef int64_t i, bytes = (c.rec.width - c.rec.lanes) * c.rec.size
+    for i in range(head_of_strip(s, at, seen), seen):
+        memset(grads + i * row, 0, bytes)
+
+
+cdef void sum_rows(const Call* c, const Strip* s, char* to) noexcept nogil:
+    """Products of results and their gradients, row by row."""
+    cdef void* outs[MAX_WIDTH]
+    cdef void* grads[MAX_WIDTH]
+    cdef bint dense = c.out.stride[3] == c.rec.stored and c.grad.stride[3] == c.rec.stored
+    table_of(outs, &c.out, c, s)
+    table_of(grads, &c.grad, c, s)
+    (c.rec.f.row_sums if dense else c.rec.f.row_sums_any)(to, outs, grads, c.value_dim, c.out.stride[3], c.grad.stride[3])
 
 
 cdef void strip_lse(const Call* c, const Strip* s, char* to) noexcept nogil:
@@ -212,16 +230,30 @@ cdef void strip_lse(const Call* c, const Strip* s, char* to) noexcept nogil:
             put(c.rec, to, i, INFINITY)
 
 
-cdef void add_rows(const Call* c, char* to, const char* weights, const char* rows, int64_t strips, int64_t blocks,
-                   int64_t n) noexcept nogil:
-    """``to += weights rows`` for ``blocks`` panels of keys, over the queries of ``strips`` strips; ``n`` columns."""
+cdef void add_rows(const Call* c, int64_t strip, int64_t strips, char* to, int64_t panel, const char* weights, const char* rows,
+                   int64_t at, int64_t count, int64_t n) noexcept nogil:
+    """``to += weights rows`` for ``count`` keys from ``at`` on, over the queries of ``strips`` strips that see them."""
     cdef const Record* rec = c.rec
-    cdef int64_t row = rec.width * rec.size, done = 0
-    while done < n:
-        (rec.f.adding_1 if n - done <= rec.lanes else rec.f.adding_2)(to, row, weights, rows, row, strips * rec.width, blocks)
-        to += c.chunk * row
-        rows += STRIPS * rec.width * row
-        done += rec.width
+    cdef int64_t row = rec.width * rec.size, first = strip * rec.width, queries = min(strips * rec.width, c.n_rows - first)
+    cdef int64_t done, size, blocks, unseen, k = 0, of
+    cdef int i = 0
+    while k < count:
+        while rec.sizes[i] > count - k:
+            i += 1
+        size = rec.sizes[i]
+        unseen, blocks = 0, (count - k) // size
+        if rec.causal:
+            unseen = between(0, (at + k + c.queries - c.keys) * c.group - first, queries)
+            if between(0, (at + count + c.queries - c.keys) * c.group - first, queries) > unseen:
+                blocks = 1
+        done = of = 0
+        while done < n:
+            (rec.f.first_adding[i] if n - done <= rec.lanes else rec.f.adding[i])(
+                to + of * panel + k * row, weights + k * STRIPS * row + unseen * rec.size,
+                rows + of * STRIPS * rec.width * row + unseen * row, queries - unseen, blocks)
+            done += rec.width
+            of += 1
+        k += blocks * size
 
 
 cdef void add_mask(const Call* c, const Strip* s, int64_t first, int64_t count, const char* grads, int64_t row) noexcept nogil:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from itertools import product
 
 from umiak.backends.cpu import gemm_kernel
 from umiak.backends.cpu.gemm_kernel import Emitter, Stride, Tile, tile_of
@@ -23,16 +24,11 @@ from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module, spell, suffix
 
 STRIPS = 4  # of lanes that a tile of the gradient has: products over queries are that deep
-KEYS = 112  # about how many rows a tile has
+KEYS = 128  # rows of a tile
 
 # (2**x - 1) / x on [-1/2, 1/2], relative error of 2**x: 2^-23.3.
 EXP2_F32 = (0.0013269406, 0.009671294, 0.05550711, 0.24022247, 0.693147)
 NEVER = -math.inf
-
-
-def keys_of(tile: Tile) -> int:
-    """Rows of a tile of scores."""
-    return tile.rows * round(KEYS / tile.rows)
 
 
 def host() -> Target:
@@ -138,7 +134,11 @@ class Kernels(Emitter):
         """
         if self.target.avx512 and self.lanes > 1:
             self.each(count, lambda i: body(i, self.below(self.ins(f"sub i64 {count}, {i}"))), step=self.lanes)
-            return
+        else:
+            self.stretches(count, body)
+
+    def stretches(self, count: str, body: Callable[[str, str | None], None]) -> None:
+        """As :meth:`blocks`, where the body is short: only the last block has a mask."""
         whole = self.ins(f"and i64 {count}, {-self.lanes}")
         self.each(whole, lambda i: body(i, None), step=self.lanes)
         if self.lanes > 1:
@@ -174,32 +174,18 @@ class Kernels(Emitter):
         f32 = self.type is F32
         least = -126.0 if f32 else -1022.0
         coefficients = EXP2_F32 if f32 else EXP2_F64
+        word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
+        words = f"<{self.lanes} x {word}>"
         kept = self.ins(f"fcmp uge {self.vector} {x}, {self.constant(least)}")
-        wide = self.target.avx512 and self.lanes * self.type.bits == 512
-        if wide:
-            n = self.intrinsic("rint", x)
-        else:
-            # Adding a number whose last bit is 1 rounds; its lowest bits then are n.
-            x = self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {x}, {self.vector} {self.constant(least)}")
-            magic = self.constant(1.5 * 2.0 ** (23 if f32 else 52))
-            shifted = self.op("fadd", x, magic)
-            n = self.op("fsub", shifted, magic)
-        r = self.op("fsub", x, n)
+        # Adding a number whose last bit is 1 rounds to n; its lowest bits then are the exponent of 2**n.
+        magic = self.constant(1.5 * 2.0**mantissa + bias)
+        shifted = self.op("fadd", x, magic)
+        r = self.op("fsub", x, self.op("fsub", shifted, magic))
         y = self.constant(coefficients[0])
         for c in (*coefficients[1:], 1.0):
             y = self.fma(y, r, self.constant(c))
-        if wide:
-            # Multiplies by 2**n, zeros under the mask.
-            kind, code = ("ps", "i16") if f32 else ("pd", "i8")
-            bits = self.ins(f"bitcast <{self.lanes} x i1> {kept} to {code}")
-            args = [(self.vector, y), (self.vector, n), (self.vector, "zeroinitializer"), (code, bits), ("i32", "4")]
-            return self.call(self.vector, f"llvm.x86.avx512.mask.scalef.{kind}.512", args)
-        word, mantissa, bias = ("i32", 23, 127) if f32 else ("i64", 52, 1023)
-        words = f"<{self.lanes} x {word}>"
-        bits = self.ins(
-            f"shl {words} {self.ins(f'bitcast {self.vector} {shifted} to {words}')}, {self.integers(mantissa, word)}"
-        )
-        power = self.ins(f"add {words} {bits}, {self.integers(bias << mantissa, word)}")
+        bits = self.ins(f"bitcast {self.vector} {shifted} to {words}")
+        power = self.ins(f"shl {words} {bits}, {self.integers(mantissa, word)}")
         y = self.op("fmul", y, self.ins(f"bitcast {words} {power} to {self.vector}"))
         return self.ins(f"select <{self.lanes} x i1> {kept}, {self.vector} {y}, {self.vector} zeroinitializer")
 
@@ -227,7 +213,7 @@ class Kernels(Emitter):
 def pack(e: Kernels, name: str, width: int) -> str:
     """``name(to, rows, n, stride, scale)``: columns of rows; ``to[j, i] = rows[i][j] * scale``, ``width`` rows.
 
-    Writes whole blocks of columns, and whole vectors of each (``width`` is less than one, or some), in order.
+    Writes whole blocks of columns, in order.
     """
     scale = e.spread("%scale")
     size = e.bytes
@@ -238,7 +224,7 @@ def pack(e: Kernels, name: str, width: int) -> str:
         def chunk(lane: str) -> None:
             table, rows = e.element("%rows", lane, 8), []
             for i in range(e.lanes):
-                p = e.element(e.pointer(table, min(i, width - 1)), first, e.stored.bytes)
+                p = e.element(e.pointer(table, i), first, e.stored.bytes)
                 rows.append(e.op("fmul", e.take(p, mask), scale))
             at = e.element(to, lane, size)
             for j, column in enumerate(e.transpose(rows)):
@@ -275,7 +261,7 @@ def copy(e: Kernels, name: str) -> str:
             x = e.take(e.element(source, j, "%stride" if e.lanes == 1 else e.stored.bytes), mask)
             e.store(e.op("fmul", x, scale), e.element(to, j, e.bytes))
 
-        e.blocks("%n", block)
+        e.stretches("%n", block)
 
     e.each("%rows", row)
     kinds = "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, i64 %stride"
@@ -311,7 +297,7 @@ def give(e: Kernels, name: str) -> str:
         def block(j: str, mask: str | None) -> None:
             e.put(e.op("fmul", e.load(e.element(source, j, e.bytes)), scale), e.element(to, j, e.stored.bytes), mask)
 
-        e.blocks("%n", block)
+        e.stretches("%n", block)
 
     e.each("%rows", row)
     return e.function(name, "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n, ptr %scale")
@@ -326,16 +312,23 @@ def vectors(e: Kernels, tile: Tile) -> range:
 
 
 def weigh(e: Kernels, name: str, tile: Tile) -> str:
-    """``name(scores, count, top, most, total, factor)``: a tile becomes weights relative to the largest score so far.
+    """``name(scores, first, count, top, most, total, factor)``: a tile becomes weights relative to the largest score so
+    far.
 
-    ``most`` and ``total`` are the running maximum and sum, ``top`` the tile's maximum; ``factor`` is what sums of
-    before are to be multiplied by.
+    ``top`` is the maximum of rows before ``first``. ``most`` and ``total`` are the running maximum and sum; ``factor``
+    is what sums of before are to be multiplied by. A maximum passes NaN over; it shows in the sums.
     """
     row = tile.width * e.bytes
+    before = [e.load("%most", v) for v in vectors(e, tile)]
+    most = [(e.vector, e.larger(e.load("%top", v), m)) for v, m in zip(vectors(e, tile), before)]
+
+    def raised(i: str, most: list[str]) -> list[str]:
+        at = e.element("%scores", i, row)
+        return [e.larger(e.load(at, v), m) for v, m in zip(vectors(e, tile), most)]
+
     shifts, sums = [], []
-    for v in vectors(e, tile):
-        old = e.load("%most", v)
-        new = e.larger(e.load("%top", v), old)
+    after = e.loop("%first", "%count", 1, most, raised)
+    for v, old, new in zip(vectors(e, tile), before, after):
         shift = e.finite(new)
         factor = e.exp2(e.op("fsub", old, shift))
         e.store(new, "%most", v)
@@ -353,32 +346,23 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
 
     for v, total in zip(vectors(e, tile), e.loop("0", "%count", 1, [(e.vector, s) for s in sums], step)):
         e.store(total, "%total", v)
-    return e.function(name, "ptr %scores, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
+    return e.function(name, "ptr %scores, i64 %first, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
 
 
 def masking(e: Kernels, name: str, tile: Tile, change: Callable[[str, str, int], str], args: str) -> str:
-    """``name(scores, row, count, top, ...)``: ``change(i, score, offset)`` of each score; their maxima in ``top``.
+    """``name(scores, row, count, ...)``: ``change(i, score, offset)`` of each score."""
 
-    A maximum passes NaN over; it shows in the sums.
-    """
-
-    def step(i: str, most: list[str]) -> list[str]:
+    def step(i: str) -> None:
         at = e.element("%scores", i, "%row")
-        made = []
-        for v, m in zip(vectors(e, tile), most):
-            s = change(i, e.load(at, v), v)
-            e.store(s, at, v)
-            made.append(e.larger(s, m))
-        return made
+        for v in vectors(e, tile):
+            e.store(change(i, e.load(at, v), v), at, v)
 
-    first = [(e.vector, e.constant(NEVER)) for _ in vectors(e, tile)]
-    for v, m in zip(vectors(e, tile), e.loop("0", "%count", 1, first, step)):
-        e.store(m, "%top", v)
-    return e.function(name, f"ptr %scores, i64 %row, i64 %count, ptr %top, {args}")
+    e.each("%count", step)
+    return e.function(name, f"ptr %scores, i64 %row, i64 %count, {args}")
 
 
 def causal(e: Kernels, name: str, tile: Tile) -> str:
-    """``name(scores, row, count, top, last, first)``: key ``first + i`` is seen by lanes whose ``last`` (i32) it is
+    """``name(scores, row, count, last, first)``: key ``first + i`` is seen by lanes whose ``last`` (i32) it is
     not beyond."""
     ids = f"<{e.lanes} x i32>"
     last = {v: e.ins(f"load {ids}, ptr {e.past('%last', v // e.bytes * 4)}, align 4") for v in vectors(e, tile)}
@@ -394,7 +378,7 @@ def causal(e: Kernels, name: str, tile: Tile) -> str:
 
 
 def masked(e: Kernels, name: str, tile: Tile, add: bool) -> str:
-    """``name(scores, row, count, top, mask)``: a packed mask is added, or hides scores where it is -inf."""
+    """``name(scores, row, count, mask)``: a packed mask is added, or hides scores where it is -inf."""
 
     def change(i: str, s: str, v: int) -> str:
         m = e.load(e.element("%mask", i, tile.width * e.bytes), v)
@@ -432,17 +416,32 @@ def derive(e: Kernels, name: str, tile: Tile) -> str:
     return e.function(name, "ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta")
 
 
-def sums(e: Kernels, name: str, tile: Tile) -> str:
-    """``name(to, a, b, n)``: ``to[i] = sum_j a[j, i] * b[j, i]`` of two packed blocks."""
+def row_sums(e: Kernels, name: str, width: int) -> str:
+    """``name(to, a, b, n, a_stride, b_stride)``: ``to[i] = sum_j a[i][j] * b[i][j]`` of ``width`` pairs of rows."""
+    whole = e.ins(f"and i64 %n, {-e.lanes}")
+    left = e.ins(f"sub i64 %n, {whole}")
+    some = e.ins(f"icmp ne i64 {left}, 0")
 
-    def step(j: str, totals: list[str]) -> list[str]:
-        a, b = (e.element(p, j, tile.width * e.bytes) for p in ("%a", "%b"))
-        return [e.fma(e.load(a, v), e.load(b, v), t) for v, t in zip(vectors(e, tile), totals)]
+    def group(first: str) -> None:
+        tables = [e.element(t, first, 8) for t in ("%a", "%b")]
+        pairs = [tuple(e.pointer(t, i) for t in tables) for i in range(e.lanes)]
 
-    first = [(e.vector, "zeroinitializer") for _ in vectors(e, tile)]
-    for v, t in zip(vectors(e, tile), e.loop("0", "%n", 1, first, step)):
-        e.store(t, "%to", v)
-    return e.function(name, "ptr %to, ptr %a, ptr %b, i64 %n")
+        def step(j: str, totals: list[str], mask: str | None = None) -> list[str]:
+            places = [e.times(j, e.stored.bytes if e.lanes > 1 else f"%{x}_stride") for x in "ab"]
+            made = []
+            for pair, t in zip(pairs, totals):
+                a, b = (e.take(e.past(p, at), mask) for p, at in zip(pair, places))
+                made.append(e.fma(a, b, t))
+            return made
+
+        totals = e.loop("0", whole, e.lanes, [(e.vector, "zeroinitializer")] * e.lanes, step)
+        if e.lanes > 1:
+            before = totals
+            totals = e.guarded(some, lambda: step(whole, before, e.below(left)), [(e.vector, t) for t in before])
+        e.store(folded(e, totals), e.element("%to", first, e.bytes))
+
+    e.each(str(width), group, step=e.lanes)
+    return e.function(name, "ptr %to, ptr %a, ptr %b, i64 %n, i64 %a_stride, i64 %b_stride")
 
 
 # --- one query -----------------------------------------------------------------------------------------------------
@@ -471,14 +470,18 @@ def dots(e: Kernels, name: str) -> str:
         left = e.ins(f"sub i64 %n, {whole}")
         some = e.ins(f"icmp ne i64 {left}, 0")
         totals = e.guarded(some, lambda: step(whole, totals, e.below(left)), [(e.vector, t) for t in totals])
-        # Halves of two vectors, added, become one, until each lane is the sum of one vector.
-        while len(totals) > 1:
-            half = len(totals) // 2
-            totals = [fold(e, totals[i], totals[i + half], half) for i in range(half)]
-        e.store(totals[0], e.element("%to", first, e.bytes))
+        e.store(folded(e, totals), e.element("%to", first, e.bytes))
 
     e.each("%count", group, step=e.lanes)
     return e.function(name, "ptr %to, ptr %q, ptr %keys, i64 %key_row, i64 %count, i64 %n")
+
+
+def folded(e: Kernels, totals: list[str]) -> str:
+    """A vector of the sums of as many vectors as it has lanes: halves of two, added, become one, until one is left."""
+    while len(totals) > 1:
+        half = len(totals) // 2
+        totals = [fold(e, totals[i], totals[i + half], half) for i in range(half)]
+    return totals[0]
 
 
 def fold(e: Kernels, a: str, b: str, half: int) -> str:
@@ -594,14 +597,18 @@ def shared(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     for rows in range(1, made.tile.rows + 1):
         name = f"columns_{rows}"
         made.texts[name] = gemm_kernel.columns(made.module, type, made.tile, rows, name)
+    for rows, vecs in product(gemm_kernel.sizes_of(made.tile), (1, made.tile.vecs)):
+        name = f"scores_{rows}_{vecs}"
+        made.texts[name] = gemm_kernel.scores(made.module, type, made.tile, rows, vecs, name)
     return made.load()
 
 
 @functools.cache
 def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     made = Library(type, target)
-    made.texts["scores_top"] = gemm_kernel.panels(made.module, type, made.tile, "scores_top", top=True)
-    made.enter("weigh", weigh, made.tile)
+    name, tile = "scores_top", made.tile
+    made.texts[name] = gemm_kernel.scores(made.module, type, tile, tile.rows, tile.vecs, name, top=True)
+    made.enter("weigh", weigh, tile)
     made.enter("weigh_row", weigh_row)
     return made.load()
 
@@ -609,13 +616,11 @@ def forward(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
 @functools.cache
 def gradient(target: Target, type: ScalarType) -> tuple[dict[str, int], object]:
     made = Library(type, target)
-    made.texts["scores"] = gemm_kernel.panels(made.module, type, made.tile, "scores")
-    for vecs in (1, made.tile.vecs):
-        a_row = STRIPS * made.tile.width * type.bytes
-        name = f"adding_{vecs}"
-        made.texts[name] = gemm_kernel.adding(made.module, type, made.tile, vecs, a_row, name)
+    a_row = STRIPS * made.tile.width * type.bytes
+    for rows, vecs in product(gemm_kernel.sizes_of(made.tile), (1, made.tile.vecs)):
+        name = f"adding_{rows}_{vecs}"
+        made.texts[name] = gemm_kernel.adding(made.module, type, made.tile, rows, vecs, a_row, name)
     made.enter("derive", derive, made.tile)
-    made.enter("sums", sums, made.tile)
     return made.load()
 
 
@@ -624,10 +629,10 @@ def moving(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[s
     """What reads and writes stored elements."""
     made = Library(type, target)
     made.enter_both("pack", pack, made.tile.width, stored=stored)
-    made.enter_both("panel", pack, made.tile.rows, stored=stored)
     made.enter_both("copy", copy, stored=stored)
     made.enter("unpack", unpack, made.tile.width, stored=stored)
     made.enter("give", give, stored=stored)
+    made.enter_both("row_sums", row_sums, made.tile.width, stored=stored)
     made.enter("dots", dots, stored=stored)
     made.enter("mix", mix, stored=stored)
     return made.load()

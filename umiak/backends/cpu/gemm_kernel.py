@@ -169,68 +169,86 @@ class Emitter(Writer):
         return "\n".join([f"define void @{name}({args}) #0 {{", "entry:", *self.scopes[0].lines, "  ret void", "}"])
 
 
-def panels(module: Module, type: ScalarType, tile: Tile, name: str, top: bool = False) -> str:
-    """``name(c, c_row, a, b, k, blocks)``: c = a b, a in panels of ``tile.rows`` rows by k, b ``tile.width`` wide by k.
+def sizes_of(tile: Tile) -> list[int]:
+    """Rows of the tiles that any number of rows is made of, the largest first."""
+    return [tile.rows, *(n for n in (8, 4, 2, 1) if n < tile.rows)]
 
-    With ``top`` a last argument points to the largest elements of the columns so far, which are raised.
+
+def scores(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, name: str, top: bool = False) -> str:
+    """``name(c, c_row, a, a_panel, b, k, blocks)``: c = a b, in blocks of ``rows`` rows and ``vecs`` vectors.
+
+    Rows of a and steps of b are ``tile.width`` elements long; what rows of a have more is in panels ``a_panel`` bytes
+    apart. With ``top`` a last argument points to the largest elements of the columns so far, which are raised.
     """
     e = Emitter(module, type, tile.lanes)
     width = tile.width * type.bytes
-    panel = e.times("%k", tile.rows * type.bytes)
-    down = e.times("%c_row", tile.rows)
-    most = [e.load("%top", v * e.vector_bytes) for v in range(tile.vecs)] if top else []
+    down = e.times("%c_row", rows)
+    most = [e.load("%top", v * e.vector_bytes) for v in range(vecs)] if top else []
 
     def block(now: list[str]) -> list[str]:
         c, a, most = now[0], now[1], now[2:]
-        made = e.product(
-            tile.rows, tile.vecs, "%k", Matrix(a, type.bytes, tile.rows * type.bytes), Matrix("%b", 0, width)
-        )
-        e.store_tile(made, Matrix(c, "%c_row"))
+
+        def panel(at: str, now: list[str]) -> list[str]:
+            left = e.ins(f"sub i64 %k, {at}")
+            k = e.call("i64", "llvm.smin.i64", [("i64", left), ("i64", str(tile.width))])
+            tile_now = [now[2 + i * vecs : 2 + (i + 1) * vecs] for i in range(rows)]
+            made = e.product(rows, vecs, k, Matrix(now[0], width, type.bytes), Matrix(now[1], 0, width), start=tile_now)
+            return [e.past(now[0], "%a_panel"), e.past(now[1], tile.width * width), *(x for row in made for x in row)]
+
+        first = [("ptr", a), ("ptr", "%b"), *([(e.vector, "zeroinitializer")] * (rows * vecs))]
+        made = e.loop("0", "%k", tile.width, first, panel)[2:]
+        e.store_tile([made[i * vecs : (i + 1) * vecs] for i in range(rows)], Matrix(c, "%c_row"))
         if top:
             # A tree: the maxima wait for each other less.
-            for v in range(tile.vecs):
-                left = [row[v] for row in made]
+            for v in range(vecs):
+                left = made[v::vecs]
                 while len(left) > 1:
                     left = [
                         e.larger(*left[i : i + 2]) if i + 1 < len(left) else left[i] for i in range(0, len(left), 2)
                     ]
                 most[v] = e.larger(left[0], most[v])
-        return [e.past(c, down), e.past(a, panel), *most]
+        return [e.past(c, down), e.past(a, rows * width), *most]
 
     done = e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a"), *((e.vector, m) for m in most)], block)
     for v, m in enumerate(done[2:]):
         e.store(m, "%top", v * e.vector_bytes)
-    args = "ptr %c, i64 %c_row, ptr %a, ptr %b, i64 %k, i64 %blocks"
+    args = "ptr %c, i64 %c_row, ptr %a, i64 %a_panel, ptr %b, i64 %k, i64 %blocks"
     return e.function(name, args + (", ptr %top" if top else ""))
 
 
 def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -> str:
-    """``name(c, a, a_step, b, b_step, k, factor)``: c = c * factor + a b, for ``rows`` rows of c, ``tile.width`` wide
-    and contiguous. Rows of a are neighbours in memory; ``factor`` points to one number per column.
+    """``name(c, a, b, b_step, k, more, factor)``: c = c * factor + a b, for ``rows`` rows of c, ``tile.width`` wide and
+    contiguous. Rows of a are neighbours in memory, its steps ``tile.width`` elements apart; ``factor`` points to one
+    number per column. After k steps there are ``more`` for the last vector of columns alone.
     """
     e = Emitter(module, type, tile.lanes)
-    c = Matrix("%c", tile.width * type.bytes)
+    width, last = tile.width * type.bytes, tile.vecs - 1
+    c = Matrix("%c", width)
     factor = [e.load("%factor", v * e.vector_bytes) for v in range(tile.vecs)]
     start = [[e.op("fmul", x, f) for x, f in zip(row, factor)] for row in e.load_tile(rows, tile.vecs, c)]
-    a, b = Matrix("%a", type.bytes, "%a_step"), Matrix("%b", 0, "%b_step")
-    e.store_tile(e.product(rows, tile.vecs, "%k", a, b, start), c)
-    return e.function(name, "ptr %c, ptr %a, i64 %a_step, ptr %b, i64 %b_step, i64 %k, ptr %factor")
+    made = e.product(rows, tile.vecs, "%k", Matrix("%a", type.bytes, width), Matrix("%b", 0, "%b_step"), start)
+    a = Matrix(e.past("%a", e.times("%k", width)), type.bytes, width)
+    b = Matrix(e.past(e.past("%b", e.times("%k", "%b_step")), last * e.vector_bytes), 0, "%b_step")
+    more = e.product(rows, 1, "%more", a, b, [row[last:] for row in made])
+    e.store_tile([row[:last] + x for row, x in zip(made, more)], c)
+    return e.function(name, "ptr %c, ptr %a, ptr %b, i64 %b_step, i64 %k, i64 %more, ptr %factor")
 
 
-def adding(module: Module, type: ScalarType, tile: Tile, vecs: int, a_row: int, name: str) -> str:
-    """``name(c, c_row, a, b, b_step, k, blocks)``: c += a b, in blocks of ``tile.rows`` rows and ``vecs`` vectors.
+def adding(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, a_row: int, name: str) -> str:
+    """``name(c, a, b, k, blocks)``: c += a b, in blocks of ``rows`` rows and ``vecs`` vectors.
 
-    Steps of a are neighbours in memory, its rows ``a_row`` bytes apart.
+    Rows of c and steps of b are ``tile.width`` elements long. Steps of a are neighbours in memory, its rows ``a_row``
+    bytes apart.
     """
     e = Emitter(module, type, tile.lanes)
-    down = e.times("%c_row", tile.rows)
+    width = tile.width * type.bytes
 
     def block(now: list[str]) -> list[str]:
-        c = Matrix(now[0], "%c_row")
-        start = e.load_tile(tile.rows, vecs, c)
-        made = e.product(tile.rows, vecs, "%k", Matrix(now[1], a_row, type.bytes), Matrix("%b", 0, "%b_step"), start)
+        c = Matrix(now[0], width)
+        start = e.load_tile(rows, vecs, c)
+        made = e.product(rows, vecs, "%k", Matrix(now[1], a_row, type.bytes), Matrix("%b", 0, width), start)
         e.store_tile(made, c)
-        return [e.past(now[0], down), e.past(now[1], a_row * tile.rows)]
+        return [e.past(now[0], width * rows), e.past(now[1], a_row * rows)]
 
     e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a")], block)
-    return e.function(name, "ptr %c, i64 %c_row, ptr %a, ptr %b, i64 %b_step, i64 %k, i64 %blocks")
+    return e.function(name, "ptr %c, ptr %a, ptr %b, i64 %k, i64 %blocks")
