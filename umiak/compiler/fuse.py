@@ -18,6 +18,7 @@ from umiak.compiler.lower.builder import NotANest, Trial
 from umiak.compiler.lower.group import ROWWISE, WINDOWS, lowerable, nest_of
 from umiak.compiler.lower.terminal import terminal_of
 from umiak.compiler.simplify import turns
+from umiak.ir.expr import Sym
 from umiak.ir.meta import dense, identical, identity
 from umiak.ir.program import Operation, Value, call_identity
 
@@ -70,6 +71,10 @@ class _Fusion:
         for o in self.operations:
             found = self.joined(o) if lowerable(o.op) and not o.op.effect else None
             self.add(o) if found is None else self.replace(*found)
+        for p in list(self.parts):
+            # The trials of layers that differ in sizes were one: what they promised holds for these sizes.
+            if len(p.operations) > 1 and not is_nest(p.operations, *self.ends(p.operations)):
+                self.dissolve(p)
         out, table = self.emit()
         return out, [None if v is None else table.get(id(v), v) for v in self.results]
 
@@ -111,12 +116,32 @@ class _Fusion:
 
     def nest(self, operations: Sequence[Operation]) -> bool:
         """Whether the operations can be one kernel. Layers of one kind are tried once."""
-        results, inputs = outside_reads(operations, self.users, self.kept), inputs_of(operations)
+        inputs, results = self.ends(operations)
         key = _structure(operations, inputs, results)
         found = self.trials.get(key)
         if found is None:
             found = self.trials[key] = is_nest(operations, inputs, results)
         return found
+
+    def ends(self, operations: Sequence[Operation]) -> tuple[list[Value], list[Value]]:
+        """What operations read from outside, and what is read of them there."""
+        return inputs_of(operations), outside_reads(operations, self.users, self.kept)
+
+    def dissolve(self, p: _Part) -> None:
+        """Each operation of a part as a part of its own."""
+        del self.parts[p]
+        for q in p.sources:
+            q.users.discard(p)
+        for q in p.users:
+            q.sources.discard(p)
+        for o in p.operations:
+            part = _Part([o], False, sources=set(self.producers(o)))
+            self.place(part)
+        for q in p.users:
+            for o in q.operations:
+                q.sources.update(self.producers(o))
+            for s in q.sources:
+                s.users.add(q)
 
     def reach(self, inside: list[_Part], targets: set[_Part]) -> bool:
         """Whether a path leads from the parts, by way of others, to one of the targets."""
@@ -206,16 +231,44 @@ def inputs_of(operations: Sequence[Operation]) -> list[Value]:
     return list(found.values())
 
 
+def _is_float(x: Any) -> bool:
+    return type(x) is float or (type(x) is Sym and x.kind == "float")
+
+
 def _structure(operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value]) -> tuple:
-    """What decides whether operations are a nest: equal for equal layers."""
+    """What decides whether operations are a nest: equal for layers that differ in sizes only.
+
+    Sizes are numbered as they come: which are equal matters, and which are 1.
+    """
     number = {id(v): i for i, v in enumerate(inputs)}
+    sizes: dict[int, tuple] = {}
+
+    def plain(x: Any) -> Any:
+        if type(x) is tuple:
+            return tuple(map(plain, x))
+        if _is_float(x):
+            return float
+        if type(x) is int and x > 1:
+            return sizes.setdefault(x, ("size", len(sizes)))
+        return identity(x)
+
     rows = []
     for o in operations:
-        operands = tuple(number[id(x)] if type(x) is Value else (identity(x),) for x in o.operands)
-        rows.append((id(o.op), operands, identity(o.params)))
+        # Of a number, only its type: what it is does not decide.
+        operands = tuple(
+            number[id(x)]
+            if type(x) is Value
+            else float
+            if _is_float(x)
+            else (type(x),)
+            if type(x) is int
+            else (identity(x),)
+            for x in o.operands
+        )
+        rows.append((id(o.op), operands, plain(o.params)))
         for r in o.results:
             number[id(r)] = len(number)
-    given = tuple((identity(v.meta.shape), v.meta.dtype) for v in inputs)
+    given = tuple((plain(tuple(v.meta.shape)), v.meta.dtype) for v in inputs)
     return tuple(rows), given, tuple(number[id(r)] for r in results)
 
 
