@@ -63,7 +63,7 @@ def kernel(call: Any) -> Kernel | None:
 def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
     """Whether a provider had better do ``steps`` in the launch of ``op``: measured, see docs/design/providers.md."""
     dtype = metas[0].dtype.name
-    if "onednn" not in providers.available()[:1] or metas[1].dtype.name != dtype:
+    if next(providers.available(), "") != "onednn" or metas[1].dtype.name != dtype:
         return False  # others do them in plain loops
     if isinstance(op, convolution.Conv):
         kernel = metas[1].shape[2:]
@@ -81,7 +81,7 @@ def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequenc
 
 def channels_last(op: Any, metas: Sequence[Any]) -> bool:
     """Whether a convolution had better have channels last: where the library does it."""
-    return metas[0].dtype.name == "float32" and "onednn" in providers.available()[:1]
+    return metas[0].dtype.name == "float32" and next(providers.available(), "") == "onednn"
 
 
 def native_bfloat16() -> bool:
