@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.support.programs import tensors
 from umiak import ops as F
 from umiak.autodiff import graph
 from umiak.compiler.order import early_writes
@@ -20,10 +21,6 @@ F32 = dtype.float32
 @pytest.fixture
 def rng():
     return np.random.default_rng(5)
-
-
-def tensors(rng, *shapes):
-    return [array.from_numpy(rng.standard_normal(s).astype(np.float32)) for s in shapes]
 
 
 def step(x, weights):

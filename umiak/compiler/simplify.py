@@ -66,12 +66,12 @@ class _Sweep:
             return
         self.emit(o, o.op, operands, o.params)
 
-    def same(self, o: Operation, x: Any) -> bool:
-        """The result of ``o`` is ``x``."""
-        if type(x) is not Value or (x.operation is None and id(o.results[0]) in self.kept):
+    def same(self, r: Value, x: Any) -> bool:
+        """The result ``r`` is ``x``."""
+        if type(x) is not Value or (x.operation is None and id(r) in self.kept):
             return False
-        self.table[id(o.results[0])] = x
-        self.origin.setdefault(id(x), o.results[0])
+        self.table[id(r)] = x
+        self.origin.setdefault(id(x), r)
         return True
 
     def emit(self, o: Operation, op: Any, operands: Sequence[Any], params: tuple) -> bool:
@@ -118,7 +118,7 @@ def _unchanged(s: _Sweep, o: Operation, operands: list) -> bool:
     x = operands[0]
     if type(x) is not Value or x.meta.dtype is not o.results[0].meta.dtype:
         return False
-    return identical(x.meta.shape, o.results[0].meta.shape) and s.same(o, x)
+    return identical(x.meta.shape, o.results[0].meta.shape) and s.same(o.results[0], x)
 
 
 def _reshape(s: _Sweep, o: Operation, operands: list) -> bool:
@@ -139,30 +139,40 @@ def _split(s: _Sweep, o: Operation, operands: list) -> bool:
     if any(id(r) in s.kept for r in o.results):
         return False
     for r, size in zip(o.results, o.params[0], strict=True):
-        s.table[id(r)] = made = s.call(op, operands, ((start,), (size,), (1,)), r.meta)
-        s.origin.setdefault(id(made), r)
+        made = _part(operands[0], o.op.axis, start, r)
+        if made is None:
+            made = s.call(op, operands, ((start,), (size,), (1,)), r.meta)
+        s.same(r, made)
         start = start + size
     return True
 
 
 def _slice(s: _Sweep, o: Operation, operands: list) -> bool:
     """A part that is one of those of a concatenation."""
-    x = operands[0]
-    if type(x) is not Value or id(o.results[0]) in s.kept:
+    (x,), (r,) = operands, o.results
+    if type(x) is not Value or id(r) in s.kept:
         return False
     if _unchanged(s, o, operands):
         return True
-    made = x.operation
     starts, _, steps = o.params
-    if made is None or type(made.op) is not movement.Concat or o.op.axes != (made.op.axis,) or tuple(steps) != (1,):
+    if len(o.op.axes) != 1 or tuple(steps) != (1,):
         return False
+    part = _part(x, o.op.axes[0], starts[0], r)
+    return part is not None and s.same(r, part)
+
+
+def _part(x: Value, axis: int, start: Any, like: Value) -> Value | None:
+    """The operand of a concatenation that begins at ``start`` and is of the shape of ``like``."""
+    made = x.operation
+    if made is None or type(made.op) is not movement.Concat or made.op.axis != axis:
+        return None
     at: Any = 0
     for part in made.operands:
         if type(part) is Value:
-            if at == starts[0] and identical(part.meta.shape, o.results[0].meta.shape):
-                return s.same(o, part)
-            at = at + part.meta.shape[made.op.axis]
-    return False
+            if identical((at, *part.meta.shape), (start, *like.meta.shape)):
+                return part
+            at = at + part.meta.shape[axis]
+    return None
 
 
 def _sum(s: _Sweep, o: Operation, operands: list) -> bool:
@@ -176,10 +186,10 @@ def _sum(s: _Sweep, o: Operation, operands: list) -> bool:
     parts.sort(key=lambda part: part[0])
     at: Any = 0
     for start, value in parts:
-        if at != start:
+        if not identical((at,), (start,)):
             return False
         at = at + value.meta.shape[axis]
-    if axis is None or at != o.results[0].meta.shape[axis]:
+    if not identical((at,), (o.results[0].meta.shape[axis],)):
         return False
     return s.emit(o, movement.Concat(axis=axis), [v for _, v in parts], ())
 
