@@ -26,7 +26,7 @@ import numpy as np
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, cast_to, draw, same_dtype, shard_string, sizes, zeros
+from umiak.ops._common import accept, cast_to, draw, in_compute_type, same_dtype, shard_string, sizes, zeros
 from umiak.ops.base import Op, Sample, register
 from umiak.ops.index import counter
 from umiak.ops.movement import demand
@@ -179,7 +179,9 @@ class _Steps:
         s = parts(F.add(product(self.before, w_hh, True), b_hh), gates, hidden)
         self.cells = self.cells_before = None
         if op.mode == "lstm":
-            i, f, g, o = (F.tanh(F.add(p, q)) if k == 2 else F.logistic(F.add(p, q)) for k, (p, q) in enumerate(zip(a, s)))
+            i, f, g, o = (
+                F.tanh(F.add(p, q)) if k == 2 else F.logistic(F.add(p, q)) for k, (p, q) in enumerate(zip(a, s))
+            )
             factor, added = where(self.alive, f, 1), where(self.alive, F.mul(i, g), 0)
             self.cells, self.cells_before = scan_cells(factor, added, c0, op.reverse)
             kept: tuple = (i, f, g, o)
@@ -312,6 +314,40 @@ def layer_gradients(op: Recurrent, s: Any, g_out: Any, g_h: Any, g_c: Any) -> tu
 
 
 @register
+class RnnCell(Recurrent):
+    """One step, ``x`` and ``h0`` without time: the new state and, of an LSTM, the new cell. There are no lengths."""
+
+    inputs = OPERANDS[:-1]
+
+    def infer(self, x, *operands):
+        if len(x.shape) != 2:
+            self.fail(ValueError, "x of rank 2, [batch, features]", tuple(x.shape))
+        _, batch, hidden, proj, dtype = self.check(Meta((1, *x.shape), x.dtype), *operands, None)
+        found = Meta((batch, proj), dtype)
+        return (found, Meta((batch, hidden), dtype)) if self.mode == "lstm" else found
+
+    @in_compute_type
+    def decompose(self, x, h, w_ih, w_hh, b_ih, b_hh, c, w_ho):
+        gates, hidden = GATES[self.mode], (h.shape[1] if w_ho is None else w_ho.shape[0])
+        a = F.add(F.matmul(x, w_ih, transpose_y=True), b_ih)
+        s = F.add(F.matmul(h, w_hh, transpose_y=True), b_hh)
+        y, c, _ = forward_step(self.mode, parts(a, gates, hidden), parts(s, gates, hidden), h, c)
+        y = y if w_ho is None else F.matmul(y, w_ho)
+        return y if c is None else (y, c)
+
+    def shard(self, *operands):
+        names, p, how = self.factors(*operands[6:], None)
+        names = [["b", "i"], *names[1:-1]]
+        return shard_string(names, [["b", p]] + ([["b", "h"]] if self.mode == "lstm" else []), **how)
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for operands, attrs, note in cases(rng):
+            if operands[8] is None and len(operands[0]) and not attrs["reverse"]:
+                yield Sample((operands[0][0], *operands[1:8]), {"mode": attrs["mode"]}, note=note)
+
+
+@register
 class RnnTrain(Recurrent):
     """:class:`Rnn`, and what its gradient wants: the gates ``[T, B, 4 H]`` (none of a simple layer), an LSTM's cells
     ``[T, B, H]``. Behind the end of a sequence gates are 0 and cells stay."""
@@ -388,7 +424,9 @@ class RnnGrad(Recurrent):
         def square(entries: Sequence[Sequence]) -> Any:
             """The same twice; where a sequence has ended, states pass as they are."""
             made = [
-                F.stack([where(mask, nothing if v is None else v, 1 if i == j else 0) for j, v in enumerate(row)], axis=2)
+                F.stack(
+                    [where(mask, nothing if v is None else v, 1 if i == j else 0) for j, v in enumerate(row)], axis=2
+                )
                 for i, row in enumerate(entries)
             ]
             return F.stack(made, axis=2)
@@ -410,7 +448,10 @@ class RnnGrad(Recurrent):
             added = [F.mul(by["direct"], g_hidden) if "direct" in by else None]
             gates = put(*(F.mul(a, g_hidden) for a in by["state"]))
         wide = (x.shape[0], x.shape[1], n * one)
-        u = F.add(put(*added), F.mul(F.unsqueeze(product(F.reshape(gates, shape=wide), w), axes=(2,)), F.squeeze(p, axes=(2,))))
+        u = F.add(
+            put(*added),
+            F.mul(F.unsqueeze(product(F.reshape(gates, shape=wide), w), axes=(2,)), F.squeeze(p, axes=(2,))),
+        )
         found = F.linear_recurrence(u, e, d, w, p, first, reverse=back)
         carried = before(found, first, back)
         flowing = [
@@ -520,7 +561,17 @@ def _sigmoid(x: Any) -> Any:
 
 
 def plain(
-    mode: str, reverse: bool, x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any, c: Any, w_ho: Any, lengths: Any
+    mode: str,
+    reverse: bool,
+    x: Any,
+    h: Any,
+    w_ih: Any,
+    w_hh: Any,
+    b_ih: Any,
+    b_hh: Any,
+    c: Any,
+    w_ho: Any,
+    lengths: Any,
 ) -> dict[str, Any]:
     """All that a layer gives and keeps, of arrays, by name; None for what its mode has not."""
     steps, batch = x.shape[:2]

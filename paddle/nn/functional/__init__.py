@@ -130,6 +130,7 @@ from paddle.nn.functional.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
+from paddle.nn.functional.rnn import gather_tree
 from paddle.nn.functional.vision import (
     channel_shuffle,
     pixel_shuffle,
@@ -174,6 +175,7 @@ __all__ = [
     "embedding_renorm_",
     "feature_alpha_dropout",
     "fold",
+    "gather_tree",
     "gaussian_nll_loss",
     "gelu",
     "glu",

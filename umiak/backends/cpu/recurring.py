@@ -27,7 +27,9 @@ def kernel(call: Any) -> Kernel | None:
     if any(m is not None and m.dtype is not metas[0].dtype for i, m in enumerate(metas) if i != LENGTHS):
         return None
     gradient, mode = isinstance(op, ops.RnnGrad), op.mode
-    if gradient and (metas[9] is None or (ops.KEPT[mode] and metas[10] is None) or (mode == "lstm" and metas[11] is None)):
+    if gradient and (
+        metas[9] is None or (ops.KEPT[mode] and metas[10] is None) or (mode == "lstm" and metas[11] is None)
+    ):
         return None
     train = gradient or isinstance(op, ops.RnnTrain) or call.needs is not None
     masked, projected = lengths is not None, w_ho is not None

@@ -19,5 +19,9 @@ def linear_recurrence(op, out, u, e, d, w, p, s):
     (_, batch, _, hidden), last = u.shape, p.shape[2]
     for t in range(len(u))[:: -1 if op.reverse else 1]:
         gates = np.einsum("bnh,bnkh->bkh", s, d[t]).reshape(batch, len(w)) @ w
-        s = u[t] + np.einsum("bnh,bnmh->bmh", s, e[t]) + np.einsum("blh,blnh->bnh", gates.reshape(batch, last, hidden), p[t])
+        s = (
+            u[t]
+            + np.einsum("bnh,bnmh->bmh", s, e[t])
+            + np.einsum("blh,blnh->bnh", gates.reshape(batch, last, hidden), p[t])
+        )
         out[t] = s
