@@ -127,7 +127,10 @@ class BeamSearchDecoder(Decoder):
         if self.output_fn is not None:
             outputs = self.output_fn(outputs)
         beams, vocabulary = self.beam_size, outputs.shape[1]
-        split = lambda x: ops.reshape(x, shape=(x.shape[0] // beams, beams, *x.shape[1:]))  # noqa: E731
+
+        def split(x: Tensor) -> Tensor:
+            return ops.reshape(x, shape=(x.shape[0] // beams, beams, *x.shape[1:]))
+
         probs = ops.log_softmax(split(outputs), axis=2)
         # A beam that has finished goes on in one way, at no cost.
         token = ops.iota(0, 1, dtype=dt.int64, size=vocabulary)
@@ -138,11 +141,11 @@ class BeamSearchDecoder(Decoder):
         totals = ops.add(probs, ops.cast(ops.unsqueeze(states.log_probs, axes=(2,)), dtype=probs.dtype))
         flat = ops.reshape(totals, shape=(totals.shape[0], beams * vocabulary))
         scores, places = ops.top_k(flat, axis=1, k=beams)
-        parents, tokens = ops.floor_divide(places, vocabulary), ops.remainder(places, vocabulary)
+        parents, tokens = ops.floor_div(places, vocabulary), ops.remainder(places, vocabulary)
 
         def chosen(x: Tensor) -> Tensor:
             index = ops.reshape(parents, shape=(*parents.shape, *(1,) * (x.ndim - 2)))
-            return ops.gather_along(x, ops.broadcast_to(index, shape=(*parents.shape, *x.shape[2:])), axis=1)
+            return ops.take_along(x, ops.broadcast_to(index, shape=(*parents.shape, *x.shape[2:])), axis=1)
 
         cell_states = pytree.map(lambda x: chosen(split(x)), cell_states)
         finished = chosen(states.finished)

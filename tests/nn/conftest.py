@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,8 @@ import pytest
 import torch
 
 import paddle
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 
 def _flat(results: Any) -> list:

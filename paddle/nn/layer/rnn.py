@@ -151,7 +151,8 @@ class SimpleRNNCell(_Cell):
             ``[hidden, hidden]`` and ``[hidden]``, uniform within ``1 / sqrt(hidden_size)`` by default; False for
             one that is not trained: ones, or zeros of a bias.
 
-    ``forward(inputs, states=None)`` takes ``[batch, input]`` and ``[batch, hidden]`` (zeros) and gives the new state twice.
+    ``forward(inputs, states=None)`` takes ``[batch, input]`` and ``[batch, hidden]`` (zeros), and gives the new state
+    twice.
 
     Example:
         >>> import paddle
@@ -186,8 +187,8 @@ class SimpleRNNCell(_Cell):
 class GRUCell(_Cell):
     """A gated recurrent unit (Cho et al. 2014), its reset gate behind the product with the state.
 
-    ``r, z = sigmoid(...)``, ``n = tanh(W_in x + b_in + r (W_hn h + b_hn))``, ``h' = z h + (1 - z) n``; rows of the parameters
-    are those of r, z and n.
+    ``r, z = sigmoid(...)``, ``n = tanh(W_in x + b_in + r (W_hn h + b_hn))``, ``h' = z h + (1 - z) n``; rows of
+    the parameters are those of r, z and n.
 
     Args:
         input_size, hidden_size, weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: as for
@@ -219,8 +220,8 @@ class GRUCell(_Cell):
 class LSTMCell(_Cell):
     """Long short-term memory (Hochreiter and Schmidhuber 1997).
 
-    ``i, f, o = sigmoid(...)``, ``g = tanh(...)``, ``c' = f c + i g``, ``h' = o tanh(c')``; rows of the parameters are those of
-    i, f, g and o.
+    ``i, f, o = sigmoid(...)``, ``g = tanh(...)``, ``c' = f c + i g``, ``h' = o tanh(c')``; rows of the parameters are
+    those of i, f, g and o.
 
     Args:
         input_size, hidden_size, weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: as for
@@ -304,10 +305,12 @@ def _all_at_once(cell: _Cell, x: Tensor, states: Any, lengths: Any, reverse: boo
         # Behind a sequence's end a cell still answers, from the state that has been left there.
         steps, batch = x.shape[:2]
         held = first if reverse else last
-        rows = [
-            ops.reshape(ops.broadcast_to(v, shape=(steps, *v.shape)), shape=(steps * batch, v.shape[1])) for v in held
-        ]
-        beyond = cell._step(ops.reshape(x, shape=(steps * batch, x.shape[2])), tuple(rows))[0]
+
+        def rows(v: Tensor) -> Tensor:
+            return ops.reshape(v, shape=(steps * batch, v.shape[2]))
+
+        repeated = tuple(rows(ops.broadcast_to(v, shape=(steps, *v.shape))) for v in held)
+        beyond = cell._step(rows(x), repeated)[0]
         mask = ops.unsqueeze(step_mask(lengths, steps), axes=(2,))
         out = ops.where(mask, out, ops.reshape(beyond, shape=tuple(out.shape)))
     return out, tuple(last) if len(last) > 1 else last[0]
@@ -320,17 +323,21 @@ def _step_by_step(cell: Any, xs: Any, states: Any, lengths: Any, reverse: bool, 
     for t in reversed(range(steps)) if reverse else range(steps):
         out, new = cell(pytree.map(lambda v, t=t: v[t], xs), states, **kwargs)
         if mask is not None:
-            now = mask[t]
-            new = pytree.map(
-                lambda a, b, now=now: ops.where(ops.reshape(now, shape=(a.shape[0],) + (1,) * (a.ndim - 1)), a, b),
-                new,
-                states,
-            )
+            new = _chosen(mask[t], new, states)
         states = new
         found.append(out)
     if not found:
         raise ValueError(f"[rnn] requires at least one step for a {type(cell).__name__}, got inputs of length 0")
     return pytree.map(lambda *made: ops.stack(made, axis=0), *(reversed(found) if reverse else found)), states
+
+
+def _chosen(mask: Tensor, new: Any, old: Any) -> Any:
+    """Rows of ``new`` where ``mask`` (``[batch]``) holds, of ``old`` elsewhere."""
+
+    def choose(a: Tensor, b: Tensor) -> Tensor:
+        return ops.where(ops.reshape(mask, shape=(a.shape[0],) + (1,) * (a.ndim - 1)), a, b)
+
+    return pytree.map(choose, new, old)
 
 
 def birnn(
@@ -361,8 +368,8 @@ class RNN(Layer):
         time_major: inputs and outputs are ``[time, batch, ...]`` instead of ``[batch, time, ...]``.
 
     ``forward(inputs, initial_states=None, sequence_length=None, **kwargs)`` gives outputs and the last states. With
-    ``sequence_length`` (``[batch]``) states stay as they are behind the end of a sequence; outputs are there what the cell
-    makes of them. Further arguments go to the cell.
+    ``sequence_length`` (``[batch]``) states stay as they are behind the end of a sequence; outputs are there what
+    the cell makes of them. Further arguments go to the cell.
 
     Raises:
         ValueError: ``sequence_length`` that is no tensor; sizes that do not fit.
@@ -541,8 +548,8 @@ class SimpleRNN(RNNBase):
         weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: as for the cell, of all layers.
 
     ``forward(inputs, initial_states=None, sequence_length=None)`` gives outputs and the last states
-    ``[num_layers * directions, batch, hidden_size]``; initial states have that shape, too, and are zeros by default. With
-    ``sequence_length`` (``[batch]``) outputs are 0 behind the end of a sequence, states are those at its end, and
+    ``[num_layers * directions, batch, hidden_size]``; initial states have that shape, too, and are zeros by default.
+    With ``sequence_length`` (``[batch]``) outputs are 0 behind the end of a sequence, states are those at its end, and
     the backward direction begins there.
 
     Raises:

@@ -1,7 +1,7 @@
-"""Compiled functions of recurrent layers (recurrent.pyx): products with packed weights, and what a step does elementwise.
+"""Compiled functions of recurrent layers (recurrent.pyx): products with packed weights, and the rest of a step.
 
-The weights of a layer are the same at every step, so they are packed once per launch: in panels of the columns of a tile,
-row after row. What a step does between two products is one nest over ``[rows, units]``, made of the formulas of
+The weights of a layer are the same at every step, so they are packed once per launch: in panels of the columns of a
+tile, row after row. What a step does between two products is one nest over ``[rows, units]``, made of the formulas of
 ``umiak.ops.recurrent`` and compiled once per mode and type: an innermost axis without gaps, any stride between rows.
 """
 
@@ -57,7 +57,7 @@ Kernel = tuple[int, tuple[int, ...], object]  # address, slot of each access, wh
 
 
 def elementwise(name: str, function: Callable[..., Sequence], slots: Sequence[str], dtype: Any) -> Kernel:
-    """``function`` of operands ``[rows, units]`` (slots ``x``), ``[units]`` (``b``) and masks ``[rows]`` (``m``) as a kernel.
+    """``function`` of operands ``[rows, units]`` (slots ``x``), ``[units]`` (``b``) and masks ``[rows]`` (``m``), compiled.
 
     Its pointers are the operands', then the results'; its integers: rows, units, and per access the stride from row to
     row and 0 or 1.
@@ -123,8 +123,8 @@ def project() -> tuple[Callable[..., Sequence], list[str]]:
 
 
 def gather(masked: bool) -> tuple[Callable[..., Sequence], list[str]]:
-    """The gradient of a projected state: what came for the result, through the product and, where sequences end, past it.
-    Results: the sum and, where sequences end, what passes on."""
+    """The gradient of a projected state: what came for the result, through the product and, where sequences end, past
+    it. Results: the sum and, where sequences end, what passes on."""
 
     def run(g: Any, s: Any, passed: Any = None, mask: Any = None) -> Sequence:
         from umiak import ops as F
