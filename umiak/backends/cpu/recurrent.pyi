@@ -26,6 +26,4 @@ class Recurrent:
         lanes: int,
         width: int,
         rows: int,
-        libs: int,
-        dtype: int,
     ) -> None: ...

@@ -1,10 +1,10 @@
 # cython: binding=False
 """Drivers of recurrent layers: all time steps of one direction in one launch, forward and back.
 
-Before the steps: the weights of the state are packed, and one product gives the input's part of the gates for all steps (as
-many as scratch holds, where nothing is kept for a gradient). A step is a product with the packed weights and one compiled
-function over the gates (recurrent_kernels.py). Rows of the batch do not meet, so threads divide the batch and never wait for
-each other; what a row gets does not depend on how it is divided.
+All weights are packed once. The input's part of the gates comes from one product for as many steps as make a good product: so
+few that what it gives is still in the cache when the steps read it. A step is a product with the packed weights of the state
+and one compiled function over the gates (recurrent_kernels.py). Rows of the batch do not meet, so threads divide the batch and
+never wait for each other; what a row gets does not depend on how it is divided.
 
 Where sequences end, a mask per step chooses between a step's results and the states as they were, which then lie in scratch.
 """
@@ -14,7 +14,12 @@ from libc.string cimport memcpy, memset
 from umiak.backends.cpu.axes cimport Ctx, kernel_t
 from umiak.backends.cpu.launcher cimport parallel_for, thread_count
 from umiak.backends.cpu.providers.common cimport copy_strided, give, take
-from umiak.backends.cpu.providers.gemm cimport check, gemm
+
+cdef extern from *:
+    """
+    #define umiak_soon(p) __builtin_prefetch((p), 0, 2)
+    """
+    void umiak_soon(const void* p) nogil
 
 cdef extern from "Python.h":
     void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
@@ -24,7 +29,9 @@ cdef enum:
     MAX_SLOTS = 24              # pointers of a kernel
     MAX_PIECES = 32
     FEWEST_ROWS = 4             # of the batch that a thread takes
-    CHUNK = 1 << 19             # gates of the input that are computed at once where they are not kept
+    PRODUCT_ROWS = 96           # of the input, about, that are multiplied at once
+    LINE = 64
+    EDGE = 64 * 8 * MAX_ROWS    # bytes of a tile
     ALIGN = 64
 
 cdef double PARALLEL_WORK = 2e6         # multiplications of all steps, below which no thread is asked
@@ -49,13 +56,12 @@ cdef struct Record:             # a class of calls
     bint lstm, gru, reverse, train, masked, projected, gradient
     bint wide, lengths_wide     # f64; lengths of 64 bits
     int64_t size, width, rows, lanes
-    int libs, dtype             # of the product of all steps
 
 cdef struct Job:                # a launch
     const Record* rec
     int64_t steps, batch, features, hidden, proj
-    int64_t first, last         # steps of this chunk, in the order of time
     int64_t n, n_room           # columns of the product, and with whole panels
+    int64_t chunk               # steps whose input is multiplied at once
     int64_t p_room              # of the projection's
     # contiguous operands
     char* x
@@ -84,6 +90,7 @@ cdef struct Job:                # a launch
     char* d_proj
     # scratch, rows of the batch one after the other
     char* packed                # w_hh
+    char* packed_ih
     char* packed_ho
     char* bias
     char* gates                 # the input's part
@@ -158,17 +165,31 @@ cdef void pack_matrix(const Record* rec, char* to, const char* w, int64_t k, int
 
 
 cdef void multiply(const Record* rec, char* c, int64_t c_row, const char* a, int64_t a_row, const char* packed, int64_t rows, int64_t k,
-                   int64_t n) noexcept nogil:
-    """``c = a w`` for rows of a that lie ``a_row`` bytes apart."""
-    cdef int64_t pieces = (rows + rec.rows - 1) // rec.rows, i, at, count, j = 0
+                   int64_t n, const char* soon, int64_t soon_bytes) noexcept nogil:
+    """``c = a w`` for rows of a that lie ``a_row`` bytes apart. Meanwhile ``soon``, which is read next, comes nearer."""
+    cdef int64_t pieces = (rows + rec.rows - 1) // rec.rows, i, r, at, count, j = 0
+    cdef int64_t panel = rec.width * rec.size, each = whole(soon_bytes * rec.width // max(n, 1) + 1, LINE)
+    cdef bint ragged
+    cdef char edge[EDGE]
     while j < n:
+        # The last panel must not write beyond a row that has no room for it.
+        ragged = n - j < rec.width and c_row < (j + rec.width) * rec.size
         at = 0
         for i in range(pieces):
             count = (rows - at + pieces - i - 1) // (pieces - i)
-            rec.product[count](c + at * c_row, c_row, a + at * a_row, a_row, packed, k)
+            if ragged:
+                rec.product[count](edge, panel, a + at * a_row, a_row, packed, k)
+                for r in range(count):
+                    memcpy(c + (at + r) * c_row, edge + r * panel, (n - j) * rec.size)
+            else:
+                rec.product[count](c + at * c_row, c_row, a + at * a_row, a_row, packed, k)
             at += count
-        c += rec.width * rec.size
-        packed += rec.width * k * rec.size
+        for i in range(min(each, soon_bytes) // LINE):
+            umiak_soon(soon + i * LINE)
+        soon += each
+        soon_bytes -= each
+        c += panel
+        packed += panel * k
         j += rec.width
 
 
@@ -191,8 +212,38 @@ cdef inline char* at_step(char* base, int64_t t, int64_t row, int64_t batch, int
 
 
 # ---- forward -------------------------------------------------------------------------------------------------------
+cdef void project_input(Job* j, int64_t first, int64_t steps, int64_t row, int64_t rows) noexcept nogil:
+    """The input's part of the gates for steps from ``first`` on."""
+    cdef const Record* rec = j.rec
+    cdef int64_t i, in_row = j.features * rec.size, out_row = j.gates_row * rec.size
+    cdef char* to = gates_at(j, first, first, row)
+    cdef char* x = at_step(j.x, first, row, j.batch, in_row)
+    if rows == j.batch:
+        steps, rows = 1, steps * rows
+    for i in range(steps):
+        multiply(rec, to + i * j.batch * out_row, out_row, x + i * j.batch * in_row, in_row, j.packed_ih, rows, j.features, j.n, NULL, 0)
+
+
+cdef inline char* gates_at(const Job* j, int64_t t, int64_t first, int64_t row) noexcept nogil:
+    """Where the input's part of a step lies: with what is kept, or in scratch from step ``first`` on."""
+    return at_step(j.gates, t - first if j.rec.kept and not j.rec.train else t, row, j.batch, j.gates_row * j.rec.size)
+
+
 cdef int forward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
-    """The steps of a chunk for some rows of the batch."""
+    """All steps for some rows of the batch."""
+    cdef const Record* rec = j.rec
+    cdef int64_t done = 0, count, first
+    while done < j.steps:
+        count = min(j.chunk, j.steps - done)
+        first = j.steps - done - count if rec.reverse else done
+        project_input(j, first, count, row, rows)
+        forward_steps(j, first, count, row, rows)
+        done += count
+    return 0
+
+
+cdef void forward_steps(Job* j, int64_t first, int64_t count, int64_t row, int64_t rows) noexcept nogil:
+    """Steps from ``first`` on, whose input's part is there."""
     cdef const Record* rec = j.rec
     cdef int64_t size = rec.size, hidden = j.hidden, i, t, k, n, before
     cdef int64_t h_row = j.proj * size, c_row = hidden * size, gate = hidden * size, s_row = j.n_room * size
@@ -203,8 +254,8 @@ cdef int forward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
     cdef char* c
     cdef char* a
     cdef char* y
-    for i in range(j.last - j.first):
-        t = j.last - 1 - i if rec.reverse else j.first + i
+    for i in range(count):
+        t = first + count - 1 - i if rec.reverse else first + i
         before = t + 1 if rec.reverse else t - 1
         if rec.masked:
             set_mask(j, t, row, rows)
@@ -214,9 +265,9 @@ cdef int forward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
             h = at_step(j.out, before, row, j.batch, h_row)
         else:
             h = j.h0 + row * h_row
-        multiply(rec, j.sums + row * s_row, s_row, h, h_row, j.packed, rows, j.proj, j.n)
+        multiply(rec, j.sums + row * s_row, s_row, h, h_row, j.packed, rows, j.proj, j.n, NULL, 0)
         n = 0
-        a = at_step(j.gates, t if rec.train or not rec.kept else t - j.first, row, j.batch, j.gates_row * size)
+        a = gates_at(j, t, first, row)
         for k in range(rec.gates):
             ptrs[n], strides[n] = a + k * gate, j.gates_row
             n += 1
@@ -259,7 +310,7 @@ cdef int forward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
         apply(&rec.step, ptrs, strides, rows, hidden)
         if rec.projected:
             multiply(rec, j.projected + row * j.p_room * size, j.p_room * size, j.hidden_states + row * c_row, c_row, j.packed_ho,
-                     rows, hidden, j.proj)
+                     rows, hidden, j.proj, NULL, 0)
             if rec.masked:
                 ptrs[0], strides[0] = j.projected + row * j.p_room * size, j.p_room
                 ptrs[1], strides[1] = h, j.proj
@@ -270,7 +321,6 @@ cdef int forward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
             else:
                 for k in range(rows):
                     memcpy(y + k * h_row, j.projected + (row + k) * j.p_room * size, h_row)
-    return 0
 
 
 # ---- back ----------------------------------------------------------------------------------------------------------
@@ -319,7 +369,8 @@ cdef int backward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
             ptrs[n], strides[n] = to, j.proj
             ptrs[n + 1], strides[n + 1] = j.passed + row * h_row, j.proj       # where sequences end
             apply(&rec.project, ptrs, strides, rows, j.proj)
-            multiply(rec, j.hidden_states + row * j.p_room * size, j.p_room * size, to, h_row, j.packed_ho, rows, j.proj, hidden)
+            multiply(rec, j.hidden_states + row * j.p_room * size, j.p_room * size, to, h_row, j.packed_ho, rows, j.proj, hidden,
+                     NULL, 0)
         n = 0
         acts = at_step(j.acts, t, row, j.batch, rec.kept * gate)
         for k in range(rec.kept):
@@ -368,7 +419,9 @@ cdef int backward_rows(Job* j, int64_t row, int64_t rows) noexcept nogil:
         if rec.gru:
             for k in range(rows):
                 memcpy(d + k * all_gates * size, at_step(j.d_in, t, row + k, j.batch, all_gates * size), 2 * gate)
-        multiply(rec, sums, s_row, d, all_gates * size, j.packed, rows, all_gates, j.proj)
+        multiply(rec, sums, s_row, d, all_gates * size, j.packed, rows, all_gates, j.proj,
+                 j.acts + (before * j.batch + row) * rec.kept * gate if 0 <= before < j.steps else NULL,
+                 rows * rec.kept * gate if 0 <= before < j.steps else 0)
     return 0
 
 
@@ -387,7 +440,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
 
 cdef void run_parts(Job* j) noexcept nogil:
     cdef Parts p
-    cdef double work = <double>(j.last - j.first) * j.batch * j.rec.gates * j.hidden * j.proj
+    cdef double work = <double>j.steps * j.batch * j.rec.gates * j.hidden * (j.proj + (0 if j.rec.gradient else j.features))
     p.job = j
     p.parts = 1
     if work > PARALLEL_WORK:
@@ -449,7 +502,6 @@ cdef int begin(Job* j, Reader* r, const Record* rec, void** ptrs, const int64_t*
     memset(j, 0, sizeof(Job))
     j.rec = rec
     j.steps, j.batch, j.features, j.hidden, j.proj = dims[0], dims[1], dims[2], dims[3], dims[4]
-    j.first, j.last = 0, j.steps
     all_gates = rec.gates * j.hidden
     r.dims, r.size, r.n, r.bad = dims + 5, size, 0, 0
     if rec.gradient:
@@ -486,11 +538,10 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     cdef const Record* rec = <const Record*>self
     cdef Job j
     cdef Reader r
-    cdef int64_t size = rec.size, n, total, chunk, done, count, at
+    cdef int64_t size = rec.size, n, total, at
     cdef char* memory
     cdef char* scratch
     cdef char* source
-    cdef int bad = 0
     begin(&j, &r, rec, ptrs, dims)
     at = 9
     j.out = <char*>ptrs[at]
@@ -509,32 +560,33 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     n = j.n = rec.gates * j.hidden
     j.n_room = whole(n, rec.width)
     j.p_room = whole(j.proj, rec.width)
-    chunk = j.steps
+    j.chunk = max(1, min(j.steps, PRODUCT_ROWS // min(j.batch, PRODUCT_ROWS)))
     if rec.train and rec.kept:
         j.gates, j.gates_row = j.acts, rec.kept * j.hidden
     elif not rec.kept:
         j.gates, j.gates_row = j.out, j.hidden
     else:
         j.gates_row = n
-        chunk = max(1, min(j.steps, CHUNK // max(1, j.batch * n)))
-    # The largest pieces first; each has room for its alignment.
-    total = packed_bytes(rec, j.proj, n) + j.batch * (j.n_room + j.proj + 2 * j.hidden + j.p_room) * size + (n + j.hidden) * size
-    total += j.batch + 16 * ALIGN
+    # Each piece has room for its alignment.
+    total = packed_bytes(rec, j.proj, n) + packed_bytes(rec, j.features, n) + (n + j.hidden) * size
+    total += j.batch * (j.n_room + j.proj + 2 * j.hidden + j.p_room) * size + j.batch + 16 * ALIGN
     if rec.projected:
         total += packed_bytes(rec, j.hidden, j.proj)
     if j.gates == NULL:
-        total += chunk * j.batch * n * size
+        total += j.chunk * j.batch * n * size
     scratch = memory = <char*>take(total)
     if scratch == NULL or r.bad:
         release(&r, scratch)
         return no_memory()
     j.packed = carve(&memory, packed_bytes(rec, j.proj, n))
     pack_matrix(rec, j.packed, j.w_hh, j.proj, n, 1, j.proj)
+    j.packed_ih = carve(&memory, packed_bytes(rec, j.features, n))
+    pack_matrix(rec, j.packed_ih, j.w_ih, j.features, n, 1, j.features)
     if rec.projected:
         j.packed_ho = carve(&memory, packed_bytes(rec, j.hidden, j.proj))
         pack_matrix(rec, j.packed_ho, j.w_ho, j.hidden, j.proj, j.proj, 1)
     if j.gates == NULL:
-        j.gates = carve(&memory, chunk * j.batch * n * size)
+        j.gates = carve(&memory, j.chunk * j.batch * n * size)
     j.bias = carve(&memory, (n + j.hidden) * size)
     j.sums = carve(&memory, j.batch * j.n_room * size)
     j.state = carve(&memory, j.batch * j.proj * size)
@@ -546,21 +598,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     memcpy(j.state, j.h0, j.batch * j.proj * size)
     if rec.lstm:
         memcpy(j.cell, j.c0, j.batch * j.hidden * size)
-    done = 0
-    while done < j.steps and not bad:
-        count = min(chunk, j.steps - done)
-        j.first = j.steps - done - count if rec.reverse else done
-        j.last = j.first + count
-        source = j.gates
-        if rec.train or not rec.kept:
-            source += j.first * j.batch * j.gates_row * size
-        if j.features:
-            bad = gemm(rec.libs, rec.dtype, count * j.batch, n, j.features, j.x + j.first * j.batch * j.features * size, j.features, 1,
-                       j.w_ih, 1, j.features, source, j.gates_row, 1, False)
-        else:
-            memset(source, 0, count * j.batch * j.gates_row * size)
-        run_parts(&j)
-        done += count
+    run_parts(&j)
     # The last states.
     source = j.state
     if j.steps and not rec.masked:
@@ -572,7 +610,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
             source = j.cells + (0 if rec.reverse else (j.steps - 1) * j.batch * j.hidden * size)
         memcpy(j.c, source, j.batch * j.hidden * size)
     release(&r, scratch)
-    return bad
+    return 0
 
 
 cdef int launch_back(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
@@ -695,11 +733,10 @@ cdef class Recurrent:
     cdef readonly size_t address, self_pointer
 
     def __init__(self, dict functions, object keep, *, tuple step, tuple project, int gates, int kept, bint lstm, bint gru, bint reverse,
-                 bint train, bint masked, bint projected, bint gradient, bint wide, bint lengths_wide, int lanes, int width, int rows, int libs, int dtype):
+                 bint train, bint masked, bint projected, bint gradient, bint wide, bint lengths_wide, int lanes, int width, int rows):
         cdef int i
         if rows > MAX_ROWS or width > 64:
             raise ValueError(f"[Recurrent] requires tiles of at most {MAX_ROWS} by 64, got {rows} by {width}")
-        check(libs)
         self.keep = (keep, step, project)
         for i in range(1, rows + 1):
             self.rec.product[i] = <product_t><void*><size_t>functions[f"product_{i}"]
@@ -712,6 +749,5 @@ cdef class Recurrent:
         self.rec.reverse, self.rec.train, self.rec.masked, self.rec.gradient = reverse, train, masked, gradient
         self.rec.wide, self.rec.lengths_wide, self.rec.size = wide, lengths_wide, 8 if wide else 4
         self.rec.width, self.rec.rows, self.rec.lanes = width, rows, lanes
-        self.rec.libs, self.rec.dtype = libs, dtype
         self.address = <size_t><void*>launch_back if gradient else <size_t><void*>launch
         self.self_pointer = <size_t><void*>&self.rec

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from umiak.backends.base import Kernel
-from umiak.backends.cpu import providers, recurrent_kernels, work
+from umiak.backends.cpu import recurrent_kernels, work
 from umiak.backends.cpu.recurrent import Recurrent
 from umiak.ops import recurrent as ops
 
@@ -48,7 +48,6 @@ def kernel(call: Any) -> Kernel | None:
         step = (of("step", mode, train, masked, projected), at if masked else -1)
         project = (of("project"), 2) if projected and masked else None
     functions, tile, keep = recurrent_kernels.functions(dtype)
-    library = next(p for p in providers.available() if dtype in providers.PROVIDERS[p][0])
     made = Recurrent(
         functions,
         keep,
@@ -68,8 +67,6 @@ def kernel(call: Any) -> Kernel | None:
         lanes=tile.lanes,
         width=tile.width,
         rows=tile.rows,
-        libs=providers.PROVIDERS[library][1],
-        dtype=providers.DTYPES[dtype],
     )
     return Kernel(
         made.address,
