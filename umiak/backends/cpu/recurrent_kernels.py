@@ -11,10 +11,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from umiak.backends.cpu import attention_kernels, nests
+from umiak.backends.cpu import nests
+from umiak.backends.cpu.attention_kernels import Library, copy, pack
 from umiak.backends.cpu.gemm_kernel import Emitter, Matrix, Tile, tile_of
-from umiak.compiler import jit
-from umiak.compiler.loop.types import F32, ScalarType
+from umiak.compiler.loop.types import F32, F64, ScalarType
 from umiak.compiler.lower.group import lowerable, nest_of
 from umiak.compiler.nest import MAP, OUTER, UNIT, ZERO, Nest, Variant
 from umiak.compiler.render.target import Target
@@ -26,7 +26,13 @@ from umiak.ir.tracer import Tracer
 from umiak.ops import recurrent as ops
 from umiak.ops.recurrent import where
 
-ROWS = 8  # of a tile: as fast as more, and batches are small
+ROWS = 8  # of a tile, at most
+
+
+def tile_for(target: Target, type: ScalarType) -> Tile:
+    """Batches are small, and few rows divide unevenly: wide tiles where there are registers for them."""
+    tile = tile_of(target, type)
+    return Tile(tile.lanes, 4, 6) if target.vector_bits == 512 else tile._replace(rows=min(tile.rows, ROWS))
 
 
 def product(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -> str:
@@ -40,15 +46,14 @@ def product(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) 
 @functools.cache
 def products(target: Target, type: ScalarType) -> tuple[dict[str, int], Tile, object]:
     """Addresses of the products by their number of rows, and of what packs."""
-    tile = tile_of(target, type)
-    rows = min(tile.rows, ROWS)
-    module = Module(target)
-    names = [f"product_{n}" for n in range(1, rows + 1)]
-    module.functions += [product(module, type, tile, n, name) for n, name in enumerate(names, 1)]
-    library = jit.load(module.text(), names)
-    packing, keep = attention_kernels.moving(target, type, type)
-    found = {name: library.address(name) for name in names} | {name: packing[name] for name in ("pack", "copy")}
-    return found, tile._replace(rows=rows), (library, keep)
+    tile = tile_for(target, type)
+    made = Library(type, target)
+    for n in range(1, tile.rows + 1):
+        made.texts[f"product_{n}"] = product(made.module, type, tile, n, f"product_{n}")
+    made.enter("pack", pack, tile.width, stored=type)
+    made.enter("copy", copy, stored=type)
+    found, library = made.load()
+    return found, tile, library
 
 
 # --- what a step does elementwise -----------------------------------------------------------------------------------
@@ -176,4 +181,4 @@ def kernel_of(name: str, dtype_name: str, *what: Any) -> Kernel:
 
 
 def functions(dtype_name: str) -> tuple[dict[str, int], Tile, object]:
-    return products(Target.host(), F32 if dtype_name == "float32" else attention_kernels.F64)
+    return products(Target.host(), F32 if dtype_name == "float32" else F64)
