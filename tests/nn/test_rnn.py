@@ -11,6 +11,7 @@ from recurrent_facts import CELLS, FACTS, array, fill, tensor
 
 import paddle
 from paddle import nn
+from umiak.autodiff import graph
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import trace
@@ -104,7 +105,8 @@ def compare(name, batch, steps, inputs, hidden, layers, direction, time_major, p
         np.testing.assert_allclose(a.numpy(), b.detach().numpy(), rtol=1e-9, atol=1e-11, err_msg=f"value {i}")
 
 
-@settings(max_examples=25)
+@pytest.mark.slow
+@settings(max_examples=40)
 @given(data=st.data())
 def test_networks_are_those_of_pytorch(data):
     name = data.draw(st.sampled_from(list(MODES)))
@@ -126,6 +128,19 @@ def test_networks_are_those_of_pytorch(data):
         data.draw(st.booleans()),
         data.draw(st.sampled_from(["tanh", "relu"])),
     )
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("LSTM", 5, 4, 3, 17, 2, "bidirect", False, 6, [4, 1, 3, 4, 2], True),
+        ("GRU", 3, 5, 4, 20, 2, "bidirectional", True, 0, [5, 2, 1], False),
+        ("SimpleRNN", 9, 3, 7, 33, 1, "forward", False, 0, None, True, "relu"),
+    ],
+    ids=lambda case: case[0],
+)
+def test_a_network_of_each_kind(case):
+    compare(*case)
 
 
 @pytest.mark.parametrize("name", MODES)
@@ -189,13 +204,12 @@ def test_16_bits_are_computed_wider(dtype):
     np.testing.assert_allclose(out.astype("float32").numpy(), want, atol=0.03)
 
 
-def test_autocast_runs_layers_in_float32():
+def test_autocast_leaves_layers_in_float32():
     net = nn.LSTM(4, 3)
     with paddle.amp.auto_cast(level="O1", dtype="bfloat16"):
-        out, _ = net(tensor(2, 3, 4).astype("bfloat16"))
+        out, _ = net(tensor(2, 3, 4))
         out.sum().backward()
-    assert out.dtype == paddle.float32
-    assert net.weight_hh_l0.grad.dtype == paddle.float32
+    assert out.dtype == net.weight_hh_l0.grad.dtype == paddle.float32
 
 
 # --- sizes, dropout, programs ----------------------------------------------------------------------------------------
@@ -240,6 +254,21 @@ def test_dropout_between_layers_while_training():
 
 
 @pytest.mark.parametrize("name", MODES)
+def test_program_with_its_gradient(name):
+    net = getattr(nn, name)(4, 3)
+    lengths = paddle.to_tensor([5, 2])
+    program = trace(lambda x: (net(x, None, lengths)[0] ** 2).sum(), [Meta((2, 5, 4), dt.float32)])
+    program.outputs = [*program.outputs, *graph.backward(program, program.inputs)]
+    x = tensor(2, 5, 4)
+    loss, grad = Executor(program)(x)
+    x.stop_gradient = False
+    want = (net(x, None, lengths)[0] ** 2).sum()
+    want.backward()
+    np.testing.assert_allclose(loss.numpy(), want.numpy(), rtol=1e-6)
+    np.testing.assert_allclose(grad.numpy(), x.grad.numpy(), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", MODES)
 def test_program_is_the_eager_result(name):
     net = getattr(nn, name)(4, 3, direction="bidirect")
     lengths = paddle.to_tensor([5, 2])
@@ -248,7 +277,7 @@ def test_program_is_the_eager_result(name):
     np.testing.assert_allclose(got.numpy(), net(tensor(2, 5, 4), None, lengths)[0].numpy(), rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", MODES)
+@pytest.mark.parametrize("name", ["SimpleRNN", *(pytest.param(n, marks=pytest.mark.slow) for n in ("LSTM", "GRU"))])
 def test_second_derivatives_are_those_of_pytorch(name):
     ours, theirs = pair(name, 3, 4, 1, "forward", True, 0)
     x, y = paddle.to_tensor(array(3, 2, 3).astype("float64")), torch.from_numpy(array(3, 2, 3).astype("float64"))

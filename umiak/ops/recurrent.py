@@ -582,8 +582,8 @@ def plain(
     steps, batch = x.shape[:2]
     hidden, dtype = len(w_ih) // GATES[mode], x.dtype
     out = np.zeros((steps, *h.shape), dtype)
-    acts = np.zeros((steps, batch, KEPT[mode] * hidden), dtype) if KEPT[mode] else None
-    cells = np.zeros((steps, batch, hidden), dtype) if mode == "lstm" else None
+    acts: Any = np.zeros((steps, batch, KEPT[mode] * hidden), dtype) if KEPT[mode] else None
+    cells: Any = np.zeros((steps, batch, hidden), dtype) if mode == "lstm" else None
     for t in range(steps)[:: -1 if reverse else 1]:
         a, s = x[t] @ w_ih.T + b_ih, h @ w_hh.T + b_hh
         kept, new_c = None, c

@@ -258,7 +258,7 @@ class LSTMCell(_Cell):
     def state_shape(self) -> Any:
         return (self.proj_size or self.hidden_size,), (self.hidden_size,)
 
-    def forward(self, inputs: Tensor, states: Any = None) -> tuple[Tensor, Any]:  # type: ignore[override]
+    def forward(self, inputs: Tensor, states: Any = None) -> tuple[Tensor, Any]:
         states = self.get_initial_states(inputs, dtype=inputs.dtype) if states is None else states
         h, c = self._step(inputs, tuple(states))
         return h, (h, c)
@@ -467,7 +467,7 @@ class RNNBase(LayerList):
         size = input_size
         for _ in range(num_layers):
             cells = [make(size) for _ in range(self.num_directions)]
-            self.append(BiRNN(*cells, time_major) if both else RNN(cells[0], False, time_major))
+            self.append(BiRNN(cells[0], cells[1], time_major) if both else RNN(cells[0], False, time_major))
             size = (proj_size or hidden_size) * self.num_directions
         # Files hold each parameter under two names: the network's, in this order, and its cell's.
         kinds = ["weight_ih", "weight_hh", *(k for k, attr in zip(("bias_ih", "bias_hh"), biases) if attr is not False)]

@@ -21,6 +21,7 @@ from umiak.compiler.render.target import Target
 from umiak.compiler.render.text import Module
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
+from umiak.ir.program import Value
 from umiak.ir.scope import Scope
 from umiak.ir.tracer import Tracer
 from umiak.ops import recurrent as ops
@@ -62,7 +63,7 @@ Kernel = tuple[int, tuple[int, ...], object]  # address, slot of each access, wh
 
 
 def elementwise(name: str, function: Callable[..., Sequence], slots: Sequence[str], dtype: Any) -> Kernel:
-    """``function`` of operands ``[rows, units]`` (slots ``x``), ``[units]`` (``b``) and masks ``[rows]`` (``m``), compiled.
+    """``function`` of ``[rows, units]`` (slots ``x``), ``[units]`` (``b``) and masks ``[rows]`` (``m``) as a kernel.
 
     Its pointers are the operands', then the results'; its integers: rows, units, and per access the stride from row to
     row and 0 or 1.
@@ -75,7 +76,8 @@ def elementwise(name: str, function: Callable[..., Sequence], slots: Sequence[st
             program = tracer.finish(tuple(results), name)
         strides: dict[str, tuple] = {"x": (m, 1), "b": (1,), "m": (1, 1)}
         inputs = [(v, strides[kind[0]]) for v, kind in zip(program.inputs, slots, strict=True)]
-        nest = nest_of(name, program.ops, inputs, program.outputs, {})
+        outputs = [v for v in program.outputs if isinstance(v, Value)]
+        nest = nest_of(name, program.ops, inputs, outputs, {})
     if not isinstance(nest, Nest) or nest.extras or len(nest.sizes) != 2:
         raise RuntimeError(f"[{name}] requires one nest over rows and units")
     place = {b.name: i for i, b in enumerate(nest.buffers)}
@@ -176,8 +178,9 @@ def step_back(mode: str, masked: bool, projected: bool) -> tuple[Callable[..., S
 @functools.cache
 def kernel_of(name: str, dtype_name: str, *what: Any) -> Kernel:
     """The compiled kernel of one of the functions above."""
-    made = {"step": step, "project": project, "gather": gather, "step_back": step_back}[name](*what)
-    return elementwise(f"rnn_{name}", *made, getattr(dt, dtype_name))
+    parts: dict[str, Callable[..., Any]] = {"step": step, "project": project, "gather": gather, "step_back": step_back}
+    function, slots = parts[name](*what)
+    return elementwise(f"rnn_{name}", function, slots, getattr(dt, dtype_name))
 
 
 def functions(dtype_name: str) -> tuple[dict[str, int], Tile, object]:
