@@ -258,7 +258,7 @@ def test_program_with_its_gradient(name):
     net = getattr(nn, name)(4, 3)
     lengths = paddle.to_tensor([5, 2])
     program = trace(lambda x: (net(x, None, lengths)[0] ** 2).sum(), [Meta((2, 5, 4), dt.float32)])
-    program.outputs = [*program.outputs, *graph.backward(program, program.inputs)]
+    program.outputs = [*program.outputs, *graph.backward(program, program.inputs[:1])]
     x = tensor(2, 5, 4)
     loss, grad = Executor(program)(x)
     x.stop_gradient = False
