@@ -362,6 +362,7 @@ class RnnTrain(Recurrent):
         cells = (Meta((steps, batch, hidden), dtype),) if self.mode == "lstm" else ()
         return (*metas_of(self, *operands), *kept, *cells)
 
+    @in_compute_type
     def decompose(self, *operands):
         found = F.rnn(*operands, mode=self.mode, reverse=self.reverse)
         steps = _Steps(self, found[0], *operands)
@@ -405,6 +406,7 @@ class RnnGrad(Recurrent):
             found.append(Meta((steps, batch, proj), dtype))
         return tuple(found)
 
+    @in_compute_type
     def decompose(self, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths, out, acts, cells, g_out, g_h, g_c):
         steps = _Steps(self, out, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths)
         mode, back, mask = self.mode, not self.reverse, steps.alive
