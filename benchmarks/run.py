@@ -32,6 +32,8 @@ MODULES = (
     "compile_times",
     "decode",
     "recurrent",
+    "training",
+    "data",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2

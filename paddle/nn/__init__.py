@@ -1,7 +1,7 @@
 """Layers, containers, losses, initializers and gradient clipping."""
 
 from paddle.framework.parameter import Parameter
-from paddle.nn import functional, initializer, utils
+from paddle.nn import functional, init, initializer, utils
 from paddle.nn.clip import (
     ClipGradByGlobalNorm,
     ClipGradByNorm,
@@ -117,6 +117,7 @@ from paddle.nn.layer.loss import (
     TripletMarginWithDistanceLoss,
 )
 from paddle.nn.layer.norm import (
+    BatchNorm,
     BatchNorm1D,
     BatchNorm2D,
     BatchNorm3D,
@@ -127,6 +128,8 @@ from paddle.nn.layer.norm import (
     LayerNorm,
     LocalResponseNorm,
     RMSNorm,
+    SpectralNorm,
+    SyncBatchNorm,
 )
 from paddle.nn.layer.pooling import (
     AdaptiveAvgPool1D,
@@ -138,6 +141,8 @@ from paddle.nn.layer.pooling import (
     AvgPool1D,
     AvgPool2D,
     AvgPool3D,
+    FractionalMaxPool2D,
+    FractionalMaxPool3D,
     LPPool1D,
     LPPool2D,
     MaxPool1D,
@@ -157,6 +162,14 @@ from paddle.nn.layer.rnn import (
     RNNCellBase,
     SimpleRNN,
     SimpleRNNCell,
+)
+from paddle.nn.layer.transformer import (
+    MultiHeadAttention,
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
 )
 from paddle.nn.layer.vision import (
     ChannelShuffle,
@@ -228,6 +241,7 @@ __all__ = [
     "AvgPool3D",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm",
     "BatchNorm1D",
     "BatchNorm2D",
     "BatchNorm3D",
@@ -269,6 +283,8 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "FractionalMaxPool2D",
+    "FractionalMaxPool3D",
     "GRUCell",
     "GaussianNLLLoss",
     "GroupNorm",
@@ -314,6 +330,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiHeadAttention",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
     "NLLLoss",
@@ -358,10 +375,17 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SpectralNorm",
     "Swish",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "ThresholdedReLU",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",
@@ -379,6 +403,7 @@ __all__ = [
     "ZeroPad3d",
     "dynamic_decode",
     "functional",
+    "init",
     "initializer",
     "utils",
 ]

@@ -13,7 +13,9 @@ import torch
 
 import paddle
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+# Helper modules of these tests, and those that several folders share, are imported by name.
+for folder in (Path(__file__).parent, Path(__file__).parents[1] / "support"):
+    sys.path.insert(0, str(folder))
 
 
 def _flat(results: Any) -> list:
@@ -65,3 +67,8 @@ def close(got: np.ndarray, want: np.ndarray, rtol: float, atol: float, what: str
 @pytest.fixture(name="agree")
 def agree_fixture() -> Callable:
     return agree
+
+
+@pytest.fixture(name="close")
+def close_fixture() -> Callable:
+    return close
