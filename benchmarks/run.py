@@ -31,6 +31,7 @@ MODULES = (
     "threads",
     "compile_times",
     "decode",
+    "recurrent",
     "training",
     "data",
 )

@@ -1449,6 +1449,145 @@ def adaptive_max_pool(x: np.ndarray, n: int, dtype: Any, sizes: Any) -> Any:
     return values.reshape(*head, *sizes), index.reshape(*head, *sizes)
 
 
+# --- recurrence ------------------------------------------------------------------------------------------------------
+
+
+def recurrent_parts(
+    mode: str,
+    reverse: bool,
+    x: Any,
+    h: Any,
+    w_ih: Any,
+    w_hh: Any,
+    b_ih: Any,
+    b_hh: Any,
+    c: Any,
+    w_ho: Any,
+    lengths: Any,
+) -> dict[str, Any]:
+    """A layer in PyTorch, step by step, by the name of what it gives; ``a`` and ``s`` are leaves of its graph."""
+    steps, batch = x.shape[:2]
+    a = (x @ w_ih.T + b_ih).detach().requires_grad_()
+    out, acts, cells, states, projected = {}, {}, {}, {}, {}
+    for t in reversed(range(steps)) if reverse else range(steps):
+        s = h @ w_hh.T + b_hh
+        if s.requires_grad:
+            s.retain_grad()
+        states[t], kept = s, ()
+        if mode == "lstm":
+            i, f, g, o = (a[t] + s).chunk(4, 1)
+            kept = (i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid())
+            new_c = kept[1] * c + kept[0] * kept[2]
+            new = kept[3] * new_c.tanh()
+        elif mode == "gru":
+            (ar, az, an), (sr, sz, sn) = a[t].chunk(3, 1), s.chunk(3, 1)
+            r, z = (ar + sr).sigmoid(), (az + sz).sigmoid()
+            n = (an + r * sn).tanh()
+            new, kept = (1 - z) * n + z * h, (r, z, n, sn)
+        else:
+            new = (a[t] + s).tanh() if mode == "tanh" else (a[t] + s).relu()
+        if w_ho is not None:
+            new = new @ w_ho
+            projected[t] = new
+            if new.requires_grad:
+                new.retain_grad()
+        live = torch.ones(batch, 1, dtype=torch.bool) if lengths is None else (t < lengths)[:, None]
+        out[t], h = torch.where(live, new, 0.0), torch.where(live, new, h)
+        if kept:
+            acts[t] = torch.where(live, torch.cat(kept, 1), 0.0)
+        if mode == "lstm":
+            c = cells[t] = torch.where(live, new_c, c)
+
+    def stacked(found: dict, size: int) -> Any:
+        return torch.stack([found[t] for t in range(steps)]) if steps else x.new_zeros(0, batch, size)
+
+    hidden = len(w_ih) // {"lstm": 4, "gru": 3}.get(mode, 1)
+    made = {"out": stacked(out, h.shape[1]), "h": h}
+    if mode == "lstm":
+        made["c"] = c
+    if mode in ("lstm", "gru"):
+        made["acts"] = stacked(acts, 4 * hidden)
+    if mode == "lstm":
+        made["cells"] = stacked(cells, hidden)
+    return made | {"a": a, "s": states, "projected": projected}
+
+
+@reference()
+def rnn(*operands: Any, mode: str, reverse: bool) -> Any:
+    made = recurrent_parts(mode, reverse, *map(double, operands))
+    return to_numpy(tuple(made[name].detach() for name in ("out", "h", "c") if name in made))
+
+
+@reference()
+def rnn_train(*operands: Any, mode: str, reverse: bool) -> Any:
+    made = recurrent_parts(mode, reverse, *map(double, operands))
+    return to_numpy(tuple(made[name].detach() for name in ("out", "h", "c", "acts", "cells") if name in made))
+
+
+@reference()
+def rnn_cell(x: Any, *operands: Any, mode: str, reverse: bool) -> Any:
+    made = recurrent_parts(mode, reverse, double(x)[None], *map(double, operands), None)
+    return to_numpy(tuple(made[name].detach() for name in ("h", "c") if name in made))
+
+
+@reference()
+def rnn_grad(*operands: Any, mode: str, reverse: bool) -> Any:
+    layer = [double(v) for v in operands[:9]]
+    grads = [double(v) for v in operands[12:]]
+    first = [layer[1], *([layer[6]] if mode == "lstm" else [])]
+    for v in first:
+        v.requires_grad_()
+    made = recurrent_parts(mode, reverse, *layer)
+    total = sum((made[name] * g).sum() for name, g in zip(("out", "h", "c"), grads) if g is not None)
+    total.backward()
+    steps, batch = layer[0].shape[:2]
+
+    def found(v: Any) -> Any:
+        return torch.zeros_like(v) if v.grad is None else v.grad
+
+    def of_steps(values: dict, size: int) -> Any:
+        return torch.stack([found(values[t]) for t in range(steps)]) if steps else layer[0].new_zeros(0, batch, size)
+
+    results = [found(made["a"]), found(first[0])]
+    if mode == "gru":
+        results.append(of_steps(made["s"], len(layer[2])))
+    results += [found(v) for v in first[1:]]
+    if layer[7] is not None:
+        results.append(of_steps(made["projected"], layer[1].shape[1]))
+    return to_numpy(tuple(results))
+
+
+@reference()
+def linear_recurrence(u: Any, e: Any, d: Any, w: Any, p: Any, s: Any, reverse: bool) -> Any:
+    out = np.zeros(u.shape)
+    for t in reversed(range(len(u))) if reverse else range(len(u)):
+        rows = []
+        for b in range(u.shape[1]):
+            gates = sum(s[b, i] * d[t, b, i] for i in range(s.shape[1])).reshape(-1) @ w
+            parts = gates.reshape(p.shape[2], -1)
+            rows.append(
+                [
+                    u[t, b, j]
+                    + sum(s[b, i] * e[t, b, i, j] for i in range(s.shape[1]))
+                    + sum(parts[k] * p[t, b, k, j] for k in range(len(parts)))
+                    for j in range(s.shape[1])
+                ]
+            )
+        s = out[t] = np.array(rows)
+    return out
+
+
+@reference()
+def gather_tree(ids: Any, parents: Any) -> Any:
+    out = np.zeros_like(ids)
+    for b in range(ids.shape[1]):
+        for k in range(ids.shape[2]):
+            at = k
+            for t in reversed(range(len(ids))):
+                out[t, b, k], at = ids[t, b, at], parents[t, b, at]
+    return out
+
+
 # --- the others ------------------------------------------------------------------------------------------------------
 
 for _names, _reason in {

@@ -137,6 +137,7 @@ from paddle.nn.functional.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
+from paddle.nn.functional.rnn import gather_tree
 from paddle.nn.functional.vision import (
     affine_grid,
     channel_shuffle,
@@ -190,6 +191,7 @@ __all__ = [
     "fold",
     "fractional_max_pool2d",
     "fractional_max_pool3d",
+    "gather_tree",
     "gaussian_nll_loss",
     "gelu",
     "glu",

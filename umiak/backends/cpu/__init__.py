@@ -24,7 +24,7 @@ class CpuBackend(Backend):
 
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first plan: it is more than all the rest of the engine.
-        from umiak.backends.cpu import attending, host, libraries, nests, ordering, pooling
+        from umiak.backends.cpu import attending, host, libraries, nests, ordering, pooling, recurring
         from umiak.compiler.lower.builder import NotANest
 
         if isinstance(call.op, attending.OPS):
@@ -33,6 +33,8 @@ class CpuBackend(Backend):
             return ordering.kernel(call)
         if isinstance(call.op, pooling.OPS):
             return pooling.kernel(call)
+        if isinstance(call.op, recurring.OPS):
+            return recurring.kernel(call)
         found = libraries.kernel(call)
         if found is not None:
             return found
@@ -42,9 +44,9 @@ class CpuBackend(Backend):
             return host.kernel(call)
 
     def whole(self, op: Any) -> bool:
-        from umiak.backends.cpu import attending
+        from umiak.backends.cpu import attending, recurring
 
-        return isinstance(op, attending.OPS)
+        return isinstance(op, (*attending.OPS, *recurring.OPS))
 
     def follows(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
         from umiak.backends.cpu import libraries

@@ -189,3 +189,15 @@ def of_attention(causal: bool, gradient: bool) -> Work:
         return bytes_of(operands, outs), 2 * batch * heads * pairs * steps
 
     return work
+
+
+def of_recurrence(gradient: bool) -> Work:
+    """The products with the weights of the state and, forward, of the input."""
+
+    def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
+        (steps, batch, features), proj = operands[0].shape, operands[1].shape[1]
+        rows, projection = operands[2].shape[0], 0 if operands[7] is None else count(operands[7])
+        each = rows * (proj if gradient else proj + features) + projection
+        return bytes_of(operands, outs), 2 * steps * batch * each
+
+    return work

@@ -1,0 +1,225 @@
+"""Decoding step by step: beam search over a recurrent cell."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from paddle.nn.functional.rnn import gather_tree, swapped
+from umiak import ops
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+from umiak.util import pytree
+
+IMPOSSIBLE = -1e9  # the log of a probability of 0 that may still be added up
+
+
+class Decoder:
+    """What :func:`dynamic_decode` drives: ``initialize``, then ``step`` until all has finished, then ``finalize``."""
+
+    def initialize(self, inits: Any) -> tuple[Any, Any, Tensor]:
+        """The first inputs and states, and which sequences have finished."""
+        raise NotImplementedError(f"[{type(self).__name__}] requires initialize")
+
+    def step(self, time: Tensor, inputs: Any, states: Any, **kwargs: Any) -> tuple[Any, Any, Any, Tensor]:
+        """Outputs, states, the next inputs, and which sequences have finished."""
+        raise NotImplementedError(f"[{type(self).__name__}] requires step")
+
+    def finalize(self, outputs: Any, final_states: Any, sequence_lengths: Tensor) -> tuple[Any, Any]:
+        """What becomes of all steps' outputs ``[time, batch, ...]`` and the last states."""
+        raise NotImplementedError(f"[{type(self).__name__}] requires finalize")
+
+    @property
+    def tracks_own_finished(self) -> bool:
+        """Whether ``step`` itself remembers what had finished before (beams change places)."""
+        return False
+
+
+class BeamSearchDecoder(Decoder):
+    """Keeps the ``beam_size`` likeliest sequences at each step.
+
+    Args:
+        cell: a cell of :class:`paddle.nn.RNNCellBase`'s kind, called with ``[batch * beam, ...]``.
+        start_token: the first input of each sequence.
+        end_token: ends a sequence.
+        beam_size: how many sequences are kept.
+        embedding_fn: what makes inputs of tokens ``[batch, beam]``; the tokens themselves without it.
+        output_fn: what makes scores of the cell's outputs, ``[batch * beam, vocabulary]``.
+
+    Example:
+        >>> import paddle
+        >>> embed, out = paddle.nn.Embedding(5, 4), paddle.nn.Linear(4, 5)
+        >>> cell = paddle.nn.GRUCell(4, 4)
+        >>> decoder = paddle.nn.BeamSearchDecoder(cell, 0, 1, 3, embed, out)
+        >>> tokens, states = paddle.nn.dynamic_decode(decoder, paddle.zeros([2, 4]), max_step_num=6)
+        >>> tokens.shape[0], tokens.shape[2]
+        (2, 3)
+    """
+
+    class OutputWrapper(NamedTuple):
+        """Of a step, ``[batch, beam]`` each: log-probabilities, tokens, and which beam each continues."""
+
+        scores: Any
+        predicted_ids: Any
+        parent_ids: Any
+
+    class StateWrapper(NamedTuple):
+        """States of the cell, log-probabilities, which beams have finished, and their lengths."""
+
+        cell_states: Any
+        log_probs: Any
+        finished: Any
+        lengths: Any
+
+    def __init__(
+        self,
+        cell: Any,
+        start_token: int,
+        end_token: int,
+        beam_size: int,
+        embedding_fn: Callable[..., Any] | None = None,
+        output_fn: Callable[..., Any] | None = None,
+    ) -> None:
+        self.cell = cell
+        self.start_token = start_token
+        self.end_token = end_token
+        self.beam_size = beam_size
+        self.embedding_fn = embedding_fn
+        self.output_fn = output_fn
+
+    @staticmethod
+    def tile_beam_merge_with_batch(x: Tensor, beam_size: int) -> Tensor:
+        """``[batch, ...]`` as ``[batch * beam_size, ...]``, each row so many times: for what the cell attends to.
+
+        Example:
+            >>> import paddle
+            >>> paddle.nn.BeamSearchDecoder.tile_beam_merge_with_batch(paddle.to_tensor([1, 2]), 2).tolist()
+            [1, 1, 2, 2]
+        """
+        return _merged(_repeated(x, beam_size))
+
+    @property
+    def tracks_own_finished(self) -> bool:
+        return True
+
+    def initialize(self, initial_cell_states: Any) -> tuple[Any, StateWrapper, Tensor]:
+        """States ``[batch, ...]`` for each beam; of the equal beams at first only one counts."""
+        states = pytree.map(lambda x: _repeated(x, self.beam_size), initial_cell_states)
+        batch, beams = pytree.leaves(initial_cell_states)[0].shape[0], self.beam_size
+        number = ops.iota(0, 1, dtype=dt.int64, size=beams)
+        first = ops.where(ops.eq(number, 0), ops.full(0.0, dtype=dt.float32, shape=(beams,)), IMPOSSIBLE)
+        shape = (batch, beams)
+        tokens = ops.full(self.start_token, dtype=dt.int64, shape=shape)
+        finished = ops.full(False, dtype=dt.bool, shape=shape)
+        wrapper = self.StateWrapper(
+            states, ops.broadcast_to(first, shape=shape), finished, ops.full(0, dtype=dt.int64, shape=shape)
+        )
+        return self._inputs(tokens), wrapper, finished
+
+    def _inputs(self, tokens: Tensor) -> Any:
+        return tokens if self.embedding_fn is None else self.embedding_fn(tokens)
+
+    def step(
+        self, time: Tensor, inputs: Any, states: StateWrapper, **kwargs: Any
+    ) -> tuple[Any, StateWrapper, Any, Tensor]:
+        """One step of the cell for all beams, and the likeliest continuations of them."""
+        outputs, cell_states = self.cell(pytree.map(_merged, inputs), pytree.map(_merged, states.cell_states), **kwargs)
+        if self.output_fn is not None:
+            outputs = self.output_fn(outputs)
+        beams, vocabulary = self.beam_size, outputs.shape[1]
+
+        def split(x: Tensor) -> Tensor:
+            return ops.reshape(x, shape=(x.shape[0] // beams, beams, *x.shape[1:]))
+
+        probs = ops.log_softmax(split(outputs), axis=2)
+        # A beam that has finished goes on in one way, at no cost.
+        token = ops.iota(0, 1, dtype=dt.int64, size=vocabulary)
+        alone = ops.where(
+            ops.eq(token, self.end_token), ops.full(0.0, dtype=probs.dtype, shape=(vocabulary,)), IMPOSSIBLE
+        )
+        probs = ops.where(ops.unsqueeze(states.finished, axes=(2,)), alone, probs)
+        totals = ops.add(probs, ops.cast(ops.unsqueeze(states.log_probs, axes=(2,)), dtype=probs.dtype))
+        flat = ops.reshape(totals, shape=(totals.shape[0], beams * vocabulary))
+        scores, places = ops.top_k(flat, axis=1, k=beams)
+        parents, tokens = ops.floor_div(places, vocabulary), ops.remainder(places, vocabulary)
+
+        def chosen(x: Tensor) -> Tensor:
+            index = ops.reshape(parents, shape=(*parents.shape, *(1,) * (x.ndim - 2)))
+            return ops.take_along(x, ops.broadcast_to(index, shape=(*parents.shape, *x.shape[2:])), axis=1)
+
+        cell_states = pytree.map(lambda x: chosen(split(x)), cell_states)
+        finished = chosen(states.finished)
+        lengths = ops.add(chosen(states.lengths), ops.cast(ops.logical_not(finished), dtype=dt.int64))
+        finished = ops.logical_or(finished, ops.eq(tokens, self.end_token))
+        made = self.OutputWrapper(scores, tokens, parents)
+        return made, self.StateWrapper(cell_states, scores, finished, lengths), self._inputs(tokens), finished
+
+    def finalize(self, outputs: OutputWrapper, final_states: Any, sequence_lengths: Tensor) -> tuple[Tensor, Any]:
+        """The tokens of each beam from first to last, ``[time, batch, beam]``."""
+        return gather_tree(outputs.predicted_ids, outputs.parent_ids), final_states
+
+
+def _repeated(x: Tensor, count: int) -> Tensor:
+    """``[batch, ...]`` as ``[batch, count, ...]``."""
+    return ops.broadcast_to(ops.unsqueeze(x, axes=(1,)), shape=(x.shape[0], count, *x.shape[1:]))
+
+
+def _merged(x: Tensor) -> Tensor:
+    return ops.reshape(x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
+
+
+def dynamic_decode(
+    decoder: Any,
+    inits: Any = None,
+    max_step_num: int | None = None,
+    output_time_major: bool = False,
+    impute_finished: bool = False,
+    is_test: bool = False,
+    return_length: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call ``decoder.step`` until all sequences have finished.
+
+    Args:
+        decoder: as :class:`BeamSearchDecoder`: with ``initialize``, ``step``, ``finalize`` and ``tracks_own_finished``.
+        inits: what ``initialize`` takes.
+        max_step_num: steps after which all count as finished.
+        output_time_major: outputs are ``[time, batch, ...]`` instead of ``[batch, time, ...]``.
+        impute_finished: sequences that have finished keep their states.
+        is_test: without effect.
+        return_length: give the lengths of the sequences, too.
+        **kwargs: for ``step``.
+
+    Returns:
+        Outputs and last states, as ``finalize`` makes them, and the lengths if asked for.
+
+    Whether to go on depends on data, so a decoder is not traced into a program.
+    """
+    inputs, states, finished = decoder.initialize(inits)
+    lengths = ops.full(0, dtype=dt.int64, shape=tuple(finished.shape))
+    found: list[Any] = []
+    while not bool(finished.numpy().all()):
+        time = ops.full(len(found), dtype=dt.int64, shape=(1,))
+        outputs, new, inputs, ended = decoder.step(time, inputs, states, **kwargs)
+        if decoder.tracks_own_finished:
+            lengths = getattr(new, "lengths", lengths)
+        else:
+            ended = ops.logical_or(ended, finished)
+            lengths = ops.add(lengths, ops.cast(ops.logical_not(finished), dtype=dt.int64))
+            if impute_finished:
+                held = finished
+                new = pytree.map(lambda old, x, held=held: ops.where(_beside(held, x), old, x), states, new)
+        states, finished = new, ended
+        found.append(outputs)
+        if max_step_num is not None and len(found) > max_step_num:
+            break
+    made = pytree.map(lambda *xs: ops.stack(xs, axis=0), *found)
+    result, states = decoder.finalize(made, states, lengths)
+    if not output_time_major:
+        result = pytree.map(swapped, result)
+    return (result, states, lengths) if return_length else (result, states)
+
+
+def _beside(mask: Tensor, x: Tensor) -> Tensor:
+    """``mask`` with as many dims as ``x``."""
+    return ops.reshape(mask, shape=(*mask.shape, *(1,) * (x.ndim - mask.ndim)))

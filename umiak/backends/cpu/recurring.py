@@ -1,0 +1,89 @@
+"""Kernels of recurrent layers: which calls the drivers take, and the functions and integers that they get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from umiak.backends.base import Kernel
+from umiak.backends.cpu import recurrent_kernels, work
+from umiak.backends.cpu.recurrent import Recurrent
+from umiak.ops import recurrent as ops
+
+OPS = (ops.Rnn, ops.RnnTrain, ops.RnnGrad)
+RANKS = (3, 2, 2, 2, 1, 1, 2, 2, 1, 3, 3, 3, 3, 2, 2)  # of the operands
+LENGTHS = 8  # which operand
+
+
+def kernel(call: Any) -> Kernel | None:
+    """The kernel of a class of calls; None for 16-bit floats, and lengths that are neither int32 nor int64."""
+    op, metas = call.op, call.classes.metas
+    dtype = metas[0].dtype.name
+    lengths, w_ho = metas[LENGTHS], metas[7]
+    if not call.symbolic or dtype not in ("float32", "float64"):
+        return None
+    if lengths is not None and lengths.dtype.name not in ("int32", "int64"):
+        return None
+    if any(m is not None and m.dtype is not metas[0].dtype for i, m in enumerate(metas) if i != LENGTHS):
+        return None
+    gradient, mode = isinstance(op, ops.RnnGrad), op.mode
+    if gradient and (
+        metas[9] is None or (ops.KEPT[mode] and metas[10] is None) or (mode == "lstm" and metas[11] is None)
+    ):
+        return None
+    train = gradient or isinstance(op, ops.RnnTrain) or call.needs is not None
+    masked, projected = lengths is not None, w_ho is not None
+    gates, held = ops.GATES[mode], masked and not projected
+
+    def of(name: str, *what: Any) -> Any:
+        return recurrent_kernels.kernel_of(name, dtype, *what)
+
+    if gradient:
+        past = (held or mode == "gru") and not projected
+        at = ops.KEPT[mode] + (2 if mode == "lstm" else 1) + (1 if projected else 2) + past + (mode == "lstm")
+        step = (of("step_back", mode, masked, projected), at if masked else -1)
+        project = (of("gather", masked), 3 if masked else -1) if projected else None
+    else:
+        at = 3 * gates + (mode == "gru") + (mode in ("lstm", "gru"))
+        step = (of("step", mode, train, masked, projected), at if masked else -1)
+        project = (of("project"), 2) if projected and masked else None
+    functions, tile, keep = recurrent_kernels.functions(dtype)
+    made = Recurrent(
+        functions,
+        keep,
+        step=step,
+        project=project,
+        gates=gates,
+        kept=ops.KEPT[mode],
+        lstm=mode == "lstm",
+        gru=mode == "gru",
+        reverse=op.reverse,
+        train=train,
+        masked=masked,
+        projected=projected,
+        gradient=gradient,
+        wide=dtype == "float64",
+        lengths_wide=masked and lengths.dtype.itemsize == 8,
+        lanes=tile.lanes,
+        width=tile.width,
+        rows=tile.rows,
+    )
+    return Kernel(
+        made.address,
+        made.self_pointer,
+        residuals=True,
+        keep=made,
+        dims=dims(call, w_ho),
+        work=work.of_recurrence(gradient),
+    )
+
+
+def dims(call: Any, w_ho: Any) -> list[Any]:
+    """Steps, batch, features, units, size of the state; strides of each operand, 0 for absent ones."""
+    x, h0 = call.classes.metas[:2]
+    asked = [*x.shape, h0.shape[1] if w_ho is None else w_ho.shape[0], h0.shape[1]]
+    strides: Sequence[Any]
+    for i, m in enumerate(call.classes.metas):
+        strides = (0,) * RANKS[i] if m is None else call.strides(i)
+        asked += strides
+    return asked
