@@ -1,0 +1,24 @@
+"""Launching sums over the paths of a lattice."""
+
+MOST_BANDS: int
+
+class Lattice:
+    """Log-sums over paths, and the recurrence of their gradient (``transpose``: against the arcs), in float32 or float64.
+
+    Results are dense, operands have any strides.
+    """
+
+    def __init__(self, bands: int, doubles: bool, transpose: bool = False) -> None: ...
+    @property
+    def log_sums(self) -> int:
+        """``int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream)``.
+
+        Pointers: arcs, y, w. Dims: the sizes of the arcs, their strides.
+        """
+
+    @property
+    def sums(self) -> int:
+        """Pointers: w, g, x. Dims: the sizes of w, its strides, the strides of g."""
+
+    @property
+    def self_pointer(self) -> int: ...
