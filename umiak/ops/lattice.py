@@ -15,7 +15,6 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import accept, draw, same_dtype, shard_string, vjp_in_compute_type
 from umiak.ops.base import Op, Sample, register
@@ -100,7 +99,9 @@ class PathLogSums(Op):
         return (g if through is None else F.add(g, through),)
 
     def shard(self, arcs):
-        return shard_string([["n", "t", "j", "s"]], [["n", "1", "s"], ["n", "t", "j", "s"]], t="whole", j="whole", s="whole")
+        return shard_string(
+            [["n", "t", "j", "s"]], [["n", "1", "s"], ["n", "t", "j", "s"]], t="whole", j="whole", s="whole"
+        )
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -142,7 +143,9 @@ class PathSums(Op):
         layers = w.shape[1]
         back = F.path_sums(w, gx, bands=self.bands, transpose=not self.transpose)
         source, end = (back, x) if self.transpose else (x, back)
-        gw = F.mul(_sources(_along(source, 1, 0, layers), self.bands), F.unsqueeze(_along(end, 1, 1, layers), axes=(2,)))
+        gw = F.mul(
+            _sources(_along(source, 1, 0, layers), self.bands), F.unsqueeze(_along(end, 1, 1, layers), axes=(2,))
+        )
         return gw, back
 
     def shard(self, w, g):

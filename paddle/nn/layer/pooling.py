@@ -413,3 +413,39 @@ class MaxUnPool3D(_Pool):
     def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         size = self.output_size if output_size is None else output_size
         return F.max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, self.data_format, size)
+
+
+class _FractionalPool(Layer):
+    """Shared by pooling in windows that a random number places."""
+
+    def __init__(
+        self,
+        output_size: Any,
+        kernel_size: Any = None,
+        random_u: float | None = None,
+        return_mask: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.random_u = random_u
+        self.return_mask = return_mask
+        self.name = name
+
+    def extra_repr(self) -> str:
+        return f"output_size={self.output_size}, return_mask={self.return_mask}"
+
+
+class FractionalMaxPool2D(_FractionalPool):
+    """The largest of windows that a random number places; see ``paddle.nn.functional.fractional_max_pool2d``."""
+
+    def forward(self, x: Tensor) -> Any:
+        return F.fractional_max_pool2d(x, self.output_size, self.kernel_size, self.random_u, self.return_mask)
+
+
+class FractionalMaxPool3D(_FractionalPool):
+    """The same for volumes; see ``paddle.nn.functional.fractional_max_pool3d``."""
+
+    def forward(self, x: Tensor) -> Any:
+        return F.fractional_max_pool3d(x, self.output_size, self.kernel_size, self.random_u, self.return_mask)

@@ -3,9 +3,9 @@
 MOST_BANDS: int
 
 class Lattice:
-    """Log-sums over paths, and the recurrence of their gradient (``transpose``: against the arcs), in float32 or float64.
+    """Log-sums over paths, and the recurrence of their gradient, in float32 or float64.
 
-    Results are dense, operands have any strides.
+    ``transpose``: against the arcs. Results are dense, operands have any strides.
     """
 
     def __init__(self, bands: int, doubles: bool, transpose: bool = False) -> None: ...
