@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle.nn._ops import Records, check_reduction, reduce_loss, sum_all
+from paddle.nn._ops import Records, check_reduction, mean_all, reduce_loss, sum_all
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dispatch import apply, apply2
@@ -77,7 +77,10 @@ def cross_entropy(
         loss = F.mul(loss, counts)
     if reduction == "none":
         return F.unsqueeze(loss, axes=(axis,)) if label.ndim == input.ndim else loss
-    return sum_all(loss) if reduction == "sum" else _over_counts(loss, counts)
+    if reduction == "sum":
+        return sum_all(loss)
+    # All rows ignored: 0. No rows: not a number, like every other mean.
+    return mean_all(loss) if any(type(n) is int and n == 0 for n in loss.shape) else _over_counts(loss, counts)
 
 
 def _classes(input: Tensor, label: Tensor, axis: int) -> Tensor:

@@ -89,12 +89,14 @@ def multi_margin_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """The mean over other classes of ``max(0, margin - input[label] + input[j]) ** p``, for ``[N, C]``."""
+    """The sum over other classes of ``max(0, margin - input[label] + input[j]) ** p``, over the number of classes, for
+    ``[N, C]``; times the weight of each row's class.
+    """
     own = F.take_along(input, F.unsqueeze(label, axes=(1,)), axis=1)
     gap = F.maximum(F.sub(float(margin), F.sub(own, input)), 0.0)
+    gap = gap if p == 1 else F.pow(gap, float(p))
     if weight is not None:
         gap = F.mul(gap, F.unsqueeze(F.take(weight, label, axis=0), axes=(1,)))
-    gap = gap if p == 1 else F.pow(gap, float(p))
     other = F.ne(F.iota(0, 1, dtype=label.dtype, size=input.shape[1]), F.unsqueeze(label, axes=(1,)))
     return reduce_loss("multi_margin_loss", F.mean(F.where(other, gap, 0.0), axes=(1,)), reduction)
 
