@@ -102,7 +102,9 @@ def cross_entropy(rng: Any) -> Iterator[tuple]:
             if weighted:
                 made["weight"] = f32(rng, shape[axis], lo=0.5, hi=1.5)
             yield made, options, ("weight",)
-    for how in spread(reduction=REDUCTIONS, weight=(False, True), label_smoothing=(0.0, 0.1), use_softmax=(True, False)):
+    for how in spread(
+        reduction=REDUCTIONS, weight=(False, True), label_smoothing=(0.0, 0.1), use_softmax=(True, False)
+    ):
         weighted = how.pop("weight")
         for shape, axis in (((5, 4), -1), ((2, 3, 4), 2), ((2, 4, 3), 1)):
             options = {**how, "soft_label": True, "axis": axis}
@@ -119,9 +121,10 @@ def cross_entropy(rng: Any) -> Iterator[tuple]:
         options = {"reduction": reduction, "ignore_index": 2}
         yield {"input": f32(rng, 3, 4), "label": np.full((3,), 2)}, options
         yield {"input": f32(rng, 3, 4) * 3000, "label": ints(rng, 4, 3)}, {"reduction": reduction}
-        yield {"input": f32(rng, 3, 4).astype(np.float64), "label": ints(rng, 4, 3, dtype=np.int32)}, {
-            "reduction": reduction
-        }
+        yield (
+            {"input": f32(rng, 3, 4).astype(np.float64), "label": ints(rng, 4, 3, dtype=np.int32)},
+            {"reduction": reduction},
+        )
 
 
 @row
@@ -266,9 +269,7 @@ pointwise("l1_loss", reduction=REDUCTIONS)
 pointwise("square_error_cost")
 pointwise("smooth_l1_loss", reduction=REDUCTIONS, delta=(1.0, 0.5), is_huber=(True, False))
 pointwise("soft_margin_loss", frozen=("label",), reduction=REDUCTIONS)
-pointwise(
-    "poisson_nll_loss", 0.0, 5.0, ("label",), reduction=REDUCTIONS, log_input=(True,), full=(True, False)
-)
+pointwise("poisson_nll_loss", 0.0, 5.0, ("label",), reduction=REDUCTIONS, log_input=(True,), full=(True, False))
 
 
 @row

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import api_surface
 import loss_cases
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ import torch.nn.functional as T
 from harness import run_traced
 from loss_cases import ROWS, Case, cases
 
+import api_surface
 import paddle
 import paddle.nn.functional as F
 
@@ -431,7 +431,7 @@ def test_no_rows(name: str) -> None:
         results, gradients = made(without_rows(case))
         for k, g in gradients.items():
             full = case.arrays[k].shape
-            assert g is not None and g.shape[1:] == full[1:] or k == "log_probs"
+            assert (g is not None and g.shape[1:] == full[1:]) or k == "log_probs"
         if results[0].ndim:
             assert results[0].size == 0
         elif case.options.get("reduction") == "sum" or name == "nll_loss":
