@@ -799,7 +799,8 @@ def paths(arcs: Any) -> Any:
 
 
 @reference()
-def path_log_sums(arcs: Any, bands: int) -> Any:
+def path_log_sums(arcs: Any, walls: Any, bands: int) -> Any:
+    arcs = np.float64(arcs) + walls[:, None]
     n, layers, _, states = arcs.shape
     y, w = np.full((n, layers + 1, states), -np.inf), np.zeros(arcs.shape)
     for i, t in np.ndindex(n, layers + 1):

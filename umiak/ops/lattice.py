@@ -16,7 +16,7 @@ import numpy as np
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, draw, same_dtype, shard_string, vjp_in_compute_type
+from umiak.ops._common import accept, draw, same_dtype, same_shape, shard_string, vjp_in_compute_type
 from umiak.ops.base import Op, Sample, register
 from umiak.ops.movement import demand
 
@@ -69,25 +69,29 @@ def _arc_samples(rng: Any) -> Iterator[np.ndarray]:
 class PathLogSums(Op):
     """Log-sums of the paths to each state after each layer ``[n, t + 1, s]``, -inf where none leads; and the share of
     each arc in the state it leads to ``[n, t, j, s]``, 0 where none does.
+
+    ``walls`` ``[n, j, s]`` are added to the arcs of all layers.
     """
 
-    inputs = ("arcs",)
+    inputs = ("arcs", "walls")
     amp = "deny"
     bands: int
 
-    def infer(self, arcs):
-        accept(self, "f", arcs)
+    def infer(self, arcs, walls):
+        accept(self, "f", arcs, walls)
         _bands(self, arcs)
-        n, t, _, s = arcs.shape
+        n, t, j, s = arcs.shape
         demand(self, s >= 1, "at least one state", tuple(arcs.shape))
-        return Meta((n, t + 1, s), arcs.dtype), Meta((n, t, self.bands, s), arcs.dtype)
+        same_shape(self, walls.shape, (n, j, s), "walls for each arc of a layer")
+        dtype = same_dtype(self, arcs, walls)
+        return Meta((n, t + 1, s), dtype), Meta((n, t, self.bands, s), dtype)
 
     @vjp_in_compute_type
     def vjp(self, s, gy, gw):
         arcs, w = s.inputs[0], s.outputs[1]
         through = None
         if gw is not None:
-            # w[t, j, s] = exp(y[t, s - j] + arcs[t, j, s] - y[t + 1, s])
+            # w[t, j, s] = exp(y[t, s - j] + arcs[t, j, s] + walls[j, s] - y[t + 1, s])
             through = F.mul(w, gw)
             ends = F.neg(F.sum(through, axes=(2,)))
             more = F.add(
@@ -96,23 +100,26 @@ class PathLogSums(Op):
             gy = more if gy is None else F.add(gy, more)
         back = F.path_sums(w, gy, bands=self.bands, transpose=True)
         g = F.mul(w, F.unsqueeze(_along(back, 1, 1, arcs.shape[1]), axes=(2,)))
-        return (g if through is None else F.add(g, through),)
+        g = g if through is None else F.add(g, through)
+        return g, F.sum(g, axes=(1,))
 
-    def shard(self, arcs):
-        return shard_string(
-            [["n", "t", "j", "s"]], [["n", "1", "s"], ["n", "t", "j", "s"]], t="whole", j="whole", s="whole"
-        )
+    def shard(self, arcs, walls):
+        own = ["n", "t", "j", "s"]
+        return shard_string([own, ["n", "j", "s"]], [["n", "1", "s"], own], t="whole", j="whole", s="whole")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
         for arcs in _arc_samples(rng):
+            n, _, bands, states = arcs.shape
+            walls = draw(rng, (n, bands, states), dt.convert(arcs.dtype))
             # States that no path reaches within a layer's bands are infinite: no finite difference survives them.
-            yield Sample((arcs,), {"bands": arcs.shape[2]}, differentiable=())
-        walls = draw(rng, (1, 3, 2, 3))
-        walls[0, 1, :, 1] = -np.inf
-        yield Sample((walls,), {"bands": 2}, differentiable=(), note="arcs that are not there")
-        yield Sample((draw(rng, (2, 3, 2, 1)),), {"bands": 2}, note="one state")
-        yield Sample((draw(rng, (2, 0, 2, 1)),), {"bands": 2}, note="0-size")
+            yield Sample((arcs, walls), {"bands": bands}, differentiable=())
+        walls = draw(rng, (1, 2, 3))
+        walls[0, :, 1] = -np.inf
+        arcs = draw(rng, (1, 3, 2, 3))
+        yield Sample((arcs, walls), {"bands": 2}, differentiable=(), note="arcs that are not there")
+        yield Sample((draw(rng, (2, 3, 2, 1)), draw(rng, (2, 2, 1))), {"bands": 2}, note="one state")
+        yield Sample((draw(rng, (2, 0, 2, 1)), draw(rng, (2, 2, 1))), {"bands": 2}, note="0-size")
 
 
 @register

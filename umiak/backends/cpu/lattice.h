@@ -19,10 +19,16 @@ typedef struct {
 typedef struct {
     const umiak_lattice *how;
     char *out, *shares;               /* of log-sums: y and w; of the recurrence: x and nothing */
-    const char *arcs, *given;
+    const char *arcs, *given;         /* of log-sums: arcs and walls; of the recurrence: w and g */
     int64_t batch, layers, states, chunk;
-    const int64_t *arc_strides, *given_strides;   /* n, t, j, s and n, t, s */
+    const int64_t *arc_strides, *given_strides;   /* n, t, j, s; n, j, s or n, t, s */
 } umiak_paths;
+
+/* Comparisons raise no flags that anyone reads: without this GCC makes branches of conditional arithmetic. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC push_options
+#pragma GCC optimize("no-trapping-math")
+#endif
 
 /* exp(x) for x <= 0, -inf and NaN. Adding `shift` rounds x/ln 2 to an integer n in the low bits of the sum; the rest
    lies within ln(2)/2, where Taylor's polynomial serves; n goes to the exponent. Below `least` it is 0. */
@@ -115,15 +121,16 @@ static inline double umiak_log_d(double x)
     return n * 0.6931471805599453 + z * p;
 }
 
-/* Loops for one type: inlined with constants for the usual numbers of bands and contiguous states. */
-#define UMIAK_LATTICE_LOOPS(T, exp_, log_, suffix) \
-static inline __attribute__((always_inline)) void umiak_log_layer_##suffix( \
-    int bands, int64_t states, const T *restrict before, const T *const *arcs, int64_t step, T *restrict y, T *const *w) \
+/* One layer of log-sums. Inlined with constants for the usual numbers of bands and contiguous states. */
+#define UMIAK_LATTICE_BODY(T, exp_, log_, suffix) \
+static inline __attribute__((always_inline)) void umiak_log_body_##suffix( \
+    int bands, int64_t states, const T *restrict before, const T *restrict arcs, int64_t next, int64_t step, \
+    const T *restrict walls, T *restrict y, T *restrict w) \
 { \
     for (int64_t s = 0; s < states; s++) { \
         T term[UMIAK_LATTICE_BANDS], top = -INFINITY, total = 0; \
         for (int j = 0; j < bands; j++) { \
-            term[j] = before[s - j] + arcs[j][s * step]; \
+            term[j] = before[s - j] + arcs[j * next + s * step] + walls[j * states + s]; \
             top = term[j] <= top ? top : term[j]; \
         } \
         T base = top == -INFINITY ? 0 : top; \
@@ -131,18 +138,33 @@ static inline __attribute__((always_inline)) void umiak_log_layer_##suffix( \
             term[j] = exp_(term[j] - base); \
             total += term[j]; \
         } \
-        T safe = total == 0 ? 1 : total; \
+        T safe = total == 0 ? 1 : total, each = 1 / safe; \
         y[s] = log_(safe) + top; \
-        T each = 1 / safe; \
         for (int j = 0; j < bands; j++) \
-            w[j][s] = term[j] * each; \
+            w[j * states + s] = term[j] * each; \
     } \
-} \
+}
+
+/* The same for one kind of processor. */
+#define UMIAK_LATTICE_LAYER(T, suffix, kind, ATTRIBUTE) \
+ATTRIBUTE static void umiak_log_layer_##suffix##_##kind( \
+    int bands, int64_t states, const T *before, const T *arcs, int64_t next, int64_t step, const T *walls, T *y, T *w) \
+{ \
+    if (bands == 2 && step == 1) \
+        umiak_log_body_##suffix(2, states, before, arcs, next, 1, walls, y, w); \
+    else if (bands == 3 && step == 1) \
+        umiak_log_body_##suffix(3, states, before, arcs, next, 1, walls, y, w); \
+    else \
+        umiak_log_body_##suffix(bands, states, before, arcs, next, step, walls, y, w); \
+}
+
+#define UMIAK_LATTICE_LOOPS(T, suffix, LAYER) \
 static int umiak_log_sums_##suffix(const umiak_paths *p, int64_t first, int64_t last) \
 { \
     int bands = p->how->bands; \
-    int64_t states = p->states, step = p->arc_strides[3]; \
-    T *line = malloc((states + bands) * sizeof(T)), *before = line + bands; \
+    const int64_t *strides = p->arc_strides, *given = p->given_strides; \
+    int64_t states = p->states; \
+    T *line = malloc((states * (bands + 1) + bands) * sizeof(T)), *before = line + bands, *walls = before + states; \
     if (!line) \
         return 1; \
     for (int j = 0; j < bands; j++) \
@@ -152,21 +174,13 @@ static int umiak_log_sums_##suffix(const umiak_paths *p, int64_t first, int64_t 
         for (int64_t s = 0; s < states; s++) \
             y[s] = -INFINITY; \
         y[0] = 0; \
+        for (int64_t j = 0; j < bands; j++) \
+            for (int64_t s = 0; s < states; s++) \
+                walls[j * states + s] = *((const T *)p->given + n * given[0] + j * given[1] + s * given[2]); \
         for (int64_t t = 0; t < p->layers; t++) { \
-            const T *arcs[UMIAK_LATTICE_BANDS]; \
-            T *into[UMIAK_LATTICE_BANDS]; \
-            for (int j = 0; j < bands; j++) { \
-                arcs[j] = (const T *)p->arcs + n * p->arc_strides[0] + t * p->arc_strides[1] + j * p->arc_strides[2]; \
-                into[j] = w + (t * bands + j) * states; \
-            } \
             memcpy(before, y + t * states, states * sizeof(T)); \
-            T *after = y + (t + 1) * states; \
-            if (bands == 2 && step == 1) \
-                umiak_log_layer_##suffix(2, states, before, arcs, 1, after, into); \
-            else if (bands == 3 && step == 1) \
-                umiak_log_layer_##suffix(3, states, before, arcs, 1, after, into); \
-            else \
-                umiak_log_layer_##suffix(bands, states, before, arcs, step, after, into); \
+            LAYER(bands, states, before, (const T *)p->arcs + n * strides[0] + t * strides[1], strides[2], strides[3], \
+                  walls, y + (t + 1) * states, w + t * bands * states); \
         } \
     } \
     free(line); \
@@ -201,8 +215,39 @@ static void umiak_sums_##suffix(const umiak_paths *p, int64_t first, int64_t las
     } \
 }
 
-UMIAK_LATTICE_LOOPS(float, umiak_exp_f, umiak_log_f, f)
-UMIAK_LATTICE_LOOPS(double, umiak_exp_d, umiak_log_d, d)
+UMIAK_LATTICE_BODY(float, umiak_exp_f, umiak_log_f, f)
+UMIAK_LATTICE_BODY(double, umiak_exp_d, umiak_log_d, d)
+UMIAK_LATTICE_LAYER(float, f, any, )
+UMIAK_LATTICE_LAYER(double, d, any, )
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+UMIAK_LATTICE_LAYER(float, f, avx2, __attribute__((target("avx2,fma"))))
+UMIAK_LATTICE_LAYER(double, d, avx2, __attribute__((target("avx2,fma"))))
+
+static int umiak_lattice_wide(void)
+{
+    static int wide = -1;
+    if (wide < 0) {
+        __builtin_cpu_init();
+        wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    }
+    return wide;
+}
+#define UMIAK_LAYER_F(...) \
+    (umiak_lattice_wide() ? umiak_log_layer_f_avx2(__VA_ARGS__) : umiak_log_layer_f_any(__VA_ARGS__))
+#define UMIAK_LAYER_D(...) \
+    (umiak_lattice_wide() ? umiak_log_layer_d_avx2(__VA_ARGS__) : umiak_log_layer_d_any(__VA_ARGS__))
+#else
+#define UMIAK_LAYER_F umiak_log_layer_f_any
+#define UMIAK_LAYER_D umiak_log_layer_d_any
+#endif
+
+UMIAK_LATTICE_LOOPS(float, f, UMIAK_LAYER_F)
+UMIAK_LATTICE_LOOPS(double, d, UMIAK_LAYER_D)
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC pop_options
+#endif
 
 static int umiak_paths_part(void *arg, int64_t part)
 {

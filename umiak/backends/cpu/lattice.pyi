@@ -13,7 +13,7 @@ class Lattice:
     def log_sums(self) -> int:
         """``int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream)``.
 
-        Pointers: arcs, y, w. Dims: the sizes of the arcs, their strides.
+        Pointers: arcs, walls, y, w. Dims: sizes and strides of the arcs, strides of the walls.
         """
 
     @property

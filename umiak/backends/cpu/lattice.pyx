@@ -53,13 +53,13 @@ cdef int no_memory() noexcept with gil:
 
 
 cdef int log_sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
-    """The native launch ABI. ``dims``: sizes of the arcs, their strides. Pointers: arcs, y, w."""
+    """The native launch ABI. ``dims``: sizes and strides of the arcs, strides of the walls. Pointers: arcs, walls, y, w."""
     cdef umiak_paths w
     w.how = <umiak_lattice*>self
-    w.arcs, w.given, w.out, w.shares = <char*>ptrs[0], NULL, <char*>ptrs[1], <char*>ptrs[2]
+    w.arcs, w.given, w.out, w.shares = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2], <char*>ptrs[3]
     w.batch, w.layers, w.states = dims[0], dims[1], dims[3]
     w.arc_strides = dims + 4
-    w.given_strides = NULL
+    w.given_strides = dims + 8
     return run(&w)
 
 

@@ -18,7 +18,5 @@ def kernel(call: Any) -> Kernel | None:
         return None
     logs = isinstance(op, ops.PathLogSums)
     made = Lattice(op.bands, meta.dtype.name == "float64", not logs and op.transpose)
-    dims = [*meta.shape, *call.strides(0)]
-    if not logs:
-        dims += call.strides(1)
+    dims = [*meta.shape, *call.strides(0), *call.strides(1)]
     return Kernel(made.log_sums if logs else made.sums, made.self_pointer, keep=made, dims=dims)

@@ -9,14 +9,14 @@ from umiak.ops import lattice as ops
 
 
 @kernel(ops.PathLogSums)
-def path_log_sums(op, out, arcs):
+def path_log_sums(op, out, arcs, walls):
     y, w = out
     states = arcs.shape[3]
     y[:, 0], y[:, 0, 0] = -np.inf, 0
     for t in range(arcs.shape[1]):
         terms = np.full(arcs[:, t].shape, -np.inf, arcs.dtype)
         for j in range(min(op.bands, states)):
-            terms[:, j, j:] = y[:, t, : states - j] + arcs[:, t, j, j:]
+            terms[:, j, j:] = y[:, t, : states - j] + arcs[:, t, j, j:] + walls[:, j, j:]
         top = terms.max(1, keepdims=True)
         e = np.exp(terms - np.where(np.isneginf(top), 0, top))
         total = e.sum(1, keepdims=True)
