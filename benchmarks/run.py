@@ -21,7 +21,18 @@ import measure
 from rows import ROWS, SECTIONS, Outcome, Section
 
 README = Path(__file__).with_name("README.md")
-MODULES = ("eager", "growth", "startup", "kernels", "operations", "losses", "products", "threads", "compile_times", "decode")
+MODULES = (
+    "eager",
+    "growth",
+    "startup",
+    "kernels",
+    "operations",
+    "losses",
+    "products",
+    "threads",
+    "compile_times",
+    "decode",
+)
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2
 

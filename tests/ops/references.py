@@ -759,6 +759,16 @@ REFERENCES["soft_margin"] = lambda x, y: np.logaddexp(0, -y * x)
 
 
 @reference()
+def smoothed_cross_entropy(x: Any, labels: Any, axis: int, ignore_index: int, smoothing: float) -> Any:
+    rows = np.moveaxis(x, axis, 1) if x.ndim > 1 else x[None]
+    found = torch_call(
+        tf.cross_entropy, rows, labels.astype(np.int64).reshape(rows.shape[:1] + rows.shape[2:]), reduction="none",
+        ignore_index=ignore_index, label_smoothing=smoothing,
+    )  # fmt: skip
+    return found.reshape(labels.shape)
+
+
+@reference()
 def multi_label_margin(x: Any, labels: Any) -> Any:
     return torch_call(tf.multilabel_margin_loss, x, labels.astype(np.int64), reduction="none")
 

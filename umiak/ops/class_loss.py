@@ -9,11 +9,13 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import (
     accept,
     back,
     cast_to,
+    check_axes,
     draw,
     in_compute_type,
     same_dtype,
@@ -21,12 +23,59 @@ from umiak.ops._common import (
     shard_string,
     sizes,
     vjp_in_compute_type,
+    widen,
 )
 from umiak.ops.activation import clamp, log1p_exp
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import counter
-from umiak.ops.loss import Pairwise
+from umiak.ops.loss import Classified, Pairwise
 from umiak.ops.movement import demand
+
+
+@register
+class SmoothedCrossEntropy(Classified):
+    """Cross entropy with labels of which the part ``smoothing`` is spread evenly over all classes.
+
+    The loss is ``lse - (1 - smoothing) * x[label] - smoothing * mean(x)``, lse being the logarithm of the sum of exp(x);
+    0 where the label is ``ignore_index``.
+    """
+
+    inputs = ("logits", "labels")
+    smoothing: float = param(default=0.1)
+
+    def infer(self, logits, labels, ignore_index, smoothing):
+        check_axes(self, (self.axis,), len(logits.shape))
+        if not dim.le(1, logits.shape[self.axis]):
+            self.fail(ValueError, f"at least one class along axis {self.axis}", tuple(logits.shape))
+        return Meta(self.rows(logits, labels), logits.dtype)
+
+    def decompose(self, logits, labels, ignore_index, smoothing):
+        return self.forward_train((), logits, labels, ignore_index, smoothing)[0]
+
+    def forward_train(self, needs, logits, labels, ignore_index, smoothing):
+        x, along = widen(logits), (self.axis,)
+        lse = F.logsumexp(x, axes=along, keepdim=True)
+        ignored = F.eq(labels, ignore_index)
+        even = F.mul(F.mean(F.sub(x, lse), axes=along), smoothing)
+        own = F.mul(F.sub(self.pick(x, labels, ignored), F.squeeze(lse, axes=along)), 1.0 - smoothing)
+        return cast_to(F.where(ignored, 0, F.neg(F.add(own, even))), logits.dtype), (lse,)
+
+    @vjp_in_compute_type
+    def vjp(self, s, g):
+        (x, labels), (lse,), along, part = s.inputs, s.residuals, (self.axis,), s.params.smoothing
+        labels = F.unsqueeze(labels, axes=along)
+        g = F.where(F.eq(labels, s.params.ignore_index), 0, F.unsqueeze(g, axes=along))
+        count = x.shape[self.axis]
+        classes = F.iota(0, 1, dtype=labels.dtype, size=count)
+        trail = tuple(range(1, x.ndim - self.axis))
+        own = F.eq(F.unsqueeze(classes, axes=trail) if trail else classes, labels)
+        off = F.sub(F.exp(F.sub(x, lse)), dim.to_float(part) / count)
+        return F.mul(F.where(own, F.sub(off, 1.0 - part), off), g), None
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        for x, labels, axis in cls.cases(rng):
+            yield Sample((x, labels), {"axis": axis}, {"ignore_index": -1, "smoothing": 0.2})
 
 
 @register

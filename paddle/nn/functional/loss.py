@@ -14,6 +14,7 @@ _BCE = F.BceLoss()
 _BCE_LOGITS = F.BceWithLogits()
 _CROSS_ENTROPY = Records(F.SoftmaxCrossEntropy)
 _LABEL_WEIGHTS = Records(F.LabelWeights)
+_SMOOTHED = Records(F.SmoothedCrossEntropy)
 _LOG_LOSS = F.LogLoss()
 _NLL = Records(F.NllLoss)
 _FOCAL = F.SigmoidFocal()
@@ -45,7 +46,8 @@ def cross_entropy(
         label_smoothing: this part of each label is spread evenly over all classes.
 
     Returns:
-        a number, or with ``reduction="none"`` the loss of each row (size 1 along ``axis`` where label has that dim).
+        a number, or with ``reduction="none"`` the loss of each row (size 1 along ``axis`` where label has that dim,
+        and with ``label_smoothing``).
 
     Raises:
         ValueError: shapes that do not fit, or an unknown reduction.
@@ -60,12 +62,18 @@ def cross_entropy(
         label = target
     check_reduction("cross_entropy", reduction)
     axis = axis + input.ndim if axis < 0 else axis
-    if soft_label or label_smoothing > 0.0:
+    if soft_label or (label_smoothing > 0.0 and not use_softmax):
         return _soft_cross_entropy(
             input, label, weight, ignore_index, reduction, soft_label, axis, use_softmax, label_smoothing
         )
     rows = _classes(input, label, axis)
-    if use_softmax:
+    if label_smoothing > 0.0:
+        loss = apply(_SMOOTHED[axis], (input, rows), (ignore_index, float(label_smoothing)))
+        if weight is not None:
+            # A smoothed label weighs what its classes weigh together.
+            even = F.mul(F.mean(weight, axes=(0,)), float(label_smoothing))
+            weight = F.add(F.mul(weight, 1.0 - label_smoothing), even)
+    elif use_softmax:
         loss = apply(_CROSS_ENTROPY[axis, False], (input, rows), (ignore_index,))
     else:
         loss = apply(_NLL[axis], (F.log(input), rows, None), (ignore_index,))
@@ -76,7 +84,8 @@ def cross_entropy(
     if weight is not None:
         loss = F.mul(loss, counts)
     if reduction == "none":
-        return F.unsqueeze(loss, axes=(axis,)) if label.ndim == input.ndim else loss
+        column = label.ndim == input.ndim or label_smoothing > 0.0
+        return F.unsqueeze(loss, axes=(axis,)) if column else loss
     if reduction == "sum":
         return sum_all(loss)
     return _mean_of_rows(loss, counts)
