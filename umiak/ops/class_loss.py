@@ -36,8 +36,8 @@ from umiak.ops.movement import demand
 class SmoothedCrossEntropy(Classified):
     """Cross entropy with labels of which the part ``smoothing`` is spread evenly over all classes.
 
-    The loss is ``lse - (1 - smoothing) * x[label] - smoothing * mean(x)``, lse being the logarithm of the sum of exp(x);
-    0 where the label is ``ignore_index``.
+    The loss is ``lse - (1 - smoothing) * x[label] - smoothing * mean(x)``, lse being the logarithm of the sum of
+    exp(x); 0 where the label is ``ignore_index``.
     """
 
     inputs = ("logits", "labels")

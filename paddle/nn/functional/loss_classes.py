@@ -159,8 +159,9 @@ def margin_cross_entropy(
     return_softmax: bool = False,
     reduction: str | None = "mean",
 ) -> Any:
-    """Cross entropy of cosines with a margin on that of each row's class (ArcFace, Deng et al., 2019): ``cos(t)`` is
-    ``cos(margin1*t + margin2) - margin3``, and all are multiplied by ``scale``.
+    """Cross entropy of cosines, with a margin on that of each row's class (ArcFace, Deng et al., 2019).
+
+    ``cos(t)`` becomes ``cos(margin1*t + margin2) - margin3``, and all cosines are multiplied by ``scale``.
 
     Args:
         logits: cosines ``[N, C]``.
