@@ -32,6 +32,8 @@ MODULES = (
     "threads",
     "compile_times",
     "decode",
+    "training",
+    "data",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2

@@ -1,5 +1,6 @@
 """What may still change."""
 
-from paddle.incubate import autograd
+from paddle.incubate import autograd, optimizer
+from paddle.incubate.optimizer import LookAhead, ModelAverage
 
-__all__ = ["autograd"]
+__all__ = ["LookAhead", "ModelAverage", "autograd", "optimizer"]

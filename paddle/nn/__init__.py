@@ -1,7 +1,7 @@
 """Layers, containers, losses, initializers and gradient clipping."""
 
 from paddle.framework.parameter import Parameter
-from paddle.nn import functional, initializer, utils
+from paddle.nn import functional, init, initializer, utils
 from paddle.nn.clip import (
     ClipGradByGlobalNorm,
     ClipGradByNorm,
@@ -123,6 +123,7 @@ from paddle.nn.layer.loss_classes import (
     HSigmoidLoss,
 )
 from paddle.nn.layer.norm import (
+    BatchNorm,
     BatchNorm1D,
     BatchNorm2D,
     BatchNorm3D,
@@ -133,6 +134,8 @@ from paddle.nn.layer.norm import (
     LayerNorm,
     LocalResponseNorm,
     RMSNorm,
+    SpectralNorm,
+    SyncBatchNorm,
 )
 from paddle.nn.layer.pooling import (
     AdaptiveAvgPool1D,
@@ -154,6 +157,14 @@ from paddle.nn.layer.pooling import (
     MaxUnPool1D,
     MaxUnPool2D,
     MaxUnPool3D,
+)
+from paddle.nn.layer.transformer import (
+    MultiHeadAttention,
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
 )
 from paddle.nn.layer.vision import (
     ChannelShuffle,
@@ -223,6 +234,7 @@ __all__ = [
     "AvgPool3D",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm",
     "BatchNorm1D",
     "BatchNorm2D",
     "BatchNorm3D",
@@ -309,6 +321,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiHeadAttention",
     "MultiLabelMarginLoss",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
@@ -352,10 +365,17 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SpectralNorm",
     "Swish",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "ThresholdedReLU",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",
@@ -372,6 +392,7 @@ __all__ = [
     "ZeroPad3D",
     "ZeroPad3d",
     "functional",
+    "init",
     "initializer",
     "utils",
 ]

@@ -67,3 +67,8 @@ def close(got: np.ndarray, want: np.ndarray, rtol: float, atol: float, what: str
 @pytest.fixture(name="agree")
 def agree_fixture() -> Callable:
     return agree
+
+
+@pytest.fixture(name="close")
+def close_fixture() -> Callable:
+    return close

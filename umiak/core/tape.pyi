@@ -33,3 +33,6 @@ def install(add: Any, copy: Any, full: list, vjp_plan: Any) -> None:
 
 def with_history(t: Tensor, node: Node, index: int) -> Tensor:
     """The same data as output ``index`` of ``node``."""
+
+def in_backward() -> bool:
+    """Whether this thread is computing gradients."""

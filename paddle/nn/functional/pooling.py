@@ -83,6 +83,9 @@ def _avg_pool(
     who = f"avg_pool{n}d"
     x, last = _prepare(who, n, x, data_format)
     kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
+    # As in the reference framework, pads at the end count up to as many as there are at the beginning.
+    counted = tuple(map(min, hi, lo))
+    hi, extra = counted, tuple(e + h - c for e, h, c in zip(extra, hi, counted, strict=True))
     if divisor is None:
         y = apply(_AVG[n, bool(exclusive)], (x,), (kernel, strides, lo, hi, (1,) * n, extra))
     else:
@@ -227,7 +230,8 @@ def avg_pool2d(
         kernel_size, stride: one int, or one for each spatial dim; stride is the kernel's size by default.
         padding: as in ``conv2d``.
         ceil_mode: take a last window also where it is partly outside.
-        exclusive: leave pads out of the mean.
+        exclusive: leave pads out of the mean. Otherwise they count, those at the end of a dim as far as there are as
+            many at its beginning.
         divisor_override: divide sums by this instead of the count.
 
     Raises:

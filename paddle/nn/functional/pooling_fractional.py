@@ -23,6 +23,9 @@ def _fractional(n: int, x: Tensor, output_size: Any, kernel_size: Any, random_u:
         raise ValueError(f"[{who}] requires output_size as one int or {n}, got {output_size}")
     counts = tuple(m if w is None else int(w) for w, m in zip(wanted, x.shape[2:], strict=True))
     kernel = (1,) * n if kernel_size is None else ints(kernel_size, n, who, "kernel_size")
+    for size, count, k in zip(x.shape[2:], counts, kernel, strict=True):
+        if type(size) is int and not 1 <= count <= size - k + 1:  # the op checks sizes that are symbols
+            raise ValueError(f"[{who}] requires room for {count} windows of {k} or more, got a dim of {size}")
     if random_u is None:
         u = random_tensor(F.UniformRandom, (), dt.float32, 0.0, 1.0, place=x.place)
     elif 0 < random_u < 1:

@@ -415,9 +415,7 @@ class MaxUnPool3D(_Pool):
         return F.max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, self.data_format, size)
 
 
-class _FractionalPool(Layer):
-    """Shared by pooling in windows that a random number places."""
-
+class _FractionalMaxPool(Layer):
     def __init__(
         self,
         output_size: Any,
@@ -427,25 +425,25 @@ class _FractionalPool(Layer):
         name: str | None = None,
     ) -> None:
         super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.random_u = random_u
-        self.return_mask = return_mask
-        self.name = name
+        self._output_size = output_size
+        self._kernel_size = kernel_size
+        self._random_u = random_u
+        self._return_mask = return_mask
+        self._name = name
 
     def extra_repr(self) -> str:
-        return f"output_size={self.output_size}, return_mask={self.return_mask}"
+        return f"output_size={self._output_size}, return_mask={self._return_mask}"
 
 
-class FractionalMaxPool2D(_FractionalPool):
-    """The largest of windows that a random number places; see ``paddle.nn.functional.fractional_max_pool2d``."""
-
-    def forward(self, x: Tensor) -> Any:
-        return F.fractional_max_pool2d(x, self.output_size, self.kernel_size, self.random_u, self.return_mask)
-
-
-class FractionalMaxPool3D(_FractionalPool):
-    """The same for volumes; see ``paddle.nn.functional.fractional_max_pool3d``."""
+class FractionalMaxPool2D(_FractionalMaxPool):
+    """The largest of regions of images with random borders; see ``paddle.nn.functional.fractional_max_pool2d``."""
 
     def forward(self, x: Tensor) -> Any:
-        return F.fractional_max_pool3d(x, self.output_size, self.kernel_size, self.random_u, self.return_mask)
+        return F.fractional_max_pool2d(x, self._output_size, self._kernel_size, self._random_u, self._return_mask)
+
+
+class FractionalMaxPool3D(_FractionalMaxPool):
+    """The largest of regions of volumes with random borders; see ``paddle.nn.functional.fractional_max_pool2d``."""
+
+    def forward(self, x: Tensor) -> Any:
+        return F.fractional_max_pool3d(x, self._output_size, self._kernel_size, self._random_u, self._return_mask)
