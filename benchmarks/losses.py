@@ -18,7 +18,9 @@ def case(name: str, loss: str, theirs: str = "", inputs: Any = None, **more: Any
     Case(f"loss-{name}", loss, inputs, theirs, LOWEST, tolerance=1e-4, **more).add(LOSSES)
     Case(
         f"loss-{name}-grad", f"paddle.grad({loss}, x)[0]", inputs, f"torch.autograd.grad({theirs}, x)[0]", LOWEST,
-        tolerance=2e-3 if name.startswith("ctc") else 1e-4, setup="x.stop_gradient = False", theirs_setup="x.requires_grad_()", **more,
+        # PyTorch's gradients of CTC are that far from those in float64.
+        tolerance=2e-3 if name.startswith("ctc") else 1e-4,
+        setup="x.stop_gradient = False", theirs_setup="x.requires_grad_()", **more,
     ).add(LOSSES)  # fmt: skip
 
 

@@ -73,6 +73,9 @@ class Accuracy(Metric):
         (0.5, 0.5)
     """
 
+    total: list[float]
+    count: list[int]
+
     def __init__(self, topk: Sequence[int] = (1,), name: str | None = None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.topk = topk
