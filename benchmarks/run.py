@@ -27,6 +27,7 @@ MODULES = (
     "startup",
     "kernels",
     "operations",
+    "losses",
     "products",
     "threads",
     "compile_times",

@@ -7,6 +7,7 @@ there are several right ones. Every other op stands in ``WITHOUT`` with the reas
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -757,6 +758,124 @@ REFERENCES["margin_ranking"] = lambda x, y, label, margin: np.maximum(0, margin 
 REFERENCES["soft_margin"] = lambda x, y: np.logaddexp(0, -y * x)
 
 
+@reference()
+def smoothed_cross_entropy(x: Any, labels: Any, axis: int, ignore_index: int, smoothing: float) -> Any:
+    rows = np.moveaxis(x, axis, 1) if x.ndim > 1 else x[None]
+    found = torch_call(
+        tf.cross_entropy, rows, labels.astype(np.int64).reshape(rows.shape[:1] + rows.shape[2:]), reduction="none",
+        ignore_index=ignore_index, label_smoothing=smoothing,
+    )  # fmt: skip
+    return found.reshape(labels.shape)
+
+
+@reference()
+def multi_label_margin(x: Any, labels: Any) -> Any:
+    return torch_call(tf.multilabel_margin_loss, x, labels.astype(np.int64), reduction="none")
+
+
+@reference()
+def margin_cosine(x: Any, labels: Any, angular: bool, m1: float, m2: float, m3: float, scale: float) -> Any:
+    out = np.float64(x)
+    for i, label in enumerate(labels):
+        own = x[i, label]
+        out[i, label] = (np.cos(m1 * np.arccos(own) + m2) if angular else own) - m3
+    return out * scale
+
+
+REFERENCES["clipped_bce"] = lambda x, y, limit: bce_with_logits(np.clip(x, -limit, limit), y, None)
+
+
+@reference()
+def tree_loss(x: Any, path: Any, turns: Any, weight: Any, bias: Any) -> Any:
+    loss = np.zeros(len(x))
+    for i, j in np.ndindex(path.shape):
+        node = path[i, j]
+        z = 0.0 if node < 0 else x[i] @ weight[node] + (0 if bias is None else bias[node])
+        loss[i] += np.logaddexp(0, z) - (z if node >= 0 and turns[i, j] else 0)
+    return loss
+
+
+def paths(arcs: Any) -> Any:
+    """Every path through a lattice ``[layers, bands, states]``, as its states and the sum of its arcs."""
+    found = [((0,), 0.0)]
+    for layer in np.float64(arcs):
+        longer = []
+        for states, total in found:
+            for j in range(len(layer)):
+                if states[-1] + j < layer.shape[1]:
+                    longer.append(((*states, states[-1] + j), total + layer[j, states[-1] + j]))
+        found = longer
+    return found
+
+
+@reference()
+def path_log_sums(arcs: Any, walls: Any, bands: int) -> Any:
+    arcs = np.float64(arcs) + walls[:, None]
+    n, layers, _, states = arcs.shape
+    y, w = np.full((n, layers + 1, states), -np.inf), np.zeros(arcs.shape)
+    for i, t in np.ndindex(n, layers + 1):
+        for way, total in paths(arcs[i, :t]):
+            y[i, t, way[-1]] = np.logaddexp(y[i, t, way[-1]], total)
+    for i, t, j, s in np.ndindex(arcs.shape):
+        if s >= j and y[i, t + 1, s] > -np.inf:
+            w[i, t, j, s] = np.exp(y[i, t, s - j] + arcs[i, t, j, s] - y[i, t + 1, s])
+    return y, w
+
+
+@reference()
+def path_sums(w: Any, g: Any, bands: int, transpose: bool) -> Any:
+    """By solving the linear system that the recurrence is."""
+    n, layers, _, states = w.shape
+    x = np.zeros(g.shape)
+    for i in range(n):
+        matrix = np.eye((layers + 1) * states)
+        for t, j, s in np.ndindex(w.shape[1:]):
+            if s >= j:
+                matrix[(t + 1) * states + s, t * states + s - j] = -w[i, t, j, s]
+        x[i] = np.linalg.solve(matrix.T if transpose else matrix, np.float64(g[i]).reshape(-1)).reshape(g.shape[1:])
+    return x
+
+
+def log_softmax(x: Any) -> Any:
+    return np.float64(x) - np.logaddexp.reduce(np.float64(x), -1, keepdims=True)
+
+
+@reference()
+def ctc(scores: Any, labels: Any, times: Any, lengths: Any, blank: int) -> Any:
+    """By trying every sequence of classes."""
+    logp, loss = log_softmax(scores), np.zeros(scores.shape[1])
+    for n in range(len(loss)):
+        total, wanted = -np.inf, [int(v) for v in labels[n, : lengths[n]]]
+        for way in itertools.product(range(scores.shape[2]), repeat=int(times[n])):
+            merged = [c for c, _ in itertools.groupby(way) if c != blank]
+            if merged == wanted:
+                total = np.logaddexp(total, sum(logp[t, n, c] for t, c in enumerate(way)))
+        loss[n] = -total
+    return loss
+
+
+@reference()
+def transducer(scores: Any, labels: Any, times: Any, lengths: Any, blank: int, fastemit: float) -> Any:
+    """By trying every order of blanks and labels; the last one is a blank."""
+    loss = np.zeros(len(scores))
+    for n, x in enumerate(np.float64(scores)):
+        total, steps = -np.inf, int(times[n] - 1 + lengths[n])
+        for when in itertools.combinations(range(steps), int(lengths[n])):
+            t = u = 0
+            way = 0.0
+            for step in range(steps):
+                if step in when:
+                    way, u = way + x[t, u, labels[n, u]], u + 1
+                else:
+                    way, t = way + x[t, u, blank], t + 1
+            total = np.logaddexp(total, way + x[t, u, blank])
+        loss[n] = -total
+    return loss
+
+
+REFERENCES["scale_gradient"] = lambda x, factor: x
+
+
 # --- mathematics -----------------------------------------------------------------------------------------------------
 
 ORDERS = {"1": 1.0, "2": 2.0, "inf": math.inf, "-inf": -math.inf, "0": 0.0}
@@ -1431,6 +1550,29 @@ def adaptive_spread(x: np.ndarray, n: int, sizes: Any) -> Any:
         part = (..., *(c[i] for c, i in zip(cut, at)))
         out[part] += x[(..., *at)].reshape(*head, *(1,) * n)
     return out
+
+
+@reference()
+def fractional_max_pool(x: Any, u: Any, n: int, dtype: Any, overlapping: bool, counts: Any, kernel: Any) -> Any:
+    f = np.float32
+    spans = []
+    for size, count, k in zip(x.shape[x.ndim - n :], counts, kernel, strict=True):
+        if overlapping:
+            a, v = f(f(size - k) / f(max(count - 1, 1))), f(u)
+        else:
+            a = f(f(size) / f(count))
+            v = f(u) * min(f(f(size // count + 2) / a) - f(1), f(f(size + 1 - size // count) / a) - f(count - 1))
+        starts = [int(f(f(i) + v) * a) - int(v * a) for i in range(count + 1)]
+        spans.append([(s, s + k if overlapping else e) for s, e in itertools.pairwise(starts)])
+    flat = np.arange(int(np.prod(x.shape[x.ndim - n :]))).reshape(x.shape[x.ndim - n :])
+    y, where = np.zeros((*x.shape[: x.ndim - n], *counts), x.dtype), np.zeros((*x.shape[: x.ndim - n], *counts), int)
+    for place in itertools.product(*map(range, counts)):
+        box = tuple(slice(*span[i]) for span, i in zip(spans, place, strict=True))
+        values = x[(..., *box)].reshape(*x.shape[: x.ndim - n], flat[box].size)
+        best = values.argmax(-1)  # NaN is the largest
+        y[(..., *place)] = np.take_along_axis(values, best[..., None], -1)[..., 0]
+        where[(..., *place)] = flat[box].reshape(-1)[best]
+    return y, where
 
 
 @reference()

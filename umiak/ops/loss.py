@@ -11,6 +11,7 @@ import numpy as np
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType
+from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import (
     accept,
@@ -91,11 +92,13 @@ class SoftmaxCrossEntropy(Classified):
     soft_label: bool = False
 
     def infer(self, logits, labels, ignore_index):
+        check_axes(self, (self.axis,), len(logits.shape))
+        if not dim.le(1, logits.shape[self.axis]):
+            self.fail(ValueError, f"at least one class along axis {self.axis}", tuple(logits.shape))
         if not self.soft_label:
             return Meta(self.rows(logits, labels), logits.dtype)
         accept(self, "f", logits, labels)
         same_shape(self, logits.shape, labels.shape)
-        check_axes(self, (self.axis,), len(logits.shape))
         return Meta(reduced_shape(logits.shape, (self.axis,), False), same_dtype(self, logits, labels))
 
     def decompose(self, logits, labels, ignore_index):

@@ -84,28 +84,43 @@ from paddle.nn.functional.input import (
 from paddle.nn.functional.loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
     cross_entropy,
     dice_loss,
-    gaussian_nll_loss,
-    hinge_embedding_loss,
-    kl_div,
-    l1_loss,
     log_loss,
-    margin_ranking_loss,
-    mse_loss,
-    multi_label_soft_margin_loss,
-    multi_margin_loss,
     nll_loss,
     npair_loss,
-    poisson_nll_loss,
     sigmoid_focal_loss,
-    smooth_l1_loss,
-    soft_margin_loss,
     softmax_with_cross_entropy,
-    square_error_cost,
+)
+from paddle.nn.functional.loss_classes import (
+    adaptive_log_softmax_with_loss,
+    class_center_sample,
+    hsigmoid_loss,
+    margin_cross_entropy,
+)
+from paddle.nn.functional.loss_margin import (
+    cosine_embedding_loss,
+    hinge_embedding_loss,
+    margin_ranking_loss,
+    multi_label_margin_loss,
+    multi_label_soft_margin_loss,
+    multi_margin_loss,
+    soft_margin_loss,
     triplet_margin_loss,
     triplet_margin_with_distance_loss,
+)
+from paddle.nn.functional.loss_regression import (
+    gaussian_nll_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    poisson_nll_loss,
+    smooth_l1_loss,
+    square_error_cost,
+)
+from paddle.nn.functional.loss_sequence import (
+    ctc_loss,
+    rnnt_loss,
 )
 from paddle.nn.functional.norm import (
     batch_norm,
@@ -126,8 +141,6 @@ from paddle.nn.functional.pooling import (
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
-    fractional_max_pool2d,
-    fractional_max_pool3d,
     lp_pool1d,
     lp_pool2d,
     max_pool1d,
@@ -138,6 +151,10 @@ from paddle.nn.functional.pooling import (
     max_unpool3d,
 )
 from paddle.nn.functional.rnn import gather_tree
+from paddle.nn.functional.pooling_fractional import (
+    fractional_max_pool2d,
+    fractional_max_pool3d,
+)
 from paddle.nn.functional.vision import (
     affine_grid,
     channel_shuffle,
@@ -152,6 +169,7 @@ __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
+    "adaptive_log_softmax_with_loss",
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
@@ -166,6 +184,7 @@ __all__ = [
     "binary_cross_entropy_with_logits",
     "celu",
     "channel_shuffle",
+    "class_center_sample",
     "conv1d",
     "conv1d_transpose",
     "conv2d",
@@ -175,6 +194,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dice_loss",
     "dropout",
     "dropout1d",
@@ -204,6 +224,7 @@ __all__ = [
     "hardtanh",
     "hardtanh_",
     "hinge_embedding_loss",
+    "hsigmoid_loss",
     "instance_norm",
     "interpolate",
     "kl_div",
@@ -220,6 +241,7 @@ __all__ = [
     "logsigmoid",
     "lp_pool1d",
     "lp_pool2d",
+    "margin_cross_entropy",
     "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
@@ -230,6 +252,7 @@ __all__ = [
     "maxout",
     "mish",
     "mse_loss",
+    "multi_label_margin_loss",
     "multi_label_soft_margin_loss",
     "multi_margin_loss",
     "nll_loss",
@@ -247,6 +270,7 @@ __all__ = [
     "relu6",
     "relu_",
     "rms_norm",
+    "rnnt_loss",
     "rrelu",
     "scaled_dot_product_attention",
     "selu",

@@ -272,6 +272,19 @@ class MultiLabelSoftMarginLoss(Layer):
         return F.multi_label_soft_margin_loss(input, label, self.weight, self.reduction)
 
 
+class MultiLabelMarginLoss(Layer):
+    """``max(0, 1 - (input[y] - input[i]))`` for classes y of a row and others i, over the number of classes."""
+
+    def __init__(self, reduction: str = "mean", name: str | None = None) -> None:
+        super().__init__()
+        check_reduction("MultiLabelMarginLoss", reduction)
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input: Tensor, label: Tensor) -> Tensor:
+        return F.multi_label_margin_loss(input, label, self.reduction)
+
+
 class MultiMarginLoss(Layer):
     """The mean over other classes of ``max(0, margin - input[label] + input[j]) ** p``."""
 
@@ -345,3 +358,50 @@ class TripletMarginWithDistanceLoss(Layer):
         return F.triplet_margin_with_distance_loss(
             input, positive, negative, self.distance_function, self.margin, self.swap, self.reduction
         )
+
+
+class CTCLoss(Layer):
+    """Connectionist temporal classification; see ``paddle.nn.functional.ctc_loss``."""
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__()
+        check_reduction("CTCLoss", reduction)
+        self.blank = blank
+        self.reduction = reduction
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self,
+        log_probs: Tensor,
+        labels: Tensor,
+        input_lengths: Tensor,
+        label_lengths: Tensor,
+        norm_by_times: bool = False,
+    ) -> Tensor:
+        return F.ctc_loss(
+            log_probs,
+            labels,
+            input_lengths,
+            label_lengths,
+            self.blank,
+            self.reduction,
+            norm_by_times,
+            self.zero_infinity,
+        )
+
+
+class RNNTLoss(Layer):
+    """The loss of a recurrent transducer; see ``paddle.nn.functional.rnnt_loss``."""
+
+    def __init__(
+        self, blank: int = 0, fastemit_lambda: float = 0.001, reduction: str = "mean", name: str | None = None
+    ) -> None:
+        super().__init__()
+        check_reduction("RNNTLoss", reduction)
+        self.blank = blank
+        self.fastemit_lambda = fastemit_lambda
+        self.reduction = reduction
+        self.name = name
+
+    def forward(self, input: Tensor, label: Tensor, input_lengths: Tensor, label_lengths: Tensor) -> Tensor:
+        return F.rnnt_loss(input, label, input_lengths, label_lengths, self.blank, self.fastemit_lambda, self.reduction)

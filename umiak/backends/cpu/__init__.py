@@ -24,13 +24,15 @@ class CpuBackend(Backend):
 
     def kernel(self, call: Any) -> Kernel | None:
         # Imported with the first plan: it is more than all the rest of the engine.
-        from umiak.backends.cpu import attending, host, libraries, nests, ordering, pooling, recurring
+        from umiak.backends.cpu import attending, host, libraries, nests, ordering, paths, pooling, recurring
         from umiak.compiler.lower.builder import NotANest
 
         if isinstance(call.op, attending.OPS):
             return attending.kernel(call)
         if isinstance(call.op, ordering.OPS):
             return ordering.kernel(call)
+        if isinstance(call.op, paths.OPS):
+            return paths.kernel(call)
         if isinstance(call.op, pooling.OPS):
             return pooling.kernel(call)
         if isinstance(call.op, recurring.OPS):

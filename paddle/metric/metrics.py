@@ -1,0 +1,291 @@
+"""Measures of how good predictions are, counted over batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from paddle.tensor.creation import assign
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+
+
+def _array(who: str, name: str, x: Any) -> np.ndarray:
+    if isinstance(x, Tensor):
+        return x.numpy()
+    if not isinstance(x, np.ndarray):
+        raise ValueError(f"[{who}] requires {name} as a tensor or an array, got {type(x).__name__}")
+    return x
+
+
+class Metric(ABC):
+    """Base: ``compute`` turns results and labels into what ``update`` counts, ``accumulate`` gives the measure so far.
+
+    A subclass defines ``reset``, ``update``, ``accumulate`` and ``name``.
+
+    Example:
+        >>> import paddle
+        >>> class Count(paddle.metric.Metric):
+        ...     def __init__(self): self.reset()
+        ...     def reset(self): self.n = 0
+        ...     def update(self, label): self.n += label.shape[0]
+        ...     def accumulate(self): return self.n
+        ...     def name(self): return "count"
+        >>> metric = Count()
+        >>> metric.update(paddle.zeros([3]))
+        >>> metric.accumulate()
+        3
+    """
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forget what was counted."""
+
+    @abstractmethod
+    def update(self, *args: Any) -> Any:
+        """Count what ``compute`` gave for a batch."""
+
+    @abstractmethod
+    def accumulate(self) -> Any:
+        """The measure over all batches since the last reset."""
+
+    @abstractmethod
+    def name(self) -> Any:
+        """What it is called in logs; a list where there are several numbers."""
+
+    def compute(self, *args: Any) -> Any:
+        """What ``update`` is called with; by default what came."""
+        return args
+
+
+class Accuracy(Metric):
+    """How often the class is among the ``k`` most probable ones, for each k of ``topk``.
+
+    Example:
+        >>> import paddle
+        >>> metric = paddle.metric.Accuracy()
+        >>> right = metric.compute(paddle.to_tensor([[0.1, 0.9], [0.8, 0.2]]), paddle.to_tensor([[1], [1]]))
+        >>> float(metric.update(right)), float(metric.accumulate())
+        (0.5, 0.5)
+    """
+
+    total: list[float]
+    count: list[int]
+
+    def __init__(self, topk: Sequence[int] = (1,), name: str | None = None, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.topk = topk
+        self.maxk = max(topk)
+        own = name or "acc"
+        self._name = [own] if self.maxk == 1 else [f"{own}_top{k}" for k in topk]
+        self.reset()
+
+    def compute(self, pred: Tensor, label: Tensor, *args: Any) -> Tensor:
+        """Whether each of the ``max(topk)`` most probable classes is the right one, float32 ``[*, max(topk)]``.
+
+        ``pred`` are scores ``[*, C]``, ``label`` classes ``[*]`` or ``[*, 1]``, or scores ``[*, C]`` of which the
+        largest is right.
+        """
+        last = pred.ndim - 1
+        _, best = F.top_k(pred, axis=last, k=min(self.maxk, pred.shape[last]))
+        if label.ndim == 1 or label.ndim < pred.ndim:
+            label = F.unsqueeze(label, axes=(label.ndim,))
+        elif label.shape[-1] != 1:
+            label = F.argmax(label, axis=label.ndim - 1, keepdim=True)
+        return F.cast(F.eq(best, F.cast(label, dtype=best.dtype)), dtype=dt.float32)
+
+    def update(self, correct: Any, *args: Any) -> Any:
+        """Count what ``compute`` gave; the accuracy of this batch, a list if there are several k."""
+        hits = _array("Accuracy", "correct", correct)
+        rows = int(np.prod(hits.shape[:-1]))
+        found = [hits[..., :k].sum() for k in self.topk]
+        self.total = [a + b for a, b in zip(self.total, found, strict=True)]
+        self.count = [n + rows for n in self.count]
+        return self._several([float(n) / rows if rows else 0.0 for n in found])
+
+    def reset(self) -> None:
+        self.total = [0.0] * len(self.topk)
+        self.count = [0] * len(self.topk)
+
+    def accumulate(self) -> Any:
+        return self._several([float(t) / n if n else 0.0 for t, n in zip(self.total, self.count, strict=True)])
+
+    def _several(self, values: list[float]) -> Any:
+        return values[0] if len(values) == 1 else values
+
+    def name(self) -> list[str]:
+        return self._name
+
+
+class _Binary(Metric):
+    """Counts of a decision between two classes: for 1 where the probability is above one half."""
+
+    at_half: ClassVar[bool]  # the decision at exactly one half, which the reference's two metrics take differently
+
+    def __init__(self, name: str, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._name = name
+        self.reset()
+
+    def decided(self, preds: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Which rows are decided for class 1, and which belong to it."""
+        who = type(self).__name__
+        preds, labels = _array(who, "preds", preds).reshape(-1), _array(who, "labels", labels).reshape(-1)
+        if preds.shape != labels.shape:
+            raise ValueError(f"[{who}] requires as many labels as preds, got {labels.size} and {preds.size}")
+        return (preds >= 0.5 if self.at_half else preds > 0.5) & (preds < 1.5), labels == 1
+
+    def name(self) -> str:
+        return self._name
+
+
+class Precision(_Binary):
+    """Of the rows decided for class 1, the part that belongs to it: ``tp / (tp + fp)``.
+
+    Example:
+        >>> import numpy as np, paddle
+        >>> metric = paddle.metric.Precision()
+        >>> metric.update(np.array([0.1, 0.6, 0.7]), np.array([0, 1, 0]))
+        >>> metric.accumulate()
+        0.5
+    """
+
+    at_half = True
+
+    def __init__(self, name: str = "precision", *args: Any, **kwargs: Any) -> None:
+        super().__init__(name, *args, **kwargs)
+
+    def update(self, preds: Any, labels: Any) -> None:
+        """``preds``: probabilities of class 1. ``labels``: 0 or 1, as many. Arrays or tensors."""
+        chosen, right = self.decided(preds, labels)
+        self.tp += int((chosen & right).sum())
+        self.fp += int((chosen & ~right).sum())
+
+    def reset(self) -> None:
+        self.tp = self.fp = 0
+
+    def accumulate(self) -> float:
+        return self.tp / (self.tp + self.fp) if self.tp + self.fp else 0.0
+
+
+class Recall(_Binary):
+    """Of the rows that belong to class 1, the part decided for it: ``tp / (tp + fn)``.
+
+    Example:
+        >>> import numpy as np, paddle
+        >>> metric = paddle.metric.Recall()
+        >>> metric.update(np.array([0.1, 0.6, 0.7]), np.array([1, 1, 0]))
+        >>> metric.accumulate()
+        0.5
+    """
+
+    at_half = False
+
+    def __init__(self, name: str = "recall", *args: Any, **kwargs: Any) -> None:
+        super().__init__(name, *args, **kwargs)
+
+    def update(self, preds: Any, labels: Any) -> None:
+        """``preds``: probabilities of class 1. ``labels``: 0 or 1, as many. Arrays or tensors."""
+        chosen, right = self.decided(preds, labels)
+        self.tp += int((chosen & right).sum())
+        self.fn += int((~chosen & right).sum())
+
+    def reset(self) -> None:
+        self.tp = self.fn = 0
+
+    def accumulate(self) -> float:
+        return self.tp / (self.tp + self.fn) if self.tp + self.fn else 0.0
+
+
+class Auc(Metric):
+    """The area under the receiver operating characteristic, from counts in ``num_thresholds + 1`` classes of
+    probability. ``curve`` is kept only: the area is that of the ROC curve also for "PR", as in the reference.
+
+    Example:
+        >>> import numpy as np, paddle
+        >>> metric = paddle.metric.Auc()
+        >>> metric.update(np.array([[0.3, 0.7], [0.6, 0.4], [0.1, 0.9]]), np.array([[1], [0], [1]]))
+        >>> metric.accumulate()
+        1.0
+    """
+
+    def __init__(
+        self, curve: str = "ROC", num_thresholds: int = 4095, name: str = "auc", *args: Any, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self._curve = curve
+        self._num_thresholds = num_thresholds
+        self._name = name
+        self.reset()
+
+    def update(self, preds: Any, labels: Any) -> None:
+        """``preds``: probabilities ``[N, 2]`` of both classes. ``labels``: 0 or 1, ``[N]`` or ``[N, 1]``."""
+        preds, labels = _array("Auc", "preds", preds), _array("Auc", "labels", labels).reshape(-1)
+        if preds.ndim != 2 or preds.shape[1] != 2 or len(labels) != len(preds):
+            got = f"{preds.shape} and {labels.shape}"
+            raise ValueError(f"[Auc] requires preds [N, 2] and labels [N], got {got}")
+        bins = (preds[:, 1] * self._num_thresholds).astype(np.int64)
+        if bins.size and (bins.min() < 0 or bins.max() > self._num_thresholds):
+            raise ValueError("[Auc] requires probabilities between 0 and 1")
+        for counts, wanted in ((self._stat_pos, labels == 1), (self._stat_neg, labels != 1)):
+            counts += np.bincount(bins[wanted], minlength=len(counts))
+
+    @staticmethod
+    def trapezoid_area(x1: float, x2: float, y1: float, y2: float) -> float:
+        """The area under a line from ``(x1, y1)`` to ``(x2, y2)``."""
+        return abs(x1 - x2) * (y1 + y2) / 2.0
+
+    def accumulate(self) -> float:
+        pos, neg = (np.concatenate([[0.0], np.cumsum(c[::-1])]) for c in (self._stat_pos, self._stat_neg))
+        if not pos[-1] or not neg[-1]:
+            return 0.0
+        return float((np.diff(neg) * (pos[1:] + pos[:-1])).sum() / 2 / (pos[-1] * neg[-1]))
+
+    def reset(self) -> None:
+        self._stat_pos = np.zeros(self._num_thresholds + 1)
+        self._stat_neg = np.zeros(self._num_thresholds + 1)
+
+    def name(self) -> str:
+        return self._name
+
+
+def accuracy(
+    input: Tensor,
+    label: Tensor,
+    k: int = 1,
+    correct: Tensor | None = None,
+    total: Tensor | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """How often the class is among the ``k`` most probable ones.
+
+    Args:
+        input: scores ``[N, C]``.
+        label: classes ``[N, 1]``.
+        correct, total: tensors that get the number of rows that are right, and of all.
+
+    Returns:
+        float32 without dims.
+
+    Raises:
+        ValueError: label not ``[N, 1]``, or fewer than k classes.
+
+    Example:
+        >>> import paddle
+        >>> scores = paddle.to_tensor([[0.1, 0.9], [0.8, 0.2]])
+        >>> float(paddle.metric.accuracy(scores, paddle.to_tensor([[1], [1]])))
+        0.5
+    """
+    if input.ndim != 2 or list(label.shape) != [input.shape[0], 1]:
+        got = f"{list(input.shape)} and {list(label.shape)}"
+        raise ValueError(f"[accuracy] requires input [N, C] and label [N, 1], got {got}")
+    _, best = F.top_k(input, axis=1, k=k)
+    right = F.any(F.eq(best, F.cast(label, dtype=best.dtype)), axes=(1,))
+    for out, count in ((correct, F.count_true(right)), (total, F.full(input.shape[0], dtype=dt.int64, shape=()))):
+        if out is not None:
+            assign(F.reshape(F.cast(count, dtype=out.dtype), shape=tuple(out.shape)), out)
+    return F.mean(F.cast(right, dtype=dt.float32), axes=(0,))

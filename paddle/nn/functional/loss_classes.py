@@ -1,0 +1,231 @@
+"""Losses for many classes: trees, clusters, margins on cosines, samples of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paddle.nn._ops import Records, check_reduction, mean_all, random_tensor, sum_all
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.dispatch import apply
+from umiak.core.tensor import Tensor
+from umiak.ir.tracer import SymTensor
+
+_CROSS_ENTROPY = F.SoftmaxCrossEntropy(1, False)
+_MARGIN = Records(F.MarginCosine)
+_TREE = F.TreeLoss()
+
+
+def hsigmoid_loss(
+    input: Tensor,
+    label: Tensor,
+    num_classes: int,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    path_table: Tensor | None = None,
+    path_code: Tensor | None = None,
+    is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Hierarchical sigmoid: the cross entropies of the turns that lead to a class through a binary tree (Morin and
+    Bengio, 2005).
+
+    Args:
+        input: ``[N, D]``.
+        label: classes ``[N]`` or ``[N, 1]``.
+        num_classes: how many there are, 2 or more. They are the leaves of a complete tree, whose inner nodes are
+            numbered by level.
+        weight: ``[num_classes - 1, D]``, a row for each inner node; with an own tree as many as it has.
+        bias: ``[num_classes - 1]`` or ``[num_classes - 1, 1]``.
+        path_table: an own tree: the inner nodes on the way to each row's class ``[N, depth]``, negative where the way
+            has ended.
+        path_code: the turn at each of them, 0 or 1.
+        is_sparse: accepted; gradients are dense.
+
+    Returns:
+        ``[N, 1]``. Every place of a path that is not used adds log 2. Scores count up to 40 in the loss.
+
+    Raises:
+        ValueError: fewer than two classes, one of ``path_table`` and ``path_code`` without the other, or shapes that
+            do not fit.
+    """
+    if num_classes < 2:
+        raise ValueError(f"[hsigmoid_loss] requires num_classes of 2 or more, got {num_classes}")
+    if (path_table is None) != (path_code is None):
+        raise ValueError("[hsigmoid_loss] requires path_table and path_code together, got one of them")
+    if path_table is None or path_code is None:
+        path_table, path_code = _paths(F.reshape(label, shape=(input.shape[0], 1)), num_classes)
+    if bias is not None and bias.ndim > 1:
+        bias = F.reshape(bias, shape=(bias.shape[0],))
+    return F.unsqueeze(apply(_TREE, (input, path_table, path_code, weight, bias)), axes=(1,))
+
+
+def _paths(label: Tensor, classes: int) -> tuple[Tensor, Tensor]:
+    """Nodes and turns on the way from each leaf to the root of the complete tree.
+
+    The leaf of a class has the number ``label + classes`` if the root has 1 and the children of i are 2i and 2i + 1.
+    """
+    leaf = F.add(F.cast(label, dtype=dt.int64), classes)
+    up = F.iota(0, 1, dtype=dt.int64, size=(classes - 1).bit_length())
+    node = F.sub(F.shift_right(leaf, F.add(up, 1)), 1)
+    return node, F.bitwise_and(F.shift_right(leaf, up), 1)
+
+
+def adaptive_log_softmax_with_loss(
+    input: Tensor,
+    label: Tensor,
+    head_weight: Tensor,
+    tail_weights: Sequence[Sequence[Tensor]],
+    cutoffs: Sequence[int],
+    head_bias: Tensor | None = None,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The log-probability of each row's class where rare classes stand in clusters (Grave et al., 2017).
+
+    Args:
+        input: ``[N, D]`` or ``[D]``.
+        label: classes ``[N]``, or one without dims.
+        head_weight: ``[D, cutoffs[0] + clusters]``.
+        tail_weights: for each cluster ``[D, h]`` and ``[h, its classes]``.
+        cutoffs: where clusters start, rising, and last the number of classes.
+        head_bias: ``[cutoffs[0] + clusters]``.
+
+    Returns:
+        log-probabilities in the shape of label, and minus their mean.
+
+    Raises:
+        ValueError: shapes that do not fit, or labels that are no class.
+    """
+    one = input.ndim == 1
+    if (input.ndim, label.ndim) not in ((2, 1), (1, 0)) or (not one and input.shape[0] != label.shape[0]):
+        got = f"{list(input.shape)} and {list(label.shape)}"
+        raise ValueError(
+            f"[adaptive_log_softmax_with_loss] requires input [N, D] and label [N], or [D] and [], got {got}"
+        )
+    if one:
+        input, label = F.unsqueeze(input, axes=(0,)), F.unsqueeze(label, axes=(0,))
+    label = F.cast(label, dtype=dt.int64)
+    shortlist, classes = cutoffs[0], cutoffs[-1]
+    head = _linear(input, head_weight, head_bias)
+    column, parts = label, []
+    for k, (low, high) in enumerate(zip(cutoffs[:-1], cutoffs[1:], strict=True)):
+        inside = F.logical_and(F.ge(label, low), F.lt(label, high))
+        column = F.where(inside, shortlist + k, column)
+        parts.append((inside, low))
+    if not isinstance(label, SymTensor) and 0 not in label.shape:
+        _check_classes(label, classes)
+    output = F.neg(apply(_CROSS_ENTROPY, (head, column), (-100,)))
+    for (inside, low), (down, up) in zip(parts, tail_weights, strict=True):
+        output = F.add(output, _of_cluster(input, F.sub(label, low), inside, down, up))
+    loss = F.neg(mean_all(output))
+    return (F.squeeze(output, axes=(0,)) if one else output), loss
+
+
+def _check_classes(label: Tensor, classes: int) -> None:
+    lowest, highest = int(F.min(label, axes=(0,)).item()), int(F.max(label, axes=(0,)).item())
+    if lowest < 0 or highest >= classes:
+        raise ValueError(
+            f"[adaptive_log_softmax_with_loss] requires labels from 0 to {classes - 1}, got {lowest} to {highest}"
+        )
+
+
+def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    y = F.matmul(x, weight)
+    return y if bias is None else F.add(y, bias)
+
+
+def _of_cluster(input: Tensor, place: Tensor, inside: Tensor, down: Tensor, up: Tensor) -> Tensor:
+    """Log-probabilities of rows within a cluster, 0 for rows outside. Only rows inside are computed, except in a trace,
+    where nobody knows which they are.
+    """
+    if isinstance(inside, SymTensor):
+        scores = F.matmul(F.matmul(input, down), up)
+        return F.neg(apply(_CROSS_ENTROPY, (scores, F.where(inside, place, -1)), (-1,)))
+    rows = F.squeeze(F.nonzero_sized(inside, int(F.count_true(inside).item())), axes=(1,))
+    scores = F.matmul(F.matmul(F.take(input, rows, axis=0), down), up)
+    found = F.neg(apply(_CROSS_ENTROPY, (scores, F.take(place, rows, axis=0)), (-1,)))
+    return F.put(F.full(0, dtype=found.dtype, shape=tuple(inside.shape)), rows, found, axis=0)
+
+
+def margin_cross_entropy(
+    logits: Tensor,
+    label: Tensor,
+    margin1: float = 1.0,
+    margin2: float = 0.5,
+    margin3: float = 0.0,
+    scale: float = 64.0,
+    group: Any = None,
+    return_softmax: bool = False,
+    reduction: str | None = "mean",
+) -> Any:
+    """Cross entropy of cosines, with a margin on that of each row's class (ArcFace, Deng et al., 2019).
+
+    ``cos(t)`` becomes ``cos(margin1*t + margin2) - margin3``, and all cosines are multiplied by ``scale``.
+
+    Args:
+        logits: cosines ``[N, C]``.
+        label: classes ``[N]`` or ``[N, 1]``.
+        group: None or False: all classes are in this process.
+        return_softmax: return also the softmax ``[N, C]``.
+        reduction: None is "none".
+
+    Returns:
+        a number, or ``[N, 1]`` with ``reduction="none"``.
+
+    Raises:
+        ValueError: shapes that do not fit, a group, or an unknown reduction.
+    """
+    if group not in (None, False):
+        raise ValueError("[margin_cross_entropy] requires all classes in one process: group of None or False")
+    reduction = reduction or "none"
+    check_reduction("margin_cross_entropy", reduction)
+    label = F.reshape(label, shape=(label.shape[0],)) if label.ndim == 2 else label
+    angular = margin1 != 1.0 or margin2 != 0.0
+    params = (float(margin1), float(margin2), float(margin3), float(scale))
+    scores = apply(_MARGIN[(angular,)], (logits, label), params)
+    loss = F.unsqueeze(apply(_CROSS_ENTROPY, (scores, label), (-100,)), axes=(1,))
+    loss = mean_all(loss) if reduction == "mean" else sum_all(loss) if reduction == "sum" else loss
+    return (loss, F.softmax(scores, axis=1)) if return_softmax else loss
+
+
+def class_center_sample(label: Tensor, num_classes: int, num_samples: int, group: Any = None) -> tuple[Tensor, Tensor]:
+    """Some classes, all those of ``label`` among them; and the labels as places in that list (An et al., 2021).
+
+    Args:
+        label: classes ``[N]``, from 0 to ``num_classes - 1``.
+        num_samples: how many classes to take; more where more occur in label. Others are drawn at random.
+        group: None or False: all classes are in this process.
+
+    Returns:
+        labels as places ``[N]``, and the classes taken, those of label first, both of label's dtype. How many there are
+        is data: not for traces.
+
+    Raises:
+        ValueError: more samples than classes, negative labels, or a group.
+        IndexError: labels beyond the classes.
+
+    Example:
+        >>> import paddle
+        >>> places, taken = paddle.nn.functional.class_center_sample(paddle.to_tensor([7, 2, 7]), 10, 4)
+        >>> places.tolist(), taken.tolist()[:2], taken.shape
+        ([1, 0, 1], [2, 7], [4])
+    """
+    if group not in (None, False):
+        raise ValueError("[class_center_sample] requires all classes in one process: group of None or False")
+    if num_samples > num_classes:
+        raise ValueError(f"[class_center_sample] requires num_samples of at most {num_classes}, got {num_samples}")
+    if label.ndim != 1 or not label.dtype.is_integer:
+        got = f"{label.dtype.name}{list(label.shape)}"
+        raise ValueError(f"[class_center_sample] requires label [N] of integers, got {got}")
+    if label.shape[0] and int(F.min(label, axes=(0,)).item()) < 0:
+        raise ValueError(f"[class_center_sample] requires labels from 0 to {num_classes - 1}, got negative ones")
+    own = F.full(1, dtype=dt.int64, shape=tuple(label.shape))
+    present = F.put(F.full(0, dtype=dt.int64, shape=(num_classes,)), label, own, axis=0)
+    # Classes that are there stand first, in their order; the others follow in the order of random numbers.
+    draws = random_tensor(F.UniformRandom, (num_classes,), dt.float32, 0.0, 1.0, place=label.place)
+    _, order = F.sort(F.where(F.gt(present, 0), -1.0, draws), axis=0)
+    many = max(num_samples, int(F.sum(present, axes=(0,)).item()))
+    taken = F.slice(order, axes=(0,), starts=(0,), sizes=(many,), steps=(1,))
+    rank = F.sub(F.cumsum(present, axis=0), 1)
+    return F.cast(F.take(rank, label, axis=0), dtype=label.dtype), F.cast(taken, dtype=label.dtype)

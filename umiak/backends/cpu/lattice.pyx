@@ -1,0 +1,99 @@
+# cython: binding=False
+"""Launching sums over the paths of a lattice: rows of the batch in parts, each by lattice.h."""
+from libc.stdint cimport int64_t, uint64_t
+
+from umiak.backends.cpu.launcher cimport parallel_for, thread_count
+
+cdef extern from "umiak/backends/cpu/lattice.h" nogil:
+    int UMIAK_LATTICE_BANDS
+    ctypedef struct umiak_lattice:
+        int bands
+        int transpose
+        int doubles
+    ctypedef struct umiak_paths:
+        const umiak_lattice* how
+        char* out
+        char* shares
+        const char* arcs
+        const char* given
+        int64_t batch
+        int64_t layers
+        int64_t states
+        int64_t chunk
+        const int64_t* arc_strides
+        const int64_t* given_strides
+    int umiak_paths_part(void* arg, int64_t part) noexcept
+
+cdef extern from "Python.h":
+    void PyErr_NoMemory()
+
+cdef enum:
+    PARALLEL = 8192             # arcs, from which on other threads help
+    PARTS_PER_THREAD = 4
+
+MOST_BANDS = UMIAK_LATTICE_BANDS
+
+
+cdef int run(umiak_paths* w) noexcept nogil:
+    cdef int64_t parts = 1
+    if w.batch == 0 or w.states == 0:
+        return 0
+    if w.batch > 1 and w.batch * w.layers * w.states * w.how.bands >= PARALLEL and thread_count() > 1:
+        parts = min(w.batch, <int64_t>thread_count() * PARTS_PER_THREAD)
+    w.chunk = (w.batch + parts - 1) // parts
+    parts = (w.batch + w.chunk - 1) // w.chunk
+    if (parallel_for(umiak_paths_part, w, parts) if parts > 1 else umiak_paths_part(w, 0)) != 0:
+        return no_memory()
+    return 0
+
+
+cdef int no_memory() noexcept with gil:
+    PyErr_NoMemory()
+    return -1
+
+
+cdef int log_sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    """The native launch ABI. ``dims``: sizes and strides of the arcs, strides of the walls. Pointers: arcs, walls, y, w."""
+    cdef umiak_paths w
+    w.how = <umiak_lattice*>self
+    w.arcs, w.given, w.out, w.shares = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2], <char*>ptrs[3]
+    w.batch, w.layers, w.states = dims[0], dims[1], dims[3]
+    w.arc_strides = dims + 4
+    w.given_strides = dims + 8
+    return run(&w)
+
+
+cdef int sums(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
+    """``dims``: sizes and strides of w, strides of g. Pointers: w, g, x."""
+    cdef umiak_paths w
+    w.how = <umiak_lattice*>self
+    w.arcs, w.given, w.out, w.shares = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2], NULL
+    w.batch, w.layers, w.states = dims[0], dims[1], dims[3]
+    w.arc_strides = dims + 4
+    w.given_strides = dims + 8
+    return run(&w)
+
+
+cdef class Lattice:
+    """How many bands a lattice has, its type, and which way the recurrence runs."""
+
+    cdef umiak_lattice how
+
+    def __init__(self, int bands, bint doubles, bint transpose=False):
+        if not 1 <= bands <= UMIAK_LATTICE_BANDS:
+            raise ValueError(f"[Lattice] requires 1 to {UMIAK_LATTICE_BANDS} bands, got {bands}")
+        self.how.bands = bands
+        self.how.doubles = doubles
+        self.how.transpose = transpose
+
+    @property
+    def log_sums(self):
+        return <size_t><void*>&log_sums
+
+    @property
+    def sums(self):
+        return <size_t><void*>&sums
+
+    @property
+    def self_pointer(self):
+        return <size_t>&self.how

@@ -1,0 +1,22 @@
+"""Kernels of sums over the paths of a lattice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak.backends.base import Kernel
+from umiak.backends.cpu.lattice import MOST_BANDS, Lattice
+from umiak.ops import lattice as ops
+
+OPS = (ops.PathLogSums, ops.PathSums)
+
+
+def kernel(call: Any) -> Kernel | None:
+    """The kernel of a class of calls; None for low precision, which NumPy computes in float32."""
+    op, meta = call.op, call.classes.metas[0]
+    if not call.symbolic or meta.dtype.name not in ("float32", "float64") or op.bands > MOST_BANDS:
+        return None
+    logs = isinstance(op, ops.PathLogSums)
+    made = Lattice(op.bands, meta.dtype.name == "float64", not logs and op.transpose)
+    dims = [*meta.shape, *call.strides(0), *call.strides(1)]
+    return Kernel(made.log_sums if logs else made.sums, made.self_pointer, keep=made, dims=dims)
