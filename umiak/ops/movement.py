@@ -220,6 +220,31 @@ def _regroup(shape: tuple, strides: tuple, target: tuple) -> tuple | None:
 
 
 @register
+class OptimizationBarrier(View):
+    """``x`` itself, through which no pass of a compiler sees: what reads it is neither merged nor fused with what reads ``x``."""
+
+    def infer(self, x):
+        return Meta(tuple(x.shape), x.dtype)
+
+    def strides(self, x):
+        return Strided(tuple(x.shape), tuple(x.strides), x.offset)
+
+    def vjp(self, s, g):
+        return (g,)
+
+    def shard(self, x):
+        names = factor_names(len(x.shape))
+        return shard_string([names], [names])
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((draw(rng, (2, 3)),))
+        yield Sample((draw(rng, ()),), note="0-d")
+        yield Sample((draw(rng, (0, 3)),), note="0-size")
+        yield Sample((draw(rng, (3,), dt.int64, 0, 8),))
+
+
+@register
 class Permute(View):
     """``x`` with its dims in the order ``perm``."""
 
