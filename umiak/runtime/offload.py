@@ -37,6 +37,10 @@ class HostFile:
         self.lock = threading.Lock()
         self.process = os.getpid()
 
+    def __del__(self) -> None:
+        if hasattr(self, "file"):
+            self.file.close()
+
     def write(self, data: memoryview) -> Extent:
         extent = Extent(self, *self.take(-(-data.nbytes // ALIGNMENT) * ALIGNMENT))
         done = 0
