@@ -136,15 +136,15 @@ def test_writes_within_forward_are_fine():
 
 @pytest.mark.parametrize("call", [lambda x: x * x, Square.apply], ids=["op", "PyLayer"])
 def test_results_of_unpack(call):
-    for wrong, message in (
-        (lambda t: 5, "requires a Tensor from unpack, got int"),
-        (lambda t: paddle.ones([3], dtype="float64"), r"requires a tensor like the one that was saved from unpack, float64\[2\], got float64\[3\]"),
-        (lambda t: paddle.ones([2], dtype="float32"), r"float64\[2\], got float32\[2\]"),
+    like = r"requires a tensor like the one that was saved from unpack, float64\[2\], got "
+    for wrong, kind, message in (
+        (lambda t: 5, TypeError, "requires a Tensor from unpack, got int"),
+        (lambda t: paddle.ones([3], dtype="float64"), ValueError, like + r"float64\[3\]"),
+        (lambda t: paddle.ones([2], dtype="float32"), ValueError, like + r"float32\[2\]"),
     ):
         x = leaf(1.0, 2.0)
         with saved_tensors_hooks(lambda t: t, wrong):
             y = call(x * 1.0)
-        kind = TypeError if "Tensor from" in message and "like" not in message else ValueError
         with pytest.raises(kind, match=rf"\[saved_tensors_hooks\] {message}"):
             y.sum().backward()
 
