@@ -14,6 +14,7 @@ from paddle import (
     linalg,
     nn,
     optimizer,
+    profiler,
     regularizer,
     signal,
     special,
