@@ -76,15 +76,15 @@ def _timed_loader(iterate: Callable[..., Iterator], read: Callable[[float], None
     return run
 
 
-def _below(kind: type) -> Iterator[type]:
+def _below(kind: Any) -> Iterator[type]:
     yield kind
     for inner in kind.__subclasses__():
         yield from _below(inner)
 
 
 class Instruments:
-    """While ``on``, layers, optimizers and loaders are ranges. Their methods are exchanged for that time, so that nothing
-    is asked otherwise. ``read`` is told the seconds that each batch was waited for.
+    """While ``on``, layers, optimizers and loaders are ranges. Their methods are exchanged for that time, so that
+    nothing is asked otherwise. ``read`` is told the seconds that each batch was waited for.
     """
 
     def __init__(self, read: Callable[[float], None]) -> None:

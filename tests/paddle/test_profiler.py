@@ -14,7 +14,15 @@ import pytest
 import paddle
 from paddle import nn, profiler
 from paddle.nn.layer.layers import Layer
-from paddle.profiler import Profiler, ProfilerState, ProfilerTarget, RecordEvent, SortedKeys, SummaryView, make_scheduler
+from paddle.profiler import (
+    Profiler,
+    ProfilerState,
+    ProfilerTarget,
+    RecordEvent,
+    SortedKeys,
+    SummaryView,
+    make_scheduler,
+)
 from umiak.core import context
 from umiak.observe import trace
 from umiak.observe.recorder import Recorder
@@ -80,7 +88,7 @@ def names(recording, *kinds):
     return Counter(e.name for e in recording.of(*kinds))
 
 
-# --- events --------------------------------------------------------------------------------------------------------------
+# --- events ----------------------------------------------------------------------------------------------------------
 
 
 def test_every_kind_of_event():
@@ -170,7 +178,9 @@ def test_other_observers_go_on():
 
 
 def test_shapes_and_memory():
-    found = recorded(lambda: paddle.ones([256, 4]).astype("float64").sum(axis=0), record_shapes=True, profile_memory=True)
+    found = recorded(
+        lambda: paddle.ones([256, 4]).astype("float64").sum(axis=0), record_shapes=True, profile_memory=True
+    )
     (cast,) = (e for e in found.of(OPERATOR) if e.name == "cast")
     assert cast.args["inputs"] == ["float32[256, 4]"]
     assert cast.args["outputs"] == ["float64[256, 4]"]
@@ -229,7 +239,7 @@ def test_ranges_of_the_user():
     assert names(found, "Special") == {"open": 1}
 
 
-# --- schedules ------------------------------------------------------------------------------------------------------------
+# --- schedules -------------------------------------------------------------------------------------------------------
 
 
 def test_schedules():
@@ -279,7 +289,7 @@ def test_a_round_that_is_not_over_is_handed_over_at_stop():
     assert ready == [p]
 
 
-# --- times of steps ---------------------------------------------------------------------------------------------------------
+# --- times of steps --------------------------------------------------------------------------------------------------
 
 
 def test_step_info():
@@ -314,7 +324,7 @@ def test_step_info_adds_up(monkeypatch):
     assert lines[2].split() == ["batch_cost", "(s)", "4.00000", "4.00000", "4.00000"]
 
 
-# --- traces -----------------------------------------------------------------------------------------------------------------
+# --- traces ----------------------------------------------------------------------------------------------------------
 
 
 def check_trace(found):
@@ -388,7 +398,9 @@ def test_traces_are_read_back(tmp_path):
     back, was = profiler.load_profiler_result(path), p.profiler_result
 
     def shown(r, first):
-        return Counter((e.name, e.kind, e.start - first, e.duration, e.memory, getattr(e.parent, "name", None)) for e in r.events)
+        return Counter(
+            (e.name, e.kind, e.start - first, e.duration, e.memory, getattr(e.parent, "name", None)) for e in r.events
+        )
 
     assert shown(back, 0) == shown(was, was.start)
     assert back.threads == was.threads
@@ -400,12 +412,22 @@ def test_traces_are_read_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{}", '{"otherData": {"format": "other"}}', '{"traceEvents": [{"ph": "X"}], "otherData": 3}', "[" * 100000]
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        '{"otherData": {"format": "other"}}',
+        '{"traceEvents": [{"ph": "X"}], "otherData": 3}',
+        "[" * 100000,
+    ],
 )
 def test_other_files_are_refused(tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text)
-    with pytest.raises(ValueError, match=r"\[profiler\] requires a trace that the profiler has exported, got .*x\.json"):
+    with pytest.raises(
+        ValueError, match=r"\[profiler\] requires a trace that the profiler has exported, got .*x\.json"
+    ):
         profiler.load_profiler_result(path)
 
 
@@ -422,7 +444,7 @@ def test_export_handlers(tmp_path):
         check_trace(json.loads((tmp_path / "a" / f).read_text()))
 
 
-# --- tables -----------------------------------------------------------------------------------------------------------------
+# --- tables ----------------------------------------------------------------------------------------------------------
 
 
 def known():
@@ -481,12 +503,23 @@ def test_tables(tables):
     ]
     assert rows_of(text, "Model Summary") == [
         ["ProfileStep", "2", "2000.000 / 1000.000 / 1000.000 / 1000.000 / 100.00"],
-        ["Forward", "2", "1400.000 / 700.000 / 700.000 / 700.000 / 70.00", "200.000 / 100.000 / 100.000 / 100.000 / 10.00"],
+        [
+            "Forward",
+            "2",
+            "1400.000 / 700.000 / 700.000 / 700.000 / 70.00",
+            "200.000 / 100.000 / 100.000 / 100.000 / 10.00",
+        ],
         ["Others", "-", "600.000 (30.00 %)"],
     ]
     assert rows_of(text, "Operator Summary") == [
         ["add", "1", "2000.000 / 2000.000 / 2000.000 / 2000.000 / 68.97", "0.000 / 0.000 / 0.000 / 0.000 / 0.00", "0"],
-        ["linear", "2", "900.000 / 450.000 / 600.000 / 300.000 / 31.03", "200.000 / 100.000 / 100.000 / 100.000 / 6.90", "1000"],
+        [
+            "linear",
+            "2",
+            "900.000 / 450.000 / 600.000 / 300.000 / 31.03",
+            "200.000 / 100.000 / 100.000 / 100.000 / 6.90",
+            "1000",
+        ],
         ["pack", "2", "100.000 / 50.000 / 50.000 / 50.000 / 11.11", "0"],
         ["gemm", "2", "100.000 / 50.000 / 50.000 / 50.000 / 11.11", "1000"],
     ]
@@ -502,8 +535,14 @@ def test_tables(tables):
 
 
 def test_what_tables_can_be_told(tables):
-    assert [r[0] for r in rows_of(tables(sorted_by=SortedKeys.GPUTotal, op_detail=False), "Operator Summary")] == ["linear", "add"]
-    assert [r[0] for r in rows_of(tables(sorted_by=SortedKeys.CPUMin, op_detail=False), "Operator Summary")] == ["linear", "add"]
+    assert [r[0] for r in rows_of(tables(sorted_by=SortedKeys.GPUTotal, op_detail=False), "Operator Summary")] == [
+        "linear",
+        "add",
+    ]
+    assert [r[0] for r in rows_of(tables(sorted_by=SortedKeys.CPUMin, op_detail=False), "Operator Summary")] == [
+        "linear",
+        "add",
+    ]
     text = tables(thread_sep=True, views=SummaryView.OperatorView)
     assert "Operator Summary on thread Main (1)" in text
     assert "Operator Summary on thread side (2)" in text
@@ -532,7 +571,7 @@ def test_merged_times():
     assert merged(r.of(FORWARD)) == 1_400_000
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------------------
+# --- what is refused -------------------------------------------------------------------------------------------------
 
 
 def test_refusals(tmp_path):

@@ -161,9 +161,7 @@ def test_accumulation_over_calls(use_reentrant):
             (call(layer, call(layer, x)) ** 2).sum().backward()
         return [x.grad.numpy(), layer.weight.grad.numpy(), layer.bias.grad.numpy()]
 
-    same(
-        gradients(lambda f, x: recompute(f, x, use_reentrant=use_reentrant)), gradients(lambda f, x: f(x))
-    )
+    same(gradients(lambda f, x: recompute(f, x, use_reentrant=use_reentrant)), gradients(lambda f, x: f(x)))
 
 
 @MODES
@@ -242,7 +240,7 @@ def test_a_generator_that_is_made_inside():
         outer.activate()
 
 
-# --- gradients of a kind -----------------------------------------------------------------------------------------------
+# --- gradients of a kind ---------------------------------------------------------------------------------------------
 
 
 def test_grad_with_respect_to_arguments():
@@ -259,9 +257,7 @@ def test_grad_with_respect_to_parameters():
     layer = nn.Linear(3, 3)
     x, other = leaf(2, 3), leaf(3, 3)
     want = paddle.grad((layer(x) ** 2).sum() + layer.weight.sum(), layer.parameters())
-    got = paddle.grad(
-        (recompute(layer, x, use_reentrant=False) ** 2).sum() + layer.weight.sum(), layer.parameters()
-    )
+    got = paddle.grad((recompute(layer, x, use_reentrant=False) ** 2).sum() + layer.weight.sum(), layer.parameters())
     same([g.numpy() for g in got], [g.numpy() for g in want])
     # One operation that hides them: refused, not left out of the sum.
     with pytest.raises(RuntimeError, match=r"\[recompute\] requires use_reentrant=False for grad\(\)"):
@@ -442,7 +438,9 @@ def test_wrong_calls():
 # --- sequences -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("segments", "runs"), [(1, [1, 1, 1, 1]), (2, [2, 2, 1, 1]), (4, [2, 2, 2, 1]), (3, [2, 2, 1, 1])])
+@pytest.mark.parametrize(
+    ("segments", "runs"), [(1, [1, 1, 1, 1]), (2, [2, 2, 1, 1]), (4, [2, 2, 2, 1]), (3, [2, 2, 1, 1])]
+)
 def test_sequences(segments, runs):
     layers = nn.Sequential(*(block() for _ in range(4)))
     counts = [0] * 4

@@ -59,7 +59,7 @@ def through(log):
     return saved_tensors_hooks(pack, unpack)
 
 
-# --- PyLayer ----------------------------------------------------------------------------------------------------------------
+# --- PyLayer ---------------------------------------------------------------------------------------------------------
 
 
 def test_py_layers_pass_through():
@@ -131,7 +131,7 @@ def test_writes_within_forward_are_fine():
     assert x.grad.tolist() == [2.0]
 
 
-# --- what hooks may not do ---------------------------------------------------------------------------------------------------
+# --- what hooks may not do -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("call", [lambda x: x * x, Square.apply], ids=["op", "PyLayer"])

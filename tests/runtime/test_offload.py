@@ -40,7 +40,7 @@ def bits(x):
     return np.ascontiguousarray(to_numpy(x)).reshape(-1).view(np.uint8)
 
 
-# --- values ------------------------------------------------------------------------------------------------------------
+# --- values ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("to", ["file", "memory", None])
@@ -94,7 +94,9 @@ def test_one_memory_is_put_away_once():
 
 
 def test_wrong_arguments():
-    with pytest.raises(ValueError, match=r"\[offload\] requires 'file', 'memory' or None as what to offload to, got 'disk'"):
+    with pytest.raises(
+        ValueError, match=r"\[offload\] requires 'file', 'memory' or None as what to offload to, got 'disk'"
+    ):
         Offload(to="disk")
     with pytest.raises(ValueError, match="a threshold of at least 0 bytes, got -1"):
         Offload(threshold=-1)
@@ -102,7 +104,7 @@ def test_wrong_arguments():
         Offload(folder="/nowhere/at/all").pack(from_numpy(np.ones(4)))
 
 
-# --- room in files --------------------------------------------------------------------------------------------------------
+# --- room in files ---------------------------------------------------------------------------------------------------
 
 
 def test_room_is_used_again():
@@ -155,12 +157,14 @@ def test_a_forked_child_has_a_file_of_its_own():
     np.testing.assert_array_equal(to_numpy(off.unpack(kept)), np.arange(1000.0))
 
 
-# --- memory ----------------------------------------------------------------------------------------------------------------
+# --- memory ----------------------------------------------------------------------------------------------------------
 
 
 def network():
     paddle.seed(1)
-    return nn.Sequential(*(nn.Sequential(nn.Linear(128, 512), nn.GELU(), nn.Dropout(0.3), nn.Linear(512, 128)) for _ in range(4)))
+    return nn.Sequential(
+        *(nn.Sequential(nn.Linear(128, 512), nn.GELU(), nn.Dropout(0.3), nn.Linear(512, 128)) for _ in range(4))
+    )
 
 
 def step(net, x):
@@ -242,7 +246,7 @@ def test_threads():
         np.testing.assert_array_equal(g, results[0][1])
 
 
-# --- what is left behind ----------------------------------------------------------------------------------------------------
+# --- what is left behind ---------------------------------------------------------------------------------------------
 
 
 def test_errors_leave_no_file(tmp_path):

@@ -1,8 +1,8 @@
 """Running a function again in the backward pass in place of keeping what it computed.
 
-``reentrant`` runs the function without recording, and again, recorded, when its gradients are asked for: one node stands
-for all of it. ``hooked`` records it as always, but its nodes keep nothing: the first that misses what it saved runs the
-function again, and what that run saves goes to all of them. Both keep the tensors that the function gets.
+``reentrant`` runs the function without recording, and again, recorded, when its gradients are asked for: one node
+stands for all of it. ``hooked`` records it as always, but its nodes keep nothing: the first that misses what it saved
+runs the function again, and what that run saves goes to all of them. Both keep the tensors that the function gets.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Call:
         self.leaves = [None if isinstance(x, Tensor) else x for x in leaves]
         self.stops = [x.stop_gradient for x in self.inputs]
         self.kept = [SavedTensor(x, NAME, hooks=hooks.get(id(x))) for x in self.inputs]
-        self.modes = current().amp()
+        self.modes: tuple[int, int, int] = current().amp()
         self.states = random_states() if preserve_rng_state else None
 
     def needs_grad(self) -> bool:
@@ -182,10 +182,8 @@ def _differentiable(x: Any) -> bool:
 
 
 def _changed(required: str, got: Any) -> Exception:
-    return op_error(
-        RuntimeError, NAME, f"a function that does the same when it runs again: {required}", got, "Let it not depend "
-        "on anything that changes in between, and keep preserve_rng_state=True where it draws random numbers."
-    )  # fmt: skip
+    hint = "It may not depend on what changes in between; keep preserve_rng_state=True where it draws random numbers."
+    return op_error(RuntimeError, NAME, f"a function that does the same when it runs again: {required}", got, hint)
 
 
 # --- nodes that keep nothing ------------------------------------------------------------------------------------------

@@ -323,4 +323,10 @@ def uses(operation: Operation) -> Iterator[Value]:
 def call_identity(operation: Operation) -> tuple:
     """Equal for two calls that are the same to every reader: value and gradient (regions aside)."""
     operands = tuple(("value", id(x)) if type(x) is Value else identity(x) for x in operation.operands)
-    return (id(operation.op), operands, identity(operation.params), operation.again < 0, *(r.stop for r in operation.results))
+    return (
+        id(operation.op),
+        operands,
+        identity(operation.params),
+        operation.again < 0,
+        *(r.stop for r in operation.results),
+    )

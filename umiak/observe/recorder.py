@@ -1,5 +1,5 @@
-"""Collects events while it is on: ops and gradients from dispatch and the tape, kernels from the timer of launches, ranges
-from whoever names them.
+"""Collects events while it is on: ops and gradients from dispatch and the tape, kernels from the timer of launches,
+ranges from whoever names them.
 
 Nothing is looked at while no recorder is on: ops are seen through an observer bit, launches through dispatch's timer.
 """

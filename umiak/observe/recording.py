@@ -30,7 +30,7 @@ class Event:
         self.end = start
         self.args: dict[str, Any] = {}
         self.memory = 0  # bytes that tensors hold more at the end than at the start
-        self.in_op = parent is not None and (parent.in_op or parent.kind == OPERATOR)
+        self.in_op: bool = parent is not None and (parent.in_op or parent.kind == OPERATOR)
 
     @property
     def duration(self) -> int:

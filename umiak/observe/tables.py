@@ -46,7 +46,6 @@ class Row:
         self.bytes += sum(k.args.get("bytes", 0) for k in kernels)
 
 
-
 # What rows are sorted by, the largest first (for minima the smallest).
 KEYS: dict[str, Callable[[Row], float]] = {
     "CPUTotal": lambda r: -sum(r.times),
@@ -132,11 +131,12 @@ class Tables:
             rows.append([STEP, str(len(steps)), self.times(steps, self.whole), ""])
         for kind in MODEL:
             events = outermost(self.recording.of(kind))
-            # A loss has its layers within the forward part; runs within runs and calls within calls are not counted.
             if events:
                 spent = [e.duration for e in events]
                 inside = [sum(k.duration for k in self.kernels.get(id(e), ())) for e in events]
-                rows.append([f"  {kind}", str(len(events)), self.times(spent, self.whole), self.times(inside, self.whole)])
+                rows.append(
+                    [f"  {kind}", str(len(events)), self.times(spent, self.whole), self.times(inside, self.whole)]
+                )
                 rest -= merged(events)
         if rows:
             rows.append(["  Others", "-", f"{self.time(max(rest, 0))} ({_share(max(rest, 0), self.whole)} %)", ""])
@@ -260,7 +260,5 @@ NEEDS: dict[str, Callable[[Recording], bool]] = {
 
 def summary(tables: Tables, views: Iterable[str] | None = None) -> str:
     """The tables of ``views``, or of all that have rows."""
-    chosen = [
-        v for v in VIEWS if (v in views if views is not None else NEEDS.get(v, lambda r: True)(tables.recording))
-    ]
+    chosen = [v for v in VIEWS if (v in views if views is not None else NEEDS.get(v, lambda r: True)(tables.recording))]
     return "\n\n".join(VIEWS[v](tables) for v in chosen)

@@ -221,7 +221,7 @@ def _regroup(shape: tuple, strides: tuple, target: tuple) -> tuple | None:
 
 @register
 class OptimizationBarrier(View):
-    """``x`` itself, through which no pass of a compiler sees: what reads it is neither merged nor fused with what reads ``x``."""
+    """``x`` itself, which passes do not see through: what reads it is not merged or fused with what made ``x``."""
 
     def infer(self, x):
         return Meta(tuple(x.shape), x.dtype)

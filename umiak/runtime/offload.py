@@ -30,7 +30,8 @@ class HostFile:
     """Room for bytes in a file without a name; room that is given back is used again."""
 
     def __init__(self, folder: str | os.PathLike | None = None) -> None:
-        self.file = tempfile.TemporaryFile(dir=folder, buffering=0)  # never linked, or unlinked at once; for us alone
+        # Without a name from the start, or unlinked at once; for this user alone.
+        self.file: Any = tempfile.TemporaryFile(dir=os.fspath(folder) if folder else None, buffering=0)  # noqa: SIM115
         self.size = 0
         self.used = 0
         self.free: list[tuple[int, int]] = []  # (begin, size), in order, no two of them neighbours
@@ -149,7 +150,7 @@ class Offload:
             return array.copy() if on_host else array
         if self.file is None or self.file.process != os.getpid():  # a forked child does not write into its parent's
             self.file = HostFile(self.folder)
-        return self.file.write(memoryview(array))
+        return self.file.write(array.data)
 
     def unpack(self, kept: Tensor | Kept) -> Tensor:
         if isinstance(kept, Tensor):
@@ -159,7 +160,7 @@ class Offload:
         out = empty(kept.shape, kept.dtype, kept.place)
         into = to_numpy(out).reshape(-1).view(np.uint8)
         if isinstance(kept.at, Extent):
-            kept.at.read(memoryview(into))
+            kept.at.read(into.data)
         else:
             into[:] = kept.at
         return out
@@ -168,5 +169,5 @@ class Offload:
         if not isinstance(kept.at, Extent):
             return kept.at
         out = np.empty(math.prod(kept.shape) * kept.dtype.itemsize, np.uint8)
-        kept.at.read(memoryview(out))
+        kept.at.read(out.data)
         return out

@@ -1,4 +1,4 @@
-"""``recompute``: less memory for more arithmetic. Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016."""
+"""``recompute``: less memory for more arithmetic (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016)."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def _offloading(args: tuple, indices: Iterable[int]) -> dict[int, engine.Hooks]:
     """By identity, the hooks for the arguments at these places."""
-    found = {}
+    found: dict[int, engine.Hooks] = {}
     to = Offload()
     for i in indices:
         if not -len(args) <= i < len(args) or not isinstance(args[i], Tensor):
