@@ -53,7 +53,9 @@ class Encoder(nn.Layer):
         self.layers = nn.LayerList()
         for _ in range(2):
             names = ("q", "k", "v", "out")
-            layer = nn.LayerDict({**{n: nn.Linear(8, 8) for n in names}, "up": nn.Linear(8, 16), "down": nn.Linear(16, 8)})
+            layer = nn.LayerDict(
+                {**{n: nn.Linear(8, 8) for n in names}, "up": nn.Linear(8, 16), "down": nn.Linear(16, 8)}
+            )
             layer["norm"] = nn.LayerNorm(8)
             self.layers.append(layer)
 
