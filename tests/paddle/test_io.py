@@ -300,9 +300,7 @@ def test_safetensors_by_name(tmp_path):
     assert sorted(paddle.load(tmp_path / "pickle.safetensors", safetensors=False)) == sorted(state)
 
 
-@pytest.mark.parametrize(
-    "wrong", [[1], paddle.ones([1]), {"a": 1}, {3: paddle.ones([1])}, {"a": {"b": paddle.ones([1])}}]
-)
+@pytest.mark.parametrize("wrong", [[1], 3, {"a": 1}, {3: "x"}, {"a": {"b": "x"}}])
 def test_what_safetensors_cannot_hold(tmp_path, wrong):
     with pytest.raises(TypeError, match=r"\[save\] requires a dict of tensors by name for safetensors"):
         paddle.save(wrong, tmp_path / "x.safetensors")
