@@ -36,21 +36,21 @@ def summary(net: Layer, input_size: Any = None, dtypes: Any = None, input: Any =
     Example:
         >>> import paddle
         >>> found = paddle.summary(paddle.nn.Sequential(paddle.nn.Linear(4, 3), paddle.nn.ReLU()), (1, 4))
-        -----------------------------------------------
+        ------------------------------------------------
         Layer (type)  Input Shape  Output Shape  Param #
-        ===============================================
-          Linear-1     [[1, 4]]       [1, 3]       15
-           ReLU-1      [[1, 3]]       [1, 3]       0
-        ===============================================
+        ================================================
+          Linear-1      [[1, 4]]      [1, 3]        15
+           ReLU-1       [[1, 3]]      [1, 3]        0
+        ================================================
         Total params: 15
         Trainable params: 15
         Non-trainable params: 0
-        -----------------------------------------------
+        ------------------------------------------------
         Input size (MB): 0.00
         Forward/backward pass size (MB): 0.00
         Params size (MB): 0.00
         Estimated total size (MB): 0.00
-        -----------------------------------------------
+        ------------------------------------------------
         >>> found
         {'total_params': 15, 'trainable_params': 15}
     """
