@@ -25,7 +25,6 @@ import numpy as np
 
 from paddle.framework.place import current_place
 from paddle.framework.random import GeneratorState
-from umiak.checkpoint.safetensors import load_safetensors, save_safetensors
 from umiak.core.array import from_numpy, to_numpy
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -147,6 +146,8 @@ def _save_safetensors(obj: Any, path: Any) -> None:
     if wrong is not None:
         hint = "Save anything else as a pickle, under another name."
         raise op_error(TypeError, "save", "a dict of tensors by name for safetensors", wrong, hint)
+    from umiak.checkpoint.safetensors import save_safetensors  # imports the package, which takes a while
+
     folder = os.path.dirname(os.fspath(path))
     if folder:
         os.makedirs(folder, exist_ok=True)
@@ -529,6 +530,8 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         if not os.path.isfile(name):
             raise op_error(ValueError, "load", "a file that exists", repr(name))
         if _as_safetensors(path, configs):
+            from umiak.checkpoint.safetensors import load_safetensors
+
             tensors, _ = load_safetensors(name, current_place())
             return {k: to_numpy(t).copy() for k, t in tensors.items()} if configs.get("return_numpy") else tensors
         with open(name, "rb") as f:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import socket
+import platform
 import time
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -32,7 +32,7 @@ def export_chrome_tracing(dir_name: str, worker_name: str | None = None) -> Call
         1
     """
     os.makedirs(dir_name, exist_ok=True)
-    worker = worker_name or f"host_{socket.gethostname()}pid_{os.getpid()}"
+    worker = worker_name or f"host_{platform.node()}pid_{os.getpid()}"
 
     def write(profiler: Any) -> None:
         seconds = time.time()
