@@ -223,7 +223,7 @@ def _(settings: Settings) -> Pair:
     )
 
 
-@faster("clip-200-new", "`ClipGradByGlobalNorm`, new gradients (PyTorch's foreach, in place)", 1.0, section=FAMILIES)
+@faster("clip-200-new", "`ClipGradByGlobalNorm` of pairs (PyTorch's foreach)", 1.5, section=FAMILIES)
 def _(settings: Settings) -> Pair:
     mine, peers = parameters()
     clip, theirs = paddle.nn.ClipGradByGlobalNorm(1.0), torch.nn.utils.clip_grad_norm_
@@ -235,6 +235,76 @@ def _(settings: Settings) -> Pair:
         Side("clip(pairs)", {"clip": clip, "pairs": pairs}),
         Side("clip(params, 1.0, foreach=True)", {"clip": theirs, "params": peers}),
     )
+
+
+def sparse_table(ours: Any, theirs: Any) -> Pair:
+    """A step of a table of which few rows were used: gradients of selected rows, and an update of these alone."""
+    ids = np.random.default_rng(0).integers(0, 200_000, 4096)
+    mine = paddle.nn.Embedding(200_000, 64, sparse=True)
+    peer = torch.nn.Embedding(200_000, 64, sparse=True)
+    mine.weight.set_value(paddle.to_tensor(peer.weight.detach().numpy()))
+    x, y = paddle.to_tensor(ids), torch.from_numpy(ids)
+    a, b = ours(mine.parameters()), theirs(list(peer.parameters()))
+
+    def one() -> None:
+        mine(x).sum().backward()
+        a.step()
+        a.clear_grad(False)
+
+    def other() -> None:
+        peer(y).sum().backward()
+        b.step()
+        b.zero_grad()
+
+    one()
+    other()
+    check_equal("sparse table", [mine.weight.detach()[::50]], [peer.weight.detach()[::50]])
+    return Side("step()", {"step": one}), Side("step()", {"step": other})
+
+
+@faster(
+    "embedding-rows-adam",
+    "4096 of 200,000 rows × 64: forward, backward, `Adam(lazy_mode)` (`SparseAdam`)",
+    1.0,
+    section=FAMILIES,
+)
+def _(settings: Settings) -> Pair:
+    return sparse_table(
+        lambda ps: paddle.optimizer.Adam(0.01, parameters=ps, lazy_mode=True),
+        lambda ps: torch.optim.SparseAdam(ps, 0.01),
+    )
+
+
+@faster(
+    "embedding-rows-sgd",
+    "4096 of 200,000 rows × 64: forward, backward, `SGD` (`Embedding(sparse=True)`)",
+    1.0,
+    section=FAMILIES,
+)
+def _(settings: Settings) -> Pair:
+    return sparse_table(lambda ps: paddle.optimizer.SGD(0.01, parameters=ps), lambda ps: torch.optim.SGD(ps, 0.01))
+
+
+@faster(
+    "step-clip-200",
+    "`AdamW.step()` that clips by global norm, 200 parameters (PyTorch's foreach clip, fused step)",
+    1.5,
+    section=FAMILIES,
+)
+def _(settings: Settings) -> Pair:
+    mine, peers = parameters()
+    a = paddle.optimizer.AdamW(1e-3, parameters=mine, weight_decay=0.1, grad_clip=paddle.nn.ClipGradByGlobalNorm(1.0))
+    b = torch.optim.AdamW(peers, 1e-3, weight_decay=0.1, fused=True)
+
+    def other() -> None:
+        torch.nn.utils.clip_grad_norm_(peers, 1.0, foreach=True)
+        b.step()
+
+    for _ in range(3):
+        a.step()
+        other()
+    check_equal("step-clip-200", [p.detach() for p in mine], [p.detach() for p in peers])
+    return Side("step()", {"step": a.step}), Side("step()", {"step": other})
 
 
 # PyTorch's time over the prototype's, on one core.

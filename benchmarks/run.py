@@ -21,7 +21,19 @@ import measure
 from rows import ROWS, SECTIONS, Outcome, Section
 
 README = Path(__file__).with_name("README.md")
-MODULES = ("eager", "growth", "startup", "kernels", "operations", "products", "threads", "compile_times", "decode")
+MODULES = (
+    "eager",
+    "growth",
+    "startup",
+    "kernels",
+    "operations",
+    "products",
+    "threads",
+    "compile_times",
+    "decode",
+    "training",
+    "data",
+)
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2
 

@@ -27,7 +27,7 @@ class L1Decay(WeightDecayRegularizer):
         self._coeff = float(coeff)
 
     def __call__(self, param: Tensor, grad: Tensor, block: object = None) -> Tensor:
-        return F.add(grad, F.mul(F.sign(_like(param, grad)), self._coeff))
+        return F.penalised(grad, param, self._coeff, l1=True)
 
     def __repr__(self) -> str:
         return f"L1Decay, coeff={self._coeff:f}"
@@ -46,11 +46,7 @@ class L2Decay(WeightDecayRegularizer):
         self._coeff = float(coeff)
 
     def __call__(self, param: Tensor, grad: Tensor, block: object = None) -> Tensor:
-        return F.add(grad, F.mul(_like(param, grad), self._coeff))
+        return F.penalised(grad, param, self._coeff)
 
     def __repr__(self) -> str:
         return f"L2Decay, coeff={self._coeff:f}"
-
-
-def _like(param: Tensor, grad: Tensor) -> Tensor:
-    return param if param.dtype is grad.dtype else F.cast(param, dtype=grad.dtype)

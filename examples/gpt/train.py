@@ -40,6 +40,8 @@ def options(argv: list[str] | None = None) -> argparse.Namespace:
     p.add_argument("--lr", type=float, default=3e-3)
     p.add_argument("--warmup", type=int, default=20)
     p.add_argument("--save-every", type=int, default=100)
+    p.add_argument("--compile", action="store_true", help="capture the whole step as one program")
+    p.add_argument("--amp", choices=("bfloat16", "float16"), help="run matrix products in this type")
     return p.parse_args(argv)
 
 
@@ -73,6 +75,15 @@ class Training:
             apply_decay_param_fun=matrices.__contains__,
             grad_clip=paddle.nn.ClipGradByGlobalNorm(1.0),
         )
+        self.amp = args.amp
+        # Gradients in float16 are scaled, so that small ones do not vanish; the scaler looks at data between the parts
+        # of a step, so only forward and backward are captured with it.
+        self.scaler = paddle.amp.GradScaler(init_loss_scaling=1024.0) if args.amp == "float16" else None
+        self.update = self._update
+        if args.compile and self.scaler is None:
+            self.update = paddle.jit.to_static(self._update)
+        elif args.compile:
+            paddle.jit.to_static(self.model)
         self.losses: list[float] = []
 
     def state(self) -> dict:
@@ -84,6 +95,7 @@ class Training:
             "rng": self.generator.get_state(),
             "data": self.batches.state,
             "losses": self.losses,
+            "scaler": self.scaler.state_dict() if self.scaler else None,
         }
 
     def restore(self, state: dict) -> None:
@@ -96,12 +108,24 @@ class Training:
         self.generator.set_state(state["rng"])
         self.batches.state = state["data"]
         self.losses = list(state["losses"])
+        if self.scaler and state.get("scaler"):
+            self.scaler.load_state_dict(state["scaler"])
+
+    def _update(self, ids: paddle.Tensor, targets: paddle.Tensor) -> paddle.Tensor:
+        with paddle.amp.auto_cast(enable=self.amp is not None, dtype=self.amp or "float16"):
+            loss = self.model.loss(ids, targets)
+        if self.scaler is None:
+            loss.backward()
+            self.optimizer.step()
+        else:
+            self.scaler.scale(loss).backward()
+            self.scaler.step(self.optimizer)
+            self.scaler.update()
+        self.optimizer.clear_grad(set_to_zero=False)
+        return loss
 
     def step(self, ids: np.ndarray, targets: np.ndarray) -> float:
-        loss = self.model.loss(paddle.to_tensor(ids), paddle.to_tensor(targets))
-        loss.backward()
-        self.optimizer.step()
-        self.optimizer.clear_grad(set_to_zero=False)
+        loss = self.update(paddle.to_tensor(ids), paddle.to_tensor(targets))
         self.schedule.step()
         return float(loss)
 

@@ -1,5 +1,6 @@
 """Mixed precision and loss scaling."""
 
+from paddle.amp import debugging
 from paddle.amp.auto_cast import (
     auto_cast,
     autocast,
@@ -20,6 +21,7 @@ AmpScaler = GradScaler
 __all__ = [
     "GradScaler",
     "auto_cast",
+    "debugging",
     "decorate",
     "get_autocast_cpu_dtype",
     "get_autocast_dtype",

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from paddle.nn.layer.layers import Layer
-from paddle.nn.layer.norm import _BatchNorm
+from paddle.nn.layer.norm import InstanceNorm1D, InstanceNorm2D, InstanceNorm3D, LayerNorm, _BatchNorm
+from umiak import ops as F
 from umiak.compiler.amp import custom_lists
 from umiak.core import dtype as dt
 from umiak.core.context import current
@@ -68,10 +69,11 @@ class auto_cast:
         enable: False does nothing.
         custom_white_list: names of ops that run in low precision, too.
         custom_black_list: names of ops that do not.
-        level: ``"O0"`` (off), ``"OD"`` and ``"O1"`` (ops known to be safe), ``"O2"`` (all but those known to be
-            unsafe).
+        level: ``"O0"`` (off), ``"O1"`` (ops that gain by it run in low precision, unsafe ones in float32, others in the
+            widest type of their operands), ``"O2"`` (the same, for models that ``decorate`` has cast), ``"OD"`` (all
+            but the first kind run in float32).
         dtype: ``"float16"`` or ``"bfloat16"``.
-        use_promote: accepted; operands of mixed dtypes meet in the wider one.
+        use_promote: at level O2, False runs ops with mixed operands in low precision too.
 
     Raises:
         ValueError: an unknown level or dtype, or an op on both lists.
@@ -99,7 +101,8 @@ class auto_cast:
             raise ValueError(f"[auto_cast] requires lists that do not overlap, got both with {sorted(white & black)}")
         self._level = _LEVELS[level] if enable else 0
         self._dtype = _low_dtype("auto_cast", dtype)
-        self._lists = custom_lists(white, black) if white or black else 0
+        rest = "deny" if level == "OD" else "allow" if level == "O2" and not use_promote else "promote"
+        self._lists = custom_lists(white, black, rest)
         self._saved: list[tuple[int, int, int]] = []
 
     def __enter__(self) -> None:
@@ -163,13 +166,13 @@ def decorate(
     """Prepare models and optimizers for :func:`auto_cast`: at level O2, parameters are cast to ``dtype``.
 
     Args:
-        models: a layer or a list of them. Batch norms keep their dtype.
+        models: a layer or a list of them. Batch norms keep their dtype, with float16 layer and instance norms too.
         optimizers: an optimizer or a list of them; they keep float32 copies of the parameters.
         level: ``"O1"`` changes nothing, ``"O2"`` casts.
         dtype: ``"float16"`` or ``"bfloat16"``.
         master_weight: False for no float32 copies.
         save_dtype: the dtype that ``state_dict`` gives floating parameters in.
-        master_grad: accepted; updates are computed in float32 in any case.
+        master_grad: gradients of low-precision parameters are kept, and summed, in float32.
         excluded_layers: a layer, a layer class, or a list of them, that keep their dtype.
 
     Returns:
@@ -186,9 +189,13 @@ def decorate(
     if level == "O2":
         excluded = excluded_layers if isinstance(excluded_layers, (list, tuple)) else [excluded_layers]
         classes = (_BatchNorm, *(e for e in excluded if isinstance(e, type)))
+        if low is dt.float16:
+            classes += (LayerNorm, InstanceNorm1D, InstanceNorm2D, InstanceNorm3D)
         kept = {id(below) for e in excluded if isinstance(e, Layer) for below in e.sublayers(include_self=True)}
         for model in models if many else [models]:
             _cast_model(model, low, classes, kept, None if save_dtype is None else convert(save_dtype))
+            if master_grad:
+                _keep_wide_gradients(model)
         for optimizer in (
             [] if optimizers is None else optimizers if isinstance(optimizers, (list, tuple)) else [optimizers]
         ):
@@ -210,3 +217,18 @@ def _cast_model(model: Layer, low: DType, classes: tuple, kept: set[int], save: 
             return {k: v.astype(save) if v.dtype.is_floating and v.dtype is not save else v for k, v in state.items()}
 
         model.register_state_dict_hook(as_saved)
+
+
+class _Widen:
+    """A gradient hook that gives low-precision gradients in float32."""
+
+    changes_dtype = True
+
+    def __call__(self, grad: Any) -> Any:
+        return F.cast(grad, dtype=dt.float32)
+
+
+def _keep_wide_gradients(model: Layer) -> None:
+    for p in model.parameters():
+        if p.dtype in (dt.float16, dt.bfloat16) and not p.stop_gradient:
+            p.register_hook(_Widen())

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
-from umiak.core.each import apply_each_into
-from umiak.core.tensor import Tensor
+from umiak.core.each import apply_each_into, elements, gradients
+from umiak.core.tensor import Tensor, empty
+from umiak.runtime.selected_rows import SelectedRows
 
-_MUL = F.Mul()
+_MUL, _PROBE = F.Mul(), F.FiniteProbe()
+
+
+def all_finite(tensors: Sequence[Tensor]) -> bool:
+    """Whether no element of any is infinite or NaN: one launch of many rows, and one wait for its answer."""
+    if not tensors:
+        return True
+    places: dict[Any, list[Tensor]] = {}
+    for t in tensors:
+        places.setdefault(t.place, []).append(t)
+    totals = []
+    for place, those in places.items():
+        probes = empty((len(those),), dt.float32, place)
+        rows = sorted(zip(elements(probes), those, strict=True), key=lambda pair: pair[1].ndim)
+        apply_each_into(_PROBE, [((probe,), (t,), ()) for probe, t in rows])
+        totals.append(F.sum(probes, axes=(0,)))
+    return all(total.item() == 0.0 for total in totals)
 
 
 class GradScaler:
@@ -79,16 +98,12 @@ class GradScaler:
         if id(optimizer) in self._unscaled:
             raise RuntimeError("[unscale_] requires one call between two update(), got two")
         inverse = 1.0 / self._scale
-        finite = None
         with no_grad_guard():
-            pairs = [(p, p.grad) for p in optimizer._parameter_list]
-            grads = [g for p, g in pairs if g is not None and not p.stop_gradient]
+            found = [g for g in gradients(optimizer._parameter_list) if g is not None]
+            grads = [g.value() if isinstance(g, SelectedRows) else g for g in found]
             apply_each_into(_MUL, [((g,), (g, inverse), ()) for g in grads])
-            for g in grads:
-                ok = F.all(F.isfinite(g), axes=tuple(range(g.ndim)))
-                finite = ok if finite is None else F.logical_and(finite, ok)
-        if finite is not None and not finite.item():
-            self._found_inf = True
+            if not all_finite(grads):
+                self._found_inf = True
         self._unscaled.add(id(optimizer))
 
     def step(self, optimizer: Optimizer) -> None:
@@ -133,10 +148,20 @@ class GradScaler:
         self._unscaled.clear()
         self._stepped.clear()
 
-    def minimize(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> None:
-        """``step(optimizer)`` and ``update()``."""
-        self.step(optimizer)
-        self.update()
+    def minimize(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """``optimizer.minimize(...)`` with gradients scaled down, unless one is infinite or NaN, and ``update()``."""
+        if not self._enable:
+            return optimizer.minimize(*args, **kwargs)
+        if id(optimizer) not in self._unscaled:
+            self.unscale_(optimizer)
+        done: tuple[Any, Any] = (None, None)
+        if not self._found_inf:
+            done = optimizer.minimize(*args, **kwargs)
+        if self._use_dynamic_loss_scaling:
+            self.update()
+        else:
+            self._forget()
+        return done
 
     def state_dict(self) -> dict[str, Any]:
         """The scale, its settings and counts; empty when not enabled."""

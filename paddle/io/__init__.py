@@ -10,7 +10,7 @@ from paddle.io.dataset import (
     TensorDataset,
     random_split,
 )
-from paddle.io.loader import DataLoader, get_worker_info
+from paddle.io.loader import DataLoader
 from paddle.io.sampler import (
     BatchSampler,
     DistributedBatchSampler,
@@ -20,6 +20,7 @@ from paddle.io.sampler import (
     SubsetRandomSampler,
     WeightedRandomSampler,
 )
+from paddle.io.worker_info import get_worker_info
 
 __all__ = [
     "BatchSampler",

@@ -3,79 +3,63 @@
 from __future__ import annotations
 
 import itertools
-import numbers
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+import random
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-import paddle
-from paddle.framework.place import current_place
+from paddle.framework.place import current_place, place_of
+from paddle.io.collate import collate, default_collate_fn, default_convert_fn, stack, stack_tensor, to_tensors
 from paddle.io.dataset import Dataset, IterableDataset, NoLengthError
+from paddle.io.fetch import EXHAUSTED, Source, keep_memory
+from paddle.io.protocol import BATCH, END, ERROR
 from paddle.io.sampler import BatchSampler
-from umiak.core.array import from_numpy
-from umiak.core.tensor import Tensor
+from umiak.core.generator import default_generator
+from umiak.core.place import Place
+from umiak.util import flags
 
+if TYPE_CHECKING:
+    from paddle.io.channel import Message
+    from paddle.io.pool import WorkerPool
 
-def default_collate_fn(batch: Sequence[Any]) -> Any:
-    """Stack samples field by field: arrays, tensors and numbers become arrays with a new first dim; strings become
-    lists;
-    tuples, lists and dicts are collated inside.
-    """
-    first = batch[0]
-    if isinstance(first, np.ndarray):
-        return np.stack(batch)
-    if isinstance(first, Tensor):
-        return paddle.stack(list(batch))
-    if isinstance(first, (numbers.Number, np.generic)):
-        return np.array(batch)
-    if isinstance(first, (str, bytes)):
-        return list(batch)
-    if isinstance(first, Mapping):
-        return {k: default_collate_fn([b[k] for b in batch]) for k in first}
-    if isinstance(first, Sequence):
-        if any(len(b) != len(first) for b in batch):
-            raise RuntimeError(
-                f"[DataLoader] requires samples with the same number of fields, got {sorted({len(b) for b in batch})}"
-            )
-        return [default_collate_fn(list(field)) for field in zip(*batch, strict=True)]
-    raise TypeError(
-        f"[DataLoader] requires samples of arrays, tensors, numbers, strings, dicts or sequences, got {type(first)}"
-    )
-
-
-def default_convert_fn(batch: Any) -> Any:
-    """One sample as it is (``batch_size=None``), numbers as arrays."""
-    return np.asarray(batch) if isinstance(batch, (numbers.Number, np.generic)) else batch
-
-
-def _to_tensors(batch: Any, fresh: bool) -> Any:
-    """Arrays anywhere in a batch become tensors on the current place; those that nobody else holds are adopted."""
-    if isinstance(batch, (np.ndarray, np.generic)):
-        return from_numpy(np.asarray(batch), current_place(), copy=None if fresh else True)
-    if isinstance(batch, Mapping):
-        return {k: _to_tensors(v, fresh) for k, v in batch.items()}
-    if isinstance(batch, (list, tuple)):
-        return [_to_tensors(v, fresh) for v in batch]
-    return batch
+START_METHOD = flags.define(
+    "dataloader_start_method",
+    "auto",
+    "how worker processes begin: fork (datasets may hold anything), forkserver, spawn (datasets must pickle), or auto: "
+    "fork where the system has it",
+)
 
 
 class DataLoader:
     """Iterates over batches of a dataset; every ``iter()`` is one pass.
 
+    Batches come in the order of the sampler, whatever the number of workers. With workers, several are prepared ahead
+    in processes of their own; large ones come through shared memory and are not copied again. An exception of a worker
+    is raised here, caused by the worker's traceback. Workers end with the iteration, or with this process, however that
+    ends.
+
     Args:
-        dataset: a ``Dataset``, an ``IterableDataset`` or a sequence.
+        dataset: a ``Dataset``, an ``IterableDataset`` or a sequence. Each worker has a copy; a stream is read by every
+            worker (see ``get_worker_info``).
         batch_size: items per batch, or None for single items without a batch dim.
         shuffle, drop_last: as in ``BatchSampler``.
         batch_sampler: an iterable of lists of indices, instead of the three above.
         collate_fn: makes a batch from a list of samples; arrays in its result become tensors.
-        num_workers: 0, samples are read in this process.
-        feed_list, places, return_list, use_buffer_reader, reader_buffer_size, prefetch_factor, use_shared_memory,
-        timeout,
-            worker_init_fn, persistent_workers: accepted; they tune worker processes and do nothing without any.
+        places: where tensors go; the current place by default. Of several, the first.
+        num_workers: processes that read samples; 0: this one does.
+        prefetch_factor: batches that each worker prepares ahead.
+        use_shared_memory: False: all batches come through sockets.
+        timeout: seconds to wait for a batch of a worker; 0: no limit.
+        worker_init_fn: called in each worker with its number, before anything is read.
+        persistent_workers: keep the workers for the next pass.
+        feed_list, return_list, use_buffer_reader, reader_buffer_size: accepted; nothing depends on them.
+
+    ``random``, NumPy and ``paddle`` are seeded in worker ``i`` by ``i`` plus a number from ``paddle``'s generator,
+    before every pass, unless there is a ``worker_init_fn``, after which nothing is seeded again.
 
     Raises:
-        ValueError: options that contradict each other, or ``num_workers`` above 0.
+        ValueError, TypeError: options that contradict each other or mean nothing.
+        RuntimeError: while iterating, when a worker ends or takes longer than ``timeout``.
 
     Example:
         >>> import numpy as np, paddle
@@ -106,10 +90,18 @@ class DataLoader:
         worker_init_fn: Callable[[int], Any] | None = None,
         persistent_workers: bool = False,
     ) -> None:
-        if num_workers != 0:
-            raise ValueError(
-                f"[DataLoader] requires num_workers=0 (worker processes are not available yet), got {num_workers}"
-            )
+        for name, value, least in (("num_workers", num_workers, 0), ("prefetch_factor", prefetch_factor, 1)):
+            if not isinstance(value, int):
+                raise TypeError(f"[DataLoader] requires an integer {name}, got {value!r}")
+            if value < least:
+                raise ValueError(f"[DataLoader] requires {name} >= {least}, got {value}")
+        if not isinstance(timeout, (int, float)):
+            raise TypeError(f"[DataLoader] requires a timeout in seconds, got {timeout!r}")
+        if not timeout >= 0:
+            raise ValueError(f"[DataLoader] requires timeout >= 0, got {timeout}")
+        for name, function in (("collate_fn", collate_fn), ("worker_init_fn", worker_init_fn)):
+            if function is not None and not callable(function):
+                raise TypeError(f"[DataLoader] requires a callable {name} or None, got {function!r}")
         stream = isinstance(dataset, IterableDataset)
         if stream and shuffle:
             raise ValueError("[DataLoader] requires shuffle=False with an IterableDataset, got True")
@@ -127,38 +119,45 @@ class DataLoader:
         self.return_list = return_list
         self.num_workers = num_workers
         self.use_buffer_reader = use_buffer_reader
+        self.reader_buffer_size = reader_buffer_size
         self.prefetch_factor = prefetch_factor
         self.use_shared_memory = use_shared_memory
         self.timeout = timeout
         self.worker_init_fn = worker_init_fn
+        self.persistent_workers = persistent_workers
         self.drop_last = drop_last
         self.batch_size = getattr(batch_sampler, "batch_size", None) if batch_sampler is not None else batch_size
         if batch_sampler is None and batch_size is not None and not stream:
             batch_sampler = BatchSampler(dataset, shuffle=shuffle, batch_size=batch_size, drop_last=drop_last)
         self.batch_sampler = batch_sampler
-        batched = batch_sampler is not None or batch_size is not None
-        self.collate_fn = collate_fn or (default_collate_fn if batched else default_convert_fn)
+        self._batched = batch_sampler is not None or batch_size is not None
+        self.collate_fn = collate_fn or (default_collate_fn if self._batched else default_convert_fn)
+        self._place = self._first_place(places)
+        self._idle: WorkerPool | None = None  # workers kept for the next pass
 
-    def _samples(self) -> Iterator[Any]:
-        """Lists of samples, or samples where nothing is batched."""
-        dataset = self.dataset
+    @staticmethod
+    def _first_place(places: Any) -> Place | None:
+        if isinstance(places, (list, tuple)):
+            if not places:
+                raise ValueError("[DataLoader] requires one of places, got none. Leave it out for the current place")
+            places = places[0]
+        return None if places is None else place_of(places, "DataLoader")
+
+    def _source(self) -> Source:
+        stream = isinstance(self.dataset, IterableDataset)
+        return Source(self.dataset, self._batched, self.batch_size if stream else None, self.drop_last)
+
+    def _tasks(self) -> Iterable[Any]:
+        """What is to be read: indices or lists of them; for a stream, no end of Nones."""
         if self.batch_sampler is not None:
-            for indices in self.batch_sampler:
-                yield [dataset[i] for i in indices]
-        elif isinstance(dataset, IterableDataset) and self.batch_size is not None:
-            items = iter(dataset)
-            while batch := list(itertools.islice(items, self.batch_size)):
-                if len(batch) == self.batch_size or not self.drop_last:
-                    yield batch
-        elif isinstance(dataset, IterableDataset):
-            yield from dataset
-        else:
-            yield from (dataset[i] for i in range(len(dataset)))
+            return self.batch_sampler
+        return itertools.repeat(None) if isinstance(self.dataset, IterableDataset) else range(len(self.dataset))
 
     def __iter__(self) -> Iterator[Any]:
-        collate = self.collate_fn
-        fresh = collate is default_collate_fn
-        return (_to_tensors(collate(samples), fresh) for samples in self._samples())
+        return _Here(self) if self.num_workers == 0 else _InWorkers(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_idle": None}  # a copy has workers of its own
 
     def __call__(self) -> Iterator[Any]:
         """The same as ``iter(loader)``."""
@@ -171,6 +170,140 @@ class DataLoader:
         return len(self.dataset) if self.batch_sampler is None else len(self.batch_sampler)
 
 
-def get_worker_info() -> None:
-    """Which worker process this is: None, because samples are read in the main process."""
-    return None
+class _Batches:
+    """One pass over the batches."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        self.loader = loader
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+
+class _Here(_Batches):
+    """Samples are read in this process."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
+        self.batches = self._generate()
+
+    def __next__(self) -> Any:
+        return next(self.batches)
+
+    def _generate(self) -> Iterator[Any]:
+        loader = self.loader
+        place = loader._place or current_place()
+        own = loader.collate_fn is default_collate_fn
+        into = stack_tensor if place is current_place() and place.device_type == "cpu" else stack
+        fetch = loader._source().fetcher()
+        keep_memory()
+        for task in loader._tasks():
+            samples = fetch(task)
+            if samples is EXHAUSTED:
+                return
+            batch = collate(samples, into) if own else loader.collate_fn(samples)
+            del samples
+            yield to_tensors(batch, place, own)
+
+
+class _InWorkers(_Batches):
+    """Samples are read by workers, which take tasks in turn and answer in order: batches come in the order of tasks."""
+
+    def __init__(self, loader: DataLoader) -> None:
+        super().__init__(loader)
+        self.pool: WorkerPool | None = None
+        self.place = loader._place or current_place()
+        self.order: deque[int] = deque()  # whose answer comes when
+        self.tasks = iter(loader._tasks())
+        self.pool = self._start()
+        try:
+            for _ in range(loader.prefetch_factor):
+                for number in range(loader.num_workers):
+                    self._give(number)
+        except BaseException:
+            self._finish(sound=False)
+            raise
+
+    def _start(self) -> WorkerPool:
+        """Workers that have begun this pass."""
+        from paddle.io.pool import WorkerPool  # not before it is needed: importing it takes a while
+        from paddle.io.worker import Job
+
+        loader = self.loader
+        pool, loader._idle = loader._idle, None
+        seed = random.Random(f"{default_generator(Place('cpu')).reserve(1)}").getrandbits(31)
+        if pool is None or not pool.open:
+            custom = None if loader.collate_fn is default_collate_fn else loader.collate_fn
+            job = Job(
+                loader._source(),
+                custom,
+                loader.worker_init_fn,
+                loader.num_workers,
+                loader.prefetch_factor,
+                loader.use_shared_memory,
+            )
+            pool = WorkerPool(job, seed, START_METHOD.value)
+            pool.begin(None)
+        else:
+            pool.begin(seed if loader.worker_init_fn is None else None)
+        return pool
+
+    def _give(self, number: int) -> None:
+        """The next task to a worker, if there is one."""
+        for task in self.tasks:
+            self.pool.give(number, task)  # type: ignore[union-attr]
+            self.order.append(number)
+            return
+
+    def __next__(self) -> Any:
+        if self.pool is None:
+            raise StopIteration
+        try:
+            answer = self._next_answer()
+        except BaseException:  # what state the workers and their channels are in is not known
+            self._finish(sound=False)
+            raise
+        if answer is None:
+            self._finish()
+            raise StopIteration
+        w, message = answer
+        try:
+            if message.kind == ERROR:
+                raise w.exception(message)
+            region, crowded = w.unpacker.lease(message)
+            return to_tensors(w.unpacker.unpack(message, region), self.place, not crowded)
+        except BaseException:
+            self._finish()
+            raise
+
+    def _next_answer(self) -> tuple[Any, Message] | None:
+        """The worker whose turn it is, which has its next task by then, and its batch or error; None at the end."""
+        assert self.pool is not None
+        while self.order:
+            number = self.order.popleft()
+            message = self.pool.take(number, self.loader.timeout)
+            if message.kind == BATCH:
+                self._give(number)
+            if message.kind != END:
+                return self.pool.workers[number], message
+        return None
+
+    def _finish(self, sound: bool = True) -> None:
+        """Give the workers back to the loader if it keeps any, and end them otherwise."""
+        pool, self.pool = self.pool, None
+        if pool is None:
+            return
+        loader = self.loader
+        if sound and pool.open and loader.persistent_workers and loader._idle is None:
+            loader._idle = pool
+        else:
+            pool.close(patient=sound)
+
+    def __del__(self) -> None:
+        self._finish()

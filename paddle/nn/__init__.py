@@ -1,7 +1,7 @@
 """Layers, containers, losses, initializers and gradient clipping."""
 
 from paddle.framework.parameter import Parameter
-from paddle.nn import functional, initializer, utils
+from paddle.nn import functional, init, initializer, utils
 from paddle.nn.clip import (
     ClipGradByGlobalNorm,
     ClipGradByNorm,
@@ -116,6 +116,7 @@ from paddle.nn.layer.loss import (
     TripletMarginWithDistanceLoss,
 )
 from paddle.nn.layer.norm import (
+    BatchNorm,
     BatchNorm1D,
     BatchNorm2D,
     BatchNorm3D,
@@ -126,6 +127,8 @@ from paddle.nn.layer.norm import (
     LayerNorm,
     LocalResponseNorm,
     RMSNorm,
+    SpectralNorm,
+    SyncBatchNorm,
 )
 from paddle.nn.layer.pooling import (
     AdaptiveAvgPool1D,
@@ -137,6 +140,8 @@ from paddle.nn.layer.pooling import (
     AvgPool1D,
     AvgPool2D,
     AvgPool3D,
+    FractionalMaxPool2D,
+    FractionalMaxPool3D,
     LPPool1D,
     LPPool2D,
     MaxPool1D,
@@ -145,6 +150,14 @@ from paddle.nn.layer.pooling import (
     MaxUnPool1D,
     MaxUnPool2D,
     MaxUnPool3D,
+)
+from paddle.nn.layer.transformer import (
+    MultiHeadAttention,
+    Transformer,
+    TransformerDecoder,
+    TransformerDecoderLayer,
+    TransformerEncoder,
+    TransformerEncoderLayer,
 )
 from paddle.nn.layer.vision import (
     ChannelShuffle,
@@ -213,6 +226,7 @@ __all__ = [
     "AvgPool3D",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm",
     "BatchNorm1D",
     "BatchNorm2D",
     "BatchNorm3D",
@@ -252,6 +266,8 @@ __all__ = [
     "FeatureAlphaDropout",
     "Flatten",
     "Fold",
+    "FractionalMaxPool2D",
+    "FractionalMaxPool3D",
     "GaussianNLLLoss",
     "GroupNorm",
     "Hardshrink",
@@ -295,6 +311,7 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiHeadAttention",
     "MultiLabelSoftMarginLoss",
     "MultiMarginLoss",
     "NLLLoss",
@@ -336,10 +353,17 @@ __all__ = [
     "Softplus",
     "Softshrink",
     "Softsign",
+    "SpectralNorm",
     "Swish",
+    "SyncBatchNorm",
     "Tanh",
     "Tanhshrink",
     "ThresholdedReLU",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
     "Unflatten",
@@ -356,6 +380,7 @@ __all__ = [
     "ZeroPad3D",
     "ZeroPad3d",
     "functional",
+    "init",
     "initializer",
     "utils",
 ]

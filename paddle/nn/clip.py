@@ -11,6 +11,7 @@ from umiak.core.context import current, no_grad_guard
 from umiak.core.dtype import DType
 from umiak.core.each import apply_each, apply_each_into, elements
 from umiak.core.tensor import Tensor, empty
+from umiak.runtime.selected_rows import SelectedRows
 
 _CLIP, _MUL, _SQUARE_SUM = F.Clip(), F.Mul(), F.SquareSum()
 
@@ -24,13 +25,41 @@ class ClipGradBase:
     """
 
     def __call__(self, params_grads: Pairs) -> Pairs:
+        params, grads = [p for p, _ in params_grads], [g for _, g in params_grads]
+        return list(zip(params, self._clipped(params, grads), strict=True))
+
+    def clipped(self, params: list[Tensor], grads: list[Tensor | None]) -> list[Tensor | None]:
+        """The gradients that a step uses, None where there is none."""
+        if type(self).__call__ is ClipGradBase.__call__:
+            return self._clipped(params, grads)
+        # A subclass decides for itself.
+        some = [i for i, g in enumerate(grads) if g is not None]
+        pairs = self([(params[i], grads[i]) for i in some])
+        found = {id(p): g for p, g in pairs}
+        return [None if g is None else found.get(id(p)) for p, g in zip(params, grads, strict=True)]
+
+    def _clipped(self, params: list[Tensor], grads: list[Tensor | None]) -> list[Tensor | None]:
+        chosen = [
+            i
+            for i, (p, g) in enumerate(zip(params, grads, strict=True))
+            if g is not None and getattr(p, "need_clip", True)
+        ]
+        found: list[Any] = [grads[i] for i in chosen]
         with no_grad_guard():
-            chosen = [i for i, (p, g) in enumerate(params_grads) if g is not None and getattr(p, "need_clip", True)]
-            clipped = self._clip([params_grads[i][1] for i in chosen])  # type: ignore[misc]
-        out = list(params_grads)
-        for i, g in zip(chosen, clipped, strict=True):
-            out[i] = (out[i][0], g)
+            if SelectedRows in map(type, found):
+                found = self._clip_rows(found)
+            else:
+                found = self._clip(found)
+        out = list(grads)
+        for i, g in zip(chosen, found, strict=True):
+            out[i] = g
         return out
+
+    def _clip_rows(self, grads: list[Any]) -> list[Any]:
+        """Where some are selected rows: what counts is the sum of each row's values."""
+        merged = [g.merged() if isinstance(g, SelectedRows) else g for g in grads]
+        clipped = self._clip([m.value() if isinstance(m, SelectedRows) else m for m in merged])
+        return [m.with_values(g) if isinstance(m, SelectedRows) else g for m, g in zip(merged, clipped, strict=True)]
 
     def _clip(self, grads: list[Tensor]) -> list[Tensor]:
         raise NotImplementedError(f"{type(self).__name__} defines no _clip")
@@ -71,12 +100,13 @@ class ClipGradByNorm(ClipGradBase):
 
     def _clip(self, grads: list[Tensor]) -> list[Tensor]:
         norms = {d: F.sqrt(square_sums(those)) for d, those in by_compute_type(grads).items()}
-        factors = {d: iter(elements(factor(self.clip_norm, norm))) for d, norm in norms.items()}
+        factors = {d: iter(_elements(factor(self.clip_norm, norm))) for d, norm in norms.items()}
         return scaled(grads, [next(factors[g.dtype.compute]) for g in grads])
 
 
 class ClipGradByGlobalNorm(ClipGradBase):
-    """All gradients scaled down together so that the norm of all of them is at most ``clip_norm``.
+    """All gradients scaled down together so that the norm of all of them is at most ``clip_norm``: in place, so that
+    ``p.grad`` is clipped after a step. (Selected rows are replaced by merged ones.)
 
     Args:
         clip_norm: the largest norm.
@@ -104,7 +134,15 @@ class ClipGradByGlobalNorm(ClipGradBase):
         norm = global_norm(grads)
         if self.auto_skip_clip and norm.item() <= self.clip_norm:
             return grads
-        return scaled(grads, [factor(self.clip_norm, norm)] * len(grads))
+        factors = [factor(self.clip_norm, norm)] * len(grads)
+        if current().trace:
+            return scaled(grads, factors)
+        scale(grads, factors)
+        return grads
+
+
+def _elements(x: Tensor) -> Sequence[Tensor]:
+    return F.unbind(x, axis=0, count=x.shape[0]) if current().trace else elements(x)
 
 
 def by_compute_type(grads: Sequence[Tensor]) -> dict[DType, list[Tensor]]:

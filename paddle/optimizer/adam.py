@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle.optimizer.lr import LRScheduler
-from paddle.optimizer.optimizer import Optimizer, Row, State, power_of
+from paddle.optimizer.optimizer import ABSENT, GRAD, RATE, TARGET, VALUE, Optimizer, Row, State, power_of
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -26,8 +26,11 @@ def _check_betas(who: str, beta1: float, beta2: float, epsilon: float) -> tuple[
     return beta1, beta2, epsilon
 
 
-def _one(value: float) -> np.ndarray:
-    return np.full([1], value, np.float32)
+def _rounded(beta: float) -> float:
+    """A beta as float32: what the reference framework takes the powers of in some optimizers. RAdam's ``rho`` depends
+    on it.
+    """
+    return float(np.float32(beta))
 
 
 class _Moments(Optimizer):
@@ -35,6 +38,9 @@ class _Moments(Optimizer):
 
     accumulators: ClassVar[tuple[str, ...]] = ("moment1", "moment2")
     numbers: ClassVar[tuple[str, ...]] = ("beta1", "beta2", "epsilon")
+    _layout: tuple[int, ...] | None = (TARGET, GRAD, VALUE, VALUE + 1, RATE)
+
+    _saved_beta: Any = float
 
     def _set_betas(self, beta1: Any, beta2: Any, epsilon: Any) -> None:
         self._beta1, self._beta2, self._epsilon = _check_betas(type(self).__name__, beta1, beta2, epsilon)
@@ -58,9 +64,9 @@ class _Moments(Optimizer):
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
         # The reference framework keeps the power that the next step needs.
-        beta1, beta2, *_ = state.hyper
-        n = state.steps + 1
-        return {"beta1_pow_acc": _one(beta1**n), "beta2_pow_acc": _one(beta2**n)}
+        beta1, beta2, *_ = map(self._saved_beta, state.hyper)
+        n, dtype = state.steps + 1, state.param.dtype.compute.numpy
+        return {"beta1_pow_acc": np.full([1], beta1**n, dtype), "beta2_pow_acc": np.full([1], beta2**n, dtype)}
 
     def _load_numbers(self, state: State) -> int:
         beta1, beta2, *_ = state.hyper
@@ -83,7 +89,9 @@ class Adam(_Moments):
         parameters: parameters or groups of them.
         weight_decay: a number (L2, added to the gradient) or a regularizer.
         grad_clip: clips gradients first.
-        lazy_mode, use_multi_tensor: accepted; gradients are dense, and parameters always updated together.
+        lazy_mode: of a table with a gradient of selected rows, update these rows alone; otherwise the averages of the
+            other rows decay, as with a dense gradient.
+        use_multi_tensor: accepted; parameters are always updated together.
         multi_precision: keep float32 copies of low-precision parameters.
         amsgrad: divide by the largest second moment so far.
 
@@ -117,15 +125,12 @@ class Adam(_Moments):
         self._amsgrad = amsgrad
         self._multi_precision = multi_precision
         self._op = F.AdamUpdate(amsgrad)
+        self._layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE, VALUE + 2 if amsgrad else ABSENT)
+        self._by_rows = lazy_mode
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
     def _accumulator_names(self) -> tuple[str, ...]:
         return (*self.accumulators, "moment2_max") if self._amsgrad else self.accumulators
-
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        values = state.values
-        top = values[2] if len(values) == 3 else None
-        return self._op, (state.outs, (state.target, grad, values[0], values[1], lr, top), self._params(state))
 
 
 class AdamW(_Moments):
@@ -178,6 +183,8 @@ class AdamW(_Moments):
         self._apply_decay_param_fun = apply_decay_param_fun
         self._multi_precision = multi_precision
         self._op = F.AdamwUpdate(amsgrad)
+        self._layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE, VALUE + 2 if amsgrad else ABSENT)
+        self._by_rows = lazy_mode
         self._decay = float(weight_decay)
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 
@@ -197,11 +204,12 @@ class AdamW(_Moments):
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
         return *super()._make_params(hyper, steps), hyper[3]
 
+    @property
+    def _singly(self) -> bool:
+        return self._lr_ratio is not None
+
     def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        values = state.values
-        top = values[2] if len(values) == 3 else None
-        operands = (state.target, grad, values[0], values[1], lr * state.hyper[4], top)
-        return self._op, (state.outs, operands, self._params(state))
+        return super()._row(state, grad, lr * state.hyper[4])
 
 
 class Adamax(_Moments):
@@ -234,10 +242,6 @@ class Adamax(_Moments):
     def _make_params(self, hyper: tuple, steps: int) -> tuple:
         return super()._make_params(hyper, steps)[:4]
 
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        m, norm = state.values
-        return self._op, (state.outs, (state.target, grad, m, norm, lr), self._params(state))
-
 
 class Lamb(_Moments):
     """Adam's change plus decay, scaled to the norm of each parameter (You et al., 2020).
@@ -250,6 +254,7 @@ class Lamb(_Moments):
     """
 
     numbers = ("beta1", "beta2", "epsilon", "lamb_weight_decay")
+    _saved_beta = staticmethod(_rounded)
 
     def __init__(
         self,
@@ -270,7 +275,7 @@ class Lamb(_Moments):
         self._exclude_from_weight_decay_fn = exclude_from_weight_decay_fn
         self._always_adapt = always_adapt
         self._multi_precision = multi_precision
-        self._op, self._plain = F.LambUpdate(), F.AdamUpdate(False)
+        self._op, self._plain, self._layout = F.LambUpdate(), F.AdamUpdate(False), None
         super().__init__(learning_rate, parameters, None, grad_clip, name)
 
     def _make_state(self, p: Any, hyper: Any) -> State:
@@ -323,10 +328,10 @@ class NAdam(_Moments):
         return math.prod(self._momentum(hyper, t) for t in range(1, steps + 1))
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
-        shape, n = tuple(state.param.shape), state.steps
+        shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.numpy
         product = self._product(state.hyper, n)
-        values = {"momentum_decay_pow": 0.96**n, "beta2_pow": state.hyper[1] ** n, "mu_product": product}
-        return {k: np.full(shape, v, np.float32) for k, v in values.items()}
+        values = {"momentum_decay_pow": 0.96**n, "beta2_pow": _rounded(state.hyper[1]) ** n, "mu_product": product}
+        return {k: np.full(shape, v, dtype) for k, v in values.items()}
 
     def _load_numbers(self, state: State) -> int:
         found = [(self._take(state, "beta2_pow"), state.hyper[1]), (self._take(state, "momentum_decay_pow"), 0.96)]
@@ -341,10 +346,6 @@ class NAdam(_Moments):
         beta1, beta2, eps = hyper
         mu, mu_next = self._momentum(hyper, steps), self._momentum(hyper, steps + 1)
         return beta1, beta2, eps, beta2**steps, mu, mu_next, self._product(hyper, steps)
-
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        m, v = state.values
-        return self._op, (state.outs, (state.target, grad, m, v, lr), self._params(state))
 
 
 class RAdam(_Moments):
@@ -370,12 +371,12 @@ class RAdam(_Moments):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
-        beta1, beta2, _ = state.hyper
-        shape, n = tuple(state.param.shape), state.steps
+        beta1, beta2, _ = map(_rounded, state.hyper)
+        shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.numpy
         return {
-            "beta1_pow": np.full(shape, beta1**n, np.float32),
-            "beta2_pow": np.full(shape, beta2**n, np.float32),
-            "rho": np.full(shape, n * beta2**n / (1.0 - beta2**n) if n else 0.0, np.float32),
+            "beta1_pow": np.full(shape, beta1**n, dtype),
+            "beta2_pow": np.full(shape, beta2**n, dtype),
+            "rho": np.full(shape, n * beta2**n / (1.0 - beta2**n) if n else 0.0, dtype),
         }
 
     def _load_numbers(self, state: State) -> int:
@@ -398,7 +399,3 @@ class RAdam(_Moments):
             return *params, 0.0, 1.0
         rectified = math.sqrt((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho)) * math.sqrt(1.0 - pow2)
         return *params, rectified, 0.0
-
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        m, v = state.values
-        return self._op, (state.outs, (state.target, grad, m, v, lr), self._params(state))

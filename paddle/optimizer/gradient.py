@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from paddle.optimizer.lr import LRScheduler
-from paddle.optimizer.optimizer import Optimizer, Row, State, as_state
+from paddle.optimizer.optimizer import ABSENT, GRAD, RATE, TARGET, VALUE, Optimizer, Row, State, as_state
 from umiak import ops as F
 from umiak.core.dtype import int64
 from umiak.core.tensor import Tensor
@@ -31,6 +31,9 @@ class SGD(Optimizer):
         >>> opt.step()
     """
 
+    _layout = (TARGET, GRAD, RATE)
+    _by_rows = True
+
     def __init__(
         self,
         learning_rate: float | LRScheduler = 0.001,
@@ -43,9 +46,6 @@ class SGD(Optimizer):
         self._multi_precision = multi_precision
         self._op = F.SgdUpdate()
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
-
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        return self._op, (state.outs, (state.target, grad, lr), ())
 
 
 class Momentum(Optimizer):
@@ -65,6 +65,7 @@ class Momentum(Optimizer):
 
     accumulators = ("velocity",)
     numbers = ("momentum",)
+    _layout = (TARGET, GRAD, VALUE, RATE)
 
     def __init__(
         self,
@@ -85,11 +86,15 @@ class Momentum(Optimizer):
         self._op = F.MomentumUpdate(bool(use_nesterov))
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
+    @property
+    def _singly(self) -> bool:
+        return self._rescale_grad != 1.0
+
     def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        p, (velocity,) = state.target, state.values
-        if self._rescale_grad != 1.0:
-            grad = F.mul(grad, self._rescale_grad)
-        return self._op, (state.outs, (p, grad, velocity, lr), (state.hyper[0], 0.0))
+        return super()._row(state, grad if self._rescale_grad == 1.0 else F.mul(grad, self._rescale_grad), lr)
+
+    def _params(self, state: State) -> tuple:
+        return state.hyper[0], 0.0
 
 
 class Adagrad(Optimizer):
@@ -104,6 +109,8 @@ class Adagrad(Optimizer):
 
     accumulators = ("moment",)
     numbers = ("epsilon",)
+    _layout = (TARGET, GRAD, VALUE, RATE)
+    _by_rows = True
 
     def __init__(
         self,
@@ -123,9 +130,8 @@ class Adagrad(Optimizer):
     def _initial(self, accumulator: str) -> float:
         return self._start
 
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        p, (total,) = state.target, state.values
-        return self._op, (state.outs, (p, grad, total, lr), state.hyper)
+    def _params(self, state: State) -> tuple:
+        return state.hyper
 
 
 class Adadelta(Optimizer):
@@ -140,6 +146,7 @@ class Adadelta(Optimizer):
 
     accumulators = ("_avg_squared_grad", "_avg_squared_update")
     numbers = ("rho", "epsilon")
+    _layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE)
 
     def __init__(
         self,
@@ -156,9 +163,8 @@ class Adadelta(Optimizer):
         self._op = F.AdadeltaUpdate()
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        p, (squares, changes) = state.target, state.values
-        return self._op, (state.outs, (p, grad, squares, changes, lr), state.hyper)
+    def _params(self, state: State) -> tuple:
+        return state.hyper
 
 
 class RMSProp(Optimizer):
@@ -199,13 +205,17 @@ class RMSProp(Optimizer):
         self._momentum = float(momentum)
         self._centered = centered
         self._op = F.RmspropUpdate()
+        self._layout = (TARGET, GRAD, VALUE + 1, VALUE, RATE, VALUE + 2 if centered else ABSENT)
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        p, (momentum, squares, mean) = state.target, state.values
-        if self._centered:
-            return self._op, ((p, squares, momentum, mean), (p, grad, squares, momentum, lr, mean), state.hyper)
-        return self._op, ((p, squares, momentum), (p, grad, squares, momentum, lr, None), state.hyper)
+    def _make_state(self, p: Any, hyper: Any) -> State:
+        state = super()._make_state(p, hyper)
+        momentum, squares, mean = state.values
+        state.outs = (state.target, squares, momentum, *((mean,) if self._centered else ()))
+        return state
+
+    def _params(self, state: State) -> tuple:
+        return state.hyper
 
 
 class Rprop(Optimizer):
@@ -222,6 +232,7 @@ class Rprop(Optimizer):
     """
 
     accumulators = ("prevs", "learning_rates")
+    _layout = (TARGET, GRAD, VALUE, VALUE + 1, RATE)
 
     def __init__(
         self,
@@ -240,7 +251,7 @@ class Rprop(Optimizer):
             )
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"[Rprop] requires 0 < etas[0] < 1 < etas[1], got {etas}")
-        self._params = (*(float(v) for v in learning_rate_range), *(float(v) for v in etas))
+        self._limits = (*(float(v) for v in learning_rate_range), *(float(v) for v in etas))
         self._start = float(rate)
         self._multi_precision = multi_precision
         self._op = F.RpropUpdate()
@@ -249,9 +260,8 @@ class Rprop(Optimizer):
     def _initial(self, accumulator: str) -> float:
         return self._start if accumulator == "learning_rates" else 0.0
 
-    def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
-        p, (previous, sizes) = state.target, state.values
-        return self._op, (state.outs, (p, grad, previous, sizes, lr), self._params)
+    def _params(self, state: State) -> tuple:
+        return self._limits
 
 
 class ASGD(Optimizer):

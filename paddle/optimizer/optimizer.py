@@ -13,26 +13,41 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle.nn.clip import ClipGradBase
+from paddle.optimizer.captured import captured_step, capturing
 from paddle.optimizer.lr import LRScheduler
-from paddle.regularizer import L2Decay, WeightDecayRegularizer
+from paddle.regularizer import L1Decay, L2Decay, WeightDecayRegularizer
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
-from umiak.core.each import apply_each_into, drop_gradients, gradients
+from umiak.core.each import (
+    Slot,
+    apply_each,
+    apply_each_into,
+    drop_gradients,
+    gradients,
+    step_rows,
+    write_rows,
+)
 from umiak.core.tensor import Tensor
+from umiak.runtime.selected_rows import SelectedRows
 
 Row = tuple[tuple, tuple, tuple]  # outs, operands and params of one update
 Rows = dict[Any, list[Row]]  # of each op: what is updated together
+Grads = list[Any]  # one per parameter, None where there is none
+
+# What an operand of a step is (`Optimizer._layout`): from VALUE on, a state tensor.
+TARGET, GRAD, RATE, ABSENT, VALUE = range(5)
 
 _CASTS = {d: F.Cast(d) for d in (dt.float16, dt.bfloat16)}
 _FULL_RATE = {"learning_rate": 1.0}
-_ZEROS = {d: F.Full(d) for d in dt.all_dtypes()}
+_CLEARED = F.Cleared()
+_PENALTIES: dict[type, Any] = {L2Decay: F.Penalised(False), L1Decay: F.Penalised(True)}
 
 
-class State:
+class State(Slot):
     """What an optimizer keeps for one parameter.
 
     ``target`` is what the step is applied to: the parameter, or the float32 copy ``master`` of a low-precision one.
@@ -40,7 +55,7 @@ class State:
     done. ``rate`` and ``penalty`` are the parameter's ``optimize_attr`` and ``regularizer``.
     """
 
-    __slots__ = ("hyper", "master", "name", "outs", "param", "penalty", "rate", "steps", "target", "values")
+    __slots__ = ("master", "name", "param", "penalty")
 
     def __init__(self, param: Any, hyper: Any, master: Any) -> None:
         self.param = param
@@ -74,10 +89,18 @@ class Optimizer:
     accumulators: ClassVar[tuple[str, ...]] = ()
     numbers: ClassVar[tuple[str, ...]] = ()
     _one_by_one: ClassVar[bool] = False  # it defines an `_update`
+    _singly: Any = False  # its `_row` is asked for each parameter
+    # The op of a step and what its operands are, where these are the same for all parameters; else it defines `_row`.
+    _op: Any = None
+    _layout: tuple[int, ...] | None = None
+    # Whether rows of a table without a gradient stay as they are: such gradients are then applied to the others alone.
+    _by_rows: bool = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._one_by_one = cls._update is not Optimizer._update
+        if "_row" in cls.__dict__ and "_singly" not in cls.__dict__:
+            cls._singly = True
 
     def __init__(
         self,
@@ -103,6 +126,9 @@ class Optimizer:
         self.regularization = self._regularizer(weight_decay)
         self._states: dict[int, State] = {}
         self._saved: dict[str, Any] = {}
+        self._penalised = False  # a parameter has a regularizer of its own
+        self._copied = False  # a parameter has a float32 copy
+        self._written_back: list[tuple[State, Tensor, tuple]] = []
         self._multi_precision = getattr(self, "_multi_precision", False)
         self._param_groups: list[dict[str, Any]] = []
         self._parameter_list: list[Any] = []
@@ -160,6 +186,11 @@ class Optimizer:
 
     def _step(self, groups: Iterable[tuple[dict[str, Any], Any]]) -> None:
         """One step of groups, each with given pairs of parameter and gradient, or None for all it has."""
+        tracer = capturing()
+        if tracer is not None:
+            with no_grad_guard():
+                captured_step(self, tracer, list(groups))
+            return
         updates: Rows = {}
         casts: Rows = {}
         stepped: list[State] = []
@@ -171,59 +202,110 @@ class Optimizer:
                     apply_each_into(op, rows)
                 for op, rows in casts.items():
                     apply_each_into(op, rows)
+                if self._written_back:
+                    self._write_back()
         except BaseException:
             # A row that is refused is so before any row of its op is written: the step then has not been done, and the
             # next one has its number. What an earlier op (of other dtypes or groups) has written stays.
             for state in stepped:
                 state.steps -= 1
             raise
+        finally:
+            self._written_back = []
 
     def _collect(self, group: dict[str, Any], pairs: Any, updates: Rows, casts: Rows, stepped: list[State]) -> None:
         """Count a step of the parameters of a group that have a gradient, and say what is to be run for it."""
         params: Any = group["params"]
-        lr, common, clip = self.get_lr(), group["_regularizer"], group["grad_clip"]
-        row_of, latest, rows = self._row, None, []
+        if pairs is None:
+            grads = gradients(params)
+        else:
+            params, grads = [p for p, _ in pairs], [None if p.stop_gradient else g for p, g in pairs]
+        if group["grad_clip"] is not None:
+            grads = group["grad_clip"].clipped(params, grads)
+        states = self._states_for(group, params, grads)
+        if group["_regularizer"] is not None or self._penalised:
+            grads = _with_penalties(group["_regularizer"], states, grads)
+        before, lr = len(stepped), self.get_lr()
+        if self._layout is None or self._one_by_one or self._singly or "_row" in self.__dict__:
+            self._collect_singly(states, grads, lr, updates, stepped)
+        else:
+            others: list[tuple[State, Any]] = []
+            rows = step_rows(states, grads, lr, self._layout, self._params, stepped, others)
+            if rows:
+                updates.setdefault(self._op, []).extend(rows)
+            for state, g in others:
+                self._count(state, stepped)
+                updates.setdefault(self._op, []).append(self._rows_row(state, g, lr * state.rate["learning_rate"]))
+        if self._copied:
+            for state in stepped[before:]:
+                if state.master is not None:
+                    casts.setdefault(_CASTS[state.param.dtype], []).append(((state.param,), (state.master,), ()))
+
+    def _collect_singly(self, states: list[Any], grads: Grads, lr: float, updates: Rows, stepped: list[State]) -> None:
         # An `_update` of a subclass is asked for each parameter at once.
         update = self._update if self._one_by_one else None
-        if pairs is None and clip is None:
-            grads = gradients(params)
-            states = group["_states"]
-            if states is None or len(states) != len(params):
-                states = group["_states"] = [self._states.get(id(p)) for p in params]
-        else:
-            pairs = [(p, p.grad) for p in params] if pairs is None else pairs
-            if clip is not None:
-                pairs = clip([(p, g) for p, g in pairs if g is not None and not p.stop_gradient])
-            params, grads = [p for p, _ in pairs], [None if p.stop_gradient else g for p, g in pairs]
-            states = [self._states.get(id(p)) for p in params]
-        for p, g, state in zip(params, grads, states, strict=False):  # of one length
+        for state, g in zip(states, grads, strict=True):
             if g is None:
                 continue
-            if state is None:
-                group["_states"] = None
-                state = self._states.get(id(p)) or self._make_state(p, group["_hyper"])
-            penalty = state.penalty or common
-            if penalty is not None:
-                g = penalty(p, g)
-            state.steps += 1
-            stepped.append(state)
+            g = g.to_dense() if isinstance(g, SelectedRows) else g
+            self._count(state, stepped)
             rate = lr * state.rate["learning_rate"]
             if update is None:
-                op, row = row_of(state, g, rate)
-                if op is not latest:
-                    latest, rows = op, updates.setdefault(op, [])
-                rows.append(row)
+                op, row = self._row(state, g, rate)
+                updates.setdefault(op, []).append(row)
             else:
                 update(state, g, rate)
+
+    @staticmethod
+    def _count(state: State, stepped: list[State]) -> None:
+        state.steps += 1
+        stepped.append(state)
+
+    def _states_for(self, group: dict[str, Any], params: Any, grads: Grads) -> list[Any]:
+        """The states of parameters; those that are missing are made where there is a gradient."""
+        whole = params is group["params"]
+        states: list[Any] | None = group["_states"] if whole else None
+        if states is None or len(states) != len(params):
+            states = [self._states.get(id(p)) for p in params]
+        if None in states:
+            for i, (p, g) in enumerate(zip(params, grads, strict=True)):
+                if states[i] is None and g is not None:
+                    states[i] = self._states.get(id(p)) or self._make_state(p, group["_hyper"])
+        if whole:
+            group["_states"] = states
+        return states
+
+    def _rows_row(self, state: State, grad: SelectedRows, lr: float) -> Row:
+        """The row of a gradient of selected rows: of those alone, or of all where the others change too."""
+        if not self._by_rows or any(not x.is_contiguous() for x in (state.param, *state.outs)):
+            return self._row(state, grad.to_dense(), lr)[1]
+        grad = grad.merged()
+        taken = tuple(F.take(x, grad.index, axis=0) for x in state.outs)
+        self._written_back.append((state, grad.index, taken))
+        given = (taken[0], grad.value(), lr, None, *taken[1:])
+        return taken, tuple(given[i] for i in self._layout or ()), self._params(state)
+
+    def _write_back(self) -> None:
+        """Bring rows that were updated apart to where they belong."""
+        for state, index, taken in self._written_back:
+            for whole, rows in zip(state.outs, taken, strict=True):
+                write_rows(whole, index, rows)
             if state.master is not None:
-                casts.setdefault(_CASTS[p.dtype], []).append(((p,), (state.master,), ()))
+                write_rows(state.param, index, F.cast(taken[0], dtype=state.param.dtype))
 
     def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         """One step of one parameter: an op, and what it writes into, its operands and its params.
 
-        ``state.steps`` is the number of this step, from 1.
+        ``state.steps`` is the number of this step, from 1. A subclass defines it, or ``_op`` and ``_layout``.
         """
-        raise NotImplementedError(f"{type(self).__name__} defines no _row")
+        if self._layout is None:
+            raise NotImplementedError(f"{type(self).__name__} defines no _row")
+        given = (state.target, grad, lr, None, *state.values)
+        return self._op, (state.outs, tuple(given[i] for i in self._layout), self._params(state))
+
+    def _params(self, state: State) -> tuple:
+        """The params of the op of a step: a function of ``state.hyper`` and ``state.steps``."""
+        return ()
 
     def _update(self, state: State, grad: Tensor, lr: float) -> None:
         """One step of one parameter, in place. A subclass may define it instead of ``_row``: it is called for one
@@ -245,8 +327,10 @@ class Optimizer:
             saved = self._saved.get("master_weights", {}).pop(p.name, None)
             master = F.cast(p, dtype=dt.float32) if saved is None else as_state(saved, p)
             master.name = p.name + "_fp32_master_0"
+            self._copied = True
         state = State(p, hyper, master)
         self._states[id(p)] = state
+        self._penalised = self._penalised or state.penalty is not None
         shape = tuple(p.shape)
         values, found = [], 0
         for name in self._accumulator_names():
@@ -388,14 +472,20 @@ class Optimizer:
     # --- gradients -------------------------------------------------------------------------------------------------
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
-        """Fill the gradients with zeros, or drop them with ``set_to_zero=False`` (cheaper)."""
-        if not set_to_zero:
+        """Fill the gradients with zeros, or drop them with ``set_to_zero=False`` (cheaper). Selected rows are dropped
+        in any case, and gradients in a captured function.
+        """
+        if not set_to_zero or capturing() is not None:
             drop_gradients(self._parameter_list)
             return
+        rows = []
         for p in self._parameter_list:
             g = p.grad
-            if g is not None:
-                apply_into(_ZEROS[g.dtype], (g,), (0.0,), (tuple(g.shape),))
+            if isinstance(g, SelectedRows):
+                p.grad = None
+            elif g is not None:
+                rows.append(((g,), (g,), ()))
+        apply_each_into(_CLEARED, rows)
 
     clear_gradients = clear_grad
 
@@ -420,6 +510,20 @@ class Optimizer:
         params: list[Any] = self._parameter_list if parameters is None else list(parameters)
         return [(p, p.grad) for p in params if p.grad is not None and not p.stop_gradient and p.name not in skipped]
 
+    def append_regularization_ops(
+        self,
+        parameters_and_grads: Sequence[tuple[Tensor, Tensor | None]],
+        regularization: WeightDecayRegularizer | None = None,
+    ) -> list[tuple[Tensor, Tensor | None]]:
+        """The pairs with the derivatives of penalties added to the gradients: ``regularization``'s, or that of the
+        parameter's own regularizer.
+        """
+        params, grads = [p for p, _ in parameters_and_grads], [g for _, g in parameters_and_grads]
+        with no_grad_guard():
+            return list(
+                zip(params, _with_penalties(regularization, [Penalised(p) for p in params], grads), strict=True)
+            )
+
     def apply_gradients(self, params_grads: Sequence[tuple[Tensor, Tensor]]) -> list:
         """Update parameters with the given gradients."""
         given = {id(p): (p, g) for p, g in params_grads}
@@ -437,6 +541,37 @@ class Optimizer:
         pairs = self._pairs(parameters, no_grad_set)
         self.apply_gradients(pairs)
         return [], pairs
+
+
+class Penalised:
+    """A parameter and its own regularizer: what a penalty asks of a state."""
+
+    __slots__ = ("param", "penalty")
+
+    def __init__(self, param: Any) -> None:
+        self.param = param
+        self.penalty = getattr(param, "regularizer", None)
+
+
+def _with_penalties(common: WeightDecayRegularizer | None, states: list[Any], grads: Grads) -> Grads:
+    """Gradients with the derivatives of penalties added: a parameter's own regularizer, else the common one."""
+    grads = list(grads)
+    together: dict[Any, list[tuple[int, tuple]]] = {}
+    for i, (state, g) in enumerate(zip(states, grads, strict=True)):
+        penalty = None if g is None else state.penalty or common
+        if penalty is None:
+            continue
+        grads[i] = g = g.to_dense() if isinstance(g, SelectedRows) else g
+        op = _PENALTIES.get(type(penalty))
+        if op is None:
+            grads[i] = penalty(state.param, g)
+        else:
+            coeff: float = penalty._coeff  # type: ignore[union-attr]
+            together.setdefault(op, []).append((i, ((g, state.param, coeff), ())))
+    for op, rows in together.items():
+        for (i, _), g in zip(rows, apply_each(op, [row for _, row in rows]), strict=True):
+            grads[i] = g
+    return grads
 
 
 def _is_number(x: Any) -> bool:

@@ -368,11 +368,11 @@ def gradient(self: Tensor) -> np.ndarray | None:
 
 
 def clear_gradient(self: Tensor, set_to_zero: bool = True) -> None:
-    """Set ``.grad`` to zeros, or to None with ``set_to_zero=False``."""
+    """Set ``.grad`` to zeros, or to None with ``set_to_zero=False`` and where it is of selected rows."""
     g = self.grad
     if g is None:
         return
-    if set_to_zero:
+    if set_to_zero and not g.is_selected_rows():
         self.grad = F.full(0, g.dtype, tuple(g.shape))
     else:
         self.grad = None

@@ -32,8 +32,18 @@ def test_lists_and_levels():
     with amp.auto_cast(dtype="bfloat16", custom_black_list={"matmul_v2"}, custom_white_list={"softmax"}):
         assert paddle.matmul(x, x).dtype == paddle.float32
         assert nn.functional.softmax(x).dtype == paddle.bfloat16
-    with amp.auto_cast(dtype="bfloat16", level="O2"):
-        assert (x + x).dtype == paddle.bfloat16
+    low = x.astype("bfloat16")
+    for level, promote, same, mixed in (
+        ("O1", True, paddle.float32, paddle.float32),
+        ("O2", True, paddle.float32, paddle.float32),
+        ("O2", False, paddle.bfloat16, paddle.bfloat16),
+        ("OD", True, paddle.float32, paddle.float32),
+    ):
+        with amp.auto_cast(dtype="bfloat16", level=level, use_promote=promote):
+            assert (x + x).dtype == same and (x + low).dtype == mixed
+            assert (low + low).dtype == (paddle.float32 if level == "OD" else paddle.bfloat16)
+            assert paddle.matmul(x, x).dtype == paddle.bfloat16
+            assert nn.functional.softmax(low).dtype == paddle.float32
 
     @amp.auto_cast(dtype="bfloat16")
     def run():
@@ -100,3 +110,68 @@ def test_loss_scaling():
     assert off.scale(loss) is loss and off.state_dict() == {} and not off.is_enable()
     with pytest.raises(ValueError, match="decr_ratio"):
         amp.GradScaler(decr_ratio=2.0)
+
+
+def test_layers_that_float16_spares():
+    def dtypes(dtype):
+        net = nn.Sequential(
+            nn.Linear(2, 2), nn.LayerNorm(2), nn.GroupNorm(1, 2), nn.InstanceNorm2D(2), nn.BatchNorm2D(2)
+        )
+        amp.decorate(net, level="O2", dtype=dtype)
+        return [net[0].weight.dtype, net[1].weight.dtype, net[2].weight.dtype, net[3].scale.dtype, net[4].weight.dtype]
+
+    half, low, wide = paddle.float16, paddle.bfloat16, paddle.float32
+    assert dtypes("float16") == [half, wide, half, wide, wide]
+    assert dtypes("bfloat16") == [low, low, low, low, wide]
+
+
+@pytest.mark.parametrize("master_grad", [False, True])
+def test_master_gradients(master_grad):
+    net = nn.Linear(2, 2)
+    opt = paddle.optimizer.SGD(1.0, net.parameters())
+    net, opt = amp.decorate(net, opt, level="O2", dtype="bfloat16", master_grad=master_grad)
+    for value in (1.0, 2.0**-10):  # the second is lost in bfloat16
+        net(paddle.full([1, 2], value, "bfloat16")).sum().backward()
+    grad = net.weight.grad
+    assert grad.dtype == (paddle.float32 if master_grad else paddle.bfloat16)
+    assert grad.numpy().max() == 1.0 + (2.0**-10 if master_grad else 0.0)
+    before = {p.name: p.astype("float32").numpy().copy() for p in net.parameters()}
+    opt.step()
+    got = opt._master_weights[net.weight.name].numpy()
+    np.testing.assert_allclose(got, before[net.weight.name] - grad.astype("float32").numpy(), rtol=1e-6)
+
+
+def test_infinities_are_found_in_one_go(rng):
+    """However many gradients there are, the scaler reads one number; large finite ones are fine."""
+    from umiak.runtime.observe import observe
+
+    params = [paddle.create_parameter([3, 4], "float32") for _ in range(20)]
+    opt = paddle.optimizer.SGD(0.1, params)
+    for p in params:
+        p.grad = paddle.full([3, 4], 3e38)
+    names = []
+    scaler = amp.GradScaler(init_loss_scaling=1.0)
+    with observe(lambda op, *rest: names.append(op.name)):
+        scaler.unscale_(opt)
+    assert not scaler._found_inf and "isfinite" not in names
+    for bad in (math.inf, -math.inf, math.nan):
+        scaler.update()
+        params[7].grad[1, 2] = bad
+        scaler.unscale_(opt)
+        assert scaler._found_inf
+        params[7].grad = paddle.ones([3, 4])
+
+
+def test_a_scaler_minimises():
+    layer = nn.Linear(2, 2)
+    opt = paddle.optimizer.SGD(0.1, layer.parameters())
+    scaler = amp.GradScaler(init_loss_scaling=8.0, incr_every_n_steps=1)
+    loss = scaler.scale(layer(paddle.ones([1, 2])).sum())
+    loss.backward()
+    ops, pairs = scaler.minimize(opt, loss)
+    assert ops == [] and [p is q for (p, _), q in zip(pairs, layer.parameters())] == [True, True]
+    assert pairs[0][1].tolist() == [[1.0, 1.0], [1.0, 1.0]] and scaler.state_dict()["scale"] == 16.0
+    fixed = amp.GradScaler(init_loss_scaling=8.0, use_dynamic_loss_scaling=False)
+    layer.weight.grad[0, 0] = math.nan
+    assert fixed.minimize(opt, loss) == (None, None)
+    assert fixed.state_dict()["scale"] == 8.0 and not fixed._found_inf

@@ -264,6 +264,24 @@ CASES = [
     case(1, 1, 1, (5,), 5),
     case(0, 2, 3, (5, 5), 3),
     case(2, 2, 3, (1, 1), 3, lo=3, hi=3, strides=2),
+    # Taps that see pads alone: one, several or none stay, on either side; one product; kernels in groups.
+    case(3, 5, 7, (1, 1), 3, lo=1, hi=1),
+    case(3, 5, 80, (2, 2), 3, 2, lo=1, hi=1),
+    case(2, 4, 6, (2, 1), (5, 3), lo=(3, 1), hi=(2, 1)),
+    case(2, 4, 4, (2, 2), 3, lo=2, hi=2, dilations=2),
+    case(2, 4, 4, (3,), 5, 3, lo=4, hi=1),
+    case(2, 4, 6, (1, 1), 3, lo=1, hi=1, groups=2),
+    case(2, 3, 4, (1, 2, 1), 3, lo=1, hi=1),
+    case(2, 3, 4, (3, 3), 3),
+    case(2, 6, 4, (4, 3), 1, 4),
+    case(2, 32, 32, (1, 3), 3, lo=1, hi=1),
+]
+# Gradients of kernels by taps.
+FEW_POSITIONS = [
+    case(2, 128, 136, (2, 2), 3, lo=1, hi=1),
+    case(1, 130, 128, (5, 4), 3, 2, lo=1, hi=1),
+    case(3, 128, 128, (4,), 2, hi=(1,)),
+    case(1, 128, 128, (2, 2, 3), 2, lo=1, dilations=(1, 1, 2), hi=(0, 0, 1)),
 ]
 
 
@@ -323,6 +341,31 @@ def test_a_result_that_lies_otherwise_than_the_operands(rng):
         x, w, g, words = operands(rng, shape, "float32")
         for kind, like in enumerate((g, x, w)):
             convolve(kind, x, w, g, words, shape, "float32", out=channels_last(np.zeros_like(like)))
+
+
+@pytest.mark.parametrize("x_last", [False, True])
+@pytest.mark.parametrize("g_last", [False, True])
+def test_gradients_of_kernels_over_few_positions(x_last, g_last, rng):
+    use("onednn")
+    for shape in FEW_POSITIONS:
+        x, w, g, words = operands(rng, shape, "float32")
+        x, g = channels_last(x) if x_last else x, channels_last(g) if g_last else g
+        got, _ = convolve(2, x, w, g, words, shape, "float32")
+        again = np.full(w.shape, 77, np.float32)
+        convolve(2, x, w, g, words, shape, "float32", out=with_gaps(again))
+        assert got.flags.c_contiguous
+
+
+def test_pads_never_meet_weights(rng):
+    """Taps that see pads alone are not multiplied, so what is not finite there does not matter."""
+    use("onednn")
+    x, w, g, words = operands(rng, case(2, 3, 4, (1, 1), 3, lo=1, hi=1), "float32")
+    w[:] = np.inf
+    w[:, :, 1, 1] = 1
+    out = np.empty_like(g)
+    launch = providers.find(conv_ops.Conv(nd=2), [meta(x), meta(w)])
+    assert call(launch, [x, w], [out], words)() == 0
+    np.testing.assert_allclose(out[:, 0, 0, 0], x.sum((1, 2, 3)), rtol=1e-5)
 
 
 def test_columns_in_several_parts(rng):
@@ -604,19 +647,6 @@ def test_small_products_can_be_given_away(rng):
     assert seen == [(3, 5, 4, 4, 1, 1, 4, 5, 1)] * 2
     product(x, y, ty=True, small=(address, 59))
     assert len(seen) == 2
-
-
-def test_preferred_layouts():
-    use("onednn")
-    record = convolution.Record(0, providers.DTYPES["float32"], 2, providers.ONEDNN)
-    x, w, g = (8, 64, 56, 56), (64, 64, 3, 3), (8, 64, 56, 56)
-    none = (0,) * 4
-    found = record.preferred((*x, *none, *w, *none, *g, *none), (1,) * 9)
-    assert found["x"][1] >= 4 * np.prod(x)
-    assert found["w"][1] >= 4 * np.prod(w)
-    assert {kind for kind, _ in found.values()} <= {"first", "last", "own"}
-    blas = convolution.Record(0, providers.DTYPES["float32"], 2, 0)
-    assert blas.preferred((*x, *none, *w, *none, *g, *none), (1,) * 9) is None
 
 
 def test_products_of_a_column_and_a_row(rng):

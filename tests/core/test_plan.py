@@ -365,11 +365,13 @@ def test_amp_leaves_other_dtypes_alone(mixed):
     assert F.permute(tensor(np.ones((2, 2), "f4")), perm=(1, 0)).dtype is dt.float32
 
 
-def test_amp_level_2_casts_all_but_the_denied(mixed):
-    mixed.set_amp(2, dt.float16.id)
-    x = tensor(np.ones((2, 2), "f4"))
-    assert F.add(x, x).dtype is dt.float16
-    assert F.exp(x).dtype is dt.float32
+@pytest.mark.parametrize(("rest", "dtype"), [("allow", dt.float16), ("promote", dt.float32), ("deny", dt.float32)])
+def test_amp_rules_for_what_is_on_no_list(mixed, rest, dtype):
+    mixed.set_amp(2, dt.float16.id, amp.custom_lists(frozenset(), frozenset(), rest))
+    x, low = tensor(np.ones((2, 2), "f4")), tensor(np.ones((2, 2), "f2"))
+    assert F.add(x, x).dtype is dtype and F.add(x, low).dtype is dtype
+    assert F.add(low, low).dtype is (dt.float32 if rest == "deny" else dt.float16)
+    assert F.exp(low).dtype is dt.float32 and F.matmul(x, x).dtype is dt.float16
 
 
 def test_amp_with_lists_of_the_users_own(mixed):

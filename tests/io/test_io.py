@@ -74,7 +74,6 @@ def test_shuffling_follows_numpys_seed():
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
-        (lambda: io.DataLoader(Rows(), num_workers=2), ValueError),
         (lambda: io.DataLoader(Rows(), batch_size=0), ValueError),
         (lambda: io.DataLoader(Stream(), shuffle=True), ValueError),
         (lambda: io.DataLoader(Stream(), batch_sampler=[[0]]), ValueError),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,10 @@ import pytest
 import torch
 
 import paddle
+
+# Helper modules of these tests, and those that several folders share, are imported by name.
+for folder in (Path(__file__).parent, Path(__file__).parents[1] / "support"):
+    sys.path.insert(0, str(folder))
 
 
 def _flat(results: Any) -> list:
@@ -61,3 +67,8 @@ def close(got: np.ndarray, want: np.ndarray, rtol: float, atol: float, what: str
 @pytest.fixture(name="agree")
 def agree_fixture() -> Callable:
     return agree
+
+
+@pytest.fixture(name="close")
+def close_fixture() -> Callable:
+    return close

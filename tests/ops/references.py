@@ -984,6 +984,19 @@ REFERENCES["sgd_update"] = lambda p, g, lr: torch_step(lambda ps: torch.optim.SG
 
 
 REFERENCES["square_sum"] = lambda x: np.asarray(np.square(x).sum())
+REFERENCES["cleared"] = np.zeros_like
+REFERENCES["finite_probe"] = lambda x: np.asarray(0.0 if np.isfinite(x).all() else np.nan, np.float32)
+REFERENCES["penalised"] = lambda g, p, coeff, l1: g + coeff * (np.sign(p) if l1 else p)
+
+
+@reference()
+def lars_update(
+    p: Any, g: Any, v: Any, lr: Any, adapts: bool, mu: float, coeff: float, weight_decay: float, eps: float
+) -> Any:
+    size, slope = np.linalg.norm(p.ravel()), np.linalg.norm(g.ravel())
+    ratio = coeff * size / (slope + weight_decay * size + eps) if adapts and size > 0 and slope > 0 else 1.0
+    v = mu * v + lr * ratio * (g + weight_decay * p)
+    return p - v, v
 
 
 @reference()
@@ -1367,6 +1380,20 @@ def max_unpool(x: np.ndarray, index: np.ndarray, n: int, sizes: Any) -> Any:
     for at in np.ndindex(head):
         out[at][index[at].reshape(-1)] = x[at].reshape(-1)
     return out.reshape(*head, *sizes)
+
+
+@reference()
+def grid_sample(x: np.ndarray, grid: np.ndarray, mode: str, padding: str, align_corners: bool) -> Any:
+    words = {"mode": mode, "padding_mode": padding, "align_corners": align_corners}
+    return torch_call(lambda a, b: tf.grid_sample(a, b, **words), x, grid)
+
+
+@reference()
+def affine_grid(theta: np.ndarray, align_corners: bool, sizes: Any) -> Any:
+    size = [theta.shape[0], 1, *sizes]
+    if not theta.size:
+        return np.zeros((0, *sizes, len(sizes)), theta.dtype)
+    return torch_call(lambda t: tf.affine_grid(t, size, align_corners=align_corners), theta)
 
 
 @reference()

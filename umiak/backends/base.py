@@ -103,6 +103,11 @@ class Backend:
         (compiler.epilogue.Followed)."""
         return False
 
+    def channels_last(self, op: Op, metas: Sequence[Any]) -> bool:
+        """Whether a convolution (or a gradient of one, perhaps Followed) of operands ``metas`` had better get and give
+        images with channels last, where others do so too (compiler.layout.ChannelsLast)."""
+        return False
+
     def supports(self, op: Op) -> bool:
         """Whether there are kernels of ``op``, for some operands at least. Without one it runs as its decomposition."""
         raise NotImplementedError(f"backend {self.name!r} does not say what it supports")

@@ -19,16 +19,19 @@ from umiak.ops.base import Op, register
 LOW = ("float16", "bfloat16")
 NAMES = {6: "float16", 7: "bfloat16"}
 
-# Custom lists by id (the id is part of the plan modes): (names forced to low precision, names kept at full precision).
-CUSTOM: list[tuple[frozenset, frozenset]] = [(frozenset(), frozenset())]
+# Custom lists by id (the id is part of the plan modes): names forced to low precision, names kept at full precision,
+# and what becomes of ops that neither these nor the ops themselves decide on: "promote" (the widest operand decides),
+# "allow" or "deny".
+Lists = tuple[frozenset, frozenset, str]
+CUSTOM: list[Lists] = [(frozenset(), frozenset(), "promote")]
 
 
-def custom_lists(white: frozenset, black: frozenset) -> int:
-    """The id of a pair of custom lists."""
-    pair = (white, black)
-    if pair not in CUSTOM:
-        CUSTOM.append(pair)
-    return CUSTOM.index(pair)
+def custom_lists(white: frozenset, black: frozenset, rest: str = "promote") -> int:
+    """The id of a pair of custom lists, and of a rule for what stands on none."""
+    lists = (white, black, rest)
+    if lists not in CUSTOM:
+        CUSTOM.append(lists)
+    return CUSTOM.index(lists)
 
 
 def with_casts(op: Op, metas: Sequence[Meta | None], level: int, dtype_id: int, custom: int) -> Op:
@@ -37,13 +40,13 @@ def with_casts(op: Op, metas: Sequence[Meta | None], level: int, dtype_id: int, 
         return op
     low = dtype_of(NAMES[dtype_id])
     full = dtype_of("float32")
-    white, black = CUSTOM[custom]
-    kind = "allow" if op.name in white else "deny" if op.name in black else op.amp
+    white, black, rest = CUSTOM[custom]
+    kind = "allow" if op.name in white else "deny" if op.name in black else rest if op.amp == "promote" else op.amp
     floats = [m.dtype for m in metas if m is not None and m.dtype is not None and m.dtype.name in ("float32", *LOW)]
     if not floats:
         return op
     target: DType | None
-    if kind == "allow" or (level == 2 and kind == "promote"):
+    if kind == "allow":
         target = low
     elif kind == "deny":
         target = full

@@ -119,11 +119,13 @@ def call_program(
         dead = {i: at for i, at in last_use.items() if i not in results}
         for at, operation in enumerate(operations):
             dying = {id(v): i for v in operation.values if dead.get(i := number[id(v)]) == at}
-            donors[at] = [
+            found = [
                 (j, i)
                 for j, i in _donors(operation, dying)
                 if i >= len(inputs) or (i in donate and donate[i] in (None, operation.results[j]))
             ]
+            # An input that a result will be written to comes first: elsewhere the result would be copied there.
+            donors[at] = sorted(found, key=lambda x: x[1] >= len(inputs) or donate[x[1]] is None)
     return CallProgram(
         len(inputs),
         [

@@ -17,8 +17,9 @@ from umiak.compiler.fused import Fused, make_group
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import ROWWISE, WINDOWS, lowerable, nest_of
 from umiak.compiler.lower.terminal import terminal_of
+from umiak.compiler.simplify import turns
 from umiak.ir.meta import dense, identical
-from umiak.ir.program import Operation, Value
+from umiak.ir.program import Operation, Value, call_identity
 
 MAX_POINTERS = 24  # of a kernel
 # Of a group. A nest is lowered on trial for each join, and long kernels gain little: what is in registers is spilled.
@@ -206,6 +207,8 @@ def is_nest(operations: Sequence[Operation], users: dict[int, list[Operation]], 
     makers = [o for r in results if (o := r.operation) is not None]
     if any(o.op.view for o in makers if o is not operations[-1]):
         return False
+    if any(map(turns, operations)) and any(type(o.op) in ROWWISE for o in operations):
+        return False  # rows would be gathered element by element: a transpose of its own is several times faster
     if any(type(o.op) in WINDOWS for o in operations) and sum(type(o.op) in ROWWISE for o in operations):
         return False
     try:
@@ -228,12 +231,33 @@ def _call(p: _Part, users: Any, kept: set[int], table: dict[int, Value]) -> list
 
     if len(p.operations) == 1 or all(o.op.view for o in p.operations):
         return [_again(o, moved, table) for o in p.operations]
-    results = outside_reads(p.operations, users, kept)
-    inputs = inputs_of(p.operations)
-    group, numbers, ints = make_group(p.operations, inputs, results)
+    wanted = outside_reads(p.operations, users, kept)
+    operations, once = _once(p.operations)
+    stands = [once.get(id(r), r) for r in wanted]
+    results = list(dict.fromkeys(stands))
+    inputs = inputs_of(operations)
+    group, numbers, ints = make_group(operations, inputs, results)
     call = Operation(Fused(group=group), [*map(moved, inputs), *numbers], (tuple(ints),), [r.meta for r in results])
-    table.update({id(r): c for r, c in zip(results, call.results, strict=True)})
+    made = dict(zip(results, call.results, strict=True))
+    table.update({id(r): made[s] for r, s in zip(wanted, stands, strict=True)})
     return [call]
+
+
+def _once(operations: Sequence[Operation]) -> tuple[list[Operation], dict[int, Value]]:
+    """The operations without those that compute the same again, and what stands for the values of these."""
+    seen: dict[tuple, Operation] = {}
+    table: dict[int, Value] = {}
+    out: list[Operation] = []
+    for o in operations:
+        operands = [table.get(id(x), x) if type(x) is Value else x for x in o.operands]
+        made = o
+        if any(x is not y for x, y in zip(operands, o.operands, strict=True)):
+            made = Operation(o.op, operands, o.params, [r.meta for r in o.results])
+        first = made if o.op.random else seen.setdefault(call_identity(made)[:3], made)
+        if first is made:
+            out.append(made)
+        table.update({id(r): f for r, f in zip(o.results, first.results, strict=True) if r is not f})
+    return out, table
 
 
 def _again(o: Operation, moved: Any, table: dict[int, Value]) -> Operation:

@@ -36,6 +36,10 @@ class Group:
         self.numbers, self.ints = tuple(numbers), tuple(ints)
         self.text = _text(self)
 
+    @property
+    def shown(self) -> str:
+        return f"<{self!r}>"
+
     def __eq__(self, other: object) -> bool:
         return type(other) is Group and self.text == other.text
 

@@ -10,7 +10,10 @@ from umiak.compiler.calls import call_program, live, scalars_in
 from umiak.compiler.dump import dump
 from umiak.compiler.epilogue import with_epilogues
 from umiak.compiler.fuse import fuse
+from umiak.compiler.layout import Layouts, worth_it
+from umiak.compiler.order import early_writes
 from umiak.compiler.plan import expander, plain_modes, show_operations
+from umiak.compiler.simplify import apart, simplify
 from umiak.core.dispatch import CallProgram
 from umiak.ir.expr import Sym
 from umiak.ir.program import Operation, Program, Value
@@ -45,7 +48,9 @@ def lower_fused(
     """
     operations, results = with_epilogues(program.ops, wanted, backend.follows)
     operations, inputs, results, conditions = _expanded(program, operations, results, backend)
-    operations, results = fuse(operations, results)
+    operations, results = simplify(operations, results)
+    operations, inputs, results, conditions = _laid_out(program, operations, inputs, results, conditions, backend)
+    operations, results = fuse(*apart(operations, results))
     dump("operations", program.name or "program", lambda: show_operations(operations, results))
     # A view of what is written over would change with it; `sum_to` may give its operand itself.
     seen = {id(v) for o in operations if o.op.view or o.name == "sum_to" for v in o.values}
@@ -54,6 +59,8 @@ def lower_fused(
         for i, j in donate.items()
         if j is None or (results[j] is not None and id(inputs[i]) not in seen)
     }
+    replaced = {id(results[j]): inputs[i] for i, j in donate.items() if j is not None and results[j] is not None}
+    operations = early_writes(operations, results, replaced)
     return _calls(operations, inputs, results, conditions, given)
 
 
@@ -76,18 +83,56 @@ def _expanded(program: Program, operations: Sequence[Operation], wanted: Sequenc
     assert expand is not None, "a backend that fuses"
     if not any(expand(o.op) for o in operations):
         return operations, program.inputs, list(wanted), []
-    known = Program(symbols=list(program.symbols), guards=list(program.guards), checks=list(program.checks))
-    tracer = Tracer(program=known, expand=expand)
-    before = len(tracer.scope.guards), len(tracer.scope.checks)
     table: dict[int, Any] = {}
-    with plain_modes(), tracer:
-        inputs = [tracer.input(v.meta) for v in program.inputs]
+
+    def again(tracer: Tracer, inputs: Sequence[Any]) -> list[Any]:
         table.update({id(v): x for v, x in zip(program.inputs, inputs, strict=True)})
         for o in operations:
             made = tracer.record(o.op, [table[id(x)] if type(x) is Value else x for x in o.operands], o.params)
             made = made if isinstance(made, tuple) else (made,)
             table.update({id(r): y for r, y in zip(o.results, made, strict=True)})
+        return [None if v is None else table[id(v)] for v in wanted]
+
+    return _traced_again(program, program.inputs, again, expand)
+
+
+def _laid_out(
+    program: Program,
+    operations: Sequence[Operation],
+    inputs: Sequence[Value],
+    wanted: Sequence[Value | None],
+    conditions: list[Sym],
+    backend: Any,
+) -> tuple:
+    """The same with images as convolutions like them."""
+    if not worth_it(operations, backend.channels_last):
+        return operations, inputs, wanted, conditions
+
+    def again(tracer: Tracer, stand_ins: Sequence[Any]) -> list[Any]:
+        layouts = Layouts(tracer, backend.channels_last)
+        for v, x in zip(inputs, stand_ins, strict=True):
+            layouts.enter(v, x)
+        for o in operations:
+            layouts.record(o)
+        return [None if v is None else layouts.result(v) for v in wanted]
+
+    operations, inputs, results, more = _traced_again(program, inputs, again, None, conditions)
+    return operations, inputs, results, [*conditions, *more]
+
+
+def _traced_again(
+    program: Program, inputs: Sequence[Value], again: Any, expand: Any, known: Sequence[Sym] = ()
+) -> tuple[list[Operation], list[Value], list[Value | None], list[Sym]]:
+    """(operations, inputs, results, new conditions) of what ``again(tracer, inputs)`` records, which gives the results.
+
+    It knows the program's guards and checks, and what is ``known`` besides.
+    """
+    scratch = Program(symbols=list(program.symbols), guards=[*program.guards, *known], checks=list(program.checks))
+    tracer = Tracer(program=scratch, expand=expand)
+    before = len(tracer.scope.guards), len(tracer.scope.checks)
+    with plain_modes(), tracer:
+        stand_ins = [tracer.input(v.meta) for v in inputs]
+        made = again(tracer, stand_ins)
     scope = tracer.scope
     conditions = [*scope.guards[before[0] :], *(c.condition for c in scope.checks[before[1] :])]
-    results = [None if v is None else table[id(v)].value for v in wanted]
-    return tracer.operations, [x.value for x in inputs], results, conditions
+    return tracer.operations, [x.value for x in stand_ins], [None if x is None else x.value for x in made], conditions

@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 import numpy
 
-from umiak.core.context cimport EngineContext, context_pointer
+from umiak.core.context cimport EngineContext, OBSERVE_TRACE, context_pointer
 from umiak.core.dtype cimport DType, ITEMSIZE, dtype_from_id, dtype_id_from_npt
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Storage, foreign_storage, pin, place_access, resident, unpin
@@ -69,8 +69,11 @@ cdef int need_host(int place, str what) except -1:
 
 cdef object tensor_to_numpy(Tensor t):
     cdef Pinned base
+    cdef EngineContext ctx = <EngineContext>context_pointer()
     if t.storage is None:
         raise ValueError("[numpy] requires a tensor with data, got a symbolic one")
+    if ctx.observers & OBSERVE_TRACE and ctx.trace and ctx.trace[len(ctx.trace) - 1].reads is not None:
+        ctx.trace[len(ctx.trace) - 1].reads(t)
     need_host(t.storage.place, "numpy")
     resident(t.storage)
     array = make_array(t)

@@ -1,6 +1,7 @@
 """One op on many rows of operands. See docs/design/dispatch.md and launch.md."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from umiak.core.dispatch import OpBase
 from umiak.core.tensor import Tensor
@@ -28,3 +29,39 @@ def gradients(tensors: list) -> list[Tensor | None]:
 
 def drop_gradients(tensors: list) -> None:
     """Set ``.grad`` of each to None."""
+
+class Slot:
+    """What an optimizer keeps for one parameter, as far as :func:`step_rows` reads it: what is updated, what a step
+    writes into, state tensors, numbers (one object for all that are equal), a dict whose ``"learning_rate"`` is a
+    factor on the optimizer's, and the number of steps done.
+    """
+
+    target: Any
+    outs: tuple
+    values: tuple
+    hyper: Any
+    rate: dict
+    steps: int
+
+# What an operand of a row is: the target, the gradient, the rate, nothing, or a state tensor (4 for the first).
+def step_rows(
+    slots: list[Any],
+    grads: list[Any],
+    rate: float,
+    layout: Sequence[int],
+    params_of: Callable[[Any], tuple],
+    stepped: list,
+    others: list,
+) -> list[tuple[tuple, tuple, tuple]]:
+    """Count a step of every slot that has a gradient, and the rows of their updates: ``(outs, operands, params)``.
+
+    ``layout`` says what the operands are; ``params_of(slot)`` is asked anew where the numbers or the count of steps
+    differ from those before. Slots are appended to ``stepped``; those whose gradient is not dense are not counted but
+    appended to ``others``, with it.
+    """
+
+def write_rows(into: Tensor, rows: Tensor, values: Tensor) -> None:
+    """``into[rows] = values``, in place: the rows alone are touched. Of a row that comes twice the last one stays.
+
+    All are contiguous, ``rows`` of int64; memory is the host's.
+    """

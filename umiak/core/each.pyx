@@ -8,17 +8,20 @@ native kernel are launched one after the other; the rest are single calls.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport *
 from umiak.core.dtype cimport ITEMSIZE
-from umiak.core.storage cimport use_on_stream
+from umiak.core.storage cimport ACCESS_HOST, place_access, resident, use_on_stream
 from umiak.core.stream cimport RUNNING
 from umiak.core.tensor cimport *
 
 from umiak.core.dispatch import apply, apply_into, apply_plain
+from umiak.core.dtype import int64
 
 cdef enum:
     # how a row runs
@@ -604,3 +607,116 @@ def drop_gradients(list tensors not None):
     """Set ``.grad`` of each to None."""
     for x in tensors:
         (<Tensor?>x)._grad = None
+
+
+# ---- steps of optimizers ---------------------------------------------------------------------------------------------
+cdef class Slot:
+    """What an optimizer keeps for one parameter, as far as :func:`step_rows` reads it."""
+    cdef public object target              # what is updated
+    cdef public tuple outs                 # what a step writes into: the target, then the values
+    cdef public tuple values               # state tensors
+    cdef public object hyper               # numbers, one object for all that are equal
+    cdef public dict rate                  # its "learning_rate" is a factor on the optimizer's
+    cdef public int64_t steps              # steps done
+
+
+cdef enum:
+    # what an operand of a row is, in a layout; from FIRST_VALUE on, a state tensor
+    IS_TARGET = 0
+    IS_GRAD = 1
+    IS_RATE = 2
+    IS_ABSENT = 3
+    FIRST_VALUE = 4
+
+
+def step_rows(list slots not None, list grads not None, double rate, layout, params_of, list stepped not None, list others not None):
+    """Count a step of every slot that has a gradient, and the rows of their updates: ``(outs, operands, params)``.
+
+    ``layout`` says what the operands are; ``params_of(slot)`` is asked anew where the numbers or the count of steps differ from those
+    before. Slots are appended to ``stepped``; those whose gradient is not dense are not counted but appended to ``others``, with it.
+    """
+    cdef list rows = []
+    cdef Slot slot
+    cdef tuple operands, values
+    cdef object hyper = None, params = None, own, used = rate, factor = None, x
+    cdef int64_t steps = -1
+    cdef int[INLINE_X] what
+    cdef int i, k, n = <int>len(layout)
+    if len(slots) != len(grads):
+        raise ValueError(f"[step_rows] requires a gradient or None for each of {len(slots)} slots, got {len(grads)}")
+    if n > INLINE_X:
+        raise ValueError(f"[step_rows] requires at most {INLINE_X} operands, got {n}")
+    for i in range(n):
+        what[i] = layout[i]
+    for i in range(<int>len(slots)):
+        grad = grads[i]
+        if grad is None:
+            continue
+        slot = <Slot?>slots[i]
+        if (<Tensor?>grad).kind & ~<uint8_t>KIND_VIEW:
+            others.append((slot, grad))
+            continue
+        slot.steps += 1
+        stepped.append(slot)
+        if slot.hyper is not hyper or slot.steps != steps:
+            hyper, steps = slot.hyper, slot.steps
+            params = params_of(slot)
+        own = slot.rate["learning_rate"]
+        if own is not factor:
+            factor = own
+            used = rate * <double>own
+        values = slot.values
+        operands = PyTuple_New(n)
+        for k in range(n):
+            if what[k] == IS_TARGET:
+                x = slot.target
+            elif what[k] == IS_GRAD:
+                x = grad
+            elif what[k] == IS_RATE:
+                x = used
+            elif what[k] == IS_ABSENT:
+                x = None
+            else:
+                x = values[what[k] - FIRST_VALUE]
+            Py_INCREF(x)
+            PyTuple_SET_ITEM(operands, k, x)
+        rows.append((slot.outs, operands, params))
+    return rows
+
+
+# ---- some rows of a tensor -------------------------------------------------------------------------------------------
+def write_rows(Tensor into not None, Tensor rows not None, Tensor values not None):
+    """``into[rows] = values``, in place: the rows alone are touched. Of a row that comes twice the last one stays.
+
+    All are contiguous, ``rows`` of int64; memory is the host's.
+    """
+    cdef int64_t i, row, size, step = ITEMSIZE[into.key & K_DTYPE_MASK]
+    cdef const int64_t* at
+    cdef const char* source
+    cdef char* target
+    cdef int d
+    for t in (into, rows, values):
+        if (<Tensor>t).kind & ~<uint8_t>KIND_VIEW or ((<Tensor>t).key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK or \
+                place_access((<Tensor>t).storage.place) != ACCESS_HOST:
+            raise ValueError(f"[write_rows] requires contiguous tensors in the host's memory, got {t!r}")
+    if rows.ndim != 1 or rows.dtype is not int64:
+        raise ValueError(f"[write_rows] requires rows of one dim and int64, got {rows!r}")
+    if not into.ndim or values.ndim != into.ndim or values.dims[0] != rows.numel or values.dtype is not into.dtype or \
+            list(values.shape[1:]) != list(into.shape[1:]):
+        raise ValueError(
+            f"[write_rows] requires values of {into.dtype.name} {[rows.numel, *into.shape[1:]]}, got {values.dtype.name} {values.shape}")
+    for d in range(1, into.ndim):
+        step *= into.dims[d]
+    size = into.dims[0]
+    at = <const int64_t*>tensor_data(rows)
+    for i in range(rows.numel):
+        if not 0 <= at[i] < size:
+            raise IndexError(f"[write_rows] requires rows from 0 to {size - 1}, got {at[i]}")
+    resident(into.storage)
+    resident(values.storage)
+    target = tensor_data(into)
+    source = tensor_data(values)
+    with nogil:
+        for i in range(rows.numel):
+            memcpy(target + at[i] * step, source + i * step, step)
+    bump_version(into)

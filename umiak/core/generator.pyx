@@ -6,7 +6,7 @@ offsets are given out here, in program order, in whole blocks. Nothing else abou
 import os
 from libc.stdint cimport int64_t, uint64_t
 
-from umiak.core.context cimport EngineContext, RankState, context_pointer
+from umiak.core.context cimport EngineContext, OBSERVE_TRACE, RankState, context_pointer
 from umiak.core.place cimport Place
 
 
@@ -49,11 +49,15 @@ cdef class Generator:
         self.next = 0
         return self.key
 
-    def reserve(self, int64_t n):
+    def reserve(self, n):
         """Take the next ``n`` 32-bit words, rounded up to whole blocks of 4: (seed, offset), params of a random op.
 
-        The seed comes as a signed number, as params are 64-bit integers with a sign.
+        The seed comes as a signed number, as params are 64-bit integers with a sign. A tracer of a captured function
+        gives numbers that are read at every run.
         """
+        cdef EngineContext ctx = <EngineContext>context_pointer()
+        if ctx.observers & OBSERVE_TRACE and ctx.trace and ctx.trace[len(ctx.trace) - 1].reserve is not None:
+            return ctx.trace[len(ctx.trace) - 1].reserve(self, n)
         cdef int64_t offset = reserve_words(self, n)
         return <int64_t>self.key, offset
 

@@ -36,3 +36,6 @@ def watch(probe: Any) -> None:
 
 def with_history(t: Tensor, node: Node, index: int) -> Tensor:
     """The same data as output ``index`` of ``node``."""
+
+def in_backward() -> bool:
+    """Whether this thread is computing gradients."""

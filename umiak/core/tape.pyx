@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 
-from umiak.core.dispatch import drop_cast_weights
+from umiak.core.dispatch import apply, drop_cast_weights
 
 from umiak.core.context cimport AMP_SHIFT, EngineContext, MODE_GRAD, OBSERVE_PROFILE, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport (
@@ -478,7 +478,7 @@ cdef object call_hooks(list hooks, object g):
         if replaced is not None:
             if not isinstance(replaced, Tensor):
                 raise TypeError(f"[hook] requires a Tensor or None as result, got {type(replaced).__name__}")
-            if replaced.shape != g.shape or replaced.dtype is not g.dtype:
+            if replaced.shape != g.shape or replaced.dtype is not g.dtype and not getattr(entry[0], "changes_dtype", False):
                 raise ValueError(
                     f"[hook] requires a gradient of shape {g.shape} and dtype {g.dtype.name} as result, "
                     f"got shape {replaced.shape} and dtype {replaced.dtype.name}")
@@ -614,6 +614,8 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         for i in range(len(result)):
             if edge_at(node, i) != <PyObject*>None and isinstance(result[i], Tensor):
                 shape, dtype = node.in_meta[i]
+                if (<Tensor>result[i]).kind & KIND_SELECTED_ROWS and result[i].full_shape == shape:
+                    shape = (<Tensor>result[i]).shape
                 if (<Tensor>result[i]).shape != shape or (<Tensor>result[i]).dtype is not dtype:
                     raise ValueError(
                         f"[{node.name}] requires a gradient of shape {shape} and dtype {dtype.name} for input {i}, "
@@ -664,13 +666,14 @@ cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
     cdef Operand xs[2]
     cdef PyObject* into[2]
     # References: the caller's and `g`. With more, or with shared memory, a later in-place sum would be seen elsewhere.
-    cdef bint mine = Py_REFCNT(grad) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK and not g.kind \
-        and Py_REFCNT(<PyObject*>g.storage) == 1
+    # Selected rows are taken likewise: their own values are the tensor.
+    cdef bint mine = Py_REFCNT(grad) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK \
+        and not g.kind & ~<uint32_t>KIND_SELECTED_ROWS and Py_REFCNT(<PyObject*>g.storage) == 1
     while True:
         if leaf._grad is None:
             if not create:
                 if not mine:
-                    g = quiet_copy(g)
+                    g = <Tensor>apply(COPY, (g,), ()) if g.kind & KIND_SELECTED_ROWS else quiet_copy(g)
                     mine = True
                     continue
                 g.key &= ~<uint32_t>K_NEEDS_GRAD
@@ -727,6 +730,14 @@ cdef int check_start(Tensor t, object g) except -1:
     if (<Tensor>g).dtype is not t.dtype:
         raise TypeError(f"[backward] requires a gradient of the tensor's dtype {t.dtype.name}, got {(<Tensor>g).dtype.name}")
     return 0
+
+
+cdef object capturing():
+    """The tracer of the function that is being captured, which turns gradients into operations; else None."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    if ctx.observers & OBSERVE_TRACE and ctx.trace and ctx.trace[len(ctx.trace) - 1].captures:
+        return ctx.trace[len(ctx.trace) - 1]
+    return None
 
 
 cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
@@ -800,12 +811,21 @@ cdef Run new_run(bint retain, bint create):
     return run
 
 
+def in_backward():
+    """Whether this thread is computing gradients."""
+    return (<EngineContext>context_pointer()).backward_depth > 0
+
+
 def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=False):
     """Accumulate into ``.grad`` of the leaves the gradients of ``tensors``, weighted by ``grads`` (ones where None)."""
     cdef list roots = list(tensors)
     cdef list weights = [None] * len(roots) if grads is None else list(grads)
+    cdef object tracer = capturing()
     if len(weights) != len(roots):
         raise ValueError(f"[backward] requires one gradient per tensor ({len(roots)}), got {len(weights)}")
+    if tracer is not None:
+        tracer.backward(roots, weights)
+        return
     drive(new_run(retain_graph or create_graph, create_graph), PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
 
 
@@ -813,6 +833,10 @@ def backward1(Tensor tensor not None, grad=None, bint retain_graph=False):
     """``backward`` of one tensor, without building lists for it in Python."""
     cdef PyObject* root = <PyObject*>tensor
     cdef PyObject* weight = <PyObject*>grad
+    cdef object tracer = capturing()
+    if tracer is not None:
+        tracer.backward([tensor], [grad])
+        return
     drive(new_run(retain_graph, False), &root, &weight, 1)
 
 
@@ -828,6 +852,9 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
     cdef int i
     if len(weights) != len(roots):
         raise ValueError(f"[grad] requires one gradient per output ({len(roots)}), got {len(weights)}")
+    cdef object tracer = capturing()
+    if tracer is not None:
+        return tracer.gradients_of(roots, wanted, weights, create_graph, allow_unused, no_grad_vars)
     cdef Run run = new_run(create_graph if retain_graph is None else retain_graph, create_graph)
     run.accumulate = False
     run.captures = {}
@@ -864,6 +891,9 @@ def python_node(str name, inputs, outputs, backward):
     cdef Node node = Node.__new__(Node)
     cdef Tensor t
     cdef int i
+    cdef object tracer = capturing()
+    if tracer is not None:
+        return tracer.python_node(name, inputs, outputs, backward)
     node.n_out = len(outputs)
     node.python = _Python(name, backward)
     inputs = list(inputs)

@@ -388,7 +388,7 @@ cdef class Tensor:
             if not isinstance(value, Tensor):
                 raise TypeError(f"[grad] requires a Tensor or None, got {type(value).__name__}")
             g = value
-            if g.shape != self.shape:
+            if (value.full_shape if g.kind & KIND_SELECTED_ROWS else g.shape) != self.shape:
                 raise ValueError(f"[grad] requires the tensor's shape {self.shape}, got {g.shape}")
         self._grad = value
 

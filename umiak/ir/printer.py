@@ -33,6 +33,8 @@ def show_attribute(x: Any) -> str:
         return SHORT[x.name]
     if hasattr(x, "attributes") and hasattr(x, "name"):
         return f"{x.name}({', '.join(f'{k}={show_attribute(v)}' for k, v in x.attributes.items())})"
+    if hasattr(x, "shown"):  # what the compiler makes is shown in dumps, and never parsed
+        return x.shown
     raise TypeError(f"an attribute of type {type(x).__name__} cannot be written in a program: {x!r}")
 
 

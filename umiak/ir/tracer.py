@@ -10,7 +10,7 @@ parent has a new value and take their view of it again. What remains of a write 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -83,6 +83,16 @@ class SymTensor(Tensor):
         return list(self._value.meta.shape)
 
     @property
+    def size(self) -> Any:
+        """The number of elements."""
+        return dim.product(self._value.meta.shape)
+
+    @property
+    def place(self) -> Any:  # type: ignore[override]
+        """Where the program will run."""
+        return context.current().place
+
+    @property
     def _base(self) -> SymTensor | None:  # type: ignore[override]
         return self._parent
 
@@ -131,20 +141,23 @@ def symbolic(value: Value, tracer: Tracer | None = None) -> SymTensor:
 class Tracer:
     """Records calls into a program. Use as a context manager: ops run inside are recorded here.
 
-    ``adapt(op, operands, params)`` may return another op record to record in place of ``op`` (mixed precision).
     ``expand(op)`` says which composites are recorded as their decomposition.
     """
+
+    # What the tracer of a captured function does about gradients, random streams and reads of data: see
+    # umiak/runtime/capture.py. Others leave them alone.
+    captures = False
+    reserve: Any = None
+    reads: Any = None
 
     def __init__(
         self,
         scope: Scope | None = None,
         program: Program | None = None,
-        adapt: Callable[[Any, Sequence[Any], tuple], Any] | None = None,
         expand: Callable[[Any], bool] | None = None,
     ) -> None:
         self.builder = Builder(program, scope)
         self.scope = self.builder.scope
-        self.adapt = adapt
         self.expand = expand
         self._observers: list[int] = []  # a tracer may be entered again while it is active
         # Inputs and captured tensors by what stands for them, with the value they came in with.
@@ -230,8 +243,6 @@ class Tracer:
         """Append a call; its results as symbolic tensors (a tuple of them where ``infer`` gives a tuple)."""
         operands = tuple(self.tensor(x) if isinstance(x, Tensor) else x for x in operands)
         params = tuple(map(_param, params))
-        if self.adapt is not None:
-            op = self.adapt(op, operands, params)
         if self.expand is not None and self.expand(op):
             return op.decompose(*operands, *params)
         results = self.builder.append(op, (x.value if isinstance(x, SymTensor) else x for x in operands), params)

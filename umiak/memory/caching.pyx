@@ -23,15 +23,61 @@ cdef extern from *:
     #define UMIAK_MAX_REQUEST ((int64_t)1 << 47)
     static char umiak_nothing[64] __attribute__((aligned(64)));
     #define UMIAK_HUGE_PAGE ((int64_t)1 << 21)
+    #define UMIAK_SLAB ((int64_t)1 << 23)
+    #define UMIAK_OPEN 4
+    #ifndef MAP_ANONYMOUS
+    #define MAP_ANONYMOUS MAP_ANON
+    #endif
+    /* Blocks below a huge page are cut from slabs of four of them, one after the other; a slab goes back as a whole, with its last block.
+       Its first 64 bytes hold these. It lies at a multiple of its size, so that a block finds it. All under the GIL. */
+    typedef struct { int64_t used, live; } umiak_slab_t;
+    static umiak_slab_t *umiak_open[UMIAK_OPEN];
+    static umiak_slab_t *umiak_new_slab(void) {
+        char *p = (char*)mmap(0, 2 * UMIAK_SLAB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *at;
+        if (p == (char*)MAP_FAILED) return 0;
+        at = (char*)(((uintptr_t)p + UMIAK_SLAB - 1) & -(uintptr_t)UMIAK_SLAB);
+        if (at > p) munmap(p, (size_t)(at - p));
+        munmap(at + UMIAK_SLAB, (size_t)(p + UMIAK_SLAB - at));
+    #ifdef MADV_HUGEPAGE
+        /* Streaming through small pages costs up to a third. A refusal is fine. */
+        madvise(at, (size_t)UMIAK_SLAB, MADV_HUGEPAGE);
+    #endif
+        ((umiak_slab_t*)at)->used = 64;
+        ((umiak_slab_t*)at)->live = 0;
+        return (umiak_slab_t*)at;
+    }
     static char *umiak_host_take(int64_t n) {
         void *p = 0;
-        int huge = n >= UMIAK_HUGE_PAGE;
-        if (posix_memalign(&p, huge ? UMIAK_HUGE_PAGE : 64, (size_t)n)) return 0;
+        umiak_slab_t *s = 0;
+        int i, fullest = 0;
+        if (n >= UMIAK_HUGE_PAGE) {
+            if (posix_memalign(&p, UMIAK_HUGE_PAGE, (size_t)n)) return 0;
     #ifdef MADV_HUGEPAGE
-        /* Streaming through small pages costs up to a third. What does not fill a page stays small; a refusal is fine. */
-        if (huge) madvise(p, (size_t)(n & -UMIAK_HUGE_PAGE), MADV_HUGEPAGE);
+            madvise(p, (size_t)(n & -UMIAK_HUGE_PAGE), MADV_HUGEPAGE);
     #endif
+            return (char*)p;
+        }
+        for (i = 0; i < UMIAK_OPEN; i++) {
+            if (umiak_open[i] && umiak_open[i]->used + n <= UMIAK_SLAB) { s = umiak_open[i]; break; }
+            if (!umiak_open[i] || (umiak_open[fullest] && umiak_open[i]->used > umiak_open[fullest]->used)) fullest = i;
+        }
+        if (!s) {
+            s = umiak_new_slab();
+            if (!s) return 0;
+            umiak_open[fullest] = s;
+        }
+        p = (char*)s + s->used;
+        s->used += (n + 63) & -64;
+        s->live++;
         return (char*)p;
+    }
+    static void umiak_host_give(char *p, int64_t n) {
+        umiak_slab_t *s = (umiak_slab_t*)((uintptr_t)p & -(uintptr_t)UMIAK_SLAB);
+        int i;
+        if (n >= UMIAK_HUGE_PAGE) { free(p); return; }
+        if (--s->live) return;
+        for (i = 0; i < UMIAK_OPEN; i++) if (umiak_open[i] == s) umiak_open[i] = 0;
+        munmap((void*)s, (size_t)UMIAK_SLAB);
     }
     static inline int umiak_size_class(int64_t n) {     /* n >= 1 */
         if (n <= 512) return (int)((n - 1) >> 6);
@@ -42,6 +88,7 @@ cdef extern from *:
     int64_t MAX_REQUEST "UMIAK_MAX_REQUEST"
     char* umiak_nothing
     char* umiak_host_take(int64_t n) nogil
+    void umiak_host_give(char* p, int64_t n) nogil
     int umiak_size_class(int64_t n) nogil
 
 cdef struct Pending:
@@ -100,7 +147,7 @@ cdef class HostSource(Source):
         return umiak_host_take(nbytes)
 
     cdef void give(self, char* data, int64_t nbytes) noexcept:
-        free(data)
+        umiak_host_give(data, nbytes)
 
     cdef int copy(self, char* target, const char* source, int64_t nbytes) except -1:
         if nbytes > 65536:

@@ -392,3 +392,140 @@ class SquareSum(Op):
             ((0, 2), dt.float32),
         ):  # fmt: skip
             yield Sample((draw(rng, shape, dtype),), {}, {})
+
+
+@register
+class Penalised(Op):
+    """The gradient plus the derivative of a penalty on the parameter: ``coeff * param``, or with ``l1`` ``coeff *
+    sign(param)``.
+
+    Computed in the compute type of the gradient, whose dtype the result has.
+    """
+
+    inputs = ("grad", "param", "coeff")
+    elementwise = True
+    vjp = None
+    l1: bool = False
+
+    def infer(self, grad, param, coeff):
+        accept(self, "f", grad, param, coeff)
+        same_shape(self, param.shape, grad.shape, "a gradient of the shape of the parameter")
+        return Meta(grad.shape, grad.dtype)
+
+    def decompose(self, grad, param, coeff):
+        wide = grad.dtype.compute
+        p = cast_to(param, wide)
+        return cast_to(F.add(cast_to(grad, wide), F.mul(F.sign(p) if self.l1 else p, coeff)), grad.dtype)
+
+    def shard(self, grad, param, coeff):
+        names = factor_names(len(grad.shape))
+        return shard_string([names, names, []], [names])
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        for l1 in (False, True):
+            for shape, g, p in (
+                ((2, 3), dt.float64, dt.float64),
+                ((4,), dt.bfloat16, dt.float32),
+                ((), dt.float32, dt.float32),
+            ):
+                yield Sample((draw(rng, shape, g), draw(rng, shape, p), 0.3), {"l1": l1}, {}, ())
+
+
+@register
+class Cleared(Op):
+    """Zeros of the shape of ``x``, whose values are not looked at."""
+
+    inputs = ("x",)
+    elementwise = True
+    vjp = None
+
+    def infer(self, x):
+        accept(self, "fc", x)
+        return Meta(x.shape, x.dtype)
+
+    def decompose(self, x):
+        return F.full(0.0, dtype=x.dtype, shape=tuple(x.shape))
+
+    def shard(self, x):
+        names = factor_names(len(x.shape))
+        return shard_string([names], [names])
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        for shape, dtype in (((2, 3), dt.float64), ((5,), dt.bfloat16), ((), dt.float32), ((2,), dt.complex64)):
+            yield Sample((draw(rng, shape, dtype),), {}, {}, ())
+        yield Sample((np.full((2,), np.nan),), {}, {}, ())
+
+
+@register
+class LarsUpdate(Update):
+    """Momentum whose rate is scaled by the ratio of the parameter's norm to its gradient's (You et al., 2017).
+
+    The local rate is ``lr * coeff * |param| / (|grad| + weight_decay * |param| + eps)``, or ``lr`` where a norm is 0
+    and without ``adapts``.
+    """
+
+    inputs = ("param", "grad", "velocity", "lr")
+    elementwise = False
+    states = ("velocity",)
+    sample_params = {"mu": 0.8, "coeff": 0.1, "weight_decay": 0.02, "eps": 1e-3}
+    adapts: bool = True
+    mu: float = param(default=0.9)
+    coeff: float = param(default=0.001)
+    weight_decay: float = param(default=0.0005)
+    eps: float = param(default=0.0)
+
+    def step(self, p, g, v, lr, mu, coeff, weight_decay, eps):
+        if not self.adapts:
+            v = F.add(F.mul(v, mu), F.mul(F.add(g, F.mul(p, weight_decay)), lr))
+            return F.sub(p, v), v
+        axes = tuple(range(p.ndim))
+        size, slope = F.vector_norm(p, axes), F.vector_norm(g, axes)
+        usable = F.logical_and(F.gt(size, 0), F.gt(slope, 0))
+        total = F.add(F.add(slope, F.mul(size, weight_decay)), eps)
+        ratio = F.where(usable, F.div(F.mul(size, coeff), F.where(usable, total, 1)), 1)
+        v = F.add(F.mul(v, mu), F.mul(F.add(g, F.mul(p, weight_decay)), F.mul(ratio, lr)))
+        return F.sub(p, v), v
+
+    def shard(self, *args):
+        names = factor_names(len(args[0].shape))
+        return shard_string([*[names] * 3, []], [names] * 2, **dict.fromkeys(names, "whole"))
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        for adapts in (True, False):
+            yield from cls.cases(rng, {"adapts": adapts}, cls.states)
+
+
+@register
+class FiniteProbe(Op):
+    """0 where all elements of ``x`` are finite, otherwise NaN: probes of many tensors add up to one number."""
+
+    inputs = ("x",)
+    vjp = None
+
+    def infer(self, x):
+        accept(self, "f", x)
+        return Meta((), dt.float32)
+
+    def decompose(self, x):
+        # Whatever x holds, x*0 is 0 or NaN.
+        zeros = cast_to(F.mul(cast_to(x, x.dtype.compute), 0), dt.float32)
+        return F.sum(zeros, axes=tuple(range(x.ndim)))
+
+    def shard(self, x):
+        return shard_reduce(x, tuple(range(len(x.shape))), False, "sum")
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        for shape, dtype in (
+            ((2, 3), dt.float64),
+            ((5,), dt.float32),
+            ((2,), dt.bfloat16),
+            ((), dt.float16),
+            ((0, 2), dt.float32),
+        ):
+            yield Sample((draw(rng, shape, dtype),), {}, {})
+        yield Sample((np.array([1.0, np.inf], np.float32),), {}, {})
+        yield Sample((np.array([[np.nan, 1e308]]),), {}, {})

@@ -12,8 +12,9 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.core import array, context, dispatch, tape
-from umiak.core.tensor import KIND_OVERRIDE, KIND_VIEW, Tensor
+from umiak.core.tensor import KIND_OVERRIDE, KIND_SELECTED_ROWS, KIND_VIEW, Tensor
 from umiak.ir import tracer
+from umiak.runtime import selected_rows
 
 TRACE, PROFILE, NAN, LOG, HOOKS = 1, 2, 4, 8, 16
 
@@ -42,6 +43,8 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
     if kinds & KIND_OVERRIDE:
         kind = next(type(x) for x in operands if isinstance(x, Tensor) and x._kind & KIND_OVERRIDE)
         return kind.__umiak_dispatch__(op, operands, params)  # type: ignore[attr-defined]
+    if kinds & KIND_SELECTED_ROWS:
+        return selected_rows.call(op, operands, params)
     ambient = context.current()
     bits = ambient.observers
     if bits & TRACE or not bits or kinds & ~KIND_VIEW:
@@ -84,17 +87,29 @@ def observe(observer: Observer, bit: int = HOOKS) -> Iterator[None]:
     >>> with observe(lambda op, operands, params, results: seen.append(op.name)):
     ...     pass
     """
-    ambient = context.current()
-    entries = ambient.values.setdefault("observers", [])
-    entry = (bit, observer)
-    entries.append(entry)
-    before = ambient.observers
-    ambient.observers = before | bit
+    entry = start(observer, bit)
     try:
         yield
     finally:
-        entries.remove(entry)
-        ambient.observers = before
+        stop(entry)
+
+
+def start(observer: Observer, bit: int = HOOKS) -> tuple[int, Observer]:
+    """Begin to tell ``observer``; what is returned ends it, in :func:`stop`."""
+    ambient = context.current()
+    entry = (bit, observer)
+    ambient.values.setdefault("observers", []).append(entry)
+    ambient.observers |= bit
+    return entry
+
+
+def stop(entry: tuple[int, Observer]) -> None:
+    """End what :func:`start` began on this thread. Other observers go on."""
+    ambient = context.current()
+    entries = ambient.values["observers"]
+    entries.remove(entry)
+    if not any(bit == entry[0] for bit, _ in entries):
+        ambient.observers &= ~entry[0]
 
 
 def nan_check(op: Any, operands: tuple, params: tuple, results: tuple) -> None:

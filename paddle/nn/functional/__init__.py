@@ -71,6 +71,11 @@ from paddle.nn.functional.distance import (
     pairwise_distance,
     pdist,
 )
+from paddle.nn.functional.flash_attention import (
+    flash_attention_v3_varlen,
+    flash_attn_qkvpacked,
+    flash_attn_varlen_qkvpacked,
+)
 from paddle.nn.functional.input import (
     embedding,
     embedding_renorm_,
@@ -121,6 +126,8 @@ from paddle.nn.functional.pooling import (
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
     lp_pool1d,
     lp_pool2d,
     max_pool1d,
@@ -131,11 +138,14 @@ from paddle.nn.functional.pooling import (
     max_unpool3d,
 )
 from paddle.nn.functional.vision import (
+    affine_grid,
     channel_shuffle,
+    grid_sample,
     pixel_shuffle,
     pixel_unshuffle,
+    temporal_shift,
 )
-from paddle.tensor import sigmoid, tanh
+from paddle.tensor import sigmoid, tanh, tanh_
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -144,6 +154,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -173,10 +184,16 @@ __all__ = [
     "embedding",
     "embedding_renorm_",
     "feature_alpha_dropout",
+    "flash_attention_v3_varlen",
+    "flash_attn_qkvpacked",
+    "flash_attn_varlen_qkvpacked",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
     "gumbel_softmax",
     "hardshrink",
@@ -247,7 +264,9 @@ __all__ = [
     "swiglu",
     "swish",
     "tanh",
+    "tanh_",
     "tanhshrink",
+    "temporal_shift",
     "thresholded_relu",
     "thresholded_relu_",
     "triplet_margin_loss",

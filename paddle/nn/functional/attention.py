@@ -65,7 +65,7 @@ def scaled_dot_product_attention(
     if is_causal and query.shape[1] != key.shape[1]:
         key, value, attn_mask, is_causal = _first_keys(query, key, value, attn_mask)
     if dropout_p and training:
-        return _with_dropout(query, key, value, attn_mask, dropout_p, is_causal, scale)
+        return weighted_values(query, key, value, attn_mask, dropout_p, is_causal, scale)[0]
     return apply(_ATTENTION[bool(is_causal)], (query, key, value, attn_mask), (scale,))
 
 
@@ -92,18 +92,52 @@ def _first_keys(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) 
     return key, value, mask, True
 
 
-def _with_dropout(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, p: float, causal: bool, scale: float
-) -> Tensor:
-    """Attention with its weights formed, so that some of them can be dropped."""
+def masked_scores(
+    query: Tensor, key: Tensor, mask: Tensor | None, causal: bool, scale: float, softcap: float = 0.0
+) -> tuple[Tensor, Tensor | None]:
+    """Scores ``[batch, heads, queries, keys]`` with -inf where a boolean mask hides a key, and whether a query sees any
+    (None where all do): the scores of one that does not are left as they are.
+    """
     group = query.shape[2] // key.shape[2]
     if group > 1:
-        key, value = (F.repeat_interleave(v, axis=2, repeats=group) for v in (key, value))
-    q, k, v = (F.permute(t, perm=(0, 2, 1, 3)) for t in (query, key, value))
+        key = F.repeat_interleave(key, axis=2, repeats=group)
+    q, k = (F.permute(t, perm=(0, 2, 1, 3)) for t in (query, key))
     scores = F.mul(F.matmul(q, k, transpose_y=True), scale)
+    if softcap:
+        scores = F.mul(F.tanh(F.div(scores, softcap)), softcap)
     if causal:
         mask = _both(mask, _visible(query.shape[1], key.shape[1], query))
-    if mask is not None:
-        scores = F.where(mask, scores, -math.inf) if mask.dtype.is_bool else F.add(scores, mask)
-    weights = dropout(F.softmax(scores, axis=3), p)
-    return F.permute(F.matmul(weights, v), perm=(0, 2, 1, 3))
+    if mask is None:
+        return scores, None
+    if not mask.dtype.is_bool:
+        return F.add(scores, mask), None
+    seen = F.any(mask, axes=(mask.ndim - 1,), keepdim=True)
+    hidden = F.logical_and(F.logical_not(mask), seen)
+    return F.where(hidden, -math.inf, scores), seen
+
+
+def weighted_values(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    p: float,
+    causal: bool,
+    scale: float,
+    softcap: float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    """Attention with its weights formed, some of them dropped with probability ``p``: the result, and the weights
+    ``[batch, heads, queries, keys]``.
+
+    A query that sees no key has the weights 0, as in the engine's op.
+    """
+    scores, seen = masked_scores(query, key, mask, causal, scale, softcap)
+    weights = F.softmax(scores, axis=3)
+    if seen is not None:
+        weights = F.where(seen, weights, 0.0)
+    weights = dropout(weights, p)
+    group = query.shape[2] // value.shape[2]
+    if group > 1:
+        value = F.repeat_interleave(value, axis=2, repeats=group)
+    out = F.matmul(weights, F.permute(value, perm=(0, 2, 1, 3)))
+    return F.permute(out, perm=(0, 2, 1, 3)), weights

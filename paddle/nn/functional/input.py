@@ -6,10 +6,13 @@ import math
 from typing import Any
 
 from umiak import ops as F
+from umiak.core import dtype as dt
 from umiak.core.context import current, no_grad_guard
 from umiak.core.dispatch import apply, assign
 from umiak.core.dtype import from_id
+from umiak.core.tape import python_node
 from umiak.core.tensor import Tensor
+from umiak.runtime.selected_rows import SelectedRows
 
 _EMBEDDING = F.Embedding(False)
 _PADDED = F.Embedding(True)
@@ -35,7 +38,8 @@ def embedding(
         padding_idx: rows for this index are zero and leave no gradient; negative ones count from the end.
         max_norm: rows that are looked up and longer than this are shortened in place first.
         norm_type: which norm ``max_norm`` limits.
-        sparse: accepted; gradients are dense.
+        sparse: the weight, if it is a leaf, gets a gradient of selected rows (``is_selected_rows()``): the rows that
+            were looked up. In captured programs and under ``create_graph`` gradients are dense.
         scale_grad_by_freq: divide the gradient of a row by how often the row was looked up.
 
     Returns:
@@ -58,11 +62,41 @@ def embedding(
     if scale_grad_by_freq:
         weight = _scaled_by_frequency(x, weight)
     if padding_idx is None:
+        if sparse and weight.is_leaf and records(weight):
+            return _sparse(apply(_EMBEDDING, (x, weight.detach()), (-1,)), x, weight, None)
         return apply(_EMBEDDING, (x, weight), (-1,))
     rows = weight.shape[0]
     if not -rows <= padding_idx < rows:
         raise ValueError(f"[embedding] requires padding_idx from {-rows} to {rows - 1}, got {padding_idx}")
-    return apply(_PADDED, (x, weight), (padding_idx + rows if padding_idx < 0 else padding_idx,))
+    padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
+    if sparse and weight.is_leaf and records(weight):
+        return _sparse(apply(_PADDED, (x, weight.detach()), (padding_idx,)), x, weight, padding_idx)
+    return apply(_PADDED, (x, weight), (padding_idx,))
+
+
+def records(x: Tensor) -> bool:
+    """Whether calls on ``x`` are recorded for gradients, outside of any program."""
+    context: Any = current()
+    return context.grad_enabled and not x.stop_gradient and not context.trace
+
+
+def _sparse(y: Tensor, x: Tensor, weight: Tensor, padding_idx: int | None) -> Tensor:
+    """``y``, the rows of ``weight`` at ``x``, with a gradient of selected rows."""
+    index = F.cast(F.reshape(x, shape=(math.prod(x.shape),)), dtype=dt.int64)
+    if index.dtype is x.dtype:
+        index = F.copy(index)  # x may be written to before the gradient is computed
+    shape = list(weight.shape)
+
+    def backward(g: Tensor) -> Tensor:
+        if padding_idx is not None:
+            g = F.where(F.unsqueeze(F.eq(x, padding_idx), axes=(x.ndim,)), 0, g)
+        values = F.cast(F.reshape(g, shape=(index.shape[0], shape[1])), dtype=weight.dtype)
+        if current().grad_enabled:  # create_graph
+            return F.put(F.full(0.0, dtype=weight.dtype, shape=tuple(shape)), index, values, axis=0, mode="add")
+        return SelectedRows(index, values, shape)
+
+    python_node("embedding", [weight], [y], backward)
+    return y
 
 
 def embedding_renorm_(x: Tensor, weight: Tensor, max_norm: float, norm_type: float = 2.0) -> Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle.nn._ops import Records
@@ -131,9 +131,45 @@ def batch_norm(
     if not training or use_global_stats:
         return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (epsilon,))
     y, mean, var = apply(_BATCH[axis], (x, weight, bias), (epsilon,))
+    follow(running_mean, running_var, mean, var, momentum)
+    return y
+
+
+def follow(running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, momentum: float) -> None:
+    """Move the running values towards those of a batch, in place."""
     apply_into(_LERP, (running_mean,), (running_mean, mean, 1.0 - momentum))
     apply_into(_LERP, (running_var,), (running_var, var, 1.0 - momentum))
-    return y
+
+
+def batch_norm_over(
+    total: Callable[[Tensor], Tensor],
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    epsilon: float,
+    data_format: str,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Batch norm whose mean and variance are those of several batches together, one in each process.
+
+    ``total`` adds a vector up over the processes and passes gradients back through the sum. It is called twice: the
+    squares are taken of what is centred already, so that a large mean costs no digits.
+
+    Returns:
+        the result, and the mean and the (biased) variance of all batches.
+    """
+    axis = _channels(x, data_format)
+    axes = tuple(i for i in range(x.ndim) if i != axis)
+    wide = x.dtype.compute
+    v = x if wide is x.dtype else F.cast(x, dtype=wide)
+    channels = x.shape[axis]
+    count = math.prod(x.shape[i] for i in axes)
+    sums = total(F.concat([F.sum(v, axes=axes), F.full(count, dtype=wide, shape=(1,))], axis=0))
+    count_all = F.slice(sums, axes=(0,), starts=(channels,), sizes=(1,), steps=(1,))
+    mean = F.div(F.slice(sums, axes=(0,), starts=(0,), sizes=(channels,), steps=(1,)), count_all)
+    shape = tuple(channels if i == axis else 1 for i in range(x.ndim))
+    centred = F.sub(v, F.reshape(mean, shape=shape))
+    var = F.div(total(F.sum(F.mul(centred, centred), axes=axes)), count_all)
+    return apply(_BATCH_INFER[axis], (x, mean, var, weight, bias), (epsilon,)), mean, var
 
 
 def instance_norm(

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+import paddle
 from paddle.nn._ops import Records
 from paddle.nn.functional._windows import Ints, ints, pads, same_pads, to_first, to_last
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.array import from_numpy
+from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import apply
 from umiak.core.tensor import Tensor
 
@@ -83,6 +89,9 @@ def _avg_pool(
     who = f"avg_pool{n}d"
     x, last = _prepare(who, n, x, data_format)
     kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
+    # As in the reference framework, pads at the end count up to as many as there are at the beginning.
+    counted = tuple(map(min, hi, lo))
+    hi, extra = counted, tuple(e + h - c for e, h, c in zip(extra, hi, counted, strict=True))
     if divisor is None:
         y = apply(_AVG[n, bool(exclusive)], (x,), (kernel, strides, lo, hi, (1,) * n, extra))
     else:
@@ -227,7 +236,8 @@ def avg_pool2d(
         kernel_size, stride: one int, or one for each spatial dim; stride is the kernel's size by default.
         padding: as in ``conv2d``.
         ceil_mode: take a last window also where it is partly outside.
-        exclusive: leave pads out of the mean.
+        exclusive: leave pads out of the mean. Otherwise they count, those at the end of a dim as far as there are as
+            many at its beginning.
         divisor_override: divide sums by this instead of the count.
 
     Raises:
@@ -410,3 +420,99 @@ def max_unpool3d(
 ) -> Tensor:
     """The inverse of :func:`max_pool3d`: each value at the place that ``indices`` (its mask) names, zeros elsewhere."""
     return _max_unpool(3, x, indices, kernel_size, stride, padding, output_size, data_format)
+
+
+def _fractional_regions(who: str, size: int, count: int, window: int | None, u: float) -> np.ndarray:
+    """``[count, longest]``: the places of each of ``count`` regions, the last one of a region repeated.
+
+    Regions are ``(size - window) / (count - 1)`` elements apart (without a window, ``size / count``), from places that
+    ``u`` moves (Graham, 2014: Fractional Max-Pooling); with a window they overlap or leave gaps.
+    """
+    least = count - 1 + (window or 1)
+    if count < 1 or size < least:
+        raise ValueError(f"[{who}] requires dims of at least output_size - 1 + kernel_size = {least}, got {size}")
+    if window:
+        step = (size - window) / (count - 1) if count > 1 else 0.0
+    else:
+        step = size / count
+        # The largest offset that leaves every region an element and the last one inside.
+        u *= min((size // count + 2) / step - 1, (size + 1 - size // count) / step - (count - 1))
+    first = [int((i + u) * step) - int(u * step) for i in range(count + 1)]
+    ends = [min(size, a + window if window else b) for a, b in zip(first, first[1:], strict=False)]
+    longest = max(b - a for a, b in zip(first, ends, strict=False))
+    return np.array([[min(a + k, b - 1) for k in range(longest)] for a, b in zip(first, ends, strict=False)])
+
+
+def _fractional_max_pool(
+    n: int, x: Tensor, output_size: Any, kernel_size: Any, random_u: float | None, return_mask: bool
+) -> Any:
+    who = f"fractional_max_pool{n}d"
+    x, _ = _prepare(who, n, x, _FORMATS[n][0])
+    counts = _output_sizes(who, n, x, output_size)
+    kernel: Sequence = (None,) * n if not kernel_size else ints(kernel_size, n, who, "kernel_size")
+    if random_u is None:
+        # Never 0, which the open interval leaves out.
+        random_u = max(paddle.rand([1]).item(), 2.0**-24)
+    elif not 0 < random_u < 1:
+        raise ValueError(f"[{who}] requires random_u above 0 and below 1, got {random_u}")
+    space = x.shape[2:]
+    index: Any = 0
+    for axis, (size, count, window) in enumerate(zip(space, counts, kernel, strict=True)):
+        lines = _fractional_regions(who, size, count, window, random_u)
+        # Output dims in front, places within a region behind.
+        shape = [1] * (2 * n)
+        shape[axis], shape[n + axis] = lines.shape
+        index = index * size + lines.reshape(shape)
+    index = index.reshape(math.prod(counts), -1)
+    batch, channels = x.shape[:2]
+    flat = F.reshape(x, shape=(batch, channels, math.prod(space)))
+    with no_grad_guard():
+        places = from_numpy(np.ascontiguousarray(index), x.place)
+        best = F.argmax(F.take(flat, places, axis=2), axis=3, keepdim=True)
+        wide = F.broadcast_to(F.unsqueeze(places, axes=(0, 1)), shape=(batch, channels, *index.shape))
+        where = F.squeeze(F.take_along(wide, best, axis=3), axes=(3,))
+    y = F.reshape(F.take_along(flat, where, axis=2), shape=(batch, channels, *counts))
+    if not return_mask:
+        return y
+    return y, F.cast(F.reshape(where, shape=tuple(y.shape)), dtype=dt.int32)
+
+
+def fractional_max_pool2d(
+    x: Tensor,
+    output_size: Any,
+    kernel_size: Any = None,
+    random_u: float | None = None,
+    return_mask: bool = False,
+    name: str | None = None,
+) -> Any:
+    """The largest of each of ``output_size`` regions of images, whose borders are drawn at random (Graham, 2014:
+    Fractional Max-Pooling).
+
+    Args:
+        x: ``[N, C, H, W]``.
+        output_size: one int, or one for each spatial dim, None for a dim that stays.
+        kernel_size: sizes of the regions, which then overlap; by default they are disjoint and cover x.
+        random_u: what moves the borders, above 0 and below 1; drawn by default.
+        return_mask: return also the flat index of each largest element within its channel, int32.
+
+    Raises:
+        ValueError: regions that do not fit.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.fractional_max_pool2d(paddle.rand([1, 2, 7, 7]), 3).shape
+        [1, 2, 3, 3]
+    """
+    return _fractional_max_pool(2, x, output_size, kernel_size, random_u, return_mask)
+
+
+def fractional_max_pool3d(
+    x: Tensor,
+    output_size: Any,
+    kernel_size: Any = None,
+    random_u: float | None = None,
+    return_mask: bool = False,
+    name: str | None = None,
+) -> Any:
+    """:func:`fractional_max_pool2d` of volumes ``[N, C, D, H, W]``."""
+    return _fractional_max_pool(3, x, output_size, kernel_size, random_u, return_mask)

@@ -1,6 +1,8 @@
-"""Rearrangements of channels and space."""
+"""Rearrangements of channels, space and time; sampling at given places."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from umiak import ops as F
 from umiak.core.tensor import Tensor
@@ -68,3 +70,105 @@ def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str
     return F.reshape(
         F.permute(F.reshape(x, shape=(n, groups, c // groups, h, w)), perm=(0, 2, 1, 3, 4)), shape=tuple(x.shape)
     )
+
+
+def temporal_shift(
+    x: Tensor, seg_num: int, shift_ratio: float = 0.25, name: str | None = None, data_format: str = "NCHW"
+) -> Tensor:
+    """Channels shifted by one step of time (Lin et al., 2019: Temporal Shift Module).
+
+    Args:
+        x: ``[N*seg_num, C, H, W]`` (or channels last): ``seg_num`` consecutive images belong together.
+        seg_num: steps of time.
+        shift_ratio: channels up to ``int(C * shift_ratio)`` come from the step before, those after them up to
+            ``int(2 * C * shift_ratio)`` from the step after; zeros come in at the ends. Above 0 and below 1/2.
+
+    Raises:
+        ValueError: sizes that ``seg_num`` does not divide, or a ratio outside.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.temporal_shift(paddle.ones([6, 4, 2, 2]), 2).shape
+        [6, 4, 2, 2]
+    """
+    last = _is_last("temporal_shift", x, data_format)
+    if not 0.0 < shift_ratio < 0.5:
+        raise ValueError(f"[temporal_shift] requires shift_ratio above 0 and below 0.5, got {shift_ratio}")
+    if seg_num < 1 or x.shape[0] % seg_num:
+        raise ValueError(f"[temporal_shift] requires a seg_num that divides {x.shape[0]} images, got {seg_num}")
+    axis = 4 if last else 2
+    steps = F.reshape(x, shape=(x.shape[0] // seg_num, seg_num, *x.shape[1:]))
+    channels = steps.shape[axis]
+    first, second = int(channels * shift_ratio), int(channels * 2 * shift_ratio)
+
+    def part(start: int, stop: int) -> Tensor:
+        return F.slice(steps, axes=(axis,), starts=(start,), sizes=(stop - start,), steps=(1,))
+
+    def moved(x: Tensor, by: int) -> Tensor:
+        # A pad of -1 cuts what goes out at the other end.
+        return F.pad(x, 0.0, mode="constant", axes=(1,), lo=(by,), hi=(-by,))
+
+    parts = [moved(part(0, first), 1), moved(part(first, second), -1), part(second, channels)]
+    return F.reshape(F.concat(parts, axis=axis), shape=tuple(x.shape))
+
+
+def affine_grid(theta: Tensor, out_shape: Any, align_corners: bool = True, name: str | None = None) -> Tensor:
+    """For each place of an output, the coordinates that an affine map sends it to; input of :func:`grid_sample`.
+
+    Args:
+        theta: ``[N, 2, 3]`` or ``[N, 3, 4]``.
+        out_shape: ``[N, C, H, W]`` or ``[N, C, D, H, W]``, a list or a tensor.
+        align_corners: coordinates -1 and 1 are the centres of the first and last elements, not their outer edges.
+
+    Returns:
+        ``[N, H, W, 2]`` or ``[N, D, H, W, 3]``: coordinates, that of the last dim first.
+
+    Raises:
+        ValueError: shapes that do not fit.
+
+    Example:
+        >>> import paddle
+        >>> theta = paddle.to_tensor([[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]])
+        >>> paddle.nn.functional.affine_grid(theta, [1, 1, 1, 2]).tolist()
+        [[[[-1.0, 0.0], [1.0, 0.0]]]]
+    """
+    wanted = out_shape.tolist() if isinstance(out_shape, Tensor) else out_shape
+    sizes = [n.item() if isinstance(n, Tensor) else n for n in wanted]
+    if len(sizes) not in (4, 5) or theta.ndim != 3 or sizes[0] != theta.shape[0]:
+        raise ValueError(
+            f"[affine_grid] requires theta [N, n, n+1] and an out_shape [N, C, *sizes] of 4 or 5 sizes, "
+            f"got {list(theta.shape)} and {sizes}"
+        )
+    return F.affine_grid(theta, align_corners=bool(align_corners), sizes=tuple(sizes[2:]))
+
+
+def grid_sample(
+    x: Tensor,
+    grid: Tensor,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+    align_corners: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Values of images or volumes at given places (Jaderberg et al., 2015: Spatial Transformer Networks).
+
+    Args:
+        x: ``[N, C, H, W]`` or ``[N, C, D, H, W]``.
+        grid: ``[N, *places, 2 or 3]``: coordinates from -1 to 1, that of x's last dim first.
+        mode: ``"bilinear"`` blends the neighbours (eight in volumes), ``"nearest"`` takes one.
+        padding_mode: outside x there are ``"zeros"``, its edges (``"border"``), or its mirror image (``"reflection"``).
+        align_corners: coordinates -1 and 1 are the centres of the first and last elements, not their outer edges.
+
+    Returns:
+        ``[N, C, *places]``.
+
+    Raises:
+        ValueError: shapes that do not fit, an unknown mode.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> paddle.nn.functional.grid_sample(x, paddle.zeros([1, 1, 1, 2])).tolist()
+        [[[[2.5]]]]
+    """
+    return F.grid_sample(x, grid, mode=mode, padding=padding_mode, align_corners=bool(align_corners))

@@ -114,7 +114,7 @@ class Embedding(Layer):
         padding_idx: this row starts as zeros, gives zeros and is not trained; negative counts from the end.
         max_norm, norm_type: rows longer than this are shortened when they are looked up.
         scale_grad_by_freq: divide the gradient of a row by how often it was looked up.
-        sparse: accepted; gradients are dense.
+        sparse: the weight's gradient is of selected rows: those that were looked up.
         weight_attr: attributes of the weight ``[num_embeddings, embedding_dim]``, Xavier-uniform by default.
 
     Raises:
@@ -180,7 +180,7 @@ class Embedding(Layer):
         return self._padding_idx
 
     def forward(self, x: Tensor) -> Tensor:
-        if self._padding_idx is None and self._max_norm is None and not self._scale_grad_by_freq:
+        if self._padding_idx is None and self._max_norm is None and not (self._scale_grad_by_freq or self._sparse):
             return F.embedding(x, self.weight)
         return F.embedding(
             x,
@@ -188,6 +188,7 @@ class Embedding(Layer):
             self._padding_idx,
             self._max_norm,
             self._norm_type,
+            self._sparse,
             scale_grad_by_freq=self._scale_grad_by_freq,
         )
 

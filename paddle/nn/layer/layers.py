@@ -25,6 +25,15 @@ from umiak.core.tensor import Tensor
 _IncompatibleKeys = namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])
 
 
+# How often an attribute of any layer was set: what has looked at layers knows whether to look again.
+_CHANGES = [0]
+
+
+def changes() -> int:
+    """A number that grows whenever an attribute, a parameter, a sublayer or a hook of a layer is set or removed."""
+    return _CHANGES[0]
+
+
 class _Registry(dict):
     """One of a layer's tables by name. Every change is made in the instance ``__dict__`` of the layer too.
 
@@ -45,19 +54,23 @@ class _Registry(dict):
         return {} if layer is None else layer.__dict__
 
     def __setitem__(self, name: str, value: Any) -> None:
+        _CHANGES[0] += 1
         super().__setitem__(name, value)
         self._namespace()[name] = value
 
     def __delitem__(self, name: str) -> None:
+        _CHANGES[0] += 1
         super().__delitem__(name)
         self._namespace().pop(name, None)
 
     def pop(self, name: str, *default: Any) -> Any:
+        _CHANGES[0] += 1
         if name in self:
             self._namespace().pop(name, None)
         return super().pop(name, *default)
 
     def popitem(self) -> tuple[str, Any]:
+        _CHANGES[0] += 1
         name, value = super().popitem()
         self._namespace().pop(name, None)
         return name, value
@@ -124,6 +137,7 @@ class _HookTable(dict):
 def _ordered(change: Callable) -> Callable:
     def changed(self: _HookTable, *args: Any, **kwargs: Any) -> Any:
         result = change(self, *args, **kwargs)
+        _CHANGES[0] += 1
         self.order = tuple(self.values())
         return result
 
@@ -348,6 +362,7 @@ class Layer:
         elif name in _TABLES:
             d[name] = _Registry(self, value)
         else:
+            _CHANGES[0] += 1
             object.__setattr__(self, name, value)
 
     @staticmethod
@@ -623,6 +638,7 @@ class Layer:
         """Set training mode here and below (dropout drops, batch norm uses the batch)."""
         for layer in self.sublayers(include_self=True):
             layer.__dict__["training"] = mode
+        _CHANGES[0] += 1
         return self
 
     def eval(self) -> Layer:

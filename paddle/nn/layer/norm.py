@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import paddle.nn.functional as F
+import paddle.tensor
 from paddle.framework.param_attr import ParamAttr
 from paddle.nn._ops import Records
-from paddle.nn.initializer import Constant
+from paddle.nn._spectral import iterate, matrix_of, scaled
+from paddle.nn.functional.norm import batch_norm_over, follow
+from paddle.nn.initializer import Constant, Normal
 from paddle.nn.layer.layers import Layer
 from umiak import ops
 from umiak.core.dispatch import apply
+from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
 
 _RMS = Records(ops.RmsNorm)
@@ -236,6 +241,8 @@ class _BatchNorm(Layer):
     """Shared by batch norms of every rank. The running mean and variance are parameters that are not trained."""
 
     ranks: tuple[int, ...]
+    # What is asked of the running mean and variance beside their values.
+    _running_attrs: Sequence[ParamAttr] = (ParamAttr(trainable=False), ParamAttr(trainable=False))
     weight: Tensor | None
     bias: Tensor | None
     _mean: Tensor
@@ -251,8 +258,9 @@ class _BatchNorm(Layer):
         data_format: str = "NCHW",
         use_global_stats: bool | None = None,
         name: str | None = None,
+        dtype: Any = "float32",
     ) -> None:
-        super().__init__()
+        super().__init__(dtype=dtype)
         self._num_features = num_features
         self._momentum = momentum
         self._epsilon = epsilon
@@ -262,12 +270,14 @@ class _BatchNorm(Layer):
         self.weight = self.create_parameter([num_features], weight_attr, default_initializer=Constant(1.0))
         self.bias = self.create_parameter([num_features], bias_attr, is_bias=True)
 
-        def running(value: float) -> Any:
-            attr = ParamAttr(initializer=Constant(value), trainable=False, do_model_average=True)
-            return self.create_parameter([num_features], attr)
+        self._mean, self._variance = (
+            self._running(attr, value) for attr, value in zip(self._running_attrs, (0.0, 1.0), strict=True)
+        )
 
-        self._mean = running(0.0)
-        self._variance = running(1.0)
+    def _running(self, attr: ParamAttr, value: float) -> Any:
+        attr = copy.copy(attr)
+        attr.initializer = Constant(value)
+        return self.create_parameter([self._num_features], attr)
 
     def _check(self, input: Tensor) -> None:
         if input.ndim not in self.ranks:
@@ -354,6 +364,206 @@ class BatchNorm3D(_BatchNorm):
         name: str | None = None,
     ) -> None:
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats, name)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm of any rank whose mean and variance are those of the batches of all processes together.
+
+    With one process it is :class:`BatchNorm2D` for every rank. Parameters and keys are those of the other batch norms.
+
+    Args: those of :class:`BatchNorm2D`.
+
+    Example:
+        >>> import paddle
+        >>> net = paddle.nn.Sequential(paddle.nn.Conv2D(3, 4, 3), paddle.nn.BatchNorm2D(4))
+        >>> net = paddle.nn.SyncBatchNorm.convert_sync_batchnorm(net)
+        >>> net[1]
+        SyncBatchNorm(num_features=4, momentum=0.9, epsilon=1e-05)
+    """
+
+    ranks = (2, 3, 4, 5)
+    total: Callable[[Tensor], Tensor] | None = None  # adds a vector up over the processes; None where there is one
+
+    def __init__(
+        self,
+        num_features: int,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        data_format: str = "NCHW",
+        name: str | None = None,
+    ) -> None:
+        super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, None, name)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.total is None or not self.training:
+            return super().forward(x)
+        self._check(x)
+        settings = (self.weight, self.bias, self._epsilon, self._data_format)
+        y, mean, var = batch_norm_over(self.total, x, *settings)
+        follow(self._mean, self._variance, mean, var, self._momentum)
+        return y
+
+    @classmethod
+    def convert_sync_batchnorm(cls, layer: Layer) -> Layer:
+        """The layer with its batch norms of fixed rank replaced, at any depth, by ones that hold the same parameters.
+
+        It is changed in place, unless it is a batch norm itself.
+        """
+        if isinstance(layer, _BatchNorm) and not isinstance(layer, (SyncBatchNorm, BatchNorm)):
+            sizes = (layer._num_features, layer._momentum, layer._epsilon)
+            made = cls(*sizes, False, False, layer._data_format, layer._name)
+            made._parameters.clear()
+            made._parameters.update(layer._parameters)
+            made._use_global_stats = layer._use_global_stats
+            made.training = layer.training
+            return made
+        for name, inner in list(layer._sub_layers.items()):
+            if inner is not None:
+                layer._sub_layers[name] = cls.convert_sync_batchnorm(inner)
+        return layer
+
+
+# Activations by their old names, where these are no functions of paddle.nn.functional.
+_OLD_NAMES: dict[str, Callable] = {
+    "hard_sigmoid": lambda x: F.hardsigmoid(x, slope=0.2),
+    "hard_swish": F.hardswish,
+    "tanh_shrink": F.tanhshrink,
+    **{name: getattr(paddle.tensor, name) for name in ("abs", "exp", "reciprocal", "sqrt", "square")},
+}
+
+
+class BatchNorm(_BatchNorm):
+    """Batch norm of any rank from 2 to 5, followed by an activation.
+
+    Args:
+        num_channels: channels of the input ``[N, C, *]``.
+        act: the name of an activation, such as ``"relu"``.
+        is_test: begin in evaluation.
+        momentum, epsilon: as in :class:`BatchNorm2D`.
+        param_attr, bias_attr: attributes of weight and bias; False for none.
+        dtype: of the parameters; float32 for half-precision ones.
+        data_layout: ``"NCHW"``, or ``"NHWC"`` for channels last.
+        in_place: accepted; results are new tensors.
+        moving_mean_name, moving_variance_name: names of the running values.
+        do_model_average_for_mean_and_var: whether averaging of parameters includes them.
+        use_global_stats: take the running values also in training.
+        trainable_statistics: take the batch's values, and let the running ones follow, also in evaluation.
+
+    Raises:
+        ValueError: an unknown activation.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.BatchNorm(3, act="relu")(paddle.ones([2, 3, 4, 4])).shape
+        [2, 3, 4, 4]
+    """
+
+    ranks = (2, 3, 4, 5)
+
+    def __init__(
+        self,
+        num_channels: int,
+        act: str | None = None,
+        is_test: bool = False,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        param_attr: Any = None,
+        bias_attr: Any = None,
+        dtype: Any = "float32",
+        data_layout: str = "NCHW",
+        in_place: bool = False,
+        moving_mean_name: str | None = None,
+        moving_variance_name: str | None = None,
+        do_model_average_for_mean_and_var: bool = True,
+        use_global_stats: bool = False,
+        trainable_statistics: bool = False,
+    ) -> None:
+        names = (moving_mean_name, moving_variance_name)
+        self._running_attrs = [
+            ParamAttr(name=n, trainable=False, do_model_average=do_model_average_for_mean_and_var) for n in names
+        ]
+        args = (num_channels, momentum, epsilon, param_attr, bias_attr, data_layout, use_global_stats, None)
+        super().__init__(*args, dtype=convert(dtype).compute)
+        self._act: Callable | None = None
+        if act is not None:
+            self._act = _OLD_NAMES.get(act) or getattr(F, act, None)
+            if self._act is None:
+                raise ValueError(f"[BatchNorm] requires the name of an activation as act, got {act!r}")
+        self._trainable_statistics = trainable_statistics
+        self.training = not is_test
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check(input)
+        y = F.batch_norm(
+            input,
+            self._mean,
+            self._variance,
+            self.weight,
+            self.bias,
+            self.training or self._trainable_statistics,
+            self._momentum,
+            self._epsilon,
+            self._data_format,
+            self._use_global_stats,
+        )
+        return y if self._act is None else self._act(y)
+
+    def extra_repr(self) -> str:
+        return ""
+
+
+class SpectralNorm(Layer):
+    """A weight over its largest singular value (Miyato et al., 2018), found by power iteration.
+
+    Args:
+        weight_shape: sizes of the weight that :meth:`forward` takes.
+        dim: the dim that is the rows of the matrix; the others are its columns.
+        power_iters: steps of the iteration, from ``weight_u`` and ``weight_v``, which stay as they are.
+        eps: added to norms.
+        dtype: of the weight.
+
+    Raises:
+        ValueError: sizes that do not fit.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.SpectralNorm([4, 3], power_iters=2)(paddle.rand([4, 3])).shape
+        [4, 3]
+    """
+
+    weight_u: Tensor
+    weight_v: Tensor
+
+    def __init__(
+        self,
+        weight_shape: Sequence[int],
+        dim: int = 0,
+        power_iters: int = 1,
+        eps: float = 1e-12,
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__(dtype=dtype)
+        self._weight_shape = list(weight_shape)
+        if math.prod(self._weight_shape) == 0 or not 0 <= dim < len(self._weight_shape):
+            raise ValueError(
+                f"[SpectralNorm] requires positive sizes and one of their dims, got {self._weight_shape} and {dim}"
+            )
+        self._dim = dim
+        self._power_iters = power_iters
+        self._epsilon = eps
+        rows = self._weight_shape[dim]
+        for name, size in (("weight_u", rows), ("weight_v", math.prod(self._weight_shape) // rows)):
+            made = self.create_parameter([size], default_initializer=Normal(0.0, 1.0))
+            made.stop_gradient = True
+            setattr(self, name, made)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if list(x.shape) != self._weight_shape:
+            raise ValueError(f"[SpectralNorm] requires a weight of shape {self._weight_shape}, got {list(x.shape)}")
+        matrix = matrix_of(x, self._dim)
+        return scaled(x, matrix, *iterate(matrix, self.weight_u, self.weight_v, self._power_iters, self._epsilon))
 
 
 class LocalResponseNorm(Layer):

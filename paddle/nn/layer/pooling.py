@@ -413,3 +413,37 @@ class MaxUnPool3D(_Pool):
     def forward(self, x: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         size = self.output_size if output_size is None else output_size
         return F.max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, self.data_format, size)
+
+
+class _FractionalMaxPool(Layer):
+    def __init__(
+        self,
+        output_size: Any,
+        kernel_size: Any = None,
+        random_u: float | None = None,
+        return_mask: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__()
+        self._output_size = output_size
+        self._kernel_size = kernel_size
+        self._random_u = random_u
+        self._return_mask = return_mask
+        self._name = name
+
+    def extra_repr(self) -> str:
+        return f"output_size={self._output_size}, return_mask={self._return_mask}"
+
+
+class FractionalMaxPool2D(_FractionalMaxPool):
+    """The largest of regions of images with random borders; see ``paddle.nn.functional.fractional_max_pool2d``."""
+
+    def forward(self, x: Tensor) -> Any:
+        return F.fractional_max_pool2d(x, self._output_size, self._kernel_size, self._random_u, self._return_mask)
+
+
+class FractionalMaxPool3D(_FractionalMaxPool):
+    """The largest of regions of volumes with random borders; see ``paddle.nn.functional.fractional_max_pool2d``."""
+
+    def forward(self, x: Tensor) -> Any:
+        return F.fractional_max_pool3d(x, self._output_size, self._kernel_size, self._random_u, self._return_mask)

@@ -51,6 +51,11 @@ class CpuBackend(Backend):
 
         return libraries.follows(op, metas, params, steps)
 
+    def channels_last(self, op: Any, metas: Sequence[Any]) -> bool:
+        from umiak.backends.cpu import libraries
+
+        return libraries.channels_last(op, metas)
+
     def supports(self, op: Any) -> bool:
         from umiak.compiler.lower.group import lowerable
 

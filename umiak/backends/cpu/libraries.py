@@ -10,6 +10,7 @@ from umiak.backends.cpu import providers, work
 from umiak.backends.cpu.providers import table
 from umiak.compiler import statistics
 from umiak.compiler.epilogue import Followed
+from umiak.compiler.layout import ChannelsLast, to_first
 from umiak.ir.meta import dense
 from umiak.ops import convolution, linalg
 
@@ -23,7 +24,9 @@ def kernel(call: Any) -> Kernel | None:
     """The kernel of a provider, if one has the op on these operands."""
     if not call.symbolic:
         return None
-    op, metas = call.op, call.metas
+    op, metas, images, image = call.op, call.metas, (), False
+    if isinstance(op, ChannelsLast):
+        op, images, image = op.inner, op.images, op.image
     if isinstance(op, linalg.Linear) and metas[2] is not None and call.operands[2].is_contiguous():
         launch = providers.find(linalg.Matmul(False, False), metas[:2], ("bias",))
     elif isinstance(op, Followed):
@@ -35,12 +38,16 @@ def kernel(call: Any) -> Kernel | None:
     if launch is None:
         return None
     count = len(metas)
+    last = (*(images or (False,) * count), image)
 
     def integer(d: providers.Dim) -> Any:
-        if d.operand < count:
-            return call.classes.metas[d.operand].shape[d.axis] if d.what == "size" else call.strides(d.operand)[d.axis]
-        shape = tuple(call.outs[d.operand - count].shape)
-        return shape[d.axis] if d.what == "size" else dense(shape).strides[d.axis]
+        operand = min(d.operand, count)
+        shape = tuple(call.classes.metas[operand].shape if operand < count else call.outs[0].shape)
+        # The provider thinks of channels as the second axis.
+        axis = to_first(len(shape))[d.axis] if last[operand] else d.axis
+        if d.what == "size":
+            return shape[axis]
+        return call.strides(operand)[axis] if operand < count else dense(shape).strides[axis]
 
     inner = op.inner if isinstance(op, Followed) else op
     return Kernel(
@@ -70,6 +77,11 @@ def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequenc
             and tuple(steps) in BEHIND_CONVOLUTIONS
         )
     return isinstance(op, linalg.Matmul) and dtype == "bfloat16" and len(metas[1].shape) > 1 and native_bfloat16()
+
+
+def channels_last(op: Any, metas: Sequence[Any]) -> bool:
+    """Whether a convolution had better have channels last: where the library does it."""
+    return metas[0].dtype.name == "float32" and "onednn" in providers.available()[:1]
 
 
 def native_bfloat16() -> bool:

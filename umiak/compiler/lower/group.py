@@ -65,7 +65,8 @@ def nest_of(
         return made
     if len(operations) == 1 and type(last.op) in (movement.Split, movement.Unbind):
         return _parts(site, results)
-    if len(operations) == 1 and type(last.op) in REGIONS:
+    alone = len(operations) == 1 or (last is not None and type(last.op) is movement.Concat and len(results) == 1)
+    if alone and type(last.op) in REGIONS:
         put_together = REGIONS[type(last.op)](site, last)
         if put_together is not None:
             return put_together

@@ -1,12 +1,13 @@
 """Results that are put together from regions, each of which is a plain copy.
 
-Inside of a group such an op chooses at every element where it comes from. On its own it is better off with a nest per
-region, whose loops move straight through memory, or with one nest that stores in several places at once.
+In the middle of a group such an op chooses at every element where it comes from. On its own, and a concatenation at the
+end of a group, it is better off with a nest per region, whose loops move straight through memory, or with one nest that
+stores in several places at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from umiak.compiler.loop import node as n
@@ -15,7 +16,8 @@ from umiak.compiler.lower.builder import Index
 from umiak.compiler.lower.movement import dim_mod, padded_from
 from umiak.compiler.lower.terminal import Site
 from umiak.compiler.nest import Chain, Nest
-from umiak.ir.program import Operation
+from umiak.ir.meta import identical
+from umiak.ir.program import Operation, Value
 from umiak.ops import movement
 
 MANY = 4  # parts that are worth a kernel each
@@ -61,14 +63,41 @@ def resized(shape: Any, axis: int, size: Any) -> tuple:
 
 @regions(movement.Concat)
 def concat(site: Site, o: Operation) -> Nest | Chain | None:
-    if len(o.operands) > MANY:
+    """Parts of one shape in one nest: what they are computed from is then read once."""
+    found = list(_parts(site, o, same))
+    if len(found) > MANY:
         return None
     nests: list[Nest] = []
-    start: Any = 0
-    for x in o.operands:
-        nests.append(copied(site, o, x, x.meta.shape, ahead(o.op.axis, start), same))
-        start = start + x.meta.shape[o.op.axis]
+    while found:
+        shape = found[0][0].meta.shape
+        alike = [f for f in found if identical(f[0].meta.shape, shape)]
+        found = [f for f in found if f not in alike]
+        b = site.builder()
+        at = b.open(shape)
+        for x, place in alike:
+            b.stages += site.stores(b, o.results[0], place(b, at), b.read(x, at))
+        nests.append(b.finish())
     return site.chain(nests)
+
+
+def _parts(site: Site, o: Operation, place: Callable[[Any, Index], Index]) -> Iterator[tuple[Value, Any]]:
+    """(value, places in the whole) of the operands, and of those of a concatenation among them."""
+    start: Any = 0
+    operands: Any = o.operands
+    for x in operands:
+        inner = _behind(place, ahead(o.op.axis, start))
+        made = x.operation
+        if made is not None and type(made.op) is movement.Concat and not any(x is v for v, _ in site.inputs):
+            yield from _parts(site, made, inner)
+        else:
+            yield x, inner
+        start = start + x.meta.shape[o.op.axis]
+
+
+def _behind(
+    outer: Callable[[Any, Index], Index], inner: Callable[[Any, Index], Index]
+) -> Callable[[Any, Index], Index]:
+    return lambda b, at: outer(b, inner(b, at))
 
 
 @regions(movement.Stack)

@@ -32,3 +32,12 @@ cdef struct Geometry:
 
 cdef int by_columns(int libs, int kind, bint double_, const Geometry* q, void* x, void* w, void* g) noexcept nogil
 cdef int pointwise_weights(int libs, const Geometry* q, bint last, const float* x, float* w, const float* g) noexcept nogil
+cdef bint is_one_product(const Geometry* q) noexcept nogil
+cdef int one_product(int libs, int kind, int dtype, const Geometry* q, char* x, char* w, char* g) noexcept nogil
+cdef int by_taps(
+    int libs, const Geometry* q, bint x_last, bint g_last, const float* x, float* w, const float* g
+) noexcept nogil
+cdef bint take_taps(const Geometry* q, const int64_t* kernel, int itemsize, void* to, const void* w) noexcept nogil
+cdef bint put_taps(
+    const Geometry* q, const int64_t* kernel, int64_t first, int itemsize, void* w, const void* taken
+) noexcept nogil

@@ -6,7 +6,10 @@ between w and the result: a bias is contiguous, a residual lies like the result.
 """
 from libc.stdint cimport int64_t, uint64_t
 
-from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_columns, pointwise_weights
+from umiak.backends.cpu.providers.columns cimport (
+    FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry, by_columns, by_taps, is_one_product, one_product, pointwise_weights, put_taps,
+    take_taps,
+)
 from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
@@ -30,6 +33,8 @@ cdef enum:                     # how a library's operand is to lie
     BLOCKS = 2                 # blocks of 16 channels
     LAST = 3
     FIRST = 4
+    SQUARES = 5                # of weights: blocks of 16 × 16 channels, input channels outside
+    SQUARES_TURNED = 6         # output channels outside
 
 cdef struct Launcher:
     int kind, dtype, itemsize, nd
@@ -63,6 +68,28 @@ cdef void parse(Launcher* self, const int64_t* dims, const uint64_t* scalars, Ge
         q.hi[i], q.dilation[i] = <int64_t>scalars[1 + 2 * self.nd + i], <int64_t>scalars[1 + 3 * self.nd + i]
 
 
+cdef int64_t trimmed(Launcher* self, Geometry* q) noexcept nogil:
+    """Leave out taps at the ends of a kernel that see pads alone: of 3×3 over one place with pads of 1 the middle stays.
+
+    How far into w the first tap is now; -1 where nothing changed.
+    """
+    cdef int64_t at = 0
+    cdef int i
+    cdef bint changed = False
+    for i in range(self.nd):
+        # The tap k of position p sees place p * stride - lo + k * dilation.
+        while q.kernel[i] > 1 and q.lo[i] >= q.dilation[i] and (q.out[i] - 1) * q.stride[i] < q.lo[i]:
+            q.lo[i] -= q.dilation[i]
+            q.kernel[i] -= 1
+            at += q.w_by[2 + i]
+            changed = True
+        while q.kernel[i] > 1 and q.hi[i] >= q.dilation[i] and (q.kernel[i] - 1) * q.dilation[i] - q.lo[i] >= q.size[i]:
+            q.hi[i] -= q.dilation[i]
+            q.kernel[i] -= 1
+            changed = True
+    return at if changed else -1
+
+
 cdef void sizes_of(Geometry* q, Operand* x, Operand* w, Operand* g) noexcept nogil:
     cdef int i
     x.by, w.by, g.by = q.x_by, q.w_by, q.g_by
@@ -82,6 +109,8 @@ cdef inline int64_t elements(const int64_t* sizes, int r) noexcept nogil:
 # --- oneDNN ---------------------------------------------------------------------------------------------------------
 
 cdef char** BLOCKED = [b"", b"aBc16b", b"aBcd16b", b"aBcde16b"]
+cdef char** SQUARED = [b"", b"ABc16b16a", b"ABcd16b16a", b"ABcde16b16a"]
+cdef char** TURNED = [b"", b"ABc16a16b", b"ABcd16a16b", b"ABcde16a16b"]
 cdef int* ELTWISE = [0, 0, ELTWISE_RELU, ELTWISE_TANH, ELTWISE_LOGISTIC, ELTWISE_SWISH, ELTWISE_GELU_TANH, ELTWISE_GELU_ERF]
 
 
@@ -94,6 +123,8 @@ cdef handle_t desc_of(int how, int dtype, const int64_t* sizes, const int64_t* b
         bad = lib.desc_tagged(&desc, r, sizes, type, FORMAT_ANY)
     elif how == BLOCKS:
         bad = lib.desc_named(&desc, r, sizes, type, BLOCKED[r - 2])
+    elif how == SQUARES or how == SQUARES_TURNED:
+        bad = lib.desc_named(&desc, r, sizes, type, SQUARED[r - 2] if how == SQUARES else TURNED[r - 2])
     elif how == LAST or how == FIRST:
         strides_of(CHANNELS_LAST if how == LAST else CHANNELS_FIRST, sizes, r, last)
         bad = lib.desc_strided(&desc, r, sizes, type, last)
@@ -124,12 +155,22 @@ cdef bint is_pointwise(const Geometry* q, bint every) noexcept nogil:
     return q.groups == 1
 
 
+cdef bint has_few_positions(const Geometry* q) noexcept nogil:
+    """Whether a product for each tap gives the gradient of the kernel faster than the library's primitive does: few
+    positions and many channels."""
+    cdef int64_t positions = 1
+    cdef int i
+    for i in range(q.nd):
+        positions *= q.out[i]
+    return q.groups == 1 and positions <= 16 and q.c >= 128 and q.o >= 128 and not is_pointwise(q, False)
+
+
 cdef struct Recipe:            # how x, w and g are to lie
     int x, w, g
 
 
-cdef int recipes(Launcher* self, const Geometry* q, int dtype, int layout, Recipe* out) noexcept nogil:
-    """What to try, the fastest first, as measured (docs/design/providers.md)."""
+cdef int recipes(Launcher* self, const Geometry* q, int dtype, bint is_last, Recipe* out) noexcept nogil:
+    """What to try, the fastest first, as measured (docs/design/providers.md). ``is_last``: x or g has channels last."""
     cdef bint pointwise = is_pointwise(q, False), strided = not is_pointwise(q, True)
     cdef int64_t positions = 1, count = 0
     cdef int i
@@ -138,13 +179,16 @@ cdef int recipes(Launcher* self, const Geometry* q, int dtype, int layout, Recip
     cdef Recipe blocks = Recipe(BLOCKS, ITS_CHOICE, BLOCKS)
     cdef Recipe first = Recipe(FIRST, FIRST, FIRST)
     cdef Recipe last = Recipe(LAST, ITS_CHOICE, LAST)
+    cdef Recipe squares = Recipe(LAST, SQUARES if self.kind == FORWARD else SQUARES_TURNED, LAST)
     for i in range(q.nd):
         positions *= q.out[i]
     cdef bint by_16 = q.c % 16 == 0 and q.o % 16 == 0 and (q.groups == 1 or q.groups == q.c == q.o) and library().isa >= ISA_AVX512
     if dtype == T_F32 and self.kind == INPUT_GRAD and q.c <= 8:
         # Blocks of channels would be mostly empty.
         out[0], out[1], count = first, chosen, 2
-    elif layout == CHANNELS_LAST:
+    elif is_last and by_16 and q.groups == 1 and self.kind != WEIGHT_GRAD:
+        out[0], out[1], out[2], count = squares, last, chosen, 3
+    elif is_last:
         out[0], out[1], count = last, chosen, 2
     elif pointwise and dtype == T_F32 and self.kind == INPUT_GRAD and (strided or positions >= 160):
         out[0], out[1], count = given, chosen, 2
@@ -224,7 +268,7 @@ cdef int inward(Program* p, handle_t user, handle_t wanted, int external) noexce
     return -1 if own < 0 or reordered(p, given, own) else own
 
 
-cdef Program* build(Launcher* self, const Geometry* q, int dtype, int layout, const int64_t* xs, const int64_t* gs) noexcept nogil:
+cdef Program* build(Launcher* self, const Geometry* q, int dtype, bint is_last, const int64_t* xs, const int64_t* gs) noexcept nogil:
     """A program for this shape; without steps where the library has none worth running."""
     cdef Library* lib = library()
     cdef Program* p = new_program()
@@ -234,7 +278,7 @@ cdef Program* build(Launcher* self, const Geometry* q, int dtype, int layout, co
     cdef int i, count, bad, bx = -1, bw = -1, bg = -1, target, extra = 3, residual
     if p == NULL:
         return NULL
-    count = recipes(self, q, dtype, layout, tries)
+    count = recipes(self, q, dtype, is_last, tries)
     for i in range(count):
         pd = described(self, q, dtype, tries[i], xs, gs)
         if pd != NULL:
@@ -327,7 +371,7 @@ cdef int by_library(
     before = enter()
     e = find(self.table, key, words)
     if e == NULL:
-        p = build(self, q, dtype, layouts[2] if self.kind == INPUT_GRAD else layouts[0], xs, gs)
+        p = build(self, q, dtype, layouts[0] == CHANNELS_LAST or layouts[2] == CHANNELS_LAST, xs, gs)
         if p != NULL:
             e = add(self.table, key, words, p)
     if e == NULL:
@@ -360,10 +404,18 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     for i in range(3):
         layouts[i], pointers[i], copies[i] = all[i].layout, all[i].data, NULL
     if self.kind == WEIGHT_GRAD and dtype == T_F32 and layouts[0] == layouts[2] and is_pointwise(q, True):
-        if max(q.c, q.o) > 64:
+        if max(q.c, q.o) > 64 and not is_one_product(q):
             return pointwise_weights(
                 self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
             )
+    if dtype <= T_F64 and layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST and is_one_product(q):
+        bad = one_product(self.libs, self.kind, dtype, q, x.data, w.data, g.data)
+        return bad if bad else finish(self, dtype, g, r, extra)
+    if self.kind == WEIGHT_GRAD and dtype == T_F32 and self.libs & USE_ONEDNN and layouts[1] == CHANNELS_FIRST and has_few_positions(q):
+        return by_taps(
+            self.libs, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <const float*>x.data, <float*>w.data,
+            <const float*>g.data,
+        )
     if self.libs & USE_ONEDNN and (dtype == T_F32 or dtype == T_BF16):
         for i in range(self.extras):
             pointers[3 + i] = extra[i]
@@ -455,6 +507,15 @@ cdef int widened(Launcher* self, Geometry* q, Operand* x, Operand* w, Operand* g
     return bad
 
 
+cdef void zero_taps(const Operand* w, const int64_t* kernel, int64_t first, int r, int itemsize) noexcept nogil:
+    """Zeros in all taps of kernels of sizes ``kernel``; w begins at the tap ``first``."""
+    cdef int64_t sizes[5]
+    cdef int i
+    for i in range(r):
+        sizes[i] = w.sizes[i] if i < 2 else kernel[i - 2]
+    zero_strided(w.data - first * itemsize, w.by, sizes, r, itemsize)
+
+
 cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil:
     cdef Launcher* self = <Launcher*>record
     cdef Geometry q
@@ -467,7 +528,13 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     cdef Launcher bare
     cdef int i, j, bad = 0, r = self.nd + 2
     cdef int out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
+    cdef int64_t kernel[3]     # of w, before taps are left out; the first that stays is `cut` elements in
+    cdef int64_t cut
+    cdef bint copied
     parse(self, dims, scalars, &q)
+    for i in range(self.nd):
+        kernel[i] = q.kernel[i]
+    cut = trimmed(self, &q)
     for i in range(self.extras):
         extra[i] = ptrs[2 + i]
     sizes_of(&q, &x, &w, &g)
@@ -478,16 +545,22 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     else:
         x.data, g.data, w.data = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2]
     all[0], all[1], all[2] = &x, &w, &g
+    w.data += max(cut, 0) * self.itemsize
     if elements(all[out].sizes, r) == 0:
         return 0
     if elements(x.sizes, r) == 0 or elements(w.sizes, r) == 0 or elements(g.sizes, r) == 0:
-        zero_strided(all[out].data, all[out].by, all[out].sizes, r, self.itemsize)
+        if cut >= 0 and out == 1:
+            zero_taps(&w, kernel, cut, r, self.itemsize)
+        else:
+            zero_strided(all[out].data, all[out].by, all[out].sizes, r, self.itemsize)
         return finish(self, self.dtype, &g, r, extra)
     for i in range(3):
         copies[i] = NULL
     for i in range(3):
         all[i].layout = layout_of(all[i].sizes, all[i].by, r)
-        if all[i].layout != ELSEWISE:
+        if all[i].layout == CHANNELS_LAST and i != 1 and is_one_product(&q):
+            all[i].layout = ELSEWISE  # a product wants what is in one window side by side
+        if all[i].layout != ELSEWISE and not (cut >= 0 and i == 1):
             # The canonical strides, also along axes of size 1.
             strides_of(all[i].layout, all[i].sizes, r, all[i].by)
             continue
@@ -498,10 +571,11 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
             bad = NO_MEMORY
             break
         all[i].layout = CHANNELS_FIRST
+        copied = i == out or i == 1 and cut >= 0 and take_taps(&q, kernel, self.itemsize, copies[1], w.data)
         dense(all[i].sizes, r, all[i].by)
         if i == out:
             result = all[i].data
-        else:
+        if not copied:
             copy_strided(copies[i], all[i].by, all[i].data, given[i], all[i].sizes, r, self.itemsize)
         all[i].data = copies[i]
     if not bad:
@@ -513,7 +587,17 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
         else:
             bad = run(self, self.dtype, &q, &x, &w, &g, extra)
     if not bad and result != NULL:
-        copy_strided(result, given[out], copies[out], all[out].by, all[out].sizes, r, self.itemsize)
+        copied = False
+        if cut >= 0 and out == 1:
+            for j in range(r):
+                w.by[j] = given[1][j]
+            w.data = result
+            copied = put_taps(&q, kernel, cut, self.itemsize, result - cut * self.itemsize, copies[1])
+            if not copied:
+                zero_taps(&w, kernel, cut, r, self.itemsize)
+                dense(w.sizes, r, w.by)
+        if not copied:
+            copy_strided(result, given[out], copies[out], all[out].by, all[out].sizes, r, self.itemsize)
         if self.steps:
             g.data, g.by = result, given[out]
             finish(self, self.dtype, &g, r, extra)
@@ -540,51 +624,6 @@ cdef class Record(Shapes):
         check(libs)
         if libs & USE_ONEDNN:
             self.self.table = self.shapes(free_program)
-
-    def preferred(self, dims, words):
-        """How oneDNN would have the operands of a launch with these integers lie, if it could choose.
-
-        For x, w and g each: "first" or "last" (channels), or "own" for blocks of its own; and bytes. None where it has
-        nothing of its own for them. The place where a pass that keeps weights in such a layout starts.
-        """
-        cdef int64_t numbers[32]
-        cdef uint64_t scalars[16]
-        cdef Geometry q
-        cdef Operand x, w, g
-        cdef Operand* tensor
-        cdef int i, r = self.self.nd + 2
-        cdef handle_t pd, desc, first, last
-        cdef int wanted[3]
-        cdef Recipe choice = Recipe(ITS_CHOICE, ITS_CHOICE, ITS_CHOICE)
-        if not self.self.libs & USE_ONEDNN or self.self.dtype not in (T_F32, T_BF16):
-            return None
-        for i in range(6 * r):
-            numbers[i] = dims[i]
-        for i in range(1 + 4 * self.self.nd):
-            scalars[i] = words[i]
-        parse(self.self, numbers, scalars, &q)
-        sizes_of(&q, &x, &w, &g)
-        pd = described(self.self, &q, self.self.dtype, choice, x.sizes, g.sizes)
-        if pd == NULL:
-            return None
-        wanted[0] = QUERY_DIFF_SRC if self.self.kind == INPUT_GRAD else QUERY_SRC
-        wanted[1] = QUERY_DIFF_WEIGHTS if self.self.kind == WEIGHT_GRAD else QUERY_WEIGHTS
-        wanted[2] = QUERY_DST if self.self.kind == FORWARD else QUERY_DIFF_DST
-        found = {}
-        for i in range(3):
-            desc = library().pd_desc(pd, wanted[i], 0)
-            if i == 1:
-                first, last = weights_desc(FIRST, self.self.dtype, &q, q.w_by), weights_desc(LAST, self.self.dtype, &q, q.w_by)
-            else:
-                tensor = &x if i == 0 else &g
-                first = desc_of(FIRST, self.self.dtype, tensor.sizes, NULL, r)
-                last = desc_of(LAST, self.self.dtype, tensor.sizes, NULL, r)
-            kind = "first" if library().desc_equal(desc, first) else "last" if library().desc_equal(desc, last) else "own"
-            found["xwg"[i]] = kind, library().desc_size(desc)
-            drop(first)
-            drop(last)
-        library().pd_destroy(pd)
-        return found
 
 
 ADDRESS = <size_t><void*>&launch

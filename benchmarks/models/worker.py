@@ -1,0 +1,121 @@
+"""One side of a comparison, in a process of its own: ``python -m models.worker SIDE MODEL THREADS``.
+
+SIDE: ``eager`` and ``compiled`` (this project), ``peer`` and ``peer-compiled`` (PyTorch), ``reference`` (PaddlePaddle,
+in its own environment). Prints a line of JSON when ready: seconds from the start of Python to the end of the first
+step, and bytes by which memory grew since the import over a few steps. Then, for each line ``N`` read, the seconds of
+N steps.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+RATE, DECAY = 1e-3, 0.01
+
+
+def resident(field: str) -> int:
+    """Bytes of resident memory: now (VmRSS) or at most so far (VmHWM)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"[worker] requires {field} in /proc/self/status, got none")
+
+
+def ours(name: str, threads: int, compiled: bool) -> tuple[Callable[[], float], Callable[[], None]]:
+    """A step, which gives a number to compare, and what it is made of."""
+    import paddle
+
+    if hasattr(paddle, "set_num_threads"):
+        paddle.set_num_threads(threads)
+    model = importlib.import_module(f"models.{name}").MODEL
+
+    def make() -> Callable[[], float]:
+        paddle.seed(0)
+        layer = model.make()
+        given = [paddle.to_tensor(x) for x in model.data()]
+        if not model.training:
+            layer.eval()
+            call = paddle.jit.to_static(layer.__call__) if compiled else layer
+
+            def infer() -> float:
+                with paddle.no_grad():
+                    return float(call(*given).numpy().ravel()[0])
+
+            return infer
+        optimizer = paddle.optimizer.AdamW(RATE, parameters=layer.parameters(), weight_decay=DECAY)
+
+        def step(*data: paddle.Tensor) -> paddle.Tensor:
+            loss = layer(*data)
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad(set_to_zero=False)
+            return loss
+
+        run = paddle.jit.to_static(step) if compiled else step
+        return lambda: float(run(*given))
+
+    return make
+
+
+def peer(name: str, threads: int, compiled: bool) -> Callable[[], Callable[[], float]]:
+    import torch
+
+    torch.set_num_threads(threads)
+    model = importlib.import_module(f"models.{name}").MODEL
+    module = importlib.import_module(f"models.peer_{name}").PEER
+
+    def make() -> Callable[[], float]:
+        torch.manual_seed(0)
+        layer = module()
+        given = [torch.from_numpy(x) for x in model.data()]
+        if not model.training:
+            layer.eval()
+            call = torch.compile(layer) if compiled else layer
+
+            def infer() -> float:
+                with torch.inference_mode():
+                    return float(call(*given).numpy().ravel()[0])
+
+            return infer
+        optimizer = torch.optim.AdamW(layer.parameters(), lr=RATE, weight_decay=DECAY, fused=True)
+        run = torch.compile(layer) if compiled else layer
+
+        def step() -> float:
+            loss = run(*given)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            return loss.item()
+
+        return step
+
+    return make
+
+
+def main(side: str, name: str, threads: int) -> None:
+    compiled = side.endswith("compiled")
+    begin = float(os.environ.get("BEGIN", time.time()))
+    make = (peer if side.startswith("peer") else ours)(name, threads, compiled)
+    before = resident("VmRSS")
+    step = make()
+    step()
+    first = time.time() - begin
+    for _ in range(2):
+        step()
+    print(json.dumps({"first": first, "memory": resident("VmHWM") - before}), flush=True)
+    for line in sys.stdin:
+        clock = time.perf_counter
+        start = clock()
+        for _ in range(int(line)):
+            step()
+        print((clock() - start) / int(line), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

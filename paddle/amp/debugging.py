@@ -1,0 +1,470 @@
+"""Numbers that are not finite, and precision: which ops ran in what, where the first NaN came from, how two runs
+differ.
+
+All of it watches ops of this thread from outside (``umiak.runtime.observe``): the program runs as always.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import re
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from paddle.amp.auto_cast import _op_names
+from umiak.compiler.fused import Fused
+from umiak.core import context, tape
+from umiak.core.array import from_numpy
+from umiak.core.tensor import KIND_VIEW, Tensor
+from umiak.runtime import observe
+
+__all__ = [
+    "DebugMode",
+    "TensorCheckerConfig",
+    "check_layer_numerics",
+    "check_numerics",
+    "collect_operator_stats",
+    "compare_accuracy",
+    "disable_operator_stats_collection",
+    "disable_tensor_checker",
+    "enable_operator_stats_collection",
+    "enable_tensor_checker",
+]
+
+_SHORT = {"float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64"}
+_LARGEST_HALF = 65504.0
+
+
+class DebugMode(Enum):
+    """What a check does: print tensors with NaN or infinity, and stop there or go on; print those that float16 cannot
+    hold; print all.
+    """
+
+    CHECK_NAN_INF_AND_ABORT = 0
+    CHECK_NAN_INF = 1
+    CHECK_ALL_FOR_OVERFLOW = 2
+    CHECK_ALL = 3
+
+
+# --- one tensor ----------------------------------------------------------------------------------------------------
+
+
+class _Stats:
+    """Counts and extremes of a tensor."""
+
+    def __init__(self, tensor: Any) -> None:
+        x = tensor.detach().numpy()
+        x = np.abs(x) if np.iscomplexobj(x) else x.astype(np.float64 if x.dtype == np.float64 else np.float32)
+        self.dtype = tensor.dtype.name
+        self.device = tensor.place.device_type
+        self.numel = x.size
+        nan, inf = np.isnan(x), np.isinf(x)
+        self.nan, self.inf, self.zero = int(nan.sum()), int(inf.sum()), int((x == 0).sum())
+        held = x[~nan]
+        self.max = float(held.max()) if held.size else float("nan")
+        self.min = float(held.min()) if held.size else float("nan")
+        with np.errstate(invalid="ignore", over="ignore"):
+            self.mean = float(x.mean()) if x.size else float("nan")
+
+    @property
+    def finite(self) -> bool:
+        return not (self.nan or self.inf)
+
+    def where(self, op: str, name: str) -> str:
+        return f"[device={self.device}, op={op}, tensor={name}, dtype={_SHORT.get(self.dtype, self.dtype)}]"
+
+    def line(self, op: str, name: str) -> str:
+        bad = "" if self.finite else f"num_nan={self.nan}, num_inf={self.inf}, "
+        numbers = f"num_zero={self.zero}, max={_number(self.max)}, min={_number(self.min)}, mean={_number(self.mean)}"
+        mark = "" if self.finite else "[ERROR] "
+        return f"[PRECISION] {mark}in {self.where(op, name)}, numel={self.numel}, {bad}{numbers}"
+
+    def wanted(self, mode: DebugMode) -> bool:
+        if mode is DebugMode.CHECK_ALL or not self.finite:
+            return True
+        too_large = max(abs(self.max), abs(self.min)) > _LARGEST_HALF if self.numel else False
+        return mode is DebugMode.CHECK_ALL_FOR_OVERFLOW and too_large
+
+    def error(self, op: str, name: str) -> RuntimeError:
+        return RuntimeError(
+            f"[{op}] requires finite numbers under the check, got NaN or infinity "
+            f"(num_nan={self.nan}, num_inf={self.inf}, num_zero={self.zero}) in {self.where(op, name)}"
+        )
+
+
+def _number(x: float) -> str:
+    return f"{x:e}" if np.isfinite(x) else str(x)
+
+
+def check_numerics(
+    tensor: Tensor, op_type: str, var_name: str, debug_mode: DebugMode = DebugMode.CHECK_NAN_INF_AND_ABORT
+) -> tuple[Tensor, Tensor]:
+    """Look for NaN and infinity in a tensor.
+
+    Args:
+        tensor: a floating or complex tensor.
+        op_type, var_name: names for the message.
+        debug_mode: what to do about them.
+
+    Returns:
+        the counts of NaN, infinity and zero (int64 ``[3]``), and maximum, minimum and mean (float32 ``[3]``).
+
+    Raises:
+        RuntimeError: there are some, and ``debug_mode`` is ``CHECK_NAN_INF_AND_ABORT``.
+
+    Example:
+        >>> import paddle
+        >>> counts, values = paddle.amp.debugging.check_numerics(paddle.to_tensor([1.0, 0.0]), "input", "x")
+        >>> counts.tolist(), values.tolist()
+        ([0, 0, 1], [1.0, 0.0, 0.5])
+    """
+    stats = _Stats(tensor)
+    if stats.wanted(debug_mode):
+        print(stats.line(op_type, var_name))
+    if not stats.finite and debug_mode is DebugMode.CHECK_NAN_INF_AND_ABORT:
+        raise stats.error(op_type, var_name)
+    place = tensor.place
+    counts = from_numpy(np.array([stats.nan, stats.inf, stats.zero], np.int64), place)
+    return counts, from_numpy(np.array([stats.max, stats.min, stats.mean], np.float32), place)
+
+
+def check_layer_numerics(func: Callable) -> Callable:
+    """A decorator for ``forward`` of a layer: its floating inputs and results have to be finite.
+
+    Raises:
+        RuntimeError: they are not, or there is no input.
+
+    Example:
+        >>> import paddle
+        >>> class Double(paddle.nn.Layer):
+        ...     @paddle.amp.debugging.check_layer_numerics
+        ...     def forward(self, x):
+        ...         return x * 2
+        >>> Double()(paddle.ones([1])).tolist()
+        [2.0]
+    """
+
+    @functools.wraps(func)
+    def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not args:
+            raise RuntimeError(
+                f"[{type(self).__name__}] requires at least one positional input for the check, got none"
+            )
+        name = self.full_name() if hasattr(self, "full_name") else type(self).__name__
+        _require_finite(name, "input", args)
+        result = func(self, *args, **kwargs)
+        _require_finite(name, "output", result if isinstance(result, (tuple, list)) else (result,))
+        return result
+
+    return forward
+
+
+def _require_finite(layer: str, what: str, values: Iterable[Any]) -> None:
+    for i, x in enumerate(values):
+        if _is_checked(x):
+            stats = _Stats(x)
+            if not stats.finite:
+                raise stats.error(layer, f"{what} {i}")
+
+
+def _is_checked(x: Any) -> bool:
+    return isinstance(x, Tensor) and not x._kind & ~KIND_VIEW and (x.dtype.is_floating or x.dtype.is_complex)
+
+
+def _name(op: Any) -> str:
+    """The op's name, those of its parts where it is a fused group; of a gradient's ops with ``_grad``."""
+    name = repr(op.group) if isinstance(op, Fused) else op.name
+    return f"{name}_grad" if tape.in_backward() else name
+
+
+# --- all tensors ---------------------------------------------------------------------------------------------------
+
+
+class TensorCheckerConfig:
+    """How :func:`enable_tensor_checker` checks the results of ops.
+
+    Args:
+        enable: False checks nothing.
+        debug_mode: what to do about NaN and infinity.
+        output_dir: write to the file ``worker_<device>`` in this folder instead of printing.
+        checked_op_list: check these ops alone.
+        skipped_op_list: do not check these.
+        debug_step: ``[first, end]``: check in steps from the first to the one before the end; each call of
+            ``enable_tensor_checker`` begins a step.
+        stack_height_limit: how many lines of the program to print with an error.
+
+    Raises:
+        ValueError, TypeError: arguments of another kind.
+    """
+
+    current_step_id: ClassVar[int] = 0
+
+    def __init__(
+        self,
+        enable: bool,
+        debug_mode: DebugMode = DebugMode.CHECK_NAN_INF_AND_ABORT,
+        output_dir: str | None = None,
+        checked_op_list: Sequence[str] | None = None,
+        skipped_op_list: Sequence[str] | None = None,
+        debug_step: Sequence[int] | None = None,
+        stack_height_limit: int = 1,
+    ) -> None:
+        if not isinstance(debug_mode, DebugMode):
+            raise TypeError(f"[TensorCheckerConfig] requires a DebugMode, got {debug_mode!r}")
+        for what, names in (("checked_op_list", checked_op_list), ("skipped_op_list", skipped_op_list)):
+            if names is not None and not isinstance(names, (list, tuple, set)):
+                raise TypeError(f"[TensorCheckerConfig] requires {what} as a list, tuple or set, got {names!r}")
+        if debug_step is not None and not (len(debug_step) == 2 and 0 <= debug_step[0] < debug_step[1]):
+            raise ValueError(f"[TensorCheckerConfig] requires debug_step as two rising numbers, got {debug_step!r}")
+        self.enable = enable
+        self.debug_mode = debug_mode
+        self.output_dir = output_dir
+        self.checked_op_list = checked_op_list
+        self.skipped_op_list = skipped_op_list
+        self.debug_step = debug_step
+        self.stack_height_limit = stack_height_limit
+        self.start_step: int | None = None if debug_step is None else debug_step[0]
+        self.end_step: int | None = None if debug_step is None else debug_step[1]
+        self._checked = None if checked_op_list is None else _op_names(checked_op_list)
+        self._skipped = _op_names(skipped_op_list)
+        self._entry: Any = None
+        # A new configuration counts steps from the start.
+        TensorCheckerConfig.current_step_id = 0
+
+    def update_and_check_step_id(self) -> bool:
+        """Begin a step; whether it is to be checked."""
+        if not self.enable:
+            return False
+        step = TensorCheckerConfig.current_step_id
+        TensorCheckerConfig.current_step_id = step + 1
+        return self.debug_step is None or self.debug_step[0] <= step < self.debug_step[1]
+
+    def start_check_nan_inf(self) -> None:
+        """Check from now on, on this thread."""
+        self.stop_check_nan_inf()
+        self._entry = observe.start(self._look, observe.NAN)
+
+    def stop_check_nan_inf(self) -> None:
+        """Check no more."""
+        if self._entry is not None:
+            observe.stop(self._entry)
+            self._entry = None
+
+    def _look(self, op: Any, operands: tuple, params: tuple, results: tuple) -> None:
+        name = _name(op)
+        if name in self._skipped or (self._checked is not None and name not in self._checked):
+            return
+        for x in results:
+            if not _is_checked(x):
+                continue
+            stats = _Stats(x)
+            if not stats.wanted(self.debug_mode):
+                continue
+            lines = [stats.line(name, "")]
+            if not stats.finite and self.stack_height_limit > 0:
+                lines += _program(self.stack_height_limit)
+            self._write(stats.device, lines)
+            if not stats.finite and self.debug_mode is DebugMode.CHECK_NAN_INF_AND_ABORT:
+                raise stats.error(name, "")
+
+    def _write(self, device: str, lines: list[str]) -> None:
+        if self.output_dir is None:
+            print("\n".join(lines))
+            return
+        folder = Path(self.output_dir)
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / f"worker_{device}", "a") as out:
+            out.write("\n".join(lines) + "\n")
+
+
+def _program(limit: int) -> list[str]:
+    """The innermost lines of the program that lie outside of the framework."""
+    inside = str(Path(__file__).parents[1]), str(Path(observe.__file__).parents[1])
+    frames = [f for f in traceback.extract_stack() if not f.filename.startswith(inside)]
+    return [f"  {f.filename}:{f.lineno}: {f.line}" for f in frames[-limit:]]
+
+
+_ACTIVE = "tensor_checker"  # the configuration at work, among the values of the thread's context
+
+
+def enable_tensor_checker(checker_config: TensorCheckerConfig) -> None:
+    """Check the results of all ops of this thread until :func:`disable_tensor_checker`, in the steps that the
+    configuration names.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.amp.debugging import DebugMode, TensorCheckerConfig
+        >>> config = TensorCheckerConfig(True, DebugMode.CHECK_NAN_INF_AND_ABORT, stack_height_limit=0)
+        >>> paddle.amp.debugging.enable_tensor_checker(config)
+        >>> try:
+        ...     paddle.to_tensor([1.0]) / 0.0
+        ... except RuntimeError as error:
+        ...     print("stopped")
+        ... finally:
+        ...     paddle.amp.debugging.disable_tensor_checker()
+        ... # doctest: +NORMALIZE_WHITESPACE
+        [PRECISION] [ERROR] in [device=cpu, op=div, tensor=, dtype=fp32], numel=1,
+        num_nan=0, num_inf=1, num_zero=0, max=inf, min=inf, mean=inf
+        stopped
+    """
+    disable_tensor_checker()
+    if checker_config.update_and_check_step_id():
+        checker_config.start_check_nan_inf()
+        context.current().values[_ACTIVE] = checker_config
+
+
+def disable_tensor_checker() -> None:
+    """End what :func:`enable_tensor_checker` began."""
+    active = context.current().values.pop(_ACTIVE, None)
+    if active is not None:
+        active.stop_check_nan_inf()
+
+
+# --- which ops ran in what -----------------------------------------------------------------------------------------
+
+_STATS = "operator_stats"
+_COLUMNS = ("float16", "bfloat16", "float32")
+_HEADINGS = ("-- FP16 Calls ---", "-- BF16 Calls ---", "--- FP32 Calls---", "-- Other Calls --")
+
+
+def enable_operator_stats_collection() -> None:
+    """Count the ops of this thread by the dtype of their results, until :func:`disable_operator_stats_collection`."""
+    values = context.current().values
+    if _STATS in values:
+        raise RuntimeError("[enable_operator_stats_collection] requires that no collection is under way, got one")
+    counts: dict[str, list[int]] = {}
+
+    def count(op: Any, operands: tuple, params: tuple, results: tuple) -> None:
+        row = counts.setdefault(_name(op), [0, 0, 0, 0])
+        name = results[0].dtype.name if results else ""
+        row[_COLUMNS.index(name) if name in _COLUMNS else 3] += 1
+
+    values[_STATS] = observe.start(count), counts
+
+
+def disable_operator_stats_collection() -> None:
+    """End the collection and print what was counted."""
+    found = context.current().values.pop(_STATS, None)
+    if found is None:
+        raise RuntimeError("[disable_operator_stats_collection] requires a collection under way, got none")
+    entry, counts = found
+    observe.stop(entry)
+    print(f"<{' op list '.center(120, '-')}>")
+    print(f"<{' Op Name '.center(40, '-')} | {' | '.join(_HEADINGS)}>")
+    for name in sorted(counts):
+        print(f"  {name:<40}|" + "|".join(f"  {n:<17}" for n in counts[name]))
+    print(f"<{f' op count: {len(counts)} '.center(120, '-')}>\n")
+
+
+@contextmanager
+def collect_operator_stats() -> Iterator[None]:
+    """Count the ops inside by the dtype of their results, and print a table at the end.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.amp.debugging.collect_operator_stats():  # doctest: +ELLIPSIS
+        ...     y = paddle.exp(paddle.to_tensor([1.0]))
+        <--...
+    """
+    enable_operator_stats_collection()
+    try:
+        yield
+    finally:
+        disable_operator_stats_collection()
+
+
+# --- two runs ------------------------------------------------------------------------------------------------------
+
+_LINE = re.compile(
+    r"\[PRECISION\] (\[ERROR\] )?in "
+    r"\[device=(?P<device>[^,]*), op=(?P<op>[^,]*), tensor=(?P<tensor>[^,]*), dtype=(?P<dtype>[^\]]*)\], "
+    r"numel=(?P<numel>\d+), (num_nan=(?P<num_nan>\d+), num_inf=(?P<num_inf>\d+), )?num_zero=(?P<num_zero>\d+), "
+    r"max=(?P<max>\S+), min=(?P<min>\S+), mean=(?P<mean>\S+)"
+)
+_FIELDS = ("dtype", "numel", "num_nan", "num_inf", "num_zero", "max", "min", "mean")
+
+
+def _read(folder: str) -> dict[tuple[str, str, int], dict[str, Any]]:
+    """What a run wrote: by op, tensor and how often these came before."""
+    files = sorted(Path(folder).glob("worker_*"))
+    if not files:
+        raise FileNotFoundError(f"[compare_accuracy] requires files worker_* in {folder!r}, got none")
+    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    seen: dict[tuple[str, str], int] = {}
+    for file in files:
+        for line in file.read_text().splitlines():
+            match = _LINE.match(line)
+            if match is None:
+                continue
+            entry = match.groupdict()
+            key = entry["op"], entry["tensor"]
+            seen[key] = seen.get(key, 0) + 1
+            counts = {k: int(entry[k] or 0) for k in ("numel", "num_nan", "num_inf", "num_zero")}
+            numbers = {k: float(entry[k].replace("-nan", "nan")) for k in ("max", "min", "mean")}
+            place = (*key, seen[key])
+            found[place] = {"dtype": entry["dtype"], **counts, **numbers}
+    return found
+
+
+def compare_accuracy(
+    dump_path: str,
+    another_dump_path: str,
+    output_filename: str,
+    loss_scale: float = 1,
+    dump_all_tensors: bool = False,
+) -> None:
+    """Put what two runs wrote side by side: a table of comma-separated values, one row per result of an op.
+
+    Both runs are made with ``TensorCheckerConfig(True, DebugMode.CHECK_ALL, output_dir=…)``, for example one in
+    float32 and one in float16. The n-th result of an op in one is compared with the n-th in the other.
+
+    Args:
+        dump_path, another_dump_path: folders of the two runs.
+        output_filename: where to write.
+        loss_scale: the second run's gradients (ops whose names end in ``_grad``) are divided by it.
+        dump_all_tensors: all rows; otherwise those that one run lacks, or that differ in NaN or infinity, or by more
+        than a hundredth.
+
+    Raises:
+        FileNotFoundError: a folder without such files.
+        ValueError: an ``.xlsx`` file is asked for.
+    """
+    if Path(output_filename).suffix in (".xlsx", ".xls"):
+        raise ValueError(
+            f"[compare_accuracy] requires a file of comma-separated values, got {output_filename!r}. Name it .csv."
+        )
+    one, other = _read(dump_path), _read(another_dump_path)
+    if loss_scale != 1:
+        for key, entry in other.items():
+            if key[0].endswith("_grad"):
+                entry.update({k: entry[k] / loss_scale for k in ("max", "min", "mean")})
+    with open(output_filename, "w", newline="") as out:
+        table = csv.writer(out)
+        table.writerow(["op", "tensor", "call", *(f"{k}_{i}" for i in (1, 2) for k in _FIELDS), "difference", "remark"])
+        for key in [*one, *(k for k in other if k not in one)]:
+            a, b = one.get(key), other.get(key)
+            remark, difference = _judge(a, b)
+            if remark or dump_all_tensors:
+                cells = [e[k] if e is not None else "" for e in (a, b) for k in _FIELDS]
+                table.writerow([*key, *cells, difference, remark])
+
+
+def _judge(a: dict[str, Any] | None, b: dict[str, Any] | None) -> tuple[str, Any]:
+    if a is None or b is None:
+        return f"only in run {2 if a is None else 1}", ""
+    with np.errstate(all="ignore"):
+        pairs = [(a[k], b[k]) for k in ("max", "min", "mean")]
+        difference = max(abs(x - y) / max(abs(x), abs(y), 1e-6) if x != y else 0.0 for x, y in pairs)
+    for what in ("num_nan", "num_inf"):
+        if a[what] != b[what]:
+            return f"{what} differs", difference
+    if a["numel"] != b["numel"]:
+        return "numel differs", difference
+    return "values differ" if not difference <= 0.01 and a["num_nan"] == 0 and a["num_inf"] == 0 else "", difference

@@ -1,0 +1,36 @@
+"""Which worker process this is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """A worker: its number ``id`` of ``num_workers``, its copy of the dataset, and its seed."""
+
+    id: int
+    num_workers: int
+    dataset: Any
+    seed: int
+
+
+current: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker process, which one it is: ``id``, ``num_workers``, ``dataset``, ``seed``; None in the main process.
+
+    An ``IterableDataset`` uses it to give each worker a part of its stream.
+
+    Example:
+        >>> import paddle
+        >>> class Numbers(paddle.io.IterableDataset):
+        ...     def __iter__(self):
+        ...         worker = paddle.io.get_worker_info()
+        ...         return iter(range(worker.id, 6, worker.num_workers))
+        >>> [x.tolist() for x in paddle.io.DataLoader(Numbers(), batch_size=2, num_workers=2)]
+        [[0, 2], [1, 3], [4], [5]]
+    """
+    return current

@@ -1,0 +1,393 @@
+"""``to_static``: functions and layers captured as programs, which are compiled as a whole."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from types import MethodType
+from typing import Any
+
+import numpy as np
+
+from paddle.jit.state import Draws, State
+from paddle.nn.layer.layers import Layer
+from paddle.static.input import InputSpec
+from umiak.core.array import from_numpy
+from umiak.core.context import current
+from umiak.core.tensor import Tensor
+from umiak.runtime.capture import Capture, Captured, CaptureError, Stale
+from umiak.util import pytree
+from umiak.util.errors import op_error
+
+_LOG = logging.getLogger("paddle.jit")
+# Of one function. Beyond it the oldest goes: a constant argument that differs in every call would fill memory.
+MOST_PROGRAMS = 64
+MOST_ALIKE = 4  # for the same arguments
+
+
+class _Programs:
+    """The captures of one function for arguments that differ in sizes only."""
+
+    def __init__(self) -> None:
+        self.first: tuple | None = None  # sizes of the first call
+        # By sizes; several where the function does other things while gradients are there.
+        self.fixed: dict[tuple, list[Captured]] = {}
+        # By which sizes are symbols; None: cannot be captured so.
+        self.dynamic: dict[tuple[frozenset, ...], list[Captured] | None] = {}
+
+
+class StaticFunction:
+    """A function whose calls are captured as programs: made by :func:`to_static`."""
+
+    def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._instance = instance
+        self._input_spec = input_spec
+        self._programs: dict[tuple, _Programs] = {}
+        self._count = 0
+        self._state: State | None = None
+        self._specs = None if input_spec is None else _specs(input_spec)
+        self._bound: dict[int, tuple[Any, StaticFunction]] = {}
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method of a class."""
+        if instance is None:
+            return self
+        name = "__static_" + self._function.__name__
+        found = instance.__dict__.get(name)
+        if found is None or found._function is not self._function:
+            found = StaticFunction(self._function, self._input_spec, instance)
+            instance.__dict__[name] = found
+        return found
+
+    @property
+    def dygraph_function(self) -> Callable[..., Any]:
+        """The function as it was written."""
+        return self._function if self._instance is None else MethodType(self._function, self._instance)
+
+    @property
+    def program_cache(self) -> list[Any]:
+        """The programs captured so far; ``print`` shows their operations."""
+        return [c.program for c in self._captures()]
+
+    @property
+    def main_program(self) -> Any:
+        """The program captured last."""
+        found = self.program_cache
+        if not found:
+            raise op_error(RuntimeError, "main_program", "a call of the function before", "none")
+        return found[-1]
+
+    def get_traced_count(self) -> int:
+        """How many programs there are."""
+        return len(self._captures())
+
+    @property
+    def code(self) -> str:
+        """The source text."""
+        return inspect.getsource(self._function)
+
+    def rollback(self) -> Callable[..., Any]:
+        """The function as it was written; a layer gets its own ``forward`` back."""
+        layer = getattr(self.dygraph_function, "__self__", None)
+        if isinstance(layer, Layer) and layer.__dict__.get("forward") is self:
+            del layer.__dict__["forward"]
+        return self.dygraph_function
+
+    def _captures(self) -> list[Captured]:
+        out: list[Captured] = []
+        for programs in self._programs.values():
+            for captures in (*programs.fixed.values(), *programs.dynamic.values()):
+                out += captures or ()
+        return out
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        ambient = current()
+        if not _SWITCH["on"] or ambient.trace:
+            return self.dygraph_function(*args, **kwargs)
+        leaves, structure = pytree.flatten((args, kwargs))
+        tensors: list[Tensor] = []
+        constants: list[Any] = []
+        for x in leaves:
+            if isinstance(x, Tensor):
+                tensors.append(x)
+                constants.append(_TENSOR)
+            elif isinstance(x, np.ndarray):
+                tensors.append(from_numpy(x, ambient.place))
+                constants.append(_TENSOR)
+            else:
+                constants.append(_constant(x))
+        if self._state is None:
+            self._state = State(self.dygraph_function)
+        state = self._state.now()
+        key = (
+            structure,
+            tuple(constants),
+            tuple([(x.dtype, x.ndim, x.stop_gradient, x.place) for x in tensors]),
+            state,
+            ambient.grad_enabled,
+            ambient.amp(),
+            ambient.state.default_dtype,
+            ambient.place,
+        )
+        programs = self._programs.get(key)
+        if programs is None:
+            programs = self._programs[key] = _Programs()
+            if len(self._programs) > MOST_PROGRAMS:
+                del self._programs[next(iter(self._programs))]
+                _LOG.warning("%s has been captured for %d kinds of arguments", self.__name__, MOST_PROGRAMS)
+        sizes = tuple([tuple(x.shape) for x in tensors])
+        for captured in programs.fixed.get(sizes, ()):
+            try:
+                return captured.out.unflatten(captured.run(tensors))
+            except Stale:
+                continue
+        return self._other(programs, sizes, tensors, leaves, structure, key)
+
+    def _other(
+        self,
+        programs: _Programs,
+        sizes: tuple,
+        tensors: list[Tensor],
+        leaves: list[Any],
+        structure: pytree.Structure,
+        key: tuple,
+    ) -> Any:
+        """A call whose sizes are new. The first ones are captured as they are; those that differ then, as symbols."""
+        if programs.first is None and self._specs is None:
+            programs.first = sizes
+        axes = self._axes(programs, sizes)
+        if any(axes):
+            for captured in programs.dynamic.get(axes) or ():
+                try:
+                    return captured.out.unflatten(captured.run(tensors))
+                except Stale:
+                    continue
+            if programs.dynamic.setdefault(axes, []) is not None:
+                try:
+                    captured = self._capture(tensors, leaves, structure, axes)
+                except (CaptureError, TypeError, ValueError, NotImplementedError) as error:
+                    _LOG.info("%s is captured for each size: %s", self.__name__, error)
+                    programs.dynamic[axes] = None
+                else:
+                    return self._first_run(captured, tensors, programs.dynamic[axes])
+        captured = self._capture(tensors, leaves, structure, tuple(frozenset() for _ in tensors))
+        if len(programs.fixed) == MOST_PROGRAMS:
+            del programs.fixed[next(iter(programs.fixed))]
+        return self._first_run(captured, tensors, programs.fixed.setdefault(sizes, []))
+
+    def _first_run(self, captured: Captured, tensors: list[Tensor], those: Any) -> Any:
+        try:
+            found = captured.run(tensors)
+        except Stale:
+            raise CaptureError(
+                f"{self.__name__} changes what it is captured for (a gradient or a flag) in a way that a program cannot"
+            ) from None
+        those.append(captured)
+        del those[:-MOST_ALIKE]
+        return captured.out.unflatten(found)
+
+    def _axes(self, programs: _Programs, sizes: tuple) -> tuple[frozenset, ...]:
+        if self._specs is not None:
+            if len(self._specs) > len(sizes):
+                raise op_error(
+                    ValueError, self.__name__, f"{len(self._specs)} tensors, as input_spec has", f"{len(sizes)}"
+                )
+            axes = []
+            for i, shape in enumerate(sizes):
+                spec = self._specs[i] if i < len(self._specs) else None
+                axes.append(frozenset() if spec is None else _free(self.__name__, spec, shape))
+            return tuple(axes)
+        assert programs.first is not None
+        return tuple(
+            frozenset(i for i, (m, n) in enumerate(zip(a, b)) if m != n)
+            for a, b in zip(programs.first, sizes, strict=True)
+        )
+
+    def _capture(
+        self, tensors: list[Tensor], leaves: list[Any], structure: pytree.Structure, axes: Sequence[Iterable[int]]
+    ) -> Captured:
+        found: list[pytree.Structure] = []
+        function = self.dygraph_function
+
+        def call(stand_ins: list[Any]) -> list[Any]:
+            given = iter(stand_ins)
+            filled = [next(given) if isinstance(x, (Tensor, np.ndarray)) else x for x in leaves]
+            args, kwargs = structure.unflatten(filled)
+            made, form = pytree.flatten(function(*args, **kwargs))
+            found.append(form)
+            return made
+
+        state = self._state
+        assert state is not None
+        before, draws = state.fresh(), Draws()
+        captured = Captured.of(call, tensors, axes, self.__name__)
+        after = state.fresh()
+        if before != after:
+            raise CaptureError(
+                f"{self.__name__} changes Python state ({state.difference(before, after)}) when it runs: a program "
+                "would not change it. Keep it in a tensor (a buffer), or change it outside of the function"
+            )
+        if draws.made():
+            raise CaptureError(
+                f"{self.__name__} draws random numbers from Python or NumPy: a program would repeat them. "
+                "Draw them with paddle.rand"
+            )
+        captured.out = found[0]
+        return captured
+
+
+_TENSOR = object()
+_SWITCH = {"on": True}
+
+
+def _constant(x: Any) -> Any:
+    """A constant argument as a part of a key: 1, 1.0 and True are three."""
+    try:
+        hash(x)
+    except TypeError:
+        return _Same(x)
+    return type(x), x
+
+
+class _Same:
+    """An object that is equal to itself only."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.x is other.x
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+
+def _specs(input_spec: Any) -> list[Any]:
+    found = [x for x in pytree.leaves(input_spec) if isinstance(x, (InputSpec, Tensor))]
+    return [InputSpec.from_tensor(x) if isinstance(x, Tensor) else x for x in found]
+
+
+def _free(who: str, spec: InputSpec, shape: tuple[int, ...]) -> frozenset:
+    if len(spec.shape) != len(shape) or any(m not in (-1, n) for m, n in zip(spec.shape, shape)):
+        raise op_error(ValueError, who, f"a tensor of shape {list(spec.shape)}, as input_spec says", list(shape))
+    return frozenset(i for i, n in enumerate(spec.shape) if n == -1)
+
+
+def to_static(
+    function: Any = None, input_spec: Any = None, build_strategy: Any = None, backend: Any = "CINN", **kwargs: Any
+) -> Any:
+    """Capture a function or a layer as a program, which is compiled as a whole.
+
+    The first call runs the function on stand-ins of its tensors and keeps the operations; later calls run the program.
+    Other dtypes, ranks, constant arguments, modes (training, ``auto_cast``, ``no_grad``) or Python values that the
+    function reads have programs of their own. A size that differs in a later call becomes a symbol.
+
+    The function may call ``backward`` and the ``step`` and ``clear_grad`` of optimizers: a whole training step is then
+    one program. Gradients of a captured layer are otherwise as usual, by ``backward`` on what it returns.
+
+    What depends on data or happens outside of tensors cannot be captured and raises an error: branches on the values of
+    tensors, conversions to numbers or NumPy, changes of Python state, gradients written in Python (``PyLayer``).
+    A ``print`` happens at the capture only. After ``clear_grad`` in a captured function gradients are None.
+
+    Args:
+        function: a function, a method, or a ``Layer``, whose ``forward`` is captured; None: a decorator.
+        input_spec: an :class:`InputSpec` for each tensor argument; sizes of None may differ without a new program.
+        build_strategy: accepted; there is nothing to choose.
+        backend: accepted; there is one compiler.
+        kwargs: ``full_graph`` and ``property``, accepted: a function is captured as a whole or refused.
+
+    Raises:
+        CaptureError: at the first call, what cannot be captured.
+        TypeError: an unknown keyword, or something that cannot be called.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
+        >>> @paddle.jit.to_static
+        ... def step(x, y):
+        ...     loss = ((layer(x) - y) ** 2).mean()
+        ...     loss.backward()
+        ...     opt.step()
+        ...     opt.clear_grad()
+        ...     return loss
+        >>> x, y = paddle.ones([4, 2]), paddle.zeros([4, 1])
+        >>> bool(step(x, y) > step(x, y))
+        True
+    """
+    unknown = set(kwargs) - {"full_graph", "property"}
+    if unknown:
+        raise TypeError(f"to_static() got an unexpected keyword argument {sorted(unknown)[0]!r}")
+    if function is None:
+        return lambda f: to_static(f, input_spec, build_strategy, backend, **kwargs)
+    if isinstance(function, StaticFunction):
+        return function
+    if isinstance(function, Layer):
+        forward = function.forward
+        if not isinstance(forward, StaticFunction):
+            _refuse_kept(forward)
+            function.__dict__["forward"] = StaticFunction(forward, input_spec)
+        return function
+    if not callable(function):
+        raise op_error(TypeError, "to_static", "a function or a Layer", type(function).__name__)
+    _refuse_kept(function)
+    return StaticFunction(function, input_spec)
+
+
+def _refuse_kept(function: Any) -> None:
+    if getattr(function, "__not_to_static__", False):
+        raise op_error(TypeError, "to_static", "a function that is not marked by not_to_static", repr(function))
+
+
+def not_to_static(func: Any = None) -> Any:
+    """Mark a function as one that must not be captured: a captured function that calls it is refused.
+
+    Example:
+        >>> import paddle
+        >>> @paddle.jit.not_to_static
+        ... def report(x):
+        ...     return float(x)
+        >>> report(paddle.ones([1]))
+        1.0
+    """
+    if func is None:
+        return not_to_static
+
+    @functools.wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if current().trace and isinstance(current().trace[-1], Capture):
+            raise CaptureError(
+                f"{func.__name__} is marked by not_to_static, and cannot be a part of a captured function"
+            )
+        return func(*args, **kwargs)
+
+    run.__not_to_static__ = True
+    return run
+
+
+def enable_to_static(enable_to_static_bool: bool) -> None:
+    """Whether captured functions run as programs; otherwise they run as they were written.
+
+    Example:
+        >>> import paddle
+        >>> paddle.jit.enable_to_static(False)
+        >>> paddle.jit.enable_to_static(True)
+    """
+    if not isinstance(enable_to_static_bool, bool):
+        raise op_error(TypeError, "enable_to_static", "a bool", type(enable_to_static_bool).__name__)
+    _SWITCH["on"] = enable_to_static_bool
+
+
+def ignore_module(modules: Sequence[Any]) -> None:
+    """Accepted: functions are captured by running them, so that no module has to be left out.
+
+    Example:
+        >>> import math, paddle
+        >>> paddle.jit.ignore_module([math])
+    """
+    if not all(inspect.ismodule(m) for m in modules):
+        raise op_error(TypeError, "ignore_module", "modules", repr(modules))

@@ -1,0 +1,546 @@
+"""Attention and the layers of transformers (Vaswani et al., 2017: Attention Is All You Need)."""
+
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any
+
+import paddle.nn.functional as F
+from paddle.framework.param_attr import ParamAttr
+from paddle.nn.functional.attention import weighted_values
+from paddle.nn.layer.common import Dropout, Linear
+from paddle.nn.layer.container import LayerList
+from paddle.nn.layer.layers import Layer
+from paddle.nn.layer.norm import LayerNorm
+from umiak import ops
+from umiak.core import dtype as dt
+from umiak.core.context import current
+from umiak.core.dispatch import apply
+from umiak.core.dtype import DType, from_id
+from umiak.core.tensor import Tensor
+
+_ATTENTION = ops.Attention(False)
+_HIDDEN = 1e9  # what is taken from the score of a key that a mask of bools or ints hides
+
+
+def _added(mask: Tensor | None, dtype: DType) -> Tensor | None:
+    """A mask as what is added to scores; hidden keys of a mask of bools or ints (0) lose 1e9."""
+    if mask is None:
+        return None
+    if mask.dtype.is_floating:
+        return mask if mask.dtype is dtype else ops.cast(mask, dtype=dtype)
+    wide = dtype.compute
+    hidden = ops.mul(ops.sub(ops.cast(mask, dtype=wide), 1.0), _HIDDEN)
+    return hidden if wide is dtype else ops.cast(hidden, dtype=dtype)
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """Attention without forming weights; operands are ``[batch, sequence, heads, dim]``.
+
+    A mask of bools or ints stays one, so that tiles of hidden keys are skipped. A query that it lets see nothing gets
+    the mean of all values, which is what adding -1e9 to all of its scores comes to.
+    """
+    if mask is None or mask.dtype.is_floating:
+        return apply(_ATTENTION, (q, k, v, _added(mask, q.dtype)), (scale,))
+    mask = mask if mask.dtype.is_bool else ops.cast(mask, dtype=dt.bool)
+    mask = ops.unsqueeze(mask, axes=tuple(range(4 - mask.ndim))) if mask.ndim < 4 else mask
+    y = apply(_ATTENTION, (q, k, v, mask), (scale,))
+    seen = ops.permute(ops.any(mask, axes=(3,), keepdim=True), perm=(0, 2, 1, 3))
+    return ops.where(seen, y, ops.mean(v, axes=(1,), keepdim=True))
+
+
+def _attrs(who: str, what: str, given: Any, n: int) -> list:
+    """One parameter attribute for each of ``n`` parts of a layer, from one for all or a list."""
+    if isinstance(given, (list, tuple)):
+        if len(given) != n:
+            raise ValueError(f"[{who}] requires {what} as one attribute or a list of {n}, got {len(given)}")
+        return [attr if isinstance(attr, bool) else ParamAttr._to_attr(attr) for attr in given]
+    return [given] * n
+
+
+class MultiHeadAttention(Layer):
+    """Attention of several heads, each over a part of the features.
+
+    ``softmax(q @ k^T / sqrt(head_dim) + mask) @ v`` per head, where q, k and v are linear maps of query, key and value;
+    a last linear map joins the heads. Unless weights are returned or dropped, scores are never stored.
+
+    Args:
+        embed_dim: features of query and result.
+        num_heads: divides ``embed_dim``.
+        dropout: the probability that an attention weight is dropped in training.
+        kdim, vdim: features of key and value, by default ``embed_dim``.
+        need_weights: return the weights ``[batch, heads, queries, keys]`` too.
+        weight_attr, bias_attr: attributes of the four linear maps; ``bias_attr=False`` for no bias.
+
+    Raises:
+        ValueError: sizes that are not positive or do not divide.
+
+    Example:
+        >>> import paddle
+        >>> attention = paddle.nn.MultiHeadAttention(8, 2)
+        >>> x = paddle.rand([4, 5, 8])
+        >>> attention(x).shape
+        [4, 5, 8]
+        >>> y, cache = attention(x[:, :1], cache=attention.gen_cache(x))
+        >>> cache.k.shape
+        [4, 2, 1, 4]
+    """
+
+    Cache = namedtuple("Cache", ["k", "v"])
+    StaticCache = namedtuple("StaticCache", ["k", "v"])
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        need_weights: bool = False,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+    ) -> None:
+        super().__init__()
+        if embed_dim < 1 or num_heads < 1 or embed_dim % num_heads:
+            raise ValueError(
+                f"[MultiHeadAttention] requires a positive embed_dim that num_heads divides, "
+                f"got {embed_dim} and {num_heads}"
+            )
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.need_weights = need_weights
+        self.head_dim = embed_dim // num_heads
+        self._scale = 1.0 / math.sqrt(self.head_dim)
+        self.q_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
+        self.k_proj = Linear(self.kdim, embed_dim, weight_attr, bias_attr)
+        self.v_proj = Linear(self.vdim, embed_dim, weight_attr, bias_attr)
+        self.out_proj = Linear(embed_dim, embed_dim, weight_attr, bias_attr)
+
+    def _heads(self, x: Tensor) -> Tensor:
+        """``[batch, sequence, features]`` as ``[batch, sequence, heads, head_dim]``."""
+        b, s, _ = x.shape
+        return ops.reshape(x, shape=(b, s, self.num_heads, self.head_dim))
+
+    def compute_kv(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Key and value after their linear maps, ``[batch, heads, keys, head_dim]`` each."""
+        k, v = self._heads(self.k_proj(key)), self._heads(self.v_proj(value))
+        return ops.permute(k, perm=(0, 2, 1, 3)), ops.permute(v, perm=(0, 2, 1, 3))
+
+    def gen_cache(self, key: Tensor, value: Tensor | None = None, type: Any = Cache) -> Any:
+        """A cache for :meth:`forward`.
+
+        Args:
+            key: what a ``StaticCache`` is computed from; otherwise its batch size and dtype count.
+            value: with ``type=Cache``, ``key`` and ``value`` are the cache themselves; None begins an empty one.
+            type: ``MultiHeadAttention.Cache``, which grows by the keys of each call, or
+                ``MultiHeadAttention.StaticCache``: keys and values computed once, as for the memory of a decoder.
+
+        Raises:
+            ValueError: a static cache without value.
+        """
+        if type is self.StaticCache:
+            if value is None:
+                raise ValueError("[MultiHeadAttention.gen_cache] requires a value for a StaticCache, got None")
+            return self.StaticCache(*self.compute_kv(key, value))
+        if value is not None:
+            return self.Cache(key, value)
+        shape = (key.shape[0], self.num_heads, 0, self.head_dim)
+        return self.Cache(*(ops.full(0.0, dtype=key.dtype, shape=shape) for _ in range(2)))
+
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor | None = None,
+        value: Tensor | None = None,
+        attn_mask: Tensor | None = None,
+        cache: Any = None,
+    ) -> Any:
+        """Attend.
+
+        Args:
+            query: ``[batch, queries, embed_dim]``.
+            key: ``[batch, keys, kdim]``, by default the query.
+            value: ``[batch, keys, vdim]``, by default the query.
+            attn_mask: broadcasts to ``[batch, heads, queries, keys]``; added to the scores, or bools or ints that are
+                True or 1 where a query may see a key (one that sees none weighs all alike).
+            cache: of :meth:`gen_cache`. A ``Cache`` stands before the keys and values of this call; a
+                ``StaticCache`` replaces them.
+
+        Returns:
+            ``[batch, queries, embed_dim]``, or a tuple of it, the weights if ``need_weights``, and the new cache if
+            there was one.
+
+        Raises:
+            ValueError: a query that is not of rank 3, or shapes that do not fit.
+        """
+        if query.ndim != 3:
+            raise ValueError(
+                f"[MultiHeadAttention] requires a query [batch, queries, {self.embed_dim}], got {list(query.shape)}"
+            )
+        q = self._heads(self.q_proj(query))
+        if cache is None:
+            k = self._heads(self.k_proj(query if key is None else key))
+            v = self._heads(self.v_proj(query if value is None else value))
+        else:
+            cache = self._extended(cache, query if key is None else key, query if value is None else value)
+            # The op wants heads after positions: views, not copies.
+            k, v = ops.permute(cache.k, perm=(0, 2, 1, 3)), ops.permute(cache.v, perm=(0, 2, 1, 3))
+        weights = None
+        p = self.dropout if self.training else 0.0
+        if p or self.need_weights:
+            y, weights = weighted_values(q, k, v, _added(attn_mask, q.dtype), p, False, self._scale)
+        else:
+            y = _attend(q, k, v, attn_mask, self._scale)
+        b, s, h, d = y.shape
+        out = self.out_proj(ops.reshape(y, shape=(b, s, h * d)))
+        if cache is None:
+            return (out, weights) if self.need_weights else out
+        return (out, weights, cache) if self.need_weights else (out, cache)
+
+    def _extended(self, cache: Any, key: Tensor, value: Tensor) -> Any:
+        """What the queries of this call see: a static cache as it is, another with the new keys and values behind."""
+        if isinstance(cache, self.StaticCache):
+            return cache
+        new = self.compute_kv(key, value)
+        return self.Cache(*(ops.concat([old, n], axis=2) for old, n in zip(cache, new, strict=True)))
+
+
+def _activation(who: str, name: str) -> Callable:
+    found = getattr(F, name, None) if isinstance(name, str) else None
+    if found is None:
+        raise ValueError(f"[{who}] requires the name of a function of paddle.nn.functional as activation, got {name!r}")
+    return found
+
+
+class _TransformerLayer(Layer):
+    """What encoder and decoder layers share: the feed-forward part, and residual connections around each part."""
+
+    parts = 2  # attentions and the feed-forward part; each has an attribute for its parameters and a norm
+
+    def __init__(
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        attn_dropout: float | None = None,
+        act_dropout: float | None = None,
+        normalize_before: bool = False,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        layer_norm_eps: float = 1e-5,
+    ) -> None:
+        # The copies in a stack are made from this.
+        config = {k: v for k, v in locals().items() if k not in ("self", "__class__")}
+        super().__init__()
+        self._config = config
+        who = type(self).__name__
+        if d_model < 1 or nhead < 1 or dim_feedforward < 1:
+            raise ValueError(f"[{who}] requires positive sizes, got {d_model}, {nhead} and {dim_feedforward}")
+        attn_dropout = dropout if attn_dropout is None else attn_dropout
+        act_dropout = dropout if act_dropout is None else act_dropout
+        self.normalize_before = normalize_before
+        n = self.parts
+        weights, biases = _attrs(who, "weight_attr", weight_attr, n), _attrs(who, "bias_attr", bias_attr, n)
+        for i, name in enumerate(("self_attn", "cross_attn")[: n - 1]):
+            attention = MultiHeadAttention(
+                d_model, nhead, dropout=attn_dropout, weight_attr=weights[i], bias_attr=biases[i]
+            )
+            setattr(self, name, attention)
+        self.linear1 = Linear(d_model, dim_feedforward, weights[-1], biases[-1])
+        self.dropout = Dropout(act_dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, weights[-1], biases[-1])
+        for i in range(1, n + 1):
+            setattr(self, f"norm{i}", LayerNorm(d_model, layer_norm_eps))
+        for i in range(1, n + 1):
+            setattr(self, f"dropout{i}", Dropout(dropout))
+        self.activation = _activation(who, activation)
+
+    def _around(self, i: int, part: Callable, x: Tensor) -> Tensor:
+        """``x`` plus what part ``i`` makes of it, normalised before or after."""
+        d = self.__dict__
+        norm, dropout = d[f"norm{i}"], d[f"dropout{i}"]
+        if self.normalize_before:
+            return x + dropout(part(norm(x)))
+        return norm(x + dropout(part(x)))
+
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+
+
+class TransformerEncoderLayer(_TransformerLayer):
+    """Self-attention, then two linear maps with an activation between, each with a residual connection and a norm.
+
+    Args:
+        d_model: features of input and output.
+        nhead: heads of attention.
+        dim_feedforward: features between the two linear maps.
+        dropout: the probability of dropout before each residual connection.
+        activation: the name of a function of ``paddle.nn.functional``.
+        attn_dropout: dropout of attention weights, by default ``dropout``.
+        act_dropout: dropout after the activation, by default ``dropout``.
+        normalize_before: normalise the input of each part rather than its sum with the residual.
+        weight_attr, bias_attr: attributes of the parameters of linear maps: one, or a list of one for the attention
+            and one for the other two maps.
+        layer_norm_eps: epsilon of the norms.
+
+    Raises:
+        ValueError: sizes that do not fit, an unknown activation, lists of another length.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.TransformerEncoderLayer(8, 2, 16)
+        >>> layer(paddle.rand([4, 5, 8])).shape
+        [4, 5, 8]
+    """
+
+    self_attn: MultiHeadAttention
+
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, cache: Any = None) -> Any:
+        """``[batch, sequence, d_model]`` to the same; with a cache, a pair of it and the new cache."""
+        caches = []
+
+        def attend(x: Tensor) -> Tensor:
+            if cache is None:
+                return self.self_attn(x, x, x, src_mask)
+            y, grown = self.self_attn(x, x, x, src_mask, cache)
+            caches.append(grown)
+            return y
+
+        y = self._around(2, self._feed_forward, self._around(1, attend, src))
+        return y if cache is None else (y, *caches)
+
+    def gen_cache(self, src: Tensor) -> Any:
+        """An empty cache for inputs of the batch size and dtype of ``src``."""
+        return self.self_attn.gen_cache(src, type=MultiHeadAttention.Cache)
+
+
+class TransformerDecoderLayer(_TransformerLayer):
+    """Self-attention, attention to a memory, and a feed-forward part, each with a residual connection and a norm.
+
+    Args: those of :class:`TransformerEncoderLayer`; lists of attributes have three: for self-attention, for attention
+    to the memory, and for the feed-forward part.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.TransformerDecoderLayer(8, 2, 16)
+        >>> layer(paddle.rand([4, 5, 8]), paddle.rand([4, 7, 8])).shape
+        [4, 5, 8]
+    """
+
+    parts = 3
+    self_attn: MultiHeadAttention
+    cross_attn: MultiHeadAttention
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: Any = None,
+    ) -> Any:
+        """``[batch, targets, d_model]`` and a memory ``[batch, sources, d_model]`` to ``[batch, targets, d_model]``;
+        with a cache, a pair of it and the new cache.
+        """
+        caches = []
+
+        def attend(x: Tensor) -> Tensor:
+            if cache is None:
+                return self.self_attn(x, x, x, tgt_mask)
+            y, grown = self.self_attn(x, x, x, tgt_mask, cache[0])
+            caches.append(grown)
+            return y
+
+        def attend_to_memory(x: Tensor) -> Tensor:
+            if cache is None:
+                return self.cross_attn(x, memory, memory, memory_mask)
+            y, kept = self.cross_attn(x, memory, memory, memory_mask, cache[1])
+            caches.append(kept)
+            return y
+
+        y = self._around(2, attend_to_memory, self._around(1, attend, tgt))
+        y = self._around(3, self._feed_forward, y)
+        return y if cache is None else (y, tuple(caches))
+
+    def gen_cache(self, memory: Tensor) -> Any:
+        """A pair: an empty cache of self-attention, and the static one of the memory."""
+        growing = self.self_attn.gen_cache(memory, type=MultiHeadAttention.Cache)
+        return growing, self.cross_attn.gen_cache(memory, memory, type=MultiHeadAttention.StaticCache)
+
+
+class _Stack(Layer):
+    """Layers of one kind above each other, and perhaps a norm at the end."""
+
+    def __init__(self, layer: Any, num_layers: int, norm: Layer | None) -> None:
+        super().__init__()
+        if num_layers < 1:
+            raise ValueError(f"[{type(self).__name__}] requires at least one layer, got {num_layers}")
+        # The others are new layers of the same settings, with first values of their own.
+        self.layers = LayerList([layer, *(type(layer)(**layer._config) for _ in range(num_layers - 1))])
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def _run(self, x: Tensor, more: tuple, cache: Any) -> Any:
+        caches = []
+        for i, layer in enumerate(self.layers):
+            if cache is None:
+                x = layer(x, *more)
+            else:
+                x, grown = layer(x, *more, cache[i])
+                caches.append(grown)
+        if self.norm is not None:
+            x = self.norm(x)
+        return x if cache is None else (x, caches)
+
+
+class TransformerEncoder(_Stack):
+    """Encoder layers above each other.
+
+    Args:
+        encoder_layer: the first layer; the others are new ones of the same settings.
+        num_layers: how many.
+        norm: a layer that normalises the result.
+
+    Example:
+        >>> import paddle
+        >>> encoder = paddle.nn.TransformerEncoder(paddle.nn.TransformerEncoderLayer(8, 2, 16), 2)
+        >>> encoder(paddle.rand([4, 5, 8])).shape
+        [4, 5, 8]
+    """
+
+    def __init__(self, encoder_layer: Any, num_layers: int, norm: Layer | None = None) -> None:
+        super().__init__(encoder_layer, num_layers, norm)
+
+    def forward(self, src: Tensor, src_mask: Tensor | None = None, cache: Any = None) -> Any:
+        """``[batch, sequence, d_model]`` to the same; with a list of caches, a pair of it and the new list."""
+        return self._run(src, (src_mask,), cache)
+
+    def gen_cache(self, src: Tensor) -> list:
+        """Empty caches, one for each layer."""
+        return [layer.gen_cache(src) for layer in self.layers]
+
+
+class TransformerDecoder(_Stack):
+    """Decoder layers above each other.
+
+    Args:
+        decoder_layer: the first layer; the others are new ones of the same settings.
+        num_layers: how many.
+        norm: a layer that normalises the result.
+
+    Example:
+        >>> import paddle
+        >>> decoder = paddle.nn.TransformerDecoder(paddle.nn.TransformerDecoderLayer(8, 2, 16), 2)
+        >>> memory = paddle.rand([4, 7, 8])
+        >>> y, cache = decoder(paddle.rand([4, 1, 8]), memory, cache=decoder.gen_cache(memory))
+        >>> y.shape
+        [4, 1, 8]
+    """
+
+    def __init__(self, decoder_layer: Any, num_layers: int, norm: Layer | None = None) -> None:
+        super().__init__(decoder_layer, num_layers, norm)
+
+    def forward(
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+        cache: Any = None,
+    ) -> Any:
+        """``[batch, targets, d_model]`` and a memory to ``[batch, targets, d_model]``; with a list of caches, a pair of
+        it and the new list.
+        """
+        return self._run(tgt, (memory, tgt_mask, memory_mask), cache)
+
+    def gen_cache(self, memory: Tensor, do_zip: bool = False) -> list:
+        """Pairs of caches, one for each layer; with ``do_zip``, the list of first ones and the list of second ones."""
+        caches = [layer.gen_cache(memory) for layer in self.layers]
+        return list(zip(*caches, strict=True)) if do_zip else caches
+
+
+class Transformer(Layer):
+    """An encoder and a decoder, each with a norm at its end.
+
+    Args:
+        d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout, normalize_before: as in
+            :class:`TransformerEncoderLayer`.
+        num_encoder_layers, num_decoder_layers: how many layers.
+        weight_attr, bias_attr: one attribute for all; or a list of three as in :class:`TransformerDecoderLayer`, of
+            which the encoder takes the first and the last; or a list of two, where attention to the memory shares the
+            first.
+        custom_encoder, custom_decoder: layers to take instead.
+
+    Example:
+        >>> import paddle
+        >>> model = paddle.nn.Transformer(8, 2, 1, 1, 16)
+        >>> mask = model.generate_square_subsequent_mask(5)
+        >>> model(paddle.rand([4, 7, 8]), paddle.rand([4, 5, 8]), tgt_mask=mask).shape
+        [4, 5, 8]
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str = "relu",
+        attn_dropout: float | None = None,
+        act_dropout: float | None = None,
+        normalize_before: bool = False,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        custom_encoder: Layer | None = None,
+        custom_decoder: Layer | None = None,
+    ) -> None:
+        super().__init__()
+        settings = (d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout, normalize_before)
+        weights, biases = (self._parts(w, a) for w, a in (("weight_attr", weight_attr), ("bias_attr", bias_attr)))
+        if custom_encoder is not None:
+            self.encoder = custom_encoder
+        else:
+            first = TransformerEncoderLayer(*settings, [weights[0], weights[-1]], [biases[0], biases[-1]])
+            self.encoder = TransformerEncoder(first, num_encoder_layers, LayerNorm(d_model))
+        if custom_decoder is not None:
+            self.decoder = custom_decoder
+        else:
+            second = TransformerDecoderLayer(*settings, weights, biases)
+            self.decoder = TransformerDecoder(second, num_decoder_layers, LayerNorm(d_model))
+        self.d_model = d_model
+        self.nhead = nhead
+
+    @staticmethod
+    def _parts(what: str, given: Any) -> list:
+        if isinstance(given, (list, tuple)) and len(given) in (1, 2):
+            given = [given[0], given[0], given[-1]]
+        return _attrs("Transformer", what, given, 3)
+
+    def forward(
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Tensor | None = None,
+        tgt_mask: Tensor | None = None,
+        memory_mask: Tensor | None = None,
+    ) -> Tensor:
+        """``src [batch, sources, d_model]`` and ``tgt [batch, targets, d_model]`` to ``[batch, targets, d_model]``.
+
+        Masks are as in :meth:`MultiHeadAttention.forward`.
+        """
+        memory = self.encoder(src, src_mask=src_mask)
+        return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask)
+
+    def generate_square_subsequent_mask(self, length: int) -> Tensor:
+        """``[length, length]``, 0 where a target may see another (itself and earlier ones), -inf elsewhere."""
+        dtype: Any = from_id(current().state.default_dtype)
+        return ops.triu(ops.full(-math.inf, dtype=dtype, shape=(length, length)), diagonal=1)

@@ -1,0 +1,253 @@
+"""The limited-memory method of Broyden, Fletcher, Goldfarb and Shanno."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paddle.framework.grad_mode import enable_grad
+from paddle.optimizer.line_search import Point, strong_wolfe
+from paddle.optimizer.optimizer import Optimizer, Penalised, _with_penalties
+from umiak import ops as F
+from umiak.core.context import no_grad_guard
+from umiak.core.tensor import Tensor
+from umiak.runtime.selected_rows import SelectedRows
+
+_FLAT = 1e-10  # a change of gradient along the step that is smaller says nothing about curvature
+
+
+def _dot(a: Any, b: Any) -> float:
+    return F.sum(F.mul(a, b), axes=(0,)).item()
+
+
+def _size(x: Any) -> float:
+    return F.max(F.abs(x), axes=(0,)).item()
+
+
+def descent(
+    grad: Tensor, steps: Sequence[Any], turns: Sequence[Any], inverse: Sequence[float], scale: Any
+) -> tuple[Any, list[float]]:
+    """Minus the approximate inverse Hessian times ``grad`` (Nocedal and Wright, algorithm 7.4), and the first loop's
+    factors.
+
+    ``steps`` and ``turns`` are changes of position and gradient, oldest first, ``inverse`` one over their products,
+    ``scale`` the first approximation: a number on its diagonal, or a matrix.
+    """
+    direction, factors = F.neg(grad), [0.0] * len(steps)
+    for i in reversed(range(len(steps))):
+        factors[i] = _dot(steps[i], direction) * inverse[i]
+        direction = F.sub(direction, F.mul(turns[i], factors[i]))
+    if isinstance(scale, Tensor):
+        direction = F.reshape(F.matmul(scale, F.unsqueeze(direction, axes=(1,))), shape=tuple(grad.shape))
+    else:
+        direction = F.mul(direction, scale)
+    for i in range(len(steps)):
+        direction = F.add(direction, F.mul(steps[i], factors[i] - _dot(turns[i], direction) * inverse[i]))
+    return direction, factors
+
+
+class LBFGS(Optimizer):
+    """L-BFGS: descent along the gradient turned by an estimate of the curvature, which the last steps give (Liu and
+    Nocedal, 1989).
+
+    Args:
+        learning_rate: the length of a step, or the first that the line search tries.
+        max_iter: iterations of one ``step``.
+        max_eval: evaluations of the closure in one ``step``; ``max_iter * 5 / 4`` by default.
+        tolerance_grad: stop where no element of the gradient is larger.
+        tolerance_change: stop where neither the position nor the loss changes more.
+        history_size: how many steps the estimate is made of.
+        line_search_fn: None, or ``"strong_wolfe"`` for a search along each direction.
+        parameters: parameters, one group of them.
+        weight_decay: a number (L2, added to the gradient) or a regularizer.
+        grad_clip: clips gradients first.
+
+    Raises:
+        ValueError: several groups of parameters, or another line search.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.create_parameter([2], "float32", default_initializer=paddle.nn.initializer.Constant(3.0))
+        >>> opt = paddle.optimizer.LBFGS(max_iter=10, line_search_fn="strong_wolfe", parameters=[x])
+        >>> def closure():
+        ...     opt.clear_grad()
+        ...     loss = ((x - 1.0) ** 2).sum()
+        ...     loss.backward()
+        ...     return loss
+        >>> opt.step(closure).item()
+        8.0
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 1.0,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
+        line_search_fn: str | None = None,
+        parameters: Any = None,
+        weight_decay: Any = None,
+        grad_clip: Any = None,
+        name: str | None = None,
+    ) -> None:
+        if line_search_fn not in (None, "strong_wolfe"):
+            raise ValueError(f"[LBFGS] requires line_search_fn None or 'strong_wolfe', got {line_search_fn!r}")
+        self.max_iter = max_iter
+        self.max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        self.tolerance_grad = tolerance_grad
+        self.tolerance_change = tolerance_change
+        self.history_size = history_size
+        self.line_search_fn = line_search_fn
+        self._state: dict[str, Any] = {"func_evals": 0, "n_iter": 0}
+        super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
+        if len(self._param_groups) != 1:
+            raise ValueError(f"[LBFGS] requires one group of parameters, got {len(self._param_groups)}")
+
+    # --- parameters as one vector ----------------------------------------------------------------------------------
+
+    def _trained(self) -> list[Any]:
+        return [p for p in self._parameter_list if not p.stop_gradient]
+
+    def _gather_flat_grad(self) -> Tensor:
+        params, grads = self._trained(), []
+        for p in params:
+            g = p.grad
+            if g is None:
+                g = F.full(0.0, dtype=p.dtype, shape=tuple(p.shape))
+            grads.append(g.to_dense() if isinstance(g, SelectedRows) else g)
+        group = self._param_groups[0]
+        with no_grad_guard():
+            if group["grad_clip"] is not None:
+                grads = group["grad_clip"].clipped(params, grads)
+            if group["_regularizer"] is not None or any(getattr(p, "regularizer", None) for p in params):
+                grads = _with_penalties(group["_regularizer"], [Penalised(p) for p in params], grads)
+            return F.concat([F.reshape(g, shape=(math.prod(g.shape),)) for g in grads], axis=0)
+
+    def _positions(self) -> list[Any]:
+        return [F.copy(p.detach()) for p in self._trained()]
+
+    def _move(self, starts: list[Any], step: float, direction: Any) -> None:
+        """Parameters at ``start + step * direction``."""
+        at = 0
+        with no_grad_guard():
+            for p, start in zip(self._trained(), starts, strict=True):
+                n = math.prod(p.shape)
+                part = F.reshape(F.slice(direction, (0,), (at,), (n,), (1,)), shape=tuple(p.shape))
+                p.set_value(F.add(start, F.mul(part, step)))
+                at += n
+
+    # --- the step --------------------------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Tensor]) -> Tensor:  # type: ignore[override]
+        """Up to ``max_iter`` iterations.
+
+        Args:
+            closure: clears the gradients, computes the loss, calls ``backward()`` on it and returns it.
+
+        Returns:
+            the loss that the first call of ``closure`` gave.
+        """
+        with no_grad_guard():
+            return self._minimize(closure)
+
+    def _minimize(self, closure: Callable[[], Tensor]) -> Tensor:
+        state, lr = self._state, self.get_lr()
+
+        def evaluate() -> tuple[float, Tensor]:
+            with enable_grad():
+                found.append(closure())
+            state["func_evals"] += 1
+            return float(found[-1].item()), self._gather_flat_grad()
+
+        found: list[Tensor] = []
+        loss, grad = evaluate()
+        evaluations = 1
+        if _size(grad) <= self.tolerance_grad:
+            return found[0]
+        steps, turns = state.setdefault("old_sk", []), state.setdefault("old_yk", [])
+        inverse = state.setdefault("ro", [])
+        for iteration in range(1, self.max_iter + 1):
+            state["n_iter"] += 1
+            if state["n_iter"] == 1:
+                direction, state["H_diag"] = F.neg(grad), 1.0
+                step = min(1.0, 1.0 / F.sum(F.abs(grad), axes=(0,)).item()) * lr
+            else:
+                self._remember(grad, steps, turns, inverse)
+                direction, state["al"] = descent(grad, steps, turns, inverse, state["H_diag"])
+                step = lr
+            state.update(d=direction, prev_flat_grad=grad, prev_loss=loss)
+            slope, before, probes = _dot(grad, direction), loss, 0
+            state["alpha"] = step
+            if slope > -self.tolerance_change:
+                break
+            starts = self._positions()
+            if self.line_search_fn is not None:
+
+                def probe(at: float, starts: list = starts, direction: Any = direction) -> Point:
+                    self._move(starts, at, direction)
+                    loss, grad = evaluate()
+                    return Point(at, loss, grad, _dot(grad, direction))
+
+                start = Point(0.0, loss, grad, slope)
+                point, probes = strong_wolfe(probe, start, step, _size(direction))
+                loss, grad, step = point.loss, point.grad, point.step
+                self._move(starts, step, direction)
+            else:
+                self._move(starts, step, direction)
+                if iteration != self.max_iter:
+                    loss, grad = evaluate()
+                    probes = 1
+            evaluations += probes
+            state["alpha"] = step
+            if (
+                evaluations >= self.max_eval
+                or _size(grad) <= self.tolerance_grad
+                or _size(direction) * step <= self.tolerance_change
+                or abs(loss - before) < self.tolerance_change
+            ):
+                break
+        return found[0]
+
+    def _remember(self, grad: Tensor, steps: list, turns: list, inverse: list) -> None:
+        """Add the last step and the change of gradient that it made to what is known of the curvature."""
+        state = self._state
+        turn, moved = F.sub(grad, state["prev_flat_grad"]), F.mul(state["d"], state["alpha"])
+        product = _dot(turn, moved)
+        if product <= _FLAT:
+            return
+        if len(steps) == self.history_size:
+            for memory in (steps, turns, inverse):
+                memory.pop(0)
+        steps.append(moved)
+        turns.append(turn)
+        inverse.append(1.0 / product)
+        state["H_diag"] = product / _dot(turn, turn)
+
+    def minimize(self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None) -> Any:
+        """Refused: a step needs the loss at several places."""
+        raise NotImplementedError("[LBFGS] requires step(closure), got minimize(), which has one loss only")
+
+    # --- state -----------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """``{"state": …}``: what is known of the curvature, and counts of iterations and evaluations."""
+        return {"state": {k: list(v) if isinstance(v, list) else v for k, v in self._state.items()}}
+
+    def set_state_dict(self, state_dict: Any) -> None:
+        """Go on from a saved state."""
+        plain = ("ro", "al")
+        state: dict[str, Any] = {k: list(v) if isinstance(v, list) else v for k, v in state_dict["state"].items()}
+        for k in plain:
+            state[k] = [float(v) for v in state.get(k) or ()]
+        for k in ("H_diag", "alpha", "prev_loss"):
+            if state.get(k) is not None:
+                state[k] = float(state[k])
+        self._state = {k: v for k, v in state.items() if v is not None}
+
+    load_state_dict = set_state_dict
+    set_dict = set_state_dict

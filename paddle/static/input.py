@@ -1,0 +1,75 @@
+"""``InputSpec``: what an argument of a captured function looks like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umiak.core.dtype import convert
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+
+class InputSpec:
+    """Shape, dtype and name of an input; a size of None or -1 may differ between calls.
+
+    Args:
+        shape: sizes.
+        dtype: of the elements.
+        name: of the input.
+        stop_gradient: whether no gradient is wanted for it.
+
+    Example:
+        >>> import paddle
+        >>> paddle.static.InputSpec([None, 784], "float32", "image")
+        InputSpec(shape=(-1, 784), dtype=paddle.float32, name=image, stop_gradient=True)
+    """
+
+    def __init__(self, shape: Any, dtype: Any = "float32", name: str | None = None, stop_gradient: bool = True) -> None:
+        self.shape = tuple(_size(n) for n in shape)
+        self.dtype = convert(dtype)
+        self.name = name
+        self.stop_gradient = stop_gradient
+
+    @classmethod
+    def from_tensor(cls, tensor: Tensor, name: str | None = None) -> InputSpec:
+        """The spec of a tensor, all sizes fixed."""
+        return cls(tensor.shape, tensor.dtype, name or getattr(tensor, "name", None), tensor.stop_gradient)
+
+    @classmethod
+    def from_numpy(cls, ndarray: Any, name: str | None = None) -> InputSpec:
+        """The spec of an array, all sizes fixed."""
+        return cls(ndarray.shape, str(ndarray.dtype), name)
+
+    def batch(self, batch_size: int | None) -> InputSpec:
+        """Put a size in front. Returns the spec."""
+        self.shape = (_size(batch_size), *self.shape)
+        return self
+
+    def unbatch(self) -> InputSpec:
+        """Take the first size away. Returns the spec."""
+        if not self.shape:
+            raise op_error(ValueError, "InputSpec.unbatch", "at least one dim", "shape ()")
+        self.shape = self.shape[1:]
+        return self
+
+    def _key(self) -> tuple:
+        return self.shape, self.dtype, self.name, self.stop_gradient
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InputSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __repr__(self) -> str:
+        return (
+            f"InputSpec(shape={self.shape}, dtype={self.dtype!r}, name={self.name}, stop_gradient={self.stop_gradient})"
+        )
+
+
+def _size(n: Any) -> int:
+    if n is None:
+        return -1
+    if not isinstance(n, int) or isinstance(n, bool) or n < -1:
+        raise op_error(TypeError, "InputSpec", "sizes that are ints of at least 0, -1 or None", repr(n))
+    return n

@@ -1,0 +1,232 @@
+"""Images with channels last, from one convolution of a program to the next.
+
+A value of shape ``[n, c, *spatial]`` that a convolution makes is kept as ``[n, *spatial, c]``, dense, and so is what is
+computed from it element by element: libraries convolve such images as they lie, sums over all but the channels run
+along contiguous rows, and a vector with an element per channel needs no dims behind it. What asks for channels first
+gets a permuted view. Weights and their gradients stay as they are, and so do the inputs and outputs of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from umiak import ops as F
+from umiak.compiler.epilogue import Followed
+from umiak.core import dispatch
+from umiak.ir.meta import Meta, identical
+from umiak.ir.program import Operation, Value
+from umiak.ir.tracer import SymTensor, Tracer
+from umiak.ops import convolution, create, movement, reduce
+from umiak.ops.base import Op, register
+
+FEWEST = 2  # convolutions of a program that is worth it: what one alone saves its surroundings lose
+
+VECTORS = (movement.Unsqueeze, movement.Reshape)  # which give a vector dims of size 1
+
+Prefers = Callable[[Op, Sequence[Any]], bool]
+
+
+def to_last(rank: int) -> tuple[int, ...]:
+    return (0, *range(2, rank), 1)
+
+
+def to_first(rank: int) -> tuple[int, ...]:
+    return (0, rank - 1, *range(1, rank - 1))
+
+
+def _last(shape: Sequence[Any]) -> tuple:
+    return tuple(shape[a] for a in to_last(len(shape)))
+
+
+def _first(shape: Sequence[Any]) -> tuple:
+    return tuple(shape[a] for a in to_first(len(shape)))
+
+
+@register
+class ChannelsLast(Op):
+    """``inner``, a convolution or one of its gradients, perhaps with what follows it, on images with channels last:
+    the operands marked in ``images``, and the result if ``image``."""
+
+    inputs = ("*xs",)
+    inner: Any
+    images: Any
+    image: Any
+    elementwise: ClassVar[bool] = False
+    vjp = None
+
+    def bind(self) -> None:
+        self._bind(len(self.images), tuple(p.kind for p in self.inner.param_fields.values()))
+        # A call carries the inner op's params.
+        object.__setattr__(self, "param_fields", self.inner.param_fields)
+
+    def infer(self, *args: Any) -> Any:
+        n = len(self.images)
+        metas = [Meta(_first(m.shape), m.dtype) if image else m for m, image in zip(args[:n], self.images, strict=True)]
+        out = self.inner.infer(*metas, *args[n:])
+        return Meta(_last(out.shape), out.dtype) if self.image else out
+
+    def decompose(self, *args: Any) -> Any:
+        n = len(self.images)
+        xs = tuple(
+            F.permute(x, perm=to_first(x.ndim)) if image else x for x, image in zip(args[:n], self.images, strict=True)
+        )
+        y = dispatch.apply(self.inner, xs, args[n:])
+        return F.permute(y, perm=to_last(y.ndim)) if self.image else y
+
+
+@register
+class Relaid(Op):
+    """``x`` with its dims in the order ``perm``, dense. It shares no kernel with what reads it, which would otherwise
+    read the permuted one again and again."""
+
+    inputs = ("x",)
+    perm: tuple
+    vjp = None
+
+    def infer(self, x: Any) -> Any:
+        return Meta(tuple(x.shape[a] for a in self.perm), x.dtype)
+
+    def decompose(self, x: Any) -> Any:
+        return F.copy(F.permute(x, perm=self.perm))
+
+
+def kept_last(op: Op) -> ChannelsLast | None:
+    """The op for images with channels last, of a convolution or a gradient of one."""
+    inner = op.inner if type(op) is Followed else op
+    if type(inner) is convolution.Conv:
+        # A residual is an image too.
+        extras = [step == "add" for step in op.steps if step in ("add", "bias")] if type(op) is Followed else []
+        return ChannelsLast(inner=op, images=(True, False, *extras), image=True)
+    if type(inner) is convolution.ConvInputGrad:
+        return ChannelsLast(inner=op, images=(True, False), image=True)
+    if type(inner) is convolution.ConvWeightGrad:
+        return ChannelsLast(inner=op, images=(True, True), image=False)
+    return None
+
+
+def worth_it(operations: Sequence[Operation], prefers: Prefers) -> bool:
+    """Whether there are enough convolutions that had better have channels last."""
+    count = 0
+    for o in operations:
+        if kept_last(o.op) is not None and prefers(o.op, [x.meta for x in o.operands]):  # type: ignore[union-attr]
+            count += 1
+    return count >= FEWEST
+
+
+class Layouts:
+    """Records the operations of a program again, in order: :meth:`enter` its inputs, :meth:`record` each operation,
+    and :meth:`result` for what it returns."""
+
+    def __init__(self, tracer: Tracer, prefers: Prefers) -> None:
+        self.tracer = tracer
+        self.prefers = prefers
+        # By id of the value: as it was; with channels last; a view of the one as the other, where there is only one.
+        self.first: dict[int, SymTensor] = {}
+        self.last: dict[int, SymTensor] = {}
+        self.views: dict[int, SymTensor] = {}
+
+    def enter(self, value: Value, stand_in: SymTensor) -> None:
+        self.first[id(value)] = stand_in
+
+    def result(self, v: Value) -> SymTensor:
+        """A value as the program returns it: dense, as it was."""
+        if id(v) in self.first:
+            return self.first[id(v)]
+        x = self.last[id(v)]
+        return self.tracer.record(Relaid(perm=to_first(x.ndim)), [x], ())
+
+    def as_first(self, v: Value) -> SymTensor:
+        if id(v) in self.first:
+            return self.first[id(v)]
+        if id(v) not in self.views:
+            x = self.last[id(v)]
+            self.views[id(v)] = F.permute(x, perm=to_first(x.ndim))
+        return self.views[id(v)]
+
+    def as_last(self, v: Value, dense: bool) -> SymTensor:
+        """An image with channels last; perhaps a view."""
+        if id(v) in self.last:
+            return self.last[id(v)]
+        x = self.first[id(v)]
+        if dense:
+            self.last[id(v)] = self.tracer.record(Relaid(perm=to_last(x.ndim)), [x], ())
+            return self.last[id(v)]
+        if id(v) not in self.views:
+            self.views[id(v)] = F.permute(x, perm=to_last(x.ndim))
+        return self.views[id(v)]
+
+    def record(self, o: Operation) -> None:
+        made = self.convolved(o) or self.pointwise(o) or self.reduced(o)
+        if made is None:
+            operands = [self.as_first(x) if type(x) is Value else x for x in o.operands]
+            found = self.tracer.record(o.op, operands, o.params)
+            for r, y in zip(o.results, found if isinstance(found, tuple) else (found,), strict=True):
+                self.first[id(r)] = y
+        else:
+            where, y = made
+            where[id(o.results[0])] = y
+
+    def convolved(self, o: Operation) -> tuple[dict, SymTensor] | None:
+        op = kept_last(o.op)
+        if op is None or not self.prefers(o.op, [x.meta for x in o.operands]):  # type: ignore[union-attr]
+            return None
+        operands = [
+            # The residual of an epilogue lies as the result does.
+            self.as_last(x, dense=i > 1) if image else self.as_first(x)  # type: ignore[arg-type]
+            for i, (x, image) in enumerate(zip(o.operands, op.images, strict=True))
+        ]
+        return self.last if op.image else self.first, self.tracer.record(op, operands, o.params)
+
+    def pointwise(self, o: Operation) -> tuple[dict, SymTensor] | None:
+        """Element by element, with an image of the result's shape that has channels last already."""
+        if not o.op.elementwise or o.op.random or o.op.effect or len(o.results) != 1:
+            return None
+        shape = tuple(o.results[0].meta.shape)
+        if not any(id(v) in self.last and identical(v.meta.shape, shape) for v in o.values):
+            return None
+        operands = [self.beside(x, len(shape)) if type(x) is Value else x for x in o.operands]
+        return self.last, self.tracer.record(o.op, operands, o.params)
+
+    def beside(self, v: Value, rank: int) -> SymTensor:
+        """An operand that broadcasts against images of ``rank`` with channels last."""
+        shape = tuple(v.meta.shape)
+        if not shape:
+            return self.as_first(v)
+        if id(v) in self.last and len(shape) == rank:
+            return self.last[id(v)]
+        lead = (1,) * (rank - len(shape)) + shape
+        maker = v.operation
+        source = None if maker is None else next(iter(maker.values), None)
+        if maker is not None:
+            # What has no elements of its own is made anew, and a vector is taken from behind its dims of size 1.
+            if type(maker.op) is create.Full and len(shape) == rank and source is None:
+                return self.tracer.record(maker.op, maker.operands, (_last(shape),))
+            if source is not None and type(maker.op) is movement.BroadcastTo and len(source.meta.shape) == rank:
+                return F.broadcast_to(self.beside(source, rank), shape=_last(shape))
+            if source is not None and type(maker.op) in VECTORS and _is_vector(source, lead):
+                return self.as_first(source)
+        if len(shape) == rank and not all(type(n) is int and n == 1 for n in lead[2:]):
+            return self.as_last(v, dense=True)
+        x = self.as_first(v)
+        if len(shape) < rank:
+            x = F.reshape(x, shape=lead)
+        return F.permute(x, perm=to_last(rank))
+
+    def reduced(self, o: Operation) -> tuple[dict, SymTensor] | None:
+        if not isinstance(o.op, reduce.Reduction) or len(o.results) != 1 or id(o.operands[0]) not in self.last:
+            return None
+        x = self.last[id(o.operands[0])]
+        axes = {to_first(x.ndim)[a] for a in o.op.axes}
+        kept = [a for a in to_last(x.ndim) if a not in o.op.axes]
+        if not o.op.keepdim and kept != sorted(kept):
+            return None
+        given = {k: getattr(o.op, k) for k in o.op.static_fields}
+        op = type(o.op)(**{**given, "axes": tuple(sorted(axes))})
+        return self.last if o.op.keepdim else self.first, self.tracer.record(op, [x], o.params)
+
+
+def _is_vector(x: Value, shape: tuple) -> bool:
+    """Whether ``shape`` is a vector along the channels and ``x`` is that vector."""
+    ones = all(n == 1 for n in (*shape[:1], *shape[2:]))
+    return ones and len(x.meta.shape) == 1 and identical(x.meta.shape, shape[1:2])

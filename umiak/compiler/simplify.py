@@ -1,0 +1,276 @@
+"""What a program's operations say twice or in a roundabout way, after composites were expanded and gradients added.
+
+One sweep over straight-line operations; operands are exchanged for simpler values as they are met:
+
+* calls that leave an operand as it is (to its own shape or type, a power of 1);
+* equal calls;
+* a reshape of a reshape, parts of a concatenation;
+* parts as views instead of copies (``split``), and sums of scattered parts, the gradients of views, as a concatenation;
+* a view for each reader, which can then be computed inside of the reader's kernel.
+
+A value that the caller gets is never exchanged for an input: it would be the input's memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from umiak.compiler.layout import Relaid
+from umiak.compiler.lower.group import ROWWISE, lowerable
+from umiak.ir.meta import identical
+from umiak.ir.program import Operation, Value, call_identity, is_pure
+from umiak.ops import movement
+
+# Of a concatenation that each of them computes for itself.
+MOST_READERS = 4
+
+
+def simplify(
+    operations: Sequence[Operation], results: Sequence[Value | None]
+) -> tuple[list[Operation], list[Value | None]]:
+    """The same computation, and what its results are now."""
+    sweep = _Sweep(operations, results)
+    for o in operations:
+        sweep.add(o)
+    return sweep.out, [None if v is None else sweep.current(v) for v in results]
+
+
+class _Sweep:
+    """One pass. ``table``: what stands for the values of the original operations."""
+
+    def __init__(self, operations: Sequence[Operation], results: Sequence[Value | None]) -> None:
+        self.out: list[Operation] = []
+        self.table: dict[int, Any] = {}
+        self.seen: dict[tuple, Operation] = {}
+        self.epoch = 0  # how many calls came so far that are kernels of their own
+        self.kept = {id(v) for v in results if v is not None}
+        self.readers: dict[int, int] = {}
+        for o in operations:
+            for v in o.values:
+                self.readers[id(v)] = self.readers.get(id(v), 0) + 1
+        for key in self.kept:
+            self.readers[key] = self.readers.get(key, 0) + 1
+        self.origin: dict[int, Value] = {}  # of a new value: the original one, whose readers were counted
+
+    def current(self, x: Any) -> Any:
+        return self.table.get(id(x), x) if type(x) is Value else x
+
+    def add(self, o: Operation) -> None:
+        operands = [self.current(x) for x in o.operands]
+        if o.regions or not is_pure(o):
+            self.emit(o, o.op, operands, o.params)
+            return
+        rule = RULES.get(o.op.name)
+        if rule is not None and rule(self, o, operands):
+            return
+        self.emit(o, o.op, operands, o.params)
+
+    def same(self, o: Operation, x: Any) -> bool:
+        """The result of ``o`` is ``x``."""
+        if type(x) is not Value or (x.operation is None and id(o.results[0]) in self.kept):
+            return False
+        self.table[id(o.results[0])] = x
+        self.origin.setdefault(id(x), o.results[0])
+        return True
+
+    def emit(self, o: Operation, op: Any, operands: Sequence[Any], params: tuple) -> bool:
+        """The results of ``o`` are those of this call."""
+        if op is o.op and params is o.params and all(x is y for x, y in zip(operands, o.operands, strict=True)):
+            made = o
+        else:
+            made = Operation(op, operands, params, [r.meta for r in o.results])
+        if not made.regions and is_pure(made) and not op.random:
+            first = self.first(made)
+            if first is not made and not any(id(r) in self.kept for r in o.results):
+                self.table.update({id(r): new for r, new in zip(o.results, first.results, strict=True)})
+                return True
+        for r, new in zip(o.results, made.results, strict=True):
+            if r is not new:
+                self.table[id(r)] = new
+                self.origin[id(new)] = r
+        self.out.append(made)
+        return True
+
+    def call(self, op: Any, operands: Sequence[Any], params: tuple, meta: Any) -> Value:
+        """A call more than there was."""
+        made = Operation(op, operands, params, [meta])
+        first = self.first(made)
+        if first is made:
+            self.out.append(made)
+        return first.results[0]
+
+    def first(self, o: Operation) -> Operation:
+        """The first call equal to ``o``: for one element by element only among its neighbours.
+
+        Across a product or a reduction, computing it again in another kernel is cheaper than memory for its result.
+        """
+        self.epoch += not lowerable(o.op)
+        return self.seen.setdefault((*call_identity(o)[:3], self.epoch if o.op.elementwise else None), o)
+
+    def alone(self, v: Value) -> bool:
+        """Whether one operation reads a value and nobody else."""
+        return self.readers.get(id(self.origin.get(id(v), v)), 0) == 1
+
+
+def _unchanged(s: _Sweep, o: Operation, operands: list) -> bool:
+    """Calls whose result has the shape and type of their operand, and then its elements."""
+    x = operands[0]
+    if type(x) is not Value or x.meta.dtype is not o.results[0].meta.dtype:
+        return False
+    return identical(x.meta.shape, o.results[0].meta.shape) and s.same(o, x)
+
+
+def _reshape(s: _Sweep, o: Operation, operands: list) -> bool:
+    x = operands[0]
+    if type(x) is Value and x.operation is not None and type(x.operation.op) is movement.Reshape:
+        x = x.operation.operands[0]
+    return _unchanged(s, o, [x]) or s.emit(o, o.op, [x], o.params)
+
+
+def _pow(s: _Sweep, o: Operation, operands: list) -> bool:
+    return operands[1] == 1 and type(operands[1]) in (int, float) and _unchanged(s, o, operands)
+
+
+def _split(s: _Sweep, o: Operation, operands: list) -> bool:
+    """Parts as views of the whole."""
+    start: Any = 0
+    op = movement.Slice(axes=(o.op.axis,))
+    if any(id(r) in s.kept for r in o.results):
+        return False
+    for r, size in zip(o.results, o.params[0], strict=True):
+        s.table[id(r)] = made = s.call(op, operands, ((start,), (size,), (1,)), r.meta)
+        s.origin.setdefault(id(made), r)
+        start = start + size
+    return True
+
+
+def _slice(s: _Sweep, o: Operation, operands: list) -> bool:
+    """A part that is one of those of a concatenation."""
+    x = operands[0]
+    if type(x) is not Value or id(o.results[0]) in s.kept:
+        return False
+    if _unchanged(s, o, operands):
+        return True
+    made = x.operation
+    starts, _, steps = o.params
+    if made is None or type(made.op) is not movement.Concat or o.op.axes != (made.op.axis,) or tuple(steps) != (1,):
+        return False
+    at: Any = 0
+    for part in made.operands:
+        if type(part) is Value:
+            if at == starts[0] and identical(part.meta.shape, o.results[0].meta.shape):
+                return s.same(o, part)
+            at = at + part.meta.shape[made.op.axis]
+    return False
+
+
+def _sum(s: _Sweep, o: Operation, operands: list) -> bool:
+    """A sum of scattered parts that make up the whole: their concatenation."""
+    found: Any = [_scattered(s, x) for x in operands]
+    if None in found or found[0][0] != found[1][0]:
+        return False
+    axis, parts = found[0][0], found[0][1] + found[1][1]
+    if any(type(start) is not int for start, _ in parts):
+        return False
+    parts.sort(key=lambda part: part[0])
+    at: Any = 0
+    for start, value in parts:
+        if at != start:
+            return False
+        at = at + value.meta.shape[axis]
+    if axis is None or at != o.results[0].meta.shape[axis]:
+        return False
+    return s.emit(o, movement.Concat(axis=axis), [v for _, v in parts], ())
+
+
+def _scattered(s: _Sweep, x: Any) -> tuple[int, list[tuple[Any, Value]]] | None:
+    """(axis, [(start, part)]) of a value that is zero but for parts along one axis."""
+    o = x.operation if type(x) is Value else None
+    if o is None or not s.alone(x):
+        return None
+    if o.op.name == "add":
+        both = [_scattered(s, y) for y in o.operands]
+        if None in both or both[0][0] != both[1][0]:  # type: ignore[index]
+            return None
+        return both[0][0], both[0][1] + both[1][1]  # type: ignore[index]
+    if type(o.op) is not movement.ScatterView or type(o.op.region) is not movement.Slice or len(o.op.region.axes) != 1:
+        return None
+    base, value = o.operands
+    start, _, step = o.params[0]
+    made = base.operation if type(base) is Value else None
+    if step != 1 or type(value) is not Value or made is None or made.op.name != "full" or made.operands[0] != 0:
+        return None
+    return o.op.region.axes[0], [(start, value)]
+
+
+RULES: dict[str, Any] = {
+    "reshape": _reshape,
+    "split": _split,
+    "slice": _slice,
+    "broadcast_to": _unchanged,
+    "sum_to": _unchanged,
+    "cast": _unchanged,
+    "pow": _pow,
+    "add": _sum,
+}
+
+
+def turns(o: Operation) -> bool:
+    """Whether neighbours of the result are no neighbours of the operand: a view that is slow to read along its rows."""
+    return type(o.op) is movement.Permute and o.op.perm[-1] != len(o.op.perm) - 1
+
+
+def apart(
+    operations: Sequence[Operation], results: Sequence[Value | None]
+) -> tuple[list[Operation], list[Value | None]]:
+    """Views and concatenations once for each reader that may compute them in its own kernel."""
+    readers: dict[int, list[tuple[Operation, int]]] = {}
+    kept = {id(v) for v in results if v is not None}
+    table: dict[int, Value] = {}
+    out: list[Operation] = []
+    inside: set[int] = set()  # operations that a kernel computes, as opposed to views that a library is given
+
+    def again(o: Operation) -> Operation:
+        made = Operation(o.op, o.operands, o.params, [r.meta for r in o.results], o.regions)
+        for i, x in enumerate(o.operands):
+            if type(x) is Value:
+                readers.setdefault(id(x), []).append((made, i))
+        out.append(made)
+        return made
+
+    def give(value: Value, to: Sequence[tuple[Operation, int]]) -> None:
+        for user, i in to:
+            user.operands = (*user.operands[:i], value, *user.operands[i + 1 :])
+
+    for o in reversed(operations):
+        users = [readers.pop(id(r), []) for r in o.results]
+        if len(users) == 1 and (o.op.view or type(o.op) is movement.Concat):
+            own: dict[int, list[tuple[Operation, int]]] = {}
+            for user, i in users[0]:
+                if id(user) in inside:
+                    own.setdefault(id(user), []).append((user, i))
+            if turns(o) and own and (len(own) > 1 or any(type(u.op) in ROWWISE for u, _ in users[0])):
+                # Once as memory of its own, for all that compute with it.
+                copy = again(Operation(Relaid(perm=o.op.perm), o.operands, (), [o.results[0].meta]))
+                give(copy.results[0], [pair for those in own.values() for pair in those])
+                users = [[pair for pair in users[0] if id(pair[0]) not in own]]
+                own = {}
+                if not users[0] and id(o.results[0]) not in kept:
+                    continue
+            slices = all(type(user.op) is movement.Slice and id(user) in own for user, _ in users[0])
+            if o.op.view or (slices and len(own) <= MOST_READERS and id(o.results[0]) not in kept):
+                for those in own.values():
+                    made = again(o)
+                    inside.add(id(made))
+                    give(made.results[0], those)
+                users = [[(user, i) for user, i in users[0] if id(user) not in own]]
+                if own and not users[0] and id(o.results[0]) not in kept:
+                    continue
+        made = again(o)
+        if lowerable(o.op) and not o.op.view:
+            inside.add(id(made))
+        for r, new, those in zip(o.results, made.results, users, strict=True):
+            give(new, those)
+            table[id(r)] = new
+    return out[::-1], [None if v is None else table.get(id(v), v) for v in results]

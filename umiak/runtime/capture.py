@@ -1,0 +1,433 @@
+"""Functions as programs: what a Python function did with tensors, captured once for a class of arguments.
+
+Beyond the tracer's operations, a capture holds what a run of the function changes or asks for outside of them:
+
+* random ops take their place in their generator's stream at every run, as many words as in eager mode;
+* numbers that differ between runs (a learning rate, a count of steps) come from *sources*, which are asked before each;
+* gradients: ``backward`` inside of the function becomes operations, and ``.grad`` of leaves is exchanged around runs.
+
+What would tie the program to the data of the first run is refused: reading data, gradient functions in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from umiak import ops as F
+from umiak.autodiff.graph import derivative, pullback
+from umiak.compiler.amp import with_casts
+from umiak.core import context, tape
+from umiak.core.generator import Generator
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.passes import merge_common, remove_dead
+from umiak.ir.program import Value
+from umiak.ir.sym import cdiv, evaluate
+from umiak.ir.tracer import SymTensor, Tracer, symbolic
+from umiak.runtime.executor import Executor
+
+BLOCK = 4  # words of a random stream that are given out together
+OBSERVE_TRACE = 1
+
+
+class CaptureError(RuntimeError):
+    """The function does what cannot be captured."""
+
+
+class Stale(Exception):
+    """A captured function does not serve these arguments, or this state, any more: capture it anew."""
+
+
+class _Source:
+    """Numbers of one origin: ``read()`` gives them, in the order of ``symbols``, for the coming run."""
+
+    def __init__(self, read: Callable[[], Sequence[Any]], undo: Callable[[], None] | None) -> None:
+        self.read = read
+        self.undo = undo
+        self.symbols: list[Sym] = []
+
+
+class _Stream:
+    """What is drawn from one generator. ``words``: how many, so far."""
+
+    def __init__(self, find: Callable[[], Generator], seed: Sym, offset: Sym) -> None:
+        self.find = find
+        self.seed = seed
+        self.offset = offset
+        self.words: Any = 0
+
+
+class Capture(Tracer):
+    """The tracer of one captured function."""
+
+    captures = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.streams: dict[int, tuple[Generator, _Stream]] = {}
+        self.sources: list[_Source] = []
+        self.casts: dict[tuple[int, Any], tuple[Value, Any]] = {}
+        # Leaves whose gradient the function replaced, by id, with the gradient from before.
+        self.leaves: dict[int, tuple[Tensor, Tensor | None]] = {}
+        self.differentiated = False
+        # What the function must leave as it was: asked at the end of the capture, each raises CaptureError if not.
+        self.conditions: list[Callable[[], None]] = []
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Calls run at once, outside of the program."""
+        ambient = context.current()
+        held, ambient.observers = ambient.observers, ambient.observers & ~OBSERVE_TRACE
+        stack, ambient.trace = ambient.trace, []
+        try:
+            yield
+        finally:
+            ambient.observers, ambient.trace = held, stack
+
+    # --- what dispatch, generators, arrays and the tape ask a tracer for
+
+    def record(self, op: Any, operands: Iterable[Any], params: Iterable[Any]) -> Any:
+        level, low, lists = context.current().amp()
+        if level:
+            operands = tuple(self.tensor(x) if isinstance(x, Tensor) else x for x in operands)
+            asked: Any = with_casts(
+                op, [x.meta if isinstance(x, SymTensor) else None for x in operands], level, low, lists
+            )
+            if asked is not op:
+                operands = tuple(
+                    x if d is None else self._cast(x, d) for x, d in zip(operands, asked.dtypes, strict=True)
+                )
+        return super().record(op, operands, params)
+
+    def _cast(self, x: SymTensor, dtype: Any) -> SymTensor:
+        """Each value is cast once."""
+        key = id(x.value), dtype
+        found = self.casts.get(key)
+        if found is None or context.current().grad_enabled == found[1]._stop:
+            found = self.casts[key] = x.value, super().record(F.Cast(dtype), (x,), ())
+        return found[1]
+
+    def reserve(self, generator: Generator, words: Any) -> tuple[Any, Any]:
+        """Seed and offset of the words that a random op draws: numbers, read from the generator at every run."""
+        held = self.streams.get(id(generator))
+        if held is None:
+            n = len(self.streams)
+            stream = _Stream(
+                _finder(generator), self.number("int", name=f"seed{n}"), self.number("int", name=f"offset{n}")
+            )
+            held = self.streams[id(generator)] = generator, stream
+        stream = held[1]
+        at = stream.words
+        stream.words = at + cdiv(words, BLOCK) * BLOCK
+        return stream.seed, stream.offset + at
+
+    def reads(self, x: Tensor) -> None:
+        """Data of a tensor is asked for."""
+        raise CaptureError(
+            f"the data of a tensor of shape {list(x.shape)} are read while the function is captured: what depends on "
+            "them would be the same at every run. Write a branch on data as an op (paddle.where), and keep "
+            "conversions to NumPy or Python out of the function"
+        )
+
+    def python_node(self, name: str, *_: Any) -> None:
+        raise CaptureError(f"{name} has a gradient written in Python, which a captured function cannot hold yet")
+
+    def backward(self, tensors: Sequence[Any], grads: Sequence[Any]) -> None:
+        """Gradients of tensors into ``.grad`` of the leaves."""
+        self.differentiated = True
+        leaves = self._leaves()
+        made = self.gradients(tensors, grads, [root for root, _ in leaves])
+        for (_, leaf), g in zip(leaves, made, strict=True):
+            if g is None:
+                continue
+            for hook in leaf._grad_hooks():
+                changed = hook(g)
+                g = g if changed is None else changed
+            held = leaf.grad
+            self.leaves.setdefault(id(leaf), (leaf, held))
+            with context.no_grad_guard():
+                leaf.grad = g if held is None else F.add(held, g)
+
+    def _leaves(self) -> list[tuple[SymTensor, Tensor]]:
+        """The inputs that gradients are kept for: what stands for them, and where ``.grad`` is."""
+        captured = {id(self._captured[id(x)]): x for x in self.builder.program.captured.values()}
+        return [(r, captured.get(id(r), r)) for r, _ in self._roots if not r._stop and _continuous(r)]
+
+    def gradients(
+        self, tensors: Sequence[Any], grads: Sequence[Any], wrt: Sequence[Any], create_graph: bool = False
+    ) -> list[Any]:
+        """The gradients of tensors with respect to others, None where there is none."""
+        seeds = []
+        for t, g in zip(tensors, [None] * len(tensors) if grads is None else grads, strict=True):
+            y = self.tensor(t)
+            if y._stop:
+                raise RuntimeError(
+                    "[backward] requires a tensor with stop_gradient=False, got one with stop_gradient=True"
+                )
+            if g is None:
+                g = F.full(1.0, dtype=y.dtype, shape=tuple(y.shape))
+            seeds.append((y.value, self.operand(g)))
+        operations, targets = list(self.operations), [self.tensor(x).value for x in wrt]
+        ambient = context.current()
+        enabled, ambient.grad_enabled = ambient.grad_enabled, True  # decompositions are differentiated on the way
+        try:
+            found = pullback(self, operations, seeds, targets)
+        finally:
+            ambient.grad_enabled = enabled
+        if not create_graph:
+            known = set(map(id, operations))
+            for o in self.operations:
+                if id(o) not in known:
+                    for r in o.results:
+                        r.stop = True
+        made = [None if v is None else symbolic(v, self) for v in found]
+        for g in made:
+            if g is not None:
+                g._stop = not create_graph
+        return made
+
+    def gradients_of(
+        self,
+        outputs: Sequence[Any],
+        inputs: Sequence[Any],
+        grads: Sequence[Any],
+        create_graph: bool,
+        allow_unused: bool,
+        blocked: Any,
+    ) -> list[Any]:
+        """``tape.grad`` inside of the function."""
+        if blocked:
+            raise CaptureError("[grad] requires no_grad_vars=None in a captured function: detach them instead")
+        made = self.gradients(outputs, grads, inputs, create_graph)
+        if None in made and not allow_unused:
+            raise ValueError(
+                "[grad] requires inputs that the outputs depend on, got an unused one at position "
+                f"{made.index(None)}. Pass allow_unused=True to get None for it."
+            )
+        return made
+
+    def numbers(self, values: Sequence[Any], read: Callable[[], Sequence[Any]], undo: Callable[[], None]) -> list[Sym]:
+        """Symbols for numbers that ``read()`` gives at every run; ``undo()`` takes back one that failed.
+
+        ``read`` raises :class:`Stale` where the program does not fit any more.
+        """
+        source = _Source(read, undo)
+        n = sum(len(s.symbols) for s in self.sources)
+        source.symbols = [
+            self.number("float" if isinstance(v, float) else "int", name=f"number{n + i}") for i, v in enumerate(values)
+        ]
+        self.sources.append(source)
+        return source.symbols
+
+    def restore(self) -> None:
+        """Put back the gradients that tracing has replaced."""
+        for leaf, held in self.leaves.values():
+            leaf.grad = held
+
+
+def _finder(generator: Generator) -> Callable[[], Generator]:
+    """The generator at run time: where it is the default one of a place, that of the rank that runs."""
+    state = context.current().state
+    for place, found in state.generators.items():
+        if found is generator:
+            return lambda: context.current().state.generators[place]
+    return lambda: generator
+
+
+def _continuous(x: Any) -> bool:
+    return x.dtype.is_floating or x.dtype.is_complex
+
+
+class Captured:
+    """A captured function for one class of arguments.
+
+    ``Captured.of(function, tensors, dynamic)`` runs ``function`` on stand-ins of ``tensors``; it returns a list of
+    leaves. ``dynamic`` has a set of axes for each tensor, whose sizes may differ between runs. ``run(tensors)`` gives
+    the leaves for other tensors of the class, with the history that eager calls would have recorded.
+    """
+
+    def __init__(self, capture: Capture, tensors: Sequence[Tensor], leaves: Sequence[Any], name: str) -> None:
+        self.streams = [stream for _, stream in capture.streams.values()]
+        self.sources = capture.sources
+        self.constants = [None if isinstance(x, (Tensor, Sym)) else x for x in leaves]
+        self.tensors = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, Sym))]
+        kept = capture._leaves()
+        arguments = {id(r): i for i, (r, _) in enumerate(capture._roots[: len(tensors)])}
+        # Where a leaf is: the number of an argument, or the captured tensor itself.
+        self.leaves: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
+        grads = [leaf.grad for _, leaf in kept]
+        before = [capture.leaves.get(id(leaf), (leaf, leaf.grad))[1] for _, leaf in kept]
+        self.absent = [g is None for g in before]
+        self.replaced = [(at, isinstance(g, SymTensor)) for at, (g, b) in enumerate(zip(grads, before)) if g is not b]
+        outputs = [leaves[i] for i in self.tensors]
+        made = [grads[at] for at, present in self.replaced if present]
+        self.program = capture.finish([*outputs, *made], name)
+        self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
+        merge_common(self.program)
+        remove_dead(self.program)
+        program = self.program
+        names = {id(v): n for n, v in program.constants.items()}
+        # Gradients that the function met are those of the coming run, not those of the first one.
+        held = {id(g): at for at, g in enumerate(before) if g is not None}
+        self.rebound = [(n, held[id(x)]) for n, x in program.captured.items() if id(x) in held]
+        if not (capture.differentiated or self.replaced or self.rebound):
+            self.leaves, self.absent = [], []  # gradients are none of its business
+        self.kept = [x for n, x in program.captured.items() if id(x) not in held]
+        self.needs = [x.stop_gradient for x in self.kept]
+        self.inputs = [names.get(id(v)) for v in program.inputs]
+        wanted = {id(v) for r, v in capture._roots if not r._stop}
+        self.wrt = [i for i, v in enumerate(program.inputs) if id(v) in wanted and _continuous(v.meta)]
+        open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
+        self.records = not capture.differentiated and bool(self.wrt) and open_ends
+        self._executor: Executor | None = None
+        self._pair: tuple | None = None
+
+    @classmethod
+    def of(
+        cls,
+        function: Callable[..., list],
+        tensors: Sequence[Tensor],
+        dynamic: Sequence[Iterable[int]] | None = None,
+        name: str = "",
+    ) -> Captured:
+        capture = Capture()
+        try:
+            with capture:
+                stand_ins = [capture.example(x, () if dynamic is None else dynamic[i]) for i, x in enumerate(tensors)]
+                for s, x in zip(stand_ins, tensors, strict=True):
+                    s.grad = x.grad
+                leaves = function(stand_ins)
+                for condition in capture.conditions:
+                    condition()
+                return cls(capture, tensors, leaves, name)
+        finally:
+            capture.restore()
+
+    # --- runs
+
+    def run(self, tensors: Sequence[Tensor]) -> list[Any]:
+        """Raises :class:`Stale` where the capture does not serve, before anything is changed."""
+        leaves = [tensors[at] if type(at) is int else at for at in self.leaves]
+        if [x.grad is None for x in leaves] != self.absent or [x.stop_gradient for x in self.kept] != self.needs:
+            raise Stale
+        env: dict[Any, Any] = {}
+        taken: list[_Source] = []
+        try:
+            for source in self.sources:
+                env.update(zip(source.symbols, source.read(), strict=True))
+                taken.append(source)
+            self._fits(tensors, env)
+            for name, at in self.rebound:
+                self.program.captured[name] = leaves[at].grad
+            return self._run(tensors, leaves, env)
+        except BaseException:
+            for source in taken:
+                if source.undo is not None:
+                    source.undo()
+            raise
+
+    def _fits(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> None:
+        program = self.program
+        if not program.guards and not program.checks:
+            return
+        sizes = dict(env)
+        for s, where in program.sources().items():
+            if where is not None:
+                v = program.inputs[where[0]]
+                name = self.inputs[where[0]]
+                x = program.captured[name] if name is not None else tensors[program.arguments().index(v)]
+                sizes[s] = x.shape[where[1]]
+        for stream in self.streams:
+            sizes[stream.seed] = sizes[stream.offset] = 0
+        if not all(evaluate(g, sizes) for g in program.guards):
+            raise Stale
+
+    def _draw(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> None:
+        """Take the words of this run out of the streams."""
+        sizes: dict[Any, Any] = {}
+        for stream in self.streams:
+            words = stream.words
+            if type(words) is Sym:
+                if not sizes:
+                    program = self.program
+                    for s, where in program.sources().items():
+                        if where is not None and self.inputs[where[0]] is None:
+                            sizes[s] = tensors[program.arguments().index(program.inputs[where[0]])].shape[where[1]]
+                words = evaluate(words, sizes)
+            env[stream.seed], env[stream.offset] = stream.find().reserve(words)
+
+    def _run(self, tensors: Sequence[Tensor], leaves: list[Tensor], env: dict[Any, Any]) -> list[Any]:
+        ambient = context.current()
+        amp = ambient.amp()
+        if amp[0]:
+            ambient.set_amp(0, amp[1], 0)
+        try:
+            self._draw(tensors, env)
+            if self.records and ambient.grad_enabled:
+                found = self._recorded(tensors, env)
+            else:
+                if self._executor is None:
+                    self._executor = Executor(self.program)
+                with context.no_grad_guard():
+                    found = self._executor(*tensors, numbers=env)
+        finally:
+            if amp[0]:
+                ambient.set_amp(*amp)
+        made = iter(found[len(self.tensors) :])
+        for at, present in self.replaced:
+            leaves[at].grad = next(made) if present else None
+        out = list(self.constants)
+        for i, y in zip(self.tensors, found):
+            out[i] = y
+        return out
+
+    def _recorded(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> list[Any]:
+        """Run forward, and record one node that runs backward."""
+        if self._pair is None:
+            given = [
+                i for i, y in enumerate(self.program.outputs)
+                if type(y) is Value and y.operation is not None and not self.stops[i] and _continuous(y.meta)
+            ]  # fmt: skip
+            d = derivative(self.program, self.wrt, given)
+            self._pair = d, Executor(d.forward), Executor(d.backward), given
+        d, forward, backward, given = self._pair
+        arguments = iter(tensors)
+        bound = [self.program.captured[n] if n is not None else next(arguments) for n in self.inputs]
+        with context.no_grad_guard():
+            found = forward(*tensors, numbers=env)
+        saved = [bound[i] if kind == "input" else found[i] for kind, i in d.saved]
+        versions = [(x, x.inplace_version) for (kind, _), x in zip(d.saved, saved) if kind == "input"]
+        sources = [bound[i] for i in self.wrt]
+        results = found[: len(self.program.outputs)]
+        zeros = [(tuple(results[i].shape), results[i].dtype) for i in given]
+        needed = set(backward.sources)
+        numbers = {s: v for s, v in env.items() if s in needed}
+
+        def run(*grads: Tensor | None) -> tuple:
+            for x, version in versions:
+                if x.inplace_version != version:
+                    raise RuntimeError(
+                        f"[{self.program.name}] requires what it read not to change before the gradient is computed, "
+                        f"got a tensor of shape {list(x.shape)} that was written to"
+                    )
+            if context.current().grad_enabled:
+                return self._again(tensors, env, sources, given, grads)
+            full = [F.full(0.0, dtype=t, shape=s) if g is None else g for g, (s, t) in zip(grads, zeros, strict=True)]
+            return tuple(backward(*saved, *full, numbers=numbers))
+
+        tape.python_node(self.program.name or "captured", sources, [results[i] for i in given], run)
+        return results
+
+    def _again(
+        self, tensors: Sequence[Tensor], env: dict, sources: list[Tensor], given: list[int], grads: Sequence[Any]
+    ) -> tuple:
+        """The gradients with a history of their own: through the operations, run one by one."""
+        program = self.program.copy()
+        program.effects.clear()
+        ys = Executor(remove_dead(program))(*tensors, numbers=env)
+        pairs = [(ys[i], g) for i, g in zip(given, grads, strict=True) if g is not None and not ys[i].stop_gradient]
+        return tuple(
+            tape.grad([y for y, _ in pairs], sources, [g for _, g in pairs], create_graph=True, allow_unused=True)
+        )
