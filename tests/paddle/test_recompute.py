@@ -607,3 +607,75 @@ def test_in_a_program_joined_with_its_gradient_nothing_is_merged():
 def test_nested_regions_of_a_program_are_one():
     program = traced(lambda x: recompute(lambda x: recompute(lambda x: x.exp(), x * 2) * 3, x).sum(), leaf(3))
     assert [o.again for o in program.ops] == [1, 1, 1, 0]
+
+
+# --- captured functions -----------------------------------------------------------------------------------------------
+
+
+def captured(step, again, dropout=0.0):
+    """A function under ``to_static``: a loss, or a whole training step; and the layers that it trains."""
+    paddle.seed(1)
+    layers = nn.LayerList(
+        nn.Sequential(nn.LayerNorm(64), nn.Linear(64, 256), nn.GELU(), nn.Dropout(dropout), nn.Linear(256, 64))
+        for _ in range(6)
+    )
+    optimizer = paddle.optimizer.SGD(0.1, parameters=layers.parameters())
+
+    @paddle.jit.to_static
+    def run(x):
+        y = x
+        for layer in layers:
+            y = y + (recompute(layer, y) if again else layer(y))
+        loss = (y * y * y).mean()
+        if step:
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+        return loss
+
+    return run, layers
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_captured_functions_are_exact_with_dropout(step):
+    x = paddle.to_tensor(np.random.default_rng(0).standard_normal((32, 64)).astype("float32"))
+    found = []
+    for again in (False, True):
+        run, layers = captured(step, again, dropout=0.3)
+        paddle.seed(5)
+        losses = []
+        for _ in range(3):
+            loss = run(x)
+            losses.append(float(loss))
+            if not step:
+                loss.backward()
+        values = [p.numpy() if step else p.grad.numpy() for p in layers.parameters()]
+        found.append((losses, values))
+    (losses, values), (losses_again, values_again) = found
+    np.testing.assert_allclose(losses_again, losses, rtol=1e-6)
+    for a, b in zip(values_again, values, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_captured_functions_take_less_memory(step):
+    place = Place("cpu", 0)
+    x = paddle.ones([512, 64])
+    peaks = []
+    for again in (False, True):
+        run, layers = captured(step, again)
+
+        def once(run=run, layers=layers):
+            loss = run(x)
+            if not step:
+                loss.backward()
+                layers.clear_gradients()
+
+        once()
+        once()
+        gc.collect()
+        before = memory.stats(place)["allocated"]
+        memory.reset_peaks(place)
+        once()
+        peaks.append(memory.stats(place)["allocated_peak"] - before)
+    assert peaks[1] < 0.5 * peaks[0]

@@ -130,7 +130,7 @@ class _Driver:
             raise TypeError(f"[{op.name}] declares neither vjp nor decompose, in\n{self.around(operation)}")
         # Inside of the region itself, values are there.
         anew = operation.again > 0 and operation.again != self.tracer.builder.again
-        source = self.computed_again(operation) if anew else operation
+        source = self.computed_again(operation, next(g for g in grads if g is not None)) if anew else operation
         residuals = self.residuals(source, needs) if op.forward_train is not None else None
         inputs = tuple(symbolic(x) if type(x) is Value else x for x in source.operands)
         outputs = tuple(map(symbolic, source.results))
@@ -144,20 +144,21 @@ class _Driver:
                 )
             self.add(x, g)  # type: ignore[arg-type]
 
-    def computed_again(self, operation: Operation) -> Operation:
+    def computed_again(self, operation: Operation, g: SymTensor) -> Operation:
         """The operation's twin: all of its region is recorded once more at this point, over what the region reads.
 
-        Passes remove what no gradient needs. A call with an effect is not made twice.
+        Nothing of it comes before the gradient ``g``. Passes remove what no gradient needs. A call with an effect is
+        not made twice.
         """
         region = operation.again
         if region not in self.again:
             own = [o for o in self.operations if o.again == region and order_class(o.op) is None]
             made = {id(r) for o in own for r in o.results}
             read = {id(v): v for o in own for v in o.values if id(v) not in made}
-            # What the program is given needs none: nothing before it could take in what reads it.
+            # Parameters need none: what is made of them alone may be shared, and what is seen by a view is not donated.
+            captured = {id(v) for v in self.program.constants.values()}
             values = {
-                key: F.optimization_barrier(symbolic(v)).value if v.operation is not None else v
-                for key, v in read.items()
+                key: v if key in captured else F.optimization_barrier(symbolic(v), g).value for key, v in read.items()
             }
             twins = {}
             for o in own:
