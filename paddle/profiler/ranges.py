@@ -9,10 +9,11 @@ from contextlib import ContextDecorator
 from typing import Any
 
 from paddle.io.loader import DataLoader
+from paddle.jit.api import StaticFunction
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
 from umiak.observe.recorder import Range, Recorder
-from umiak.observe.recording import FORWARD, LOADER, OPTIMIZER, USER
+from umiak.observe.recording import FORWARD, LOADER, OPTIMIZER, PROGRAM, USER
 
 
 class RecordEvent(ContextDecorator):
@@ -102,6 +103,8 @@ class Instruments:
         self.exchange(DataLoader, "__iter__", _timed_loader(DataLoader.__iter__, self.read))
         if all:
             self.exchange(Layer, "__call__", _ranged(Layer.__call__, FORWARD, Layer.full_name))
+            run = _ranged(StaticFunction.__call__, PROGRAM, lambda self: self.__name__)
+            self.exchange(StaticFunction, "__call__", run)
             for kind in set(_below(Optimizer)):
                 if "step" in kind.__dict__:
                     step = _ranged(kind.__dict__["step"], OPTIMIZER, lambda self: f"{type(self).__name__}.step")

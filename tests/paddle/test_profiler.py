@@ -34,6 +34,7 @@ from umiak.observe.recording import (
     LOADER,
     OPERATOR,
     OPTIMIZER,
+    PROGRAM,
     STEP,
     USER,
     Event,
@@ -148,6 +149,22 @@ def test_layers_of_all_threads():
     t.start()
     t.join()
     assert bits == [0]
+
+
+def test_captured_functions():
+    net = nn.Linear(4, 2)
+
+    @paddle.jit.to_static
+    def both(x):
+        return net(x).exp().sum()
+
+    x = paddle.ones([3, 4])
+    both(x)
+    with Profiler() as p:
+        both(x)
+    (run,) = p.profiler_result.of("Program")
+    assert run.name == "both"
+    assert p.profiler_result.kernels_of()[id(run)]
 
 
 def test_errors_end_events():
@@ -363,7 +380,7 @@ def check_trace(found):
     ends = {e["id"]: e for e in events if e["ph"] == "f"}
     assert starts.keys() == ends.keys()
     for key, arrow in starts.items():
-        assert inside(arrow, (OPERATOR, INNER))
+        assert inside(arrow, (OPERATOR, INNER, PROGRAM))
         assert inside(ends[key], (KERNEL,))
         assert ends[key]["bp"] == "e"
     return named, ranges, starts

@@ -16,6 +16,7 @@ BACKWARD = "Backward"
 OPTIMIZER = "Optimization"
 OPERATOR = "Operator"
 INNER = "OperatorInner"  # an op that another one runs: the calls of a gradient
+PROGRAM = "Program"  # a run of a captured function
 KERNEL = "Kernel"
 USER = "PythonUserDefined"
 

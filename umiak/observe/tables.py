@@ -14,6 +14,7 @@ from umiak.observe.recording import (
     LOADER,
     OPERATOR,
     OPTIMIZER,
+    PROGRAM,
     STEP,
     USER,
     Event,
@@ -110,7 +111,7 @@ class Tables:
         return self.table("Device Summary", ["processors in use by", f"% of {cores} cores"], rows)
 
     def overview(self) -> str:
-        kinds = dict.fromkeys([STEP, LOADER, FORWARD, BACKWARD, OPTIMIZER, USER, OPERATOR, INNER, KERNEL])
+        kinds = dict.fromkeys([STEP, LOADER, FORWARD, BACKWARD, OPTIMIZER, PROGRAM, USER, OPERATOR, INNER, KERNEL])
         kinds.update(dict.fromkeys(e.kind for e in self.recording.events))
         rows = []
         for kind in kinds:

@@ -10,7 +10,7 @@ import json
 import os
 from typing import Any
 
-from umiak.observe.recording import INNER, KERNEL, OPERATOR, Counter, Event, Recording
+from umiak.observe.recording import INNER, KERNEL, OPERATOR, PROGRAM, Counter, Event, Recording
 from umiak.util.errors import op_error
 
 FORMAT = "umiak.recording/1"
@@ -49,7 +49,7 @@ def events_of(recording: Recording) -> list[dict[str, Any]]:
         out.append(
             {"ph": "X", "name": e.name, "cat": e.kind, "ts": begin, "dur": length, "pid": pid, "tid": row, "args": args}
         )
-        if kernel and e.parent is not None and e.parent.kind in (OPERATOR, INNER) and id(e.parent) in numbers:
+        if kernel and e.parent is not None and e.parent.kind in (OPERATOR, INNER, PROGRAM) and id(e.parent) in numbers:
             arrow = {"name": "launch", "cat": "launch", "id": numbers[id(e)], "pid": pid, "ts": begin}
             out.append({**arrow, "ph": "s", "tid": rows[e.thread]})
             out.append({**arrow, "ph": "f", "bp": "e", "tid": row})
