@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from umiak import ops as F
+from umiak.autodiff.saved import SavedTensor
 from umiak.core import tape
 from umiak.core.context import current, no_grad_guard
 from umiak.core.tensor import Tensor
@@ -26,12 +27,12 @@ class PyLayerContext:
         self.grad_in_dtype_consistent = True
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors for ``backward``; call it at most once."""
+        """Keep tensors for ``backward``; call it at most once. They pass through ``saved_tensors_hooks``."""
         self.container = tensors
 
     def saved_tensor(self) -> tuple:
-        """What ``save_for_backward`` took."""
-        return self.container if self.container is not None else ()
+        """What ``save_for_backward`` took. RuntimeError where a tensor was modified in place since the forward pass."""
+        return tuple(x.get() if type(x) is SavedTensor else x for x in self.container or ())
 
     saved_tensors = property(saved_tensor)
 
@@ -124,7 +125,11 @@ class PyLayer:
         tracked = [i for i in places if id(outputs[i]) not in fixed and _differentiable(outputs[i])]
         if tracked:
             run = _backward(cls, ctx, inputs, [outputs[i] for i in places], [places.index(i) for i in tracked])
-            tape.python_node(cls.__name__, inputs, [outputs[i] for i in tracked], run)
+            node = tape.python_node(cls.__name__, inputs, [outputs[i] for i in tracked], run)
+            if ctx.container is not None:
+                ctx.container = tuple(
+                    SavedTensor(x, cls.__name__, node) if isinstance(x, Tensor) else x for x in ctx.container
+                )
         if not isinstance(result, (list, tuple)):
             return outputs[0]
         return type(result)(outputs) if not hasattr(result, "_fields") else type(result)(*outputs)

@@ -23,8 +23,9 @@ from typing import Any, BinaryIO
 import ml_dtypes
 import numpy as np
 
+from paddle.framework.place import current_place
 from paddle.framework.random import GeneratorState
-from umiak.core.array import from_numpy
+from umiak.core.array import from_numpy, to_numpy
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -129,15 +130,41 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             os.close(directory)
 
 
+def _as_safetensors(path: Any, configs: dict[str, Any]) -> bool:
+    """Whether a file is one of safetensors: by its name, or because it is said."""
+    by_name = not hasattr(path, "read") and not hasattr(path, "write") and os.fspath(path).endswith(".safetensors")
+    return bool(configs.get("safetensors", by_name))
+
+
+def _save_safetensors(obj: Any, path: Any) -> None:
+    if hasattr(path, "write"):
+        raise op_error(TypeError, "save", "the name of a file for safetensors", type(path).__name__)
+    wrong = None if isinstance(obj, dict) else type(obj).__name__
+    for key, value in obj.items() if isinstance(obj, dict) else ():
+        if not isinstance(key, str) or not isinstance(value, Tensor):
+            wrong = f"{key!r}: {type(value).__name__}"
+    if wrong is not None:
+        hint = "Save anything else as a pickle, under another name."
+        raise op_error(TypeError, "save", "a dict of tensors by name for safetensors", wrong, hint)
+    from umiak.checkpoint.safetensors import save_safetensors  # imports the package, which takes a while
+
+    folder = os.path.dirname(os.fspath(path))
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    save_safetensors(obj, path)
+
+
 def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **configs: Any) -> None:
     """Write ``obj`` to a file: a tensor, a state dict, or dicts, lists and tuples of tensors and plain values.
 
     The file appears whole or not at all: it is written beside ``path``, flushed to disk and renamed.
 
     Args:
-        obj: what to store.
-        path: a file name, whose folder is made if need be, or a binary file object.
+        obj: what to store. For safetensors, a dict of tensors by name.
+        path: a file name, whose folder is made if need be, or a binary file object. One that ends in ``.safetensors``
+            becomes a file of that format.
         protocol: of pickle, 2 to 4.
+        safetensors: write that format, whatever the name is.
 
     Example:
         >>> import paddle, tempfile, os
@@ -148,9 +175,12 @@ def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **conf
     """
     if not isinstance(protocol, int) or isinstance(protocol, bool) or not 2 <= protocol <= 4:
         raise op_error(ValueError, "save", "a protocol from 2 to 4", repr(protocol))
-    unknown = configs.keys() - {"use_binary_format", "pickle_protocol"}
+    unknown = configs.keys() - {"use_binary_format", "pickle_protocol", "safetensors"}
     if unknown:
         raise op_error(TypeError, "save", "known options", sorted(unknown)[0])
+    if _as_safetensors(path, configs):
+        _save_safetensors(obj, path)
+        return
     if hasattr(obj, "state_dict") and hasattr(obj, "forward"):
         raise op_error(TypeError, "save", "data", type(obj).__name__, "Save layer.state_dict().")
     packed = _pack_state_dict(obj) if _is_state_dict(obj) else _pack(obj)
@@ -475,7 +505,8 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     current place with ``stop_gradient=True``.
 
     Args:
-        path: a file name or a binary file object.
+        path: a file name or a binary file object. One that ends in ``.safetensors`` is read as such.
+        safetensors: read that format, whatever the name is.
         return_numpy: whether to give arrays instead of tensors.
         keep_name_table: whether a state dict keeps its table of parameter names.
 
@@ -489,7 +520,7 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         >>> paddle.load(f)[1]
         3
     """
-    unknown = configs.keys() - {"return_numpy", "keep_name_table", "model_filename", "params_filename"}
+    unknown = configs.keys() - {"return_numpy", "keep_name_table", "model_filename", "params_filename", "safetensors"}
     if unknown:
         raise op_error(TypeError, "load", "known options", sorted(unknown)[0])
     if hasattr(path, "read"):
@@ -498,6 +529,11 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
         name = os.fspath(path)
         if not os.path.isfile(name):
             raise op_error(ValueError, "load", "a file that exists", repr(name))
+        if _as_safetensors(path, configs):
+            from umiak.checkpoint.safetensors import load_safetensors
+
+            tensors, _ = load_safetensors(name, current_place())
+            return {k: to_numpy(t).copy() for k, t in tensors.items()} if configs.get("return_numpy") else tensors
         with open(name, "rb") as f:
             data = f.read()
     try:

@@ -1,6 +1,7 @@
 """What may still change."""
 
-from paddle.incubate import autograd, optimizer
+from paddle.incubate import autograd, distributed, optimizer
+from paddle.incubate.offload import offload_saved_tensors
 from paddle.incubate.optimizer import LookAhead, ModelAverage
 
-__all__ = ["LookAhead", "ModelAverage", "autograd", "optimizer"]
+__all__ = ["LookAhead", "ModelAverage", "autograd", "distributed", "offload_saved_tensors", "optimizer"]

@@ -8,7 +8,10 @@ import pytest
 
 import paddle
 
-PACKAGES = ("paddle.amp", "paddle.io", "paddle.nn", "paddle.optimizer", "paddle.regularizer")
+PACKAGES = (
+    "paddle.amp paddle.autograd paddle.distributed paddle.framework paddle.hapi paddle.incubate paddle.io paddle.nn "
+    "paddle.optimizer paddle.profiler paddle.regularizer"
+).split()
 
 
 def modules():

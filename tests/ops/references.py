@@ -942,6 +942,7 @@ REFERENCES["diag_embed"] = lambda x, axis1, axis2, offset: torch_call(
 )
 REFERENCES["diagonal"] = lambda x, axis1, axis2, offset: np.diagonal(x, offset, axis1, axis2)
 REFERENCES["flip"] = lambda x, axes: np.flip(x, axes)
+REFERENCES["optimization_barrier"] = lambda x, after=None: x
 REFERENCES["permute"] = lambda x, perm: np.transpose(x, perm)
 REFERENCES["reshape"] = lambda x, shape: x.reshape(shape)
 REFERENCES["roll"] = lambda x, axes, shifts: np.roll(x, shifts, axes) if axes else x

@@ -12,6 +12,7 @@ from collections import OrderedDict
 import ml_dtypes
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 import paddle
 from paddle.framework.io import NAME_TABLE
@@ -273,3 +274,61 @@ def test_pickle_needs_no_state_of_the_process():
 
 def test_bits_of_bfloat16_in_numpy():
     assert paddle.to_tensor(np.ones(2, ml_dtypes.bfloat16)).dtype is paddle.bfloat16
+
+
+# --- safetensors -----------------------------------------------------------------------------------------------------
+
+
+def test_safetensors_by_name(tmp_path):
+    net = paddle.nn.Linear(3, 2)
+    state = {**net.state_dict(), "low": paddle.ones([2], dtype="bfloat16"), "step": paddle.to_tensor(3)}
+    path = tmp_path / "new" / "x.safetensors"
+    paddle.save(state, path)
+    peer = load_file(path)  # the package that defines the format reads it
+    np.testing.assert_array_equal(peer["weight"], net.weight.numpy())
+    found = paddle.load(path)
+    assert sorted(found) == sorted(state)
+    for name, x in state.items():
+        assert found[name].dtype is x.dtype
+        assert found[name].stop_gradient
+        assert found[name].numpy().tobytes() == x.numpy().tobytes()
+    assert {type(a) for a in paddle.load(path, return_numpy=True).values()} == {np.ndarray}
+    paddle.save(state, tmp_path / "plain", safetensors=True)
+    assert (tmp_path / "plain").read_bytes() == path.read_bytes()
+    assert sorted(paddle.load(tmp_path / "plain", safetensors=True)) == sorted(state)
+    paddle.save(state, tmp_path / "pickle.safetensors", safetensors=False)
+    assert sorted(paddle.load(tmp_path / "pickle.safetensors", safetensors=False)) == sorted(state)
+
+
+@pytest.mark.parametrize("wrong", [[1], 3, {"a": 1}, {3: "x"}, {"a": {"b": "x"}}])
+def test_what_safetensors_cannot_hold(tmp_path, wrong):
+    with pytest.raises(TypeError, match=r"\[save\] requires a dict of tensors by name for safetensors"):
+        paddle.save(wrong, tmp_path / "x.safetensors")
+    assert os.listdir(tmp_path) == []
+    with pytest.raises(TypeError, match="the name of a file for safetensors, got BytesIO"):
+        paddle.save({}, io.BytesIO(), safetensors=True)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\x80\x04N.",
+        b"\xff" * 16,
+        (40).to_bytes(8, "little") + b'{"a":{"dtype":"F32","shape":[9],"data_offsets":[0,4]}}' + b"\0" * 4,
+    ],
+)
+def test_files_that_are_no_safetensors(tmp_path, data):
+    (tmp_path / "x.safetensors").write_bytes(data)
+    with pytest.raises(ValueError, match=r"requires a whole safetensors file, got .*x\.safetensors"):
+        paddle.load(tmp_path / "x.safetensors")
+
+
+def test_states_of_generators_beside_tensors(tmp_path):
+    state = paddle.get_rng_state()
+    want = paddle.rand([4]).numpy()
+    paddle.save({"rng": state, "x": paddle.ones([2]), "cuda": paddle.get_cuda_rng_state()}, tmp_path / "x.pd")
+    found = paddle.load(tmp_path / "x.pd")
+    assert found["cuda"] == []
+    paddle.set_rng_state(found["rng"])
+    np.testing.assert_array_equal(paddle.rand([4]).numpy(), want)

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # Lowest first. A folder imports itself and those before it; `umiak/__init__` is the assembler and may import any.
-ORDER = "util core memory ir ops autodiff compiler backends runtime comm spmd checkpoint paddle".split()
+ORDER = "util core memory ir ops autodiff compiler backends runtime observe comm spmd checkpoint paddle".split()
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(\w+)|c?import\s+([\w.]+))", re.MULTILINE)
 
 

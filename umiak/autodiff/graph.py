@@ -14,7 +14,7 @@ from umiak import ops as F
 from umiak.autodiff import rules
 from umiak.core import context
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Operation, Program, Value, defined_by, extract, uses
+from umiak.ir.program import Operation, Program, Value, defined_by, extract, order_class, uses
 from umiak.ir.tracer import SymTensor, Tracer, symbolic
 
 
@@ -76,6 +76,8 @@ class _Driver:
         self.table: dict[int, SymTensor] = {}
         # The operations of the forward run, as opposed to those recorded from here on.
         self.forward = {id(o) for o in self.operations}
+        # Per region to be computed again: its operations, and by identity what stands for them and their values.
+        self.again: dict[int, tuple[dict[int, Operation], dict[int, Value]]] = {}
 
     def seed(self, y: Any, g: Value | float) -> None:
         if not _continuous(y):
@@ -126,9 +128,12 @@ class _Driver:
             if rules.declares_none(op):
                 return
             raise TypeError(f"[{op.name}] declares neither vjp nor decompose, in\n{self.around(operation)}")
-        residuals = self.residuals(operation, needs) if op.forward_train is not None else None
-        inputs = tuple(symbolic(x) if type(x) is Value else x for x in operation.operands)
-        outputs = tuple(map(symbolic, operation.results))
+        # Inside of the region itself, values are there.
+        anew = operation.again > 0 and operation.again != self.tracer.builder.again
+        source = self.computed_again(operation, next(g for g in grads if g is not None)) if anew else operation
+        residuals = self.residuals(source, needs) if op.forward_train is not None else None
+        inputs = tuple(symbolic(x) if type(x) is Value else x for x in source.operands)
+        outputs = tuple(map(symbolic, source.results))
         made = rules.vjp(op, inputs, outputs, residuals, operation.params, grads, needs)
         for x, g in zip(operation.operands, made, strict=True):
             if g is None:
@@ -138,6 +143,29 @@ class _Driver:
                     f"[{op.name}] requires a gradient of its operand's type {x.meta}, got {g.meta} from its vjp"  # type: ignore[union-attr]
                 )
             self.add(x, g)  # type: ignore[arg-type]
+
+    def computed_again(self, operation: Operation, g: SymTensor) -> Operation:
+        """The operation's twin: all of its region is recorded once more at this point, over what the region reads.
+
+        Nothing of it comes before the gradient ``g``. Passes remove what no gradient needs. A call with an effect is
+        not made twice.
+        """
+        region = operation.again
+        if region not in self.again:
+            own = [o for o in self.operations if o.again == region and order_class(o.op) is None]
+            made = {id(r) for o in own for r in o.results}
+            read = {id(v): v for o in own for v in o.values if id(v) not in made}
+            # Parameters need none: what is made of them alone may be shared, and what is seen by a view is not donated.
+            captured = {id(v) for v in self.program.constants.values()}
+            values = {
+                key: v if key in captured else F.optimization_barrier(symbolic(v), g).value for key, v in read.items()
+            }
+            twins = {}
+            for o in own:
+                twins[id(o)] = self.tracer.builder.copy(o, values)
+                twins[id(o)].again = -region
+            self.again[region] = twins, values
+        return self.again[region][0].get(id(operation), operation)
 
     def residuals(self, operation: Operation, needs: tuple[bool, ...]) -> tuple | None:
         """What the forward call keeps for its vjp: the call is exchanged, in its place, for its training form.
@@ -165,7 +193,10 @@ class _Driver:
                 r.producer, r.index = new, i
         at = next(i for i, o in enumerate(body.operations) if o is operation)
         body.operations[at : at + 1] = added
-        self.forward |= ours
+        for new in added:
+            new.again = operation.again
+        if id(operation) in self.forward:
+            self.forward |= ours
         return tuple(symbolic(exchange.get(id(r._value), r._value)) for r in residuals)
 
     def around(self, operation: Operation) -> str:

@@ -109,6 +109,9 @@ def apart() -> Iterator[None]:
         _spent.seconds = before + time.perf_counter() - start  # once, however deep blocks are nested
 
 
+LISTENERS: list[Callable[[str, float, int, int], None]] = []  # told of each launch just after it, on its thread
+
+
 class Timer:
     """What dispatch tells of launches (``dispatch.time_launches``)."""
 
@@ -118,7 +121,10 @@ class Timer:
     def stop(self, token: float, seconds: float, plan: Any, operands: tuple, outputs: tuple, dims: Any) -> None:
         seconds -= sum(seconds() for seconds in MAKING) - token
         work = (plan.work or _moved)(operands, outputs, dims)
-        record_launch(plan.kernel_name or plan.op.name, max(seconds, 0.0), *work)
+        name = plan.kernel_name or plan.op.name
+        record_launch(name, max(seconds, 0.0), *work)
+        for listener in LISTENERS:
+            listener(name, max(seconds, 0.0), *work)
 
 
 def _moved(operands: tuple, outputs: tuple, dims: Any) -> tuple[int, int]:

@@ -35,8 +35,10 @@ cdef class EngineContext:
     cdef public dict values                # thread-level state of higher layers (AMP lists, sym scope, ...)
     cdef public int backward_depth
     cdef public object saved_hooks         # (pack, unpack) for tensors saved for gradients, or None
+    cdef readonly object wanted            # the tensors that the running `grad` asks for; None in a `backward`, and outside of both
     cdef PyObject* running                 # the op whose outputs are being allocated (borrowed; op records live for ever)
     cdef bint holds_low                    # low-precision copies of parameters were made, see dispatch.cast_weight
     cdef int inner_place                   # where ops without tensor operands run inside of a composite or gradient; -1: the default
+    cdef object __weakref__
 
 cdef PyObject* context_pointer() except NULL    # borrowed; creates the thread's context on first use

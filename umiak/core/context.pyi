@@ -22,14 +22,16 @@ class EngineContext:
     plan_mode: int
     place: Place  # read-only: where ops without tensor operands run now
     saved_hooks: tuple | None  # (pack, unpack) around tensors that calls save for their gradients
-    def amp(self) -> tuple[int, int, int]: ...  # level, dtype id, id of the custom lists
+    wanted: list | None  # read-only: the tensors that the running `grad` asks for
     def set_amp(self, level: int, dtype_id: int, custom: int = 0) -> None: ...
+    def amp(self) -> tuple[int, int, int]: ...  # level, dtype id, custom list id
     def get_stream(self, place: Place) -> int: ...
     def set_stream(self, place: Place, stream: int) -> int: ...
     def fork(self) -> EngineContext: ...  # a context for another thread of the same rank
     def activate(self) -> EngineContext | None: ...  # make it this thread's context; returns the former one
 
 def current() -> EngineContext: ...
+def observe_everywhere(bits: int, on: bool) -> None: ...  # in all threads
 def new_rank(rank: int) -> EngineContext: ...  # a virtual rank
 
 class no_grad_guard:

@@ -5,6 +5,7 @@ A thread runs under an EngineContext; threads of one (virtual) rank share its Ra
 global, so a virtual rank is simply another RankState, and two threads never see each other's grad mode.
 """
 import threading
+import weakref
 
 from umiak.core.place cimport PLACE_COUNT, Place, place_from_index
 
@@ -13,6 +14,8 @@ cdef extern from "tls.h":
     PyObject* UMIAK_CONTEXT
 
 cdef object _keep = threading.local()      # owns each thread's context until the thread ends
+cdef object _living = weakref.WeakSet()    # every context there is
+cdef uint32_t _everywhere = 0              # observer bits that are set in all of them
 
 
 cdef class RankState:
@@ -36,6 +39,8 @@ cdef class EngineContext:
         self.inner_place = -1
         self.trace = []
         self.values = {}
+        self.observers = _everywhere
+        _living.add(self)
 
     def __dealloc__(self):
         global UMIAK_CONTEXT
@@ -139,6 +144,14 @@ cdef PyObject* context_pointer() except NULL:
 def current():
     """The calling thread's context."""
     return <object>context_pointer()
+
+
+def observe_everywhere(uint32_t bits, bint on):
+    """Set observer bits in the contexts of all threads, those to come included; or clear them."""
+    global _everywhere
+    _everywhere = _everywhere | bits if on else _everywhere & ~bits
+    for c in list(_living):
+        (<EngineContext>c).observers = (<EngineContext>c).observers & ~bits | (_everywhere & bits)
 
 
 def new_rank(int rank):

@@ -1405,16 +1405,30 @@ cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject
 
 
 cdef int pack_saved(Node node, object hooks) except -1:
-    """Let the user's ``pack`` decide what is kept for each saved tensor; ``unpack`` gives it back."""
+    """Let the user's ``pack`` decide what is kept for each saved tensor; ``unpack`` gives it back.
+
+    The node holds (what ``pack`` gave, its version if that is a tensor, shape, dtype).
+    """
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef uint64_t modes = ctx.plan_mode
-    cdef list kept
+    cdef Plan plan = <Plan>node.plan
+    cdef list kept = []
+    cdef Tensor t
     cdef int i
     pack, unpack = hooks
     ctx.plan_mode = modes & ~<uint64_t>MODE_GRAD
     ctx.saved_hooks = None                               # what pack itself computes is not packed
     try:
-        kept = [None if saved_at(node, i) == <PyObject*>None else pack(shallow(<Tensor>saved_at(node, i))) for i in range(node.n_saved)]
+        for i in range(node.n_saved):
+            if saved_at(node, i) == <PyObject*>None:
+                kept.append(None)
+                continue
+            t = shallow(<Tensor>saved_at(node, i))
+            if i < plan.n_save_in and isinstance(<object>edge_at(node, plan.save_in[i]), Tensor):
+                t.key |= K_NEEDS_GRAD                    # shows that a leaf keeps this memory
+            packed = pack(t)
+            version = tensor_version(<Tensor>packed) if isinstance(packed, Tensor) and (<Tensor>packed).storage is not None else 0
+            kept.append((packed, version, t.shape, t.dtype))
         if node.n_saved > 2:
             node.more_saved = PyTuple_New(node.n_saved - 2)
         for i in range(node.n_saved):

@@ -26,6 +26,7 @@ cdef class Allocator:
 
 @cython.final
 cdef class Storage:
+    cdef object __weakref__
     cdef char* data
     cdef readonly int64_t nbytes           # bytes asked for
     cdef readonly int64_t capacity         # bytes held

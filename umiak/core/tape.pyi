@@ -31,6 +31,9 @@ def backward1(tensor: Tensor, grad: Tensor | None = None, retain_graph: bool = F
 def install(add: Any, copy: Any, full: list, vjp_plan: Any) -> None:
     """Fill the tape's slots."""
 
+def watch(probe: Any) -> None:
+    """Tell ``probe`` of runs and of their nodes, in threads where the profiler observes; None ends that."""
+
 def with_history(t: Tensor, node: Node, index: int) -> Tensor:
     """The same data as output ``index`` of ``node``."""
 

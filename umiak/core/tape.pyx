@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 
 from umiak.core.dispatch import apply, drop_cast_weights
 
-from umiak.core.context cimport AMP_SHIFT, EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
+from umiak.core.context cimport AMP_SHIFT, EngineContext, MODE_GRAD, OBSERVE_PROFILE, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport (
     CallProgram, FLAG_INNER, FLAG_INTO, FLAG_QUIET, OpBase, Operand, Plan, call2, dispatch, quiet_copy)
 from umiak.core.tensor cimport *
@@ -28,6 +28,7 @@ cdef OpBase ADD = None
 cdef OpBase COPY = None
 cdef list FULL = None          # dtype id -> Full op
 cdef object VJP_PLAN = None
+cdef object PROBE = None
 cdef int64_t RUNS = 0
 
 
@@ -38,6 +39,15 @@ def install(OpBase add not None, OpBase copy not None, list full not None, vjp_p
     COPY = copy
     FULL = full
     VJP_PLAN = vjp_plan
+
+
+def watch(probe):
+    """Tell ``probe`` of runs and of their nodes, in threads where the profiler observes; None ends that.
+
+    ``probe.begin(name, in a run)`` gives a token, which ``probe.end(token)`` gets, after an error too.
+    """
+    global PROBE
+    PROBE = probe
 
 
 cdef struct Entry:
@@ -85,6 +95,7 @@ cdef class Run:
     cdef dict leaves           # id(leaf) -> [leaf, contributions to come, sum] for leaves with hooks
     cdef dict captures         # id(leaf) or (id(node), index) -> position in results
     cdef list results
+    cdef list wanted           # what `grad` was asked for
     cdef set blocked           # ids of leaves, (id(node), index) of others that gradients do not pass
     cdef bint accumulate, retain, create
     cdef EngineContext ctx
@@ -226,6 +237,8 @@ cdef class Run:
                 if state[slot] == 2:
                     continue
                 state[slot] = 2
+                if node.opaque:
+                    self.entries[slot].wanted = 1
                 for index in range(node.n_edges):
                     e = <object>edge_at(node, index)
                     if e is None:
@@ -330,7 +343,9 @@ cdef class Run:
                     if (id(node), i) in self.blocked:
                         Py_XDECREF(self.grads[entry.first + i])
                         self.grads[entry.first + i] = NULL
-            if entry.wanted:
+            if entry.wanted and self.ctx.observers & OBSERVE_PROFILE and PROBE is not None:
+                self.watched(node, entry.first, entry.n_out)
+            elif entry.wanted:
                 self.step(node, entry.first, entry.n_out)
             else:
                 self.skip(node, entry.first, entry.n_out)
@@ -346,6 +361,15 @@ cdef class Run:
             e = <object>edge_at(node, i)
             if e is not None:
                 self.give(e, node.edge_index[i], NULL)
+        return 0
+
+    cdef int watched(self, Node node, int first, int n_out) except -1:
+        """``step``, of which the profiler is told."""
+        cdef object probe = PROBE, token = probe.begin(node.name, True)
+        try:
+            self.step(node, first, n_out)
+        finally:
+            probe.end(token)
         return 0
 
     cdef int step(self, Node node, int first, int n_out) except -1:
@@ -487,6 +511,23 @@ cdef Tensor relink(Tensor t, Node node, int operand):
     return o
 
 
+cdef Tensor unpacked(object unpack, tuple kept, str name):
+    """What ``unpack`` makes of what pack_saved has kept, checked."""
+    packed, version, shape, dtype = kept
+    if isinstance(packed, Tensor) and (<Tensor>packed).storage is not None and tensor_version(<Tensor>packed) != version:
+        raise RuntimeError(
+            f"[{name}] requires what pack_hook returned (shape {packed.shape}) as it was then, got it modified in place: "
+            f"version {tensor_version(<Tensor>packed)}, expected {version}. Return a copy from pack_hook.")
+    t = unpack(packed)
+    if not isinstance(t, Tensor):
+        raise TypeError(f"[saved_tensors_hooks] requires a Tensor from unpack, got {type(t).__name__}")
+    if t.dtype is not dtype or t.shape != shape:
+        raise ValueError(
+            f"[saved_tensors_hooks] requires a tensor like the one that was saved from unpack, {dtype.name}{shape}, "
+            f"got {t.dtype.name}{t.shape}")
+    return <Tensor>t
+
+
 cdef list saved_tensors(Node node, Plan plan, bint create):
     """What the node saved, versions checked; under create_graph outputs and residuals get their history back."""
     cdef int i, at
@@ -503,9 +544,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             out.append(None)
             continue
         if node.unpack is not None:
-            e = node.unpack(e)
-            if not isinstance(e, Tensor):
-                raise TypeError(f"[saved_tensors_hooks] requires a Tensor from unpack, got {type(e).__name__}")
+            e = unpacked(node.unpack, <tuple>e, plan.op.name)
             if create and i < plan.n_save_in and edge_at(node, plan.save_in[i]) != <PyObject*>None:
                 e = relink(<Tensor>e, node, plan.save_in[i])
             elif create and i >= plan.n_save_in:
@@ -707,7 +746,7 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
     cdef uint64_t modes = ctx.plan_mode
     cdef int i, outer_place = ctx.inner_place
     cdef Tensor t
-    cdef object g
+    cdef object g, outer_wanted = ctx.wanted, probe = None, token
     if ctx.observers & OBSERVE_TRACE:
         raise RuntimeError(
             "[backward] requires eager tensors, got a call while a program is traced. Differentiate the program instead.")
@@ -718,7 +757,11 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
     # Gradients are neither cast nor recorded, except that create_graph records them.
     ctx.plan_mode = (modes & ~<uint64_t>(0xFFFF00FE | MODE_GRAD)) | (MODE_GRAD if run.create else 0)
     ctx.backward_depth += 1
+    ctx.wanted = run.wanted
     run.ctx = ctx
+    if ctx.observers & OBSERVE_PROFILE and PROBE is not None:
+        probe = PROBE
+        token = probe.begin("backward" if run.accumulate else "grad", False)
     try:
         for i in range(n):
             t = <Tensor>roots[i]
@@ -747,10 +790,13 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
     finally:
         ctx.plan_mode = modes
         ctx.backward_depth -= 1
+        ctx.wanted = outer_wanted
         ctx.inner_place = outer_place
         if ctx.holds_low and ctx.backward_depth == 0 and not modes >> AMP_SHIFT & 3:
             # Casts of parameters that the gradients made: nobody else would end them.
             drop_cast_weights()
+        if probe is not None:
+            probe.end(token)
     return 0
 
 
@@ -812,6 +858,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
     cdef Run run = new_run(create_graph if retain_graph is None else retain_graph, create_graph)
     run.accumulate = False
     run.captures = {}
+    run.wanted = wanted
     run.results = [None] * len(wanted)
     doubles = {}
     for i in range(len(wanted)):

@@ -107,6 +107,7 @@ cdef class Node:
     cdef int n_saved                       # 0 once they are dropped
     cdef int n_out
     cdef bint released
+    cdef public bint opaque                # it may reach leaves that its edges do not show: a run for some values must run it, too
     cdef list in_meta                      # for Python-defined nodes: (shape, dtype) of inputs
     cdef public object pre_hooks
     cdef public object post_hooks

@@ -25,6 +25,7 @@ class Node:
 
     name: str
     next_functions: tuple
+    opaque: bool  # it may reach leaves that its edges do not show
     def register_hook(self, hook: Callable) -> Any: ...
     def register_prehook(self, hook: Callable) -> Any: ...
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from umiak.ir.meta import Meta, meta_of
-from umiak.ir.program import Block, Operand, Operation, Program, Value, Write, order_class
+from umiak.ir.program import Block, Operand, Operation, Program, Value, Write, copy_operation, order_class
 from umiak.ir.scope import Scope
 
 
@@ -30,6 +30,7 @@ class Builder:
         self.scope = scope if scope is not None else scope_of(self.program)
         self.block = self.program.body
         self._next = 1 + max((v.id for v in _numbered(self.program)), default=-1)
+        self.again = 0  # the region to be computed again that calls belong to now
         self._orders: dict[str, int] = {}
         for operation in self.program.walk():
             cls = order_class(operation.op)
@@ -61,6 +62,7 @@ class Builder:
         with self.scope:
             metas = infer(op, operands, params, regions)
         operation = Operation(op, operands, params, metas, regions)
+        operation.again = self.again
         for value in operation.results:
             self._number(value)
         cls = order_class(op)
@@ -68,6 +70,14 @@ class Builder:
             operation.order = self._orders.get(cls, 0)
             self._orders[cls] = operation.order + 1
         return operation
+
+    def copy(self, operation: Operation, table: dict[int, Value]) -> Operation:
+        """Append the same call over what ``table`` has for its values; the table is told of its results."""
+        made = copy_operation(operation, table)
+        for value in made.results:
+            self._number(value)
+        self.block.operations.append(made)
+        return made
 
     @contextmanager
     def region(self, metas: Iterable[Meta] = ()) -> Iterator[Block]:

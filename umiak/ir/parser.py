@@ -203,6 +203,8 @@ class _Parser(Reader):
         if len(metas) != len(names):
             self.fail(f"op {name!r} has {len(names)} results and {len(metas)} types")
         operation = Operation(record, operands, params, metas)
+        if self.ahead("again") and not self.ahead("(", 1) and self.take("again"):
+            operation.again = self.region_number()
         if self.take("["):
             operation.regions = tuple(self.regions())
         for value_name, value, stop in zip(names, operation.results, stops, strict=True):
@@ -213,6 +215,10 @@ class _Parser(Reader):
             operation.order = self.orders.get(cls, 0)
             self.orders[cls] = operation.order + 1
         return operation
+
+    def region_number(self) -> int:
+        found = self.param()
+        return found if type(found) is int and found else self.fail("expected the number of a region")
 
     def regions(self) -> list[Block]:
         self.depth += 1

@@ -83,6 +83,8 @@ class Printer:
         if operation.results:
             metas = ", ".join(show_meta(r.meta) + (" stop" if r.stop else "") for r in operation.results)
             line = f"{self.operands(operation.results)} = {line} : {metas}"
+        if operation.again:
+            line += f" again {operation.again}"
         if not operation.regions:
             return [indent + line]
         lines = [f"{indent}{line} ["]

@@ -43,9 +43,13 @@ class Value:
 
 
 class Operation:
-    """A call of an op. ``op`` is its interned record; ``params`` are its run-time numbers, in field order."""
+    """A call of an op. ``op`` is its interned record; ``params`` are its run-time numbers, in field order.
 
-    __slots__ = ("op", "operands", "order", "params", "regions", "results")
+    ``again`` numbers the region that is computed again in the backward part (see ``Tracer.again``), 0 for none; what is
+    computed again has the negative number.
+    """
+
+    __slots__ = ("again", "op", "operands", "order", "params", "regions", "results")
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class Operation:
         self.regions: tuple[Block, ...] = tuple(regions)
         # Number within its order class (see `order_class`); -1 while it has none.
         self.order = -1
+        self.again = 0
 
     @property
     def name(self) -> str:
@@ -272,8 +277,15 @@ def _copy_operation(operation: Operation, table: dict[int, Value], mapping: dict
         new.id = old.id
         new.stop = old.stop
     out.regions = tuple(_copy_block(r, table, mapping) for r in operation.regions)
-    out.order = operation.order
+    out.order, out.again = operation.order, operation.again
     return out
+
+
+def copy_operation(operation: Operation, table: dict[int, Value]) -> Operation:
+    """The operation over what ``table`` has for its values by identity, which is told of its results."""
+    for v in operation.values:
+        table.setdefault(id(v), v)
+    return _copy_operation(operation, table, {})
 
 
 def extract(
@@ -311,4 +323,10 @@ def uses(operation: Operation) -> Iterator[Value]:
 def call_identity(operation: Operation) -> tuple:
     """Equal for two calls that are the same to every reader: value and gradient (regions aside)."""
     operands = tuple(("value", id(x)) if type(x) is Value else identity(x) for x in operation.operands)
-    return (id(operation.op), operands, identity(operation.params), *(r.stop for r in operation.results))
+    return (
+        id(operation.op),
+        operands,
+        identity(operation.params),
+        operation.again < 0,
+        *(r.stop for r in operation.results),
+    )

@@ -74,7 +74,7 @@ class _Sweep:
             for region in operation.regions:
                 self.block(region)
             # Set here, since a rule may have been working inside a region.
-            self.builder.block = block
+            self.builder.block, self.builder.again = block, operation.again
             if not self.apply(operation):
                 block.operations.append(operation)
         block.outputs = [self.current(x) for x in block.outputs]

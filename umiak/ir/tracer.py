@@ -311,6 +311,19 @@ class Tracer:
     # --- control flow
 
     @contextmanager
+    def again(self) -> Iterator[None]:
+        """Calls made inside are computed again in the backward part of the program: only what they read is kept.
+
+        A region inside of a region belongs to it.
+        """
+        outer = self.builder.again
+        self.builder.again = outer or 1 + max((o.again for o in self.builder.program.walk()), default=0)
+        try:
+            yield
+        finally:
+            self.builder.again = outer
+
+    @contextmanager
     def region(self, metas: Iterable[Meta] = ()) -> Iterator[tuple[Block, list[SymTensor]]]:
         """A block for an operation with regions, and the tensors that stand for its arguments."""
         with self.builder.region(metas) as block:

@@ -220,6 +220,37 @@ def _regroup(shape: tuple, strides: tuple, target: tuple) -> tuple | None:
 
 
 @register
+class OptimizationBarrier(View):
+    """``x`` itself, which passes do not see through: what reads it is not merged or fused with what made ``x``.
+
+    It comes after ``after``, of which nothing is read.
+    """
+
+    inputs = ("x", "after?")
+
+    def infer(self, x, after=None):
+        return Meta(tuple(x.shape), x.dtype)
+
+    def strides(self, x):
+        return Strided(tuple(x.shape), tuple(x.strides), x.offset)
+
+    def vjp(self, s, g):
+        return (g, None)
+
+    def shard(self, x, after=None):
+        names = factor_names(len(x.shape))
+        return shard_string([names, ["1"] * len(after.shape) if after is not None else []], [names])
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        yield Sample((draw(rng, (2, 3)), None))
+        yield Sample((draw(rng, (2, 3)), draw(rng, (4,))), differentiable=(0,))
+        yield Sample((draw(rng, ()), None), note="0-d")
+        yield Sample((draw(rng, (0, 3)), None), note="0-size")
+        yield Sample((draw(rng, (3,), dt.int64, 0, 8), None))
+
+
+@register
 class Permute(View):
     """``x`` with its dims in the order ``perm``."""
 

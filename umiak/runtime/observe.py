@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from umiak import ops as F
-from umiak.core import array, context, dispatch
+from umiak.core import array, context, dispatch, tape
 from umiak.core.tensor import KIND_OVERRIDE, KIND_SELECTED_ROWS, KIND_VIEW, Tensor
 from umiak.ir import tracer
 from umiak.runtime import selected_rows
@@ -19,6 +19,19 @@ from umiak.runtime import selected_rows
 TRACE, PROFILE, NAN, LOG, HOOKS = 1, 2, 4, 8, 16
 
 Observer = Callable[[Any, tuple, tuple, tuple], None]
+PROBE: Any = None  # of the profiler, see `watch`
+
+
+def watch(probe: Any) -> None:
+    """Tell ``probe`` of ops where they begin and where they end, in all threads; None ends that.
+
+    ``probe.begin_op(op, operands, params)`` gives a token, which ``probe.end_op(token, results)`` gets; results are
+    empty after an error.
+    """
+    global PROBE
+    PROBE = probe
+    tape.watch(probe)
+    context.observe_everywhere(PROFILE, probe is not None)
 
 
 def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
@@ -36,7 +49,14 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
     bits = ambient.observers
     if bits & TRACE or not bits or kinds & ~KIND_VIEW:
         return tracer.slow_path(op, operands, params)
-    result = dispatch.apply_plain(op, operands, params)
+    if bits & PROFILE and PROBE is not None:
+        result = _probed(PROBE, op, operands, params)
+    else:
+        result = dispatch.apply_plain(op, operands, params)
+    if not bits & ~PROFILE:
+        if PROBE is None:  # a bit that came back after the profiler's end
+            ambient.observers &= ~PROFILE
+        return result
     results = result if isinstance(result, tuple) else (result,)
     # An observer may run ops itself; those are not observed.
     ambient.observers = 0
@@ -45,7 +65,17 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
             if bits & bit:
                 observer(op, operands, params, results)
     finally:
-        ambient.observers = bits
+        ambient.observers = bits & ~PROFILE if PROBE is None else bits | PROFILE
+    return result
+
+
+def _probed(probe: Any, op: Any, operands: tuple, params: tuple) -> Any:
+    token, results = probe.begin_op(op, operands, params), ()
+    try:
+        result = dispatch.apply_plain(op, operands, params)
+        results = result if isinstance(result, tuple) else (result,)
+    finally:
+        probe.end_op(token, results)
     return result
 
 

@@ -1,0 +1,5 @@
+"""What training at large uses."""
+
+from paddle.distributed.fleet.recompute import recompute
+
+__all__ = ["recompute"]

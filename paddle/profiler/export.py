@@ -1,0 +1,78 @@
+"""Recordings in files."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from umiak.observe import trace
+from umiak.observe.recording import Recording
+from umiak.util.errors import op_error
+
+
+def export_chrome_tracing(dir_name: str, worker_name: str | None = None) -> Callable[[Any], None]:
+    """A function for ``Profiler(on_trace_ready=...)`` that writes each recording as a trace into a folder.
+
+    The files, ``<worker>_time_<when>.paddle_trace.json``, open in https://ui.perfetto.dev and in chrome://tracing.
+
+    Args:
+        dir_name: the folder, made if need be.
+        worker_name: begins the names of files; by default host and process.
+
+    Example:
+        >>> import paddle, tempfile, os
+        >>> folder = tempfile.mkdtemp()
+        >>> ready = paddle.profiler.export_chrome_tracing(folder, "worker")
+        >>> with paddle.profiler.Profiler(on_trace_ready=ready):
+        ...     x = paddle.ones([2]) + 1
+        >>> len(os.listdir(folder))
+        1
+    """
+    os.makedirs(dir_name, exist_ok=True)
+    worker = worker_name or f"host_{platform.node()}pid_{os.getpid()}"
+
+    def write(profiler: Any) -> None:
+        seconds = time.time()
+        when = time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(seconds)) + f"_{int(seconds * 1e6) % 1_000_000:06}"
+        profiler.export(os.path.join(dir_name, f"{worker}_time_{when}.paddle_trace.json"), format="json")
+
+    return write
+
+
+def export_protobuf(dir_name: str, worker_name: str | None = None) -> NoReturn:
+    """Refused: the schema of these files belongs to the reference framework's own tools.
+
+    Raises:
+        RuntimeError: always. :func:`export_chrome_tracing` writes the same events.
+    """
+    raise op_error(
+        RuntimeError,
+        "export_protobuf",
+        "a format that is public",
+        "the reference framework's private protobuf",
+        "Use export_chrome_tracing: its files hold the same events, and load_profiler_result reads them.",
+    )
+
+
+def load_profiler_result(filename: str) -> Recording:
+    """Read a trace that ``Profiler.export`` or :func:`export_chrome_tracing` has written.
+
+    Returns a recording: ``events`` (name, kind, start and end in nanoseconds, thread, parent), ``counters`` of memory,
+    ``threads`` by number, ``save(path)``.
+
+    Raises:
+        ValueError: any other file.
+
+    Example:
+        >>> import paddle, tempfile, os
+        >>> path = os.path.join(tempfile.mkdtemp(), "trace.json")
+        >>> with paddle.profiler.Profiler() as profiler:
+        ...     x = paddle.ones([2]) + 1
+        >>> profiler.export(path)
+        >>> "add" in [e.name for e in paddle.profiler.load_profiler_result(path).events]
+        True
+    """
+    return trace.load(filename)

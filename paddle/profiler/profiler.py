@@ -1,0 +1,207 @@
+"""``Profiler``: records steps of a program by a schedule."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from paddle.framework.place import device_count
+from paddle.profiler import scheduler as schedules
+from paddle.profiler.names import ProfilerState, ProfilerTarget, SortedKeys, SummaryView
+from paddle.profiler.ranges import Instruments
+from paddle.profiler.timer import StepTimer
+from umiak.observe import tables
+from umiak.observe.recorder import Range, Recorder
+from umiak.observe.recording import STEP, Recording
+from umiak.util.errors import op_error
+
+CLOSED, READY, RECORD, LAST = ProfilerState
+
+
+class Profiler:
+    """Records ops with their gradients, kernels, layers, optimizers, loaders and ranges of the user, of all threads.
+
+    While one records, every op of the program passes through Python: a small op takes several times as long, kernels
+    as long as ever. Rows of an optimizer are launched one by one. Nothing is slower while none records. One profiler
+    can record at a time.
+
+    Args:
+        targets: kinds of devices (``ProfilerTarget``); what this build has not is left out with a warning.
+        scheduler: a function from the number of a step to its ``ProfilerState`` (see ``make_scheduler``), a pair
+            ``(first, last)`` of steps, or None to record everything.
+        on_trace_ready: called with the profiler when a recording is complete.
+        record_shapes: note operands and results of ops.
+        profile_memory: note what tensors hold, after each op.
+        timer_only: record nothing, only time the steps for ``step_info``.
+        emit_nvtx, custom_device_types: for devices that this build has not: refused.
+        with_flops: accepted; the work of kernels is counted in any case.
+
+    Example:
+        >>> import paddle
+        >>> net = paddle.nn.Linear(4, 2)
+        >>> profiler = paddle.profiler.Profiler(scheduler=(1, 3))
+        >>> with profiler:
+        ...     for step in range(4):
+        ...         net(paddle.ones([3, 4])).sum().backward()
+        ...         profiler.step(num_samples=3)
+        >>> sorted({e.kind for e in profiler.profiler_result.events})
+        ['Backward', 'Forward', 'Kernel', 'Operator', 'OperatorInner', 'ProfileStep']
+    """
+
+    def __init__(
+        self,
+        *,
+        targets: Iterable[ProfilerTarget] | None = None,
+        scheduler: Callable[[int], ProfilerState] | tuple[int, int] | None = None,
+        on_trace_ready: Callable[[Profiler], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        timer_only: bool = False,
+        emit_nvtx: bool = False,
+        custom_device_types: Iterable[str] = (),
+        with_flops: bool = False,
+    ) -> None:
+        if emit_nvtx or list(custom_device_types):
+            what = "emit_nvtx" if emit_nvtx else f"custom_device_types={list(custom_device_types)}"
+            raise op_error(ValueError, "Profiler", "devices that this build has", what)
+        for target in {ProfilerTarget.CPU} if targets is None else targets:
+            if target is not ProfilerTarget.CPU and not (target is ProfilerTarget.GPU and device_count("gpu")):
+                warnings.warn(f"[Profiler] has no {target.name} here: left out of the targets", stacklevel=2)
+        if scheduler is None:
+            scheduler = schedules.always
+        elif isinstance(scheduler, (tuple, list)):
+            scheduler = schedules.between(*scheduler)
+        elif not callable(scheduler):
+            raise op_error(TypeError, "Profiler", "a function or a pair of steps as scheduler", repr(scheduler))
+        self.scheduler = scheduler
+        self.on_trace_ready = on_trace_ready
+        self.timer_only = timer_only
+        self.step_num = 0
+        self.current_state = CLOSED
+        self.profiler_result: Recording | None = None
+        self._make = lambda: Recorder(shapes=record_shapes, memory=profile_memory)
+        self._recorder: Recorder | None = None
+        self._range: Range | None = None
+        self._timer = StepTimer()
+        self._instruments = Instruments(self._timer.read)
+
+    # --- from step to step
+
+    def start(self) -> None:
+        """Begin with step 0."""
+        self.step_num = 0
+        self._timer.start()
+        if self.timer_only:
+            self._instruments.on(all=False)
+        else:
+            self._enter(self.scheduler(0))
+
+    def step(self, num_samples: int | None = None) -> None:
+        """A step is over, and the next one begins. ``num_samples`` were in it, for ``step_info``."""
+        self._timer.step(num_samples)
+        if not self.timer_only:
+            self._leave(self.current_state is LAST)
+            self.step_num += 1
+            self._enter(self.scheduler(self.step_num))
+
+    def stop(self) -> None:
+        """End, and hand over what is being recorded."""
+        if self._recorder is not None:
+            self._leave(self.current_state in (RECORD, LAST), stop=True)
+        self.current_state = CLOSED
+        self._instruments.off()
+
+    def __enter__(self) -> Profiler:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
+
+    def _enter(self, state: ProfilerState) -> None:
+        """A step of this state begins."""
+        before, self.current_state = self.current_state, state
+        if state is CLOSED:
+            self._end()
+            return
+        if self._recorder is None:
+            self._recorder = self._make()
+            self._recorder.start()
+            self._instruments.on()
+        elif before is READY and state is not READY:
+            self._recorder.clear()
+        self._range = Range(f"ProfileStep#{self.step_num}", STEP).__enter__()
+
+    def _leave(self, complete: bool, stop: bool = False) -> None:
+        """The step ends, and with it the recording if that is ``complete``."""
+        if self._range is not None:
+            self._range.__exit__()
+            self._range = None
+        if complete or stop:
+            found = self._end()
+            if complete:
+                self.profiler_result = found
+                if self.on_trace_ready is not None:
+                    self.on_trace_ready(self)
+
+    def _end(self) -> Recording | None:
+        recorder, self._recorder = self._recorder, None
+        self._instruments.off()
+        return recorder.stop() if recorder is not None else None
+
+    # --- what was found
+
+    def step_info(self, unit: str | None = None) -> str:
+        """The mean time of the steps since the last call, of waiting for data, and samples per second.
+
+        Example:
+            >>> import paddle
+            >>> profiler = paddle.profiler.Profiler(timer_only=True)
+            >>> profiler.start()
+            >>> profiler.step(num_samples=8)
+            >>> print(profiler.step_info(unit="images").split()[-1])
+            images/s
+            >>> profiler.stop()
+        """
+        return self._timer.info(unit)
+
+    def _found(self) -> Recording:
+        if self.profiler_result is None:
+            raise op_error(RuntimeError, "Profiler", "a recording that is complete", "none yet", "Call stop() first.")
+        return self.profiler_result
+
+    def export(self, path: str, format: str = "json") -> None:
+        """Write the last recording as a Chrome trace. ``format`` is ``"json"``; ValueError for another."""
+        self._found().save(path, format)
+
+    def summary(
+        self,
+        sorted_by: SortedKeys = SortedKeys.CPUTotal,
+        op_detail: bool = True,
+        thread_sep: bool = False,
+        time_unit: str = "ms",
+        views: SummaryView | Iterable[SummaryView] | None = None,
+    ) -> None:
+        """Print tables of the last recording.
+
+        Args:
+            sorted_by: what rows are sorted by.
+            op_detail: show kernels below their ops.
+            thread_sep: a table for each thread.
+            time_unit: ``"s"``, ``"ms"``, ``"us"`` or ``"ns"``.
+            views: the tables to show, by default all that have rows.
+
+        Raises:
+            ValueError: an unknown unit.
+            RuntimeError: nothing has been recorded yet.
+        """
+        if time_unit not in tables.UNITS:
+            raise op_error(ValueError, "Profiler", f"a time_unit of {list(tables.UNITS)}", repr(time_unit))
+        if self.timer_only:
+            print(self._timer.table())
+            return
+        chosen = [views] if isinstance(views, SummaryView) else views
+        names = None if chosen is None else [v.name for v in chosen]
+        found = tables.Tables(self._found(), time_unit, sorted_by.name, op_detail, thread_sep)
+        print(tables.summary(found, names))

@@ -1,0 +1,225 @@
+"""Hooks around saved tensors: what passes through them, what they may not do, and what PyLayers keep."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle.autograd import PyLayer, saved_tensors_hooks
+
+
+def leaf(*values):
+    return paddle.to_tensor(list(values), dtype="float64", stop_gradient=False)
+
+
+class Exp(PyLayer):
+    """Keeps its result."""
+
+    @staticmethod
+    def forward(ctx, x):
+        y = paddle.exp(x)
+        ctx.save_for_backward(y, "text", None)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        y, text, none = ctx.saved_tensor()
+        assert (text, none) == ("text", None)
+        return g * y
+
+
+class Square(PyLayer):
+    """Keeps its argument."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        assert ctx.saved_tensor()[0] is x
+        return x * x
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return 2 * g * x
+
+
+def through(log):
+    def pack(t):
+        log.append(("pack", t.tolist(), t.stop_gradient))
+        return t.numpy().copy()
+
+    def unpack(a):
+        log.append(("unpack", a.tolist()))
+        return paddle.to_tensor(a)
+
+    return saved_tensors_hooks(pack, unpack)
+
+
+# --- PyLayer ---------------------------------------------------------------------------------------------------------
+
+
+def test_py_layers_pass_through():
+    log = []
+    x = leaf(1.0, 2.0)
+    with through(log):
+        y = Square.apply(x * 1.0)
+    assert ("pack", [1.0, 2.0], True) in log
+    del log[:]
+    y.sum().backward()
+    assert log == [("unpack", [1.0, 2.0])]
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("kind", [Square, Exp])
+@pytest.mark.parametrize("hooks", [False, True])
+def test_higher_derivatives_of_py_layers(kind, hooks):
+    x = leaf(0.5, 1.5)
+    if hooks:
+        with through([]):
+            y = kind.apply(x)
+    else:
+        y = kind.apply(x)
+    (g,) = paddle.grad(y, x, create_graph=True)
+    (gg,) = paddle.grad(g, x, create_graph=True)
+    v = np.array([0.5, 1.5])
+    np.testing.assert_allclose(g.numpy(), 2 * v if kind is Square else np.exp(v))
+    np.testing.assert_allclose(gg.numpy(), [2, 2] if kind is Square else np.exp(v))
+
+
+@pytest.mark.parametrize("kind", [Square, Exp])
+def test_py_layers_and_writes(kind):
+    x = leaf(1.0, 2.0)
+    h = x * 1.0
+    y = kind.apply(h)
+    (h if kind is Square else y).add_(paddle.ones([2], dtype="float64"))
+    with pytest.raises(RuntimeError, match=rf"\[{kind.__name__}\] requires a saved tensor \(shape \[2\]\) as it was"):
+        y.sum().backward()
+
+
+def test_a_kept_result_makes_no_cycle():
+    gc.collect()
+    gc.disable()
+    try:
+        y = Exp.apply(leaf(1.0))
+        node = weakref.ref(y.grad_fn)
+        del y
+        assert node() is None
+    finally:
+        gc.enable()
+
+
+def test_writes_within_forward_are_fine():
+    class Twice(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            x.add_(x)
+            return x
+
+        @staticmethod
+        def backward(ctx, g):
+            ctx.saved_tensor()
+            return 2 * g
+
+    x = leaf(1.0)
+    y = Twice.apply(x * 1.0)
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0]
+
+
+# --- what hooks may not do -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", [lambda x: x * x, Square.apply], ids=["op", "PyLayer"])
+def test_results_of_unpack(call):
+    like = r"requires a tensor like the one that was saved from unpack, float64\[2\], got "
+    for wrong, kind, message in (
+        (lambda t: 5, TypeError, "requires a Tensor from unpack, got int"),
+        (lambda t: paddle.ones([3], dtype="float64"), ValueError, like + r"float64\[3\]"),
+        (lambda t: paddle.ones([2], dtype="float32"), ValueError, like + r"float32\[2\]"),
+    ):
+        x = leaf(1.0, 2.0)
+        with saved_tensors_hooks(lambda t: t, wrong):
+            y = call(x * 1.0)
+        with pytest.raises(kind, match=rf"\[saved_tensors_hooks\] {message}"):
+            y.sum().backward()
+
+
+@pytest.mark.parametrize("call", [lambda x: x * x, Square.apply], ids=["op", "PyLayer"])
+def test_what_pack_returned_is_checked_for_writes(call):
+    x = leaf(1.0, 2.0)
+    h = x * 1.0
+    with saved_tensors_hooks(lambda t: t, lambda t: t):
+        y = call(h)
+    h.add_(paddle.ones([2], dtype="float64"))
+    with pytest.raises(RuntimeError, match="modified in place"):
+        y.sum().backward()
+    h = x * 1.0
+    with saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+        y = call(h)
+    h.add_(paddle.ones([2], dtype="float64"))
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+@pytest.mark.parametrize("call", [lambda x: x * x, Square.apply], ids=["op", "PyLayer"])
+def test_errors_in_hooks(call):
+    def broken(t):
+        raise KeyError("broken")
+
+    x = leaf(1.0, 2.0)
+    with pytest.raises(KeyError, match="broken"), saved_tensors_hooks(broken, lambda t: t):
+        call(x * 1.0)
+    log = []
+    with through(log):  # nothing of the failed block is left
+        call(x * 1.0)
+    assert log
+    with saved_tensors_hooks(lambda t: t, broken):
+        y = call(x * 1.0)
+    with pytest.raises(KeyError, match="broken"):
+        y.sum().backward()
+    assert paddle.is_grad_enabled()
+
+
+@pytest.mark.parametrize("call", [lambda x: x * x, Square.apply], ids=["op", "PyLayer"])
+def test_what_pack_computes_is_neither_packed_nor_recorded(call):
+    seen = []
+
+    def pack(t):
+        made = t * 2.0
+        seen.append(made.stop_gradient)
+        return made
+
+    x = leaf(1.0, 2.0)
+    with saved_tensors_hooks(pack, lambda t: t / 2.0):
+        y = call(x * 1.0)
+    y.sum().backward()
+    assert seen
+    assert all(seen)
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_pack_is_told_of_leaves():
+    seen = []
+    x = leaf(1.0)
+    constant = paddle.to_tensor([2.0], dtype="float64")
+    with saved_tensors_hooks(lambda t: seen.append(t.stop_gradient) or t, lambda t: t):
+        y = (x * x) * constant
+    assert seen == [False, False, True]
+    y.backward()
+    assert x.grad.tolist() == [4.0]
+
+
+def test_nothing_is_saved_without_a_gradient():
+    log = []
+    with through(log), paddle.no_grad():
+        leaf(1.0) * leaf(2.0)
+        Square.apply(leaf(1.0))
+    with through(log):
+        paddle.ones([1]) * paddle.ones([1])
+        Square.apply(paddle.ones([1]))
+    assert log == []

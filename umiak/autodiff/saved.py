@@ -1,0 +1,78 @@
+"""Tensors that a gradient written in Python keeps: through the hooks for saved tensors, and checked by version."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from umiak.core import tape
+from umiak.core.context import current, no_grad_guard
+from umiak.core.tensor import Node, Tensor
+
+
+class SavedTensor:
+    """A tensor for the backward run; ``get`` gives it back with its history.
+
+    ``own`` is the node that keeps it. An output of that node is held without its history, which would tie the two to
+    each other. ``hooks`` come before those of the context.
+    """
+
+    __slots__ = ("index", "node", "shape", "tensor", "unpack", "version", "what")
+
+    def __init__(self, x: Tensor, what: str, own: Node | None = None, hooks: tuple | None = None) -> None:
+        hooks = hooks or current().saved_hooks
+        node = x.grad_fn
+        self.what = what
+        self.index = x.output_index
+        self.unpack = None
+        # The node of x, weakly where it is the one that keeps x: it is alive whenever it asks.
+        self.node: Any = node if node is None or node is not own else weakref.ref(own)
+        self.tensor: Any = x if node is None or node is not own else x.detach()
+        if hooks is not None:
+            self.pack(x, *hooks)
+        self.version = version_of(self.tensor)
+
+    def pack(self, x: Tensor, pack: Any, unpack: Any) -> None:
+        context = current()
+        context.saved_hooks, hooks = None, context.saved_hooks
+        leaf = x.is_leaf and not x.stop_gradient
+        twin = x.detach()
+        twin.stop_gradient = not leaf  # as dispatch does it
+        try:
+            with no_grad_guard():
+                packed = pack(twin)
+        finally:
+            context.saved_hooks = hooks
+        self.unpack = unpack
+        self.tensor = (packed, tuple(x.shape), x.dtype, x if leaf else None)
+
+    def get(self) -> Tensor:
+        """The tensor. RuntimeError where it was modified in place since."""
+        x = self.tensor[0] if self.unpack is not None else self.tensor
+        if version_of(self.tensor) != self.version:
+            raise RuntimeError(
+                f"[{self.what}] requires a saved tensor (shape {list(x.shape)}) as it was in the forward pass, got it "
+                f"modified in place: version {x.inplace_version}. Clone it before the in-place operation."
+            )
+        node = self.node() if isinstance(self.node, weakref.ref) else self.node
+        if self.unpack is not None:
+            _, shape, dtype, leaf = self.tensor
+            x = self.unpack(x)
+            if not isinstance(x, Tensor):
+                raise TypeError(f"[saved_tensors_hooks] requires a Tensor from unpack, got {type(x).__name__}")
+            if tuple(x.shape) != shape or x.dtype is not dtype:
+                raise ValueError(
+                    f"[saved_tensors_hooks] requires a tensor like the one that was saved from unpack, "
+                    f"{dtype.name}{list(shape)}, got {x.dtype.name}{x.shape}"
+                )
+            if leaf is not None and current().grad_enabled:
+                return leaf
+        if node is not None and (x.grad_fn is not node):
+            x = tape.with_history(x, node, self.index)
+        return x
+
+
+def version_of(x: Any) -> int:
+    """The version of a tensor, or of the first of what was packed; 0 for what has none."""
+    x = x[0] if type(x) is tuple else x
+    return x.inplace_version if isinstance(x, Tensor) and x.storage is not None else 0

@@ -1,0 +1,191 @@
+"""Collects events while it is on: ops and gradients from dispatch and the tape, kernels from the timer of launches,
+ranges from whoever names them.
+
+Nothing is looked at while no recorder is on: ops are seen through an observer bit, launches through dispatch's timer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import ExitStack
+from typing import Any
+
+from umiak import memory
+from umiak.compiler import statistics
+from umiak.core.context import current
+from umiak.core.place import Place
+from umiak.core.tensor import Tensor
+from umiak.observe.recording import BACKWARD, INNER, KERNEL, OPERATOR, Counter, Event, Recording, processor_seconds
+from umiak.runtime import observe
+from umiak.util.errors import op_error
+
+now = time.perf_counter_ns
+
+
+class _Thread(threading.local):
+    """The open events of a thread, and its number."""
+
+    def __init__(self) -> None:
+        self.stack: list[Event] = []
+        self.number = threading.get_native_id()
+        self.seen: Recording | None = None
+
+
+class Recorder:
+    """One at a time is on: ``start`` ... ``take`` (what there is so far) ... ``stop``.
+
+    ``shapes`` notes operands, ``memory`` counts what tensors hold of the current place.
+    """
+
+    active: Recorder | None = None
+
+    def __init__(self, shapes: bool = False, memory: bool = False) -> None:
+        self.shapes, self.memory = shapes, memory
+        self.recording = Recording()
+        self.local = _Thread()
+        self.held = 0
+        self.stack: ExitStack | None = None
+
+    def start(self) -> None:
+        if Recorder.active is not None:
+            raise op_error(RuntimeError, "profiler", "that no other one is recording", "one that is", "Stop it first.")
+        Recorder.active = self
+        self.stack = ExitStack()
+        self.stack.enter_context(statistics.timed_launches())
+        statistics.LISTENERS.append(self.kernel)
+        observe.watch(self)
+        self.clear()
+
+    def stop(self) -> Recording:
+        assert self.stack is not None, "stop() without start()"
+        observe.watch(None)
+        statistics.LISTENERS.remove(self.kernel)
+        self.stack.close()
+        Recorder.active = self.stack = None
+        return self.take()
+
+    def clear(self) -> None:
+        """Begin a new recording; what is open now is not part of it."""
+        self.recording = Recording(start=now(), wall=time.time(), busy=processor_seconds())
+        self.sample(force=True)
+
+    def take(self) -> Recording:
+        """What was recorded since the last time, with what is still open cut off here; a new recording begins."""
+        self.sample(force=True)
+        done = self.recording
+        done.end = now()
+        process, everything = processor_seconds()
+        done.busy = process - done.busy[0], everything - done.busy[1]
+        place = _place()
+        done.peaks = {str(place): memory.stats(place)}
+        self.clear()
+        return done
+
+    # --- ranges
+
+    def begin(self, name: str, kind: Any) -> Event:
+        """A range begins on this thread. The tape says whether it is a node of a run (True) or a run."""
+        if kind is True:
+            name, kind = f"{name}_grad", OPERATOR
+        elif kind is False:
+            kind = BACKWARD
+        local = self.local
+        stack = local.stack
+        e = Event(name, kind, now(), local.number, stack[-1] if stack else None)
+        if e.in_op and kind == OPERATOR:
+            e.kind = INNER
+        stack.append(e)
+        return e
+
+    def end(self, e: Event) -> None:
+        e.end = now()
+        local = self.local
+        stack = local.stack
+        while stack and stack.pop() is not e:  # ranges that were left open inside end here, too
+            pass
+        self.add(e, local)
+
+    def add(self, e: Event, local: _Thread) -> None:
+        recording = self.recording
+        if e.start < recording.start:
+            return
+        if local.seen is not recording:
+            local.seen = recording
+            recording.threads[local.number] = threading.current_thread().name
+        recording.events.append(e)
+
+    # --- ops
+
+    def begin_op(self, op: Any, operands: tuple, params: tuple) -> Event:
+        e = self.begin(op.name, OPERATOR)
+        if self.shapes:
+            e.args["inputs"] = [_shown(x) for x in operands]
+            if op.attributes:
+                e.args["attributes"] = {k: str(v) for k, v in op.attributes.items()}
+            if params:
+                e.args["params"] = [str(p) for p in params]
+        if self.memory:
+            e.memory = -memory.stats(_place())["allocated"]
+        return e
+
+    def end_op(self, e: Event, results: tuple) -> None:
+        if self.shapes:
+            e.args["outputs"] = [_shown(x) for x in results]
+        if self.memory:
+            e.memory += self.sample()
+        self.end(e)
+
+    def kernel(self, name: str, seconds: float, nbytes: int, flops: int) -> None:
+        end = now()
+        local = self.local
+        stack = local.stack
+        outer = stack[-1] if stack else None
+        start = max(end - int(seconds * 1e9), outer.start if outer is not None else 0)
+        e = Event(name, KERNEL, start, local.number, outer)
+        e.end = end
+        e.args = {"bytes": nbytes, "flops": flops}
+        self.add(e, local)
+
+    # --- memory
+
+    def sample(self, force: bool = False) -> int:
+        """Note what tensors hold now, if that changed; returns it."""
+        if not self.memory:
+            return 0
+        place = _place()
+        stats = memory.stats(place)
+        held = stats["allocated"]
+        if force or held != self.held:
+            self.held = held
+            self.recording.counters.append(Counter(now(), str(place), held, stats["reserved"]))
+        return held
+
+
+def _place() -> Place:
+    return current().place
+
+
+def _shown(x: Any) -> Any:
+    return f"{x.dtype.name}{list(x.shape)}" if isinstance(x, Tensor) else repr(x)
+
+
+class Range:
+    """A named range, recorded where a recorder is on. Nothing is done where none is."""
+
+    __slots__ = ("event", "kind", "name", "recorder")
+
+    def __init__(self, name: str, kind: str) -> None:
+        self.name, self.kind = name, kind
+        self.recorder: Recorder | None = None
+
+    def __enter__(self) -> Range:
+        recorder = self.recorder = Recorder.active
+        if recorder is not None:
+            self.event = recorder.begin(self.name, self.kind)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        recorder, self.recorder = self.recorder, None
+        if recorder is not None and recorder is Recorder.active:
+            recorder.end(self.event)

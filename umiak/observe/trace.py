@@ -1,0 +1,126 @@
+"""Recordings as Chrome traces, which Perfetto and chrome://tracing open, and back.
+
+The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Every thread of the process
+has a row for its ranges and ops, and one for the kernels that it launched; an arrow leads from an op to each kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from umiak.observe.recording import INNER, KERNEL, OPERATOR, PROGRAM, Counter, Event, Recording
+from umiak.util.errors import op_error
+
+FORMAT = "umiak.recording/1"
+
+
+def events_of(recording: Recording) -> list[dict[str, Any]]:
+    """The trace events, times in microseconds from the recording's start."""
+    pid = os.getpid()
+
+    def micro(t: int) -> float:
+        return max(0, t - recording.start) / 1e3
+
+    out: list[dict[str, Any]] = [_named(pid, 0, "process_name", name=f"process {pid}")]
+    # Small numbers of our own, odd for threads and the next even one for their kernels: readers take 32 bits at most.
+    rows = {thread: 2 * i + 1 for i, thread in enumerate(sorted(recording.threads))}
+    with_kernels = {e.thread for e in recording.of(KERNEL)}
+    for thread, row in rows.items():
+        name = f"{recording.threads[thread]} ({thread})"
+        out.append(_named(pid, row, "thread_name", name=name, number=thread))
+        out.append(_named(pid, row, "thread_sort_index", sort_index=row))
+        if thread in with_kernels:
+            out.append(_named(pid, row + 1, "thread_name", name=f"{name}: kernels"))
+            out.append(_named(pid, row + 1, "thread_sort_index", sort_index=row + 1))
+    # Outer events first where two begin together: readers take the order for the nesting.
+    order = sorted(recording.events, key=lambda e: (e.start, -e.end))
+    numbers = {id(e): i for i, e in enumerate(order)}
+    for e in order:
+        args: dict[str, Any] = {"id": numbers[id(e)], **e.args}
+        if e.parent is not None and id(e.parent) in numbers:
+            args["parent"] = numbers[id(e.parent)]
+        if e.memory:
+            args["memory"] = e.memory
+        kernel = e.kind == KERNEL
+        row = rows[e.thread] + kernel
+        begin, length = micro(e.start), e.duration / 1e3
+        out.append(
+            {"ph": "X", "name": e.name, "cat": e.kind, "ts": begin, "dur": length, "pid": pid, "tid": row, "args": args}
+        )
+        if kernel and e.parent is not None and e.parent.kind in (OPERATOR, INNER, PROGRAM) and id(e.parent) in numbers:
+            arrow = {"name": "launch", "cat": "launch", "id": numbers[id(e)], "pid": pid, "ts": begin}
+            out.append({**arrow, "ph": "s", "tid": rows[e.thread]})
+            out.append({**arrow, "ph": "f", "bp": "e", "tid": row})
+    for c in recording.counters:
+        held = {"allocated": c.allocated, "reserved": c.reserved}
+        out.append({"ph": "C", "name": f"memory of {c.place}", "ts": micro(c.time), "pid": pid, "tid": 0, "args": held})
+    return out
+
+
+def _named(pid: int, tid: int, what: str, **args: Any) -> dict[str, Any]:
+    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "ts": 0, "args": args}
+
+
+def save(recording: Recording, path: str | os.PathLike, format: str = "json") -> None:
+    """Write a recording; ValueError for another format than ``"json"``."""
+    if format != "json":
+        raise op_error(
+            ValueError,
+            "profiler",
+            "the format 'json'",
+            repr(format),
+            "The reference framework's protobuf files are its own; a Chrome trace holds the same events.",
+        )
+    about = {
+        "format": FORMAT,
+        "wall": recording.wall,
+        "seconds": (recording.end - recording.start) / 1e9,
+        "busy": list(recording.busy),
+        "peaks": recording.peaks,
+    }
+    folder = os.path.dirname(os.fspath(path))
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    with open(path, "w") as f:
+        json.dump({"traceEvents": events_of(recording), "displayTimeUnit": "ms", "otherData": about}, f)
+
+
+def load(path: str | os.PathLike) -> Recording:
+    """Read what :func:`save` wrote. ValueError for anything else."""
+    try:
+        with open(path) as f:
+            found = json.load(f)
+        return _recording(found)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        got = f"{os.fspath(path)}: {error}"
+        raise op_error(ValueError, "profiler", "a trace that the profiler has exported", got) from None
+
+
+def _recording(found: dict[str, Any]) -> Recording:
+    about = found["otherData"]
+    if about["format"] != FORMAT:
+        raise ValueError(f"format {about['format']!r}")
+    recording = Recording(end=int(about["seconds"] * 1e9), wall=float(about["wall"]), peaks=dict(about["peaks"]))
+    recording.busy = (float(about["busy"][0]), float(about["busy"][1]))
+    numbered: dict[int, Event] = {}
+    rows: dict[int, int] = {}
+    for x in found["traceEvents"]:
+        args = x.get("args", {})
+        if x["ph"] == "M" and x["name"] == "thread_name" and "number" in args:
+            rows[x["tid"]] = rows[x["tid"] + 1] = args["number"]
+            recording.threads[args["number"]] = str(args["name"]).removesuffix(f" ({args['number']})")
+        elif x["ph"] == "C":
+            place = x["name"].removeprefix("memory of ")
+            recording.counters.append(Counter(round(x["ts"] * 1e3), place, args["allocated"], args["reserved"]))
+        elif x["ph"] == "X":
+            e = Event(str(x["name"]), str(x["cat"]), round(x["ts"] * 1e3), rows[x["tid"]])
+            e.end = e.start + round(x["dur"] * 1e3)
+            e.parent = numbered.get(args.get("parent"))
+            e.memory = args.get("memory", 0)
+            e.args = {k: v for k, v in args.items() if k not in ("id", "parent", "memory")}
+            numbered[args["id"]] = e
+            recording.events.append(e)
+    recording.events.sort(key=lambda e: e.end)
+    return recording
