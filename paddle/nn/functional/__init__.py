@@ -150,11 +150,11 @@ from paddle.nn.functional.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
-from paddle.nn.functional.rnn import gather_tree
 from paddle.nn.functional.pooling_fractional import (
     fractional_max_pool2d,
     fractional_max_pool3d,
 )
+from paddle.nn.functional.rnn import gather_tree
 from paddle.nn.functional.vision import (
     affine_grid,
     channel_shuffle,
