@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import paddle
 import paddle.nn.functional as F
 from paddle import nn
+from paddle.distributed.fleet.utils import recompute
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,10 @@ class Cache:
 class GPT(nn.Layer):
     """Token ids ``[batch, length]`` in, logits ``[batch, length, vocab_size]`` out."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, recompute: bool = False) -> None:
         super().__init__()
         self.config = config
+        self.recompute = recompute  # blocks are computed again for their gradients, which saves memory
         init = nn.initializer.Normal(0.0, 0.02)
         init_out = nn.initializer.Normal(
             0.0, 0.02 / math.sqrt(2 * config.layers)
@@ -122,7 +124,10 @@ class GPT(nn.Layer):
     def forward(self, ids: paddle.Tensor, caches: list[Cache] | None = None) -> paddle.Tensor:
         x = self.embedding(ids)
         for i, block in enumerate(self.blocks):
-            x = block(x, self.rotary, caches[i] if caches else None)
+            if self.recompute and self.training and not caches:
+                x = recompute(block, x, self.rotary)
+            else:
+                x = block(x, self.rotary, caches[i] if caches else None)
         return paddle.matmul(self.norm(x), self.embedding.weight, transpose_y=True)
 
     def loss(self, ids: paddle.Tensor, targets: paddle.Tensor) -> paddle.Tensor:

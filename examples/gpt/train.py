@@ -41,6 +41,7 @@ def options(argv: list[str] | None = None) -> argparse.Namespace:
     p.add_argument("--warmup", type=int, default=20)
     p.add_argument("--save-every", type=int, default=100)
     p.add_argument("--compile", action="store_true", help="capture the whole step as one program")
+    p.add_argument("--recompute", action="store_true", help="compute blocks again for their gradients: less memory")
     p.add_argument("--amp", choices=("bfloat16", "float16"), help="run matrix products in this type")
     return p.parse_args(argv)
 
@@ -58,7 +59,7 @@ class Training:
         self.entropy = unigram_entropy(tokens)
         self.batches = Batches(tokens, args.context, args.batch, args.seed)
         self.config = Config(self.tokenizer.vocab_size, args.context, args.layers, args.heads, args.width)
-        self.model = GPT(self.config)
+        self.model = GPT(self.config, args.recompute)
         cosine = paddle.optimizer.lr.CosineAnnealingDecay(
             args.lr, T_max=max(1, args.steps - args.warmup), eta_min=args.lr / 10
         )

@@ -35,7 +35,7 @@ def batches():
     return [rng.integers(0, 64, (2, 3, 16)) for _ in range(STEPS)]
 
 
-def losses(model, wrap, recompute=False):
+def losses(model, wrap):
     optimizer = paddle.optimizer.AdamW(
         3e-3, parameters=model.parameters(), weight_decay=0.1, grad_clip=nn.ClipGradByGlobalNorm(1.0)
     )
@@ -93,4 +93,7 @@ def test_curves_agree(example):
     expected = peer_losses(model, config)
     assert expected[-1] < expected[0]
     for wrap in (lambda f: f, paddle.jit.to_static):
-        np.testing.assert_allclose(losses(copy.deepcopy(model), wrap), expected, rtol=2e-4)
+        for recompute in (False, True):
+            again = copy.deepcopy(model)
+            again.recompute = recompute
+            np.testing.assert_allclose(losses(again, wrap), expected, rtol=2e-4)

@@ -228,7 +228,7 @@ RULES: dict[str, Any] = {
 
 def turns(o: Operation) -> bool:
     """Whether neighbours of the result are no neighbours of the operand: a view that is slow to read along its rows."""
-    return type(o.op) is movement.Permute and o.op.perm[-1:] != (len(o.op.perm) - 1,)[: len(o.op.perm)]
+    return type(o.op) is movement.Permute and len(o.op.perm) > 0 and o.op.perm[-1] != len(o.op.perm) - 1
 
 
 def apart(
