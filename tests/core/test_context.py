@@ -337,6 +337,9 @@ for _reason, _names in {
     "switches of the process, set by its environment or by set_flags for all of it": "umiak.util.flags:REGISTRY",
     "stands in where nothing installed a home for the scope: the layer used by itself": "umiak.ir.scope:_slot",
     "a number that only grows": "umiak.core.tape:RUNS",
+    "what a forked child must know of its parent": (
+        "umiak.util.locks:_MODULE_LOCKS umiak.util.shared_memory:_forks umiak.util.shared_memory:_generation"
+    ),
     "the profiler, which sees all threads and ranks of the process": (
         "umiak.core.context:_everywhere umiak.core.context:_living umiak.core.tape:PROBE umiak.runtime.observe:PROBE"
     ),

@@ -1733,10 +1733,17 @@ def gather_tree(ids: Any, parents: Any) -> Any:
 
 # --- the others ------------------------------------------------------------------------------------------------------
 
-for _names, _reason in {
-    "with_casts": "made by the planner; tests of mixed precision",
-    "fused": "made by the compiler of other ops",
+# Records that no user calls: they have neither samples nor factors nor references of their own.
+MADE_INSIDE = {
+    "with_casts": "made by the planner inside of plans; tests of mixed precision run it",
+    "fused": "made by the compiler inside of call programs; every test of a composite or a gradient runs some",
     "followed": "made by the compiler inside of programs; tests of the executor run some",
+    "channels_last": "made by the compiler inside of programs; tests of layouts run some",
+    "relaid": "made by the compiler inside of programs; tests of layouts run some",
+}
+
+for _names, _reason in {
+    **MADE_INSIDE,
     "custom_call": "whatever a function from outside computes",
     (
         "alpha_dropout bernoulli binomial categorical cauchy dropout exponential geometric gumbel multinomial "

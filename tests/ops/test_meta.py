@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from references import MADE_INSIDE
 from samples import ARRAYS, Case, all_cases, cases_of, is_tensor, over_samples, usable
 
 from umiak import ops as F
@@ -138,9 +139,7 @@ def test_shard_strings_name_every_axis(case: Case) -> None:
 
 
 WITHOUT_SHARD: dict[str, str] = {
-    "with_casts": "made by the planner inside of plans",
-    "fused": "made by the compiler inside of call programs",
-    "followed": "made by the compiler inside of programs; tests of the executor run some",
+    **MADE_INSIDE,
     "custom_call": "what a function from outside does to its axes is unknown: its operands are whole",
 }
 
@@ -152,11 +151,7 @@ def test_every_op_says_how_it_is_sharded() -> None:
 
 # --- samples ---------------------------------------------------------------------------------------------------------
 
-WITHOUT_SAMPLES = {
-    "with_casts": "made by the planner; its tests are those of mixed precision",
-    "fused": "made by the compiler; every test of a composite or a gradient runs some",
-    "followed": "made by the compiler inside of programs; tests of the executor run some",
-}
+WITHOUT_SAMPLES = MADE_INSIDE
 
 
 @pytest.mark.parametrize("name", sorted(F.REGISTRY))

@@ -72,8 +72,10 @@ class _Fusion:
             found = self.joined(o) if lowerable(o.op) and not o.op.effect else None
             self.add(o) if found is None else self.replace(*found)
         for p in list(self.parts):
-            # The trials of layers that differ in sizes were one: what they promised holds for these sizes.
-            if len(p.operations) > 1 and not is_nest(p.operations, *self.ends(p.operations)):
+            # The trials of layers that differ in sizes were one: what they promised holds for these sizes. What has no
+            # operands waits for an operation that brings some.
+            inputs, results = self.ends(p.operations)
+            if len(p.operations) > 1 and not (inputs and is_nest(p.operations, inputs, results)):
                 self.dissolve(p)
         out, table = self.emit()
         return out, [None if v is None else table.get(id(v), v) for v in self.results]
@@ -278,7 +280,7 @@ def is_nest(operations: Sequence[Operation], inputs: Sequence[Value], results: S
     What is read outside only because it has not been joined yet counts as a result too: it must be one that a nest can
     store, even if it becomes internal later.
     """
-    if len(inputs) + len(results) > MAX_POINTERS or not inputs:
+    if len(inputs) + len(results) > MAX_POINTERS:
         return False
     makers = [o for r in results if (o := r.operation) is not None]
     if any(o.op.view for o in makers if o is not operations[-1]):

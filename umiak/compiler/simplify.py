@@ -101,12 +101,13 @@ class _Sweep:
         return first.results[0]
 
     def first(self, o: Operation) -> Operation:
-        """The first call equal to ``o``: for one element by element only among its neighbours.
+        """The first call equal to ``o``: for one element by element, or out of nothing, only among its neighbours.
 
         Across a product or a reduction, computing it again in another kernel is cheaper than memory for its result.
         """
         self.epoch += not lowerable(o.op)
-        return self.seen.setdefault((*call_identity(o)[:3], self.epoch if o.op.elementwise else None), o)
+        near = o.op.elementwise or not o.values
+        return self.seen.setdefault((*call_identity(o)[:3], self.epoch if near else None), o)
 
     def alone(self, v: Value) -> bool:
         """Whether one operation reads a value and nobody else."""
@@ -234,7 +235,7 @@ def turns(o: Operation) -> bool:
 def apart(
     operations: Sequence[Operation], results: Sequence[Value | None]
 ) -> tuple[list[Operation], list[Value | None]]:
-    """Views and concatenations once for each reader that may compute them in its own kernel."""
+    """Views, concatenations and what is made out of nothing once for each reader that may compute them itself."""
     readers: dict[int, list[tuple[Operation, int]]] = {}
     kept = {id(v) for v in results if v is not None}
     table: dict[int, Value] = {}
@@ -255,7 +256,8 @@ def apart(
 
     for o in reversed(operations):
         users = [readers.pop(id(r), []) for r in o.results]
-        if len(users) == 1 and (o.op.view or type(o.op) is movement.Concat):
+        made_here = not o.values and lowerable(o.op)  # numbers, places, random bits: out of nothing
+        if len(users) == 1 and (o.op.view or made_here or type(o.op) is movement.Concat):
             own: dict[int, list[tuple[Operation, int]]] = {}
             for user, i in users[0]:
                 if id(user) in inside:
@@ -269,7 +271,7 @@ def apart(
                 if not users[0] and id(o.results[0]) not in kept:
                     continue
             slices = all(type(user.op) is movement.Slice and id(user) in own for user, _ in users[0])
-            if o.op.view or (slices and len(own) <= MOST_READERS and id(o.results[0]) not in kept):
+            if o.op.view or made_here or (slices and len(own) <= MOST_READERS and id(o.results[0]) not in kept):
                 for those in own.values():
                     made = again(o)
                     inside.add(id(made))
