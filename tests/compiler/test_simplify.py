@@ -207,6 +207,20 @@ def test_parts_whose_sizes_are_symbols(rng):
         same(executor(*given), one_by_one(program, *given))
 
 
+def test_random_bits_are_made_where_they_are_read(rng):
+    (x,) = tensors(rng, (6, 8))
+
+    def f(x):
+        bits = F.philox((6, 8), 3, 16)
+        y = F.mul(x, F.cast(F.bitwise_and(bits, 7), dtype=x.dtype))
+        return F.matmul(y, x, transpose_y=True), F.cast(bits, dtype=x.dtype), bits
+
+    program = traced(f, x, dynamic=())
+    executor = Executor(program)
+    same(executor(x), one_by_one(program, x))
+    assert any("philox" in name and "mul" in name for name in groups(executor)), groups(executor)
+
+
 def test_trials_that_promise_too_much(rng, monkeypatch):
     """A group that turns out not to be a kernel runs one by one."""
     x, y = tensors(rng, (4, 8), (4, 8))

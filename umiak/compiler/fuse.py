@@ -142,6 +142,7 @@ class _Fusion:
         for q in p.users:
             for o in q.operations:
                 q.sources.update(self.producers(o))
+            q.sources.discard(q)
             for s in q.sources:
                 s.users.add(q)
 
