@@ -96,6 +96,12 @@ ON_REF = {
     **dict.fromkeys(("betainc", "igamma", "igammac", "polygamma"), "float32 float64"),
     "gcd": "int8 uint8",
     "nextafter": "bfloat16",
+    # the CPU driver computes in float32 and float64: layers cast 16-bit operands
+    "rnn": "bfloat16",
+    **dict.fromkeys(("path_log_sums", "path_sums"), "bfloat16"),
+    # beams are walked once per decoding; the recurrence is in second derivatives of recurrent layers
+    "gather_tree": "int32 int64",
+    "linear_recurrence": "bfloat16 float32 float64",
     # along an axis, and of runs
     **dict.fromkeys(("unique_count", "unique_sized"), "float64 int64"),
 }

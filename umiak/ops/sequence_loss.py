@@ -282,6 +282,7 @@ class ScaleGradient(Op):
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
-        # The gradient is no derivative: finite differences have nothing to say.
+        # But for a factor of 1, the gradient is no derivative: finite differences have nothing to say.
+        yield Sample((draw(rng, (2, 3)), 1.0))
         yield Sample((draw(rng, (2, 3)), 0.5), differentiable=())
         yield Sample((draw(rng, (2, 3), dt.float32), draw(rng, (3,), dt.float32)), differentiable=())

@@ -34,8 +34,9 @@ VIEWS = [cls for cls in REGISTRY.values() if cls.view and cls.__module__ == "umi
 
 
 @kernel(*VIEWS, raw=True)
-def view(op, out, x, *params):
+def view(op, out, x, *rest):
     """Only where no view can serve, or in a backend that has no strides."""
+    params = rest[len(op.inputs) - 1 :]  # behind further operands, which say when, not what
     out[...] = view_of(np.ascontiguousarray(x).reshape(x.shape), op, params)
 
 
