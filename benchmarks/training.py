@@ -25,7 +25,7 @@ TWICE = add_section("training-two", "Models with two threads: time of a step")
 REFERENCE = add_section("training-reference", "Models against PaddlePaddle 3.3.1")
 MEMORY = add_section("training-memory", "Models: memory and the first step", figure="ratio, or the worst")
 HERE = Path(__file__).parent
-ROUNDS, STEPS = 15, 3
+ROUNDS, STEPS = 9, 3
 
 # model: what, targets of eager and captured against eager PyTorch; captured is to be above torch.compile as well
 MODELS = {
