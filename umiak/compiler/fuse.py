@@ -66,6 +66,7 @@ class _Fusion:
         self.part_of: dict[int, _Part] = {}
         self.effect: _Part | None = None
         self.trials: dict[tuple, bool] = {}
+        self.exact: dict[tuple, bool] = {}  # the same, for the sizes that were tried
 
     def run(self) -> tuple[list[Operation], list[Value | None]]:
         for o in self.operations:
@@ -74,8 +75,7 @@ class _Fusion:
         for p in list(self.parts):
             # The trials of layers that differ in sizes were one: what they promised holds for these sizes. What has no
             # operands waits for an operation that brings some.
-            inputs, results = self.ends(p.operations)
-            if len(p.operations) > 1 and not (inputs and is_nest(p.operations, inputs, results)):
+            if len(p.operations) > 1 and not self.holds(p.operations):
                 self.dissolve(p)
         out, table = self.emit()
         return out, [None if v is None else table.get(id(v), v) for v in self.results]
@@ -123,7 +123,16 @@ class _Fusion:
         found = self.trials.get(key)
         if found is None:
             found = self.trials[key] = is_nest(operations, inputs, results)
+            self.exact[_structure(operations, inputs, results, exact=True)] = found
         return found
+
+    def holds(self, operations: Sequence[Operation]) -> bool:
+        """Whether the operations, with the sizes that they have, are one kernel."""
+        inputs, results = self.ends(operations)
+        key = _structure(operations, inputs, results, exact=True)
+        if key not in self.exact:
+            self.exact[key] = is_nest(operations, inputs, results)
+        return bool(inputs) and self.exact[key]
 
     def ends(self, operations: Sequence[Operation]) -> tuple[list[Value], list[Value]]:
         """What operations read from outside, and what is read of them there."""
@@ -238,10 +247,12 @@ def _is_float(x: Any) -> bool:
     return type(x) is float or (type(x) is Sym and x.kind == "float")
 
 
-def _structure(operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value]) -> tuple:
+def _structure(
+    operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value], exact: bool = False
+) -> tuple:
     """What decides whether operations are a nest: equal for layers that differ in sizes only.
 
-    Sizes are numbered as they come: which are equal matters, and which are 1.
+    Sizes are numbered as they come: which are equal matters, and which are 1. With ``exact`` they are what they are.
     """
     number = {id(v): i for i, v in enumerate(inputs)}
     sizes: dict[int, tuple] = {}
@@ -251,7 +262,7 @@ def _structure(operations: Sequence[Operation], inputs: Sequence[Value], results
             return tuple(map(plain, x))
         if _is_float(x):
             return float
-        if type(x) is int and x > 1:
+        if type(x) is int and x > 1 and not exact:
             return sizes.setdefault(x, ("size", len(sizes)))
         return identity(x)
 
