@@ -1,6 +1,7 @@
 """Loading by worker processes: what comes, in what order, and what is said when something goes wrong."""
 
 import collections
+import gc
 import os
 import random
 import signal
@@ -304,11 +305,13 @@ def test_nothing_is_left_behind():
         with pytest.raises(ValueError):
             list(io.DataLoader(fail_at(2, ValueError()), num_workers=1, persistent_workers=persistent))
 
+    gc.collect()
+    others = usage()[0]  # batches that an earlier test's failure report or fixture still holds
     some_passes(True)
     before = usage()
     for persistent in (True, False):
         some_passes(persistent)
-    assert usage() == before and before[0] == 0
+    assert usage() == before and before[0] <= others
 
 
 # ---- several passes --------------------------------------------------------------------------------------------------
