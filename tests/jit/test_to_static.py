@@ -175,6 +175,24 @@ def test_sizes_become_symbols(rng):
     assert f.get_traced_count() == 2
 
 
+def test_a_part_by_number(rng):
+    """Also of captured tensors, along an axis whose size may be a symbol later."""
+    layer = nn.LSTM(3, 4, direction="bidirect")
+
+    @to_static
+    def f(x):
+        _, (h, _) = layer(x)
+        return paddle.concat([h[0], h[-1]], axis=-1), x[1], len(x)
+
+    for n in (4, 6, 5):
+        x = randn(rng, n, 2, 3)
+        states, row, length = f(x)
+        h = layer(x)[1][0]
+        same(states, paddle.concat([h[0], h[1]], axis=-1))
+        same(row, x[1])
+        assert length == n
+
+
 def test_input_spec(rng):
     layer = to_static(nn.Linear(3, 2), input_spec=[paddle.static.InputSpec([None, 3])])
     for n in (4, 7, 9):

@@ -118,6 +118,14 @@ class SymTensor(Tensor):
             "Write a branch on data as an op (where, static.nn.cond), and a loop on data as static.nn.while_loop"
         )
 
+    def __len__(self) -> int:
+        shape = self._value.meta.shape
+        if not shape:
+            raise TypeError("len() of a tensor without dims")
+        if type(shape[0]) is not int:
+            raise TypeError(f"the length of {self!r} is not known while the program is traced: use x.shape[0]")
+        return shape[0]
+
     __bool__ = __int__ = __float__ = __index__ = __complex__ = __array__ = numpy = item = tolist = _refuse
 
     def __repr__(self) -> str:
