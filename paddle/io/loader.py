@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -170,7 +171,7 @@ class DataLoader:
         return len(self.dataset) if self.batch_sampler is None else len(self.batch_sampler)
 
 
-class _Batches:
+class _Batches(ABC):
     """One pass over the batches."""
 
     def __init__(self, loader: DataLoader) -> None:
@@ -179,8 +180,8 @@ class _Batches:
     def __iter__(self) -> Iterator[Any]:
         return self
 
-    def __next__(self) -> Any:
-        raise NotImplementedError
+    @abstractmethod
+    def __next__(self) -> Any: ...
 
     def __len__(self) -> int:
         return len(self.loader)

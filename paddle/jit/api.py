@@ -170,6 +170,7 @@ class StaticFunction:
                 try:
                     captured = self._capture(tensors, leaves, structure, axes)
                 except (CaptureError, TypeError, ValueError, NotImplementedError) as error:
+                    # Something asks for a size as a number: each size then has a program, which raises what is wrong.
                     _LOG.info("%s is captured for each size: %s", self.__name__, error)
                     programs.dynamic[axes] = None
                 else:
@@ -224,7 +225,7 @@ class StaticFunction:
         state = self._state
         assert state is not None
         before, draws = state.fresh(), Draws()
-        captured = Captured.of(call, tensors, axes, self.__name__)
+        captured = Captured.of(call, tensors, axes, self.__name__, state.tensors())
         after = state.fresh()
         if before != after:
             raise CaptureError(

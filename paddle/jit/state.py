@@ -142,6 +142,12 @@ class State:
                     else:
                         self._value(f"{prefix}.{name}", partial(vars(x).get, name))
 
+    def tensors(self) -> list[Tensor]:
+        """The tensors among it, those of layers included."""
+        own = [x for x in self._held if isinstance(x, Tensor)]
+        found = [*own, *(p for layer in self.layers for p in layer._parameters.values() if p is not None)]
+        return list({id(x): x for x in found}.values())
+
     def now(self) -> tuple:
         """All of it, to compare; layers as a number."""
         if self._changes != changes():

@@ -158,6 +158,21 @@ def test_accumulated_gradients(rng):
     layer.clear_gradients()
 
 
+def test_gradients_that_are_read(rng):
+    """Without a ``backward`` inside: those of the coming run, in forward, backward and second derivatives."""
+    layer = nn.Linear(3, 2)
+    f = to_static(lambda x: (x**2 @ layer.weight.grad).sum())
+    x = randn(rng, 4, 3, grad=True)
+    for scale in (1.0, 2.0, 3.0):
+        layer.weight.grad = paddle.full([3, 2], scale)
+        y = f(x)
+        same(y, (x**2).sum() * 2 * scale)
+        (dx,) = paddle.grad(y, [x], create_graph=True)
+        same(dx, x * 4 * scale)
+        (ddx,) = paddle.grad(dx.sum(), [x])
+        same(ddx, paddle.full([4, 3], 4 * scale))
+
+
 def test_sizes_become_symbols(rng):
     layer = nn.Linear(3, 2)
 

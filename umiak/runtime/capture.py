@@ -25,11 +25,10 @@ from umiak.ir.expr import Sym
 from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Value
 from umiak.ir.sym import cdiv, evaluate
-from umiak.ir.tracer import SymTensor, Tracer, symbolic
+from umiak.ir.tracer import OBSERVE_TRACE, SymTensor, Tracer, symbolic
 from umiak.runtime.executor import Executor
 
 BLOCK = 4  # words of a random stream that are given out together
-OBSERVE_TRACE = 1
 
 
 class CaptureError(RuntimeError):
@@ -43,7 +42,7 @@ class Stale(Exception):
 class _Source:
     """Numbers of one origin: ``read()`` gives them, in the order of ``symbols``, for the coming run."""
 
-    def __init__(self, read: Callable[[], Sequence[Any]], undo: Callable[[], None] | None) -> None:
+    def __init__(self, read: Callable[[], Sequence[Any]], undo: Callable[[], None]) -> None:
         self.read = read
         self.undo = undo
         self.symbols: list[Sym] = []
@@ -244,16 +243,22 @@ class Captured:
     """A captured function for one class of arguments.
 
     ``Captured.of(function, tensors, dynamic)`` runs ``function`` on stand-ins of ``tensors``; it returns a list of
-    leaves. ``dynamic`` has a set of axes for each tensor, whose sizes may differ between runs. ``run(tensors)`` gives
-    the leaves for other tensors of the class, with the history that eager calls would have recorded.
+    leaves. ``dynamic`` has a set of axes for each tensor, whose sizes may differ between runs; ``owners`` are tensors
+    whose ``.grad`` the function may read. ``run(tensors)`` gives the leaves for other tensors of the class, with the
+    history that eager calls would have recorded.
     """
 
-    def __init__(self, capture: Capture, tensors: Sequence[Tensor], leaves: Sequence[Any], name: str) -> None:
+    def __init__(
+        self, capture: Capture, tensors: Sequence[Tensor], leaves: Sequence[Any], name: str, owners: Iterable[Tensor]
+    ) -> None:
         self.streams = [stream for _, stream in capture.streams.values()]
         self.sources = capture.sources
         self.constants = [None if isinstance(x, (Tensor, Sym)) else x for x in leaves]
         self.tensors = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, Sym))]
-        kept = capture._leaves()
+        met = {id(x) for x in capture.builder.program.captured.values()}
+        kept: list[tuple[Any, Tensor]] = list(capture._leaves())
+        # Tensors of which the function read the gradient alone.
+        kept += [(None, x) for x in owners if id(x.grad) in met and id(x) not in met]
         arguments = {id(r): i for i, (r, _) in enumerate(capture._roots[: len(tensors)])}
         # Where a leaf is: the number of an argument, or the captured tensor itself.
         self.leaves: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
@@ -282,6 +287,7 @@ class Captured:
         open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
         self.records = not capture.differentiated and bool(self.wrt) and open_ends
         self._executor: Executor | None = None
+        self._pure: Executor | None = None  # without writes, for gradients of gradients
         self._pair: tuple | None = None
 
     @classmethod
@@ -291,6 +297,7 @@ class Captured:
         tensors: Sequence[Tensor],
         dynamic: Sequence[Iterable[int]] | None = None,
         name: str = "",
+        owners: Iterable[Tensor] = (),
     ) -> Captured:
         capture = Capture()
         try:
@@ -301,7 +308,7 @@ class Captured:
                 leaves = function(stand_ins)
                 for condition in capture.conditions:
                     condition()
-                return cls(capture, tensors, leaves, name)
+                return cls(capture, tensors, leaves, name, owners)
         finally:
             capture.restore()
 
@@ -319,43 +326,44 @@ class Captured:
                 env.update(zip(source.symbols, source.read(), strict=True))
                 taken.append(source)
             self._fits(tensors, env)
-            for name, at in self.rebound:
-                self.program.captured[name] = leaves[at].grad
+            self._rebind(leaves)
             return self._run(tensors, leaves, env)
         except BaseException:
             for source in taken:
-                if source.undo is not None:
-                    source.undo()
+                source.undo()
             raise
 
-    def _fits(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> None:
+    def _rebind(self, leaves: Sequence[Tensor]) -> None:
+        """Have the programs read the gradients that there are now."""
+        made = [e.program for e in (self._executor, self._pure, *(self._pair or ())[1:2]) if e is not None]
+        for program in (self.program, *made):
+            for name, at in self.rebound:
+                if name in program.captured:
+                    program.captured[name] = leaves[at].grad
+
+    def _sizes(self, tensors: Sequence[Tensor]) -> dict[Any, Any]:
+        """The values of the symbols that are sizes of inputs."""
         program = self.program
-        if not program.guards and not program.checks:
+        given = iter(tensors)
+        bound = [program.captured[n] if n is not None else next(given) for n in self.inputs]
+        return {s: bound[at[0]].shape[at[1]] for s, at in program.sources().items() if at is not None}
+
+    def _fits(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> None:
+        guards = self.program.guards
+        if not guards:
             return
-        sizes = dict(env)
-        for s, where in program.sources().items():
-            if where is not None:
-                v = program.inputs[where[0]]
-                name = self.inputs[where[0]]
-                x = program.captured[name] if name is not None else tensors[program.arguments().index(v)]
-                sizes[s] = x.shape[where[1]]
+        known = {**env, **self._sizes(tensors)}
         for stream in self.streams:
-            sizes[stream.seed] = sizes[stream.offset] = 0
-        if not all(evaluate(g, sizes) for g in program.guards):
+            known[stream.seed] = known[stream.offset] = 0
+        if not all(evaluate(g, known) for g in guards):
             raise Stale
 
     def _draw(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> None:
         """Take the words of this run out of the streams."""
-        sizes: dict[Any, Any] = {}
         for stream in self.streams:
             words = stream.words
             if type(words) is Sym:
-                if not sizes:
-                    program = self.program
-                    for s, where in program.sources().items():
-                        if where is not None and self.inputs[where[0]] is None:
-                            sizes[s] = tensors[program.arguments().index(program.inputs[where[0]])].shape[where[1]]
-                words = evaluate(words, sizes)
+                words = evaluate(words, self._sizes(tensors))
             env[stream.seed], env[stream.offset] = stream.find().reserve(words)
 
     def _run(self, tensors: Sequence[Tensor], leaves: list[Tensor], env: dict[Any, Any]) -> list[Any]:
@@ -424,9 +432,11 @@ class Captured:
         self, tensors: Sequence[Tensor], env: dict, sources: list[Tensor], given: list[int], grads: Sequence[Any]
     ) -> tuple:
         """The gradients with a history of their own: through the operations, run one by one."""
-        program = self.program.copy()
-        program.effects.clear()
-        ys = Executor(remove_dead(program))(*tensors, numbers=env)
+        if self._pure is None:
+            program = self.program.copy()
+            program.effects.clear()
+            self._pure = Executor(remove_dead(program))
+        ys = self._pure(*tensors, numbers=env)
         pairs = [(ys[i], g) for i, g in zip(given, grads, strict=True) if g is not None and not ys[i].stop_gradient]
         return tuple(
             tape.grad([y for y, _ in pairs], sources, [g for _, g in pairs], create_graph=True, allow_unused=True)

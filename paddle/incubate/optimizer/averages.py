@@ -28,8 +28,8 @@ class _Swap:
         self._kept: list[tuple[Any, Any]] = []
 
     def _averages(self) -> list[tuple[Any, Any]]:
-        """Pairs of a parameter and its average."""
-        raise NotImplementedError
+        """Pairs of a parameter and its average, of the class that mixes this in."""
+        raise TypeError(f"{type(self).__name__} defines no _averages")
 
     def apply(self, executor: Any = None, need_restore: bool = True) -> Any:
         """A context in which parameters have the values of their averages.
