@@ -57,7 +57,7 @@ def simulate(fn: Callable[..., T], ranks: int, *args: Any, timeout: float = 600.
 
     def run(rank: int) -> None:
         context.new_rank(rank).activate()
-        job.enter(rank)
+        job.enter(rank, groups.table())
         try:
             if seed is not None:
                 seed_all(seed + rank + 1)
