@@ -250,9 +250,9 @@ def _reserve(folder: str, uid: int) -> tuple[str, int]:
         got = f"files of {uid} that no save of ours left"
         raise op_error(FileExistsError, "save", f"uid {uid} of {folder} free", got, "Choose another unique_id")
     claim = uuid.uuid4().hex
-    owner = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%F %T"), "claim": claim}
+    who = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%F %T"), "claim": claim}
     os.ftruncate(fd, 0)
-    os.pwrite(fd, json.dumps(owner).encode(), 0)
+    os.pwrite(fd, json.dumps(who).encode(), 0)
     return claim, fd
 
 

@@ -212,7 +212,8 @@ def decode(text: bytes, where: str) -> Manifest:
     for name, value in _items(tensors, "tensors", where):
         dtype_, shape_, parts, blocks = sj.record(value, ("dtype", "shape", "parts", "blocks"), "a tensor", where)
         key, dtype, shape = decode_tensor(name, dtype_, shape_, where)
-        boxes = tuple(decode_box(*sj.row(p, 2, "a part", where), shape, where) for p in _list(parts, "parts", where))
+        pairs = [sj.row(p, 2, "a part", where) for p in _list(parts, "parts", where)]
+        boxes = tuple(decode_box(offset, size, shape, where) for offset, size in pairs)
         infos[key] = TensorInfo(key, shape, dtype, boxes)
         for value in _list(blocks, "blocks", where):
             value = sj.row(value, 7, "a block", where)

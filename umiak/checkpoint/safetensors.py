@@ -67,7 +67,7 @@ def load_safetensors(
                 raise op_error(CheckpointError, "load_safetensors", f"a dtype of {sorted(known)}", got)
             array = np.empty(e.shape, numpy_dtype(e.dtype))
             f.seek(e.begin)
-            view = memoryview(array.reshape(-1).view(np.uint8))
+            view = memoryview(array.reshape(-1).view(np.uint8).data)
             while view:
                 n = f.readinto(view)
                 if not n:

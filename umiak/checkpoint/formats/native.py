@@ -54,7 +54,7 @@ def read_blocks(folder: str, file: str) -> list[Stored]:
     out = []
     for value in rows:
         row = sj.row(value, 9, "a block", path)
-        key, dtype, whole = decode_tensor(*row[:3], path)
+        key, dtype, whole = decode_tensor(row[0], row[1], row[2], path)
         s = decode_block(row[3:], key, dtype, whole, file, path)
         if not PAGE <= s.begin <= begin - nbytes(s.block):
             raise sj.fail(path, f"the bytes of {key!r} before the index at {begin}", f"bytes from {s.begin}")
