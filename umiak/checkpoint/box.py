@@ -62,8 +62,8 @@ class Box:
 def enclosing(shape: tuple[int, ...], start: int, stop: int) -> Box:
     """The smallest box that holds elements ``start`` to ``stop`` of the row-major flattening of ``shape``.
 
-    Axes are fixed as long as the first and the last element agree in all of their indices so far; at the first axis where
-    they differ the box spans what lies between, and all axes after it are whole.
+    Axes are fixed as long as the first and the last element agree in all of their indices so far; at the first axis
+    where they differ the box spans what lies between, and all axes after it are whole.
     """
     if stop <= start:
         return Box((0,) * len(shape), (0,) * len(shape))
