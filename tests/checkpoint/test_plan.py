@@ -204,7 +204,7 @@ def test_ranks_of_one_host_read_for_themselves():
     assert plan_load(wants, files, hosts="abcc").exchange == "sends"
 
 
-@pytest.mark.parametrize("budget", [1 << 12, 1 << 14])
+@pytest.mark.parametrize("budget", [1 << 12, 1 << 13])
 def test_waves_keep_to_the_budget(budget):
     files = stored("a", (64, 60), [((16 * i, 0), (16, 60)) for i in range(4)])
     # All is transposed: what is received is held first.
