@@ -62,11 +62,15 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Receive:
-    """Receive a box from a rank, put it into own blocks, send it on."""
+    """Receive a box from a rank, put it into own blocks, send it on.
+
+    ``relayed``: the peer is not its reader. What a rank reads and what it relays are two orders of messages.
+    """
 
     dtype: str
     box: Box
     peer: int
+    relayed: bool
     puts: tuple[Put, ...]
     to: tuple[int, ...]
     wave: int
@@ -150,7 +154,8 @@ class Plan:
         to = tuple(item.order[j] for j in children(at, len(item.order)))
         if at == 0 or not item.order:
             return Read(self.stored[self._copy(rank, item)], item.box, tuple(puts), to, item.wave)
-        return Receive(item.dtype, item.box, item.order[parent(at)], tuple(puts), to, item.wave)
+        above = parent(at)
+        return Receive(item.dtype, item.box, item.order[above], above > 0, tuple(puts), to, item.wave)
 
     def _copy(self, rank: int, item: Item) -> int:
         if self.sees is None:
@@ -311,7 +316,7 @@ def _casts(piece: Piece, source: str, block: Block, known: dict[tuple[str, str],
 # --- where it comes from ---------------------------------------------------------------------------------------------
 
 
-def _sub_target(box: Box, source: Box, target: Box, axes: tuple[int, ...] | None) -> Box:
+def sub_target(box: Box, source: Box, target: Box, axes: tuple[int, ...] | None) -> Box:
     """The part of ``target`` that comes from ``box``, a part of ``source``."""
     if box == source:
         return target
@@ -341,7 +346,7 @@ def _items(classes: list[Class], sources: Sources, layout: Layout | None) -> lis
                     raise ValueError(_uncovered(c, piece, left, sources))
                 chain = _casts(piece, sources.infos[piece.key].dtype, block, casts)
                 for run, part in parts:
-                    target = _sub_target(part, piece.source, piece.target, piece.axes)
+                    target = sub_target(part, piece.source, piece.target, piece.axes)
                     by_box = found.setdefault(run.number, (run, {}))[1]
                     by_box.setdefault(part, []).append(Put(number, place, target, piece.axes, chain))
     begin = [(s.file, s.begin) for s in sources.stored]
@@ -495,7 +500,7 @@ def _disjoint(items: list[Item], classes: list[Class]) -> list[Item]:
                     continue
                 for atom, owners in sorted(_atoms(cluster)):
                     puts = [
-                        Put(p.want, p.run, _sub_target(atom, owner, p.target, p.axes), p.axes, p.casts)
+                        Put(p.want, p.run, sub_target(atom, owner, p.target, p.axes), p.axes, p.casts)
                         for owner in owners
                         for p in by_box[owner].puts
                     ]
@@ -512,7 +517,7 @@ def _cut(items: list[Item], limit: int) -> Iterator[Item]:
             continue
         for box in slabs(item.box, max(1, limit // itemsize(item.dtype))):
             puts = tuple(
-                Put(p.want, p.run, _sub_target(box, item.box, p.target, p.axes), p.axes, p.casts) for p in item.puts
+                Put(p.want, p.run, sub_target(box, item.box, p.target, p.axes), p.axes, p.casts) for p in item.puts
             )
             yield Item(item.copies, item.dtype, box, puts, item.ranks)
 

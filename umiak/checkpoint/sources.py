@@ -12,10 +12,14 @@ from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.core import dtype as dt
 
 
+def numpy_dtype(dtype):
+    return dt.convert(dtype).numpy
+
+
 @cache
 def itemsize(dtype: str) -> int:
     """Bytes of one element of the dtype of this name."""
-    return dt.convert(dtype).itemsize
+    return numpy_dtype(dtype).itemsize
 
 
 def runs(block: Block) -> tuple[tuple[Box, int], ...]:
