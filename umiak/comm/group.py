@@ -92,6 +92,11 @@ class Group:
         for task in list(self._open.values()):
             task.done()
 
+    def wait(self) -> None:
+        """Wait for what is under way."""
+        for task in list(self._open.values()):
+            task.wait()
+
     @property
     def others(self) -> list[int]:
         """The global ranks of the others."""
