@@ -109,3 +109,19 @@ def flat_runs(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[B
         yield Box((a,) + (0,) * len(rest), (b - a, *rest)), a * stride
     if b < row and b * stride < stop:
         yield from inside(b, 0, stop - b * stride)
+
+
+def difference(box: Box, hole: Box) -> list[Box]:
+    """What is left of ``box`` without ``hole``, which lies in it, as disjoint boxes: at most two for each axis."""
+    out = []
+    offset, shape = list(box.offset), list(box.shape)
+    for axis, (start, size) in enumerate(zip(hole.offset, hole.shape)):
+        before, after = start - offset[axis], offset[axis] + shape[axis] - start - size
+        if before:
+            out.append(Box(tuple(offset), (*shape[:axis], before, *shape[axis + 1 :])))
+        if after:
+            out.append(
+                Box((*offset[:axis], start + size, *offset[axis + 1 :]), (*shape[:axis], after, *shape[axis + 1 :]))
+            )
+        offset[axis], shape[axis] = start, size
+    return out
