@@ -56,13 +56,12 @@ def save_state_dict(
 
     Example:
         >>> import paddle, tempfile
-        >>> layer = paddle.nn.Linear(2, 3)
+        >>> a, b = paddle.nn.Linear(2, 3), paddle.nn.Linear(2, 3)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     paddle.distributed.save_state_dict(layer.state_dict(), folder)
-        ...     layer.weight.zero_()
-        ...     paddle.distributed.load_state_dict(layer.state_dict(), folder)
-        ...     bool((layer.weight == 0).all())
-        False
+        ...     paddle.distributed.save_state_dict(a.state_dict(), folder)
+        ...     paddle.distributed.load_state_dict(b.state_dict(), folder)
+        >>> bool((a.weight == b.weight).all())
+        True
     """
     group = comm_group(process_group)
     weights, mapping = weights_of(state_dict, "save_state_dict")
