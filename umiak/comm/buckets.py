@@ -10,6 +10,7 @@ The order of buckets is that in which the gradients of rank 0 came in the first 
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -38,6 +39,7 @@ from umiak.util.errors import op_error
 ALIGN = 64  # bytes at which gradients begin
 PARTS = 16  # buckets that gradients are cut into, where these are not larger than allowed, nor smaller than SMALL
 SMALL = 1 << 20  # bytes
+PATIENCE = 1.0  # seconds of waiting for all buckets at once
 AT_THE_END = 1 << 30  # gradients of a leaf that is known to be complete only when the run ends
 
 _COPY, _ADD = F.Copy(), F.Add()
@@ -46,11 +48,12 @@ _COPY, _ADD = F.Copy(), F.Add()
 class Slot:
     """A leaf and its gradient."""
 
-    __slots__ = ("bucket", "came", "expected", "leaf", "name", "place", "ready", "view")
+    __slots__ = ("bucket", "came", "expected", "leaf", "name", "place", "ready", "size", "view")
 
     def __init__(self, name: str, leaf: Tensor) -> None:
         self.name = name
         self.leaf = leaf
+        self.size = math.prod(leaf.shape)
         self.came = 0  # gradients that came in this run: more than one where runs are nested
         self.expected = 1  # how many there will be
         self.ready = False
@@ -87,7 +90,7 @@ class Bucket(Flight):
         step = max(1, ALIGN // dtype.itemsize)
         starts = [0]
         for slot in slots:
-            starts.append(starts[-1] + -(-slot.leaf.numel // step) * step)
+            starts.append(starts[-1] + -(-slot.size // step) * step)
         n = len(slots)
         self.flat = empty((starts[-1] + 2 * n + 1,), dtype)
         self.array = to_numpy(self.flat)
@@ -103,7 +106,7 @@ class Bucket(Flight):
     def renew(self, slot: Slot) -> None:
         """A view of the slot's part of the memory."""
         with no_grad_guard():
-            start, n = self.starts[slot.place], slot.leaf.numel
+            start, n = self.starts[slot.place], slot.size
             part = F.slice(self.flat, axes=(0,), starts=(start,), sizes=(n,), steps=(1,))
             slot.view = F.reshape(part, shape=tuple(slot.leaf.shape)).detach()
         slot.view._own_version()
@@ -115,7 +118,7 @@ class Bucket(Flight):
         for i, slot in enumerate(self.slots):
             held = slot.leaf.grad
             if held is None:
-                self.array[self.starts[i] : self.starts[i] + slot.leaf.numel] = 0
+                self.array[self.starts[i] : self.starts[i] + slot.size] = 0
                 self.word[i] = 0
             elif held is not slot.view:
                 deposit(slot, held)
@@ -402,15 +405,16 @@ class Reducer:
             self._check()
 
     def _wait(self) -> None:
-        start, pause, limit = time.monotonic(), self.group.channel.pause, self.group.timeout
+        start, pause = time.monotonic(), self.group.channel.pause
         while True:
             self._pulse()  # all of them: each needs this thread to go on
             if not self._flying:
                 return
-            task, waited = self._flying[0].task, time.monotonic() - start
-            if limit and waited > limit:
-                task.wait(1e-6)  # says who is late
-            pause(waited, task.what)
+            waited = time.monotonic() - start
+            if waited > PATIENCE:
+                self._flying[0].task.wait()  # tells of ranks that are late
+            else:
+                pause(waited, self._flying[0].task.what)
 
     def _check(self) -> None:
         """Raise where the ranks did not do the same. They all do so alike."""
@@ -519,7 +523,7 @@ def cut(slots: list[Slot], alone: set[int], limit: float, last: float) -> list[l
     """
 
     def size(slot: Slot) -> int:
-        return slot.leaf.numel * slot.leaf.dtype.itemsize
+        return slot.size * slot.leaf.dtype.itemsize
 
     most = min(limit, max(SMALL, sum(map(size, slots)) / PARTS))
     found: list[tuple[int, list[Slot]]] = []
