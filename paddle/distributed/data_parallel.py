@@ -8,6 +8,7 @@ from typing import Any
 
 from paddle.distributed.communication.group import member
 from paddle.nn.layer.layers import Layer
+from paddle.nn.layer.norm import SyncBatchNorm, over_ranks
 from umiak import comm
 from umiak.comm.buckets import Reducer, broadcast_all, check_same
 from umiak.core.tensor import Tensor
@@ -82,6 +83,10 @@ class DataParallel(Layer):
             held = [*named, *layers.named_buffers()]
             check_same(lambda: [f"{name} {x.dtype.name}{list(x.shape)}" for name, x in held], found, "DataParallel")
             broadcast_all([x for _, x in held], found)
+            if group is not None:
+                for layer in layers.sublayers(include_self=True):
+                    if isinstance(layer, SyncBatchNorm):
+                        layer.total = over_ranks(found)
             self.init_reducer()
 
     def init_reducer(self) -> None:
