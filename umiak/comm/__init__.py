@@ -5,5 +5,3 @@ from umiak.comm.group import Group
 from umiak.comm.groups import connect_by, destroy, get, new, progress, start, started, table, world
 from umiak.comm.simulator import simulate
 from umiak.comm.task import Task
-
-__all__ = []

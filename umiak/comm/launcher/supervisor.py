@@ -119,7 +119,9 @@ class Supervisor:
         rank, size = next(((os.environ[r], os.environ[s]) for r, s in NUMBERS if r in os.environ), ("", ""))
         if not rank:
             names = ", ".join(r for r, _ in NUMBERS)
-            raise SystemExit(f"[launch] requires the number of a rank from the MPI launcher ({names}), got none of them")
+            raise SystemExit(
+                f"[launch] requires the number of a rank from the MPI launcher ({names}), got none of them"
+            )
         with socket.socket(fileno=os.dup(self.launcher.fileno())) as s:
             address = s.getsockname()[0]
         node = next((os.environ[name] for name in NODE if name in os.environ), socket.gethostname())

@@ -165,7 +165,9 @@ class Watch:
     def _start(self, starter: starters.Starter, port: int) -> None:
         environ = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
         environ |= {ADDRESS: f"{self._address()}:{port}", SECRET: self._secret}
-        exported = [n for n in environ if n in (ADDRESS, SECRET) or n.startswith(("FLAGS_", "UMIAK_", "PADDLE_", "PYTHON"))]
+        exported = [
+            n for n in environ if n in (ADDRESS, SECRET) or n.startswith(("FLAGS_", "UMIAK_", "PADDLE_", "PYTHON"))
+        ]
         program = [sys.executable, "-S", "-E", SUPERVISOR]
         self._process = subprocess.Popen(
             starter.command(self.job, tuple(exported), program),
@@ -333,7 +335,9 @@ class Watch:
         busy = self._busy()
         if busy and not self._stopping:
             first = self._finished()[0]
-            self._why = f"ranks {busy} went on for {self.job.exit_timeout:g} s after the program of rank {first} had ended"
+            self._why = (
+                f"ranks {busy} went on for {self.job.exit_timeout:g} s after the program of rank {first} had ended"
+            )
             self._hung = busy
             for number in busy:
                 self._send(number, "signal", {"number": int(signal.SIGUSR2)})
@@ -420,7 +424,9 @@ class Watch:
     def _judge(self) -> Outcome:
         seconds = self._seconds()
         if self._interrupted:
-            return Outcome(128 + self._interrupted, f"ended by {name_of(self._interrupted)}", "", seconds, True, self.first)
+            return Outcome(
+                128 + self._interrupted, f"ended by {name_of(self._interrupted)}", "", seconds, True, self.first
+            )
         if self._why:
             lines = [self._why, *b"".join(self._words).decode("utf-8", "replace").splitlines()]
             for number in self._hung:
@@ -437,7 +443,9 @@ class Watch:
             by = f" (the MPI launcher: exit code {code})"
         if first is None:
             return Outcome(0, seconds=seconds)
-        lines = [f"rank {first.rank} ({first.where}) ended with {first.how}{by} after {seconds_of(first)}; the job was ended"]
+        lines = [
+            f"rank {first.rank} ({first.where}) ended with {first.how}{by} after {seconds_of(first)}; the job was ended"
+        ]
         log = self.job.log(first.rank)
         tail = last_words(first)
         if tail:
