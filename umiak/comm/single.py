@@ -19,6 +19,9 @@ class Arrived:
         return True
 
 
+ARRIVED = Arrived()
+
+
 class _Line:
     """Messages of one tag, and those who wait for them: both in order."""
 
@@ -57,7 +60,7 @@ class SingleChannel:
         line = self._kept[tag]
         line.messages.append(x.copy())
         line.deliver()
-        return Arrived()
+        return ARRIVED
 
     def recv(self, x: np.ndarray, peer: int, tag: int) -> _Expected:
         line, made = self._kept[tag], _Expected(x)
