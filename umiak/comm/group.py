@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -75,10 +76,12 @@ class Group:
         """A task that has ended."""
         self._open.pop(id(task), None)
 
-    def progress(self) -> None:
-        """Move on what is under way."""
+    def progress(self, but: Task | None = None) -> None:
+        """Move on what is under way. What fails is told to those who wait for it."""
         for task in list(self._open.values()):
-            task.done()
+            if task is not but:
+                with suppress(CommError):
+                    task.done()
 
     def wait(self) -> None:
         """Wait for what is under way."""
