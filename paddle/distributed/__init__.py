@@ -2,18 +2,32 @@
 
 from paddle.distributed import communication, fleet
 from paddle.distributed.communication import (
+    P2POp,
     ReduceOp,
     all_gather,
+    all_gather_object,
     all_reduce,
+    alltoall,
+    alltoall_single,
     barrier,
+    batch_isend_irecv,
     broadcast,
+    broadcast_object_list,
     destroy_process_group,
     gather,
     get_backend,
     get_group,
+    irecv,
     is_initialized,
+    isend,
+    recv,
+    recv_object_list,
     reduce,
     reduce_scatter,
+    scatter,
+    scatter_object_list,
+    send,
+    send_object_list,
     stream,
     wait,
 )
@@ -34,6 +48,7 @@ from paddle.distributed.flex_checkpoint.dcp.sharded_weight import (
 from paddle.distributed.parallel import (
     ParallelEnv,
     ParallelMode,
+    create_nccl_config,
     get_rank,
     get_world_size,
     gloo_barrier,
@@ -41,14 +56,3 @@ from paddle.distributed.parallel import (
     gloo_release,
     init_parallel_env,
 )
-
-__all__ = [
-    "ShardedStateDict",
-    "ShardedWeight",
-    "build_sharded_state_dict",
-    "fleet",
-    "load_merged_state_dict",
-    "load_state_dict",
-    "save_state_dict",
-    "shard_weight",
-]
