@@ -36,6 +36,7 @@ MODULES = (
     "training",
     "data",
     "collectives",
+    "checkpoint",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2
