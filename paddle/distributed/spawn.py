@@ -19,7 +19,7 @@ OPTIONS = ("start_method", "gpus", "xpus", "ips", "backend", "print_config")
 
 
 class RankError(RuntimeError):
-    """A rank of :func:`spawn` failed: ``rank``, ``exitcode`` (or minus a signal's number), ``traceback`` (text or None)."""
+    """A rank of :func:`spawn` failed: ``rank``, ``exitcode`` (or minus a signal's number), ``traceback`` (text)."""
 
     def __init__(self, message: str, rank: int | None, exitcode: int, traceback: str | None) -> None:
         super().__init__(message)

@@ -1,37 +1,129 @@
-"""NumPy kernels of communication: in a group of one, nothing moves. Larger groups need a communicator."""
+"""Kernels of communication: they hand arrays to the group of that name, which the layer of communication has put into
+the rank's state. In a group of one nothing moves, and none is needed.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 from umiak.backends.ref.registry import kernel
+from umiak.core.context import current
 from umiak.ops import collective as ops
 
+GROUPS = "groups"  # in the values of a rank's state: its groups by name
+DEFERRED = "deferred"  # in the values of a thread's context: the list of tasks that somebody else will wait for
 
-def alone(op: ops.Collective, size: int) -> None:
-    """Refuse a group of more than one rank."""
-    if size != 1:
+
+def _group(op: ops.Collective, size: int) -> Any:
+    groups = current().state.values.get(GROUPS, {})
+    group = groups.get(op.group)
+    if group is None or group.size != size:
+        known = {name: g.size for name, g in groups.items()}
         op.fail(
             RuntimeError,
-            f"a communicator for group {op.group!r} of {size} ranks",
-            "the NumPy backend, which knows groups of one rank",
+            f"a group {op.group!r} of {size} ranks",
+            f"groups and sizes {known}",
             "Start the ranks with paddle.distributed.launch and call paddle.distributed.init_parallel_env() first.",
         )
+    return group
 
 
-@kernel(
-    ops.AllReduce,
-    ops.AllGather,
-    ops.ReduceScatter,
-    ops.AllToAll,
-    ops.AllToAllSized,
-    ops.Broadcast,
-    ops.ReduceTo,
-    raw=True,
-)
-def whole(op, out, x, size, *params):
-    alone(op, size)
+def _finish(task: Any, *arrays: np.ndarray) -> None:
+    """Wait, unless whoever called has asked for the task. The arrays live until then."""
+    deferred = current().values.get(DEFERRED)
+    if deferred is None:
+        task.wait()
+    else:
+        deferred.append((task, arrays))
+
+
+def _parts_first(x: np.ndarray, axis: int) -> np.ndarray:
+    return np.ascontiguousarray(np.moveaxis(x, axis, 0))
+
+
+@kernel(ops.AllReduce, raw=True)
+def all_reduce(op, out, x, size):
+    if size == 1:
+        out[...] = x
+        return
+    x = np.ascontiguousarray(x)
+    _finish(_group(op, size).all_reduce(out, x, op.op), out, x)
+
+
+@kernel(ops.ReduceTo, raw=True)
+def reduce_to(op, out, x, size, root, rank):
+    if size == 1:
+        out[...] = x
+        return
+    if rank != root:
+        out[...] = np.zeros((), out.dtype)
+    x = np.ascontiguousarray(x)
+    _finish(_group(op, size).reduce(out, x, root, op.op), out, x)
+
+
+@kernel(ops.Broadcast, raw=True)
+def broadcast(op, out, x, size, root, rank):
     out[...] = x
+    if size > 1:
+        _finish(_group(op, size).broadcast(out, root), out)
+
+
+@kernel(ops.AllGather, raw=True)
+def all_gather(op, out, x, size):
+    if size == 1:
+        out[...] = x
+        return
+    group = _group(op, size)
+    if op.axis == 0:
+        x = np.ascontiguousarray(x)
+        _finish(group.all_gather(out, x), out, x)
+        return
+    parts = np.empty((size, *x.shape), x.dtype)
+    group.all_gather(parts, np.ascontiguousarray(x)).wait()
+    out[...] = np.moveaxis(parts, 0, op.axis).reshape(out.shape)
+
+
+@kernel(ops.ReduceScatter, raw=True)
+def reduce_scatter(op, out, x, size):
+    if size == 1:
+        out[...] = x
+        return
+    group = _group(op, size)
+    if op.axis == 0:
+        x = np.ascontiguousarray(x)
+        _finish(group.reduce_scatter(out, x, op.op), out, x)
+        return
+    turned = _parts_first(x, op.axis)
+    part = np.empty((turned.shape[0] // size, *turned.shape[1:]), x.dtype)
+    group.reduce_scatter(part, turned, op.op).wait()
+    out[...] = np.moveaxis(part, 0, op.axis)
+
+
+@kernel(ops.AllToAll, raw=True)
+def all_to_all(op, out, x, size):
+    if size == 1:
+        out[...] = x
+        return
+    group = _group(op, size)
+    if op.split_axis == op.concat_axis == 0:
+        x = np.ascontiguousarray(x)
+        _finish(group.all_to_all(out, x), out, x)
+        return
+    parts = np.stack(np.split(x, size, op.split_axis))
+    come = np.empty_like(parts)
+    group.all_to_all(come, parts).wait()
+    out[...] = np.concatenate(list(come), op.concat_axis)
+
+
+@kernel(ops.AllToAllSized, raw=True)
+def all_to_all_sized(op, out, x, size, sent, received):
+    if size == 1:
+        out[...] = x
+        return
+    x = np.ascontiguousarray(x)
+    _finish(_group(op, size).all_to_all_sized(out, x, sent, received), out, x)
 
 
 @kernel(ops.Fanout, raw=True)
@@ -41,24 +133,19 @@ def fanout(op, out, x, size):
 
 @kernel(ops.CollectivePermute, raw=True)
 def collective_permute(op, out, x, size):
-    alone(op, size)
-    out[...] = x if op.pairs else np.zeros_like(x)
+    if size == 1:
+        out[...] = x if op.pairs else np.zeros_like(x)
+        return
+    x = np.ascontiguousarray(x)
+    _finish(_group(op, size).permute(out, x, op.pairs), out, x)
 
 
 @kernel(ops.Send, raw=True)
 def send(op, out, x, size, peer):
-    _nobody(op)
+    x = np.ascontiguousarray(x)
+    _finish(_group(op, size).send(x, peer), x)
 
 
 @kernel(ops.Recv, raw=True)
 def recv(op, out, token, size, peer, shape):
-    _nobody(op)
-
-
-def _nobody(op: ops.Collective) -> None:
-    op.fail(
-        RuntimeError,
-        f"a communicator for group {op.group!r}",
-        "the NumPy backend, which has no other ranks",
-        "Start the ranks with paddle.distributed.launch and call paddle.distributed.init_parallel_env() first.",
-    )
+    _finish(_group(op, size).recv(out, peer), out)

@@ -296,7 +296,7 @@ class Watch:
     def _on_ended(self, number: int, message: dict[str, Any]) -> None:
         rank = self.ranks[number]
         report = rank.report = Report(number, seconds=self._seconds(), where=self._where(number), **message)
-        if report.swept:
+        if report.swept and not rank.failing:
             self._swept.append(report)
         elif report.code and self.first is None and (rank.failing or not self._stopping):
             self.first = report

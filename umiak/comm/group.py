@@ -1,0 +1,372 @@
+"""Groups of ranks and what they do together. docs/design/comm.md has the table."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from umiak.comm import schedule
+from umiak.comm.channel import Channel
+from umiak.comm.errors import CommError, SizeMismatch
+from umiak.comm.task import Task, timeout_flag
+from umiak.util import flags
+from umiak.util.errors import op_error
+
+check_flag = flags.define(
+    "check_collectives", False, "compare operation, dtype and sizes of every collective with the other ranks'"
+)
+
+TAGS = 1 << 14  # collectives of a group that may be under way at once
+USER = 0  # messages of send and recv: tags from here on
+OBJECTS = 1 << 15  # those of objects
+COLLECTIVE = 1 << 16  # those of collectives
+
+
+def flat(x: np.ndarray) -> np.ndarray:
+    """``x`` without dims, over the same memory."""
+    if not x.flags.c_contiguous:
+        raise op_error(ValueError, "comm", "arrays that are contiguous", f"strides {x.strides} of {x.shape}")
+    return x.reshape(-1)
+
+
+class Group:
+    """Ranks that talk together, as one of them sees it."""
+
+    def __init__(
+        self, channel: Channel, name: str, id: int, ranks: Sequence[int], *, timeout: float | None = None
+    ) -> None:
+        self.channel = channel
+        self.name = name
+        self.id = id
+        self.ranks = tuple(ranks)
+        self.rank = channel.rank
+        self.size = channel.size
+        self._timeout = timeout
+        self._calls = 0
+        self._open: dict[int, Task] = {}
+        self.bystander: Callable[[Group, str, float], str] | None = None  # tells what the other ranks do
+
+    def __repr__(self) -> str:
+        return f"Group({self.name!r}, rank {self.rank} of {self.size}, ranks {list(self.ranks)})"
+
+    @property
+    def timeout(self) -> float:
+        """Seconds that an operation may take."""
+        return timeout_flag.value if self._timeout is None else self._timeout
+
+    # Started operations
+
+    def _start(self, what: str, steps: Callable[[int], schedule.Steps], *said: Any) -> Task:
+        call = self._calls
+        self._calls += 1
+        tag = COLLECTIVE + call % TAGS
+        made = steps(tag)
+        if check_flag.value and self.size > 1:
+            made = self._checked(call, tag, (what, *said), made)
+        task = Task(self, f"{what} (call {call} of group {self.name!r})", made)
+        if task._steps is not None:
+            self._open[id(task)] = task
+        return task
+
+    def forget(self, task: Task) -> None:
+        """A task that has ended."""
+        self._open.pop(id(task), None)
+
+    def progress(self) -> None:
+        """Move on what is under way."""
+        for task in list(self._open.values()):
+            task.done()
+
+    def wait(self) -> None:
+        """Wait for what is under way."""
+        for task in list(self._open.values()):
+            task.wait()
+
+    def state(self) -> str:
+        """What this rank is doing on the group, in words."""
+        waiting = [t.what for t in self._open.values()]
+        return f"waits in {', '.join(waiting)}" if waiting else f"has made {self._calls} calls and is in none"
+
+    def explain(self, what: str, error: BaseException) -> CommError:
+        """An error of the engine, with what it happened to."""
+        me = self.ranks[self.rank]
+        if isinstance(error, SizeMismatch):
+            size = "more" if error.sent is None else f"{error.sent} bytes"
+            text = f"[{what}] rank {me} expects {error.expected} bytes from rank {self.ranks[error.peer]}, which sent "
+            text += f"{size}: sizes, dtypes or the order of calls differ"
+            if not check_flag.value:
+                text += ". FLAGS_check_collectives=1 tells which"
+        else:
+            text = f"[{what}] rank {me} failed: {error}"
+        made = CommError(text)
+        made.__cause__ = error
+        return made
+
+    def late(self, what: str, waited: float) -> CommError:
+        """The error of an operation that has taken too long."""
+        text = f"[{what}] rank {self.ranks[self.rank]} has waited {waited:.1f} s for the other ranks"
+        if self.bystander is not None:
+            text += f": {self.bystander(self, what, waited)}"
+        return CommError(text)
+
+    def _checked(self, call: int, tag: int, said: tuple, steps: schedule.Steps) -> schedule.Steps:
+        """``steps`` after all ranks have compared what they are about to do."""
+        text = f"{said[0]}({', '.join(map(str, said[1:]))})"
+        mine = np.zeros(256, np.uint8)
+        raw = text.encode()[:256]
+        mine[: len(raw)] = np.frombuffer(raw, np.uint8)
+        heard = np.zeros((self.size, 256), np.uint8)
+        yield from schedule.gather(self.channel, heard.reshape(-1), mine, None, tag)
+        others = [bytes(row).rstrip(b"\0").decode(errors="replace") for row in heard]
+        wrong = {self.ranks[i]: other for i, other in enumerate(others) if other != text}
+        if wrong:
+            listed = "; ".join(f"rank {r} calls {other}" for r, other in wrong.items())
+            steps.close()
+            raise CommError(
+                f"[call {call} of group {self.name!r}] the ranks disagree: rank {self.ranks[self.rank]} calls {text}; "
+                f"{listed}"
+            )
+        yield from steps
+
+    def _native(self, name: str, *args: Any) -> schedule.Steps | None:
+        made = self.channel.native(name, *args)
+        return None if made is None else iter_one(made)
+
+    def all_reduce(self, out: np.ndarray, x: np.ndarray, op: str = "sum") -> Task:
+        """``x`` of all ranks combined; ``out`` may be ``x``."""
+        a, b = flat(out), flat(x)
+        return self._start(
+            "all_reduce",
+            lambda tag: self._native("all_reduce", a, b, op) or schedule.all_reduce(self.channel, a, b, op, tag),
+            x.dtype,
+            x.shape,
+            op,
+        )
+
+    def reduce(self, out: np.ndarray, x: np.ndarray, root: int, op: str = "sum") -> Task:
+        """The same, on rank ``root`` of the group; elsewhere ``out`` is left as it is."""
+        a, b = flat(out), flat(x)
+        return self._start(
+            "reduce",
+            lambda tag: (
+                self._native("reduce", a, b, root, op) or schedule.all_reduce(self.channel, a, b, op, tag, root)
+            ),
+            x.dtype,
+            x.shape,
+            op,
+            f"to {root}",
+        )
+
+    def reduce_scatter(self, out: np.ndarray, x: np.ndarray, op: str = "sum") -> Task:
+        """``x`` of all ranks combined, cut into equal parts of which rank r gets part r."""
+        a, b = flat(out), flat(x)
+        self._parts("reduce_scatter", a, b)
+        return self._start(
+            "reduce_scatter",
+            lambda tag: (
+                self._native("reduce_scatter", a, b, op) or schedule.reduce_scatter(self.channel, a, b, op, tag)
+            ),
+            x.dtype,
+            x.shape,
+            op,
+        )
+
+    def all_gather(self, out: np.ndarray, x: np.ndarray) -> Task:
+        """``x`` of all ranks, one after the other."""
+        a, b = flat(out), flat(x)
+        self._parts("all_gather", b, a)
+        return self._start(
+            "all_gather",
+            lambda tag: self._native("all_gather", a, b) or schedule.gather(self.channel, a, b, None, tag),
+            x.dtype,
+            x.shape,
+        )
+
+    def gather(self, out: np.ndarray | None, x: np.ndarray, root: int) -> Task:
+        """The same, on rank ``root`` of the group only; elsewhere ``out`` may be None."""
+        a, b = None if out is None else flat(out), flat(x)
+        if self.rank == root:
+            self._parts("gather", b, a)
+        return self._start(
+            "gather",
+            lambda tag: schedule.gather(self.channel, a, b, root, tag),
+            x.dtype,
+            x.shape,
+            f"to {root}",
+        )
+
+    def scatter(self, out: np.ndarray, x: np.ndarray | None, root: int) -> Task:
+        """Part r of what rank ``root`` has, on rank r; elsewhere ``x`` may be None."""
+        a, b = flat(out), None if x is None else flat(x)
+        if self.rank == root:
+            self._parts("scatter", a, b)
+        return self._start(
+            "scatter",
+            lambda tag: schedule.scatter(self.channel, a, b, root, tag),
+            out.dtype,
+            out.shape,
+            f"from {root}",
+        )
+
+    def broadcast(self, x: np.ndarray, root: int) -> Task:
+        """``x`` of rank ``root``, on every rank, in place."""
+        a = flat(x)
+        return self._start(
+            "broadcast",
+            lambda tag: self._native("broadcast", a, root) or schedule.broadcast(self.channel, a, root, tag),
+            x.dtype,
+            x.shape,
+            f"from {root}",
+        )
+
+    def all_to_all(self, out: np.ndarray, x: np.ndarray) -> Task:
+        """``x`` cut into equal parts, of which part r goes to rank r; ``out`` joins what comes."""
+        a, b = flat(out), flat(x)
+        if a.size != b.size or a.size % self.size:
+            need = f"out of the size of x, a multiple of {self.size}"
+            raise op_error(ValueError, "all_to_all", need, f"{a.size} and {b.size}")
+        each = [b.size // self.size] * self.size
+        return self._start(
+            "all_to_all",
+            lambda tag: self._native("all_to_all", a, b) or schedule.all_to_all(self.channel, a, b, each, each, tag),
+            x.dtype,
+            x.shape,
+        )
+
+    def all_to_all_sized(self, out: np.ndarray, x: np.ndarray, sent: Sequence[int], received: Sequence[int]) -> Task:
+        """``sent[r]`` rows of ``x`` go to rank r, ``received[r]`` come from it."""
+        if (sum(sent), sum(received), len(sent), len(received)) != (len(x), len(out), self.size, self.size):
+            need = f"rows for and from {self.size} ranks that add up to {len(x)} and {len(out)}"
+            raise op_error(ValueError, "all_to_all_sized", need, f"{list(sent)} and {list(received)}")
+        row = int(np.prod(x.shape[1:], dtype=int))
+        counts = [n * row for n in sent], [n * row for n in received]
+        a, b = flat(out), flat(x)
+        return self._start(
+            "all_to_all_sized",
+            lambda tag: schedule.all_to_all(self.channel, a, b, *counts, tag),
+            x.dtype,
+            x.shape[1:],
+        )
+
+    def permute(self, out: np.ndarray, x: np.ndarray, pairs: Sequence[tuple[int, int]]) -> Task:
+        """``x`` from rank a to rank b for each pair of places."""
+        a, b = flat(out), flat(x)
+        return self._start(
+            "permute", lambda tag: schedule.permute(self.channel, a, b, pairs, tag), x.dtype, x.shape, pairs
+        )
+
+    def barrier(self) -> Task:
+        """Complete once every rank has started it."""
+        return self._start("barrier", lambda tag: self._native("barrier") or schedule.barrier(self.channel, tag))
+
+    def _parts(self, what: str, part: np.ndarray, whole: np.ndarray | None) -> None:
+        if whole is None or whole.size != part.size * self.size or whole.dtype != part.dtype:
+            need = f"an array of {self.size} parts of {part.size} {part.dtype}"
+            got = "None" if whole is None else f"{whole.size} {whole.dtype}"
+            raise op_error(ValueError, what, need, got)
+
+    # Between two ranks
+
+    def _peer(self, what: str, peer: int) -> None:
+        if not 0 <= peer < self.size:
+            raise op_error(ValueError, what, f"a place in the group below {self.size}", peer)
+
+    def _message(
+        self, what: str, start: Callable[[np.ndarray, int, int], Any], x: np.ndarray, peer: int, tag: int
+    ) -> Task:
+        self._peer(what, peer)
+        if not USER <= tag < OBJECTS:
+            raise op_error(ValueError, what, f"a tag from {USER} to {OBJECTS - 1}", tag)
+        a = schedule.bytes_of(flat(x))
+        task = Task(self, f"{what} {self.ranks[peer]} (group {self.name!r})", iter_one(start(a, peer, tag)))
+        if task._steps is not None:
+            self._open[id(task)] = task
+        return task
+
+    def send(self, x: np.ndarray, peer: int, tag: int = 0) -> Task:
+        """``x`` to the rank at place ``peer``. ``x`` must stay as it is until the task is complete."""
+        return self._message("send to rank", self.channel.send, x, peer, tag)
+
+    def recv(self, x: np.ndarray, peer: int, tag: int = 0) -> Task:
+        """Into ``x``, from the rank at place ``peer``."""
+        return self._message("recv from rank", self.channel.recv, x, peer, tag)
+
+    # Objects
+
+    def send_object(self, obj: Any, peer: int) -> None:
+        """A Python object to the rank at place ``peer``; returns once it has left."""
+        self._peer("send_object", peer)
+        raw = np.frombuffer(pickle.dumps(obj, protocol=5), np.uint8)
+        size = np.array([raw.size], np.int64)
+
+        def steps() -> schedule.Steps:
+            yield [self.channel.send(schedule.bytes_of(size), peer, OBJECTS), self.channel.send(raw, peer, OBJECTS)]
+
+        Task(self, f"send_object to rank {self.ranks[peer]}", steps()).wait()
+
+    def recv_object(self, peer: int) -> Any:
+        """The next Python object from the rank at place ``peer``."""
+        self._peer("recv_object", peer)
+        got: list[np.ndarray] = []
+
+        def steps() -> schedule.Steps:
+            size = np.zeros(1, np.int64)
+            yield [self.channel.recv(schedule.bytes_of(size), peer, OBJECTS)]
+            got.append(np.empty(int(size[0]), np.uint8))
+            yield [self.channel.recv(got[0], peer, OBJECTS)]
+
+        Task(self, f"recv_object from rank {self.ranks[peer]}", steps()).wait()
+        return pickle.loads(got[0].data)
+
+    def gather_objects(self, obj: Any) -> list[Any]:
+        """The objects of all ranks, on every rank."""
+        raw = np.frombuffer(pickle.dumps(obj, protocol=5), np.uint8)
+        sizes = np.empty(self.size, np.int64)
+        self.all_gather(sizes, np.array([raw.size], np.int64)).wait()
+        made = np.empty(int(sizes.sum()), np.uint8)
+        ends = np.cumsum([0, *sizes])
+
+        def steps(tag: int) -> schedule.Steps:
+            ch, me = self.channel, self.rank
+            others = [(me + d) % self.size for d in range(1, self.size)]
+            come = [ch.recv(made[ends[p] : ends[p + 1]], p, tag) for p in others]
+            made[ends[me] : ends[me + 1]] = raw
+            yield [*come, *(ch.send(raw, p, tag) for p in others)]
+
+        self._start("gather_objects", steps).wait()
+        return [pickle.loads(made[a:b].data) for a, b in zip(ends, ends[1:])]
+
+    def broadcast_object(self, obj: Any, root: int) -> Any:
+        """The object of rank ``root``, on every rank."""
+        self._peer("broadcast_object", root)
+        raw = np.frombuffer(pickle.dumps(obj, protocol=5), np.uint8) if self.rank == root else np.empty(0, np.uint8)
+        size = np.array([raw.size], np.int64)
+        self.broadcast(size, root).wait()
+        data = raw.copy() if self.rank == root else np.empty(int(size[0]), np.uint8)
+        self.broadcast(data, root).wait()
+        return obj if self.rank == root else pickle.loads(data.data)
+
+    def scatter_objects(self, objs: Sequence[Any] | None, root: int) -> Any:
+        """Object r of what rank ``root`` has, on rank r."""
+        self._peer("scatter_objects", root)
+        if self.rank != root:
+            return self.recv_object(root)
+        if objs is None or len(objs) != self.size:
+            got = "None" if objs is None else len(objs)
+            raise op_error(ValueError, "scatter_objects", f"{self.size} objects on rank {root}", got)
+        for peer, obj in enumerate(objs):
+            if peer != root:
+                self.send_object(obj, peer)
+        return objs[root]
+
+    def close(self) -> None:
+        """Give back what the engine holds for the group."""
+        self.channel.close()
+
+
+def iter_one(request: Any) -> schedule.Steps:
+    """The steps of an operation that is a single request."""
+    yield [request]

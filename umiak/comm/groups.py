@@ -1,0 +1,114 @@
+"""The groups of a rank, by name. They live in the rank's state, so that virtual ranks have theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umiak.backends.ref.collective import GROUPS
+from umiak.comm import mpi
+from umiak.comm.channel import Channel
+from umiak.comm.group import Group
+from umiak.comm.single import SingleChannel
+from umiak.core import context
+from umiak.util.errors import op_error
+
+WORLD = "world"
+_NEXT = "comm_next_id"
+_CONNECT = "comm_connect"
+
+
+def table() -> dict[str, Group]:
+    """The groups of this rank by name; empty before :func:`start`."""
+    return context.current().state.values.setdefault(GROUPS, {})
+
+
+def started() -> bool:
+    """Whether this rank has its groups."""
+    return WORLD in table()
+
+
+def connect_by(connect: Callable[[], Channel]) -> None:
+    """Let this rank reach the others over ``connect()``, whenever it starts."""
+    context.current().state.values[_CONNECT] = connect
+
+
+def start(channel: Channel | None = None, timeout: float | None = None) -> Group:
+    """Join the other ranks: over ``channel``, else as :func:`connect_by` says, else over MPI where its launcher started
+    this process, else alone.
+
+    The second call returns the group of the first.
+    """
+    groups = table()
+    if WORLD not in groups:
+        if channel is None:
+            connect = context.current().state.values.get(_CONNECT)
+            channel = connect() if connect is not None else mpi.connect() if mpi.launched() else SingleChannel()
+        groups[WORLD] = made = Group(channel, WORLD, 0, range(channel.size), timeout=timeout)
+        made.bystander = getattr(channel, "bystander", None)
+        context.current().state.values[_NEXT] = 1
+    return groups[WORLD]
+
+
+def world() -> Group:
+    """The group of all ranks."""
+    return table().get(WORLD) or start()
+
+
+def get(name: str) -> Group:
+    """A group by its name."""
+    groups = table()
+    if name not in groups:
+        raise op_error(ValueError, "comm.get", f"a group of {sorted(groups)}", repr(name))
+    return groups[name]
+
+
+def next_id() -> int:
+    """The number of the next group."""
+    world()
+    return context.current().state.values[_NEXT]
+
+
+def name_of(number: int) -> str:
+    """The name of the group of a number."""
+    return f"group{number}" if number else WORLD
+
+
+def new(ranks: Sequence[int] | None = None, *, timeout: float | None = None) -> Group | None:
+    """A group of some ranks, in their order; None for a rank that is not among them.
+
+    All ranks of the world call this in the same order, since groups are numbered by calls.
+    """
+    whole = world()
+    state: dict[Any, Any] = context.current().state.values
+    chosen = list(range(whole.size)) if ranks is None else list(ranks)
+    if not chosen or len(set(chosen)) != len(chosen) or not all(0 <= r < whole.size for r in chosen):
+        raise op_error(ValueError, "comm.new", f"different ranks below {whole.size}", chosen)
+    number = state[_NEXT]
+    state[_NEXT] = number + 1
+    if whole.rank not in chosen:
+        return None
+    return reopen(name_of(number), number, chosen, timeout=timeout)
+
+
+def reopen(name: str, number: int, ranks: Sequence[int], *, timeout: float | None = None) -> Group:
+    """A group under a name that is free, called by its ranks."""
+    whole = world()
+    made = Group(whole.channel.split(ranks, name), name, number, ranks, timeout=timeout)
+    made.bystander = whole.bystander
+    table()[name] = made
+    return made
+
+
+def progress() -> None:
+    """Move on what is under way on any group of this rank."""
+    for group in table().values():
+        group.progress()
+
+
+def destroy(group: Group | None = None) -> None:
+    """Give up a group, or all of them."""
+    groups = table()
+    for one in [group] if group is not None else list(groups.values())[::-1]:
+        one.close()
+        groups.pop(one.name, None)
