@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, answer_challenge, deliver_cha
 
 # What a peer that dies, hangs up or does not know the secret raises.
 GONE = (OSError, EOFError, AuthenticationError)
+CONNECT_SECONDS = 10.0  # for the other machine to answer
 
 
 class Server:
@@ -75,11 +76,14 @@ class Server:
 
 
 def connect(host: str, port: int, secret: bytes, timeout: float = 0.0) -> Connection:
-    """A connection to a server, tried for ``timeout`` seconds; ConnectionError where it cannot be had."""
+    """A connection to a server; ConnectionError where it cannot be had.
+
+    ``timeout``: seconds in which it is tried again, for servers that are not there yet.
+    """
     deadline = time.monotonic() + timeout
     while True:
         try:
-            opened = socket.create_connection((host, port), timeout=max(1.0, timeout))
+            opened = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
             break
         except OSError as error:
             if time.monotonic() >= deadline:

@@ -168,6 +168,7 @@ class Supervisor:
                     os.makedirs(os.path.dirname(log), exist_ok=True)
                     self.log = open(log, "wb" if truncate else "ab")  # noqa: SIM115 - for the supervisor's life
                     self.log.write(title.encode())
+                    self.log.flush()
                 self.output, output = os.pipe()
                 ours.callback(os.close, output)
                 self.status, status = os.pipe()
