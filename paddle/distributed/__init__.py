@@ -2,18 +2,32 @@
 
 from paddle.distributed import communication, fleet, rpc
 from paddle.distributed.communication import (
+    P2POp,
     ReduceOp,
     all_gather,
+    all_gather_object,
     all_reduce,
+    alltoall,
+    alltoall_single,
     barrier,
+    batch_isend_irecv,
     broadcast,
+    broadcast_object_list,
     destroy_process_group,
     gather,
     get_backend,
     get_group,
+    irecv,
     is_initialized,
+    isend,
+    recv,
+    recv_object_list,
     reduce,
     reduce_scatter,
+    scatter,
+    scatter_object_list,
+    send,
+    send_object_list,
     stream,
     wait,
 )
@@ -35,6 +49,7 @@ from paddle.distributed.launch.main import launch
 from paddle.distributed.parallel import (
     ParallelEnv,
     ParallelMode,
+    create_nccl_config,
     get_rank,
     get_world_size,
     gloo_barrier,
@@ -43,17 +58,3 @@ from paddle.distributed.parallel import (
     init_parallel_env,
 )
 from paddle.distributed.spawn import spawn
-
-__all__ = [
-    "ShardedStateDict",
-    "ShardedWeight",
-    "build_sharded_state_dict",
-    "fleet",
-    "launch",
-    "load_merged_state_dict",
-    "load_state_dict",
-    "rpc",
-    "save_state_dict",
-    "shard_weight",
-    "spawn",
-]
