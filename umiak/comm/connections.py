@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, answer_challenge, deliver_cha
 
 # What a peer that dies, hangs up or does not know the secret raises.
 GONE = (OSError, EOFError, AuthenticationError)
+CONNECT_SECONDS = 10.0  # for the other machine to answer
 
 
 class Server:
@@ -30,6 +31,7 @@ class Server:
         self._secret = secret
         self._handle = handle
         self._open: set[Connection] = set()
+        self._threads: list[threading.Thread] = []
         self._thread = threading.Thread(target=self._accept, daemon=True, name="umiak-accept")
         self._thread.start()
 
@@ -42,8 +44,10 @@ class Server:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = Connection(accepted.detach())
             self._open.add(connection)
-            # In the thread, so that a stranger who connects and is silent keeps nobody waiting.
-            threading.Thread(target=self._serve, args=(connection,), daemon=True, name="umiak-serve").start()
+            # The proof is in the thread, so that a stranger who connects and is silent keeps nobody waiting.
+            thread = threading.Thread(target=self._serve, args=(connection,), daemon=True, name="umiak-serve")
+            self._threads = [t for t in self._threads if t.is_alive()] + [thread]
+            thread.start()
 
     def _serve(self, connection: Connection) -> None:
         with contextlib.suppress(*GONE):
@@ -53,22 +57,30 @@ class Server:
         self._open.discard(connection)
         connection.close()
 
-    def close(self) -> None:
-        """Listen no more, and hang up."""
+    def close(self, patience: float = 0.0) -> None:
+        """Listen no more; hang up where ``handle`` has not returned after ``patience`` seconds."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread; closing alone does not
         self._thread.join()
         self._socket.close()
+        deadline = time.monotonic() + patience
+        for thread in self._threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
         for connection in list(self._open):
             hang_up(connection)
+        for thread in self._threads:
+            thread.join(CONNECT_SECONDS)
 
 
 def connect(host: str, port: int, secret: bytes, timeout: float = 0.0) -> Connection:
-    """A connection to a server, tried for ``timeout`` seconds; ConnectionError where it cannot be had."""
+    """A connection to a server; ConnectionError where it cannot be had.
+
+    ``timeout``: seconds in which it is tried again, for servers that are not there yet.
+    """
     deadline = time.monotonic() + timeout
     while True:
         try:
-            opened = socket.create_connection((host, port), timeout=max(1.0, timeout))
+            opened = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
             break
         except OSError as error:
             if time.monotonic() >= deadline:
@@ -90,3 +102,9 @@ def hang_up(connection: Connection) -> None:
     """End a connection that another thread may be reading: it gets EOFError."""
     with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as s:
         s.shutdown(socket.SHUT_RDWR)
+
+
+def own_address(connection: Connection) -> str:
+    """This end's address: the one under which the other end's machine knows this one."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as s:
+        return str(s.getsockname()[0])
