@@ -57,5 +57,6 @@ def apply_layout(
         if piece.axes is not None:
             x = x.transpose(piece.axes)
         # The last cast is to the tensor's own dtype: the copy does it.
-        np.copyto(out[piece.target.relative_to(box.offset).slices], x, casting="unsafe" if piece.casts else "equiv")
+        place = out[(..., *piece.target.relative_to(box.offset).slices)]  # an array also where there are no axes
+        np.copyto(place, x, casting="unsafe" if piece.casts else "equiv")
     return out
