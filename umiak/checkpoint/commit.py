@@ -29,6 +29,7 @@ from typing import Any
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.formats import hf
+from umiak.checkpoint.formats.safetensors import PARTS
 from umiak.checkpoint.manifest import Manifest, encode, manifest_name, read_manifest
 from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.storage import Source, sync_folder, write_file
@@ -109,6 +110,8 @@ class Saving:
 
     def write(self, items: Iterable[tuple[Block, Source]], *, format: str = "native", **options: Any) -> list[Stored]:
         """Write this rank's blocks into its file; see :func:`umiak.checkpoint.storage.write_file`."""
+        if format == "safetensors":
+            options["metadata"] = {PARTS: "{}", **(options.get("metadata") or {})}
         self.stored += write_file(self.folder, self.file(format), items, format=format, **options)
         return self.stored
 
