@@ -36,6 +36,7 @@ MODULES = (
     "training",
     "data",
     "collectives",
+    "checkpoint_plan",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2
