@@ -12,7 +12,9 @@ from umiak.comm.launcher import attempts
 from umiak.comm.launcher.job import Host, Job
 from umiak.util.errors import op_error
 
-USAGE = "python -m paddle.distributed.launch [options] script.py [arguments]\n       ... [options] -m module [arguments]"
+USAGE = (
+    "python -m paddle.distributed.launch [options] script.py [arguments]\n       ... [options] -m module [arguments]"
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -44,7 +46,9 @@ def parser() -> argparse.ArgumentParser:
     when.add_argument("--exit_timeout", type=float, default=0.0, metavar="S",
                       help="seconds that ranks may go on after the first has ended; 0: no limit")  # fmt: skip
     p.add_argument("--run_mode", default="collective", choices=("collective", "rpc"), help=argparse.SUPPRESS)
-    p.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="module", help="run a module, as python -m does")
+    p.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, metavar="module", help="run a module, as python -m does"
+    )
     p.add_argument("script", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return p
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import paddle
 from paddle.distributed import ShardedWeight, load_merged_state_dict, load_state_dict, save_state_dict, shard_weight
 from paddle.distributed.flex_checkpoint.dcp.load_state_dict import merge_sharded_state_dict
+from paddle.distributed.flex_checkpoint.dcp.metadata import LocalTensorIndex, LocalTensorMetadata, read_metadata
 from umiak import comm
 from umiak.checkpoint.commit import open_checkpoint
 from umiak.checkpoint.manifest import nbytes
@@ -149,6 +150,12 @@ def test_replicas_are_stored_once_and_shared_out(tmp_path):
     assert [len(once.blocks(k)) for k in "wbc"] == [2, 1, 1]
     assert [len(twice.blocks(k)) for k in "wbc"] == [2, 2, 2]
     assert sorted(s.replica for s in twice.blocks("c")) == [0, 1]
+    found = read_metadata(tmp_path, 1)
+    assert found.state_dict_metadata["w"] == [
+        LocalTensorMetadata((4 * r, 0), (4, 12), "float32", (8, 12)) for r in range(2)
+    ]
+    assert found.storage_metadata[LocalTensorIndex("c", (0,), replica_id=1, local_shape=(100,))] == "1_1.distcp"
+    assert found.flat_mapping == {"w": ("w",), "b": ("b",), "c": ("c",)}
 
 
 def test_a_large_replica_is_written_by_all(tmp_path):

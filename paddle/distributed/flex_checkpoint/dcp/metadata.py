@@ -11,7 +11,7 @@ from umiak.checkpoint.records import Block
 
 @dataclass(frozen=True)
 class LocalTensorMetadata:
-    """A block of a tensor: where it begins, its shape, and the range of its flattening that is held, if only that is."""
+    """A block of a tensor: where it begins, its shape, and the range of its flattening, if only that is held."""
 
     global_offset: tuple[int, ...]
     local_shape: tuple[int, ...]
