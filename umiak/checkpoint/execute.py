@@ -50,7 +50,7 @@ def part(array: np.ndarray, block: Block, run: int, box: Box) -> np.ndarray:
     whole, at = _runs(block)[run]
     if block.flat is not None:
         array = array[at : at + whole.size].reshape(whole.shape)
-    return array[(..., *box.relative_to(whole.offset).slices)]  # an array also where there are no axes
+    return box.relative_to(whole.offset).of(array)
 
 
 class Memory:

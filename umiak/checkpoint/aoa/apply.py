@@ -57,6 +57,6 @@ def apply_layout(
         if piece.axes is not None:
             x = x.transpose(piece.axes)
         # The last cast is to the tensor's own dtype: the copy does it.
-        place = out[(..., *piece.target.relative_to(box.offset).slices)]  # an array also where there are no axes
+        place = piece.target.relative_to(box.offset).of(out)
         np.copyto(place, x, casting="unsafe" if piece.casts else "equiv")
     return out
