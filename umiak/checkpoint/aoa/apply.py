@@ -8,9 +8,16 @@ from functools import lru_cache
 import ml_dtypes
 import numpy as np
 
+from umiak import ops as F
 from umiak.checkpoint.aoa.errors import AOAError, AOAKeyError
 from umiak.checkpoint.aoa.layout import Layout
 from umiak.checkpoint.box import Box
+from umiak.core import dtype as dt
+from umiak.core.array import from_numpy, to_numpy
+
+# Bytes that are transposed at a time.
+CHUNK = 1 << 20
+ENGINE_DTYPES = frozenset(d.numpy for d in dt.all_dtypes())
 
 
 @lru_cache(None)
@@ -49,14 +56,38 @@ def apply_layout(
     elif out.shape != box.shape or out.dtype != dtype:
         raise AOAError(f"{key}: out must have shape {box.shape} and dtype {dtype}, got {out.shape} and {out.dtype}")
     for piece in pieces:
-        x = read(piece.key, piece.source)
-        if x.shape != piece.source.shape:
-            raise AOAError(f"read gave shape {x.shape} for a box of {piece.key} of shape {piece.source.shape}")
+        x = np.asarray(read(piece.key, piece.source))
+        if x.shape != piece.source.shape or (not piece.casts and x.dtype != dtype):
+            wanted = f"shape {piece.source.shape}" + ("" if piece.casts else f" and dtype {dtype}")
+            raise AOAError(f"read gave shape {x.shape} and dtype {x.dtype} for a box of {piece.key} of {wanted}")
         for name in piece.casts[:-1]:
             x = x.astype(numpy_dtype(name))
         if piece.axes is not None:
             x = x.transpose(piece.axes)
-        # The last cast is to the tensor's own dtype: the copy does it.
-        place = piece.target.relative_to(box.offset).of(out)
-        np.copyto(place, x, casting="unsafe" if piece.casts else "equiv")
+        place = piece.target.relative_to(box.offset)
+        _fill(out[place.slices] if place.shape else out, x)
     return out
+
+
+def _fill(out: np.ndarray, x: np.ndarray) -> None:
+    """Write ``x``, cast to the dtype of ``out``.
+
+    NumPy walks a transposed array in the order of one side and jumps about in the other. The engine's kernels go by
+    tiles, several times as fast; what they make lies in the cache when it is copied into place.
+    """
+    known = x.dtype in ENGINE_DTYPES and out.dtype in ENGINE_DTYPES
+    if x.ndim < 2 or x.nbytes < CHUNK // 16 or x.strides[-1] == x.itemsize or not known:
+        np.copyto(out, x, casting="unsafe")
+        return
+    rows = CHUNK * len(x) // x.nbytes
+    if rows == 0 and x.ndim > 2:
+        for part, y in zip(out, x):
+            _fill(part, y)
+        return
+    rows = max(rows, 1)
+    for i in range(0, len(x), rows):
+        part = x[i : i + rows]
+        if not part.flags.writeable or not part.flags.aligned:
+            part = part.copy(order="K")  # tensors over memory that is read-only, such as a mapped file, are refused
+        t = from_numpy(part, copy=False)
+        out[i : i + rows] = to_numpy(F.cast(t, dtype=dt.convert(out.dtype)) if x.dtype != out.dtype else F.copy(t))
