@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import queue
 import signal
@@ -35,16 +34,22 @@ from umiak.util.errors import op_error
 
 _PIECE = 32 << 20  # bytes that one thread copies at a time
 
-# No site module: neither hooks of installed packages nor the engine's own are run.
-_BOOT = """
-import json, sys, types
-paths, folder = json.loads(sys.argv[2])
-sys.path[:] = paths
+_BARE = """
+import sys, types
+sys.path[:] = {paths}
 sys.modules["umiak"] = types.ModuleType("umiak")
-sys.modules["umiak"].__path__ = [folder]
-from umiak.checkpoint.writer import main
-main(int(sys.argv[1]))
+sys.modules["umiak"].__path__ = [{folder}]
 """
+
+
+def bare_python(code: str) -> list[str]:
+    """The command of a Python process for ``code`` that imports from ``umiak.checkpoint`` without the engine.
+
+    The site module is left out: neither hooks of installed packages nor those of an editable installation are run.
+    """
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(writer.__file__)))
+    paths = [p or os.getcwd() for p in sys.path]
+    return [sys.executable, "-S", "-c", _BARE.format(paths=paths, folder=repr(folder)) + code]
 
 
 @dataclass
@@ -274,12 +279,10 @@ class AsyncSaver:
         if self.process is not None:
             return
         ours, theirs = socket.socketpair()
-        folder = os.path.dirname(os.path.dirname(os.path.abspath(writer.__file__)))
-        paths = json.dumps([[p or os.getcwd() for p in sys.path], folder])
         env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-S", "-c", _BOOT, str(theirs.fileno()), paths],
+                bare_python(f"from umiak.checkpoint.writer import main\nmain({theirs.fileno()})"),
                 pass_fds=[theirs.fileno()],
                 env=env,
                 stdin=subprocess.DEVNULL,

@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+<<<<<<< HEAD
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
+=======
+from typing import Any
+>>>>>>> lib
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,9 +38,9 @@ class Box:
         return math.prod(self.shape)
 
     @property
-    def slices(self) -> tuple[slice, ...]:
-        """The index of the box in an array of the whole tensor."""
-        return tuple(slice(o, o + n) for o, n in zip(self.offset, self.shape))
+    def slices(self) -> tuple[Any, ...]:
+        """The index of the box in an array of the whole tensor. It gives a view, also of an array without axes."""
+        return tuple(slice(o, o + n) for o, n in zip(self.offset, self.shape)) or (...,)
 
     def of(self, array: np.ndarray) -> np.ndarray:
         """The box of an array of the whole tensor: a view, also where there are no axes."""

@@ -85,6 +85,8 @@ class Saving:
                 raise op_error(ValueError, "Saving.begin", "the coordinator's uid with its claim", "none")
             return cls(folder, uid, rank, world, claim, None)
         free = uid is None
+        if free:
+            sweep(folder)
         number = next_uid(folder) if uid is None else sj.integer(uid, "uid", "Saving.begin")
         while True:
             try:
@@ -245,22 +247,29 @@ def _reserve(folder: str, uid: int) -> tuple[str, int]:
         if _holds(folder, uid, fd):
             break
         os.close(fd)  # it was removed between opening and locking
-    if is_committed(folder, uid):  # between looking and locking
-        os.unlink(path)
+    try:
+        return _take(folder, uid, fd), fd
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
         os.close(fd)
+        raise
+
+
+def _take(folder: str, uid: int, fd: int) -> str:
+    """Make a locked claim this process's."""
+    if is_committed(folder, uid):  # between looking and locking
         raise op_error(FileExistsError, "save", f"a uid that is not saved in {folder} yet", str(uid))
     if os.fstat(fd).st_size:
         _remove(folder, uid)
     elif uid in _uids(folder, _DATA):
-        os.unlink(path)
-        os.close(fd)
         got = f"files of {uid} that no save of ours left"
         raise op_error(FileExistsError, "save", f"uid {uid} of {folder} free", got, "Choose another unique_id")
     claim = uuid.uuid4().hex
     who = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%F %T"), "claim": claim}
     os.ftruncate(fd, 0)
     os.pwrite(fd, json.dumps(who).encode(), 0)
-    return claim, fd
+    return claim
 
 
 def _remove(folder: str, uid: int) -> None:
@@ -277,10 +286,12 @@ def sweep(folder: str | os.PathLike[str]) -> list[int]:
     folder = os.fspath(folder)
     swept = []
     for uid in _uids(folder, _CLAIM):
-        with contextlib.suppress(FileExistsError):
+        with contextlib.suppress(FileExistsError, FileNotFoundError):
             if is_committed(folder, uid):  # it died between the rename and the end
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(claim_path(folder, uid))
+                continue
+            if os.path.getsize(claim_path(folder, uid)) == 0:  # one that is just being made
                 continue
             _, lock = _reserve(folder, uid)
             os.unlink(claim_path(folder, uid))
