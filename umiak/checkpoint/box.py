@@ -5,14 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-<<<<<<< HEAD
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
-=======
 from typing import Any
->>>>>>> lib
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,10 +34,6 @@ class Box:
     def slices(self) -> tuple[Any, ...]:
         """The index of the box in an array of the whole tensor. It gives a view, also of an array without axes."""
         return tuple(slice(o, o + n) for o, n in zip(self.offset, self.shape)) or (...,)
-
-    def of(self, array: np.ndarray) -> np.ndarray:
-        """The box of an array of the whole tensor: a view, also where there are no axes."""
-        return array[self.slices] if self.shape else array[...]
 
     def intersect(self, other: Box) -> Box | None:
         """The common part; None where there is none. A box without elements has no part in common with any."""

@@ -50,7 +50,7 @@ def part(array: np.ndarray, block: Block, run: int, box: Box) -> np.ndarray:
     whole, at = _runs(block)[run]
     if block.flat is not None:
         array = array[at : at + whole.size].reshape(whole.shape)
-    return box.relative_to(whole.offset).of(array)
+    return array[box.relative_to(whole.offset).slices]
 
 
 class Memory:

@@ -373,7 +373,7 @@ class Reader:
                 continue
             left -= part.size
             begin = stored.begin + (at - start) * dtype.itemsize
-            target = part.relative_to(box.offset).of(out)
+            target = out[part.relative_to(box.offset).slices]
             _read_box(file, begin, run.shape, part.relative_to(held.offset), target, checksum)
         if left:
             raise op_error(ValueError, "Reader.read", f"a box within the block {block}", f"{box}")

@@ -183,4 +183,4 @@ def rows(weight: ShardedWeight, save: Save) -> np.ndarray:
     array = on_host(weight.local_tensor)
     if save.block.flat is not None:
         return array
-    return save.block.box.relative_to(weight.global_offset).of(array)
+    return array[save.block.box.relative_to(weight.global_offset).slices]
