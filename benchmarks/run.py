@@ -37,6 +37,7 @@ MODULES = (
     "data",
     "collectives",
     "checkpoint",
+    "checkpoint_plan",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2
