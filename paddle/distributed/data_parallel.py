@@ -58,9 +58,9 @@ class DataParallel(Layer):
         find_unused_parameters: bool = False,
         group: Any = None,
     ) -> None:
-        super().__init__(layers.full_name() + "_data_parallel")
         if not isinstance(layers, Layer):
             raise op_error(TypeError, "DataParallel", "a layer", type(layers).__name__)
+        super().__init__(layers.full_name() + "_data_parallel")
         for what, size in (
             ("comm_buffer_size", comm_buffer_size),
             ("last_comm_buffer_size", last_comm_buffer_size),
