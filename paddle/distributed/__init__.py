@@ -37,6 +37,14 @@ from paddle.distributed.communication.group import (
     restart_process_group,
     shutdown_process_group,
 )
+from paddle.distributed.flex_checkpoint.dcp.load_state_dict import load_merged_state_dict, load_state_dict
+from paddle.distributed.flex_checkpoint.dcp.save_state_dict import save_state_dict
+from paddle.distributed.flex_checkpoint.dcp.sharded_weight import (
+    ShardedStateDict,
+    ShardedWeight,
+    build_sharded_state_dict,
+    shard_weight,
+)
 from paddle.distributed.parallel import (
     ParallelEnv,
     ParallelMode,
@@ -48,3 +56,14 @@ from paddle.distributed.parallel import (
     gloo_release,
     init_parallel_env,
 )
+
+__all__ = [
+    "ShardedStateDict",
+    "ShardedWeight",
+    "build_sharded_state_dict",
+    "fleet",
+    "load_merged_state_dict",
+    "load_state_dict",
+    "save_state_dict",
+    "shard_weight",
+]

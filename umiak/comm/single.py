@@ -22,15 +22,29 @@ class Arrived:
 ARRIVED = Arrived()
 
 
+class _Line:
+    """Messages of one tag, and those who wait for them: both in order."""
+
+    def __init__(self) -> None:
+        self.messages: deque[np.ndarray] = deque()
+        self.waiting: deque[_Expected] = deque()
+
+    def deliver(self) -> None:
+        while self.messages and self.waiting:
+            x, to = self.messages.popleft(), self.waiting.popleft()
+            to.arrived = True
+            if x.size != to.x.size:
+                raise CommError(f"a message of {x.size} bytes came where {to.x.size} are expected")
+            np.copyto(to.x, x)
+
+
 class _Expected:
-    def __init__(self, queue: deque[np.ndarray], x: np.ndarray) -> None:
-        self.queue, self.x = queue, x
+    def __init__(self, x: np.ndarray) -> None:
+        self.x = x
+        self.arrived = False
 
     def Test(self) -> bool:
-        if not self.queue:
-            return False
-        np.copyto(self.x, self.queue.popleft())
-        return True
+        return self.arrived
 
 
 class SingleChannel:
@@ -40,14 +54,19 @@ class SingleChannel:
     size = 1
 
     def __init__(self) -> None:
-        self._kept: dict[int, deque[np.ndarray]] = defaultdict(deque)
+        self._kept: dict[int, _Line] = defaultdict(_Line)
 
     def send(self, x: np.ndarray, peer: int, tag: int) -> Arrived:
-        self._kept[tag].append(x.copy())
+        line = self._kept[tag]
+        line.messages.append(x.copy())
+        line.deliver()
         return ARRIVED
 
     def recv(self, x: np.ndarray, peer: int, tag: int) -> _Expected:
-        return _Expected(self._kept[tag], x)
+        line, made = self._kept[tag], _Expected(x)
+        line.waiting.append(made)
+        line.deliver()
+        return made
 
     def native(self, name: str, *args: Any) -> None:
         return None

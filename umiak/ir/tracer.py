@@ -106,6 +106,11 @@ class SymTensor(Tensor):
         if stop and self._value.operation is not None:
             self._value.stop = True
 
+    @property
+    def is_leaf(self) -> bool:  # type: ignore[override]
+        """Whether it is what the program is given and no result of it, as far as gradients go."""
+        return self._stop or self._tracer is None or self._tracer.given(self)
+
     def detach(self) -> SymTensor:
         """The same data, through which no gradient flows; it remains an alias."""
         if self._tracer is None:
@@ -241,6 +246,10 @@ class Tracer:
             )
         return x
 
+    def given(self, x: SymTensor) -> bool:
+        """Whether ``x`` is an input or a captured tensor."""
+        return any(x is root for root, _ in self._roots)
+
     def operand(self, x: Any) -> Any:
         """What stands for an operand in the program."""
         return self.tensor(x).value if isinstance(x, Tensor) else x
@@ -284,7 +293,8 @@ class Tracer:
 
     def assign(self, x: Tensor, value: Tensor) -> None:
         """``x`` holds ``value`` from here on, and so do its aliases."""
-        target, new = self.tensor(x), self.operand(value)
+        target, source = self.tensor(x), self.tensor(value)
+        new = source.value
         if new.meta.dtype is not target.dtype or len(new.meta.shape) != target.ndim:
             raise ValueError(f"[assign] requires a value of {target.meta}, got {new.meta}")
         for m, n in zip(new.meta.shape, target.meta.shape, strict=True):
@@ -297,13 +307,17 @@ class Tracer:
                 f"[in-place] requires a tensor made inside the branch or loop body, got {root!r} from outside. "
                 "Return the new value from the branch instead"
             )
-        if context.current().grad_enabled and not root._stop and any(root is r for r, _ in self._roots):
+        if context.current().grad_enabled and not root._stop and self.given(root):
             raise RuntimeError(
                 "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
                 + (" (through a view of it)" if root is not target else "")
                 + ". Use paddle.no_grad() to update parameters."
             )
         self._write(target, new)
+        while context.current().grad_enabled and not source._stop and target._stop:
+            target._stop = False
+            if target._parent is not None and target.shares_memory():
+                target = target._parent
 
     def _write(self, x: SymTensor, value: Value) -> None:
         if x._parent is not None and x.shares_memory():

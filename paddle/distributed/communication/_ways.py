@@ -8,7 +8,7 @@ different ways.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -119,12 +119,13 @@ def landed(task: comm.Task, land: Land | None, sync_op: bool) -> comm.Task:
 class Recorded:
     """The handle of an operation by the op: its result is assigned by whoever waits, in the order of the program."""
 
-    def __init__(self, started: Sequence[tuple[comm.Task, Any]], finish: Callable[[], Any] | None) -> None:
+    def __init__(
+        self, started: Sequence[tuple[comm.Task, Any]], finish: Callable[[], Any] | None, held: Sequence[Any] = ()
+    ) -> None:
         self._started = started
         self._finish = finish
-        if not started:
-            self.wait()
-        else:
+        self._held = held
+        if finish is not None:
             current().values.setdefault(_PENDING, []).append(self)
 
     def is_completed(self) -> bool:
@@ -154,41 +155,52 @@ class Recorded:
             pending = current().values.get(_PENDING, ())
             if self in pending:
                 pending.remove(self)
-        self._started = ()
+        self._started = self._held = ()
 
 
 def recorded(
-    call: Callable[[], Any], write: Callable[[Any], Any], outs: Sequence[Tensor], sync_op: bool, cut: bool = False
+    give: Callable[[], Any],
+    call: Callable[[Any], Tensor],
+    write: Callable[[Tensor], Any],
+    outs: Sequence[Tensor],
+    sync_op: bool,
+    cut: bool = False,
 ) -> Recorded:
-    """Run ``call``, which calls one op, and hand its result to ``write``; later if the operation is asynchronous.
+    """Run the op ``call`` on what ``give`` returns, and hand the result to ``write``: later, if asynchronous.
 
-    In a trace both are recorded at once, as the program has an order of its own. ``cut``: no gradient passes.
+    In a trace all is recorded at once, as the program has an order of its own. ``cut``: no gradient passes.
     """
     ambient = current()
     grad = ambient.grad_enabled and not any(_parameter(x) for x in outs)
-    if sync_op or ambient.observers & OBSERVE_TRACE:
-        with _modes(grad and not cut):
-            made = call()
-        with _modes(grad):
-            write(made)
-        return Recorded((), None)
+    later = not sync_op and not ambient.observers & OBSERVE_TRACE
     started: list = []
-    former = ambient.values.get(DEFERRED)
-    ambient.values[DEFERRED] = started
-    try:
-        with _modes(grad and not cut):
-            made = call()
-    finally:
-        if former is None:
-            del ambient.values[DEFERRED]
-        else:
-            ambient.values[DEFERRED] = former
+    with _modes(grad and not cut):
+        x = give()
+        with _deferred(started) if later else nullcontext():
+            made = call(x)
 
     def finish() -> None:
         with _modes(grad):
             write(made)
 
-    return Recorded(started, finish)
+    if not started:
+        finish()
+        return Recorded((), None)
+    # Arrays of operands do not keep their memory: these do until the end.
+    held = [to_numpy(t) for t in (x, made) if t is not None and t.place.device_type == "cpu"]
+    return Recorded(started, finish, held)
+
+
+@contextmanager
+def _deferred(started: list) -> Iterator[None]:
+    """Let kernels put their tasks into ``started`` instead of waiting."""
+    values = current().values
+    former = values.get(DEFERRED)
+    values[DEFERRED] = started
+    try:
+        yield
+    finally:
+        values[DEFERRED] = former
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def send_object_list(
 def recv_object_list(
     object_list: list, src: int | None = None, group: Group | None = None, src_in_group: int | None = None
 ) -> None:
-    """Replace the items of ``object_list`` by the list that the global rank ``src`` (or place ``src_in_group``) sends."""
+    """Replace the items of ``object_list`` by the list that the rank ``src`` (or at place ``src_in_group``) sends."""
     what = "recv_object_list"
     pg = member(group, what)
     if pg is not None:

@@ -41,7 +41,8 @@ def alltoall(
         a, land = ways.targets(outs)
         return ways.landed(pg.all_to_all_sized(a, ways.joined(ins), sent, received), land, sync_op)
     return ways.recorded(
-        lambda: F.all_to_all_sized(ways.flat(ins), group=pg.name, size=pg.size, sent=sent, received=received),
+        lambda: ways.flat(ins),
+        lambda x: F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received),
         lambda made: ways.assign_all(outs, made),
         outs,
         sync_op,
@@ -77,7 +78,8 @@ def alltoall_single(
         task = pg.all_to_all(a, b) if equal else pg.all_to_all_sized(a, b, sent, received)
         return ways.landed(task, land, sync_op)
     return ways.recorded(
-        lambda: (
+        lambda: x,
+        lambda x: (
             F.all_to_all(x, group=pg.name, split_axis=0, concat_axis=0, size=pg.size)
             if equal
             else F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received)

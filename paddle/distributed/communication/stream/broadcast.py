@@ -25,7 +25,8 @@ def broadcast(
         a, land = ways.target(tensor, keep=pg.rank == root)
         return ways.landed(pg.broadcast(a, root), land if pg.rank != root else None, sync_op)
     return ways.recorded(
-        lambda: F.broadcast(tensor, group=pg.name, size=pg.size, root=root, rank=pg.rank),
+        lambda: tensor,
+        lambda x: F.broadcast(x, group=pg.name, size=pg.size, root=root, rank=pg.rank),
         lambda made: assign(tensor, made),
         (tensor,),
         sync_op,

@@ -36,7 +36,8 @@ def all_gather(
         a, land = ways.target(outs[0]) if isinstance(given, Tensor) else ways.targets(outs)
         return ways.landed(pg.all_gather(a, x), land, sync_op)
     return ways.recorded(
-        lambda: F.all_gather(ways.flat([tensor]), group=pg.name, axis=0, size=pg.size),
+        lambda: ways.flat([tensor]),
+        lambda x: F.all_gather(x, group=pg.name, axis=0, size=pg.size),
         lambda made: ways.assign_all(outs, made),
         outs,
         sync_op,
@@ -68,7 +69,8 @@ def gather(
     sent = tuple(n if r == root else 0 for r in range(pg.size))
     received = (n if pg.rank == root else 0,) * pg.size
     return ways.recorded(
-        lambda: F.all_to_all_sized(ways.flat([tensor]), group=pg.name, size=pg.size, sent=sent, received=received),
+        lambda: ways.flat([tensor]),
+        lambda x: F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received),
         lambda made: ways.assign_all(outs, made),
         outs,
         sync_op,

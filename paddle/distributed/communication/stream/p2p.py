@@ -24,7 +24,12 @@ def send(
     if ways.straight((), cut=(tensor,)):
         return ways.landed(pg.send(ways.source(tensor), peer), None, sync_op)
     return ways.recorded(
-        lambda: F.send(tensor, group=pg.name, size=pg.size, peer=peer), lambda made: None, (), sync_op, cut=True
+        lambda: tensor,
+        lambda x: F.send(x, group=pg.name, size=pg.size, peer=peer),
+        lambda made: None,
+        (),
+        sync_op,
+        cut=True,
     )
 
 
@@ -42,7 +47,8 @@ def recv(
         a, land = ways.target(tensor)
         return ways.landed(pg.recv(a, peer), land, sync_op)
     return ways.recorded(
-        lambda: F.recv(None, group=pg.name, dtype=tensor.dtype, size=pg.size, peer=peer, shape=tuple(tensor.shape)),
+        lambda: None,
+        lambda x: F.recv(x, group=pg.name, dtype=tensor.dtype, size=pg.size, peer=peer, shape=tuple(tensor.shape)),
         lambda made: assign(tensor, made),
         (tensor,),
         sync_op,

@@ -29,7 +29,9 @@ def all_reduce(
         a, land = ways.target(tensor, keep=True)
         return ways.landed(pg.all_reduce(a, a, name), land, sync_op)
     return ways.recorded(
-        lambda: F.all_reduce(tensor, group=pg.name, op=name, size=pg.size),
+        # What the gradient of the other reductions reads is not overwritten.
+        lambda: tensor if name in ("sum", "avg") or tensor.stop_gradient else F.copy(tensor),
+        lambda x: F.all_reduce(x, group=pg.name, op=name, size=pg.size),
         lambda made: assign(tensor, made),
         (tensor,),
         sync_op,
@@ -63,7 +65,8 @@ def reduce(
             assign(tensor, F.add(tensor, made))
 
     return ways.recorded(
-        lambda: F.reduce_to(tensor, group=pg.name, op=name, size=pg.size, root=root, rank=pg.rank),
+        lambda: tensor,
+        lambda x: F.reduce_to(x, group=pg.name, op=name, size=pg.size, root=root, rank=pg.rank),
         write,
         (tensor,),
         sync_op,
@@ -91,7 +94,8 @@ def reduce_scatter(
         a, land = ways.target(tensor)
         return ways.landed(pg.reduce_scatter(a, x, name), land, sync_op)
     return ways.recorded(
-        lambda: F.reduce_scatter(ways.flat(ins), group=pg.name, op=name, axis=0, size=pg.size),
+        lambda: ways.flat(ins),
+        lambda x: F.reduce_scatter(x, group=pg.name, op=name, axis=0, size=pg.size),
         lambda made: ways.assign_all([tensor], made),
         (tensor,),
         sync_op,

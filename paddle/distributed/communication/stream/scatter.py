@@ -35,13 +35,8 @@ def scatter(
     sent = (n if pg.rank == root else 0,) * pg.size
     received = tuple(n if r == root else 0 for r in range(pg.size))
     return ways.recorded(
-        lambda: F.all_to_all_sized(
-            ways.flat(ins) if ins else F.full(0, tensor.dtype, (0,)),
-            group=pg.name,
-            size=pg.size,
-            sent=sent,
-            received=received,
-        ),
+        lambda: ways.flat(ins) if ins else F.full(0, tensor.dtype, (0,)),
+        lambda x: F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received),
         lambda made: ways.assign_all([tensor], made),
         (tensor,),
         sync_op,
