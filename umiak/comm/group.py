@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import pickle
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 from umiak.comm import schedule
 from umiak.comm.channel import Channel
 from umiak.comm.errors import CommError, SizeMismatch
+from umiak.comm.sight import Sight, sentence
 from umiak.comm.task import Task, timeout_flag
 from umiak.util import flags
 from umiak.util.errors import op_error
@@ -19,6 +22,8 @@ check_flag = flags.define(
     "check_collectives", False, "compare operation, dtype and sizes of every collective with the other ranks'"
 )
 
+WORDS = 256  # bytes in which a rank says what it is about to do
+RECENT = 64  # calls that a rank remembers, to tell others
 TAGS = 1 << 14  # collectives of a group that may be under way at once
 USER = 0  # messages of send and recv: tags from here on
 OBJECTS = 1 << 15  # those of objects
@@ -45,9 +50,12 @@ class Group:
         self.rank = channel.rank
         self.size = channel.size
         self._timeout = timeout
-        self._calls = 0
+        self.calls = 0
+        self._recent: deque[tuple[int, tuple]] = deque(maxlen=RECENT)
         self._open: dict[int, Task] = {}
-        self.bystander: Callable[[Group, str, float], str] | None = None  # tells what the other ranks do
+        self.given_up: deque[int] = deque(maxlen=RECENT)  # calls that have ended with an error
+        # Tells what some global ranks do on a group, at a call of it
+        self.bystander: Callable[[Group, int | None, Sequence[int]], list[Sight]] | None = None
 
     def __repr__(self) -> str:
         return f"Group({self.name!r}, rank {self.rank} of {self.size}, ranks {list(self.ranks)})"
@@ -60,19 +68,23 @@ class Group:
     # Started operations
 
     def _start(self, what: str, steps: Callable[[int], schedule.Steps], *said: Any) -> Task:
-        call = self._calls
-        self._calls += 1
+        call = self.calls
+        self.calls += 1
+        self._recent.append((call, (what, *said)))
         tag = COLLECTIVE + call % TAGS
-        made = steps(tag)
         if check_flag.value and self.size > 1:
-            made = self._checked(call, tag, (what, *said), made)
-        task = Task(self, f"{what} (call {call} of group {self.name!r})", made)
+            made = self._checked(call, tag, steps)
+        else:
+            made = steps(tag)
+        task = Task(self, f"{what} (call {call} of group {self.name!r})", made, call)
         if task._steps is not None:
             self._open[id(task)] = task
         return task
 
-    def forget(self, task: Task) -> None:
+    def forget(self, task: Task, error: BaseException | None) -> None:
         """A task that has ended."""
+        if error is not None and task.call is not None:
+            self.given_up.append(task.call)
         self._open.pop(id(task), None)
 
     def progress(self) -> None:
@@ -85,51 +97,76 @@ class Group:
         for task in list(self._open.values()):
             task.wait()
 
-    def state(self) -> str:
-        """What this rank is doing on the group, in words."""
-        waiting = [t.what for t in self._open.values()]
-        return f"waits in {', '.join(waiting)}" if waiting else f"has made {self._calls} calls and is in none"
+    @property
+    def others(self) -> list[int]:
+        """The global ranks of the others."""
+        return [r for i, r in enumerate(self.ranks) if i != self.rank]
 
-    def explain(self, what: str, error: BaseException) -> CommError:
+    def waits(self) -> list[str]:
+        """What is under way."""
+        return [t.what for t in list(self._open.values())]
+
+    def signature(self, call: int | None) -> str:
+        """What the ranks must agree on in a call of this rank: operation, dtype, sizes; empty for one long ago."""
+        for number, (what, *said) in list(self._recent):
+            if number == call:
+                return f"{what}({', '.join(map(str, said))})"
+        return ""
+
+    def _seen(self, call: int | None, ranks: Sequence[int]) -> list[Sight]:
+        return [] if self.bystander is None else self.bystander(self, call, ranks)
+
+    def explain(self, task: Task, error: BaseException) -> CommError:
         """An error of the engine, with what it happened to."""
         me = self.ranks[self.rank]
+        peers = self.others
+        text = f"[{task.what}] rank {me} failed: {error}"
         if isinstance(error, SizeMismatch):
+            peers = [self.ranks[error.peer]]
             size = "more" if error.sent is None else f"{error.sent} bytes"
-            text = f"[{what}] rank {me} expects {error.expected} bytes from rank {self.ranks[error.peer]}, which sent "
-            text += f"{size}: sizes, dtypes or the order of calls differ"
-            if not check_flag.value:
-                text += ". FLAGS_check_collectives=1 tells which"
-        else:
-            text = f"[{what}] rank {me} failed: {error}"
+            text = f"[{task.what}] rank {me} expects {error.expected} bytes from rank {peers[0]}, which sent {size}"
+        mine = self.signature(task.call)
+        wrong = [s for s in self._seen(task.call, peers) if s.called not in ("", mine)]
+        if wrong:
+            text += f": {sentence(wrong, task.call, mine)}"
+        elif isinstance(error, SizeMismatch):
+            text += ": sizes, dtypes or the order of calls differ"
+            text += "" if check_flag.value else ". FLAGS_check_collectives=1 tells which"
         made = CommError(text)
         made.__cause__ = error
         return made
 
-    def late(self, what: str, waited: float) -> CommError:
-        """The error of an operation that has taken too long."""
-        text = f"[{what}] rank {self.ranks[self.rank]} has waited {waited:.1f} s for the other ranks"
-        if self.bystander is not None:
-            text += f": {self.bystander(self, what, waited)}"
-        return CommError(text)
+    def doubt(self, task: Task, waited: float, late: bool) -> CommError | None:
+        """The error of an operation that is ``late``, or will never complete; None where it may."""
+        mine = self.signature(task.call)
+        seen = self._seen(task.call, self.others)
+        if not late and not any(s.lost(task.call, mine) for s in seen):
+            return None
+        text = f"[{task.what}] rank {self.ranks[self.rank]} has waited {waited:.1f} s for the other ranks"
+        return CommError(f"{text}: {sentence(seen, task.call, mine)}" if seen else text)
 
-    def _checked(self, call: int, tag: int, said: tuple, steps: schedule.Steps) -> schedule.Steps:
-        """``steps`` after all ranks have compared what they are about to do."""
-        text = f"{said[0]}({', '.join(map(str, said[1:]))})"
-        mine = np.zeros(256, np.uint8)
-        raw = text.encode()[:256]
+    def _checked(self, call: int, tag: int, steps: Callable[[int], schedule.Steps]) -> schedule.Steps:
+        """What ``steps`` makes, after all ranks have compared what they are about to do."""
+        text = self.signature(call)
+        mine = np.zeros(WORDS, np.uint8)
+        raw = text.encode()
+        if len(raw) > WORDS:
+            raw = raw[: WORDS - 16] + hashlib.sha256(raw).hexdigest()[:16].encode()
         mine[: len(raw)] = np.frombuffer(raw, np.uint8)
-        heard = np.zeros((self.size, 256), np.uint8)
+        heard = np.zeros((self.size, WORDS), np.uint8)
         yield from schedule.gather(self.channel, heard.reshape(-1), mine, None, tag)
-        others = [bytes(row).rstrip(b"\0").decode(errors="replace") for row in heard]
-        wrong = {self.ranks[i]: other for i, other in enumerate(others) if other != text}
+        wrong = {
+            self.ranks[i]: bytes(row).rstrip(b"\0").decode(errors="replace")
+            for i, row in enumerate(heard)
+            if not np.array_equal(row, mine)
+        }
         if wrong:
             listed = "; ".join(f"rank {r} calls {other}" for r, other in wrong.items())
-            steps.close()
             raise CommError(
                 f"[call {call} of group {self.name!r}] the ranks disagree: rank {self.ranks[self.rank]} calls {text}; "
                 f"{listed}"
             )
-        yield from steps
+        yield from steps(tag)
 
     def _native(self, name: str, *args: Any) -> schedule.Steps | None:
         made = self.channel.native(name, *args)

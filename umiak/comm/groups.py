@@ -39,14 +39,15 @@ def start(channel: Channel | None = None, timeout: float | None = None) -> Group
 
     The second call returns the group of the first.
     """
-    groups = table()
+    groups, state = table(), context.current().state.values
     if WORLD not in groups:
         if channel is None:
-            connect = context.current().state.values.get(_CONNECT)
-            channel = connect() if connect is not None else mpi.connect() if mpi.launched() else SingleChannel()
+            connect = state.get(_CONNECT)
+            alone = connect is None and not mpi.launched()
+            channel = SingleChannel() if alone else connect() if connect else mpi.connect(state, groups)
         groups[WORLD] = made = Group(channel, WORLD, 0, range(channel.size), timeout=timeout)
         made.bystander = getattr(channel, "bystander", None)
-        context.current().state.values[_NEXT] = 1
+        state[_NEXT] = 1
     return groups[WORLD]
 
 

@@ -6,16 +6,20 @@ once, and a rank that waits does so for others: when all do, or have ended, noth
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from umiak.comm.errors import CommError, SizeMismatch
+from umiak.comm.sight import ENDED, FAILED, Sight, look, where
 from umiak.comm.single import ARRIVED, Arrived
+
+if TYPE_CHECKING:
+    from umiak.comm.group import Group
 
 PAUSE = (0.02, 0.5)  # seconds after which a waiting thread looks at the clock: at first, and at most
 
@@ -53,6 +57,8 @@ class Seat:
         self.waits: dict[threading.Thread, str] = {}  # what a thread waits in
         self.boxes: dict[Hashable, deque[Any]] = {}  # messages, or those expected; never both
         self.splits: Counter[Hashable] = Counter()
+        self.groups: Mapping[str, Group] = {}
+        self.thread: threading.Thread | None = None  # its first
         self.error: BaseException | None = None
         self.ended = False
 
@@ -76,10 +82,14 @@ class Seat:
             wanted = sorted({q[0].source for q in self.boxes.values() if type(q[0]) is Expected})
             peers = f" for {'ranks' if len(wanted) > 1 else 'rank'} {', '.join(map(str, wanted))}" if wanted else ""
             return f"rank {self.rank} waits in {'; '.join(sorted(self.waits.values()))}{peers}"
-        frames = sys._current_frames()
-        frame = next((f for t in self.seen if t not in self.waits and (f := frames.get(t.ident or 0))), None)
-        place = "" if frame is None else f" in {frame.f_code.co_filename}:{frame.f_lineno} ({frame.f_code.co_name})"
-        return f"rank {self.rank} computes{place}"
+        return f"rank {self.rank} is in {where(self.thread)}"
+
+    def look(self, name: str, call: int | None) -> Sight:
+        """What it does on the group ``name``."""
+        seen = look(self.groups, self.rank, name, call, self.thread)
+        if self.error is not None:
+            return replace(seen, state=FAILED, error=f"{type(self.error).__name__}: {self.error}")
+        return replace(seen, state=ENDED) if self.ended else seen
 
 
 class Job:
@@ -102,10 +112,12 @@ class Job:
         seat.splits[name] += 1
         return name, seat.splits[name]
 
-    def enter(self, rank: int) -> None:
-        """The calling thread is ``rank``'s."""
+    def enter(self, rank: int, groups: Mapping[str, Group]) -> None:
+        """The calling thread is ``rank``'s, whose groups are kept in ``groups``."""
+        seat = self.seats[rank]
         with self.lock:
-            self.seats[rank].seen[threading.current_thread()] = -1
+            seat.groups, seat.thread = groups, threading.current_thread()
+            seat.seen[seat.thread] = -1
 
     def leave(self, rank: int, error: BaseException | None = None) -> None:
         """``rank`` has ended."""
@@ -128,18 +140,15 @@ class Job:
         for seat in self.seats:
             seat.touch()
 
-    def states(self, ranks: Iterable[int]) -> str:
-        """What some ranks do, in words."""
+    def look(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[Sight]:
+        """What some ranks do on a group."""
         with self.lock:
-            return self._states(ranks)
-
-    def _states(self, ranks: Iterable[int]) -> str:
-        return "; ".join(self.seats[r].describe() for r in ranks)
+            return [self.seats[r].look(group.name, call) for r in ranks]
 
     def _look_for_deadlock(self) -> None:
         living = [s for s in self.seats if not s.ended]
         if living and self.trouble is None and all(s.stuck() for s in living):
-            self._break(f"all wait, and nothing can move: {self._states(range(len(self.seats)))}")
+            self._break(f"all wait, and nothing can move: {'; '.join(s.describe() for s in self.seats)}")
 
     def deliver(self, x: np.ndarray, key: Hashable, source: int, target: int, tag: int) -> None:
         """A message from ``source`` to ``target``."""
@@ -194,9 +203,7 @@ class MailChannel:
         self.job, self.seat, self.ranks, self.key = job, seat, tuple(ranks), key
         self.rank = self.ranks.index(seat.rank)
         self.size = len(self.ranks)
-        self.bystander: Callable[[Any, str, float], str] = lambda group, what, waited: job.states(
-            r for r in group.ranks if r != seat.rank
-        )
+        self.bystander = job.look
 
     def send(self, x: np.ndarray, peer: int, tag: int) -> Arrived:
         self.job.deliver(x, self.key, self.seat.rank, self.ranks[peer], tag)

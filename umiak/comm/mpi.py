@@ -7,22 +7,22 @@ is what MPI has no dtype for: never by a callback into Python.
 
 from __future__ import annotations
 
-import atexit
 import os
-import sys
 import time
-from collections.abc import Iterable
-from types import TracebackType
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from umiak.comm.errors import CommError
+from umiak.comm.departure import Departure
+from umiak.comm.errors import CommError, SizeMismatch
+from umiak.comm.watch import Watch
 from umiak.util.errors import op_error
 
 # What MPI launchers tell their ranks: number of ranks, by launcher.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE")
 SMALL = 1 << 16  # bytes up to which MPI combines
+WATCH = "comm_watch"
 YIELD_FOR = 1.0  # seconds of waiting in which the processor is only offered to others
 
 
@@ -43,31 +43,36 @@ def _import() -> Any:
     return MPI
 
 
-def _abort_on_failure() -> None:
-    """Let an uncaught exception end the other ranks too: at its exit a rank waits for them, who may wait for it."""
-    former = sys.excepthook
-    failed: list[type[BaseException]] = []
+class _Received:
+    """A message to receive, whose size is looked at."""
 
-    def hook(kind: type[BaseException], value: BaseException, tb: TracebackType | None) -> None:
-        failed.append(kind)
-        former(kind, value, tb)
+    __slots__ = ("peer", "request", "size", "status")
 
-    def end() -> None:
-        if failed:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            _import().COMM_WORLD.Abort(1)
+    def __init__(self, request: Any, status: Any, peer: int, size: int) -> None:
+        self.request, self.status, self.peer, self.size = request, status, peer, size
 
-    sys.excepthook = hook
-    atexit.register(end)
+    def Test(self) -> bool:
+        try:
+            if not self.request.Test(self.status):
+                return False
+        except _import().Exception as error:
+            if error.Get_error_class() != _import().ERR_TRUNCATE:
+                raise
+            raise SizeMismatch(self.peer, None, self.size) from error
+        if self.status.count != self.size:
+            raise SizeMismatch(self.peer, self.status.count, self.size)
+        return True
 
 
 class MPIChannel:
     """The messages of one communicator."""
 
-    def __init__(self, comm: Any) -> None:
+    def __init__(self, comm: Any, watch: Watch) -> None:
         MPI = _import()
         self.comm = comm
+        self.watch = watch
+        self.bystander = watch.ask
+        self._status = MPI.Status
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
         comm.Set_errhandler(MPI.ERRORS_RETURN)
@@ -80,7 +85,7 @@ class MPIChannel:
         return self.comm.Isend([x, self._byte], peer, tag)
 
     def recv(self, x: np.ndarray, peer: int, tag: int) -> Any:
-        return self.comm.Irecv([x, self._byte], peer, tag)
+        return _Received(self.comm.Irecv([x, self._byte], peer, tag), self._status(), peer, x.size)
 
     def native(self, name: str, *args: Any) -> Any | None:
         start = getattr(self, f"_{name}", None)
@@ -119,6 +124,8 @@ class MPIChannel:
         return self.comm.Ibarrier()
 
     def pause(self, waited: float, what: str) -> None:
+        if self.watch.failed:
+            raise CommError(f"[{what}] rank {self.watch.rank} cannot go on: {self.watch.trouble()}")
         # MPI moves messages on only while somebody looks: sleep only where nothing is likely to move.
         if waited < YIELD_FOR:
             os.sched_yield()
@@ -131,7 +138,7 @@ class MPIChannel:
             made = self.comm.Create_group(group, hash_tag(name))
         finally:
             group.Free()
-        return MPIChannel(made)
+        return MPIChannel(made, self.watch)
 
     def close(self) -> None:
         MPI = _import()
@@ -147,10 +154,22 @@ def hash_tag(name: str) -> int:
     return value
 
 
-def connect() -> MPIChannel:
-    """The channel of all ranks that the launcher started."""
+def connect(state: dict[Any, Any], groups: Mapping[str, Any]) -> MPIChannel:
+    """The channel of all ranks that the launcher started.
+
+    ``groups`` is where this rank keeps its groups; ``state`` keeps what a later channel of this process needs again.
+    """
     MPI = _import()
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         raise op_error(CommError, "comm", "an MPI with threads (MPI_THREAD_MULTIPLE)", MPI.Get_library_version())
-    _abort_on_failure()
-    return MPIChannel(MPI.COMM_WORLD.Dup())
+    comm = MPI.COMM_WORLD.Dup()
+    watch = state.get(WATCH)
+    if watch is None:
+        near = comm.Split_type(MPI.COMM_TYPE_SHARED)
+        here = near.Get_size() == comm.Get_size()
+        near.Free()
+        key = comm.bcast(os.urandom(32) if comm.Get_rank() == 0 else None)
+        state[WATCH] = watch = Watch(comm.Get_rank(), groups, key, here)
+        watch.start(comm.allgather(watch.address))
+        Departure(MPI.COMM_WORLD.Dup(), watch)
+    return MPIChannel(comm, watch)

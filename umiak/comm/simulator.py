@@ -17,7 +17,7 @@ from umiak.util.errors import op_error
 T = TypeVar("T")
 
 LIMIT = 64  # ranks with data; `plan_ranks` has no limit
-GRACE = 2.0  # seconds for ranks to end after the time is over
+GRACE = 1.0  # seconds for ranks to end after the time is over
 
 
 def simulate(fn: Callable[..., T], ranks: int, *args: Any, timeout: float = 600.0) -> list[T]:
@@ -57,7 +57,7 @@ def simulate(fn: Callable[..., T], ranks: int, *args: Any, timeout: float = 600.
 
     def run(rank: int) -> None:
         context.new_rank(rank).activate()
-        job.enter(rank)
+        job.enter(rank, groups.table())
         try:
             if seed is not None:
                 seed_all(seed + rank + 1)

@@ -16,16 +16,22 @@ if TYPE_CHECKING:
 timeout_flag = flags.define(
     "comm_timeout_s", 1800.0, "seconds after which waiting for other ranks is an error; 0 waits for ever"
 )
+look_flag = flags.define(
+    "comm_look_s", 5.0, "seconds of waiting after which the other ranks are asked whether they can still come; 0: never"
+)
 
 
 class Task:
     """The handle of an operation on a group. It goes on whenever one asks; its maker must wait for it in the end."""
 
-    __slots__ = ("_after", "_error", "_messages", "_steps", "group", "what")
+    __slots__ = ("_after", "_error", "_messages", "_steps", "call", "group", "what")
 
-    def __init__(self, group: Group, what: str, steps: Generator[Sequence[Request], None, None]) -> None:
+    def __init__(
+        self, group: Group, what: str, steps: Generator[Sequence[Request], None, None], call: int | None = None
+    ) -> None:
         self.group = group
         self.what = what
+        self.call = call  # its number among the collectives of the group
         self._steps: Any = steps
         self._messages: list[Request] = []
         self._error: BaseException | None = None
@@ -56,7 +62,7 @@ class Task:
             return True
         except Exception as error:
             if not isinstance(error, CommError):
-                error = self.group.explain(self.what, error)
+                error = self.group.explain(self, error)
             self._close(error)
             raise error from error.__cause__
 
@@ -75,7 +81,7 @@ class Task:
     def _close(self, error: BaseException | None) -> None:
         self._steps, self._error = None, error
         self._messages.clear()
-        self.group.forget(self)
+        self.group.forget(self, error)
 
     def wait(self, timeout: float | None = None) -> bool:
         """Until it is complete.
@@ -89,15 +95,18 @@ class Task:
         if self.done():
             return True
         limit = self.group.timeout if timeout is None else timeout
+        look = look_flag.value or float("inf")
         start = time.monotonic()
         pause = self.group.channel.pause
         while not self.done():
             waited = time.monotonic() - start
-            if limit and waited > limit:
-                error = self.group.late(self.what, waited)
-                self._close(error)
-                raise error
             try:
+                late = 0 < limit < waited
+                if late or waited > look:
+                    error = self.group.doubt(self, waited, late)
+                    if error is not None:
+                        raise error
+                    look = 2 * waited
                 pause(waited, self.what)
             except CommError as error:
                 self._close(error)

@@ -1,0 +1,83 @@
+"""How a process of an MPI job ends.
+
+MPI waits at a process's end for all the others, for ever, whatever has become of them. So at its end a rank first waits
+for the others here, where it still answers their questions and sees when one has failed or died; and a rank that fails
+tells the others, lets them say so too, and ends what is left of the job.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Any
+
+from umiak.comm.task import look_flag
+from umiak.comm.watch import Watch, wait_until
+
+GRACE = 2.0  # seconds for the others to end after one has failed
+PASS_ON = 0.2  # seconds for the launcher to pass on what was printed, which it drops at an abort
+
+
+class Departure:
+    """The end of this process, from when it is made on. ``comm`` is for this alone."""
+
+    def __init__(self, comm: Any, watch: Watch) -> None:
+        self.comm, self.watch = comm, watch
+        self.process = os.getpid()
+        self.error = ""
+        self._hook, self._thread_hook = sys.excepthook, threading.excepthook
+        sys.excepthook = self._uncaught
+        threading.excepthook = self._uncaught_in_thread
+        atexit.register(self._leave)
+
+    def _uncaught(self, kind: type[BaseException], value: BaseException, tb: TracebackType | None) -> None:
+        self.error = f"{kind.__name__}: {value}"
+        self._hook(kind, value, tb)
+        self.watch.announce(self.error)  # now: the interpreter waits for threads of ours that may wait for other ranks
+
+    def _uncaught_in_thread(self, args: Any) -> None:
+        self._thread_hook(args)
+        # Its program goes on, perhaps to wait for what the thread would have done: others can tell why.
+        name = "a thread" if args.thread is None else f"thread {args.thread.name!r}"
+        self.watch.note = f"{name} of it failed: {args.exc_type.__name__}: {args.exc_value}"
+
+    def _leave(self) -> None:
+        from mpi4py import MPI
+
+        if os.getpid() != self.process or MPI.Is_finalized():
+            return
+        error = self.error or self._wait_for_all()
+        if not error:
+            self.watch.close()
+            return
+        if not self.watch.failed:
+            self.watch.announce(error)
+        self.watch.close()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        wait_until(lambda: len(self.watch.gone()) == len(self.watch.others), GRACE)
+        time.sleep(PASS_ON)
+        MPI.COMM_WORLD.Abort(1)
+
+    def _wait_for_all(self) -> str:
+        """Until all others have come to their end too; else what has happened to them."""
+        self.watch.ended = True
+        request = self.comm.Ibarrier()
+        start = time.monotonic()
+        look = look_flag.value or float("inf")
+        while not wait_until(request.Test, min(look, 0.5)):
+            if self.watch.failed:
+                return self.watch.trouble()
+            waited = time.monotonic() - start
+            if waited > look:
+                look = 2 * waited
+                gone = self.watch.gone()
+                if gone and not request.Test():
+                    text = f"[comm] rank {self.watch.rank} has ended, and the processes of ranks {gone} have died"
+                    print(text, file=sys.stderr)
+                    return text
+        return ""

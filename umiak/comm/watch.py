@@ -1,0 +1,173 @@
+"""Ranks that are processes tell each other what they do, beside the messages that may hang.
+
+Every rank has a thread that answers on a socket, also while its program computes, sleeps or ends. One that waits for
+others for long asks them; one that fails tells them. Both sides of a connection prove that they know the job's key.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from multiprocessing import AuthenticationError
+from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
+from typing import TYPE_CHECKING, Any
+
+from umiak.comm.sight import ENDED, FAILED, GONE, SILENT, Sight, look
+
+if TYPE_CHECKING:
+    from umiak.comm.group import Group
+
+ASK = 2.0  # seconds that all the others have to answer
+HEAR = 0.5  # seconds that they have to take a word in
+AT_ONCE = 32  # connections at a time
+
+Address = tuple[str, int]
+
+
+class Watch:
+    """What this process tells the others of a job, and what it knows of them."""
+
+    def __init__(self, rank: int, groups: Mapping[str, Group], key: bytes, here: bool) -> None:
+        """``here``: all ranks run on this host."""
+        self.rank = rank
+        self.key = key
+        self.groups = groups
+        self.program = threading.current_thread()
+        self.ended = False
+        self.note = ""  # what the others should know
+        self.failed: dict[int, str] = {}  # ranks that have told so
+        self.addresses: Sequence[Address] = ()
+        self._listener: Listener | None = Listener(("127.0.0.1" if here else "0.0.0.0", 0), backlog=128)
+        self.address: Address = ("127.0.0.1" if here else socket.gethostname(), self._listener.address[1])
+        # A child that outlived us would keep the socket open, and never answer.
+        os.register_at_fork(after_in_child=self.close)
+
+    def start(self, addresses: Iterable[Address]) -> None:
+        """Answer from now on; ``addresses`` are those of all ranks."""
+        self.addresses = list(addresses)
+        threading.Thread(target=self._listen, name="umiak watch", daemon=True).start()
+
+    def close(self) -> None:
+        """Answer no more."""
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.close()
+
+    # Answering
+
+    def _listen(self) -> None:
+        while (listener := self._listener) is not None:
+            try:
+                connection = listener.accept()
+            except OSError:
+                return  # closed
+            threading.Thread(target=self._serve, args=(connection,), name="umiak answer", daemon=True).start()
+
+    def _serve(self, connection: Connection) -> None:
+        with connection:
+            try:
+                deliver_challenge(connection, self.key)
+                answer_challenge(connection, self.key)
+                said = json.loads(connection.recv_bytes(1 << 16))
+                connection.send_bytes(json.dumps(self._answer(said)).encode())
+            except (OSError, EOFError, AuthenticationError):
+                return  # whoever it was is gone, or not one of us
+
+    def _answer(self, said: dict[str, Any]) -> dict[str, Any]:
+        if "failed" in said:
+            self.failed[said["rank"]] = said["failed"]
+            return {}
+        return asdict(self.look(said["group"], said["call"]))
+
+    def look(self, name: str, call: int | None) -> Sight:
+        """What this rank does on a group."""
+        seen = look(self.groups, self.rank, name, call, self.program)
+        if self.rank in self.failed:
+            return replace(seen, state=FAILED, error=self.failed[self.rank])
+        return replace(seen, state=ENDED if self.ended else seen.state, error=self.note)
+
+    # Asking
+
+    def ask(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[Sight]:
+        """What some ranks do on a group, at a call of it."""
+        question = {"group": group.name, "call": call}
+        found = self._tell(ranks, question)
+        return [found.get(r, Sight(r, SILENT)) for r in ranks]
+
+    def announce(self, error: str) -> None:
+        """Tell all others that this rank has failed."""
+        self.failed[self.rank] = error
+        self._tell(self.others, {"rank": self.rank, "failed": error}, HEAR)
+
+    @property
+    def others(self) -> list[int]:
+        """All ranks but this one."""
+        return [r for r in range(len(self.addresses)) if r != self.rank]
+
+    def gone(self) -> list[int]:
+        """The ranks whose processes do not listen any more."""
+        name = next(iter(self.groups), "")
+        seen = self._tell(self.others, {"group": name, "call": None}, HEAR)
+        return [r for r, s in seen.items() if s.state == GONE]
+
+    def _say(self, rank: int, words: dict[str, Any]) -> Sight | None:
+        try:
+            with Client(self.addresses[rank], authkey=self.key) as connection:
+                connection.send_bytes(json.dumps(words).encode())
+                answer = json.loads(connection.recv_bytes(1 << 20))
+        except ConnectionRefusedError:
+            return Sight(rank, GONE)
+        except (OSError, EOFError, AuthenticationError):
+            return None
+        return Sight(**{**answer, "waits": tuple(answer["waits"])}) if answer else Sight(rank)
+
+    def _tell(self, ranks: Iterable[int], words: dict[str, Any], seconds: float = ASK) -> dict[int, Sight]:
+        """The answers that come in time; threads wait for them, as connections have no time limit."""
+        todo: queue.SimpleQueue[int] = queue.SimpleQueue()
+        asked = 0
+        for rank in ranks:
+            todo.put(rank)
+            asked += 1
+        answers: queue.SimpleQueue[tuple[int, Sight | None]] = queue.SimpleQueue()
+
+        def work() -> None:
+            while True:
+                try:
+                    rank = todo.get_nowait()
+                except queue.Empty:
+                    return
+                answers.put((rank, self._say(rank, words)))
+
+        for _ in range(min(asked, AT_ONCE)):
+            threading.Thread(target=work, name="umiak question", daemon=True).start()
+        found: dict[int, Sight] = {}
+        end = time.monotonic() + seconds
+        for _ in range(asked):
+            try:
+                rank, seen = answers.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                break
+            if seen is not None:
+                found[rank] = seen
+        return found
+
+    def trouble(self) -> str:
+        """What ranks have told of their failure."""
+        return "; ".join(f"rank {r} failed: {text}" for r, text in dict(self.failed).items())
+
+
+def wait_until(condition: Callable[[], bool], seconds: float) -> bool:
+    """Look again and again, ever less often, until ``condition()`` or the time is over."""
+    end, pause = time.monotonic() + seconds, 1e-3
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(pause)
+        pause = min(2 * pause, 0.05)
+    return True
