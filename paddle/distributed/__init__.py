@@ -1,6 +1,6 @@
 """Training on many devices."""
 
-from paddle.distributed import communication, fleet
+from paddle.distributed import communication, fleet, rpc
 from paddle.distributed.communication import (
     P2POp,
     ReduceOp,
@@ -45,6 +45,7 @@ from paddle.distributed.flex_checkpoint.dcp.sharded_weight import (
     build_sharded_state_dict,
     shard_weight,
 )
+from paddle.distributed.launch.main import launch
 from paddle.distributed.parallel import (
     ParallelEnv,
     ParallelMode,
@@ -56,14 +57,18 @@ from paddle.distributed.parallel import (
     gloo_release,
     init_parallel_env,
 )
+from paddle.distributed.spawn import spawn
 
 __all__ = [
     "ShardedStateDict",
     "ShardedWeight",
     "build_sharded_state_dict",
     "fleet",
+    "launch",
     "load_merged_state_dict",
     "load_state_dict",
+    "rpc",
     "save_state_dict",
     "shard_weight",
+    "spawn",
 ]

@@ -30,6 +30,7 @@ class Server:
         self._secret = secret
         self._handle = handle
         self._open: set[Connection] = set()
+        self._threads: set[threading.Thread] = set()
         self._thread = threading.Thread(target=self._accept, daemon=True, name="umiak-accept")
         self._thread.start()
 
@@ -42,8 +43,10 @@ class Server:
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = Connection(accepted.detach())
             self._open.add(connection)
-            # In the thread, so that a stranger who connects and is silent keeps nobody waiting.
-            threading.Thread(target=self._serve, args=(connection,), daemon=True, name="umiak-serve").start()
+            # The proof is in the thread, so that a stranger who connects and is silent keeps nobody waiting.
+            thread = threading.Thread(target=self._serve, args=(connection,), daemon=True, name="umiak-serve")
+            self._threads.add(thread)
+            thread.start()
 
     def _serve(self, connection: Connection) -> None:
         with contextlib.suppress(*GONE):
@@ -51,16 +54,24 @@ class Server:
             answer_challenge(connection, self._secret)
             self._handle(connection)
         self._open.discard(connection)
+        self._threads.discard(threading.current_thread())
         connection.close()
 
-    def close(self) -> None:
-        """Listen no more, and hang up."""
+    def close(self, patience: float = 0.0) -> None:
+        """Listen no more; hang up where ``handle`` has not returned after ``patience`` seconds."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread; closing alone does not
         self._thread.join()
         self._socket.close()
+        deadline = time.monotonic() + patience
+        threads = list(self._threads)
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
         for connection in list(self._open):
             hang_up(connection)
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(5.0)
 
 
 def connect(host: str, port: int, secret: bytes, timeout: float = 0.0) -> Connection:
@@ -90,3 +101,9 @@ def hang_up(connection: Connection) -> None:
     """End a connection that another thread may be reading: it gets EOFError."""
     with contextlib.suppress(OSError), socket.socket(fileno=os.dup(connection.fileno())) as s:
         s.shutdown(socket.SHUT_RDWR)
+
+
+def own_address(connection: Connection) -> str:
+    """This end's address: the one under which the other end's machine knows this one."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as s:
+        return str(s.getsockname()[0])

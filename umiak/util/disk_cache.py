@@ -32,7 +32,7 @@ class DiskCache:
         self.folder = Path(folder)
         self.limit = limit
         self._written = 0
-        _make_private(self.folder)
+        make_private(self.folder)
 
     def _path(self, digest: bytes) -> str:
         return os.path.join(self.folder, digest.hex()[:40] + _SUFFIX)
@@ -60,7 +60,7 @@ class DiskCache:
         try:
             handle, name = tempfile.mkstemp(_PARTIAL, dir=self.folder)
         except FileNotFoundError:  # somebody cleaned up the whole folder
-            _make_private(self.folder)
+            make_private(self.folder)
             handle, name = tempfile.mkstemp(_PARTIAL, dir=self.folder)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -116,7 +116,7 @@ def _checked(data: bytes, key_digest: bytes) -> bytes | None:
     return payload if intact else None
 
 
-def _make_private(folder: Path) -> None:
+def make_private(folder: Path) -> None:
     """Create ``folder`` for the user alone, or check that it is so."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = folder.lstat()

@@ -12,13 +12,13 @@ from umiak.comm.launcher import attempts
 from umiak.comm.launcher.job import Host, Job
 from umiak.util.errors import op_error
 
-USAGE = "python -m paddle.distributed.launch [options] script.py [arguments]\n       ... [options] -m module [arguments]"
+USAGE = "%(prog)s [options] script.py [arguments]\n       %(prog)s [options] -m module [arguments]"
 
 
 def parser() -> argparse.ArgumentParser:
     """The options. Those before the script are the launcher's, those behind it the script's."""
     p = argparse.ArgumentParser(
-        "paddle.distributed.launch", usage=USAGE, allow_abbrev=False,
+        "python -m paddle.distributed.launch", usage=USAGE, allow_abbrev=False,
         description="Start the ranks of a job through the MPI launcher, file what they write, end all when one fails.",
     )  # fmt: skip
     where = p.add_argument_group("where ranks run")
@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     when.add_argument("--exit_timeout", type=float, default=0.0, metavar="S",
                       help="seconds that ranks may go on after the first has ended; 0: no limit")  # fmt: skip
     p.add_argument("--run_mode", default="collective", choices=("collective", "rpc"), help=argparse.SUPPRESS)
-    p.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="module", help="run a module, as python -m does")
+    p.add_argument("-m", dest="module", nargs=argparse.REMAINDER, metavar="module", help="run a module")
     p.add_argument("script", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
     return p
 

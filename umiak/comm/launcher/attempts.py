@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import threading
 from collections.abc import Iterator
 
 from umiak.comm.launcher.console import say
@@ -12,7 +13,7 @@ from umiak.comm.launcher.watch import Outcome, Watch
 
 
 def run(job: Job, max_restart: int = 0) -> int:
-    """Run ``job``, up to ``max_restart`` times again; the exit status of the last time. For the main thread."""
+    """Run ``job``, up to ``max_restart`` times again; the exit status of the last time."""
     failures: list[Outcome] = []
     while True:
         watch = Watch(job, restart=len(failures))
@@ -41,7 +42,10 @@ def summary(failures: list[Outcome]) -> str:
 
 @contextlib.contextmanager
 def handled(watch: Watch) -> Iterator[None]:
-    """Signals that ask this process to end go to the ranks."""
+    """Signals that ask this process to end go to the ranks; Python hands them to the main thread alone."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     former = {
         number: signal.signal(number, lambda n, _: watch.interrupt(n))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

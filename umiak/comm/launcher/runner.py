@@ -1,6 +1,6 @@
 """The first code of a rank: runs a script, a module or a pickled call as the main program, and tells of its failure.
 
-``runner.py STATUS CALL script PATH ARGS...``, ``... module NAME ARGS...`` or ``... call``. CALL is an open file with the
+``runner.py STATUS CALL script PATH ARGS...``, ``... module NAME ARGS...`` or ``... call``. CALL is an open file with a
 function and its arguments. STATUS is an open file for what the program came to: a line with the exit status that
 follows, and the text of an exception. It must be told before the interpreter ends, since MPI's finalisation waits for
 the other ranks.
@@ -43,8 +43,13 @@ def run_call(file: int) -> None:
     """A function by reference and its arguments; those of the main module are found in ``__mp_main__``."""
     with open(file, "rb") as stream:
         preparation, call = pickle.load(stream)
-    multiprocessing.spawn.prepare(preparation)
-    function, arguments = pickle.loads(call)
+    process = multiprocessing.current_process()
+    process._inheriting = True  # type: ignore[attr-defined]  # a main module that starts processes now is mistaken
+    try:
+        multiprocessing.spawn.prepare(preparation)
+        function, arguments = pickle.loads(call)
+    finally:
+        del process._inheriting  # type: ignore[attr-defined]
     function(*arguments)
 
 
@@ -60,7 +65,7 @@ def tell(status: int, code: int, text: str = "") -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End after a failure as Python would, but for MPI's finalisation: ranks that wait for this one never come to it."""
+    """End after a failure as Python would, but without MPI's finalisation: the other ranks never come to it."""
     with contextlib.suppress(Exception):
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
