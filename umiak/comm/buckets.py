@@ -138,7 +138,6 @@ class Bucket(Flight):
         self.task = self.group.all_reduce(self.array, self.array, "avg")
 
     def finish(self) -> None:
-        n = len(self.slots)
         self.said = np.abs(self.word).astype(np.float32)
         for i, slot in enumerate(self.slots):
             if self.said[i]:
@@ -501,7 +500,7 @@ class Reducer:
     # --- in captured functions
 
     def captured(self, tracer: Any, items: Sequence[tuple[int, Tensor, Any]]) -> None:
-        """The gradients that a backward in a captured function gives leaves: (key, leaf, gradient). Called by the tracer,
+        """The gradients that a backward in a captured function gives leaves: (key, leaf, gradient). The tracer calls it,
         which records the collectives as operations.
         """
         sync = self.sync

@@ -397,7 +397,11 @@ def test_missing_gradients_are_named():
 
 
 def test_unused_parameters():
-    use = {0: (["first"], ["first", "second"]), 1: (["second"], ["first"]), 2: (["first", "second", "third"], ["third"])}
+    use = {
+        0: (["first"], ["first", "second"]),
+        1: (["second"], ["first"]),
+        2: (["first", "second", "third"], ["third"]),
+    }
     found = on(2, lambda: branches(lambda step, rank: use[step][rank], find_unused_parameters=True))
     for a, b in zip(*found):
         check_same([b], a, 0, 0)
@@ -621,9 +625,7 @@ def test_captured_steps(ranks, set_to_zero):
     def work(captured):
         net = mlp()
         parallel = paddle.DataParallel(net, **SMALL)
-        optimizer = paddle.optimizer.AdamW(
-            0.01, parameters=net.parameters(), grad_clip=nn.ClipGradByGlobalNorm(0.05)
-        )
+        optimizer = paddle.optimizer.AdamW(0.01, parameters=net.parameters(), grad_clip=nn.ClipGradByGlobalNorm(0.05))
 
         def step(x):
             loss = (parallel(x) ** 2).mean()
