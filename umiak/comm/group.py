@@ -41,8 +41,16 @@ class Group:
     """Ranks that talk together, as one of them sees it."""
 
     def __init__(
-        self, channel: Channel, name: str, id: int, ranks: Sequence[int], *, timeout: float | None = None
+        self,
+        channel: Channel,
+        name: str,
+        id: int,
+        ranks: Sequence[int],
+        *,
+        timeout: float | None = None,
+        beside: Group | None = None,
     ) -> None:
+        """``beside``: another group of the same rank."""
         self.channel = channel
         self.name = name
         self.id = id
@@ -52,7 +60,9 @@ class Group:
         self._timeout = timeout
         self.calls = 0
         self._recent: deque[tuple[int, tuple]] = deque(maxlen=RECENT)
-        self._open: dict[int, Task] = {}
+        self._open: dict[int, Task] = (
+            {} if beside is None else beside._open
+        )  # what the rank has under way, on any group
         self.given_up: deque[int] = deque(maxlen=RECENT)  # calls that have ended with an error
         # Tells what some global ranks do on a group, at a call of it
         self.bystander: Callable[[Group, int | None, Sequence[int]], list[Sight]] | None = None
@@ -87,15 +97,24 @@ class Group:
             self.given_up.append(task.call)
         self._open.pop(id(task), None)
 
-    def progress(self) -> None:
-        """Move on what is under way."""
+    def progress(self, but: Task | None = None) -> None:
+        """Move on what this rank has under way, on any group.
+
+        Raises:
+            CommError: one of the operations failed: now, since the other ranks may never answer whoever goes on.
+        """
         for task in list(self._open.values()):
-            task.done()
+            if task is not but:
+                task.done()
 
     def wait(self) -> None:
-        """Wait for what is under way."""
-        for task in list(self._open.values()):
+        """Wait for what is under way on this group."""
+        for task in self.under_way():
             task.wait()
+
+    def under_way(self) -> list[Task]:
+        """The tasks of this group that are not complete."""
+        return [t for t in list(self._open.values()) if t.group is self]
 
     @property
     def others(self) -> list[int]:
@@ -104,7 +123,7 @@ class Group:
 
     def waits(self) -> list[str]:
         """What is under way."""
-        return [t.what for t in list(self._open.values())]
+        return [t.what for t in self.under_way()]
 
     def signature(self, call: int | None) -> str:
         """What the ranks must agree on in a call of this rank: operation, dtype, sizes; empty for one long ago."""

@@ -95,7 +95,7 @@ def new(ranks: Sequence[int] | None = None, *, timeout: float | None = None) -> 
 def reopen(name: str, number: int, ranks: Sequence[int], *, timeout: float | None = None) -> Group:
     """A group under a name that is free, called by its ranks."""
     whole = world()
-    made = Group(whole.channel.split(ranks, name), name, number, ranks, timeout=timeout)
+    made = Group(whole.channel.split(ranks, name), name, number, ranks, timeout=timeout, beside=whole)
     made.bystander = whole.bystander
     table()[name] = made
     return made
@@ -103,8 +103,8 @@ def reopen(name: str, number: int, ranks: Sequence[int], *, timeout: float | Non
 
 def progress() -> None:
     """Move on what is under way on any group of this rank."""
-    for group in table().values():
-        group.progress()
+    if started():
+        world().progress()
 
 
 def destroy(group: Group | None = None) -> None:

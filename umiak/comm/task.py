@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ look_flag = flags.define(
 class Task:
     """The handle of an operation on a group. It goes on whenever one asks; its maker must wait for it in the end."""
 
-    __slots__ = ("_after", "_error", "_messages", "_steps", "call", "group", "what")
+    __slots__ = ("_after", "_error", "_lock", "_messages", "_moving", "_steps", "call", "group", "what")
 
     def __init__(
         self, group: Group, what: str, steps: Generator[Sequence[Request], None, None], call: int | None = None
@@ -35,6 +36,8 @@ class Task:
         self._steps: Any = steps
         self._messages: list[Request] = []
         self._error: BaseException | None = None
+        self._lock = threading.RLock()  # another thread of the rank may move it on while it waits for something else
+        self._moving = False
         self._after: list[Callable[[], Any]] = []
         self.done()  # the first messages leave now
 
@@ -44,13 +47,21 @@ class Task:
         Raises:
             CommError: it failed; every later call raises the same.
         """
-        if self._steps is None:
-            if self._error is not None:
-                raise self._error
-            return True
+        if self._steps is not None:
+            with self._lock:
+                if self._moving or not self._move():
+                    return False
+        if self._error is not None:
+            raise self._error from self._error.__cause__
+        self._act()
+        return True
+
+    def _move(self) -> bool:
+        """Whether it has ended, well or not."""
         messages = self._messages
+        self._moving = True
         try:
-            while True:
+            while self._steps is not None:
                 while messages:
                     if not messages[-1].Test():
                         return False
@@ -58,13 +69,11 @@ class Task:
                 messages.extend(next(self._steps))
         except StopIteration:
             self._close(None)
-            self._act()
-            return True
         except Exception as error:
-            if not isinstance(error, CommError):
-                error = self.group.explain(self, error)
-            self._close(error)
-            raise error from error.__cause__
+            self._close(error if isinstance(error, CommError) else self.group.explain(self, error))
+        finally:
+            self._moving = False
+        return True
 
     is_completed = done
 
@@ -107,6 +116,7 @@ class Task:
                     if error is not None:
                         raise error
                     look = 2 * waited
+                self.group.progress(self)  # others may wait for what it sends
                 pause(waited, self.what)
             except CommError as error:
                 self._close(error)
