@@ -1,11 +1,11 @@
 """Gradients reduced in buckets while the backward pass still runs.
 
-A :class:`Reducer` takes the gradients of some leaves (``tape.Sink``). They live in flat buffers, the buckets: ``.grad`` is
-a view. A bucket whose gradients are all there is reduced over the group at once, in the background; at the end of the
-run everything is waited for. Behind its gradients a bucket carries what the ranks must know of each other: for each
+A :class:`Reducer` takes the gradients of some leaves (``tape.Sink``). They live in flat buffers, the buckets: ``.grad``
+is a view. A bucket whose gradients are all there is reduced over the group at once, in the background; at the end of
+the run everything is waited for. Behind its gradients a bucket carries what the ranks must know of each other: for each
 parameter whether this rank has something to add, and whether the run gave it nothing, and whether the run failed.
 
-The order of buckets is that in which the gradients of rank 0 came in the first run; that run itself is reduced at its end.
+The order of buckets is that in which the gradients of rank 0 came in the first run, which itself is reduced at its end.
 """
 
 from __future__ import annotations
@@ -500,9 +500,7 @@ class Reducer:
     # --- in captured functions
 
     def captured(self, tracer: Any, items: Sequence[tuple[int, Tensor, Any]]) -> None:
-        """The gradients that a backward in a captured function gives leaves: (key, leaf, gradient). The tracer calls it,
-        which records the collectives as operations.
-        """
+        """Take (key, leaf, gradient) of a backward in a captured function from its tracer, which records the rest."""
         sync = self.sync
 
         def unchanged() -> tuple:
@@ -593,7 +591,7 @@ def broadcast_all(tensors: Sequence[Tensor], group: Group, root: int = 0) -> Non
         if own is not x:
             with no_grad_guard():
                 apply_into(_COPY, (x.detach(),), (own,))
-        x._bump_version()
+        own._bump_version()
 
 
 def check_same(described: Callable[[], Any], group: Group, what: str) -> None:

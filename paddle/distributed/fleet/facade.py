@@ -92,7 +92,7 @@ class Fleet:
     # --- training
 
     def distributed_model(self, model: Layer) -> Layer:
-        """``model`` over all workers: :class:`paddle.DataParallel`, with the sizes of the strategy; alone, the model itself.
+        """``model`` over all workers, a :class:`paddle.DataParallel` with the strategy's sizes; alone, the model.
 
         Raises:
             NotImplementedError: another degree than ``dp_degree`` is above 1.
@@ -111,20 +111,20 @@ class Fleet:
                 f"degrees {others}",
                 "Their groups are there; layers that use them are not yet.",
             )
-        if strategy.sync_batch_norm:  # type: ignore[attr-defined]
+        if strategy.sync_batch_norm:
             model = SyncBatchNorm.convert_sync_batchnorm(model)
         if groups._size("data") == 1:
             return model
         return DataParallel(
             model,
-            comm_buffer_size=strategy.fuse_grad_size_in_MB,  # type: ignore[attr-defined]
-            last_comm_buffer_size=strategy.last_comm_group_size_MB,  # type: ignore[attr-defined]
-            find_unused_parameters=strategy.find_unused_parameters,  # type: ignore[attr-defined]
+            comm_buffer_size=strategy.fuse_grad_size_in_MB,
+            last_comm_buffer_size=strategy.last_comm_group_size_MB,
+            find_unused_parameters=strategy.find_unused_parameters,
             group=groups._groups["data"],
         )
 
     def distributed_optimizer(self, optimizer: Optimizer, strategy: DistributedStrategy | None = None) -> Optimizer:
-        """The optimizer to step over all workers. With data parallelism it is the same one: gradients are means already.
+        """The optimizer to step over all workers. With data parallelism it is the same one: gradients are means.
 
         Args:
             optimizer: of ``paddle.optimizer``.
@@ -186,7 +186,7 @@ class Fleet:
         return ParallelEnv().local_rank
 
     def node_num(self) -> int:
-        """On how many hosts there are workers, by the addresses that the launcher has told; 1 where it has told none."""
+        """On how many hosts there are workers, by the addresses that the launcher told; 1 where it told none."""
         return max(1, len({e.rsplit(":", 1)[0] for e in self._endpoints("node_num")}))
 
     def _endpoints(self, what: str) -> list[str]:

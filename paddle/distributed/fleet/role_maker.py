@@ -56,7 +56,7 @@ class UserDefinedRoleMaker(PaddleCloudRoleMaker):
     Args:
         is_collective: True: processes train together.
         init_gloo: accepted for existing programs.
-        **kwargs: ``current_id``, ``worker_num``, ``role`` (``Role.WORKER``) and ``worker_endpoints``, each of which may be
+        **kwargs: ``current_id``, ``worker_num``, ``role`` (``Role.WORKER``) and ``worker_endpoints``; each may be
             left out.
 
     Raises:

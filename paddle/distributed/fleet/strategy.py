@@ -19,7 +19,8 @@ READ = (
 )
 # Hints to libraries of other devices, and to ways of execution that there is one of here.
 HINTS = (
-    "a_sync", "conv_workspace_size_limit", "cudnn_batchnorm_spatial_persistent", "cudnn_exhaustive_search", "fuse_all_reduce_ops",
+    "a_sync", "conv_workspace_size_limit", "cudnn_batchnorm_spatial_persistent", "cudnn_exhaustive_search",
+    "fuse_all_reduce_ops",
     "nccl_comm_num", "split_data", "sync_nccl_allreduce", "without_graph_optimization",
 )  # fmt: skip
 
@@ -169,8 +170,8 @@ class DistributedStrategy:
     Read are ``hybrid_configs`` (``dp_degree``, ``mp_degree``, ``pp_degree``, ``sharding_degree``, ``sep_degree``,
     ``cp_degree``, ``ep_degree``, ``moe_sharding_degree``: how many ranks share each way of dividing the work, where
     ``dp_degree`` -1 takes what is left; ``order``: from the outermost to the innermost), ``find_unused_parameters``,
-    ``fuse_grad_size_in_MB``, ``last_comm_group_size_MB`` and ``sync_batch_norm``. Options that name what is not there can
-    not be turned on; what configures them is kept and not read.
+    ``fuse_grad_size_in_MB``, ``last_comm_group_size_MB`` and ``sync_batch_norm``. Options that name what is not there
+    cannot be turned on; what configures them is kept and not read.
 
     Raises:
         AttributeError: there is no such option.

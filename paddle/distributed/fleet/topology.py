@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import namedtuple
+import collections
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -49,7 +49,7 @@ class CommunicateTopology:
             )
         self._names, self._dims = names, sizes
         self._grid = np.arange(int(np.prod(sizes, dtype=int))).reshape(sizes)
-        self.coordinate: Any = namedtuple("Coordinate", names)  # noqa: PYI024
+        self.coordinate: Any = collections.namedtuple("Coordinate", names)  # type: ignore[misc]
 
     def _axis(self, name: str) -> int:
         if name not in self._names:
@@ -96,7 +96,7 @@ class CommunicateTopology:
         return self.get_fused_ranks([axis_name])
 
     def get_fused_ranks(self, fused_axis: Sequence[str]) -> list[list[int]]:
-        """The planes along some axes: ranks that differ in their places on these alone, the first axis varying slowest."""
+        """The planes along some axes: ranks that differ in their places on these alone; the first varies slowest."""
         axes = [self._axis(name) for name in fused_axis]
         size = int(np.prod([self._dims[a] for a in axes], dtype=int))
         return np.moveaxis(self._grid, axes, range(-len(axes), 0)).reshape(-1, size).tolist()
@@ -109,9 +109,9 @@ class CommunicateTopology:
 class HybridCommunicateGroup:
     """The groups of every axis of a topology, as the caller's rank sees them. All ranks of the world make one alike.
 
-    ``get_<axis>_parallel_rank``, ``_world_size``, ``_group`` and ``_group_src_rank`` tell, for the axes ``data``, ``pipe``,
-    ``sharding``, ``sep``, ``context``, ``model``, ``moe_sharding`` and ``expert``, the caller's place, how many there are,
-    who they are and the first of them.
+    ``get_<axis>_parallel_rank``, ``_world_size``, ``_group`` and ``_group_src_rank`` tell the caller's place, how many
+    there are, who they are and the first of them; axes are ``data``, ``pipe``, ``sharding``, ``sep``, ``context``, ``model``,
+    ``moe_sharding`` and ``expert``.
 
     Experts have a view of their own over the ranks of a pipeline stage: ``moe_sharding`` outside, ``expert`` inside.
 
@@ -169,7 +169,7 @@ class HybridCommunicateGroup:
             raise op_error(
                 ValueError,
                 "HybridCommunicateGroup",
-                "moe_sharding_degree × ep_degree ranks in a stage, and a sharding_degree that moe_sharding_degree divides",
+                "moe_sharding_degree × ep_degree ranks in a stage, sharding_degree a multiple of moe_sharding_degree",
                 f"{shards} × {experts} of {self.nranks // stages} ranks, sharding_degree {sharding}",
             )
         found: dict[str, list[list[int]]] = {"moe_sharding": [], "expert": []}

@@ -58,7 +58,7 @@ def check_same(found, wanted, rtol=1e-5, atol=1e-6):
                 np.testing.assert_allclose(one[name], value, rtol, atol, err_msg=name)
 
 
-# --- training ----------------------------------------------------------------------------------------------------------
+# --- training --------------------------------------------------------------------------------------------------------
 
 
 def curve(make_optimizer, set_to_zero, dtype="float32", steps=4):
@@ -125,7 +125,7 @@ def test_parameters_of_the_first_rank():
     def work():
         net = mlp()
         net.register_buffer("count", paddle.to_tensor([comm.world().rank, 5]))
-        before = grads = net[0].weight.numpy().copy()
+        before = net[0].weight.numpy().copy()
         paddle.DataParallel(net)
         return before, {**{n: p.numpy() for n, p in net.named_parameters()}, "count": net.count.numpy()}
 
@@ -135,7 +135,7 @@ def test_parameters_of_the_first_rank():
     assert np.array_equal(a["0.weight"], first) and a["count"].tolist() == [0, 5]
 
 
-# --- buckets -----------------------------------------------------------------------------------------------------------
+# --- buckets ---------------------------------------------------------------------------------------------------------
 
 
 def slots(*sizes, dtype="float32"):
@@ -184,7 +184,7 @@ def test_order_of_the_first_rank():
         return [[s.name for s in b.slots] for b in parallel._reducer.buckets]
 
     a, b = on(2, work)
-    assert a == b and sorted(sum(a, [])) == sorted(n for n, _ in mlp().named_parameters())
+    assert a == b and sorted(name for part in a for name in part) == sorted(n for n, _ in mlp().named_parameters())
 
 
 def test_gradients_are_views_of_buckets():
@@ -213,15 +213,15 @@ def test_a_gradient_that_is_kept_stays(keep):
             parallel(mine(data(BATCH, 6, seed=i))).sum().backward()
             g = net[2].weight.grad
             value = g.numpy().copy()
-            kept.append(({"tensor": lambda: g, "array": g.numpy, "view": g.flatten}[keep](), value))
-            del g
+            kept.append((g if keep == "tensor" else g.numpy() if keep == "array" else g.flatten(), value))
+            g = None
         for one, value in kept:
             assert np.array_equal(np.asarray(one).reshape(16, 16), value)
 
     on(2, work)
 
 
-# --- what a step may do ------------------------------------------------------------------------------------------------
+# --- what a step may do ----------------------------------------------------------------------------------------------
 
 
 def test_no_sync():
@@ -353,7 +353,7 @@ def test_grad_leaves_gradients_alone():
     np.testing.assert_allclose((a["g"] + b["g"]) / 2, whole(work)["g"], 1e-5, 1e-7)
 
 
-# --- parameters without a gradient --------------------------------------------------------------------------------------
+# --- parameters without a gradient -----------------------------------------------------------------------------------
 
 
 class Branches(nn.Layer):
@@ -478,7 +478,7 @@ def test_frozen_on_one_rank_only():
     on(2, work)
 
 
-# --- sparse gradients -------------------------------------------------------------------------------------------------
+# --- sparse gradients ------------------------------------------------------------------------------------------------
 
 
 def sparse(ids_of, steps=3, accumulate=1, sparse=True, **options):
@@ -546,7 +546,7 @@ def test_a_dense_gradient_where_there_were_rows():
     check_same(on(2, lambda: work(True)), on(2, lambda: work(False))[0])
 
 
-# --- mixed precision, recompute, capture ------------------------------------------------------------------------------
+# --- mixed precision, recompute, capture -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ranks", [2])
@@ -686,7 +686,7 @@ def test_captured_layers():
     check_same(on(2, work, True), whole(work, False))
 
 
-# --- errors -----------------------------------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------------------------
 
 
 class Failing(paddle.autograd.PyLayer):
@@ -817,7 +817,7 @@ def test_a_model_of_two_parts():
     check_same(found[1:], found[0], 0, 0)
 
 
-# --- batch norm over all ranks ----------------------------------------------------------------------------------------
+# --- batch norm over all ranks ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("ranks", [2, 4])

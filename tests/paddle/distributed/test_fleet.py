@@ -48,7 +48,9 @@ def test_planes():
     for size in (1, 2, 3):
         for axes in itertools.permutations(["data", "pipe", "model"], size):
             planes = grid.get_fused_ranks(list(axes))
-            assert sorted(sum(planes, [])) == list(range(8)) and {len(p) for p in planes} == {2**size}
+            assert sorted(r for plane in planes for r in plane) == list(range(8)) and {len(p) for p in planes} == {
+                2**size
+            }
             for plane in planes:  # the places on the other axes are the same
                 rest = [n for n in ("data", "pipe", "model") if n not in axes]
                 assert len({tuple(getattr(grid.get_coord(r), n) for n in rest) for r in plane}) == 1
