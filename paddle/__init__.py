@@ -53,6 +53,7 @@ from paddle.device import (
     set_device,
     set_num_threads,
 )
+from paddle.distributed.data_parallel import DataParallel
 from paddle.framework import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -105,7 +106,6 @@ from paddle.framework.dtype import (
     uint8,
     uint16,
 )
-from paddle.distributed.data_parallel import DataParallel
 from paddle.hapi import flops, summary
 from paddle.nn.functional import (
     adaptive_avg_pool1d,

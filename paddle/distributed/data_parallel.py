@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -58,9 +58,9 @@ class DataParallel(Layer):
         find_unused_parameters: bool = False,
         group: Any = None,
     ) -> None:
-        super().__init__(layers.full_name() + "_data_parallel")
         if not isinstance(layers, Layer):
             raise op_error(TypeError, "DataParallel", "a layer", type(layers).__name__)
+        super().__init__(layers.full_name() + "_data_parallel")
         for what, size in (
             ("comm_buffer_size", comm_buffer_size),
             ("last_comm_buffer_size", last_comm_buffer_size),
@@ -106,7 +106,7 @@ class DataParallel(Layer):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """``backward()`` in here adds to the gradients of this rank alone; the next one outside reduces what came together.
+        """``backward()`` in here adds to this rank's gradients alone; the next one outside reduces all that came.
 
         Example:
             >>> import paddle
@@ -139,8 +139,11 @@ class DataParallel(Layer):
         """The state of the layer within, under its own keys."""
         return self._layers.state_dict(destination, include_sublayers, structured_name_prefix)
 
-    def set_state_dict(self, state_dict: dict[str, Any], use_structured_name: bool = True) -> Any:
+    def set_state_dict(
+        self, state_dict: Mapping[str, Any], use_structured_name: bool = True
+    ) -> tuple[list[str], list[str]]:
         """Load a state of the layer within. Every rank does it."""
         return self._layers.set_state_dict(state_dict, use_structured_name)
 
-    set_dict = load_dict = set_state_dict
+    set_dict = set_state_dict
+    load_dict = set_state_dict

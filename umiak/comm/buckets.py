@@ -1,11 +1,11 @@
 """Gradients reduced in buckets while the backward pass still runs.
 
-A :class:`Reducer` takes the gradients of some leaves (``tape.Sink``). They live in flat buffers, the buckets: ``.grad`` is
-a view. A bucket whose gradients are all there is reduced over the group at once, in the background; at the end of the
-run everything is waited for. Behind its gradients a bucket carries what the ranks must know of each other: for each
+A :class:`Reducer` takes the gradients of some leaves (``tape.Sink``). They live in flat buffers, the buckets: ``.grad``
+is a view. A bucket whose gradients are all there is reduced over the group at once, in the background; at the end of
+the run everything is waited for. Behind its gradients a bucket carries what the ranks must know of each other: for each
 parameter whether this rank has something to add, and whether the run gave it nothing, and whether the run failed.
 
-The order of buckets is that in which the gradients of rank 0 came in the first run; that run itself is reduced at its end.
+The order of buckets is that in which the gradients of rank 0 came in the first run, which itself is reduced at its end.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _COPY, _ADD = F.Copy(), F.Add()
 class Slot:
     """A leaf and its gradient."""
 
-    __slots__ = ("bucket", "came", "expected", "leaf", "name", "place", "ready", "size", "view")
+    __slots__ = ("bucket", "came", "expected", "leaf", "name", "ready", "size", "view")
 
     def __init__(self, name: str, leaf: Tensor) -> None:
         self.name = name
@@ -58,7 +58,6 @@ class Slot:
         self.expected = 1  # how many there will be
         self.ready = False
         self.bucket: Any = None
-        self.place = 0  # in the bucket
         self.view: Any = None  # of the bucket's memory
 
     @property
@@ -86,33 +85,43 @@ class Bucket(Flight):
     def __init__(self, group: Group, slots: list[Slot]) -> None:
         self.group, self.slots = group, slots
         self.pending = 0
-        dtype = slots[0].leaf.dtype
-        step = max(1, ALIGN // dtype.itemsize)
-        starts = [0]
+        self.looked = False  # in this run, whether somebody has kept gradients of an earlier step
+        self.dtype = slots[0].leaf.dtype
+        step = max(1, ALIGN // self.dtype.itemsize)
+        self.starts = [0]
         for slot in slots:
-            starts.append(starts[-1] + -(-slot.size // step) * step)
+            self.starts.append(self.starts[-1] + -(-slot.size // step) * step)
         n = len(slots)
-        self.flat = empty((starts[-1] + 2 * n + 1,), dtype)
+        self.fine = np.array([1] * n + [0] * (n + 1), self.dtype.numpy)
+        self.lay()
+
+    def lay(self) -> None:
+        """Take memory, of which the slots get views."""
+        self.flat = empty((self.starts[-1] + len(self.fine),), self.dtype)
         self.array = to_numpy(self.flat)
         self.array[...] = 0  # the gaps take part
-        self.word = self.array[starts[-1] :]  # what ranks tell each other
-        self.fine = np.array([1] * n + [0] * (n + 1), self.array.dtype)
-        self.starts = starts
+        self.word = self.array[self.starts[-1] :]  # what ranks tell each other
         self.nbytes = self.array.nbytes
-        for i, slot in enumerate(slots):
-            slot.bucket, slot.place = self, i
-            self.renew(slot)
-
-    def renew(self, slot: Slot) -> None:
-        """A view of the slot's part of the memory."""
         with no_grad_guard():
-            start, n = self.starts[slot.place], slot.size
-            part = F.slice(self.flat, axes=(0,), starts=(start,), sizes=(n,), steps=(1,))
-            slot.view = F.reshape(part, shape=tuple(slot.leaf.shape)).detach()
-        slot.view._own_version()
-        slot.view.stop_gradient = True
+            for i, slot in enumerate(self.slots):
+                part = F.slice(self.flat, axes=(0,), starts=(self.starts[i],), sizes=(slot.size,), steps=(1,))
+                slot.bucket, slot.view = self, F.reshape(part, shape=tuple(slot.leaf.shape)).detach()
+                slot.view._own_version()
+                slot.view.stop_gradient = True
+        del part
+        self.users = sys.getrefcount(self.flat.storage)
+
+    def look(self) -> None:
+        """Before the first gradient of a step: leave the memory to those who have kept tensors or arrays over it."""
+        self.looked = True
+        if any(slot.leaf.grad is not None for slot in self.slots):
+            return
+        if sys.getrefcount(self.flat.storage) > self.users or any(sys.getrefcount(s.view) > 2 for s in self.slots):
+            self.lay()
 
     def start(self, failed: bool) -> None:
+        if not self.looked:
+            self.look()
         self.word[:] = self.fine
         n = len(self.slots)
         for i, slot in enumerate(self.slots):
@@ -129,7 +138,6 @@ class Bucket(Flight):
         self.task = self.group.all_reduce(self.array, self.array, "avg")
 
     def finish(self) -> None:
-        n = len(self.slots)
         self.said = np.abs(self.word).astype(np.float32)
         for i, slot in enumerate(self.slots):
             if self.said[i]:
@@ -144,19 +152,23 @@ class Bucket(Flight):
 
 
 class Rows(Flight):
-    """A gradient of selected rows: the rows of all ranks, one after the other."""
+    """A gradient of selected rows: the rows of all ranks, one after the other.
+
+    How many there are is said first, and what follows begins when that has arrived: at another moment on every rank, so
+    over a group of its own.
+    """
 
     def __init__(self, group: Group, slot: Slot) -> None:
         self.group, self.slots = group, [slot]
         self.pending = 0
-        slot.bucket, slot.place, slot.view = self, 0, None
+        slot.bucket, slot.view = self, None
 
     def start(self, failed: bool) -> None:
         (slot,) = self.slots
         leaf, held = slot.leaf, slot.leaf.grad
         with no_grad_guard():
             if held is not None and not isinstance(held, SelectedRows):
-                held = SelectedRows(F.arange(0, leaf.shape[0], 1), held.detach(), leaf.shape)
+                held = SelectedRows(from_numpy(np.arange(leaf.shape[0])), held.detach(), leaf.shape)
             if held is not None and held.shape[0] > leaf.shape[0]:
                 held = held.merged()
             self.held = held
@@ -269,11 +281,13 @@ class Reducer:
         self._order: list[int] = []
         self._next = 0  # buckets that were started
         self._flying: list[Any] = []
+        self.started_early = 0  # buckets of the latest run that were under way before its end
 
     def close(self) -> None:
         """Leave the gradients alone from now on."""
         for sink, slot in zip(self._sinks, self.slots):
             sink.drop(slot.leaf)
+        self._forget()
         groups.destroy(self.group)
 
     @contextmanager
@@ -309,10 +323,8 @@ class Reducer:
                 "one more after they were reduced",
                 "Parameters that several recomputed parts share need recompute(..., use_reentrant=False).",
             )
-        if leaf.grad is None and slot.view is not None and sys.getrefcount(slot.view) > 2:
-            # Somebody has kept the gradient of an earlier step: it moves out.
-            slot.view._share(F.copy(slot.view))
-            slot.bucket.renew(slot)
+        if slot.view is not None and not slot.bucket.looked:
+            slot.bucket.look()
         deposit(slot, g)
         slot.came += 1
         if not self._syncing:
@@ -326,13 +338,16 @@ class Reducer:
         self._running, self._syncing = True, self.sync
         for slot in self.slots:
             slot.came, slot.ready = 0, False
+        for bucket in self.buckets or ():
+            bucket.looked = False
         if not self.sync:
             tape.after_run(self._end)
             return
         tape.after_run(self._end, self._pulse)
         kind = [(slot.frozen, slot.leaf.dtype) for slot in self.slots]
         if kind != self._kind:
-            self._kind, self.buckets = kind, None
+            self._kind = kind
+            self._forget()
         self._order = []
         self._next = 0
         if self.buckets is None:
@@ -358,10 +373,12 @@ class Reducer:
         self._next += 1
         self._flying.append(bucket)
 
-    def _pulse(self) -> None:
-        """Move on what is under way."""
-        for bucket in [b for b in self._flying if b.task.done()]:
+    def _pulse(self) -> bool:
+        """Move on what is under way; whether something has arrived."""
+        arrived = [b for b in self._flying if b.task.done()]
+        for bucket in arrived:
             self._arrived(bucket)
+        return bool(arrived)
 
     def _arrived(self, bucket: Any) -> None:
         if isinstance(bucket, Rows) and bucket.more():
@@ -377,14 +394,14 @@ class Reducer:
     # --- its end
 
     def _end(self, complete: bool) -> None:
-        self._running = False
+        self._running, self.started_early = False, self._next
         if not self._syncing:
             return
         error = sys.exc_info()[1]
         if not complete and (isinstance(error, CommError) or not isinstance(error, Exception)):
             # The others cannot be told: what is under way may still write to the buckets, so they are given up.
             self._flying.clear()
-            self.buckets = None
+            self._forget()
             return
         try:
             if self.buckets is None:
@@ -395,7 +412,7 @@ class Reducer:
             self._wait()
         except BaseException:
             self._flying.clear()
-            self.buckets = None
+            self._forget()
             raise
         for bucket in self.buckets:
             bucket.finish()
@@ -407,9 +424,11 @@ class Reducer:
     def _wait(self) -> None:
         start, pause = time.monotonic(), self.group.channel.pause
         while True:
-            self._pulse()  # all of them: each needs this thread to go on
+            arrived = self._pulse()  # all of them: each needs this thread to go on
             if not self._flying:
                 return
+            if arrived:
+                continue
             waited = time.monotonic() - start
             if waited > PATIENCE:
                 self._flying[0].task.wait()  # tells of ranks that are late
@@ -442,6 +461,13 @@ class Reducer:
                 "losses and call backward() once.",
             )
 
+    def _forget(self) -> None:
+        """Give up the buckets."""
+        for bucket in self.buckets or ():
+            if isinstance(bucket, Rows):
+                groups.destroy(bucket.group)
+        self.buckets = None
+
     def _make(self) -> None:
         """Cut the gradients into buckets, on all ranks as rank 0 does."""
         order = list(dict.fromkeys(reversed(self._order)))[::-1]  # by the last gradient of each
@@ -457,13 +483,14 @@ class Reducer:
                     f"stop_gradient of {different} different on rank {rank}",
                 )  # fmt: skip
         order, rows, _ = said[0]
+        self._forget()
         for slot in self.slots:
             slot.bucket = slot.view = None
             slot.expected = max(slot.came, 1)
         self.buckets = []
         for part in cut([self.slots[i] for i in order], {id(self.slots[i]) for i in rows}, self.limit, self.last):
             if len(part) == 1 and self.slots.index(part[0]) in rows:
-                self.buckets.append(Rows(self.group, part[0]))
+                self.buckets.append(Rows(private(self.group), part[0]))
                 continue
             self.buckets.append(Bucket(self.group, part))
         for bucket in self.buckets:
@@ -473,9 +500,7 @@ class Reducer:
     # --- in captured functions
 
     def captured(self, tracer: Any, items: Sequence[tuple[int, Tensor, Any]]) -> None:
-        """The gradients that a backward in a captured function gives leaves: (key, leaf, gradient). Called by the tracer,
-        which records the collectives as operations.
-        """
+        """Take (key, leaf, gradient) of a backward in a captured function from its tracer, which records the rest."""
         sync = self.sync
 
         def unchanged() -> tuple:
@@ -503,7 +528,7 @@ class Reducer:
             leaf.grad = total[key]
 
     def _reduced(self, part: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-        flat = [F.reshape(g, shape=(-1,)) for _, g in part]
+        flat = [F.reshape(g, shape=(self.slots[key].size,)) for key, g in part]
         whole = F.all_reduce(
             flat[0] if len(flat) == 1 else F.concat(flat, axis=0), group=self.group.name, op="avg", size=self.group.size
         )
@@ -566,7 +591,7 @@ def broadcast_all(tensors: Sequence[Tensor], group: Group, root: int = 0) -> Non
         if own is not x:
             with no_grad_guard():
                 apply_into(_COPY, (x.detach(),), (own,))
-        x._bump_version()
+        own._bump_version()
 
 
 def check_same(described: Callable[[], Any], group: Group, what: str) -> None:

@@ -139,7 +139,11 @@ def _recording(found: dict[str, Any]) -> Recording:
             e.end = e.start + round(x["dur"] * 1e3)
             e.parent = numbered.get(args.get("parent"))
             e.memory = args.get("memory", 0)
-            e.args = {k: v for k, v in args.items() if k not in ("id", "parent", "memory", *(["thread"] if x["tid"] >= BESIDE else []))}
+            e.args = {
+                k: v
+                for k, v in args.items()
+                if k not in ("id", "parent", "memory", *(["thread"] if x["tid"] >= BESIDE else []))
+            }
             numbered[args["id"]] = e
             recording.events.append(e)
     recording.events.sort(key=lambda e: e.end)

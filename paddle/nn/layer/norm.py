@@ -379,8 +379,8 @@ def over_ranks(group: comm.Group) -> Callable[[Tensor], Tensor]:
 class SyncBatchNorm(_BatchNorm):
     """Batch norm of any rank whose mean and variance are those of the batches of all processes together.
 
-    The processes are those of ``init_parallel_env``, or of the group that :class:`paddle.DataParallel` was given. With one
-    process it is :class:`BatchNorm2D` for every rank of tensor. Parameters and keys are those of the other batch norms.
+    The processes are those of ``init_parallel_env``, or of the group that :class:`paddle.DataParallel` was given. With
+    one process it is :class:`BatchNorm2D` for every rank of tensor. Parameters and keys are those of the other ones.
 
     Args: those of :class:`BatchNorm2D`.
 

@@ -1,0 +1,213 @@
+"""``fleet``: one call each to join the others, to spread a model over them and to step its optimizer."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from paddle.distributed.data_parallel import DataParallel
+from paddle.distributed.fleet.role_maker import PaddleCloudRoleMaker
+from paddle.distributed.fleet.strategy import DistributedStrategy
+from paddle.distributed.fleet.topology import CommunicateTopology, HybridCommunicateGroup
+from paddle.distributed.fleet.utility import UtilBase
+from paddle.distributed.parallel import ParallelEnv, init_parallel_env
+from paddle.nn.layer.layers import Layer
+from paddle.nn.layer.norm import SyncBatchNorm
+from paddle.optimizer.optimizer import Optimizer
+from umiak import comm
+from umiak.core.context import current
+from umiak.util import log
+from umiak.util.errors import op_error
+
+_STATE = "fleet"  # in the values of a rank's state
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+
+
+class _State:
+    """What ``init`` has set up for a rank."""
+
+    def __init__(self, strategy: DistributedStrategy, groups: HybridCommunicateGroup) -> None:
+        self.strategy = strategy
+        self.groups = groups
+
+
+class Fleet:
+    """All workers. Its methods are functions of ``paddle.distributed.fleet``, too.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed import fleet
+        >>> _ = fleet.init(is_collective=True)
+        >>> layer = paddle.nn.Linear(4, 2)
+        >>> model = fleet.distributed_model(layer)
+        >>> opt = fleet.distributed_optimizer(paddle.optimizer.SGD(0.1, parameters=layer.parameters()))
+        >>> model(paddle.ones([8, 4])).mean().backward()
+        >>> opt.step()
+    """
+
+    util = UtilBase()
+
+    def init(
+        self,
+        role_maker: PaddleCloudRoleMaker | None = None,
+        is_collective: bool = False,
+        strategy: DistributedStrategy | None = None,
+        log_level: int | str = "INFO",
+    ) -> Fleet:
+        """Join the other workers, and make the groups of the degrees of ``strategy.hybrid_configs``. All call it alike.
+
+        Args:
+            role_maker: who this process is; by default what the launcher has told.
+            is_collective: True, unless a role maker says so: there are no parameter servers.
+            strategy: what training is to do.
+            log_level: a level of Python's ``logging``, by name or number.
+
+        Raises:
+            ValueError: no collective training, an unknown level, or degrees whose product is not the number of workers.
+            TypeError: arguments of another type.
+        """
+        if role_maker is None:
+            role_maker = PaddleCloudRoleMaker(is_collective=is_collective)
+        if not isinstance(role_maker, PaddleCloudRoleMaker):
+            raise op_error(TypeError, "fleet.init", "a role maker of fleet", type(role_maker).__name__)
+        strategy = DistributedStrategy() if strategy is None else strategy
+        if not isinstance(strategy, DistributedStrategy):
+            raise op_error(TypeError, "fleet.init", "a DistributedStrategy", type(strategy).__name__)
+        level = log_level.upper() if isinstance(log_level, str) else log_level
+        if not (level in LEVELS if isinstance(level, str) else type(level) is int):
+            raise op_error(ValueError, "fleet.init", f"a log_level of {LEVELS} or a number", repr(log_level))
+        log.get("fleet").setLevel(level)
+        init_parallel_env()
+        grid = CommunicateTopology(*strategy.axes(comm.world().size))
+        groups = HybridCommunicateGroup(grid, strategy.hybrid_configs)
+        current().state.values[_STATE] = _State(strategy, groups)
+        return self
+
+    def _state(self, what: str) -> _State:
+        found = current().state.values.get(_STATE)
+        if found is None:
+            raise op_error(RuntimeError, f"fleet.{what}", "fleet.init() before", "none")
+        return found
+
+    # --- training
+
+    def distributed_model(self, model: Layer) -> Layer:
+        """``model`` over all workers, a :class:`paddle.DataParallel` with the strategy's sizes; alone, the model.
+
+        Raises:
+            NotImplementedError: another degree than ``dp_degree`` is above 1.
+        """
+        if not isinstance(model, Layer):
+            raise op_error(TypeError, "fleet.distributed_model", "a layer", type(model).__name__)
+        state = self._state("distributed_model")
+        strategy, groups = state.strategy, state.groups
+        axes = ("model", "pipe", "sharding", "sep", "context", "expert", "moe_sharding")
+        others = {name: groups._size(name) for name in axes if groups._size(name) > 1}
+        if others:
+            raise op_error(
+                NotImplementedError,
+                "fleet.distributed_model",
+                "dp_degree alone above 1",
+                f"degrees {others}",
+                "Their groups are there; layers that use them are not yet.",
+            )
+        if strategy.sync_batch_norm:
+            model = SyncBatchNorm.convert_sync_batchnorm(model)
+        if groups._size("data") == 1:
+            return model
+        return DataParallel(
+            model,
+            comm_buffer_size=strategy.fuse_grad_size_in_MB,
+            last_comm_buffer_size=strategy.last_comm_group_size_MB,
+            find_unused_parameters=strategy.find_unused_parameters,
+            group=groups._groups["data"],
+        )
+
+    def distributed_optimizer(self, optimizer: Optimizer, strategy: DistributedStrategy | None = None) -> Optimizer:
+        """The optimizer to step over all workers. With data parallelism it is the same one: gradients are means.
+
+        Args:
+            optimizer: of ``paddle.optimizer``.
+            strategy: instead of that of ``init``; it may not ask for other groups.
+        """
+        if not isinstance(optimizer, Optimizer):
+            raise op_error(TypeError, "fleet.distributed_optimizer", "an optimizer", type(optimizer).__name__)
+        state = self._state("distributed_optimizer")
+        if strategy is not None:
+            size = comm.world().size
+            if not isinstance(strategy, DistributedStrategy) or strategy.axes(size) != state.strategy.axes(size):
+                raise op_error(
+                    ValueError, "fleet.distributed_optimizer", f"the degrees of init, {state.strategy!r}", strategy
+                )
+        return optimizer
+
+    def get_hybrid_communicate_group(self) -> HybridCommunicateGroup:
+        """The groups that ``init`` has made."""
+        return self._state("get_hybrid_communicate_group").groups
+
+    def get_hybrid_parallel_topology(self) -> CommunicateTopology:
+        """The grid of ranks that ``init`` has made."""
+        return self._state("get_hybrid_parallel_topology").groups.topology()
+
+    # --- who is who
+
+    def worker_index(self) -> int:
+        """The rank of this worker."""
+        self._state("worker_index")
+        return comm.world().rank
+
+    def worker_num(self) -> int:
+        """How many workers there are."""
+        self._state("worker_num")
+        return comm.world().size
+
+    def is_first_worker(self) -> bool:
+        """Whether this is worker 0."""
+        return self.worker_index() == 0
+
+    def is_worker(self) -> bool:
+        """Whether this process trains: always."""
+        self._state("is_worker")
+        return True
+
+    def is_server(self) -> bool:
+        """Whether this process serves parameters: never."""
+        self._state("is_server")
+        return False
+
+    def is_coordinator(self) -> bool:
+        """Whether this process coordinates federated training: never."""
+        self._state("is_coordinator")
+        return False
+
+    def local_rank(self) -> int:
+        """The rank of this worker among those of its host."""
+        self._state("local_rank")
+        return ParallelEnv().local_rank
+
+    def node_num(self) -> int:
+        """On how many hosts there are workers, by the addresses that the launcher told; 1 where it told none."""
+        return max(1, len({e.rsplit(":", 1)[0] for e in self._endpoints("node_num")}))
+
+    def _endpoints(self, what: str) -> list[str]:
+        self._state(what)
+        return [e for e in os.environ.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if e]
+
+    def worker_endpoints(self, to_string: bool = False) -> list[str] | str:
+        """The addresses of all workers, as far as the launcher has told; joined by commas with ``to_string``."""
+        found = self._endpoints("worker_endpoints")
+        return ",".join(found) if to_string else found
+
+    # --- all workers at once
+
+    def barrier_worker(self) -> None:
+        """Return once every worker has come here."""
+        self._state("barrier_worker")
+        comm.world().barrier().wait()
+
+    def all_reduce(self, input: Any, mode: str = "sum") -> Any:
+        """``fleet.util.all_reduce``."""
+        return self.util.all_reduce(input, mode)
+
+
+fleet = Fleet()
