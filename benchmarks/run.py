@@ -35,6 +35,7 @@ MODULES = (
     "recurrent",
     "training",
     "data",
+    "collectives",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2

@@ -62,8 +62,8 @@ class Box:
 def enclosing(shape: tuple[int, ...], start: int, stop: int) -> Box:
     """The smallest box that holds elements ``start`` to ``stop`` of the row-major flattening of ``shape``.
 
-    Axes are fixed as long as the first and the last element agree in all of their indices so far; at the first axis where
-    they differ the box spans what lies between, and all axes after it are whole.
+    Axes are fixed as long as the first and the last element agree in all of their indices so far; at the first axis
+    where they differ the box spans what lies between, and all axes after it are whole.
     """
     if stop <= start:
         return Box((0,) * len(shape), (0,) * len(shape))
@@ -109,3 +109,19 @@ def flat_runs(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[B
         yield Box((a,) + (0,) * len(rest), (b - a, *rest)), a * stride
     if b < row and b * stride < stop:
         yield from inside(b, 0, stop - b * stride)
+
+
+def difference(box: Box, hole: Box) -> list[Box]:
+    """What is left of ``box`` without ``hole``, which lies in it, as disjoint boxes: at most two for each axis."""
+    out = []
+    offset, shape = list(box.offset), list(box.shape)
+    for axis, (start, size) in enumerate(zip(hole.offset, hole.shape)):
+        before, after = start - offset[axis], offset[axis] + shape[axis] - start - size
+        if before:
+            out.append(Box(tuple(offset), (*shape[:axis], before, *shape[axis + 1 :])))
+        if after:
+            out.append(
+                Box((*offset[:axis], start + size, *offset[axis + 1 :]), (*shape[:axis], after, *shape[axis + 1 :]))
+            )
+        offset[axis], shape[axis] = start, size
+    return out

@@ -10,7 +10,7 @@ import numpy as np
 
 from umiak.comm import schedule
 from umiak.comm.channel import Channel
-from umiak.comm.errors import CommError
+from umiak.comm.errors import CommError, SizeMismatch
 from umiak.comm.task import Task, timeout_flag
 from umiak.util import flags
 from umiak.util.errors import op_error
@@ -87,10 +87,15 @@ class Group:
 
     def explain(self, what: str, error: BaseException) -> CommError:
         """An error of the engine, with what it happened to."""
-        text = f"[{what}] rank {self.ranks[self.rank]} failed: {error}"
-        if "truncat" in str(error).lower():
-            text += ". Another rank sent more than this one expects: sizes, dtypes or the order of calls differ. "
-            text += "FLAGS_check_collectives=1 tells which."
+        me = self.ranks[self.rank]
+        if isinstance(error, SizeMismatch):
+            size = "more" if error.sent is None else f"{error.sent} bytes"
+            text = f"[{what}] rank {me} expects {error.expected} bytes from rank {self.ranks[error.peer]}, which sent "
+            text += f"{size}: sizes, dtypes or the order of calls differ"
+            if not check_flag.value:
+                text += ". FLAGS_check_collectives=1 tells which"
+        else:
+            text = f"[{what}] rank {me} failed: {error}"
         made = CommError(text)
         made.__cause__ = error
         return made

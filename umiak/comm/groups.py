@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from umiak.backends.ref.collective import GROUPS
@@ -15,6 +15,7 @@ from umiak.util.errors import op_error
 
 WORLD = "world"
 _NEXT = "comm_next_id"
+_CONNECT = "comm_connect"
 
 
 def table() -> dict[str, Group]:
@@ -27,16 +28,24 @@ def started() -> bool:
     return WORLD in table()
 
 
+def connect_by(connect: Callable[[], Channel]) -> None:
+    """Let this rank reach the others over ``connect()``, whenever it starts."""
+    context.current().state.values[_CONNECT] = connect
+
+
 def start(channel: Channel | None = None, timeout: float | None = None) -> Group:
-    """Join the other ranks: over ``channel``, else over MPI where its launcher started this process, else alone.
+    """Join the other ranks: over ``channel``, else as :func:`connect_by` says, else over MPI where its launcher started
+    this process, else alone.
 
     The second call returns the group of the first.
     """
     groups = table()
     if WORLD not in groups:
         if channel is None:
-            channel = mpi.connect() if mpi.launched() else SingleChannel()
-        groups[WORLD] = Group(channel, WORLD, 0, range(channel.size), timeout=timeout)
+            connect = context.current().state.values.get(_CONNECT)
+            channel = connect() if connect is not None else mpi.connect() if mpi.launched() else SingleChannel()
+        groups[WORLD] = made = Group(channel, WORLD, 0, range(channel.size), timeout=timeout)
+        made.bystander = getattr(channel, "bystander", None)
         context.current().state.values[_NEXT] = 1
     return groups[WORLD]
 

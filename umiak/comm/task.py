@@ -85,5 +85,9 @@ class Task:
                 error = self.group.late(self.what, waited)
                 self._close(error)
                 raise error
-            pause(waited, self.what)
+            try:
+                pause(waited, self.what)
+            except CommError as error:
+                self._close(error)
+                raise
         return True

@@ -1,0 +1,409 @@
+"""Which checkpoints of a folder there are, and how one comes to be: data first, then the manifest, in one rename.
+
+A folder holds any number of checkpoints, told apart by their ``uid``:
+
+| ``<rank>_<uid>.distcp`` or ``.safetensors`` | the blocks of one rank |
+| ``<uid>.metadata.json`` | the manifest; a checkpoint is there from the moment its manifest is |
+| ``<uid>.claim`` | the saver at work: who it is; locked as long as it lives |
+| ``.<name>.<random>.part`` | a file that is being written |
+
+A saver owns its uid by making the claim file, which fails where there is one. The system drops the lock on it with the
+saver, however that ends; a claim that nobody has locked is a dead saver's, and what it left is removed by the next one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import socket
+import time
+import uuid
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from umiak.checkpoint import strict_json as sj
+from umiak.checkpoint.errors import CheckpointError
+from umiak.checkpoint.formats import hf
+from umiak.checkpoint.manifest import Manifest, encode, manifest_name, read_manifest
+from umiak.checkpoint.records import Block, Stored, TensorInfo
+from umiak.checkpoint.storage import Source, sync_folder, write_file
+from umiak.util.errors import op_error
+
+SUFFIX = {"native": "distcp", "safetensors": "safetensors"}
+_DATA = re.compile(r"(\d+)_(\d+)\.(?:distcp|safetensors)")
+_MANIFEST = re.compile(r"(\d+)\.metadata\.json")
+_CLAIM = re.compile(r"(\d+)\.claim")
+_PART = re.compile(r"\.(\d+_)?(\d+)\.[\w.]+\.part")
+
+
+class Saving:
+    """One rank's part in saving a checkpoint: ``begin``, ``write``, ``prepare`` on every rank, then ``commit`` on one.
+
+    Leaving it as a context without a commit, by an error, aborts it.
+    """
+
+    def __init__(self, folder: str, uid: int, rank: int, world: int, claim: str, lock: int | None) -> None:
+        self.folder = folder
+        self.uid = uid
+        self.rank = rank
+        self.world = world
+        self.claim = claim
+        self.lock = lock
+        self.stored: list[Stored] = []
+        self.committed = False
+
+    @classmethod
+    def begin(
+        cls,
+        folder: str | os.PathLike[str],
+        uid: int | None = None,
+        rank: int = 0,
+        world: int = 1,
+        claim: str | None = None,
+    ) -> Saving:
+        """Take part in saving checkpoint ``uid``.
+
+        The coordinator calls this without ``claim`` and thereby reserves the uid: the given one, or the next free one.
+        It passes ``uid`` and ``claim`` of the result on to the other ranks, which call this with both.
+
+        Raises:
+            FileExistsError: the given uid is saved already, or is being saved by somebody else.
+        """
+        folder = os.path.abspath(os.fspath(folder))
+        if not 0 <= rank < world:
+            raise op_error(ValueError, "Saving.begin", "0 <= rank < world", f"rank {rank} of {world}")
+        os.makedirs(folder, exist_ok=True)
+        if claim is not None:
+            if uid is None:
+                raise op_error(ValueError, "Saving.begin", "the coordinator's uid with its claim", "none")
+            return cls(folder, uid, rank, world, claim, None)
+        free = uid is None
+        number = next_uid(folder) if uid is None else sj.integer(uid, "uid", "Saving.begin")
+        while True:
+            try:
+                return cls(folder, number, rank, world, *_reserve(folder, number))
+            except FileExistsError:
+                if not free:
+                    raise
+                number = max(number + 1, next_uid(folder))
+
+    def __enter__(self) -> Saving:
+        return self
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        if kind is not None and not self.committed:
+            self.abort()
+        self._release()
+
+    def file(self, format: str = "native") -> str:
+        """The name of this rank's file."""
+        if format not in SUFFIX:
+            raise op_error(ValueError, "save", f"format of {sorted(SUFFIX)}", repr(format))
+        return f"{self.rank}_{self.uid}.{SUFFIX[format]}"
+
+    def write(self, items: Iterable[tuple[Block, Source]], *, format: str = "native", **options: Any) -> list[Stored]:
+        """Write this rank's blocks into its file; see :func:`umiak.checkpoint.storage.write_file`."""
+        self.stored += write_file(self.folder, self.file(format), items, format=format, **options)
+        return self.stored
+
+    def prepare(self) -> list[Stored]:
+        """First phase: what this rank wrote is on disk, also by name. Returns its blocks, for the coordinator.
+
+        Raises:
+            FileExistsError: another saver took the uid over, since it found this one's coordinator dead.
+        """
+        sync_folder(self.folder)
+        with contextlib.suppress(FileNotFoundError), open(_claim_path(self.folder, self.uid)) as f:
+            if self.claim not in f.read():
+                raise op_error(FileExistsError, "save", f"the claim of uid {self.uid} in {self.folder}", "another's")
+        return self.stored
+
+    def commit(
+        self,
+        stored: Sequence[Sequence[Stored]],
+        infos: Mapping[str, TensorInfo],
+        flat_mapping: Mapping[str, tuple[str, ...]] | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> Manifest:
+        """Second phase, on the coordinator: the checkpoint is there when this returns, and survives a loss of power.
+
+        Args:
+            stored: what ``prepare`` returned on every rank, one list per rank.
+
+        Raises:
+            CheckpointError: a rank's blocks or files are missing, or elements of a tensor are stored nowhere.
+            FileExistsError: somebody else has saved this uid meanwhile.
+        """
+        where = os.path.join(self.folder, manifest_name(self.uid))
+        if len(stored) != self.world:
+            raise sj.fail(where, f"the blocks of all {self.world} ranks", f"those of {len(stored)}")
+        rows = tuple(s for part in stored for s in part)
+        files = {}
+        for name in dict.fromkeys(s.file for s in rows):
+            try:
+                files[name] = os.stat(os.path.join(self.folder, name)).st_size
+            except FileNotFoundError:
+                key = next(s.block.key for s in rows if s.file == name)
+                raise sj.fail(where, f"file {name!r} with {key!r} in the same folder", "none") from None
+        if self.lock is not None and not _holds(self.folder, self.uid, self.lock):
+            raise op_error(FileExistsError, "save", f"the claim of uid {self.uid} in {self.folder}", "another's")
+        manifest = Manifest(
+            self.uid, self.world, rows, dict(infos), dict(flat_mapping or {}), dict(extra or {}), files
+        ).check(where)
+        part = os.path.join(self.folder, f".{manifest_name(self.uid)}.{uuid.uuid4().hex[:12]}.part")
+        try:
+            with open(part, "xb") as f:
+                f.write(encode(manifest))
+                f.flush()
+                os.fsync(f.fileno())
+            sync_folder(self.folder)
+            _rename_new(part, where)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(part)
+        sync_folder(self.folder)
+        self.committed = True
+        self._release()
+        return manifest
+
+    def abort(self) -> None:
+        """Remove what this rank wrote, and the claim where this is the coordinator. A committed checkpoint stays."""
+        if self.committed or (self.lock is None and _committed(self.folder, self.uid)):
+            return
+        for s in dict.fromkeys(s.file for s in self.stored):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self.folder, s))
+        self.stored = []
+        self._release()
+
+    def _release(self) -> None:
+        if self.lock is None:
+            return
+        if _holds(self.folder, self.uid, self.lock):
+            os.unlink(_claim_path(self.folder, self.uid))
+        os.close(self.lock)
+        self.lock = None
+
+
+def _claim_path(folder: str, uid: int) -> str:
+    return os.path.join(folder, f"{uid}.claim")
+
+
+def _committed(folder: str, uid: int) -> bool:
+    return os.path.exists(os.path.join(folder, manifest_name(uid)))
+
+
+def _holds(folder: str, uid: int, lock: int) -> bool:
+    """Whether the claim that lies there is the locked one."""
+    try:
+        there, ours = os.stat(_claim_path(folder, uid)), os.fstat(lock)
+    except FileNotFoundError:
+        return False
+    return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
+
+
+def _rename_new(source: str, target: str) -> None:
+    """Rename, unless the target is there."""
+    try:
+        os.link(source, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links: the claim alone keeps others away
+        if os.path.exists(target):
+            raise op_error(FileExistsError, "save", f"no {target}", "one") from None
+        os.rename(source, target)
+
+
+def _reserve(folder: str, uid: int) -> tuple[str, int]:
+    """The claim of a uid and its lock; what a dead saver left under it is removed."""
+    path = _claim_path(folder, uid)
+    if _committed(folder, uid):
+        hint = "Choose another unique_id, or remove that checkpoint"
+        raise op_error(FileExistsError, "save", f"a uid that is not saved in {folder} yet", str(uid), hint)
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(fd, 200, 0).decode(errors="replace") or "somebody"
+            os.close(fd)
+            hint = "Wait for it, or choose another unique_id"
+            raise op_error(
+                FileExistsError, "save", f"uid {uid} of {folder} free", f"a claim by {owner}", hint
+            ) from None
+        if _holds(folder, uid, fd):
+            break
+        os.close(fd)  # it was removed between opening and locking
+    if _committed(folder, uid):  # between looking and locking
+        os.unlink(path)
+        os.close(fd)
+        raise op_error(FileExistsError, "save", f"a uid that is not saved in {folder} yet", str(uid))
+    if os.fstat(fd).st_size:
+        _remove(folder, uid)
+    elif uid in _uids(folder, _DATA):
+        os.unlink(path)
+        os.close(fd)
+        got = f"files of {uid} that no save of ours left"
+        raise op_error(FileExistsError, "save", f"uid {uid} of {folder} free", got, "Choose another unique_id")
+    claim = uuid.uuid4().hex
+    who = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%F %T"), "claim": claim}
+    os.ftruncate(fd, 0)
+    os.pwrite(fd, json.dumps(who).encode(), 0)
+    return claim, fd
+
+
+def _remove(folder: str, uid: int) -> None:
+    """Remove the data of a uid without a manifest."""
+    for name in os.listdir(folder):
+        data, part = _DATA.fullmatch(name), _PART.fullmatch(name)
+        if (data and int(data[2]) == uid) or (part and int(part[2]) == uid):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(folder, name))
+
+
+def sweep(folder: str | os.PathLike[str]) -> list[int]:
+    """Remove what savers that died have left. Savers at work and checkpoints are not touched. Returns their uids."""
+    folder = os.fspath(folder)
+    swept = []
+    for uid in _uids(folder, _CLAIM):
+        with contextlib.suppress(FileExistsError):
+            if _committed(folder, uid):  # it died between the rename and the end
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(_claim_path(folder, uid))
+                continue
+            _, lock = _reserve(folder, uid)
+            os.unlink(_claim_path(folder, uid))
+            os.close(lock)
+            swept.append(uid)
+    return swept
+
+
+def _uids(folder: str, *patterns: re.Pattern[str]) -> list[int]:
+    try:
+        names = os.listdir(folder)
+    except FileNotFoundError:
+        return []
+    return sorted({int(m[m.lastindex or 0]) for p in patterns for name in names if (m := p.fullmatch(name))})
+
+
+def next_uid(folder: str | os.PathLike[str]) -> int:
+    """One more than the largest uid of a file in the folder: 0 for an empty one."""
+    return max(_uids(os.fspath(folder), _MANIFEST, _DATA, _CLAIM), default=-1) + 1
+
+
+def problem(folder: str, manifest: Manifest) -> str | None:
+    """What is wrong with the files of a checkpoint by their sizes; None where nothing is."""
+    for name, size in manifest.files.items():
+        path = os.path.join(folder, name)
+        try:
+            found = os.stat(path).st_size
+        except FileNotFoundError:
+            found = None
+        if found != size:
+            keys = sorted({s.block.key for s in manifest.stored if s.file == name})
+            held = f"{len(keys)} tensors: {', '.join(map(repr, keys[:3]))}{'…' if len(keys) > 3 else ''}"
+            return f"{path} ({held}) {'is missing' if found is None else f'has {found} bytes of {size}'}"
+    return None
+
+
+def load_manifest(folder: str, uid: int) -> Manifest:
+    """The manifest of ``uid``, whose files are all there with their sizes.
+
+    Raises:
+        CheckpointError: no such manifest, a damaged one, another uid's, or files that are missing or cut off.
+    """
+    path = os.path.join(folder, manifest_name(uid))
+    try:
+        manifest = read_manifest(path)
+    except FileNotFoundError:
+        there = _uids(folder, _MANIFEST)
+        raise op_error(CheckpointError, "checkpoint", path, f"a folder with the checkpoints {there}") from None
+    if manifest.uid != uid:
+        raise sj.fail(path, f"the manifest of checkpoint {uid}", f"that of {manifest.uid}")
+    wrong = problem(folder, manifest)
+    if wrong:
+        raise op_error(CheckpointError, "checkpoint", f"the files of checkpoint {uid} whole", wrong)
+    return manifest
+
+
+def complete(folder: str | os.PathLike[str]) -> list[int]:
+    """The uids of checkpoints whose manifest is valid and whose files are all there in full length, ascending."""
+    folder = os.fspath(folder)
+    found = []
+    for uid in _uids(folder, _MANIFEST):
+        with contextlib.suppress(CheckpointError, OSError):
+            load_manifest(folder, uid)
+            found.append(uid)
+    return found
+
+
+def newest(folder: str | os.PathLike[str]) -> int | None:
+    """The largest uid of a complete checkpoint; None where there is none."""
+    folder = os.fspath(folder)
+    for uid in reversed(_uids(folder, _MANIFEST)):
+        with contextlib.suppress(CheckpointError, OSError):
+            load_manifest(folder, uid)
+            return uid
+    return None
+
+
+def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
+    """Remove all checkpoints older than the newest ``n`` complete ones, and what dead savers left. Returns their uids.
+
+    Manifests go first, so that no checkpoint is ever there in part.
+    """
+    if n < 1:
+        raise op_error(ValueError, "keep_last", "n >= 1", n)
+    folder = os.fspath(folder)
+    sweep(folder)
+    kept = complete(folder)[-n:]
+    removed = [uid for uid in _uids(folder, _MANIFEST) if len(kept) == n and uid < kept[0]]
+    used = {name for uid in kept for name in load_manifest(folder, uid).files}
+    for uid in removed:
+        names = []
+        with contextlib.suppress(CheckpointError, OSError):
+            names = list(read_manifest(os.path.join(folder, manifest_name(uid))).files)
+        os.unlink(os.path.join(folder, manifest_name(uid)))
+        sync_folder(folder)
+        for name in names:
+            if name not in used:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, name))
+        _remove(folder, uid)
+    return removed
+
+
+def open_checkpoint(folder: str | os.PathLike[str], uid: int | None = None) -> Manifest:
+    """The manifest of a checkpoint: of ``uid``, or of the newest complete one.
+
+    A folder of safetensors files without a manifest, such as those of Hugging Face, is opened by its index file or by
+    the headers of all of its files; nothing is written.
+
+    Raises:
+        CheckpointError: no such checkpoint, none that is complete, or one that is damaged; the message says how.
+    """
+    folder = os.fspath(folder)
+    if not os.path.isdir(folder):
+        raise op_error(CheckpointError, "checkpoint", "a folder", f"{folder}, which is none")
+    if uid is not None:
+        return load_manifest(folder, uid)
+    wrong: list[str] = []
+    for number in reversed(_uids(folder, _MANIFEST)):
+        try:
+            manifest = load_manifest(folder, number)
+        except CheckpointError as error:
+            wrong.append(str(error))
+            continue
+        if wrong:
+            warnings.warn(
+                f"opening checkpoint {number} of {folder}, since newer ones are damaged: {wrong}", stacklevel=2
+            )
+        return manifest
+    if wrong:
+        got = f"{len(wrong)} damaged in {folder}: {'; '.join(wrong[:3])}"
+        raise op_error(CheckpointError, "checkpoint", "a complete checkpoint", got)
+    return hf.open_folder(folder)

@@ -1,0 +1,7 @@
+"""What goes wrong with checkpoints."""
+
+from __future__ import annotations
+
+
+class CheckpointError(ValueError):
+    """A checkpoint is missing, incomplete, damaged or not what it says it is. The message names file and tensor."""

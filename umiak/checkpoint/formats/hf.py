@@ -1,0 +1,97 @@
+"""Folders of safetensors files as Hugging Face has them: whole tensors, and an index of which file holds which."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from umiak.checkpoint import strict_json as sj
+from umiak.checkpoint.errors import CheckpointError
+from umiak.checkpoint.formats import safetensors
+from umiak.checkpoint.manifest import Manifest, file_name
+from umiak.checkpoint.records import Stored, TensorInfo
+from umiak.util.errors import op_error
+
+INDEX = ".safetensors.index.json"
+LONGEST_INDEX = 256 << 20
+_OURS = re.compile(r"\d+_\d+\.safetensors")
+
+
+def shard_name(number: int, count: int, prefix: str = "model") -> str:
+    """The name of file ``number`` of ``count``, from 1."""
+    return f"{prefix}-{number:05d}-of-{count:05d}.safetensors"
+
+
+def index_text(total_size: int, weight_map: dict[str, str]) -> bytes:
+    """The index file of these tensors."""
+    body: dict[str, Any] = {"metadata": {"total_size": total_size}, "weight_map": dict(sorted(weight_map.items()))}
+    return sj.json.dumps(body, indent=2).encode() + b"\n"
+
+
+def read_index(path: str) -> dict[str, str]:
+    """From a tensor's name to its file's, out of an index file."""
+    with open(path, "rb") as f:
+        size = os.fstat(f.fileno()).st_size
+        if size > LONGEST_INDEX:
+            raise sj.fail(path, f"an index of at most {LONGEST_INDEX} bytes", f"{size} bytes")
+        body = sj.parse(f.read(), path)
+    table = body.get("weight_map") if isinstance(body, dict) else None
+    if not isinstance(table, dict):
+        raise sj.fail(path, "an object 'weight_map'", body)
+    return {key: file_name(name, path) for key, name in table.items()}
+
+
+def open_folder(folder: str) -> Manifest:
+    """A manifest, in memory, of a folder's safetensors files.
+
+    Raises:
+        CheckpointError: no such files, a damaged one, a tensor twice, or one that the index has and its file has not.
+    """
+    names = sorted(os.listdir(folder))
+    indices = [n for n in names if n.endswith(INDEX)]
+    if len(indices) > 1:
+        raise op_error(CheckpointError, "checkpoint", f"one index in {folder}", f"{indices}")
+    wanted: dict[str, str] | None = None
+    if indices:
+        wanted = read_index(os.path.join(folder, indices[0]))
+        files = sorted(set(wanted.values()))
+        for name in files:
+            if name not in names:
+                keys = [k for k, n in wanted.items() if n == name]
+                got = f"none; {indices[0]} has {len(keys)} tensors in it, {keys[0]!r} among them"
+                raise op_error(CheckpointError, "checkpoint", f"{name} in {folder}", got)
+    else:
+        files = [n for n in names if n.endswith(".safetensors")]
+    if not files:
+        got = "no manifest and no safetensors file"
+        raise op_error(CheckpointError, "checkpoint", f"a checkpoint in {folder}", got, "A save may not have finished")
+    return open_files(folder, files, wanted, indices[0] if indices else None)
+
+
+def open_files(
+    folder: str, files: list[str], wanted: dict[str, str] | None = None, index: str | None = None
+) -> Manifest:
+    """A manifest, in memory, of some safetensors files."""
+    stored: dict[str, Stored] = {}
+    for name in files:
+        blocks, parts = safetensors.read_blocks(folder, name)
+        if parts and _OURS.fullmatch(name):
+            got = "it without a manifest"
+            hint = "The save did not finish"
+            raise op_error(CheckpointError, "checkpoint", f"the manifest of {name} in {folder}", got, hint)
+        for s in blocks:
+            key = s.block.key
+            if wanted is not None and wanted.get(key) != name:
+                continue
+            if key in stored:
+                got = f"it in {stored[key].file} and {name}"
+                raise op_error(CheckpointError, "checkpoint", f"tensor {key!r} once in {folder}", got)
+            stored[key] = s
+    for key in wanted or ():
+        if key not in stored:
+            got = f"no such tensor; {index} has it"
+            raise op_error(CheckpointError, "checkpoint", f"{key!r} in {os.path.join(folder, wanted[key])}", got)  # type: ignore[index]
+    infos = {key: TensorInfo(key, s.block.global_shape, s.block.dtype) for key, s in stored.items()}
+    sizes = {name: os.stat(os.path.join(folder, name)).st_size for name in files}
+    return Manifest(0, 1, tuple(stored.values()), infos, files=sizes).check(folder)

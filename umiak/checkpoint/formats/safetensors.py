@@ -1,0 +1,169 @@
+"""The safetensors format: eight bytes with the length of a JSON header, the header, the tensors' bytes without gaps.
+
+A header is believed after every length, offset, shape and dtype in it has been checked against the others and against
+the size of the file. A block that is not a whole tensor is a tensor of its own in the file; what it is part of stands
+in the metadata under ``umiak``.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from umiak.checkpoint import strict_json as sj
+from umiak.checkpoint.box import Box
+from umiak.checkpoint.dtypes import BY_CODE, CODES, numpy_dtype
+from umiak.checkpoint.manifest import decode_block, decode_tensor, nbytes
+from umiak.checkpoint.records import Block, Stored
+from umiak.util.errors import op_error
+
+LONGEST_HEADER = 100_000_000  # bytes; the format's own limit
+METADATA = "__metadata__"
+PARTS = "umiak"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A tensor in a file and its bytes ``[begin, end)`` there."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    begin: int
+    end: int
+
+
+def header(entries: Sequence[tuple[str, str, tuple[int, ...]]], metadata: Mapping[str, str] | None = None) -> bytes:
+    """The beginning of a file with these tensors (name, dtype, shape), in this order.
+
+    Raises:
+        TypeError: a dtype that the format lacks, or metadata other than strings.
+        ValueError: a name twice, or a header that is too long for the format.
+    """
+    out: dict[str, Any] = {}
+    if metadata:
+        for key, value in metadata.items():
+            if not (isinstance(key, str) and isinstance(value, str)):
+                raise op_error(TypeError, "safetensors", "strings as metadata", f"{key!r}: {value!r}")
+        out[METADATA] = dict(metadata)
+    end = 0
+    for name, dtype, shape in entries:
+        if dtype not in CODES:
+            hint = "The native format has all dtypes"
+            raise op_error(TypeError, "safetensors", f"a dtype of {sorted(CODES)}", f"{dtype} ({name})", hint)
+        if name in out:
+            raise op_error(ValueError, "safetensors", "every name once", f"{name!r} twice")
+        begin, end = end, end + math.prod(shape) * numpy_dtype(dtype).itemsize
+        out[name] = {"dtype": CODES[dtype], "shape": list(shape), "data_offsets": [begin, end]}
+    text = sj.dumps(out).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > LONGEST_HEADER:
+        required = f"a header of at most {LONGEST_HEADER} bytes"
+        raise op_error(ValueError, "safetensors", required, f"{len(text)} bytes for {len(entries)} tensors")
+    return len(text).to_bytes(8, "little") + text
+
+
+def order(dtypes: Sequence[str]) -> list[int]:
+    """In which order to store tensors: the widest first, so that every tensor is aligned to its own elements."""
+    return sorted(range(len(dtypes)), key=lambda i: -numpy_dtype(dtypes[i]).itemsize)
+
+
+def read_header(path: str) -> tuple[list[Entry], dict[str, str]]:
+    """The tensors of a file in the order of their bytes, and its metadata.
+
+    Raises:
+        CheckpointError: a file that is not of this format, is cut off, or whose header lies.
+    """
+    with open(path, "rb", buffering=0) as f:
+        size = os.fstat(f.fileno()).st_size
+        length = int.from_bytes(f.read(8), "little")
+        if size < 8 or length > min(size - 8, LONGEST_HEADER):
+            required = f"a header within the file of {size} bytes and the limit of {LONGEST_HEADER}"
+            raise sj.fail(path, required, f"a length of {length}")
+        text = f.read(length)
+    if not text.startswith(b"{"):
+        raise sj.fail(path, "a header that is a JSON object", repr(text[:20]))
+    table = sj.parse(text, path)
+    metadata = table.pop(METADATA, {})
+    if not isinstance(metadata, dict) or not all(isinstance(v, str) for v in metadata.values()):
+        raise sj.fail(path, "metadata of strings", metadata)
+    entries = [_entry(name, value, 8 + length, path) for name, value in table.items()]
+    entries.sort(key=lambda e: (e.begin, e.end))
+    at, before = 8 + length, METADATA
+    for e in entries:
+        if e.begin != at:
+            kind = "overlapping" if e.begin < at else "with a gap"
+            raise sj.fail(path, "tensors one after the other", f"{before!r} and {e.name!r} {kind}")
+        at, before = e.end, e.name
+    if at != size:
+        raise sj.fail(path, f"the {at} bytes that the header tells of, up to {before!r},", f"{size} bytes")
+    return entries, metadata
+
+
+def _entry(name: str, value: Any, start: int, path: str) -> Entry:
+    code, shape_, offsets = sj.record(value, ("dtype", "shape", "data_offsets"), f"tensor {name!r}", path)
+    dtype = BY_CODE.get(code) if isinstance(code, str) else None
+    if dtype is None:
+        raise sj.fail(path, f"a dtype of {sorted(BY_CODE)} for {name!r}", code)
+    shape = sj.shape(shape_, f"the shape of {name!r}", path)
+    begin, end = sj.sizes(sj.row(offsets, 2, f"data_offsets of {name!r}", path), f"data_offsets of {name!r}", path)
+    if end - begin != math.prod(shape) * numpy_dtype(dtype).itemsize:
+        raise sj.fail(path, f"the bytes of {dtype} {list(shape)} for {name!r}", f"bytes {begin} to {end}")
+    return Entry(name, dtype, shape, start + begin, start + end)
+
+
+# Blocks in such files.
+
+
+def local_shape(block: Block) -> tuple[int, ...]:
+    return block.box.shape if block.flat is None else (block.size,)
+
+
+def plan(blocks: Sequence[Block], metadata: Mapping[str, str] | None = None) -> tuple[bytes, list[int], list[int]]:
+    """Where blocks go in a file: its beginning, the blocks' order, and the first byte of each (in the order given)."""
+    count: dict[str, int] = {}
+    names, parts = [], {}
+    for b in blocks:
+        n = count[b.key] = count.get(b.key, -1) + 1
+        name = b.key if n == 0 else f"{b.key}@{n}"
+        names.append(name)
+        if b.flat is not None or b.box.shape != b.global_shape:
+            flat = None if b.flat is None else list(b.flat)
+            parts[name] = [b.key, list(b.global_shape), list(b.box.offset), list(b.box.shape), flat]
+    if parts:
+        metadata = {**(metadata or {}), PARTS: sj.dumps(parts)}
+    turn = order([b.dtype for b in blocks])
+    head = header([(names[i], blocks[i].dtype, local_shape(blocks[i])) for i in turn], metadata)
+    begins, at = [0] * len(blocks), len(head)
+    for i in turn:
+        begins[i] = at
+        at += nbytes(blocks[i])
+    return head, turn, begins
+
+
+def read_blocks(folder: str, file: str) -> tuple[list[Stored], bool]:
+    """The blocks of a file, and whether any is a part of a tensor, as in a file of one rank of several.
+
+    Raises:
+        CheckpointError: as for :func:`read_header`, or parts that contradict the header.
+    """
+    path = os.path.join(folder, file)
+    entries, metadata = read_header(path)
+    parts = sj.parse(metadata[PARTS].encode(), path) if PARTS in metadata else {}
+    if not isinstance(parts, dict):
+        raise sj.fail(path, "parts as an object", parts)
+    out = []
+    for e in entries:
+        if e.name not in parts:
+            out.append(Stored(Block(e.name, e.dtype, e.shape, Box.whole(e.shape)), file, e.begin))
+            continue
+        key, whole, offset, shape, flat = sj.row(parts[e.name], 5, f"part {e.name!r}", path)
+        key, dtype, whole = decode_tensor(key, e.dtype, whole, path)
+        s = decode_block([e.begin, offset, shape, flat, "", 0], key, dtype, whole, file, path)
+        if local_shape(s.block) != e.shape:
+            raise sj.fail(path, f"part {e.name!r} of shape {list(e.shape)}", list(local_shape(s.block)))
+        out.append(s)
+    return out, bool(parts)

@@ -1,0 +1,221 @@
+"""Messages between the virtual ranks of one process, who are threads.
+
+A message is copied when it is sent, into the receiver's array where that is waiting already. So a send is complete at
+once, and a rank that waits does so for others: when all do, or have ended, nothing can move any more.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from umiak.comm.errors import CommError, SizeMismatch
+from umiak.comm.single import ARRIVED, Arrived
+
+PAUSE = (0.02, 0.5)  # seconds after which a waiting thread looks at the clock: at first, and at most
+
+
+class Expected:
+    """A message that a rank is ready for."""
+
+    __slots__ = ("done", "error", "peer", "source", "x")
+
+    def __init__(self, x: np.ndarray, source: int, peer: int) -> None:
+        self.x, self.source, self.peer = x, source, peer
+        self.done = False
+        self.error: SizeMismatch | None = None
+
+    def fill(self, message: np.ndarray) -> None:
+        if message.size != self.x.size:
+            self.error = SizeMismatch(self.peer, message.size, self.x.size)
+        else:
+            np.copyto(self.x, message)
+
+    def Test(self) -> bool:
+        if self.error is not None:
+            raise self.error
+        return self.done
+
+
+class Seat:
+    """One virtual rank. ``version`` counts what has happened to it from outside."""
+
+    def __init__(self, lock: Any, rank: int) -> None:
+        self.rank = rank
+        self.changed = threading.Condition(lock)
+        self.version = 0
+        self.seen: dict[threading.Thread, int] = {}  # the version that each of its threads has looked at
+        self.waits: dict[threading.Thread, str] = {}  # what a thread waits in
+        self.boxes: dict[Hashable, deque[Any]] = {}  # messages, or those expected; never both
+        self.splits: Counter[Hashable] = Counter()
+        self.error: BaseException | None = None
+        self.ended = False
+
+    def stuck(self) -> bool:
+        """Whether all its threads wait, with nothing new to look at."""
+        self.seen = {t: v for t, v in self.seen.items() if t.is_alive()}
+        return bool(self.seen) and all(t in self.waits and v == self.version for t, v in self.seen.items())
+
+    def touch(self) -> None:
+        """Wake it: something has changed."""
+        self.version += 1
+        self.changed.notify_all()
+
+    def describe(self) -> str:
+        """What it does, in words."""
+        if self.error is not None:
+            return f"rank {self.rank} failed: {type(self.error).__name__}: {self.error}"
+        if self.ended:
+            return f"rank {self.rank} has ended"
+        if self.stuck():
+            wanted = sorted({q[0].source for q in self.boxes.values() if type(q[0]) is Expected})
+            peers = f" for {'ranks' if len(wanted) > 1 else 'rank'} {', '.join(map(str, wanted))}" if wanted else ""
+            return f"rank {self.rank} waits in {'; '.join(sorted(self.waits.values()))}{peers}"
+        frames = sys._current_frames()
+        frame = next((f for t in self.seen if t not in self.waits and (f := frames.get(t.ident or 0))), None)
+        place = "" if frame is None else f" in {frame.f_code.co_filename}:{frame.f_lineno} ({frame.f_code.co_name})"
+        return f"rank {self.rank} computes{place}"
+
+
+class Job:
+    """Virtual ranks and the messages between them."""
+
+    def __init__(self, size: int) -> None:
+        self.lock = threading.Lock()
+        self.seats = [Seat(self.lock, r) for r in range(size)]
+        self.finished = threading.Condition(self.lock)
+        self.trouble: str | None = None  # why nobody need wait any more
+        self.first: Seat | None = None  # that failed
+
+    def channel(self, rank: int) -> MailChannel:
+        """The channel of all ranks, for one of them."""
+        return MailChannel(self, self.seats[rank], range(len(self.seats)), self._key(self.seats[rank], "world"))
+
+    @staticmethod
+    def _key(seat: Seat, name: Hashable) -> Hashable:
+        # Ranks make channels of one name in the same order; a later one of the same name has nothing of the former.
+        seat.splits[name] += 1
+        return name, seat.splits[name]
+
+    def enter(self, rank: int) -> None:
+        """The calling thread is ``rank``'s."""
+        with self.lock:
+            self.seats[rank].seen[threading.current_thread()] = -1
+
+    def leave(self, rank: int, error: BaseException | None = None) -> None:
+        """``rank`` has ended."""
+        seat = self.seats[rank]
+        with self.lock:
+            seat.error, seat.ended = error, True
+            if error is not None:
+                self.first = self.first or seat
+                self._break(seat.describe())
+            self._look_for_deadlock()
+            self.finished.notify_all()
+
+    def stop(self, why: str) -> None:
+        """End every wait with an error."""
+        with self.lock:
+            self._break(why)
+
+    def _break(self, why: str) -> None:
+        self.trouble = self.trouble or why
+        for seat in self.seats:
+            seat.touch()
+
+    def states(self, ranks: Iterable[int]) -> str:
+        """What some ranks do, in words."""
+        with self.lock:
+            return self._states(ranks)
+
+    def _states(self, ranks: Iterable[int]) -> str:
+        return "; ".join(self.seats[r].describe() for r in ranks)
+
+    def _look_for_deadlock(self) -> None:
+        living = [s for s in self.seats if not s.ended]
+        if living and self.trouble is None and all(s.stuck() for s in living):
+            self._break(f"all wait, and nothing can move: {self._states(range(len(self.seats)))}")
+
+    def deliver(self, x: np.ndarray, key: Hashable, source: int, target: int, tag: int) -> None:
+        """A message from ``source`` to ``target``."""
+        seat, address = self.seats[target], (key, source, tag)
+        with self.lock:
+            queue = seat.boxes.setdefault(address, deque())
+            if not queue or type(queue[0]) is not Expected:
+                queue.append(x.copy())
+                return
+            wish = queue.popleft()
+            if not queue:
+                del seat.boxes[address]
+        wish.fill(x)
+        with self.lock:
+            wish.done = True
+            seat.touch()
+
+    def expect(self, wish: Expected, key: Hashable, seat: Seat, tag: int) -> Expected:
+        """The next message from ``wish.source``."""
+        address = key, wish.source, tag
+        with self.lock:
+            queue = seat.boxes.setdefault(address, deque())
+            if not queue or type(queue[0]) is Expected:
+                queue.append(wish)
+                return wish
+            message = queue.popleft()
+            if not queue:
+                del seat.boxes[address]
+        wish.fill(message)
+        wish.done = True
+        return wish
+
+    def wait(self, seat: Seat, waited: float, what: str) -> None:
+        """Until something has changed for ``seat`` since the calling thread was last here, or some time has passed."""
+        thread = threading.current_thread()
+        with self.lock:
+            if seat.seen.get(thread, -1) == seat.version and self.trouble is None:
+                seat.waits[thread] = what
+                self._look_for_deadlock()
+                if self.trouble is None:
+                    seat.changed.wait(min(max(waited, PAUSE[0]), PAUSE[1]))
+                del seat.waits[thread]
+            seat.seen[thread] = seat.version
+            if self.trouble is not None:
+                raise CommError(f"[{what}] rank {seat.rank} cannot go on: {self.trouble}")
+
+
+class MailChannel:
+    """The messages of some virtual ranks, as one of them sees it."""
+
+    def __init__(self, job: Job, seat: Seat, ranks: Sequence[int], key: Hashable) -> None:
+        self.job, self.seat, self.ranks, self.key = job, seat, tuple(ranks), key
+        self.rank = self.ranks.index(seat.rank)
+        self.size = len(self.ranks)
+        self.bystander: Callable[[Any, str, float], str] = lambda group, what, waited: job.states(
+            r for r in group.ranks if r != seat.rank
+        )
+
+    def send(self, x: np.ndarray, peer: int, tag: int) -> Arrived:
+        self.job.deliver(x, self.key, self.seat.rank, self.ranks[peer], tag)
+        return ARRIVED
+
+    def recv(self, x: np.ndarray, peer: int, tag: int) -> Expected:
+        return self.job.expect(Expected(x, self.ranks[peer], peer), self.key, self.seat, tag)
+
+    def native(self, name: str, *args: Any) -> None:
+        return None
+
+    def pause(self, waited: float, what: str) -> None:
+        self.job.wait(self.seat, waited, what)
+
+    def split(self, ranks: Iterable[int], name: str) -> MailChannel:
+        chosen = [self.ranks[r] for r in ranks]
+        return MailChannel(self.job, self.seat, chosen, self.job._key(self.seat, (self.key, name)))
+
+    def close(self) -> None:
+        with self.job.lock:
+            for address in [a for a in self.seat.boxes if a[0] == self.key]:  # type: ignore[index]
+                del self.seat.boxes[address]
