@@ -1,0 +1,59 @@
+"""The result of compiling statements: what every wanted tensor is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from umiak.checkpoint.aoa.blocks import Var
+from umiak.checkpoint.aoa.errors import AOAError, AOAKeyError, near
+from umiak.checkpoint.box import Box
+from umiak.checkpoint.records import Piece, TensorInfo
+
+
+class Layout:
+    """How each tensor that statements give comes out of those that there are.
+
+    Attributes:
+        targets: every tensor of the layout, with its global shape and its dtype after casts.
+        kept: those that keep their present value; they have no pieces.
+    """
+
+    def __init__(self, targets: Mapping[str, TensorInfo], made: Mapping[str, Var], kept: frozenset[str]) -> None:
+        self.targets: Mapping[str, TensorInfo] = MappingProxyType(dict(targets))
+        self.kept = kept
+        self._made = made
+
+    def pieces(self, key: str, box: Box | None = None) -> tuple[Piece, ...]:
+        """The pieces that make up ``box`` of tensor ``key`` (default: all of it), in order of their places.
+
+        They do not overlap and leave nothing out; neighbours that are neighbours in the same source are one piece. A
+        tensor that keeps its value has none.
+
+        Raises:
+            KeyError: the layout has no such tensor.
+            ValueError: the box does not lie in it.
+        """
+        if key in self.kept:
+            return ()
+        var = self._var(key)
+        shape = var.blocks.shape
+        if box is None:
+            box = Box.whole(shape)
+        elif len(box.offset) != len(shape) or not Box.whole(shape).contains(box):
+            raise AOAError(f"a box of {key} lies in shape {shape}, got offset {box.offset} and shape {box.shape}")
+        keys = var.keys
+        return tuple([Piece(s.target, keys[s.part], s.source, s.axes, s.casts) for s in var.blocks.within(box)])
+
+    def sources_of(self, key: str) -> tuple[str, ...]:
+        """The tensors that ``key`` is made of, each once."""
+        return () if key in self.kept else self._var(key).keys
+
+    def _var(self, key: str) -> Var:
+        try:
+            return self._made[key]
+        except KeyError:
+            raise AOAKeyError(f"the layout gives no tensor {key!r}.{near(key, self._made)}") from None
+
+    def __repr__(self) -> str:
+        return f"Layout({len(self.targets)} tensors, {len(self.kept)} of them kept)"
