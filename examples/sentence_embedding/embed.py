@@ -104,9 +104,7 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--out", type=Path, help="write the vectors to this .npy file, instead of printing their products")
     p.add_argument("--batch", type=int, default=32)
     p.add_argument("--export", type=Path, metavar="FOLDER", help="write the weights as published, and stop")
-    p.add_argument(
-        "--check", action="store_true", help="compare with recorded vectors and the published file, and stop"
-    )
+    p.add_argument("--check", action="store_true", help="compare with recorded vectors and the published weights")
     args = p.parse_args(argv)
     folder = args.model or packaged()
     net, tokenizer = load(folder)
