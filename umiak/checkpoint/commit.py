@@ -128,11 +128,13 @@ class Saving:
         infos: Mapping[str, TensorInfo],
         flat_mapping: Mapping[str, tuple[str, ...]] | None = None,
         extra: Mapping[str, Any] | None = None,
+        files: Mapping[str, int] | None = None,
     ) -> Manifest:
         """Second phase, on the coordinator: the checkpoint is there when this returns, and survives a loss of power.
 
         Args:
             stored: what ``prepare`` returned on every rank, one list per rank.
+            files: the sizes of the ranks' files; looked up by default, which takes a folder that all of them share.
 
         Raises:
             CheckpointError: a rank's blocks or files are missing, or elements of a tensor are stored nowhere.
@@ -142,17 +144,17 @@ class Saving:
         if len(stored) != self.world:
             raise sj.fail(where, f"the blocks of all {self.world} ranks", f"those of {len(stored)}")
         rows = tuple(s for part in stored for s in part)
-        files = {}
-        for name in dict.fromkeys(s.file for s in rows):
+        sizes = dict(files or {})
+        for name in dict.fromkeys(s.file for s in rows) if files is None else ():
             try:
-                files[name] = os.stat(os.path.join(self.folder, name)).st_size
+                sizes[name] = os.stat(os.path.join(self.folder, name)).st_size
             except FileNotFoundError:
                 key = next(s.block.key for s in rows if s.file == name)
                 raise sj.fail(where, f"file {name!r} with {key!r} in the same folder", "none") from None
         if self.lock is not None and not _holds(self.folder, self.uid, self.lock):
             raise op_error(FileExistsError, "save", f"the claim of uid {self.uid} in {self.folder}", "another's")
         manifest = Manifest(
-            self.uid, self.world, rows, dict(infos), dict(flat_mapping or {}), dict(extra or {}), files
+            self.uid, self.world, rows, dict(infos), dict(flat_mapping or {}), dict(extra or {}), sizes
         ).check(where)
         part = os.path.join(self.folder, f".{manifest_name(self.uid)}.{uuid.uuid4().hex[:12]}.part")
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,9 +17,10 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.plan import BUDGET, Put, RankPlan, Read, Receive, plan_load, slabs, sub_target
 from umiak.checkpoint.records import Block, Stored, TensorInfo
-from umiak.checkpoint.sources import Sources, numpy_dtype, runs
+from umiak.checkpoint.sources import Sources, runs
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.dispatch import apply_into
@@ -214,6 +216,7 @@ def fetch(
     group: Group | None = None,
     root: int = 0,
     layout: Callable[[Mapping[str, TensorInfo], Mapping[str, TensorInfo]], Layout] | None = None,
+    aliases: Callable[[str], str | None] | None = None,
     sees: frozenset[str] | None = None,
     exchange: str = "auto",
     budget: int = BUDGET,
@@ -224,6 +227,7 @@ def fetch(
         blocks, into: as of :func:`execute`.
         sources: what is stored, on rank ``root``, which makes the plan for all.
         layout: makes the layout out of the tensors that there are and those that are wanted.
+        aliases: another name for a wanted tensor that is not there.
         sees: the files that this rank can open; all of them by default.
 
     Raises:
@@ -234,6 +238,8 @@ def fetch(
     def planned(wants: Sequence[Sequence[Block]], seen: Any, hosts: Any) -> list[RankPlan]:
         found = sources if isinstance(sources, Sources) else sources()
         made = layout(found.infos, targets_of(wants)) if layout is not None else None
+        if aliases is not None and made is None:
+            wants = [[_named(b, found, aliases) for b in own] for own in wants]
         plan = plan_load(wants, found, layout=made, sees=seen, hosts=hosts, exchange=exchange, budget=budget)
         return plan.ranks()
 
@@ -257,6 +263,13 @@ def fetch(
     except Exception as error:
         failure = error
     together(failure, group)
+
+
+def _named(block: Block, sources: Sources, aliases: Callable[[str], str | None]) -> Block:
+    if block.key in sources:
+        return block
+    other = aliases(block.key)
+    return replace(block, key=other) if other is not None and other in sources else block
 
 
 def together(failure: Exception | None, group: Group) -> None:

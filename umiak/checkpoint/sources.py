@@ -8,12 +8,8 @@ from functools import cache
 from itertools import accumulate
 
 from umiak.checkpoint.box import Box, difference, flat_runs
+from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.records import Block, Stored, TensorInfo
-from umiak.core import dtype as dt
-
-
-def numpy_dtype(dtype):
-    return dt.convert(dtype).numpy
 
 
 @cache

@@ -1,0 +1,1 @@
+"""Checkpoints that survive any change of layout. See docs/guide/checkpoints.md."""
