@@ -47,7 +47,7 @@ class Embedding(nn.Layer):
         self.register_buffer("position_ids", paddle.arange(c.max_position_embeddings, dtype="int64").unsqueeze(0))
 
     def forward(self, ids: paddle.Tensor) -> paddle.Tensor:
-        places = self.positions.weight[: ids.shape[1]] + self.types.weight[0]
+        places = self.positions(paddle.arange(ids.shape[1])) + self.types.weight[0]
         return self.norm(self.words(ids) + places)
 
 
@@ -61,11 +61,8 @@ class Attention(nn.Layer):
         self.out = nn.Linear(c.hidden_size, c.hidden_size)
 
     def forward(self, x: paddle.Tensor, visible: paddle.Tensor) -> paddle.Tensor:
-        batch, length, width = x.shape
-        qkv = self.qkv(x).reshape([batch, length, self.heads, 3, width // self.heads])
-        q, k, v = qkv.unbind(3)
-        y = F.scaled_dot_product_attention(q, k, v, attn_mask=visible)
-        return self.out(y.reshape([batch, length, width]))
+        q, k, v = self.qkv(x).reshape([0, 0, self.heads, 3, x.shape[2] // self.heads]).unbind(3)
+        return self.out(F.scaled_dot_product_attention(q, k, v, attn_mask=visible).flatten(2))
 
 
 class Block(nn.Layer):
