@@ -80,6 +80,11 @@ class Group:
         for task in list(self._open.values()):
             task.done()
 
+    def wait(self) -> None:
+        """Wait for what is under way."""
+        for task in list(self._open.values()):
+            task.wait()
+
     def state(self) -> str:
         """What this rank is doing on the group, in words."""
         waiting = [t.what for t in self._open.values()]

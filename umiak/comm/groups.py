@@ -63,6 +63,17 @@ def get(name: str) -> Group:
     return groups[name]
 
 
+def next_id() -> int:
+    """The number of the next group."""
+    world()
+    return context.current().state.values[_NEXT]
+
+
+def name_of(number: int) -> str:
+    """The name of the group of a number."""
+    return f"group{number}" if number else WORLD
+
+
 def new(ranks: Sequence[int] | None = None, *, timeout: float | None = None) -> Group | None:
     """A group of some ranks, in their order; None for a rank that is not among them.
 
@@ -77,8 +88,13 @@ def new(ranks: Sequence[int] | None = None, *, timeout: float | None = None) -> 
     state[_NEXT] = number + 1
     if whole.rank not in chosen:
         return None
-    name = f"group{number}"
-    made = Group(whole.channel.split(chosen, name), name, number, chosen, timeout=timeout)
+    return reopen(name_of(number), number, chosen, timeout=timeout)
+
+
+def reopen(name: str, number: int, ranks: Sequence[int], *, timeout: float | None = None) -> Group:
+    """A group under a name that is free, called by its ranks."""
+    whole = world()
+    made = Group(whole.channel.split(ranks, name), name, number, ranks, timeout=timeout)
     made.bystander = whole.bystander
     table()[name] = made
     return made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from umiak.comm.channel import Request
@@ -21,7 +21,7 @@ timeout_flag = flags.define(
 class Task:
     """The handle of an operation on a group. It goes on whenever one asks; its maker must wait for it in the end."""
 
-    __slots__ = ("_error", "_messages", "_steps", "group", "what")
+    __slots__ = ("_after", "_error", "_messages", "_steps", "group", "what")
 
     def __init__(self, group: Group, what: str, steps: Generator[Sequence[Request], None, None]) -> None:
         self.group = group
@@ -29,6 +29,7 @@ class Task:
         self._steps: Any = steps
         self._messages: list[Request] = []
         self._error: BaseException | None = None
+        self._after: list[Callable[[], Any]] = []
         self.done()  # the first messages leave now
 
     def done(self) -> bool:
@@ -51,6 +52,7 @@ class Task:
                 messages.extend(next(self._steps))
         except StopIteration:
             self._close(None)
+            self._act()
             return True
         except Exception as error:
             if not isinstance(error, CommError):
@@ -59,6 +61,16 @@ class Task:
             raise error from error.__cause__
 
     is_completed = done
+
+    def then(self, action: Callable[[], Any]) -> None:
+        """Call ``action`` once the operation is complete, whoever notices: now if it is. Not after a failure."""
+        self._after.append(action)
+        if self._steps is None and self._error is None:
+            self._act()
+
+    def _act(self) -> None:
+        while self._after:
+            self._after.pop(0)()
 
     def _close(self, error: BaseException | None) -> None:
         self._steps, self._error = None, error
@@ -91,3 +103,5 @@ class Task:
                 self._close(error)
                 raise
         return True
+
+    synchronize = wait

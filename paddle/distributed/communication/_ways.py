@@ -1,0 +1,314 @@
+"""The two ways of an operation among ranks, chosen here.
+
+Straight to memory: the engine reads and writes the tensors' own memory. By the op: the registry's collective, whose
+result is assigned, so that gradients flow and captured programs hold it. Both send the same messages: ranks may take
+different ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from umiak import comm
+from umiak import ops as F
+from umiak.backends.ref.collective import DEFERRED
+from umiak.core.array import from_numpy, to_numpy
+from umiak.core.context import current, no_grad_guard
+from umiak.core.dispatch import assign
+from umiak.core.dtype import DType
+from umiak.core.tensor import KIND_VIEW, Tensor
+from umiak.ir.meta import Meta
+from umiak.ir.tracer import OBSERVE_TRACE
+from umiak.ops.collective import check_reduction
+from umiak.util.errors import op_error
+
+_PENDING = "distributed_pending"  # in the values of a thread's context: recorded operations that nobody has waited for
+
+
+# --- the choice ----------------------------------------------------------------------------------------------------
+
+
+def straight(outs: Sequence[Tensor], ins: Sequence[Tensor] = (), cut: Sequence[Tensor] = ()) -> bool:
+    """Whether nothing but the data of these tensors is concerned: no trace, no gradient, memory of the host.
+
+    A leaf that wants a gradient is written to as under ``no_grad``: nothing flows into what it held before.
+
+    Args:
+        outs: what is written to.
+        ins: what is read.
+        cut: what is read without a gradient.
+    """
+    ambient = current()
+    if ambient.observers & OBSERVE_TRACE:
+        return False
+    for x in (*outs, *ins, *cut):
+        if x._kind & ~KIND_VIEW or x.place.device_type != "cpu":
+            return False
+    if not ambient.grad_enabled or all(x.stop_gradient for x in (*outs, *ins)):
+        return True
+    return any(_parameter(x) for x in outs)
+
+
+def _parameter(x: Tensor) -> bool:
+    return not x.stop_gradient and x.is_leaf
+
+
+# --- straight to memory --------------------------------------------------------------------------------------------
+
+Land = Callable[[], Any]
+
+
+def source(x: Tensor) -> np.ndarray:
+    """The elements, contiguous: the memory itself where it can be."""
+    return np.ascontiguousarray(to_numpy(x))
+
+
+def joined(xs: Iterable[Tensor]) -> np.ndarray:
+    """The elements of all, one tensor after the other, as a flat array."""
+    return np.concatenate([to_numpy(x).reshape(-1) for x in xs])
+
+
+def target(x: Tensor, keep: bool = False) -> tuple[np.ndarray, Land]:
+    """A contiguous array to write to, and what makes it the tensor's value. ``keep``: it holds the elements already."""
+    a = to_numpy(x)
+    if a.flags.c_contiguous:
+        return a, x._bump_version
+    made = np.ascontiguousarray(a) if keep else np.empty(a.shape, a.dtype)
+    return made, lambda: _write(x, made)
+
+
+def targets(xs: Sequence[Tensor]) -> tuple[np.ndarray, Land]:
+    """The same for several tensors, one after the other in a flat array."""
+    dtype = xs[0].dtype.numpy if xs else np.dtype(np.float32)
+    made = np.empty(sum(x.size for x in xs), dtype)
+
+    def land() -> None:
+        at = 0
+        for x in xs:
+            _write(x, made[at : at + x.size])
+            at += x.size
+
+    return made, land
+
+
+def _write(x: Tensor, value: np.ndarray) -> None:
+    with no_grad_guard():
+        assign(x, from_numpy(value.reshape(x.shape), copy=False))
+
+
+def landed(task: comm.Task, land: Land | None, sync_op: bool) -> comm.Task:
+    """The task, waited for if ``sync_op``; its result lands when it is complete."""
+    if sync_op:
+        task.wait()
+        if land is not None:
+            land()
+    elif land is not None:
+        task.then(land)
+    return task
+
+
+# --- by the op -----------------------------------------------------------------------------------------------------
+
+
+class Recorded:
+    """The handle of an operation by the op: its result is assigned by whoever waits, in the order of the program."""
+
+    def __init__(self, started: Sequence[tuple[comm.Task, Any]], finish: Callable[[], Any] | None) -> None:
+        self._started = started
+        self._finish = finish
+        if not started:
+            self.wait()
+        else:
+            current().values.setdefault(_PENDING, []).append(self)
+
+    def is_completed(self) -> bool:
+        """Whether the result is there, without waiting."""
+        if all(task.done() for task, _ in self._started):
+            self._end()
+        return self._finish is None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Until the result is there."""
+        for task, _ in self._started:
+            task.wait(timeout)
+        self._end()
+        return True
+
+    synchronize = wait
+    done = is_completed
+
+    def concerns(self, pg: comm.Group) -> bool:
+        """Whether it is on that group."""
+        return any(task.group is pg for task, _ in self._started)
+
+    def _end(self) -> None:
+        finish, self._finish = self._finish, None
+        if finish is not None:
+            finish()
+            pending = current().values.get(_PENDING, ())
+            if self in pending:
+                pending.remove(self)
+        self._started = ()
+
+
+def recorded(call: Callable[[], Any], write: Callable[[Any], Any], outs: Iterable[Tensor], sync_op: bool) -> Recorded:
+    """Run ``call``, which calls one op, and hand its result to ``write``; later if the operation is asynchronous.
+
+    In a trace both are recorded at once, as the program has an order of its own.
+    """
+    ambient = current()
+    grad = ambient.grad_enabled and not any(_parameter(x) for x in outs)
+
+    def guard() -> AbstractContextManager:
+        return _modes(grad)
+
+    if sync_op or ambient.observers & OBSERVE_TRACE:
+        with guard():
+            write(call())
+        return Recorded((), None)
+    started: list = []
+    former = ambient.values.get(DEFERRED)
+    ambient.values[DEFERRED] = started
+    try:
+        with guard():
+            result = call()
+    finally:
+        if former is None:
+            del ambient.values[DEFERRED]
+        else:
+            ambient.values[DEFERRED] = former
+
+    def finish() -> None:
+        with guard():
+            write(result)
+
+    return Recorded(started, finish)
+
+
+def _modes(grad: bool) -> AbstractContextManager:
+    if not grad:
+        return no_grad_guard()
+    return nullcontext() if current().grad_enabled else _grad_guard()
+
+
+class _grad_guard:
+    def __enter__(self) -> None:
+        current().grad_enabled = True
+
+    def __exit__(self, *exc: object) -> None:
+        current().grad_enabled = False
+
+
+def assign_all(outs: Sequence[Tensor], whole: Tensor) -> None:
+    """Cut the flat ``whole`` into the values of the tensors, one after the other."""
+    at = 0
+    for x in outs:
+        part = F.slice(whole, (0,), (at,), (at + x.size,), (1,))
+        assign(x, F.reshape(part, tuple(x.shape)))
+        at += x.size
+
+
+def flat(xs: Sequence[Tensor]) -> Tensor:
+    """The elements of all, one tensor after the other."""
+    return F.concat([F.reshape(x, (x.size,)) for x in xs], axis=0)
+
+
+def settle(pg: comm.Group) -> None:
+    """Wait for all that was started on the group."""
+    pg.wait()
+    for one in list(current().values.get(_PENDING, ())):
+        if one.concerns(pg):
+            one.wait()
+
+
+# --- arguments -----------------------------------------------------------------------------------------------------
+
+
+class ReduceOp:
+    """How the elements of the ranks are combined.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.ReduceOp.SUM
+        0
+    """
+
+    SUM = 0
+    MAX = 1
+    MIN = 2
+    PROD = 3
+    AVG = 4
+
+
+_NAMES = {ReduceOp.SUM: "sum", ReduceOp.MAX: "max", ReduceOp.MIN: "min", ReduceOp.PROD: "prod", ReduceOp.AVG: "avg"}
+
+
+@lru_cache(maxsize=512)
+def reduction(what: str, op: int, dtype: DType) -> str:
+    """The engine's name of a reduction, which must have a meaning for ``dtype``."""
+    if op not in _NAMES:
+        raise op_error(ValueError, what, "an op of paddle.distributed.ReduceOp", repr(op))
+    check_reduction(F.REGISTRY[_OPS[what]](group="any", op=_NAMES[op]), Meta((), dtype))
+    return _NAMES[op]
+
+
+_OPS = {"all_reduce": "all_reduce", "reduce": "reduce_to", "reduce_scatter": "reduce_scatter"}
+
+
+def need(x: Any, what: str, name: str = "tensor") -> Tensor:
+    """Refuse what is no tensor."""
+    if not isinstance(x, Tensor):
+        raise op_error(TypeError, what, f"a Tensor for {name}", type(x).__name__)
+    return x
+
+
+def need_list(xs: Any, what: str, name: str, length: int) -> list[Tensor]:
+    """Refuse what is no list of ``length`` tensors of one dtype."""
+    if not isinstance(xs, (list, tuple)):
+        raise op_error(TypeError, what, f"a list of tensors for {name}", type(xs).__name__)
+    for i, x in enumerate(xs):
+        need(x, what, f"{name}[{i}]")
+    if len(xs) != length:
+        raise op_error(ValueError, what, f"{length} tensors in {name}, one for each rank", len(xs))
+    if any(x.dtype is not xs[0].dtype for x in xs):
+        raise op_error(TypeError, what, f"one dtype in {name}", [x.dtype.name for x in xs])
+    return list(xs)
+
+
+def same(what: str, x: Tensor, shape: Sequence[Any], dtype: DType, name: str) -> None:
+    """Refuse a tensor of another shape or dtype."""
+    if x.dtype is not dtype:
+        raise op_error(TypeError, what, f"{name} of {dtype.name}", x.dtype.name)
+    if list(x.shape) != list(shape):
+        raise op_error(ValueError, what, f"{name} of shape {list(shape)}", list(x.shape))
+
+
+def streams(what: str, sync_op: bool, use_calc_stream: bool) -> None:
+    """The calculation's stream runs in order: nothing on it is asynchronous."""
+    if use_calc_stream and not sync_op:
+        raise op_error(RuntimeError, what, "sync_op=True with use_calc_stream=True", "sync_op=False")
+
+
+def whole(what: str, x: Tensor, part: Tensor, size: int, name: str) -> None:
+    """Refuse a tensor that is not ``size`` times ``part``, joined along the first axis or stacked on a new one."""
+    if x.dtype is not part.dtype:
+        raise op_error(TypeError, what, f"{name} of {part.dtype.name}", x.dtype.name)
+    stacked = [size, *part.shape]
+    long = [size * part.shape[0], *part.shape[1:]] if part.ndim else stacked
+    if list(x.shape) not in (long, stacked):
+        raise op_error(ValueError, what, f"{name} of shape {long}", list(x.shape))
+
+
+def filled(xs: Any, like: Tensor, what: str, name: str, size: int) -> list[Tensor]:
+    """A list of tensors like ``like`` for results; an empty list gets new ones."""
+    if isinstance(xs, list) and not xs:
+        xs.extend(F.full(0, like.dtype, tuple(like.shape)) for _ in range(size))
+    outs = need_list(xs, what, name, size)
+    for x in outs:
+        same(what, x, like.shape, like.dtype, f"tensors in {name}")
+    return outs

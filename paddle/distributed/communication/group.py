@@ -1,0 +1,303 @@
+"""Groups of ranks: the public face of ``umiak.comm``."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from umiak import comm
+from umiak.core.context import current
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+_FACES = "distributed_groups"  # in the values of a rank's state: groups by id
+DEFAULT_TIMEOUT = datetime.timedelta(seconds=1800)
+ENGINES = ("mpi", "nccl", "gloo", "bkcl", "xccl", "flagcx")
+
+
+class Group:
+    """Some ranks that talk together, as the caller sees it; ranks outside of it have an object too.
+
+    Args:
+        rank_in_group: the caller's place in the group, -1 outside of it.
+        id: the number of the group; 0 is the group of all ranks.
+        ranks: global ranks, in the order of places.
+        pg: the group of the engine, ``umiak.comm.Group``; None outside of it.
+        name: what errors and captured programs call it.
+
+    Example:
+        >>> import paddle
+        >>> g = paddle.distributed.new_group([0])
+        >>> g.ranks, g.rank, g.nranks, g.get_group_rank(0)
+        ([0], 0, 1, 0)
+    """
+
+    def __init__(
+        self, rank_in_group: int, id: int, ranks: Sequence[int], pg: comm.Group | None = None, name: str | None = None
+    ) -> None:
+        self._rank = rank_in_group
+        self._id = id
+        self._ranks = list(ranks)
+        self._pg = pg
+        self._name = name
+
+    @property
+    def rank(self) -> int:
+        """The caller's place in the group; -1 outside of it."""
+        return self._rank
+
+    @property
+    def ranks(self) -> list[int]:
+        """The global ranks, in the order of places."""
+        return self._ranks
+
+    @property
+    def nranks(self) -> int:
+        """How many ranks there are."""
+        return len(self._ranks)
+
+    @property
+    def world_size(self) -> int:
+        """How many ranks there are; -1 for a caller outside of the group."""
+        return self.nranks if self._rank >= 0 else -1
+
+    @property
+    def name(self) -> str | None:
+        """What errors and captured programs call it."""
+        return self._name
+
+    @property
+    def id(self) -> int:
+        """The number of the group; 0 is the group of all ranks."""
+        return self._id
+
+    @property
+    def process_group(self) -> comm.Group | None:
+        """The group of the engine; None outside of it and after a shutdown."""
+        return self._pg
+
+    @property
+    def backend(self) -> str:
+        """The name of the engine that carries its messages."""
+        pg = self._pg if self._pg is not None else comm.world()
+        return type(pg.channel).__name__.removesuffix("Channel").upper()
+
+    def is_member(self) -> bool:
+        """Whether the caller is in the group."""
+        return self._rank >= 0
+
+    def get_group_rank(self, rank: int) -> int:
+        """The place of a global rank; -1 where either it or the caller is not in the group."""
+        return self._ranks.index(rank) if self.is_member() and rank in self._ranks else -1
+
+    def get_global_rank(self, rank: int) -> int:
+        """The global rank at a place; -1 for a caller outside of the group."""
+        return self._ranks[rank] if self.is_member() else -1
+
+    def __repr__(self) -> str:
+        return f"Group(rank {self._rank} of {self.nranks}, id {self._id}, ranks {self._ranks}, name {self._name!r})"
+
+
+def _faces() -> dict[int, Group]:
+    faces = current().state.values.setdefault(_FACES, {})
+    if 0 not in faces and comm.started():
+        faces[0] = _face(comm.world())
+    return faces
+
+
+def _face(pg: comm.Group) -> Group:
+    return Group(pg.rank, pg.id, pg.ranks, pg, pg.name)
+
+
+def world() -> Group:
+    """The group of all ranks; starts the environment where nobody has."""
+    comm.world()
+    return _faces()[0]
+
+
+def member(group: Any, what: str) -> comm.Group | None:
+    """The engine's group behind an argument; None, with a warning, for a caller outside of it."""
+    if group is None:
+        return comm.world()
+    if isinstance(group, comm.Group):
+        return group
+    if not isinstance(group, Group):
+        raise op_error(TypeError, what, "a group made by new_group", type(group).__name__)
+    if group._pg is not None:
+        return group._pg
+    if group.is_member():
+        raise op_error(RuntimeError, what, "a group that is open", f"{group}, which was shut down or destroyed")
+    warnings.warn(f"[{what}] rank {comm.world().rank} is not in {group}: nothing is done", stacklevel=4)
+    return None
+
+
+def place(pg: comm.Group, rank: Any, what: str, role: str) -> int:
+    """The place in the group of a global rank."""
+    if rank not in pg.ranks:
+        raise op_error(ValueError, what, f"a global rank of {list(pg.ranks)} as {role}", rank)
+    return pg.ranks.index(rank)
+
+
+def new_group(
+    ranks: Sequence[int] | None = None,
+    backend: str | None = None,
+    timeout: datetime.timedelta = DEFAULT_TIMEOUT,
+    nccl_comm_init_option: int = 0,
+    nccl_config: Any = None,
+) -> Group:
+    """A group of some ranks, in the order given. All ranks of the world call this, in the same order of calls.
+
+    Args:
+        ranks: global ranks; None for all.
+        backend: accepted for existing programs: every group uses the engine of the world.
+        timeout: how long an operation may take; the default is ``FLAGS_comm_timeout_s``.
+        nccl_comm_init_option, nccl_config: options of NCCL, which the engines of hosts do not read.
+
+    Raises:
+        ValueError: ranks that are repeated or do not exist, or an unknown backend.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.new_group([0]).is_member()
+        True
+    """
+    if backend is not None and backend not in ENGINES:
+        raise op_error(ValueError, "new_group", f"a backend of {ENGINES}", repr(backend))
+    whole = comm.world()
+    seconds = None if timeout == DEFAULT_TIMEOUT else timeout.total_seconds()
+    number = comm.groups.next_id()
+    pg = comm.new(ranks, timeout=seconds)
+    if pg is None:
+        made = Group(-1, number, list(ranks or ()), None, comm.groups.name_of(number))
+    else:
+        made = _face(pg)
+    assert made.id == number and whole.size >= made.nranks
+    _faces()[number] = made
+    return made
+
+
+def get_group(id: int = 0) -> Group | None:
+    """The group of a number; None, with a warning, where there is none.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.init_parallel_env() is paddle.distributed.get_group(0)
+        True
+    """
+    found = _faces().get(id)
+    if found is None:
+        warnings.warn(f"[get_group] there is no group {id}", stacklevel=2)
+    return found
+
+
+def is_initialized() -> bool:
+    """Whether this rank has joined the others (``init_parallel_env``).
+
+    Example:
+        >>> import paddle
+        >>> _ = paddle.distributed.init_parallel_env()
+        >>> paddle.distributed.is_initialized()
+        True
+    """
+    return comm.started()
+
+
+def is_available() -> bool:
+    """Whether there is a distributed package: always.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.is_available()
+        True
+    """
+    return True
+
+
+def get_backend(group: Group | None = None) -> str:
+    """The name of the engine under a group: ``"MPI"``, or ``"SINGLE"`` for a rank that is alone.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.get_backend()
+        'SINGLE'
+    """
+    return (world() if group is None else group).backend
+
+
+def destroy_process_group(group: Group | None = None) -> None:
+    """Give up a group, or with None all of them. Every rank of the group calls it.
+
+    Example:
+        >>> import paddle
+        >>> g = paddle.distributed.new_group([0])
+        >>> paddle.distributed.destroy_process_group(g)
+        >>> g.process_group is None
+        True
+    """
+    faces = _faces()
+    for face in [group] if group is not None and group.id else list(faces.values()):
+        face._pg, pg = None, face._pg
+        if pg is not None and face.id:
+            comm.destroy(pg)
+        faces.pop(face.id, None)
+    if group is None or not group.id:
+        comm.destroy()
+
+
+def shutdown_process_group(group: Group | None = None) -> None:
+    """Close a group, or with None all of them, until :func:`restart_process_group`. Every rank of the group calls it.
+
+    Example:
+        >>> import paddle
+        >>> g = paddle.distributed.new_group([0])
+        >>> paddle.distributed.shutdown_process_group(g)
+        >>> paddle.distributed.restart_process_group(g)
+        >>> g.process_group is None
+        False
+    """
+    for face in [group] if group is not None else list(_faces().values()):
+        if face._pg is not None:
+            face._pg.wait()
+            # The messages of the world carry the founding of groups: its own stay.
+            if face.id:
+                comm.destroy(face._pg)
+            face._pg = None
+
+
+def restart_process_group(group: Group | None = None) -> None:
+    """Open groups again that were shut down. Every rank of the group calls it."""
+    for face in [group] if group is not None else list(_faces().values()):
+        if face._pg is None and face.is_member():
+            face._pg = (
+                comm.groups.reopen(comm.groups.name_of(face.id), face.id, face.ranks) if face.id else comm.world()
+            )
+
+
+def barrier(group: Group | None = None) -> None:
+    """Return once every rank of the group has come here.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.barrier()
+    """
+    pg = member(group, "barrier")
+    if pg is not None:
+        pg.barrier().wait()
+
+
+def wait(tensor: Tensor, group: Group | None = None, use_calc_stream: bool = True) -> None:
+    """Return once ``tensor`` holds the results of what was started on the group (``sync_op=False``).
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([2])
+        >>> _ = paddle.distributed.all_reduce(x, sync_op=False)
+        >>> paddle.distributed.wait(x)
+    """
+    from paddle.distributed.communication._ways import settle
+
+    pg = member(group, "wait")
+    if pg is not None:
+        settle(pg)

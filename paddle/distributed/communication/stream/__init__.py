@@ -1,0 +1,5 @@
+"""The operations among ranks, with a choice of the stream that they run on."""
+
+from paddle.distributed.communication.stream.broadcast import broadcast
+from paddle.distributed.communication.stream.gather import all_gather, gather
+from paddle.distributed.communication.stream.reduce import all_reduce, reduce, reduce_scatter

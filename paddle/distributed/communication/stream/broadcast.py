@@ -1,0 +1,32 @@
+"""One rank's tensor on every rank."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle.distributed.communication import _ways as ways
+from paddle.distributed.communication.group import Group, member, place
+from umiak import ops as F
+from umiak.core.dispatch import assign
+from umiak.core.tensor import Tensor
+
+
+def broadcast(
+    tensor: Tensor, src: int, group: Group | None = None, sync_op: bool = True, use_calc_stream: bool = False
+) -> Any:
+    """``paddle.distributed.broadcast``, on the stream of the calculation with ``use_calc_stream``."""
+    ways.streams("broadcast", sync_op, use_calc_stream)
+    ways.need(tensor, "broadcast")
+    pg = member(group, "broadcast")
+    if pg is None:
+        return None
+    root = place(pg, src, "broadcast", "src")
+    if ways.straight((tensor,), ()):
+        a, land = ways.target(tensor, keep=pg.rank == root)
+        return ways.landed(pg.broadcast(a, root), land if pg.rank != root else None, sync_op)
+    return ways.recorded(
+        lambda: F.broadcast(tensor, group=pg.name, size=pg.size, root=root, rank=pg.rank),
+        lambda made: assign(tensor, made),
+        (tensor,),
+        sync_op,
+    )

@@ -1,0 +1,190 @@
+"""Joining the other ranks, and who is who."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from paddle.distributed.communication import group as groups
+from paddle.distributed.communication.group import Group
+from umiak import comm
+from umiak.comm.task import timeout_flag
+from umiak.core.context import current
+from umiak.util.errors import op_error
+
+# Where launchers tell a process who it is, the first that is set: ours, then those of MPI.
+RANK = ("PADDLE_TRAINER_ID", "PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK")
+SIZE = ("PADDLE_TRAINERS_NUM", "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE")
+LOCAL_RANK = ("PADDLE_RANK_IN_NODE", "PADDLE_LOCAL_RANK", "MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK")
+
+
+def _told(names: tuple[str, ...], default: int) -> int:
+    return next((int(os.environ[name]) for name in names if os.environ.get(name)), default)
+
+
+def init_parallel_env(nccl_config: Any = None) -> Group:
+    """Join the other ranks that the launcher started; a process that was started by itself is a world of one.
+
+    Another call returns the same group.
+
+    Args:
+        nccl_config: options of NCCL, which the engines of hosts do not read.
+
+    Returns:
+        The group of all ranks.
+
+    Raises:
+        ImportError: started by an MPI launcher without mpi4py.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.init_parallel_env().ranks
+        [0]
+    """
+    comm.start()
+    return groups.world()
+
+
+def get_rank(group: Group | None = None) -> int:
+    """The caller's rank among all, or its place in ``group`` (-1 outside of it).
+
+    Before ``init_parallel_env``: what the launcher has told, else 0.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.get_rank()
+        0
+    """
+    if group is not None:
+        return group.rank
+    return comm.world().rank if comm.started() else _told(RANK, current().state.rank)
+
+
+def get_world_size(group: Group | None = None) -> int:
+    """How many ranks there are, or how many in ``group`` (-1 outside of it).
+
+    Before ``init_parallel_env``: what the launcher has told, else 1.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.get_world_size()
+        1
+    """
+    if group is not None:
+        return group.size if isinstance(group, comm.Group) else group.world_size
+    return comm.world().size if comm.started() else _told(SIZE, 1)
+
+
+class ParallelEnv:
+    """What this process is among the others.
+
+    Example:
+        >>> import paddle
+        >>> env = paddle.distributed.ParallelEnv()
+        >>> env.rank, env.world_size
+        (0, 1)
+    """
+
+    @property
+    def rank(self) -> int:
+        """The rank among all."""
+        return get_rank()
+
+    @property
+    def world_size(self) -> int:
+        """How many ranks there are."""
+        return get_world_size()
+
+    @property
+    def device_id(self) -> int:
+        """The number of the device that this rank computes on."""
+        return current().state.place.device_id
+
+    @property
+    def device_type(self) -> str:
+        """The kind of that device."""
+        return current().state.place.device_type
+
+    @property
+    def local_rank(self) -> int:
+        """The rank among those of this host where the launcher has told, else the rank among all."""
+        return _told(LOCAL_RANK, self.rank)
+
+    @property
+    def current_endpoint(self) -> str:
+        """The address of this rank where the launcher has told one, else empty."""
+        return os.environ.get("PADDLE_CURRENT_ENDPOINT", "")
+
+    @property
+    def trainer_endpoints(self) -> list[str]:
+        """The addresses of all ranks where the launcher has told them."""
+        return os.environ.get("PADDLE_TRAINER_ENDPOINTS", "").split(",")
+
+    @property
+    def nrings(self) -> int:
+        """How many channels a group has."""
+        return 1
+
+    @property
+    def pg_timeout(self) -> int:
+        """Milliseconds that an operation among ranks may take."""
+        return int(timeout_flag.value * 1000)
+
+    nranks = world_size
+    dev_id = device_id
+
+
+class ParallelMode:
+    """What is divided among ranks.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.ParallelMode.TENSOR_PARALLEL
+        1
+    """
+
+    DATA_PARALLEL = 0
+    TENSOR_PARALLEL = 1
+    PIPELINE_PARALLEL = 2
+    SHARDING_PARALLEL = 3
+    SEGMENT_PARALLEL = 4
+
+
+def gloo_init_parallel_env(rank_id: int, rank_num: int, server_endpoint: str) -> None:
+    """Join the other ranks, which the launcher has numbered: ``rank_id`` of ``rank_num`` must be this process.
+
+    Raises:
+        RuntimeError: it is not.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.gloo_init_parallel_env(0, 1, "")
+    """
+    whole = comm.start()
+    if (whole.rank, whole.size) != (rank_id, rank_num):
+        raise op_error(
+            RuntimeError,
+            "gloo_init_parallel_env",
+            f"rank {rank_id} of {rank_num}",
+            f"rank {whole.rank} of {whole.size}",
+            "Ranks find each other through their launcher: start them with paddle.distributed.launch or mpiexec.",
+        )
+
+
+def gloo_barrier() -> None:
+    """Return once every rank has come here.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.gloo_barrier()
+    """
+    groups.barrier()
+
+
+def gloo_release() -> None:
+    """Give back what ``gloo_init_parallel_env`` took: nothing, as it took the world that all groups are of.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.gloo_release()
+    """
