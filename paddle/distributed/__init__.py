@@ -41,14 +41,3 @@ from paddle.distributed.parallel import (
     gloo_release,
     init_parallel_env,
 )
-
-__all__ = [
-    "ShardedStateDict",
-    "ShardedWeight",
-    "build_sharded_state_dict",
-    "fleet",
-    "load_merged_state_dict",
-    "load_state_dict",
-    "save_state_dict",
-    "shard_weight",
-]
