@@ -11,7 +11,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 import paddle
-from paddle.distributed import load_merged_state_dict, load_state_dict, save_state_dict
+from paddle.distributed import ShardedWeight, load_merged_state_dict, load_state_dict, save_state_dict
 from paddle.distributed.flex_checkpoint.dcp.load_state_dict import merge_sharded_state_dict
 from paddle.nn import Linear
 
@@ -135,6 +135,19 @@ def test_36_a_recipe(model):
     assert bits(tensors) == bits(wanted)
     # Without a destination: what the statements leave is just that.
     assert bits(load_merged_state_dict(str(folder), aoa_config=config(*recipe()), safetensors=True)) == bits(wanted)
+
+
+def test_36_parts_of_what_the_recipe_gives(model, rng):
+    """Boxes whose edges lie within heads, experts and halves."""
+    folder, _, wanted = model
+    parts, boxes = {}, {}
+    for name, a in wanted.items():
+        offset = [int(rng.integers(0, n)) for n in a.shape]
+        shape = [int(rng.integers(1, n - o + 1)) for n, o in zip(a.shape, offset)]
+        parts[name] = ShardedWeight(name, paddle.zeros(shape, a.dtype.name), shape, a.shape, offset)
+        boxes[name] = a[tuple(slice(o, o + n) for o, n in zip(offset, shape))]
+    load_state_dict(parts, str(folder), aoa_config=config(*recipe()), safetensors=True)
+    assert bits({name: part.local_tensor for name, part in parts.items()}) == bits(boxes)
 
 
 @pytest.mark.parametrize("safetensors", [False, True], ids=["native", "safetensors"])
