@@ -105,6 +105,7 @@ from paddle.framework.dtype import (
     uint8,
     uint16,
 )
+from paddle.distributed.data_parallel import DataParallel
 from paddle.hapi import flops, summary
 from paddle.nn.functional import (
     adaptive_avg_pool1d,
@@ -570,6 +571,7 @@ __all__ = [
     "CUDAPlace",
     "CharTensor",
     "CustomPlace",
+    "DataParallel",
     "DoubleTensor",
     "FloatTensor",
     "Generator",

@@ -11,6 +11,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import resource
 import signal
+import subprocess
 import sys
 import time
 from dataclasses import asdict
@@ -22,6 +23,7 @@ from model import GPT, Config
 from tqdm import tqdm
 
 import paddle
+from paddle import distributed
 
 
 def options(argv: list[str] | None = None) -> argparse.Namespace:
@@ -42,6 +44,7 @@ def options(argv: list[str] | None = None) -> argparse.Namespace:
     p.add_argument("--save-every", type=int, default=100)
     p.add_argument("--compile", action="store_true", help="capture the whole step as one program")
     p.add_argument("--recompute", action="store_true", help="compute blocks again for their gradients: less memory")
+    p.add_argument("--nproc", type=int, default=1, help="processes that share each batch")
     p.add_argument("--amp", choices=("bfloat16", "float16"), help="run matrix products in this type")
     return p.parse_args(argv)
 
@@ -52,6 +55,9 @@ class Training:
     """
 
     def __init__(self, args: argparse.Namespace) -> None:
+        self.rank, self.world = distributed.get_rank(), distributed.get_world_size()
+        if args.batch % self.world:
+            raise SystemExit(f"a batch of {args.batch} cannot be shared evenly by {self.world} processes")
         self.generator = paddle.seed(args.seed)
         text = corpus(args.data)
         self.tokenizer = Tokenizer.train(text, args.vocab)
@@ -60,6 +66,8 @@ class Training:
         self.batches = Batches(tokens, args.context, args.batch, args.seed)
         self.config = Config(self.tokenizer.vocab_size, args.context, args.layers, args.heads, args.width)
         self.model = GPT(self.config, args.recompute)
+        if self.world > 1:
+            self.parallel = paddle.DataParallel(self.model)  # gradients are means over all processes
         cosine = paddle.optimizer.lr.CosineAnnealingDecay(
             args.lr, T_max=max(1, args.steps - args.warmup), eta_min=args.lr / 10
         )
@@ -126,9 +134,19 @@ class Training:
         return loss
 
     def step(self, ids: np.ndarray, targets: np.ndarray) -> float:
-        loss = self.update(paddle.to_tensor(ids), paddle.to_tensor(targets))
+        part = len(ids) // self.world
+        mine = slice(self.rank * part, (self.rank + 1) * part)
+        loss = self.update(paddle.to_tensor(ids[mine]), paddle.to_tensor(targets[mine]))
         self.schedule.step()
-        return float(loss)
+        return self.over_all(float(loss), distributed.ReduceOp.AVG)
+
+    def over_all(self, x: float, op: int) -> float:
+        """A number of each process, combined."""
+        if self.world == 1:
+            return x
+        combined = paddle.to_tensor(x, dtype="float64")
+        distributed.all_reduce(combined, op)
+        return float(combined)
 
 
 class StopOnSignal:
@@ -167,26 +185,36 @@ def plot(losses: list[float], entropy: float, path: Path) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     args = options(argv)
+    distributed.init_parallel_env()
+    if distributed.get_world_size() == 1 and args.nproc > 1:
+        launch = [sys.executable, "-m", "paddle.distributed.launch", "--nproc_per_node", str(args.nproc)]
+        return subprocess.run([*launch, __file__, *(sys.argv[1:] if argv is None else argv)]).returncode
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     checkpoint = out / "checkpoint.pdckpt"
-    for left_over in out.glob(".checkpoint.pdckpt.*"):  # of a run that was killed while it saved
-        left_over.unlink()
     stop = StopOnSignal()
     run = Training(args)
+    first_process = run.rank == 0  # it alone writes and prints
+    if first_process:
+        for left_over in out.glob(".checkpoint.pdckpt.*"):  # of a run that was killed while it saved
+            left_over.unlink()
     if args.resume and checkpoint.exists():
         run.restore(paddle.load(str(checkpoint)))
-        print(f"resumed after step {len(run.losses)} of {args.steps}")
+        if first_process:
+            print(f"resumed after step {len(run.losses)} of {args.steps}")
     size = sum(math.prod(p.shape) for p in run.model.parameters())
     count, vocabulary = len(run.batches.tokens), run.tokenizer.vocab_size
-    print(f"{size:,} parameters; {count:,} tokens of {vocabulary}; unigram entropy {run.entropy:.3f}")
+    if first_process:
+        print(f"{size:,} parameters; {count:,} tokens of {vocabulary}; unigram entropy {run.entropy:.3f}")
 
     tokens_per_step = args.batch * args.context
     began, first = time.perf_counter(), len(run.losses)
-    with tqdm(total=args.steps, initial=first, unit="step", dynamic_ncols=True, file=sys.stdout) as bar:
+    bar_options = {"unit": "step", "dynamic_ncols": True, "file": sys.stdout, "disable": not first_process}
+    with tqdm(total=args.steps, initial=first, **bar_options) as bar:
         for ids, targets in run.batches:
             step = len(run.losses)
-            if step >= args.steps or stop.requested:
+            # Processes stop after the same step, whichever of them was asked to.
+            if step >= args.steps or run.over_all(stop.requested, distributed.ReduceOp.MAX):
                 break
             run.losses.append(run.step(ids, targets))
             rate = (step + 1 - first) * tokens_per_step / (time.perf_counter() - began)
@@ -195,8 +223,10 @@ def main(argv: list[str] | None = None) -> int:
                 f"loss {np.mean(run.losses[-20:]):.3f}, {rate:,.0f} tokens/s, {memory:,.0f} MB", refresh=False
             )
             bar.update()
-            if (step + 1) % args.save_every == 0 and step + 1 < args.steps:
+            if first_process and (step + 1) % args.save_every == 0 and step + 1 < args.steps:
                 paddle.save(run.state(), str(checkpoint))
+    if not first_process:
+        return 0
     paddle.save(run.state(), str(checkpoint))
     if run.losses:
         plot(run.losses, run.entropy, out / "loss.png")

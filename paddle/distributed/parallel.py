@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, fields
 from typing import Any
 
 from paddle.distributed.communication import group as groups
@@ -148,6 +149,40 @@ class ParallelMode:
     PIPELINE_PARALLEL = 2
     SHARDING_PARALLEL = 3
     SEGMENT_PARALLEL = 4
+
+
+@dataclass(frozen=True)
+class NCCLConfig:
+    """How NCCL is to carry a group; the engines of hosts do not read it."""
+
+    commName: str = ""
+    ll_buffsize: int = -1
+    ll128_buffsize: int = -1
+    simple_buffsize: int = -1
+    buffsize_align: int = -1
+    nchannels: int = -1
+    algoStr: str = ""
+    protoStr: str = ""
+
+
+def create_nccl_config(nccl_config: dict[str, int | str] | None = None) -> NCCLConfig | None:
+    """A record of options for ``new_group``: ``commName``, ``ll_buffsize``, ``ll128_buffsize``, ``simple_buffsize``,
+    ``buffsize_align``, ``nchannels``, ``algoStr`` and ``protoStr``; None for None.
+
+    Raises:
+        ValueError: another option.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.create_nccl_config({"nchannels": 4}).nchannels
+        4
+    """
+    if nccl_config is None:
+        return None
+    known = [f.name for f in fields(NCCLConfig)]
+    if not set(nccl_config) <= set(known):
+        raise op_error(ValueError, "create_nccl_config", f"options of {known}", sorted(nccl_config))
+    return NCCLConfig(**nccl_config)  # type: ignore[arg-type]
 
 
 def gloo_init_parallel_env(rank_id: int, rank_num: int, server_endpoint: str) -> None:

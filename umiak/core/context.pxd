@@ -36,6 +36,9 @@ cdef class EngineContext:
     cdef public int backward_depth
     cdef public object saved_hooks         # (pack, unpack) for tensors saved for gradients, or None
     cdef readonly object wanted            # the tensors that the running `grad` asks for; None in a `backward`, and outside of both
+    cdef object run                        # the outermost backward run, while there is one
+    cdef list after_run                    # what to call at its end, see tape.after_run; None: nothing
+    cdef list pulses                       # what to call after each node of it and of those within; None: nothing
     cdef PyObject* running                 # the op whose outputs are being allocated (borrowed; op records live for ever)
     cdef bint holds_low                    # low-precision copies of parameters were made, see dispatch.cast_weight
     cdef int inner_place                   # where ops without tensor operands run inside of a composite or gradient; -1: the default

@@ -37,5 +37,36 @@ def watch(probe: Any) -> None:
 def with_history(t: Tensor, node: Node, index: int) -> Tensor:
     """The same data as output ``index`` of ``node``."""
 
+class Sink:
+    """An entry of a leaf's hooks: its owner gets what would be added to ``.grad``, after the hooks have seen it.
+
+    ``owner.take(key, leaf, gradient, create_graph)`` is called once per run, the runs within a run included.
+    """
+
+    owner: Any
+    key: Any
+    def __init__(self, owner: Any, key: Any) -> None: ...
+    def put(self, leaf: Tensor) -> None:
+        """Have the gradients of ``leaf`` from now on. ValueError where somebody else has them."""
+
+    def drop(self, leaf: Tensor) -> None:
+        """Leave the gradients of ``leaf`` to ``.grad`` again."""
+
+def sink_of(leaf: Tensor) -> Sink | None:
+    """The sink of a leaf, None where it has none."""
+
+def add_gradient(leaf: Tensor, g: Tensor) -> None:
+    """``leaf.grad += g``, where ``leaf`` has a sink or not."""
+
+def after_run(call: Callable[[bool], Any], pulse: Callable[[], Any] | None = None) -> None:
+    """``call(complete)`` once at the end of the outermost run of this thread, the modes being those of the run.
+
+    ``complete`` is False where the run ends with an error, which is raised afterwards. ``pulse()`` is called after each
+    node until then.
+    """
+
+def expected_leaves() -> tuple[frozenset[int], bool]:
+    """Identities of the leaves with hooks that the outermost run reaches, and whether it may reach others, too."""
+
 def in_backward() -> bool:
     """Whether this thread is computing gradients."""

@@ -98,6 +98,7 @@ cdef class Run:
     cdef list wanted           # what `grad` was asked for
     cdef set blocked           # ids of leaves, (id(node), index) of others that gradients do not pass
     cdef bint accumulate, retain, create
+    cdef bint hides            # a node may reach leaves that its edges do not show
     cdef EngineContext ctx
 
     def __cinit__(self):
@@ -184,6 +185,8 @@ cdef class Run:
         while self.n_stack:
             self.n_stack -= 1
             node = <Node>self.entries[self.stack[self.n_stack]].node
+            if node.opaque:
+                self.hides = True
             for i in range(node.n_edges):
                 e = <object>edge_at(node, i)
                 if e is None:
@@ -302,6 +305,11 @@ cdef class Run:
             if at is not None:
                 self.results[at] = <object>g if self.results[at] is None else call2(ADD, self.results[at], <Tensor>g)
         if self.accumulate:
+            if t.hooks is not None:
+                for entry in t.hooks:
+                    if type(entry) is Sink:
+                        (<Sink>entry).owner.take((<Sink>entry).key, t, <object>g, self.create)
+                        return 0
             accumulate(t, g, self.create)
         return 0
 
@@ -349,6 +357,9 @@ cdef class Run:
                 self.step(node, entry.first, entry.n_out)
             else:
                 self.skip(node, entry.first, entry.n_out)
+            if self.ctx.pulses is not None:
+                for pulse in self.ctx.pulses:
+                    pulse()
         return 0
 
     cdef int skip(self, Node node, int first, int n_out) except -1:
@@ -474,6 +485,8 @@ cdef inline CallProgram vjp_of(Plan plan, uint64_t mask, bint create):
 
 cdef object call_hooks(list hooks, object g):
     for entry in list(hooks):
+        if type(entry) is Sink:
+            continue
         replaced = entry[0](g)
         if replaced is not None:
             if not isinstance(replaced, Tensor):
@@ -757,6 +770,8 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
     # Gradients are neither cast nor recorded, except that create_graph records them.
     ctx.plan_mode = (modes & ~<uint64_t>(0xFFFF00FE | MODE_GRAD)) | (MODE_GRAD if run.create else 0)
     ctx.backward_depth += 1
+    if ctx.backward_depth == 1:
+        ctx.run = run
     ctx.wanted = run.wanted
     run.ctx = ctx
     if ctx.observers & OBSERVE_PROFILE and PROBE is not None:
@@ -787,9 +802,17 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
             if run.entries[i].deps == 0:
                 run.push(i)
         run.execute()
+        if ctx.after_run is not None and ctx.backward_depth == 1:
+            end_run(ctx, True)
+    except BaseException:
+        if ctx.after_run is not None and ctx.backward_depth == 1:
+            end_run(ctx, False)
+        raise
     finally:
         ctx.plan_mode = modes
         ctx.backward_depth -= 1
+        if ctx.backward_depth == 0:
+            ctx.run = None
         ctx.wanted = outer_wanted
         ctx.inner_place = outer_place
         if ctx.holds_low and ctx.backward_depth == 0 and not modes >> AMP_SHIFT & 3:
@@ -798,6 +821,86 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
         if probe is not None:
             probe.end(token)
     return 0
+
+
+cdef int end_run(EngineContext ctx, bint complete) except -1:
+    """Call what waits for the end of the outermost run."""
+    cdef list calls = ctx.after_run
+    cdef object failed = None
+    ctx.after_run = ctx.pulses = None
+    for call in calls:
+        try:
+            call(complete)
+        except BaseException as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return 0
+
+
+cdef class Sink:
+    """An entry of a leaf's hooks: its owner gets what would be added to ``.grad``, after the hooks have seen it.
+
+    ``owner.take(key, leaf, gradient, create_graph)`` is called once per run, the runs within a run included.
+    """
+    cdef readonly object owner
+    cdef readonly object key
+
+    def __init__(self, owner, key):
+        self.owner = owner
+        self.key = key
+
+    def put(self, Tensor leaf not None):
+        """Have the gradients of ``leaf`` from now on. ValueError where somebody else has them."""
+        if sink_of(leaf) is not None:
+            raise ValueError("[Sink] requires a leaf whose gradients nobody else takes, got one that has a sink")
+        leaf._grad_hooks().append(self)
+
+    def drop(self, Tensor leaf not None):
+        """Leave the gradients of ``leaf`` to ``.grad`` again."""
+        if leaf.hooks is not None and self in leaf.hooks:
+            leaf.hooks.remove(self)
+
+
+def sink_of(Tensor leaf not None):
+    """The sink of a leaf, None where it has none."""
+    if leaf.hooks is not None:
+        for entry in leaf.hooks:
+            if type(entry) is Sink:
+                return entry
+    return None
+
+
+def add_gradient(Tensor leaf not None, Tensor g not None):
+    """``leaf.grad += g``, where ``leaf`` has a sink or not."""
+    accumulate(leaf, <PyObject*>g, False)
+
+
+def after_run(call, pulse=None):
+    """``call(complete)`` once at the end of the outermost run of this thread, the modes being those of the run.
+
+    ``complete`` is False where the run ends with an error, which is raised afterwards. ``pulse()`` is called after each
+    node until then.
+    """
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    if ctx.backward_depth == 0:
+        raise RuntimeError("[after_run] requires a backward that is running, got none")
+    if ctx.after_run is None:
+        ctx.after_run = []
+    ctx.after_run.append(call)
+    if pulse is not None:
+        if ctx.pulses is None:
+            ctx.pulses = []
+        ctx.pulses.append(pulse)
+
+
+def expected_leaves():
+    """Identities of the leaves with hooks that the outermost run reaches, and whether it may reach others, too."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef Run run = ctx.run
+    if run is None:
+        return frozenset(), False
+    return frozenset(run.leaves or ()), run.hides
 
 
 cdef Run new_run(bint retain, bint create):

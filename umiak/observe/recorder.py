@@ -147,6 +147,13 @@ class Recorder:
         e.args = {"bytes": nbytes, "flops": flops}
         self.add(e, local)
 
+    def span(self, name: str, kind: str, start: int, args: dict[str, Any]) -> None:
+        """Something that went on beside this thread's ranges, from ``start`` (of :data:`now`) until now."""
+        local = self.local
+        e = Event(name, kind, start, local.number)
+        e.end, e.args = now(), args
+        self.add(e, local)
+
     # --- memory
 
     def sample(self, force: bool = False) -> int:

@@ -18,6 +18,7 @@ OPERATOR = "Operator"
 INNER = "OperatorInner"  # an op that another one runs: the calls of a gradient
 PROGRAM = "Program"  # a run of a captured function
 KERNEL = "Kernel"
+COMMUNICATION = "Communication"  # from the start of a collective to its end, while its thread goes on
 USER = "PythonUserDefined"
 
 

@@ -2,18 +2,21 @@
 
 The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Every thread of the process
 has a row for its ranges and ops, and one for the kernels that it launched; an arrow leads from an op to each kernel.
+Communication goes on beside the work of threads: it has rows of its own, as many as there are collectives under way.
 """
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from typing import Any
 
-from umiak.observe.recording import INNER, KERNEL, OPERATOR, PROGRAM, Counter, Event, Recording
+from umiak.observe.recording import COMMUNICATION, INNER, KERNEL, OPERATOR, PROGRAM, Counter, Event, Recording
 from umiak.util.errors import op_error
 
 FORMAT = "umiak.recording/1"
+BESIDE = 1 << 16  # rows of communication: numbers from here on
 
 
 def events_of(recording: Recording) -> list[dict[str, Any]]:
@@ -34,6 +37,10 @@ def events_of(recording: Recording) -> list[dict[str, Any]]:
         if thread in with_kernels:
             out.append(_named(pid, row + 1, "thread_name", name=f"{name}: kernels"))
             out.append(_named(pid, row + 1, "thread_sort_index", sort_index=row + 1))
+    lanes = _lanes(recording.of(COMMUNICATION))
+    for lane in sorted(set(lanes.values())):
+        out.append(_named(pid, lane, "thread_name", name="communication"))
+        out.append(_named(pid, lane, "thread_sort_index", sort_index=lane))
     # Outer events first where two begin together: readers take the order for the nesting.
     order = sorted(recording.events, key=lambda e: (e.start, -e.end))
     numbers = {id(e): i for i, e in enumerate(order)}
@@ -44,7 +51,9 @@ def events_of(recording: Recording) -> list[dict[str, Any]]:
         if e.memory:
             args["memory"] = e.memory
         kernel = e.kind == KERNEL
-        row = rows[e.thread] + kernel
+        row = lanes.get(id(e), rows[e.thread] + kernel)
+        if id(e) in lanes:
+            args["thread"] = e.thread
         begin, length = micro(e.start), e.duration / 1e3
         out.append(
             {"ph": "X", "name": e.name, "cat": e.kind, "ts": begin, "dur": length, "pid": pid, "tid": row, "args": args}
@@ -57,6 +66,17 @@ def events_of(recording: Recording) -> list[dict[str, Any]]:
         held = {"allocated": c.allocated, "reserved": c.reserved}
         out.append({"ph": "C", "name": f"memory of {c.place}", "ts": micro(c.time), "pid": pid, "tid": 0, "args": held})
     return out
+
+
+def _lanes(events: Iterable[Event]) -> dict[int, int]:
+    """The rows of events that may overlap, by identity: each in the first that is free."""
+    found: dict[int, int] = {}
+    free: list[int] = []  # when a lane is free again
+    for e in sorted(events, key=lambda e: e.start):
+        at = next((i for i, end in enumerate(free) if end <= e.start), len(free))
+        free[at : at + 1] = [e.end]
+        found[id(e)] = BESIDE + at
+    return found
 
 
 def _named(pid: int, tid: int, what: str, **args: Any) -> dict[str, Any]:
@@ -115,11 +135,11 @@ def _recording(found: dict[str, Any]) -> Recording:
             place = x["name"].removeprefix("memory of ")
             recording.counters.append(Counter(round(x["ts"] * 1e3), place, args["allocated"], args["reserved"]))
         elif x["ph"] == "X":
-            e = Event(str(x["name"]), str(x["cat"]), round(x["ts"] * 1e3), rows[x["tid"]])
+            e = Event(str(x["name"]), str(x["cat"]), round(x["ts"] * 1e3), rows.get(x["tid"]) or args["thread"])
             e.end = e.start + round(x["dur"] * 1e3)
             e.parent = numbered.get(args.get("parent"))
             e.memory = args.get("memory", 0)
-            e.args = {k: v for k, v in args.items() if k not in ("id", "parent", "memory")}
+            e.args = {k: v for k, v in args.items() if k not in ("id", "parent", "memory", *(["thread"] if x["tid"] >= BESIDE else []))}
             numbered[args["id"]] = e
             recording.events.append(e)
     recording.events.sort(key=lambda e: e.end)

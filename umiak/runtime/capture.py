@@ -137,17 +137,26 @@ class Capture(Tracer):
         """Gradients of tensors into ``.grad`` of the leaves."""
         self.differentiated = True
         leaves = self._leaves()
+        taken: dict[int, tuple[Any, list]] = {}
         made = self.gradients(tensors, grads, [root for root, _ in leaves])
         for (_, leaf), g in zip(leaves, made, strict=True):
             if g is None:
                 continue
-            for hook in leaf._grad_hooks():
-                changed = hook(g)
-                g = g if changed is None else changed
+            sink = tape.sink_of(leaf)
+            for entry in leaf._grad_hooks():
+                if entry is not sink:
+                    changed = entry[0](g)
+                    g = g if changed is None else changed
             held = leaf.grad
             self.leaves.setdefault(id(leaf), (leaf, held))
+            if sink is not None:
+                taken.setdefault(id(sink.owner), (sink.owner, []))[1].append((sink.key, leaf, g))
+                continue
             with context.no_grad_guard():
                 leaf.grad = g if held is None else F.add(held, g)
+        for owner, items in taken.values():
+            with context.no_grad_guard():
+                owner.captured(self, items)
 
     def _leaves(self) -> list[tuple[SymTensor, Tensor]]:
         """The inputs that gradients are kept for: what stands for them, and where ``.grad`` is."""

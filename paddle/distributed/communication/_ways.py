@@ -7,8 +7,8 @@ different ways.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,7 @@ from umiak.core.context import current, no_grad_guard
 from umiak.core.dispatch import assign
 from umiak.core.dtype import DType
 from umiak.core.tensor import KIND_VIEW, Tensor
+from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import OBSERVE_TRACE
 from umiak.ops.collective import check_reduction
@@ -156,27 +157,27 @@ class Recorded:
         self._started = ()
 
 
-def recorded(call: Callable[[], Any], write: Callable[[Any], Any], outs: Iterable[Tensor], sync_op: bool) -> Recorded:
+def recorded(
+    call: Callable[[], Any], write: Callable[[Any], Any], outs: Sequence[Tensor], sync_op: bool, cut: bool = False
+) -> Recorded:
     """Run ``call``, which calls one op, and hand its result to ``write``; later if the operation is asynchronous.
 
-    In a trace both are recorded at once, as the program has an order of its own.
+    In a trace both are recorded at once, as the program has an order of its own. ``cut``: no gradient passes.
     """
     ambient = current()
     grad = ambient.grad_enabled and not any(_parameter(x) for x in outs)
-
-    def guard() -> AbstractContextManager:
-        return _modes(grad)
-
     if sync_op or ambient.observers & OBSERVE_TRACE:
-        with guard():
-            write(call())
+        with _modes(grad and not cut):
+            made = call()
+        with _modes(grad):
+            write(made)
         return Recorded((), None)
     started: list = []
     former = ambient.values.get(DEFERRED)
     ambient.values[DEFERRED] = started
     try:
-        with guard():
-            result = call()
+        with _modes(grad and not cut):
+            made = call()
     finally:
         if former is None:
             del ambient.values[DEFERRED]
@@ -184,38 +185,35 @@ def recorded(call: Callable[[], Any], write: Callable[[Any], Any], outs: Iterabl
             ambient.values[DEFERRED] = former
 
     def finish() -> None:
-        with guard():
-            write(result)
+        with _modes(grad):
+            write(made)
 
     return Recorded(started, finish)
 
 
-def _modes(grad: bool) -> AbstractContextManager:
-    if not grad:
-        return no_grad_guard()
-    return nullcontext() if current().grad_enabled else _grad_guard()
-
-
-class _grad_guard:
-    def __enter__(self) -> None:
-        current().grad_enabled = True
-
-    def __exit__(self, *exc: object) -> None:
-        current().grad_enabled = False
+@contextmanager
+def _modes(grad: bool) -> Iterator[None]:
+    ambient = current()
+    former, ambient.grad_enabled = ambient.grad_enabled, grad
+    try:
+        yield
+    finally:
+        ambient.grad_enabled = former
 
 
 def assign_all(outs: Sequence[Tensor], whole: Tensor) -> None:
     """Cut the flat ``whole`` into the values of the tensors, one after the other."""
     at = 0
     for x in outs:
-        part = F.slice(whole, (0,), (at,), (at + x.size,), (1,))
+        part = F.slice(whole, (0,), (at,), (x.size,), (1,))
         assign(x, F.reshape(part, tuple(x.shape)))
         at += x.size
 
 
 def flat(xs: Sequence[Tensor]) -> Tensor:
     """The elements of all, one tensor after the other."""
-    return F.concat([F.reshape(x, (x.size,)) for x in xs], axis=0)
+    made = [F.reshape(x, (x.size,)) for x in xs]
+    return made[0] if len(made) == 1 else F.concat(made, axis=0)
 
 
 def settle(pg: comm.Group) -> None:
@@ -280,11 +278,16 @@ def need_list(xs: Any, what: str, name: str, length: int) -> list[Tensor]:
     return list(xs)
 
 
+def equal(shape: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether two shapes are equal."""
+    return len(shape) == len(other) and all(map(dim.eq, shape, other))
+
+
 def same(what: str, x: Tensor, shape: Sequence[Any], dtype: DType, name: str) -> None:
     """Refuse a tensor of another shape or dtype."""
     if x.dtype is not dtype:
         raise op_error(TypeError, what, f"{name} of {dtype.name}", x.dtype.name)
-    if list(x.shape) != list(shape):
+    if not equal(x.shape, shape):
         raise op_error(ValueError, what, f"{name} of shape {list(shape)}", list(x.shape))
 
 
@@ -300,7 +303,7 @@ def whole(what: str, x: Tensor, part: Tensor, size: int, name: str) -> None:
         raise op_error(TypeError, what, f"{name} of {part.dtype.name}", x.dtype.name)
     stacked = [size, *part.shape]
     long = [size * part.shape[0], *part.shape[1:]] if part.ndim else stacked
-    if list(x.shape) not in (long, stacked):
+    if not equal(x.shape, long) and not equal(x.shape, stacked):
         raise op_error(ValueError, what, f"{name} of shape {long}", list(x.shape))
 
 
@@ -312,3 +315,14 @@ def filled(xs: Any, like: Tensor, what: str, name: str, size: int) -> list[Tenso
     for x in outs:
         same(what, x, like.shape, like.dtype, f"tensors in {name}")
     return outs
+
+
+def parts(given: Any, like: Tensor, what: str, size: int) -> list[Tensor]:
+    """What is cut into a part like ``like`` for each rank: a list of the parts, or a list of the one whole tensor."""
+    if isinstance(given, Tensor):
+        whole(what, given, like, size, "the input")
+        return [given]
+    xs = need_list(given, what, "tensor_list", size)
+    for x in xs:
+        same(what, x, like.shape, like.dtype, "tensors in tensor_list")
+    return xs

@@ -270,9 +270,8 @@ def restart_process_group(group: Group | None = None) -> None:
     """Open groups again that were shut down. Every rank of the group calls it."""
     for face in [group] if group is not None else list(_faces().values()):
         if face._pg is None and face.is_member():
-            face._pg = (
-                comm.groups.reopen(comm.groups.name_of(face.id), face.id, face.ranks) if face.id else comm.world()
-            )
+            name = comm.groups.name_of(face.id)
+            face._pg = comm.groups.reopen(name, face.id, face.ranks) if face.id else comm.world()
 
 
 def barrier(group: Group | None = None) -> None:

@@ -15,7 +15,7 @@ from paddle.nn._spectral import iterate, matrix_of, scaled
 from paddle.nn.functional.norm import batch_norm_over, follow
 from paddle.nn.initializer import Constant, Normal
 from paddle.nn.layer.layers import Layer
-from umiak import ops
+from umiak import comm, ops
 from umiak.core.dispatch import apply
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -366,10 +366,21 @@ class BatchNorm3D(_BatchNorm):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats, name)
 
 
+def over_ranks(group: comm.Group) -> Callable[[Tensor], Tensor]:
+    """A function that adds a vector up over the ranks of a group, each of which uses the sum in its own way."""
+
+    def total(x: Tensor) -> Tensor:
+        both = {"group": group.name, "size": group.size}
+        return ops.fanout(ops.all_reduce(x, **both), **both)
+
+    return total
+
+
 class SyncBatchNorm(_BatchNorm):
     """Batch norm of any rank whose mean and variance are those of the batches of all processes together.
 
-    With one process it is :class:`BatchNorm2D` for every rank. Parameters and keys are those of the other batch norms.
+    The processes are those of ``init_parallel_env``, or of the group that :class:`paddle.DataParallel` was given. With one
+    process it is :class:`BatchNorm2D` for every rank of tensor. Parameters and keys are those of the other batch norms.
 
     Args: those of :class:`BatchNorm2D`.
 
@@ -382,7 +393,7 @@ class SyncBatchNorm(_BatchNorm):
     """
 
     ranks = (2, 3, 4, 5)
-    total: Callable[[Tensor], Tensor] | None = None  # adds a vector up over the processes; None where there is one
+    total: Callable[[Tensor], Tensor] | None = None  # adds a vector up over some processes; None: over all there are
 
     def __init__(
         self,
@@ -397,11 +408,12 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, None, name)
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.total is None or not self.training:
+        total = self.total or (over_ranks(comm.world()) if comm.started() and comm.world().size > 1 else None)
+        if total is None or not self.training:
             return super().forward(x)
         self._check(x)
         settings = (self.weight, self.bias, self._epsilon, self._data_format)
-        y, mean, var = batch_norm_over(self.total, x, *settings)
+        y, mean, var = batch_norm_over(total, x, *settings)
         follow(self._mean, self._variance, mean, var, self._momentum)
         return y
 

@@ -68,10 +68,9 @@ def gather(
     sent = tuple(n if r == root else 0 for r in range(pg.size))
     received = (n if pg.rank == root else 0,) * pg.size
     return ways.recorded(
-        lambda: F.all_to_all_sized(
-            ways.flat([tensor.detach()]), group=pg.name, size=pg.size, sent=sent, received=received
-        ),
+        lambda: F.all_to_all_sized(ways.flat([tensor]), group=pg.name, size=pg.size, sent=sent, received=received),
         lambda made: ways.assign_all(outs, made),
         outs,
         sync_op,
+        cut=True,
     )

@@ -85,17 +85,11 @@ def reduce_scatter(
     pg = member(group, what)
     if pg is None:
         return None
-    given = tensor_or_tensor_list
-    ins = [given] if isinstance(given, Tensor) else ways.need_list(given, what, "tensor_list", pg.size)
-    if isinstance(given, Tensor):
-        ways.whole(what, given, tensor, pg.size, "the input")
-    else:
-        for x in ins:
-            ways.same(what, x, tensor.shape, tensor.dtype, "tensors in tensor_list")
+    ins = ways.parts(tensor_or_tensor_list, tensor, what, pg.size)
     if ways.straight((tensor,), ins):
-        parts = ways.source(given) if isinstance(given, Tensor) else ways.joined(ins)
+        x = ways.source(ins[0]) if len(ins) == 1 else ways.joined(ins)
         a, land = ways.target(tensor)
-        return ways.landed(pg.reduce_scatter(a, parts, name), land, sync_op)
+        return ways.landed(pg.reduce_scatter(a, x, name), land, sync_op)
     return ways.recorded(
         lambda: F.reduce_scatter(ways.flat(ins), group=pg.name, op=name, axis=0, size=pg.size),
         lambda made: ways.assign_all([tensor], made),

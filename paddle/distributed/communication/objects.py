@@ -1,0 +1,93 @@
+"""Python objects among ranks, pickled: ranks of one job trust each other. All of these wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paddle.distributed.communication.group import Group, member, place
+from umiak import comm
+from umiak.util.errors import op_error
+
+
+def all_gather_object(object_list: list, obj: Any, group: Group | None = None) -> None:
+    """Append the objects of all ranks of the group, in the order of ranks, to ``object_list``.
+
+    Example:
+        >>> import paddle
+        >>> found = []
+        >>> paddle.distributed.all_gather_object(found, {"rank": 0})
+        >>> found
+        [{'rank': 0}]
+    """
+    pg = member(group, "all_gather_object")
+    if pg is not None:
+        object_list.extend(pg.gather_objects(obj))
+
+
+def broadcast_object_list(object_list: list, src: int, group: Group | None = None) -> None:
+    """Replace the items of ``object_list`` by those of the global rank ``src``; lists are of one length.
+
+    Example:
+        >>> import paddle
+        >>> x = ["a", 1]
+        >>> paddle.distributed.broadcast_object_list(x, src=0)
+        >>> x
+        ['a', 1]
+    """
+    what = "broadcast_object_list"
+    pg = member(group, what)
+    if pg is None:
+        return
+    root = place(pg, src, what, "src")
+    _replace(what, object_list, pg.broadcast_object(object_list, root))
+
+
+def scatter_object_list(
+    out_object_list: list, in_object_list: Sequence[Any] | None = None, src: int = 0, group: Group | None = None
+) -> None:
+    """Make ``out_object_list`` hold one object: item i of the global rank ``src``'s list on rank i of the group.
+
+    Example:
+        >>> import paddle
+        >>> found = []
+        >>> paddle.distributed.scatter_object_list(found, ["a"])
+        >>> found
+        ['a']
+    """
+    what = "scatter_object_list"
+    pg = member(group, what)
+    if pg is not None:
+        out_object_list[:] = [pg.scatter_objects(in_object_list, place(pg, src, what, "src"))]
+
+
+def send_object_list(
+    object_list: Sequence[Any], dst: int | None = None, group: Group | None = None, dst_in_group: int | None = None
+) -> None:
+    """Send a list to the global rank ``dst``, or to the rank at place ``dst_in_group``, which receives one as long."""
+    what = "send_object_list"
+    pg = member(group, what)
+    if pg is not None:
+        pg.send_object(list(object_list), _peer(pg, dst, dst_in_group, what, "dst"))
+
+
+def recv_object_list(
+    object_list: list, src: int | None = None, group: Group | None = None, src_in_group: int | None = None
+) -> None:
+    """Replace the items of ``object_list`` by the list that the global rank ``src`` (or place ``src_in_group``) sends."""
+    what = "recv_object_list"
+    pg = member(group, what)
+    if pg is not None:
+        _replace(what, object_list, pg.recv_object(_peer(pg, src, src_in_group, what, "src")))
+
+
+def _peer(pg: comm.Group, rank: int | None, at: int | None, what: str, role: str) -> int:
+    if (rank is None) == (at is None):
+        raise op_error(ValueError, what, f"one of {role} and {role}_in_group", f"{rank} and {at}")
+    return place(pg, rank, what, role) if at is None else at
+
+
+def _replace(what: str, mine: list, came: list) -> None:
+    if len(mine) != len(came):
+        raise op_error(ValueError, what, f"a list of {len(came)} objects, as the other rank's", len(mine))
+    mine[:] = came

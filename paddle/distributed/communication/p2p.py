@@ -1,0 +1,118 @@
+"""Tensors from one rank to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from paddle.distributed.communication import stream
+from paddle.distributed.communication._ways import need
+from paddle.distributed.communication.group import Group, member
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+
+def send(tensor: Tensor, dst: int = 0, group: Group | None = None, sync_op: bool = True) -> Any:
+    """Send ``tensor`` to the global rank ``dst``, which receives tensors in the order in which they are sent.
+
+    No gradient passes: pipelines send theirs back themselves.
+
+    Args:
+        tensor: any shape and dtype, the same as the receiver's.
+        dst: a global rank.
+        group: None for all ranks.
+        sync_op: False returns before the tensor has left; until then it must stay as it is.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        ValueError: a ``dst`` outside of the group.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([2])
+        >>> task = paddle.distributed.irecv(x, src=0)
+        >>> _ = paddle.distributed.send(paddle.ones([2]), dst=0)
+        >>> _ = task.wait()
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
+    return stream.send(tensor, dst, group, sync_op)
+
+
+def recv(tensor: Tensor, src: int = 0, group: Group | None = None, sync_op: bool = True) -> Any:
+    """Receive into ``tensor`` what the global rank ``src`` sends; arguments and results are those of :func:`send`.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([2])
+        >>> _ = paddle.distributed.isend(paddle.ones([2]), dst=0)
+        >>> _ = paddle.distributed.recv(x, src=0)
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
+    return stream.recv(tensor, src, group, sync_op)
+
+
+def isend(tensor: Tensor, dst: int, group: Group | None = None) -> Any:
+    """``send`` with ``sync_op=False``."""
+    return send(tensor, dst, group, sync_op=False)
+
+
+def irecv(tensor: Tensor, src: int | None = None, group: Group | None = None) -> Any:
+    """``recv`` with ``sync_op=False``. ``src`` must be given: there is no receiving from anybody."""
+    if src is None:
+        raise op_error(ValueError, "irecv", "a global rank as src", None)
+    return recv(tensor, src, group, sync_op=False)
+
+
+class P2POp:
+    """A message that :func:`batch_isend_irecv` will start.
+
+    Args:
+        op: ``paddle.distributed.isend`` or ``paddle.distributed.irecv``.
+        tensor: what is sent, or takes what comes.
+        peer: the global rank of the other side.
+        group: None for all ranks.
+
+    Raises:
+        RuntimeError: another ``op``.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.distributed
+        >>> x = paddle.zeros([2])
+        >>> ring = [d.P2POp(d.isend, paddle.ones([2]), 0), d.P2POp(d.irecv, x, 0)]
+        >>> for task in d.batch_isend_irecv(ring):
+        ...     _ = task.wait()
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
+
+    def __init__(self, op: Callable, tensor: Tensor, peer: int, group: Group | None = None) -> None:
+        if op not in (isend, irecv):
+            raise op_error(RuntimeError, "P2POp", "paddle.distributed.isend or irecv as op", op)
+        self.op = op
+        self.tensor = need(tensor, "P2POp")
+        self.peer = peer
+        self.group = group
+
+
+def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list:
+    """Start messages together; none waits for another, so rings and exchanges cannot lock.
+
+    Returns:
+        Their tasks; none for a rank outside of the group.
+
+    Raises:
+        RuntimeError: no list of P2POp.
+
+    The example is that of :class:`P2POp`.
+    """
+    ops = list(p2p_op_list)
+    if not ops or not all(isinstance(one, P2POp) for one in ops):
+        raise op_error(RuntimeError, "batch_isend_irecv", "a list of P2POp", [type(one).__name__ for one in ops])
+    return [
+        one.op(one.tensor, one.peer, one.group) for one in ops if member(one.group, "batch_isend_irecv") is not None
+    ]

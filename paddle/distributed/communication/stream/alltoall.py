@@ -1,0 +1,101 @@
+"""An item of every rank for every rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paddle.distributed.communication import _ways as ways
+from paddle.distributed.communication.group import Group, member
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
+
+
+def alltoall(
+    out_tensor_or_tensor_list: Tensor | list[Tensor],
+    in_tensor_or_tensor_list: Tensor | Sequence[Tensor],
+    group: Group | None = None,
+    sync_op: bool = True,
+    use_calc_stream: bool = False,
+) -> Any:
+    """``paddle.distributed.alltoall`` of lists, or of tensors that are cut and joined along the first axis."""
+    what = "alltoall"
+    given, put = in_tensor_or_tensor_list, out_tensor_or_tensor_list
+    if isinstance(given, Tensor) and isinstance(put, Tensor):
+        return alltoall_single(put, given, None, None, group, sync_op, use_calc_stream)
+    if isinstance(given, Tensor) or isinstance(put, Tensor):
+        raise op_error(TypeError, what, "two tensors or two lists", f"{type(put).__name__}, {type(given).__name__}")
+    ways.streams(what, sync_op, use_calc_stream)
+    pg = member(group, what)
+    if pg is None:
+        return None
+    ins = ways.need_list(given, what, "in_tensor_list", pg.size)
+    if isinstance(put, list) and not put:
+        put.extend(F.full(0, x.dtype, tuple(x.shape)) for x in ins)
+    outs = ways.need_list(put, what, "out_tensor_list", pg.size)
+    if outs[0].dtype is not ins[0].dtype:
+        raise op_error(TypeError, what, f"results of {ins[0].dtype.name}", outs[0].dtype.name)
+    sent, received = tuple(x.size for x in ins), tuple(x.size for x in outs)
+    if ways.straight(outs, ins):
+        a, land = ways.targets(outs)
+        return ways.landed(pg.all_to_all_sized(a, ways.joined(ins), sent, received), land, sync_op)
+    return ways.recorded(
+        lambda: F.all_to_all_sized(ways.flat(ins), group=pg.name, size=pg.size, sent=sent, received=received),
+        lambda made: ways.assign_all(outs, made),
+        outs,
+        sync_op,
+    )
+
+
+def alltoall_single(
+    out_tensor: Tensor,
+    in_tensor: Tensor,
+    out_split_sizes: Sequence[int] | None = None,
+    in_split_sizes: Sequence[int] | None = None,
+    group: Group | None = None,
+    sync_op: bool = True,
+    use_calc_stream: bool = False,
+) -> Any:
+    """``paddle.distributed.alltoall_single``; note the order of the two lists of sizes."""
+    what = "alltoall_single"
+    ways.streams(what, sync_op, use_calc_stream)
+    x, out = ways.need(in_tensor, what, "in_tensor"), ways.need(out_tensor, what, "out_tensor")
+    pg = member(group, what)
+    if pg is None:
+        return None
+    rest = [] if not x.ndim else x.shape[1:]
+    sent = _rows(what, in_split_sizes, x, pg.size, "in_split_sizes")
+    received = _rows(what, out_split_sizes, out, pg.size, "out_split_sizes")
+    ways.same(what, out, [out.shape[0], *rest], x.dtype, "out_tensor")
+    equal = not in_split_sizes and not out_split_sizes
+    if equal:
+        ways.same(what, out, x.shape, x.dtype, "out_tensor")
+    if ways.straight((out,), (x,)):
+        a, land = ways.target(out)
+        b = ways.source(x)
+        task = pg.all_to_all(a, b) if equal else pg.all_to_all_sized(a, b, sent, received)
+        return ways.landed(task, land, sync_op)
+    return ways.recorded(
+        lambda: (
+            F.all_to_all(x, group=pg.name, split_axis=0, concat_axis=0, size=pg.size)
+            if equal
+            else F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received)
+        ),
+        lambda made: ways.assign_all([out], F.reshape(made, (made.size,))),
+        (out,),
+        sync_op,
+    )
+
+
+def _rows(what: str, sizes: Sequence[int] | None, x: Tensor, size: int, name: str) -> tuple:
+    if not x.ndim:
+        raise op_error(ValueError, what, "tensors with a first axis to cut", "a 0-d tensor")
+    rows = x.shape[0]
+    if sizes:
+        if len(sizes) != size or sum(sizes) != rows:
+            raise op_error(ValueError, what, f"{name}: {size} numbers that add up to the {rows} rows", list(sizes))
+        return tuple(sizes)
+    if rows % size:
+        raise op_error(ValueError, what, f"{name}, or rows that are a multiple of the {size} ranks", rows)
+    return (rows // size,) * size

@@ -1,0 +1,49 @@
+"""One rank's list of tensors, an item for every rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paddle.distributed.communication import _ways as ways
+from paddle.distributed.communication.group import Group, member, place
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+
+
+def scatter(
+    tensor: Tensor,
+    tensor_or_tensor_list: Tensor | Sequence[Tensor] | None = None,
+    src: int = 0,
+    group: Group | None = None,
+    sync_op: bool = True,
+    use_calc_stream: bool = False,
+) -> Any:
+    """``paddle.distributed.scatter`` of a list of parts, or of a tensor that is cut along its first axis."""
+    what = "scatter"
+    ways.streams(what, sync_op, use_calc_stream)
+    ways.need(tensor, what)
+    pg = member(group, what)
+    if pg is None:
+        return None
+    root = place(pg, src, what, "src")
+    ins = ways.parts(tensor_or_tensor_list, tensor, what, pg.size) if pg.rank == root else []
+    if ways.straight((tensor,), cut=ins):
+        a, land = ways.target(tensor)
+        return ways.landed(pg.scatter(a, ways.joined(ins) if ins else None, root), land, sync_op)
+    n = tensor.size
+    sent = (n if pg.rank == root else 0,) * pg.size
+    received = tuple(n if r == root else 0 for r in range(pg.size))
+    return ways.recorded(
+        lambda: F.all_to_all_sized(
+            ways.flat(ins) if ins else F.full(0, tensor.dtype, (0,)),
+            group=pg.name,
+            size=pg.size,
+            sent=sent,
+            received=received,
+        ),
+        lambda made: ways.assign_all([tensor], made),
+        (tensor,),
+        sync_op,
+        cut=True,
+    )

@@ -1,0 +1,581 @@
+"""Gradients reduced in buckets while the backward pass still runs.
+
+A :class:`Reducer` takes the gradients of some leaves (``tape.Sink``). They live in flat buffers, the buckets: ``.grad`` is
+a view. A bucket whose gradients are all there is reduced over the group at once, in the background; at the end of the
+run everything is waited for. Behind its gradients a bucket carries what the ranks must know of each other: for each
+parameter whether this rank has something to add, and whether the run gave it nothing, and whether the run failed.
+
+The order of buckets is that in which the gradients of rank 0 came in the first run; that run itself is reduced at its end.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from umiak import ops as F
+from umiak.comm import groups
+from umiak.comm.errors import CommError
+from umiak.comm.group import Group
+from umiak.comm.task import Task
+from umiak.core import tape
+from umiak.core.array import from_numpy, to_numpy
+from umiak.core.context import current, no_grad_guard
+from umiak.core.dispatch import apply_into
+from umiak.core.dtype import DType
+from umiak.core.tensor import Tensor, empty
+from umiak.observe.recorder import Recorder, now
+from umiak.observe.recording import COMMUNICATION
+from umiak.runtime.capture import Stale
+from umiak.runtime.selected_rows import SelectedRows, add_to
+from umiak.util.errors import op_error
+
+ALIGN = 64  # bytes at which gradients begin
+PARTS = 16  # buckets that gradients are cut into, where these are not larger than allowed, nor smaller than SMALL
+SMALL = 1 << 20  # bytes
+PATIENCE = 1.0  # seconds of waiting for all buckets at once
+AT_THE_END = 1 << 30  # gradients of a leaf that is known to be complete only when the run ends
+
+_COPY, _ADD = F.Copy(), F.Add()
+
+
+class Slot:
+    """A leaf and its gradient."""
+
+    __slots__ = ("bucket", "came", "expected", "leaf", "name", "place", "ready", "size", "view")
+
+    def __init__(self, name: str, leaf: Tensor) -> None:
+        self.name = name
+        self.leaf = leaf
+        self.size = math.prod(leaf.shape)
+        self.came = 0  # gradients that came in this run: more than one where runs are nested
+        self.expected = 1  # how many there will be
+        self.ready = False
+        self.bucket: Any = None
+        self.place = 0  # in the bucket
+        self.view: Any = None  # of the bucket's memory
+
+    @property
+    def frozen(self) -> bool:
+        return self.leaf.stop_gradient
+
+
+class Flight:
+    """Something of the group that is under way, for the reducer and for the profiler."""
+
+    task: Task | None = None
+    began = 0
+    nbytes = 0
+
+    def start(self, failed: bool) -> None:
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """What is done with the result."""
+
+
+class Bucket(Flight):
+    """Dense gradients of one dtype."""
+
+    def __init__(self, group: Group, slots: list[Slot]) -> None:
+        self.group, self.slots = group, slots
+        self.pending = 0
+        dtype = slots[0].leaf.dtype
+        step = max(1, ALIGN // dtype.itemsize)
+        starts = [0]
+        for slot in slots:
+            starts.append(starts[-1] + -(-slot.size // step) * step)
+        n = len(slots)
+        self.flat = empty((starts[-1] + 2 * n + 1,), dtype)
+        self.array = to_numpy(self.flat)
+        self.array[...] = 0  # the gaps take part
+        self.word = self.array[starts[-1] :]  # what ranks tell each other
+        self.fine = np.array([1] * n + [0] * (n + 1), self.array.dtype)
+        self.starts = starts
+        self.nbytes = self.array.nbytes
+        for i, slot in enumerate(slots):
+            slot.bucket, slot.place = self, i
+            self.renew(slot)
+
+    def renew(self, slot: Slot) -> None:
+        """A view of the slot's part of the memory."""
+        with no_grad_guard():
+            start, n = self.starts[slot.place], slot.size
+            part = F.slice(self.flat, axes=(0,), starts=(start,), sizes=(n,), steps=(1,))
+            slot.view = F.reshape(part, shape=tuple(slot.leaf.shape)).detach()
+        slot.view._own_version()
+        slot.view.stop_gradient = True
+
+    def start(self, failed: bool) -> None:
+        self.word[:] = self.fine
+        n = len(self.slots)
+        for i, slot in enumerate(self.slots):
+            held = slot.leaf.grad
+            if held is None:
+                self.array[self.starts[i] : self.starts[i] + slot.size] = 0
+                self.word[i] = 0
+            elif held is not slot.view:
+                deposit(slot, held)
+            if not slot.came:
+                self.word[n + i] = 1
+        if failed:
+            self.word[2 * n] = 1
+        self.task = self.group.all_reduce(self.array, self.array, "avg")
+
+    def finish(self) -> None:
+        n = len(self.slots)
+        self.said = np.abs(self.word).astype(np.float32)
+        for i, slot in enumerate(self.slots):
+            if self.said[i]:
+                slot.view._bump_version()
+                if slot.leaf.grad is not slot.view:
+                    slot.leaf.grad = slot.view
+
+    def heard(self) -> tuple[np.ndarray, bool]:
+        """By slot, the part of the ranks whose run gave it nothing; whether some rank's run failed."""
+        n = len(self.slots)
+        return self.said[n : 2 * n], bool(self.said[2 * n])
+
+
+class Rows(Flight):
+    """A gradient of selected rows: the rows of all ranks, one after the other."""
+
+    def __init__(self, group: Group, slot: Slot) -> None:
+        self.group, self.slots = group, [slot]
+        self.pending = 0
+        slot.bucket, slot.place, slot.view = self, 0, None
+
+    def start(self, failed: bool) -> None:
+        (slot,) = self.slots
+        leaf, held = slot.leaf, slot.leaf.grad
+        with no_grad_guard():
+            if held is not None and not isinstance(held, SelectedRows):
+                held = SelectedRows(F.arange(0, leaf.shape[0], 1), held.detach(), leaf.shape)
+            if held is not None and held.shape[0] > leaf.shape[0]:
+                held = held.merged()
+            self.held = held
+            count = 0 if held is None else held.shape[0]
+            self.mine = np.array([count, not slot.came, failed], np.int64)
+            self.all = np.empty((self.group.size, 3), np.int64)
+        self.nbytes = 0 if held is None else to_numpy(held.index).nbytes + to_numpy(held.value()).nbytes
+        self.task = self.group.all_gather(self.all, self.mine)
+        self.parts: tuple[np.ndarray, ...] | None = None
+        self.rest: list[Task] = []
+
+    def more(self) -> bool:
+        """After the numbers of rows, the rows; False when these are there, too."""
+        if self.rest:
+            self.task = self.rest.pop()
+            return True
+        if self.parts is not None:
+            return False
+        (slot,) = self.slots
+        size, most = self.group.size, int(self.all[:, 0].max())
+        if not most:
+            return False
+        # Parts of equal length: ranks have about as many rows.
+        index = np.zeros(most, np.int64)
+        value = to_numpy(empty((most, *slot.leaf.shape[1:]), slot.leaf.dtype))
+        if self.held is not None:
+            n = int(self.mine[0])
+            index[:n] = to_numpy(self.held.index)
+            value[:n] = to_numpy(self.held.value())
+        indexes = np.empty((size, most), np.int64)
+        values = to_numpy(empty((size, *value.shape), slot.leaf.dtype))
+        self.task = self.group.all_gather(indexes, index)
+        self.rest = [self.group.all_gather(values, value)]
+        self.parts = indexes, values
+        return True
+
+    def finish(self) -> None:
+        (slot,) = self.slots
+        self.held = None
+        if self.parts is None:
+            return
+        indexes, values = self.parts
+        counts = self.all[:, 0]
+        index = np.concatenate([a[:n] for a, n in zip(indexes, counts)])
+        value = np.concatenate([a[:n] for a, n in zip(values, counts)])
+        with no_grad_guard():
+            whole = F.div(from_numpy(value), float(self.group.size))
+            slot.leaf.grad = SelectedRows(from_numpy(index), whole, slot.leaf.shape)
+        self.parts = None
+
+    def heard(self) -> tuple[np.ndarray, bool]:
+        said = self.all.max(0)
+        return said[1:2], bool(said[2])
+
+
+def deposit(slot: Slot, g: Any) -> None:
+    """Add a gradient to that of a leaf, in the bucket's memory if it has one."""
+    leaf, view = slot.leaf, slot.view
+    if view is None:
+        tape.add_gradient(leaf, g)
+        return
+    held = leaf.grad
+    if isinstance(g, SelectedRows):
+        g = g.to_dense()
+    if g.dtype is not view.dtype:
+        g = F.cast(g, dtype=view.dtype)
+    if held is None or held is g:
+        apply_into(_COPY, (view,), (g,))
+    elif isinstance(held, SelectedRows):
+        apply_into(_COPY, (view,), (add_to(g, held),))
+    else:
+        apply_into(_ADD, (view,), (held, g))
+    if held is not view:
+        leaf.grad = view
+
+
+class Reducer:
+    """Averages the gradients of ``leaves`` (by name) over ``group``, during every backward run that reaches them.
+
+    Args:
+        leaves: names and leaves, the same on all ranks.
+        group: the ranks. The reducer talks over a group of its own, so that other operations may come in between.
+        limit: bytes that a bucket may have.
+        last: bytes that the bucket may have that is full last, for which there is nothing left to hide behind.
+        unused: accept parameters that a run gives no gradient on some rank; it counts as zero there, and where no
+            rank has one ``.grad`` stays as it is.
+    """
+
+    def __init__(
+        self,
+        leaves: Sequence[tuple[str, Tensor]],
+        group: Group,
+        limit: float = 25 << 20,
+        last: float = 1 << 20,
+        unused: bool = False,
+    ) -> None:
+        self.group = private(group)
+        self.limit, self.last, self.unused = limit, last, unused
+        self.slots = [Slot(name, leaf) for name, leaf in leaves]
+        for slot in self.slots:
+            if slot.leaf.place.device_type != "cpu":
+                raise op_error(ValueError, "DataParallel", "parameters on the CPU", f"{slot.name} on {slot.leaf.place}")
+        self.sync = True
+        self.buckets: list[Any] | None = None  # None: to be made at the end of the coming run
+        self._sinks = [tape.Sink(self, i) for i in range(len(self.slots))]
+        for sink, slot in zip(self._sinks, self.slots):
+            sink.put(slot.leaf)
+        self._kind: Any = None  # what the buckets depend on
+        self._running = self._syncing = False
+        self._order: list[int] = []
+        self._next = 0  # buckets that were started
+        self._flying: list[Any] = []
+
+    def close(self) -> None:
+        """Leave the gradients alone from now on."""
+        for sink, slot in zip(self._sinks, self.slots):
+            sink.drop(slot.leaf)
+        groups.destroy(self.group)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Backward runs in here only add up what this rank has."""
+        former, self.sync = self.sync, False
+        try:
+            yield
+        finally:
+            self.sync = former
+
+    # --- during a run
+
+    def take(self, key: int, leaf: Tensor, g: Any, create_graph: bool) -> None:
+        """A gradient for a leaf. Called by the tape."""
+        if create_graph:
+            raise op_error(
+                RuntimeError,
+                "DataParallel",
+                "backward() without create_graph",
+                "create_graph=True",
+                "Take the gradients that are differentiated again with paddle.grad.",
+            )
+        if not self._running:
+            self._begin()
+        slot = self.slots[key]
+        if slot.ready and slot.bucket.task is not None:
+            usual, slot.expected = slot.expected, AT_THE_END
+            raise op_error(
+                RuntimeError,
+                "DataParallel",
+                f"at most {usual} gradients of {slot.name} from the parts of a backward, as before",
+                "one more after they were reduced",
+                "Parameters that several recomputed parts share need recompute(..., use_reentrant=False).",
+            )
+        if leaf.grad is None and slot.view is not None and sys.getrefcount(slot.view) > 2:
+            # Somebody has kept the gradient of an earlier step: it moves out.
+            slot.view._share(F.copy(slot.view))
+            slot.bucket.renew(slot)
+        deposit(slot, g)
+        slot.came += 1
+        if not self._syncing:
+            return
+        if self.buckets is None:
+            self._order.append(key)
+        elif slot.came == slot.expected and not slot.ready and slot.bucket is not None:
+            self._ready(slot)
+
+    def _begin(self) -> None:
+        self._running, self._syncing = True, self.sync
+        for slot in self.slots:
+            slot.came, slot.ready = 0, False
+        if not self.sync:
+            tape.after_run(self._end)
+            return
+        tape.after_run(self._end, self._pulse)
+        kind = [(slot.frozen, slot.leaf.dtype) for slot in self.slots]
+        if kind != self._kind:
+            self._kind, self.buckets = kind, None
+        self._order = []
+        self._next = 0
+        if self.buckets is None:
+            return
+        for bucket in self.buckets:
+            bucket.pending, bucket.task = len(bucket.slots), None
+        if self.unused:
+            reached, hidden = tape.expected_leaves()
+            for slot in self.slots:
+                if not hidden and slot.bucket is not None and id(slot.leaf) not in reached:
+                    self._ready(slot)
+
+    def _ready(self, slot: Slot) -> None:
+        assert self.buckets is not None
+        slot.ready = True
+        slot.bucket.pending -= 1
+        while self._next < len(self.buckets) and not self.buckets[self._next].pending:
+            self._start(self.buckets[self._next])
+
+    def _start(self, bucket: Any, failed: bool = False) -> None:
+        bucket.began = now()
+        bucket.start(failed)
+        self._next += 1
+        self._flying.append(bucket)
+
+    def _pulse(self) -> None:
+        """Move on what is under way."""
+        for bucket in [b for b in self._flying if b.task.done()]:
+            self._arrived(bucket)
+
+    def _arrived(self, bucket: Any) -> None:
+        if isinstance(bucket, Rows) and bucket.more():
+            return
+        self._flying.remove(bucket)
+        recorder = Recorder.active
+        if recorder is not None:
+            number = self.buckets.index(bucket) if self.buckets else 0
+            args = {"bucket": number, "bytes": bucket.nbytes, "group": self.group.name}
+            what = "all_gather" if isinstance(bucket, Rows) else "all_reduce"
+            recorder.span(f"{what} of gradients {number}", COMMUNICATION, bucket.began, args)
+
+    # --- its end
+
+    def _end(self, complete: bool) -> None:
+        self._running = False
+        if not self._syncing:
+            return
+        error = sys.exc_info()[1]
+        if not complete and (isinstance(error, CommError) or not isinstance(error, Exception)):
+            # The others cannot be told: what is under way may still write to the buckets, so they are given up.
+            self._flying.clear()
+            self.buckets = None
+            return
+        try:
+            if self.buckets is None:
+                self._make()
+            assert self.buckets is not None
+            while self._next < len(self.buckets):
+                self._start(self.buckets[self._next], not complete)
+            self._wait()
+        except BaseException:
+            self._flying.clear()
+            self.buckets = None
+            raise
+        for bucket in self.buckets:
+            bucket.finish()
+        for slot in self.slots:
+            slot.expected = max(slot.came, 1) if slot.expected < slot.came else slot.expected
+        if complete:
+            self._check()
+
+    def _wait(self) -> None:
+        start, pause = time.monotonic(), self.group.channel.pause
+        while True:
+            self._pulse()  # all of them: each needs this thread to go on
+            if not self._flying:
+                return
+            waited = time.monotonic() - start
+            if waited > PATIENCE:
+                self._flying[0].task.wait()  # tells of ranks that are late
+            else:
+                pause(waited, self._flying[0].task.what)
+
+    def _check(self) -> None:
+        """Raise where the ranks did not do the same. They all do so alike."""
+        here: list[str] = []
+        elsewhere: list[str] = []
+        assert self.buckets is not None
+        for bucket in self.buckets:
+            missing, failed = bucket.heard()
+            if failed:
+                raise op_error(
+                    RuntimeError, "DataParallel", "a backward that ends on all ranks", "one that failed on another rank"
+                )
+            for slot, none in zip(bucket.slots, missing):
+                if none and not self.unused:
+                    (elsewhere if slot.came else here).append(slot.name)
+        if here or elsewhere:
+            got = [f"none for {here} on rank {self.group.ranks[self.group.rank]}"] if here else []
+            got += [f"none for {elsewhere} on another rank"] if elsewhere else []
+            raise op_error(
+                RuntimeError,
+                "DataParallel",
+                "a gradient of every parameter in a backward",
+                " and ".join(got),
+                "Pass find_unused_parameters=True, freeze what is not trained with stop_gradient=True, or sum the "
+                "losses and call backward() once.",
+            )
+
+    def _make(self) -> None:
+        """Cut the gradients into buckets, on all ranks as rank 0 does."""
+        order = list(dict.fromkeys(reversed(self._order)))[::-1]  # by the last gradient of each
+        rest = [i for i, slot in enumerate(self.slots) if i not in set(order) and not slot.frozen]
+        rows = [i for i, slot in enumerate(self.slots) if isinstance(slot.leaf.grad, SelectedRows)]
+        frozen = [slot.name for slot in self.slots if slot.frozen]
+        said = self.group.gather_objects((order + rest[::-1], rows, frozen))
+        for rank, (_, _, theirs) in zip(self.group.ranks, said):
+            different = sorted(set(frozen) ^ set(theirs))
+            if different:
+                raise op_error(
+                    RuntimeError, "DataParallel", "the same parameters to be trained on all ranks",
+                    f"stop_gradient of {different} different on rank {rank}",
+                )  # fmt: skip
+        order, rows, _ = said[0]
+        for slot in self.slots:
+            slot.bucket = slot.view = None
+            slot.expected = max(slot.came, 1)
+        self.buckets = []
+        for part in cut([self.slots[i] for i in order], {id(self.slots[i]) for i in rows}, self.limit, self.last):
+            if len(part) == 1 and self.slots.index(part[0]) in rows:
+                self.buckets.append(Rows(self.group, part[0]))
+                continue
+            self.buckets.append(Bucket(self.group, part))
+        for bucket in self.buckets:
+            bucket.task = None
+        self._next = 0
+
+    # --- in captured functions
+
+    def captured(self, tracer: Any, items: Sequence[tuple[int, Tensor, Any]]) -> None:
+        """The gradients that a backward in a captured function gives leaves: (key, leaf, gradient). Called by the tracer,
+        which records the collectives as operations.
+        """
+        sync = self.sync
+
+        def unchanged() -> tuple:
+            if self.sync is not sync:
+                raise Stale
+            return ()
+
+        tracer.numbers((), unchanged, lambda: None)
+        total = {key: g if leaf.grad is None else F.add(leaf.grad, g) for key, leaf, g in items}
+        if sync:
+            missing = [s.name for i, s in enumerate(self.slots) if i not in total and not s.frozen]
+            if missing and not self.unused:
+                raise op_error(
+                    RuntimeError,
+                    "DataParallel",
+                    "a gradient of every parameter in a backward",
+                    f"none for {missing}",
+                    "Pass find_unused_parameters=True, or freeze what is not trained with stop_gradient=True.",
+                )
+            slots = [self.slots[key] for key, _, _ in reversed(items)]
+            keys = {id(slot): i for i, slot in enumerate(self.slots)}
+            for part in cut(slots, set(), self.limit, self.last):
+                total.update(self._reduced([(keys[id(s)], total[keys[id(s)]]) for s in part]))
+        for key, leaf, _ in items:
+            leaf.grad = total[key]
+
+    def _reduced(self, part: list[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
+        flat = [F.reshape(g, shape=(-1,)) for _, g in part]
+        whole = F.all_reduce(
+            flat[0] if len(flat) == 1 else F.concat(flat, axis=0), group=self.group.name, op="avg", size=self.group.size
+        )
+        start = 0
+        for (key, g), own in zip(part, flat):
+            n = own.shape[0]
+            one = F.slice(whole, axes=(0,), starts=(start,), sizes=(n,), steps=(1,))
+            yield key, F.reshape(one, shape=tuple(g.shape))
+            start += n
+
+
+def cut(slots: list[Slot], alone: set[int], limit: float, last: float) -> list[list[Slot]]:
+    """Slots in the order in which they are ready, cut into buckets of one dtype each; those of ``alone`` by themselves.
+
+    The last bucket has at most ``last`` bytes, or one slot; the others have ``limit``, or less, so that there are some
+    to be under way while others fill.
+    """
+
+    def size(slot: Slot) -> int:
+        return slot.size * slot.leaf.dtype.itemsize
+
+    most = min(limit, max(SMALL, sum(map(size, slots)) / PARTS))
+    found: list[tuple[int, list[Slot]]] = []
+    open_: dict[DType, tuple[float, int, list[Slot]]] = {}  # bytes so far, place of the slot that is ready last
+    bound = min(last, most)
+    for at in reversed(range(len(slots))):
+        slot = slots[at]
+        if id(slot) in alone:
+            found.append((at, [slot]))
+            continue
+        held, ready, those = open_.get(slot.leaf.dtype, (0.0, at, []))
+        if those and held + size(slot) > bound:
+            found.append((ready, those[::-1]))
+            held, ready, those = 0.0, at, []
+            bound = most
+        open_[slot.leaf.dtype] = held + size(slot), ready, [*those, slot]
+    found += [(ready, those[::-1]) for _, ready, those in open_.values()]
+    return [part for _, part in sorted(found, key=lambda x: x[0])]
+
+
+def private(group: Group) -> Group:
+    """A group of the same ranks for one purpose, made by all of them in the same order."""
+    counts = current().state.values.setdefault("comm_private", {})
+    number = counts[group.name] = counts.get(group.name, 0) + 1
+    name = f"{group.name}.{number}"
+    made = Group(group.channel.split(range(group.size), name), name, group.id, group.ranks)
+    made._timeout, made.bystander = group._timeout, group.bystander
+    groups.table()[name] = made
+    return made
+
+
+def broadcast_all(tensors: Sequence[Tensor], group: Group, root: int = 0) -> None:
+    """Give the tensors the data of rank ``root`` of the group, in place."""
+    waiting: list[tuple[Task, Tensor, Any]] = []
+    for x in tensors:
+        own = x if x.is_contiguous() else F.copy(x.detach())
+        waiting.append((group.broadcast(to_numpy(own), root), x, own))
+    for task, x, own in waiting:
+        task.wait()
+        if own is not x:
+            with no_grad_guard():
+                apply_into(_COPY, (x.detach(),), (own,))
+        x._bump_version()
+
+
+def check_same(described: Callable[[], Any], group: Group, what: str) -> None:
+    """Raise ValueError on every rank unless ``described()``, a list of lines, is the same on all."""
+    mine = described()
+    for rank, theirs in zip(group.ranks, group.gather_objects(mine)):
+        if theirs != mine:
+            first = next((a, b) for a, b in zip([*mine, None], [*theirs, None]) if a != b)
+            raise op_error(
+                ValueError, what, "the same parameters and buffers on all ranks",
+                f"{first[0]} on rank {group.ranks[group.rank]} and {first[1]} on rank {rank}",
+            )  # fmt: skip
