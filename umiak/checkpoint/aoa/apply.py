@@ -49,13 +49,14 @@ def apply_layout(
     elif out.shape != box.shape or out.dtype != dtype:
         raise AOAError(f"{key}: out must have shape {box.shape} and dtype {dtype}, got {out.shape} and {out.dtype}")
     for piece in pieces:
-        x = read(piece.key, piece.source)
-        if x.shape != piece.source.shape:
-            raise AOAError(f"read gave shape {x.shape} for a box of {piece.key} of shape {piece.source.shape}")
+        x = np.asarray(read(piece.key, piece.source))
+        if x.shape != piece.source.shape or (not piece.casts and x.dtype != dtype):
+            wanted = f"shape {piece.source.shape}" + ("" if piece.casts else f" and dtype {dtype}")
+            raise AOAError(f"read gave shape {x.shape} and dtype {x.dtype} for a box of {piece.key} of {wanted}")
         for name in piece.casts[:-1]:
             x = x.astype(numpy_dtype(name))
         if piece.axes is not None:
             x = x.transpose(piece.axes)
         # The last cast is to the tensor's own dtype: the copy does it.
-        np.copyto(out[piece.target.relative_to(box.offset).slices], x, casting="unsafe" if piece.casts else "equiv")
+        np.copyto(out[(*piece.target.relative_to(box.offset).slices, ...)], x, casting="unsafe")
     return out
