@@ -190,6 +190,18 @@ def test_sizes_become_symbols(rng):
     assert f.get_traced_count() == 2
 
 
+def test_numbers_up_to_a_symbol():
+    @to_static
+    def f(x):
+        n = x.shape[0]
+        return paddle.arange(n), paddle.arange(1, 2 * n, 3, dtype="float32"), paddle.arange(n, 0, -2)
+
+    for n in (4, 7, 9, 1, 12):
+        for found, wanted in zip(f(paddle.zeros([n])), (range(n), range(1, 2 * n, 3), range(n, 0, -2))):
+            assert found.tolist() == list(wanted)
+    assert f.get_traced_count() == 2
+
+
 def test_a_part_by_number(rng):
     """Also of captured tensors, along an axis whose size may be a symbol later."""
     layer = nn.LSTM(3, 4, direction="bidirect")
