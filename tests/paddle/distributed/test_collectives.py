@@ -6,7 +6,7 @@ from tests.support.ranks import assert_passes, checks, simulate
 
 
 def every(*names: str, virtual: bool = False) -> pytest.MarkDecorator:
-    modules = [f"tests.distributed.{name}" for name in names]
+    modules = [f"tests.paddle.distributed.{name}" for name in names]
     cases = [(m, name) for m in modules for name in checks(m, virtual)]
     return pytest.mark.parametrize(("module", "name"), cases, ids=[name.removeprefix("check_") for _, name in cases])
 
