@@ -75,7 +75,7 @@ def test_axes_from_the_end():
 
 
 @given(st.lists(st.one_of(STATEMENT, st.text("ab->=,'[]:^T_*$#01 ", max_size=12)), max_size=3), st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=200)
 def test_nonsense_is_refused_in_our_own_words(text, reverse):
     """Any row of words is a statement or an AOAError."""
     with warnings.catch_warnings():
@@ -337,6 +337,33 @@ class TestApply:
         out = np.zeros((3, 2), "float32")
         assert apply_layout(lay, self.read(x), "c", Box((3, 1), (3, 2)), out) is out
         np.testing.assert_array_equal(out, np.concatenate([x["a"], x["b"]])[3:6, 1:3])
+
+    @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+    @pytest.mark.parametrize("form", ["own", "read-only", "unaligned", "another byte order"])
+    def test_large_transposed_tensors(self, rng, dtype, form):
+        """They are transposed in bands, by the engine where it takes such memory."""
+        x = rng.standard_normal((700, 300, 4)).astype("float32")
+        given = x
+        if form == "read-only":
+            given = x.view()
+            given.flags.writeable = False
+        elif form == "unaligned":
+            given = np.frombuffer(bytearray(b"." + x.tobytes()), "float32", offset=1).reshape(x.shape)
+        elif form == "another byte order":
+            given = x.astype(">f4")
+        text = f"a -> t, permute='[2,0,1]'\nt -> u, permute='[1,2,0]'\nu^T -> v\nv -> b, dtype='{dtype}'"
+        lay = layout(text, {"a": x.shape})
+        if form == "another byte order" and dtype == "float32":
+            with pytest.raises(AOAError, match="read gave"):
+                apply_layout(lay, self.read({"a": given}), "b")
+            return
+        out = apply_layout(lay, self.read({"a": given}), "b")
+        np.testing.assert_array_equal(out, x.T.astype(out.dtype))
+
+    def test_large_transposed_matrices_in_a_stack(self, rng):
+        x = {"a": rng.standard_normal((3, 300, 1000)).astype("float32")}
+        lay = layout("a -> b, permute='[0,2,1]'", {"a": x["a"].shape})
+        np.testing.assert_array_equal(apply_layout(lay, self.read(x), "b"), x["a"].transpose(0, 2, 1))
 
     def test_one_piece_at_a_time(self):
         lay = layout("a -> t,u, axis=0\nu,t -> c, axis=0", "a")
