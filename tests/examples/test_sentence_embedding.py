@@ -245,6 +245,7 @@ def test_published_model(example, capsys):
 
 
 @installed
+@pytest.mark.slow
 def test_published_model_by_the_command_line(example, tmp_path):
     embed = example("embed")
     check_command_line(embed, embed.packaged(), tmp_path)
