@@ -14,7 +14,6 @@ import shlex
 import shutil
 import struct
 import subprocess
-import sys
 import time
 import tracemalloc
 from collections import Counter
@@ -211,16 +210,14 @@ def test_a_full_disk_at_every_step(rng, tmp_path, monkeypatch, call):
 @pytest.mark.slow
 def test_a_small_file_system(rng, tmp_path):
     """A real one, where the system lets us have it."""
-    script = f"mount -t tmpfs -o size=3m tmpfs {tmp_path} && exec {sys.executable} -c "
     code = (
         f"import sys; sys.path.insert(0, {SUPPORT!r})\n"
         "import numpy as np, os\nfrom checkpoints import save\nfrom umiak.checkpoint.commit import complete\n"
         f"d = {str(tmp_path)!r}\nw = np.ones(150_000)\nsave(d, dict(w=w)); save(d, dict(w=w))\n"
         "try:\n    save(d, dict(w=w))\nexcept OSError as e:\n    print(e.errno, complete(d), len(os.listdir(d)))\n"
     )
-    done = subprocess.run(
-        ["unshare", "-rm", "sh", "-c", script + shlex.quote(code)], capture_output=True, text=True, timeout=120
-    )
+    script = f"mount -t tmpfs -o size=3m tmpfs {tmp_path} && exec {shlex.join(bare_python(code))}"
+    done = subprocess.run(["unshare", "-rm", "sh", "-c", script], capture_output=True, text=True, timeout=120)
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip("no mount in a name space of our own")
     assert done.stdout.split(maxsplit=1) == [str(errno.ENOSPC), "[0, 1] 4\n"], done.stderr

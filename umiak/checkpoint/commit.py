@@ -229,13 +229,18 @@ def _rename_new(source: str, target: str) -> None:
 
 def _lock_claim(folder: str, uid: int) -> int:
     """The claim's descriptor, locked; the claim is empty where there was none."""
+    until = time.monotonic() + 1
     while True:
         fd = os.open(claim_path(folder, uid), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            got = f"a claim by {os.pread(fd, 200, 0).decode(errors='replace') or 'somebody'}"
+            owner = os.pread(fd, 200, 0).decode(errors="replace")
             os.close(fd)
+            if not owner and time.monotonic() < until:  # it is just being made, or swept
+                time.sleep(0.001)
+                continue
+            got = f"a claim by {owner or 'somebody'}"
             hint = "Wait for it, or choose another unique_id"
             raise op_error(FileExistsError, "save", f"uid {uid} of {folder} free", got, hint) from None
         if _holds(folder, uid, fd):
@@ -291,15 +296,14 @@ def sweep(folder: str | os.PathLike[str]) -> list[int]:
     swept = []
     for uid in _uids(folder, _CLAIM):
         with contextlib.suppress(FileExistsError, FileNotFoundError):
-            if is_committed(folder, uid):  # it died between the rename and the end
+            lock = _lock_claim(folder, uid)
+            try:
+                if os.fstat(lock).st_size and not is_committed(folder, uid):
+                    _remove(folder, uid)
+                    swept.append(uid)
                 os.unlink(claim_path(folder, uid))
-                continue
-            if os.path.getsize(claim_path(folder, uid)) == 0:  # one that is just being made
-                continue
-            _, lock = _reserve(folder, uid)
-            os.unlink(claim_path(folder, uid))
-            os.close(lock)
-            swept.append(uid)
+            finally:
+                os.close(lock)
     for uid in _uids(folder, _PREPARED, _PART):
         if is_committed(folder, uid):
             _remove(folder, uid, _PREPARED, _PART)
