@@ -559,3 +559,30 @@ def test_unknown_arguments():
         to_static(3)
     with pytest.raises(TypeError, match="not marked by not_to_static"):
         to_static(report)
+
+
+@pytest.mark.parametrize("part", [False, True], ids=["whole", "through a view"])
+def test_gradients_flow_through_what_is_written_to_a_constant(part):
+    @paddle.jit.to_static
+    def f(w):
+        out = paddle.zeros([2])
+        (out[0:1] if part else out).copy_(w * 3.0)
+        return out * 2.0
+
+    w = paddle.ones([1 if part else 2])
+    w.stop_gradient = False
+    f(w).sum().backward()
+    assert w.grad.tolist() == [6.0] * w.size
+
+
+def test_nothing_flows_through_what_is_written_under_no_grad():
+    @paddle.jit.to_static
+    def f(w):
+        out = paddle.zeros([2])
+        with paddle.no_grad():
+            out.copy_(w * 3.0)
+        return out * 2.0
+
+    w = paddle.ones([2])
+    w.stop_gradient = False
+    assert f(w).stop_gradient
