@@ -110,8 +110,8 @@ class HybridCommunicateGroup:
     """The groups of every axis of a topology, as the caller's rank sees them. All ranks of the world make one alike.
 
     ``get_<axis>_parallel_rank``, ``_world_size``, ``_group`` and ``_group_src_rank`` tell the caller's place, how many
-    there are, who they are and the first of them; axes are ``data``, ``pipe``, ``sharding``, ``sep``, ``context``, ``model``,
-    ``moe_sharding`` and ``expert``.
+    there are, who they are and the first of them; axes are ``data``, ``pipe``, ``sharding``, ``sep``, ``context``,
+    ``model``, ``moe_sharding`` and ``expert``.
 
     Experts have a view of their own over the ranks of a pipeline stage: ``moe_sharding`` outside, ``expert`` inside.
 
