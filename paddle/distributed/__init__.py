@@ -58,17 +58,3 @@ from paddle.distributed.parallel import (
     init_parallel_env,
 )
 from paddle.distributed.spawn import spawn
-
-__all__ = [
-    "ShardedStateDict",
-    "ShardedWeight",
-    "build_sharded_state_dict",
-    "fleet",
-    "launch",
-    "load_merged_state_dict",
-    "load_state_dict",
-    "rpc",
-    "save_state_dict",
-    "shard_weight",
-    "spawn",
-]

@@ -278,6 +278,8 @@ class ASGD(Optimizer):
 
     accumulators = ("d",)
 
+    _states_follow_parameters = False  # it keeps gradients of several batches
+
     def __init__(
         self,
         learning_rate: float | LRScheduler = 0.001,

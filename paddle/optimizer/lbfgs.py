@@ -81,6 +81,8 @@ class LBFGS(Optimizer):
         [1.0, 1.0]
     """
 
+    _states_follow_parameters = False  # they are of all parameters as one vector
+
     def __init__(
         self,
         learning_rate: float = 1.0,

@@ -95,6 +95,8 @@ class Optimizer:
     _layout: tuple[int, ...] | None = None
     # Whether rows of a table without a gradient stay as they are: such gradients are then applied to the others alone.
     _by_rows: bool = False
+    # Whether every state is one of `accumulators` or `_numbers`.
+    _states_follow_parameters: ClassVar[bool] = True
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -415,6 +417,31 @@ class Optimizer:
         if isinstance(self._learning_rate, LRScheduler):
             out["LR_Scheduler"] = self._learning_rate.state_dict()
         return out
+
+    def sharded_state_dict(self, model_sharded_state_dict: Mapping[str, Any]) -> dict[str, Any]:
+        """What this rank holds of the states, as ``ShardedWeight`` by name: ``<name of the parameter>.<state>``.
+
+        The states are ``w_0`` (the float32 copy of a low-precision parameter), those such as ``moment1_0`` or
+        ``velocity_0``, which are cut as the parameter is, and numbers such as ``beta1_pow_acc_0`` of shape ``[1]``.
+        Loading into the result goes on from the saved states; states that are not there yet are made. The schedule of
+        the learning rate is not among them.
+
+        Args:
+            model_sharded_state_dict: the model's. Of several names of one parameter the first in order is taken.
+
+        Raises:
+            KeyError: a parameter that is not in the model's dict.
+
+        Example:
+            >>> import paddle
+            >>> layer = paddle.nn.Linear(2, 1, bias_attr=False)
+            >>> opt = paddle.optimizer.Momentum(parameters=layer.parameters())
+            >>> list(opt.sharded_state_dict(layer.sharded_state_dict()))
+            ['weight.velocity_0']
+        """
+        from paddle.optimizer.sharded import sharded_states
+
+        return sharded_states(self, model_sharded_state_dict)
 
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a saved state: its values are copied to the parameters of the same names.

@@ -5,6 +5,7 @@ A folder holds any number of checkpoints, told apart by their ``uid``:
 | ``<rank>_<uid>.distcp`` or ``.safetensors`` | the blocks of one rank |
 | ``<uid>.metadata.json`` | the manifest; a checkpoint is there from the moment its manifest is |
 | ``<uid>.claim`` | the saver at work: who it is; locked as long as it lives |
+| ``<rank>_<uid>.prepared.json`` | a rank that saves in the background is ready; see ``rendezvous.py`` |
 | ``.<name>.<random>.part`` | a file that is being written |
 
 A saver owns its uid by making the claim file, which fails where there is one. The system drops the lock on it with the
@@ -35,6 +36,7 @@ from umiak.util.errors import op_error
 
 SUFFIX = {"native": "distcp", "safetensors": "safetensors"}
 _DATA = re.compile(r"(\d+)_(\d+)\.(?:distcp|safetensors)")
+_PREPARED = re.compile(r"(\d+)_(\d+)\.prepared\.json")
 _MANIFEST = re.compile(r"(\d+)\.metadata\.json")
 _CLAIM = re.compile(r"(\d+)\.claim")
 _PART = re.compile(r"\.(\d+_)?(\d+)\.[\w.]+\.part")
@@ -117,7 +119,7 @@ class Saving:
             FileExistsError: another saver took the uid over, since it found this one's coordinator dead.
         """
         sync_folder(self.folder)
-        with contextlib.suppress(FileNotFoundError), open(_claim_path(self.folder, self.uid)) as f:
+        with contextlib.suppress(FileNotFoundError), open(claim_path(self.folder, self.uid)) as f:
             if self.claim not in f.read():
                 raise op_error(FileExistsError, "save", f"the claim of uid {self.uid} in {self.folder}", "another's")
         return self.stored
@@ -174,7 +176,7 @@ class Saving:
 
     def abort(self) -> None:
         """Remove what this rank wrote, and the claim where this is the coordinator. A committed checkpoint stays."""
-        if self.committed or (self.lock is None and _committed(self.folder, self.uid)):
+        if self.committed or (self.lock is None and is_committed(self.folder, self.uid)):
             return
         for s in dict.fromkeys(s.file for s in self.stored):
             with contextlib.suppress(FileNotFoundError):
@@ -186,23 +188,23 @@ class Saving:
         if self.lock is None:
             return
         if _holds(self.folder, self.uid, self.lock):
-            os.unlink(_claim_path(self.folder, self.uid))
+            os.unlink(claim_path(self.folder, self.uid))
         os.close(self.lock)
         self.lock = None
 
 
-def _claim_path(folder: str, uid: int) -> str:
+def claim_path(folder: str, uid: int) -> str:
     return os.path.join(folder, f"{uid}.claim")
 
 
-def _committed(folder: str, uid: int) -> bool:
+def is_committed(folder: str, uid: int) -> bool:
     return os.path.exists(os.path.join(folder, manifest_name(uid)))
 
 
 def _holds(folder: str, uid: int, lock: int) -> bool:
     """Whether the claim that lies there is the locked one."""
     try:
-        there, ours = os.stat(_claim_path(folder, uid)), os.fstat(lock)
+        there, ours = os.stat(claim_path(folder, uid)), os.fstat(lock)
     except FileNotFoundError:
         return False
     return (there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino)
@@ -222,8 +224,8 @@ def _rename_new(source: str, target: str) -> None:
 
 def _reserve(folder: str, uid: int) -> tuple[str, int]:
     """The claim of a uid and its lock; what a dead saver left under it is removed."""
-    path = _claim_path(folder, uid)
-    if _committed(folder, uid):
+    path = claim_path(folder, uid)
+    if is_committed(folder, uid):
         hint = "Choose another unique_id, or remove that checkpoint"
         raise op_error(FileExistsError, "save", f"a uid that is not saved in {folder} yet", str(uid), hint)
     while True:
@@ -240,7 +242,7 @@ def _reserve(folder: str, uid: int) -> tuple[str, int]:
         if _holds(folder, uid, fd):
             break
         os.close(fd)  # it was removed between opening and locking
-    if _committed(folder, uid):  # between looking and locking
+    if is_committed(folder, uid):  # between looking and locking
         os.unlink(path)
         os.close(fd)
         raise op_error(FileExistsError, "save", f"a uid that is not saved in {folder} yet", str(uid))
@@ -261,8 +263,8 @@ def _reserve(folder: str, uid: int) -> tuple[str, int]:
 def _remove(folder: str, uid: int) -> None:
     """Remove the data of a uid without a manifest."""
     for name in os.listdir(folder):
-        data, part = _DATA.fullmatch(name), _PART.fullmatch(name)
-        if (data and int(data[2]) == uid) or (part and int(part[2]) == uid):
+        match = _DATA.fullmatch(name) or _PREPARED.fullmatch(name) or _PART.fullmatch(name)
+        if match and int(match[2]) == uid:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(os.path.join(folder, name))
 
@@ -273,12 +275,12 @@ def sweep(folder: str | os.PathLike[str]) -> list[int]:
     swept = []
     for uid in _uids(folder, _CLAIM):
         with contextlib.suppress(FileExistsError):
-            if _committed(folder, uid):  # it died between the rename and the end
+            if is_committed(folder, uid):  # it died between the rename and the end
                 with contextlib.suppress(FileNotFoundError):
-                    os.unlink(_claim_path(folder, uid))
+                    os.unlink(claim_path(folder, uid))
                 continue
             _, lock = _reserve(folder, uid)
-            os.unlink(_claim_path(folder, uid))
+            os.unlink(claim_path(folder, uid))
             os.close(lock)
             swept.append(uid)
     return swept
@@ -290,6 +292,11 @@ def _uids(folder: str, *patterns: re.Pattern[str]) -> list[int]:
     except FileNotFoundError:
         return []
     return sorted({int(m[m.lastindex or 0]) for p in patterns for name in names if (m := p.fullmatch(name))})
+
+
+def manifest_uids(folder: str | os.PathLike[str]) -> list[int]:
+    """The uids of all manifests, good or bad, ascending."""
+    return _uids(os.fspath(folder), _MANIFEST)
 
 
 def next_uid(folder: str | os.PathLike[str]) -> int:
@@ -322,7 +329,7 @@ def load_manifest(folder: str, uid: int) -> Manifest:
     try:
         manifest = read_manifest(path)
     except FileNotFoundError:
-        there = _uids(folder, _MANIFEST)
+        there = manifest_uids(folder)
         raise op_error(CheckpointError, "checkpoint", path, f"a folder with the checkpoints {there}") from None
     if manifest.uid != uid:
         raise sj.fail(path, f"the manifest of checkpoint {uid}", f"that of {manifest.uid}")
@@ -336,7 +343,7 @@ def complete(folder: str | os.PathLike[str]) -> list[int]:
     """The uids of checkpoints whose manifest is valid and whose files are all there in full length, ascending."""
     folder = os.fspath(folder)
     found = []
-    for uid in _uids(folder, _MANIFEST):
+    for uid in manifest_uids(folder):
         with contextlib.suppress(CheckpointError, OSError):
             load_manifest(folder, uid)
             found.append(uid)
@@ -346,7 +353,7 @@ def complete(folder: str | os.PathLike[str]) -> list[int]:
 def newest(folder: str | os.PathLike[str]) -> int | None:
     """The largest uid of a complete checkpoint; None where there is none."""
     folder = os.fspath(folder)
-    for uid in reversed(_uids(folder, _MANIFEST)):
+    for uid in reversed(manifest_uids(folder)):
         with contextlib.suppress(CheckpointError, OSError):
             load_manifest(folder, uid)
             return uid
@@ -363,7 +370,7 @@ def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
     folder = os.fspath(folder)
     sweep(folder)
     kept = complete(folder)[-n:]
-    removed = [uid for uid in _uids(folder, _MANIFEST) if len(kept) == n and uid < kept[0]]
+    removed = [uid for uid in manifest_uids(folder) if len(kept) == n and uid < kept[0]]
     used = {name for uid in kept for name in load_manifest(folder, uid).files}
     for uid in removed:
         names = []
@@ -394,7 +401,7 @@ def open_checkpoint(folder: str | os.PathLike[str], uid: int | None = None) -> M
     if uid is not None:
         return load_manifest(folder, uid)
     wrong: list[str] = []
-    for number in reversed(_uids(folder, _MANIFEST)):
+    for number in reversed(manifest_uids(folder)):
         try:
             manifest = load_manifest(folder, number)
         except CheckpointError as error:

@@ -27,7 +27,7 @@ from umiak.core.dispatch import apply_into
 
 if TYPE_CHECKING:
     from umiak.checkpoint.aoa import Layout
-    from umiak.comm import Group
+    from umiak.comm import Group, Task
 
 SLAB = 4 << 20  # bytes that are read, then permuted or cast: they stay in the cache in between
 READ, RELAYED = 0, 1  # tags of messages
@@ -150,7 +150,8 @@ class _Run:
                 assert isinstance(step, Read)
                 self.read_here(step)
             return
-        coming, sent = [], []
+        coming: list[tuple[Receive, np.ndarray, Put | None, Task]] = []
+        sent: list[Task] = []
         for step in steps:
             if isinstance(step, Receive):
                 data, done = self.buffer(step, step.dtype)

@@ -2,4 +2,4 @@
 
 from paddle.distributed.launch.main import launch
 
-__all__: list[str] = []
+__all__ = ["launch"]

@@ -730,6 +730,53 @@ class Layer:
             destination, prefix or structured_name_prefix, include_sublayers, use_hook, keep_vars, all_buffers
         )
 
+    def sharded_state_dict(self, structured_name_prefix: str = "") -> dict[str, Any]:
+        """What this rank holds of all parameters and persistable buffers, as ``ShardedWeight`` by dotted name.
+
+        A layer that holds a part of a tensor defines this for itself; here every tensor is whole.
+
+        Args:
+            structured_name_prefix: put before every name.
+
+        Example:
+            >>> import paddle
+            >>> layer = paddle.nn.Sequential(paddle.nn.Linear(2, 3))
+            >>> layer.sharded_state_dict()["0.weight"].global_shape
+            (2, 3)
+        """
+        from paddle.distributed.flex_checkpoint.dcp.sharded_weight import build_sharded_state_dict
+
+        own = self.state_dict(include_sublayers=False)
+        out = dict(build_sharded_state_dict(own, None, structured_name_prefix))
+        for name, layer in self._sub_layers.items():
+            if layer is not None:
+                out.update(layer.sharded_state_dict(f"{structured_name_prefix}{name}."))
+        return out
+
+    def full(self, aoa_config: Mapping[str, Any] | None = None, **kwargs: Any) -> Iterator[tuple[str, Tensor]]:
+        """All parameters and persistable buffers, whole, one after the other by name, put together from all ranks.
+
+        All ranks iterate together. Tensors are merged in batches of at most 256 MiB.
+
+        Args:
+            aoa_config: a dict of ``"aoa_statements"`` that rename and rearrange, as for
+                ``paddle.distributed.load_state_dict``.
+            process_group: the ranks that hold the parts; all by default.
+            h_group, v_group: instead of it, two groups that cross in this rank, for the ranks of both.
+            num_splits, shard_idx: with these two, only part ``shard_idx`` of the sorted names cut into ``num_splits``.
+            memory_growth_threshold: bytes of a batch, where fewer than 256 MiB.
+
+        Example:
+            >>> import paddle
+            >>> layer = paddle.nn.Linear(2, 3)
+            >>> statements = ["weight^T -> w", "bias -> _"]
+            >>> [(name, t.shape) for name, t in layer.full({"aoa_statements": statements})]
+            [('w', [3, 2])]
+        """
+        from paddle.distributed.flex_checkpoint.dcp.full_param import full_param
+
+        return full_param(self.sharded_state_dict(), aoa_config, **kwargs)
+
     def register_state_dict_hook(self, hook: Callable[[dict], Any]) -> HookRemoveHelper:
         """Call ``hook(state_dict)`` whenever ``state_dict`` has been filled; it may change it or return another."""
         handle = HookRemoveHelper(self._state_dict_hooks)

@@ -166,6 +166,8 @@ class KLDivLoss(Layer):
 class PoissonNLLLoss(Layer):
     """Negative log likelihood of counts under a Poisson law."""
 
+    full: Any  # a flag, as in the reference framework: it hides Layer.full
+
     def __init__(
         self,
         log_input: bool = True,
@@ -188,6 +190,8 @@ class PoissonNLLLoss(Layer):
 
 class GaussianNLLLoss(Layer):
     """Negative log likelihood under a normal law."""
+
+    full: Any  # a flag, as in the reference framework: it hides Layer.full
 
     def __init__(
         self, full: bool = False, epsilon: float = 1e-6, reduction: str = "mean", name: str | None = None

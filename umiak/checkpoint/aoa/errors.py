@@ -75,6 +75,8 @@ def boxed(chain: Iterable[tuple[str, str]]) -> str:
 def near(name: str, names: Iterable[str]) -> str:
     """ "Did you mean …?", or nothing. Only the names of the most similar length and words are compared in full."""
     words = set(name.split("."))
-    likely = heapq.nlargest(500, names, key=lambda n: (len(words & set(n.split("."))), -abs(len(n) - len(name))))
+    likely = heapq.nlargest(
+        500, dict.fromkeys(names), key=lambda n: (len(words & set(n.split("."))), -abs(len(n) - len(name)))
+    )
     close = difflib.get_close_matches(name, likely, n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(map(repr, close))}?" if close else ""

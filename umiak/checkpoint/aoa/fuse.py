@@ -61,7 +61,7 @@ def rearranged(taken: Sequence[Arrangement], given: Sequence[Arrangement]) -> tu
 
 
 class Fusion:
-    """A fuse macro: how many logical tensors, how their sizes follow from one another, how they lie in the fused one."""
+    """A fuse macro: which logical tensors, how their sizes follow from one another, how they lie in the fused one."""
 
     def __init__(self, macro: str, attrs: dict[str, int | str | bool]) -> None:
         self.macro = macro

@@ -277,6 +277,8 @@ def _check(s: Statement) -> None:
     permute = s.attrs.get("permute")
     if permute is not None and not PERMUTATION.fullmatch(str(permute)):
         raise AOAError(f"permute is written '[1,0]' (or '[]' to reverse all axes), got {permute!r}")
+    if "equal" in s.attrs and (fused or "axis" not in s.attrs):
+        raise AOAError("equal is said of the parts of a concatenation or a split, beside axis=…")
     if not fused:
         for key in ("num_heads", "num_key_value_groups"):
             if key in s.attrs:

@@ -7,13 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from paddle.distributed.flex_checkpoint.dcp.sharded_weight import ShardedWeight
 from paddle.distributed.flex_checkpoint.dcp.utils import comm_group, on_host, weights_of
+from umiak.checkpoint.async_save import AsyncSaver, Handle, Job
 from umiak.checkpoint.commit import Saving
 from umiak.checkpoint.execute import targets_of, together
-from umiak.checkpoint.records import Block, Stored
+from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.replicas import SPLIT, Save, plan_save
 from umiak.comm import Group
+from umiak.core import context
 from umiak.util.errors import op_error
 
 
@@ -35,8 +39,8 @@ def save_state_dict(
     Args:
         state_dict: tensors by name, of which all ranks have the same (replicated), or ``ShardedWeight`` by name. Dicts
             may be nested; their keys are joined with dots.
-        path: a folder that all ranks share. Ranks with a folder of their own may use it too, if those that load see
-            all of them.
+        path: a folder that all ranks share. Ranks may have folders of their own, if not all of them save in the
+            background and those that load see all files together.
         process_group: the ranks that save together; all by default.
         coordinator_rank: the rank of the group that numbers and completes the checkpoint.
         unique_id: the number of the checkpoint in its folder, which has no such one yet; by default one more than the
@@ -56,13 +60,12 @@ def save_state_dict(
 
     Example:
         >>> import paddle, tempfile
-        >>> layer = paddle.nn.Linear(2, 3)
+        >>> a, b = paddle.nn.Linear(2, 3), paddle.nn.Linear(2, 3)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     paddle.distributed.save_state_dict(layer.state_dict(), folder)
-        ...     layer.weight.zero_()
-        ...     paddle.distributed.load_state_dict(layer.state_dict(), folder)
-        ...     bool((layer.weight == 0).all())
-        False
+        ...     paddle.distributed.save_state_dict(a.state_dict(), folder)
+        ...     paddle.distributed.load_state_dict(b.state_dict(), folder)
+        >>> bool((a.weight == b.weight).all())
+        True
     """
     group = comm_group(process_group)
     weights, mapping = weights_of(state_dict, "save_state_dict")
@@ -77,17 +80,50 @@ def save_state_dict(
     everyone = [b for b, _, _ in told]
     split = None if safetensors else SPLIT
     mine = plan_save(everyone, replicas=save_replicas, split=split)[group.rank]
-    job = _Job(group, os.fspath(path), coordinator_rank, unique_id, "safetensors" if safetensors else "native")
     merged = {name: keys for _, _, part in told for name, keys in part.items()}
-    job.run(weights, mine, everyone, merged)
+    save = _Save(group, os.fspath(path), coordinator_rank, unique_id, "safetensors" if safetensors else "native")
+    items = [(s.block, rows(weights[s.number], s)) for s in mine]
+    if async_save:
+        return save.start(items, targets_of(everyone), merged)
+    save.run(items, mine, targets_of(everyone), merged)
     return None
 
 
-class _Job:
+def clear_async_save_task_queue() -> None:
+    """Wait for all saves of this rank in the background; raises what went wrong with one whose handle was not asked."""
+    saver = context.current().state.values.get(_SAVER)
+    if saver is not None:
+        saver.wait()
+
+
+Items = Sequence[tuple[Block, np.ndarray]]
+
+
+class _Save:
     """One rank's part in a save."""
 
     def __init__(self, group: Group, path: str, root: int, uid: int | None, format: str) -> None:
         self.group, self.path, self.root, self.uid, self.format = group, path, root, uid, format
+
+    def start(self, items: Items, infos: Mapping[str, TensorInfo], mapping: Mapping[str, tuple[str, ...]]) -> Handle:
+        """Copy the arrays and have another process write them."""
+        saving = self.begin()
+        saver = context.current().state.values.setdefault(_SAVER, None)
+        if saver is None:
+            saver = context.current().state.values[_SAVER] = AsyncSaver()
+        job = Job(
+            self.path, items, infos, saving.uid, saving.rank, saving.world, saving.claim, saving, self.format, mapping
+        )
+        handle: Handle | None = None
+        failure: Exception | None = None
+        try:
+            handle = saver.save(job)
+        except Exception as error:
+            failure = error
+            saving.abort()
+        together(failure, self.group)
+        assert handle is not None
+        return handle
 
     def begin(self) -> Saving:
         """Reserve the number of the checkpoint, on all ranks."""
@@ -109,19 +145,20 @@ class _Job:
 
     def run(
         self,
-        weights: Sequence[ShardedWeight],
+        items: Items,
         saves: Sequence[Save],
-        everyone: Sequence[Sequence[Block]],
+        infos: Mapping[str, TensorInfo],
         mapping: Mapping[str, tuple[str, ...]],
     ) -> None:
+        """Write, and complete the checkpoint."""
         group = self.group
         with self.begin() as saving:
             stored: list[Stored] = []
             sizes: dict[str, int] = {}
             failure: Exception | None = None
             try:
-                if saves:
-                    saving.write(((s.block, rows(weights[s.number], s)) for s in saves), format=self.format)
+                if items:
+                    saving.write(items, format=self.format)
                 stored = saving.prepare()
                 stored = [replace(s, replica=save.replica) for s, save in zip(stored, saves, strict=True)]
                 sizes = {s.file: os.path.getsize(os.path.join(self.path, s.file)) for s in stored[:1]}
@@ -132,13 +169,16 @@ class _Job:
             try:
                 if group.rank == self.root:
                     files = {name: n for _, found in parts for name, n in found.items()}
-                    saving.commit([p for p, _ in parts], targets_of(everyone), mapping, files=files)
+                    saving.commit([p for p, _ in parts], infos, mapping, files=files)
             except Exception as error:
                 failure = error
             together(failure, group)
 
 
-def rows(weight: ShardedWeight, save: Save) -> Any:
+_SAVER = "flex_checkpoint_saver"
+
+
+def rows(weight: ShardedWeight, save: Save) -> np.ndarray:
     """The elements of a block or of some rows of it."""
     array = on_host(weight.local_tensor)
     if save.block.flat is not None:

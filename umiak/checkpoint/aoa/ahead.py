@@ -1,0 +1,125 @@
+"""Looking ahead: what the targets tell of a tensor in the middle of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from umiak.checkpoint.aoa.errors import AOAAssertionError, AOAError
+from umiak.checkpoint.aoa.program import Program
+from umiak.checkpoint.aoa.syntax import permutation
+from umiak.checkpoint.records import TensorInfo
+
+
+class Degrees:
+    """By how many ranks tensors are split along an axis, as their parts tell."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, int], int] = {}
+
+    def of(self, info: TensorInfo, axis: int) -> int:
+        """The degree; a tensor of which no parts are told has 1."""
+        found = self._known.get((info.key, axis))
+        if found is None:
+            starts = sorted({b.offset[axis] for b in info.parts if b.size}) or [0]
+            found = len(starts)
+            size = info.shape[axis]
+            if starts != [r * size // found for r in range(found)] or size % found:
+                raise AOAAssertionError(
+                    f"{info.key} is fused per rank, so that its ranks must hold equal parts of its {size} places "
+                    f"along axis {axis}; they begin at {', '.join(map(str, starts))}"
+                )
+            self._known[info.key, axis] = found
+        return found
+
+
+class Ahead:
+    """Follows variables through the steps to come, to the targets. All steps leave the number of axes as it is."""
+
+    def __init__(self, program: Program, targets: Mapping[str, TensorInfo] | None) -> None:
+        self.program = program
+        self.targets = targets
+        self._degrees = Degrees()
+        self._known: dict[tuple[str, int, int], int | None] = {}
+
+    def degree(self, v: int, axis: int, rank: int) -> int | None:
+        """The degree of a tensor that is given: that of the target it is, or goes into. None if it goes nowhere."""
+        key = ("degree", v, axis)
+        if key not in self._known:
+            self._known[key] = self._degree(v, axis, rank)
+        return self._known[key]
+
+    def _degree(self, v: int, axis: int, rank: int) -> int | None:
+        name = self.program.names[v]
+        if self.targets is not None and self.program.exit.get(name) == v and name in self.targets:
+            return self._degrees.of(self._target(name, axis), axis)
+        found: dict[int, str] = {}
+        for i, within, given in self._followed(v, axis, rank):
+            for u, along in given:
+                degree = self.degree(u, along, rank)
+                if degree is None:
+                    continue
+                if within and degree > 1:
+                    raise AOAAssertionError(
+                        f"the order in the fused tensor {name} depends on how many ranks hold it; it becomes a part of "
+                        f"{self.program.names[u]} along the axis by which {degree} ranks hold it: no telling",
+                        self.program.steps[i].chain,
+                    )
+                found[degree] = self.program.names[u]
+        if len(found) > 1:
+            raise AOAAssertionError(
+                f"the order in the fused tensor {name} depends on how many ranks hold it; its targets differ: "
+                f"{', '.join(f'{key} is held by {d}' for d, key in sorted(found.items()))}"
+            )
+        return next(iter(found), None)
+
+    def _target(self, name: str, axis: int) -> TensorInfo:
+        assert self.targets is not None
+        info = self.targets[name]
+        if axis >= len(info.shape):
+            raise AOAError(f"the statement gives {name} more than {axis} axes, the target has shape {info.shape}")
+        return info
+
+    def size(self, v: int, axis: int, rank: int) -> int | None:
+        """The size along an axis of a tensor that is given, as far as targets tell."""
+        key = ("size", v, axis)
+        if key not in self._known:
+            self._known[key] = self._size(v, axis, rank)
+        return self._known[key]
+
+    def _size(self, v: int, axis: int, rank: int) -> int | None:
+        name = self.program.names[v]
+        if self.targets is not None and self.program.exit.get(name) == v and name in self.targets:
+            return self._target(name, axis).shape[axis]
+        for i, within, given in self._followed(v, axis, rank):
+            known = [n for n in (self.size(u, along, rank) for u, along in given) if n is not None]
+            takes = len(self.program.takes[i])
+            if not known or (within and len(known) < len(given)):
+                continue
+            if not within or takes == len(given):
+                return known[0]
+            if takes == 1:  # taken apart
+                return sum(known)
+            if not self.program.steps[i].statement.fused:  # reversed, a split: its parts are equal
+                return known[0] // takes
+        return None
+
+    def _followed(self, v: int, axis: int, rank: int) -> Iterator[tuple[int, bool, list[tuple[int, int]]]]:
+        """The steps that take a variable, whether they rearrange along ``axis``, what they give and its axis there."""
+        for i in self.program.takers.get(v, ()):
+            step, along = self.program.steps[i], axis
+            attrs, fused = step.statement.attrs, step.statement.fused
+            flips = step.flips or (False,) * len(step.left)
+            if not self.program.reverse and flips[self.program.takes[i].index(v)]:
+                along = rank - 1 - along
+            if "permute" in attrs:
+                axes = permutation(str(attrs["permute"])) or tuple(reversed(range(rank)))
+                axes = tuple(a % rank for a in axes)
+                if along not in axes:
+                    continue  # an error when its turn comes
+                along = axes[along] if self.program.reverse else axes.index(along)
+            renamed = len(step.left) == len(step.right) == 1 and not fused
+            acts = attrs.get("axis", 1) if fused or not renamed else None
+            given = [(u, along) for u in self.program.gives[i] if u is not None]
+            if self.program.reverse:
+                given = [(u, rank - 1 - a if flip else a) for (u, a), flip in zip(given, flips)]
+            yield i, acts in (along, along - rank), given
