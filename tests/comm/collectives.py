@@ -18,7 +18,7 @@ DTYPES = [
     ml_dtypes.bfloat16,
 ]
 REDUCTIONS = ("sum", "avg", "max", "min", "prod")
-LARGE = 300_000  # elements: several segments, and beyond what MPI combines by itself
+LARGE = 140_000  # elements: several segments, and beyond what MPI combines by itself
 
 
 class Draw:
@@ -32,7 +32,7 @@ class Draw:
         return np.dtype(DTYPES[self.rng.integers(len(DTYPES))])
 
     def size(self) -> int:
-        return int(self.rng.choice([0, 1, 2, 3, 7, 64, 65, 1000, LARGE], p=[0.15] * 2 + [0.1] * 6 + [0.1]))
+        return int(self.rng.choice([0, 1, 3, 7, 64, 65, 1000, LARGE], p=[0.14] * 7 + [0.02]))
 
     def root(self) -> int:
         return int(self.rng.integers(self.group.size))

@@ -18,7 +18,7 @@ SCRIPT = Path(__file__).with_name("collectives.py")
 
 
 @given(ranks=st.integers(1, 8), seed=st.integers(0, 1 << 30), checked=st.booleans())
-@given_settings(max_examples=60)
+@given_settings(max_examples=25)
 def test_in_the_simulator(ranks, seed, checked):
     with collectives.checked(checked):
         comm.simulate(collectives.check, ranks, seed)
@@ -40,11 +40,9 @@ def test_each_alone(operation, ranks):
 @needs_mpi
 @pytest.mark.parametrize("ranks", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_over_mpi(ranks):
-    done = run_ranks(ranks, SCRIPT, 40)
+    done = run_ranks(ranks, SCRIPT, 12)
     assert done.returncode == 0, done.stderr
-    assert sorted(done.stdout.replace("@", "\n@").split("\n@"))[-ranks:] == [f"{r} fine\n" for r in range(ranks)] or (
-        done.stdout.count("fine") == ranks
-    )
+    assert done.stdout.count("fine") == ranks
 
 
 def test_sums_of_floats_are_the_same_bits_in_every_run_and_on_every_rank():

@@ -9,6 +9,7 @@ from umiak.backends.ref.collective import GROUPS
 from umiak.comm import mpi
 from umiak.comm.channel import Channel
 from umiak.comm.group import Group
+from umiak.comm.link import linked
 from umiak.comm.single import SingleChannel
 from umiak.core import context
 from umiak.util.errors import op_error
@@ -45,6 +46,7 @@ def start(channel: Channel | None = None, timeout: float | None = None) -> Group
             connect = state.get(_CONNECT)
             alone = connect is None and not mpi.launched()
             channel = SingleChannel() if alone else connect() if connect else mpi.connect(state, groups)
+            channel = linked(channel)
         groups[WORLD] = made = Group(channel, WORLD, 0, range(channel.size), timeout=timeout)
         made.bystander = getattr(channel, "bystander", None)
         state[_NEXT] = 1
