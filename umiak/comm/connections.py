@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection, answer_challenge, deliver_cha
 
 # What a peer that dies, hangs up or does not know the secret raises.
 GONE = (OSError, EOFError, AuthenticationError)
+CONNECT_SECONDS = 10.0  # for the other machine to answer
 
 
 class Server:
@@ -30,7 +31,7 @@ class Server:
         self._secret = secret
         self._handle = handle
         self._open: set[Connection] = set()
-        self._threads: set[threading.Thread] = set()
+        self._threads: list[threading.Thread] = []
         self._thread = threading.Thread(target=self._accept, daemon=True, name="umiak-accept")
         self._thread.start()
 
@@ -45,7 +46,7 @@ class Server:
             self._open.add(connection)
             # The proof is in the thread, so that a stranger who connects and is silent keeps nobody waiting.
             thread = threading.Thread(target=self._serve, args=(connection,), daemon=True, name="umiak-serve")
-            self._threads.add(thread)
+            self._threads = [t for t in self._threads if t.is_alive()] + [thread]
             thread.start()
 
     def _serve(self, connection: Connection) -> None:
@@ -54,7 +55,6 @@ class Server:
             answer_challenge(connection, self._secret)
             self._handle(connection)
         self._open.discard(connection)
-        self._threads.discard(threading.current_thread())
         connection.close()
 
     def close(self, patience: float = 0.0) -> None:
@@ -64,22 +64,23 @@ class Server:
         self._thread.join()
         self._socket.close()
         deadline = time.monotonic() + patience
-        threads = list(self._threads)
-        for thread in threads:
+        for thread in self._threads:
             thread.join(max(0.0, deadline - time.monotonic()))
         for connection in list(self._open):
             hang_up(connection)
-        for thread in threads:
-            if thread is not threading.current_thread():
-                thread.join(5.0)
+        for thread in self._threads:
+            thread.join(CONNECT_SECONDS)
 
 
 def connect(host: str, port: int, secret: bytes, timeout: float = 0.0) -> Connection:
-    """A connection to a server, tried for ``timeout`` seconds; ConnectionError where it cannot be had."""
+    """A connection to a server; ConnectionError where it cannot be had.
+
+    ``timeout``: seconds in which it is tried again, for servers that are not there yet.
+    """
     deadline = time.monotonic() + timeout
     while True:
         try:
-            opened = socket.create_connection((host, port), timeout=max(1.0, timeout))
+            opened = socket.create_connection((host, port), timeout=CONNECT_SECONDS)
             break
         except OSError as error:
             if time.monotonic() >= deadline:

@@ -94,7 +94,10 @@ class Peer:
 
     def __init__(self, info: WorkerInfo, secret: bytes) -> None:
         self.info = info
-        self._connection = connect(info.ip, info.port, secret, timeout=30.0)
+        try:
+            self._connection = connect(info.ip, info.port, secret)
+        except ConnectionError as error:
+            raise self._gone() from error
         self._sending = threading.Lock()
         self._waiting: dict[int, Future[Any]] = {}
         self._numbers = itertools.count()
@@ -137,7 +140,10 @@ class Peer:
         self.closed = True
         while self._waiting:
             future = self._waiting.popitem()[1]
-            future.set_exception(ConnectionError(f"[rpc] worker {self.info.name} has gone: {self.info}"))
+            future.set_exception(self._gone())
+
+    def _gone(self) -> ConnectionError:
+        return ConnectionError(f"[rpc] worker {self.info.name} has gone: {self.info}")
 
     def close(self) -> None:
         hang_up(self._connection)

@@ -26,8 +26,8 @@ def parser() -> argparse.ArgumentParser:
     where.add_argument("--nnodes", type=int, metavar="N", help="number of nodes; the number of hosts, else 1")
     where.add_argument("--hosts", "--ips", metavar="A,B:4", help="nodes; behind the colon how many ranks that one gets")
     where.add_argument("--devices", "--gpus", metavar="IDS", help="accelerators of each node, shared out to its ranks")
-    where.add_argument("--slurm", default="auto", choices=("auto", "yes", "no"), nargs="?", const="yes",
-                       help="start through srun; auto: inside an allocation of several nodes")  # fmt: skip
+    where.add_argument("--slurm", action=argparse.BooleanOptionalAction,
+                       help="start through srun; otherwise inside an allocation of several nodes")  # fmt: skip
     where.add_argument("--mpiexec", metavar="PATH", help="the MPI launcher; otherwise PADDLE_MPIEXEC, or what there is")
     where.add_argument("--mpi_args", default="", metavar="WORDS", help="further options of the MPI launcher")
     where.add_argument("--host", metavar="IP", help="address of this machine, for other nodes")
@@ -92,8 +92,6 @@ def program(o: argparse.Namespace) -> tuple[str, ...]:
         return ("module", *o.module)
     if not o.script:
         raise op_error(ValueError, "launch", "a script, or -m and a module", "neither")
-    if o.script[0].startswith("-"):
-        raise op_error(ValueError, "launch", "options that --help names before the script", o.script[0])
     if not os.path.isfile(o.script[0]):
         raise op_error(ValueError, "launch", "a script that exists", repr(o.script[0]))
     return ("script", *o.script)
@@ -103,7 +101,7 @@ def job(arguments: Sequence[str]) -> tuple[Job, int]:
     """The job of a command line, and how often it may start again."""
     o = parser().parse_args(arguments)
     allocation = int(os.environ.get("SLURM_NNODES", "1")) > 1 and "SLURM_JOB_ID" in os.environ
-    slurm = o.slurm == "yes" or (o.slurm == "auto" and allocation)
+    slurm = allocation if o.slurm is None else o.slurm
     if o.max_restart < 0:
         raise op_error(ValueError, "launch", "--max_restart of at least 0", o.max_restart)
     made = Job(

@@ -5,8 +5,8 @@ of the rank outlives the job: not when the rank dies, not when the launcher or t
 standard library alone: importing the engine would start threads before their number is known.
 
 Messages are JSON after ``j``, or bytes after ``o`` (output) and ``p`` (what to call). To the launcher go ``hello``,
-``started``, ``finished`` or ``failing`` (its program, not yet the process), ``ended`` and output; from it come ``go``, ``signal``, ``kill`` and ``bye``. A connection that
-closes is a launcher that died.
+``started``, ``finished`` or ``failing`` (its program, not yet the process), ``ended`` and output; from it come ``go``,
+``signal``, ``kill`` and ``bye``. A connection that closes is a launcher that died.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import selectors
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import traceback
@@ -119,9 +118,7 @@ class Supervisor:
         rank, size = next(((os.environ[r], os.environ[s]) for r, s in NUMBERS if r in os.environ), ("", ""))
         if not rank:
             names = ", ".join(r for r, _ in NUMBERS)
-            raise SystemExit(
-                f"[launch] requires the number of a rank from the MPI launcher ({names}), got none of them"
-            )
+            raise SystemExit(f"[launch] requires a rank's number from the MPI launcher ({names}), got none")
         with socket.socket(fileno=os.dup(self.launcher.fileno())) as s:
             address = s.getsockname()[0]
         node = next((os.environ[name] for name in NODE if name in os.environ), socket.gethostname())
@@ -153,7 +150,8 @@ class Supervisor:
             self.payload = data[1:]
             return
         message = json.loads(data[1:])
-        {"go": self.go, "signal": self.signal, "kill": self.kill, "bye": self.bye}[message.pop("kind")](**message)
+        handlers: dict[str, Any] = {"go": self.go, "signal": self.signal, "kill": self.kill, "bye": self.bye}
+        handlers[message.pop("kind")](**message)
 
     def go(
         self, python: list[str], what: list[str], environ: dict[str, str], defaults: dict[str, str], cwd: str,
@@ -168,8 +166,9 @@ class Supervisor:
                 os.chdir(cwd)
                 if log is not None:
                     os.makedirs(os.path.dirname(log), exist_ok=True)
-                    self.log = open(log, "wb" if truncate else "ab")
+                    self.log = open(log, "wb" if truncate else "ab")  # noqa: SIM115 - for the supervisor's life
                     self.log.write(title.encode())
+                    self.log.flush()
                 self.output, output = os.pipe()
                 ours.callback(os.close, output)
                 self.status, status = os.pipe()

@@ -34,6 +34,7 @@ from umiak.comm.launcher.supervisor import ADDRESS, SECRET
 
 SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 FOREIGN = ("PMI_", "PMIX_", "HYD", "MPI_LOCAL", "OMPI_COMM", "OMPI_UNIVERSE", "MV2_COMM", "PADDLE_TRAINER")
+EXPORTED = ("UMIAK_", "FLAGS_", "PADDLE_", "PYTHON", "OMP_", "MPIR_")  # where the MPI launcher must be told
 NOTICE = 60.0  # seconds after the first rank's end when those that go on are named
 PATIENCE = 3.0  # seconds for what should take none
 
@@ -94,19 +95,25 @@ class Rank:
     lost: bool = False
     failing: bool = False
     finished: bool = False
+    killed: bool = False  # the supervisor, without a word
 
 
 class Watch:
-    """One start of a job: ``run()`` to the end. ``interrupt`` may be called from signal handlers and other threads."""
+    """One start of a job: ``run()`` to the end. RuntimeError where there is no MPI launcher.
+
+    ``interrupt`` and ``signal`` may be called from signal handlers and other threads.
+    """
 
     def __init__(self, job: Job, restart: int = 0) -> None:
         self.job = job
         self.restart = restart
+        self.started = threading.Event()  # all ranks run, or never will
         self.ranks: dict[int, Rank] = {}
         self.first: Report | None = None  # failure
         self.outcome: Outcome | None = None
         self._events: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._console = Console(job.prefix and job.size > 1)
+        self._starter = starters.find(job)
         self._secret = secrets.token_hex(32)
         self._began = time.monotonic()
         self._timers: dict[Callable[[], None], float] = {}
@@ -132,15 +139,15 @@ class Watch:
     # -- the main loop
 
     def run(self) -> Outcome:
-        """Start the ranks, and return when nothing of them is left. RuntimeError where there is no MPI launcher."""
-        starter = starters.find(self.job)
+        """Start the ranks, and return when nothing of them is left."""
         server = Server("127.0.0.1" if self.job.local else "", 0, self._secret.encode(), self._read)
         try:
-            self._start(starter, server.port)
+            self._start(server.port)
             while self._mpi is None or any(not rank.lost for rank in self.ranks.values()):
                 self._step()
         finally:
             self._finish(server)
+            self.started.set()
         self.outcome = self._judge()
         return self.outcome
 
@@ -162,15 +169,13 @@ class Watch:
 
     # -- starting
 
-    def _start(self, starter: starters.Starter, port: int) -> None:
+    def _start(self, port: int) -> None:
         environ = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
         environ |= {ADDRESS: f"{self._address()}:{port}", SECRET: self._secret}
-        exported = [
-            n for n in environ if n in (ADDRESS, SECRET) or n.startswith(("FLAGS_", "UMIAK_", "PADDLE_", "PYTHON"))
-        ]
+        exported = [name for name in environ if name.startswith(EXPORTED)]
         program = [sys.executable, "-S", "-E", SUPERVISOR]
         self._process = subprocess.Popen(
-            starter.command(self.job, tuple(exported), program),
+            self._starter.command(self.job, tuple(exported), program),
             env=environ, stdin=subprocess.PIPE if self.job.stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
@@ -273,6 +278,8 @@ class Watch:
 
     def _on_started(self, number: int, message: dict[str, Any]) -> None:
         self.ranks[number].pid = message["pid"]
+        if len(self.ranks) == self.job.size and all(rank.pid is not None for rank in self.ranks.values()):
+            self.started.set()
 
     def _on_finished(self, number: int, message: dict[str, Any]) -> None:
         """The program of a rank has come to its end; its process may wait for the others."""
@@ -289,7 +296,7 @@ class Watch:
     def _on_ended(self, number: int, message: dict[str, Any]) -> None:
         rank = self.ranks[number]
         report = rank.report = Report(number, seconds=self._seconds(), where=self._where(number), **message)
-        if report.swept:
+        if report.swept and not rank.failing:
             self._swept.append(report)
         elif report.code and self.first is None and (rank.failing or not self._stopping):
             self.first = report
@@ -305,6 +312,7 @@ class Watch:
             tail = read_tail(self.job.log(number))
             rank.report = Report(number, -signal.SIGKILL, self._where(number), self._seconds(), tail, swept=True)
             self._swept.append(rank.report)
+            rank.killed = True
             self._stop(signal.SIGTERM)
         self._dismiss()
 
@@ -335,9 +343,8 @@ class Watch:
         busy = self._busy()
         if busy and not self._stopping:
             first = self._finished()[0]
-            self._why = (
-                f"ranks {busy} went on for {self.job.exit_timeout:g} s after the program of rank {first} had ended"
-            )
+            after = f"{self.job.exit_timeout:g} s after the program of rank {first} had ended"
+            self._why = f"ranks {busy} went on for {after}"
             self._hung = busy
             for number in busy:
                 self._send(number, "signal", {"number": int(signal.SIGUSR2)})
@@ -424,41 +431,34 @@ class Watch:
     def _judge(self) -> Outcome:
         seconds = self._seconds()
         if self._interrupted:
-            return Outcome(
-                128 + self._interrupted, f"ended by {name_of(self._interrupted)}", "", seconds, True, self.first
-            )
+            by = signal.Signals(self._interrupted).name
+            return Outcome(128 + self._interrupted, f"ended by {by}", "", seconds, True, self.first)
         if self._why:
             lines = [self._why, *b"".join(self._words).decode("utf-8", "replace").splitlines()]
             for number in self._hung:
                 report = self.ranks[number].report
                 lines += [f"rank {number} was here:", *("    " + line for line in report.tail[-20:])] if report else []
             return Outcome(self._mpi or 1, "\n".join(lines), self._why, seconds, failure=self.first)
-        first, code, by = self.first, 0, ""
-        if first is not None:
-            code = first.status
-        elif self._swept:
-            # No rank failed before the MPI launcher ended them all, or one called MPI_Abort, which says so.
-            first = next((r for r in self._swept if any("Abort(" in line for line in r.tail)), self._swept[0])
-            code = first.status if not self._mpi else self._mpi if self._mpi > 0 else 128 - self._mpi
-            by = f" (the MPI launcher: exit code {code})"
-        if first is None:
+        first = self.first
+        if first is None and not self._swept:
             return Outcome(0, seconds=seconds)
-        lines = [
-            f"rank {first.rank} ({first.where}) ended with {first.how}{by} after {seconds_of(first)}; the job was ended"
-        ]
+        code, by = first.status if first else 137, ""
+        if first is None:
+            # The MPI launcher has ended all: a rank called MPI_Abort, which says so, or it was ended itself.
+            first = next((r for r in self._swept if any("Abort(" in line for line in r.tail)), None)
+            code = (self._mpi if self._mpi > 0 else 128 - self._mpi) if self._mpi else code
+            by = f" (the MPI launcher with exit code {code})"
+        if first is None:
+            lost = [number for number, rank in sorted(self.ranks.items()) if rank.killed]
+            why = f"the supervisor of rank {lost[0]} was killed" if lost else "the MPI launcher ended the ranks"
+            return Outcome(code, why + by, why, seconds)
+        how = f"ended with {first.how}{by} after {first.seconds:.1f} s"
+        lines = [f"rank {first.rank} ({first.where}) {how}; the job was ended"]
         log = self.job.log(first.rank)
         tail = last_words(first)
         if tail:
             lines += [f"last lines of {log or f'rank {first.rank}'}:", *("    " + line for line in tail)]
         return Outcome(code, "\n".join(lines), f"rank {first.rank}: {first.reason}", seconds, failure=first)
-
-
-def seconds_of(report: Report) -> str:
-    return f"{report.seconds:.1f} s"
-
-
-def name_of(number: int) -> str:
-    return signal.Signals(number).name
 
 
 def last_words(report: Report) -> list[str]:
