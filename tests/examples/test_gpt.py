@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import paddle
+from tests.support.processes import needs_mpi
 
 GPT = Path(__file__).parents[2] / "examples" / "gpt"
 TINY = "--layers 1 --width 16 --heads 2 --batch 2 --context 16 --vocab 260 --lr 1e-2 --warmup 2".split()
@@ -223,3 +224,31 @@ def test_another_model_is_refused(tmp_path, text, example, monkeypatch):
     assert train.main(common) == 0
     with pytest.raises(SystemExit, match="another model"):
         train.main([*common, "--resume", "--layers", "2"])
+
+
+# --- several processes ------------------------------------------------------------------------------------------------
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    "options", [(), pytest.param(("--compile",), marks=pytest.mark.slow)], ids=["eager", "captured"]
+)
+def test_two_processes_give_the_losses_of_one(tmp_path, text, options):
+    together = "--data", text, "--steps", "6", "--save-every", "3", *options
+    status, printed = run(tmp_path / "two", *together, "--nproc", "2")
+    assert status == 0, printed
+    assert printed.count("unigram entropy") == 2 and printed.count("wrote") == 1  # one of them speaks
+    status, alone = run(tmp_path / "one", *together)
+    assert status == 0, alone
+    wanted = state(tmp_path / "one")["losses"]
+    np.testing.assert_allclose(state(tmp_path / "two")["losses"], wanted, 2e-6)
+    # Goes on with another number of processes.
+    status, printed = run(tmp_path / "two", "--data", text, "--steps", "8", "--resume")
+    assert status == 0 and "resumed after step 6" in printed, printed
+
+
+@needs_mpi
+@pytest.mark.slow
+def test_a_batch_is_shared_evenly(tmp_path, text):
+    status, printed = run(tmp_path, "--data", text, "--steps", "1", "--batch", "3", "--nproc", "2")
+    assert status != 0 and "cannot be shared evenly by 2 processes" in printed

@@ -65,7 +65,7 @@ def tell(status: int, code: int, text: str = "") -> None:
 
 
 def leave(code: int, text: str) -> NoReturn:
-    """End after a failure as Python would, but for MPI's finalisation: ranks that wait for this one never come to it."""
+    """End after a failure as Python would, but for MPI's finalisation: ranks that wait for this one never get there."""
     with contextlib.suppress(Exception):
         departure = sys.modules.get("umiak.comm.departure")
         if departure is not None:
