@@ -35,6 +35,7 @@ MODULES = (
     "recurrent",
     "training",
     "data",
+    "data_parallel",
     "collectives",
     "checkpoint",
     "checkpoint_plan",

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from typing import Any
 
@@ -190,7 +189,7 @@ class DistributedBatchSampler(BatchSampler):
     """Batches of one of ``num_replicas`` processes; together they read every item once (a few twice, to come out even).
 
     Args:
-        num_replicas, rank: by default those of the environment (``PADDLE_TRAINERS_NUM``, ``PADDLE_TRAINER_ID``).
+        num_replicas, rank: by default ``paddle.distributed.get_world_size()`` and ``get_rank()``.
         shuffle: in an order that depends on the epoch alone, and so is the same in every process.
     """
 
@@ -208,8 +207,10 @@ class DistributedBatchSampler(BatchSampler):
         self.batch_size = batch_size
         self.shuffle = shuffle
         self.drop_last = drop_last
-        self.nranks = int(os.environ.get("PADDLE_TRAINERS_NUM", 1)) if num_replicas is None else num_replicas
-        self.local_rank = int(os.environ.get("PADDLE_TRAINER_ID", 0)) if rank is None else rank
+        from paddle.distributed.parallel import get_rank, get_world_size  # which in the end imports this module
+
+        self.nranks = get_world_size() if num_replicas is None else num_replicas
+        self.local_rank = get_rank() if rank is None else rank
         if self.nranks <= 0 or not 0 <= self.local_rank < self.nranks:
             raise ValueError(
                 f"[DistributedBatchSampler] requires 0 <= rank < num_replicas, got {self.local_rank} and {self.nranks}"
