@@ -39,6 +39,7 @@ MODULES = (
     "collectives",
     "checkpoint",
     "checkpoint_plan",
+    "checkpoint_reshard",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2

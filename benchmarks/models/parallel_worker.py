@@ -19,8 +19,9 @@ Orders = dict[str, Callable[[], object]]
 
 
 def ours() -> tuple[int, Orders]:
-    import paddle
     from models.gpt import MODEL
+
+    import paddle
 
     paddle.set_num_threads(1)
     paddle.distributed.init_parallel_env()
