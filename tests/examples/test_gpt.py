@@ -226,7 +226,7 @@ def test_another_model_is_refused(tmp_path, text, example, monkeypatch):
         train.main([*common, "--resume", "--layers", "2"])
 
 
-# --- several processes -------------------------------------------------------------------------------------------------
+# --- several processes ------------------------------------------------------------------------------------------------
 
 
 @needs_mpi
