@@ -23,8 +23,8 @@ SECTION = add_section("data-parallel", "Data parallelism, two processes of one t
 HERE = Path(__file__).parent
 ROUNDS, STEPS, RANKS = 9, 3, 2
 SLACK = 1.2  # of what hides the other: the longer of computing and communication
-# Latency in µs and bandwidth in GB/s. Gradients come in the last two thirds of a step only: where communication takes as long
-# as computing, no order of things hides more than that.
+# Latency in µs and bandwidth in GB/s. Gradients come in the last two thirds of a step only: where communication takes
+# as long as computing, no order of things hides more than that.
 LINKS = {"fast": "100:0.5", "medium": "100:0.1", "slow": "100:0.02"}
 
 

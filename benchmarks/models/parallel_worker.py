@@ -1,8 +1,8 @@
 """One rank of a side of a data-parallel comparison: ``python -m models.parallel_worker SIDE RANK,SIZE ORDERS``.
 
 SIDE: ``ours`` (ranks are started by MPI, which numbers them) or ``peer`` (PyTorch's DistributedDataParallel over gloo).
-Orders are read from the fifo ORDERS.<rank>, so that a rank that has nothing to do does not use its core. Each is a kind and
-a number N; rank 0 answers with a line of JSON, the seconds of one of N: ``step``, ``compute`` (the step without
+Orders are read from the fifo ORDERS.<rank>, so that a rank that has nothing to do does not use its core. Each is a kind
+and a number N; rank 0 answers with a line of JSON, the seconds of one of N: ``step``, ``compute`` (the step without
 communication) or ``communication`` (the reduction of the gradients alone).
 """
 
@@ -74,8 +74,7 @@ def peer(rank: int, size: int) -> tuple[int, Orders]:
 
 def main(side: str, place: str, orders: str) -> None:
     rank, size = (int(n) for n in place.split(","))
-    made, cores = (ours(), None) if side == "ours" else (peer(rank, size), None)
-    rank, kinds = made
+    rank, kinds = ours() if side == "ours" else peer(rank, size)
     cores = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {cores[rank % len(cores)]})
     for _ in range(3):
