@@ -1,16 +1,11 @@
-"""One rank of a side of a data-parallel comparison: ``python -m models.parallel_worker SIDE RANK,SIZE ORDERS``.
+"""A data-parallel step, on one of the ranks of a side.
 
-SIDE: ``ours`` (ranks are started by MPI, which numbers them) or ``peer`` (PyTorch's DistributedDataParallel over gloo).
-Orders are read from the fifo ORDERS.<rank>, so that a rank that has nothing to do does not use its core. Each is a kind
-and a number N; rank 0 answers with a line of JSON, the seconds of one of N: ``step``, ``compute`` (the step without
-communication) or ``communication`` (the reduction of the gradients alone).
+A request is a kind and a number N: ``step``, ``compute`` (the step without communication) or ``communication`` (the
+reduction of the gradients alone).
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
 from collections.abc import Callable
 
@@ -18,13 +13,11 @@ RATE, DECAY = 1e-3, 0.01
 Orders = dict[str, Callable[[], object]]
 
 
-def ours() -> tuple[int, Orders]:
+def ours() -> Orders:
     from models.gpt import MODEL
 
     import paddle
 
-    paddle.set_num_threads(1)
-    paddle.distributed.init_parallel_env()
     paddle.seed(0)
     model = paddle.DataParallel(MODEL.make())
     data = [paddle.to_tensor(x) for x in MODEL.data()]
@@ -47,17 +40,15 @@ def ours() -> tuple[int, Orders]:
         for task in tasks:
             task.wait()
 
-    return paddle.distributed.get_rank(), {"step": step, "compute": compute, "communication": communication}
+    return {"step": step, "compute": compute, "communication": communication}
 
 
-def peer(rank: int, size: int) -> tuple[int, Orders]:
+def peer() -> Orders:
     import torch
     from models.gpt import MODEL
     from models.peer_gpt import PEER
 
-    torch.set_num_threads(1)
     torch.manual_seed(0)
-    torch.distributed.init_process_group("gloo", rank=rank, world_size=size)  # the address is in the environment
     model = torch.nn.parallel.DistributedDataParallel(PEER())
     data = [torch.from_numpy(x) for x in MODEL.data()]
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=DECAY, fused=True)
@@ -69,28 +60,20 @@ def peer(rank: int, size: int) -> tuple[int, Orders]:
         optimizer.zero_grad(set_to_none=True)
         return loss.item()
 
-    return rank, {"step": step}
+    return {"step": step}
 
 
-def main(side: str, place: str, orders: str) -> None:
-    rank, size = (int(n) for n in place.split(","))
-    rank, kinds = ours() if side == "ours" else peer(rank, size)
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, {cores[rank % len(cores)]})
+def start(side: str) -> Callable[[str], float]:
+    """In a rank: ``"step 3"`` gives the seconds of one of three."""
+    kinds = (ours if side == "ours" else peer)()
     for _ in range(3):
         kinds["step"]()
-    with open(f"{orders}.{rank}") as lines:
-        if rank == 0:
-            print(json.dumps("ready"), flush=True)
-        for line in lines:
-            kind, count = line.split()
-            clock = time.perf_counter
-            begin = clock()
-            for _ in range(int(count)):
-                kinds[kind]()
-            if rank == 0:
-                print(json.dumps((clock() - begin) / int(count)), flush=True)
 
+    def run(request: str) -> float:
+        kind, count = request.split()
+        begin = time.perf_counter()
+        for _ in range(int(count)):
+            kinds[kind]()
+        return (time.perf_counter() - begin) / int(count)
 
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    return run
