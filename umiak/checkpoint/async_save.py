@@ -31,6 +31,7 @@ from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.storage import pieces
 from umiak.util import shared_memory
 from umiak.util.errors import op_error
+from umiak.util.streaming import stream_copy
 
 _PIECE = 32 << 20  # bytes that one thread copies at a time
 
@@ -140,6 +141,13 @@ class _Slot:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+
+
+def _copy_piece(out: np.ndarray, x: np.ndarray) -> None:
+    if x.flags.c_contiguous:
+        stream_copy(out.reshape(-1).view(np.uint8), x.reshape(-1).view(np.uint8))
+    else:
+        np.copyto(out, x)
 
 
 class AsyncSaver:
@@ -269,10 +277,10 @@ class AsyncSaver:
                     parts.append((into, piece))
                 place += piece.nbytes
         if self.threads == 1 or sum(p.nbytes for _, p in parts) <= _PIECE:
-            for into, piece in parts:
-                np.copyto(into, piece)
+            for part in parts:
+                _copy_piece(*part)
             return
-        list(self.pool.map(lambda part: np.copyto(*part), parts))
+        list(self.pool.map(lambda part: _copy_piece(*part), parts))
 
     def _start(self) -> None:
         """Start the writer, if there is none."""
