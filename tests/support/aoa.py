@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from umiak.checkpoint.aoa import Layout, apply_layout, compile_aoa
-from umiak.checkpoint.aoa.apply import numpy_dtype
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.records import TensorInfo
 
 A = (4, 6)

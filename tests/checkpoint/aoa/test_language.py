@@ -75,7 +75,7 @@ def test_axes_from_the_end():
 
 
 @given(st.lists(st.one_of(STATEMENT, st.text("ab->=,'[]:^T_*$#01 ", max_size=12)), max_size=3), st.booleans())
-@settings(max_examples=400)
+@settings(max_examples=200)
 def test_nonsense_is_refused_in_our_own_words(text, reverse):
     """Any row of words is a statement or an AOAError."""
     with warnings.catch_warnings():

@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.aoa import counted, run, same
 from umiak.checkpoint.aoa import apply_layout, compile_aoa
-from umiak.checkpoint.aoa.apply import numpy_dtype
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.records import TensorInfo
 
 NAMES = {np.dtype(numpy_dtype(n)): n for n in ("float32", "float16", "bfloat16")}

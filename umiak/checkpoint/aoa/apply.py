@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
-import ml_dtypes
 import numpy as np
 
-from umiak import ops as F
 from umiak.checkpoint.aoa.errors import AOAError, AOAKeyError
 from umiak.checkpoint.aoa.layout import Layout
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.dtypes import numpy_dtype
+from umiak.checkpoint.execute import put
+from umiak.checkpoint.records import Piece
 from umiak.core import dtype as dt
-from umiak.core.array import from_numpy, to_numpy
 
-# Bytes that are transposed at a time.
-CHUNK = 1 << 20
 ENGINE_DTYPES = frozenset(d.numpy for d in dt.all_dtypes())
-
-
-@lru_cache(None)
-def numpy_dtype(name: str) -> np.dtype:
-    """The array dtype of a dtype's name, such as "bfloat16"."""
-    return np.dtype(getattr(ml_dtypes, name, name))
 
 
 def apply_layout(
@@ -60,34 +51,19 @@ def apply_layout(
         if x.shape != piece.source.shape or (not piece.casts and x.dtype != dtype):
             wanted = f"shape {piece.source.shape}" + ("" if piece.casts else f" and dtype {dtype}")
             raise AOAError(f"read gave shape {x.shape} and dtype {x.dtype} for a box of {piece.key} of {wanted}")
-        for name in piece.casts[:-1]:
-            x = x.astype(numpy_dtype(name))
-        if piece.axes is not None:
-            x = x.transpose(piece.axes)
         place = piece.target.relative_to(box.offset)
-        _fill(out[place.slices] if place.shape else out, x)
+        _put(out[place.slices] if place.shape else out, x, piece)
     return out
 
 
-def _fill(out: np.ndarray, x: np.ndarray) -> None:
-    """Write ``x``, cast to the dtype of ``out``.
-
-    NumPy walks a transposed array in the order of one side and jumps about in the other. The engine's kernels go by
-    tiles, several times as fast; what they make lies in the cache when it is copied into place.
-    """
-    known = x.dtype in ENGINE_DTYPES and out.dtype in ENGINE_DTYPES
-    if x.ndim < 2 or x.nbytes < CHUNK // 16 or x.strides[-1] == x.itemsize or not known:
-        np.copyto(out, x, casting="unsafe")
-        return
-    rows = CHUNK * len(x) // x.nbytes
-    if rows == 0 and x.ndim > 2:
-        for part, y in zip(out, x):
-            _fill(part, y)
-        return
-    rows = max(rows, 1)
-    for i in range(0, len(x), rows):
-        part = x[i : i + rows]
-        if not part.flags.writeable or not part.flags.aligned:
-            part = part.copy(order="K")  # tensors over memory that is read-only, such as a mapped file, are refused
-        t = from_numpy(part, copy=False)
-        out[i : i + rows] = to_numpy(F.cast(t, dtype=dt.convert(out.dtype)) if x.dtype != out.dtype else F.copy(t))
+def _put(out: np.ndarray, x: np.ndarray, piece: Piece) -> None:
+    if piece.axes is None and not piece.casts:
+        np.copyto(out, x)
+    elif x.dtype in ENGINE_DTYPES and out.dtype in ENGINE_DTYPES and out.flags.aligned:
+        if not (x.flags.writeable and x.flags.aligned):
+            x = x.copy()  # such as a mapped file: no tensor shares its memory
+        put(out, x, piece.axes, piece.casts)
+    else:  # what the engine does not know
+        for name in piece.casts[:-1]:
+            x = x.astype(numpy_dtype(name))
+        np.copyto(out, x if piece.axes is None else x.transpose(piece.axes), casting="unsafe")
