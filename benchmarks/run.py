@@ -37,6 +37,7 @@ MODULES = (
     "data",
     "collectives",
     "checkpoint_plan",
+    "checkpoint",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2

@@ -3,7 +3,10 @@
 import os
 import signal
 import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -167,11 +170,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
+@pytest.mark.slow
 def test_the_trainer_is_killed(tmp_path):
     """What it has handed over is committed all the same."""
-    import sys
-    from pathlib import Path
-
     support = str(Path(__file__).parents[1] / "support")
     script = TRAINER.format(support=support, folder=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", script], timeout=120)
@@ -182,18 +183,14 @@ def test_the_trainer_is_killed(tmp_path):
 
 
 def wait_for(condition):
-    import time
-
     until = time.monotonic() + LONG
     while not condition():
         assert time.monotonic() < until
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 def test_leaving_waits_for_what_is_under_way(tmp_path):
-    import sys
-    from pathlib import Path
-
     support = str(Path(__file__).parents[1] / "support")
     script = TRAINER.format(support=support, folder=str(tmp_path)).rsplit("\n", 2)[0]
     subprocess.run([sys.executable, "-W", "error", "-c", script], timeout=120, check=True)
@@ -228,7 +225,7 @@ def test_a_rank_that_fails_fails_all(w, tmp_path, saver):
         handles = [saver.save(one), other.save(two)]
         with pytest.raises(ValueError, match="format of"):
             handles[1].wait(LONG)
-        with pytest.raises(RuntimeError, match="the blocks of rank 1, got its error: ValueError.*format"):
+        with pytest.raises(RuntimeError, match=r"the blocks of rank 1, got its error: ValueError.*format"):
             handles[0].wait(LONG)
         one, two = ranks_of(w, tmp_path)
         one.format = "nonsense"

@@ -94,7 +94,7 @@ def test_two_savers(w, tmp_path):
         saving.commit([saving.prepare()], infos_of({"w": w}))
     for uid in (0, 1):
         np.testing.assert_array_equal(load(tmp_path, open_checkpoint(tmp_path, uid), "w"), w + uid)
-    with pytest.raises(FileExistsError, match="not saved in .* yet, got 1"):
+    with pytest.raises(FileExistsError, match=r"not saved in .* yet, got 1"):
         Saving.begin(tmp_path, 1)
 
 

@@ -106,7 +106,9 @@ def test_without_direct_writes(rng, tmp_path, monkeypatch):
 def test_short_writes_go_on(rng, tmp_path, monkeypatch):
     w = rng.standard_normal((300, 50))
     real = os.pwrite
-    monkeypatch.setattr(os, "pwrite", lambda fd, data, at: real(fd, data[: max(4096, len(data) // 2 // 4096 * 4096)], at))
+    monkeypatch.setattr(
+        os, "pwrite", lambda fd, data, at: real(fd, data[: max(4096, len(data) // 2 // 4096 * 4096)], at)
+    )
     manifest = save(tmp_path, {"w": w})
     np.testing.assert_array_equal(load(tmp_path, manifest, "w", verify=True), w)
 
@@ -169,7 +171,9 @@ def test_a_file_tells_by_itself_what_it_holds(rng, tmp_path):
     w = rng.standard_normal((4, 6)).astype(np.float32)
     halves = [Box((0, 0), (4, 3)), Box((0, 3), (4, 3))]
     for format in FORMATS:
-        manifest = save_items(tmp_path, [cut("w", w, *halves) + cut("f", w, halves[0], flat=(3, 9))], INFOS, format=format)
+        manifest = save_items(
+            tmp_path, [cut("w", w, *halves) + cut("f", w, halves[0], flat=(3, 9))], INFOS, format=format
+        )
         (file,) = manifest.files
         read = native.read_blocks if format == "native" else lambda *a: safetensors.read_blocks(*a)[0]
         found = read(str(tmp_path), file)
@@ -205,7 +209,7 @@ def test_files_of_the_peer(tmp_path):
     torch = pytest.importorskip("torch")
     x = torch.arange(24).reshape(4, 6)
     kinds = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 float8_e4m3fn float8_e5m2"
-    tensors = {kind: x.to(getattr(torch, kind)) for kind in kinds.split() + ["uint32", "uint64"]}
+    tensors = {kind: x.to(getattr(torch, kind)) for kind in [*kinds.split(), "uint32", "uint64"]}
     tensors |= {"0-d": torch.tensor(3.0), "empty": torch.zeros(0, 3)}
     peer.save_file(tensors, tmp_path / "model.safetensors")
     from umiak.checkpoint.commit import open_checkpoint

@@ -25,7 +25,9 @@ def whole(key: str, array: np.ndarray) -> tuple[Block, np.ndarray]:
     return Block(key, name_of(array), array.shape, Box.whole(array.shape)), array
 
 
-def cut(key: str, array: np.ndarray, *boxes: Box, flat: tuple[int, int] | None = None) -> list[tuple[Block, np.ndarray]]:
+def cut(
+    key: str, array: np.ndarray, *boxes: Box, flat: tuple[int, int] | None = None
+) -> list[tuple[Block, np.ndarray]]:
     """Parts of a tensor; with ``flat``, that range of the flattening of each box."""
     out = []
     for box in boxes:

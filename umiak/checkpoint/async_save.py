@@ -364,6 +364,7 @@ class AsyncSaver:
 
 
 _savers: set[AsyncSaver] = set()
+os.register_at_fork(after_in_child=_savers.clear)  # a forked child is no trainer: it must not end the writer
 
 
 @atexit.register

@@ -171,11 +171,11 @@ class Saving:
                 os.fsync(f.fileno())
             sync_folder(self.folder)
             _rename_new(part, where)
+            self.committed = True  # there for all to see: whatever fails from now on, its files stay
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)
         sync_folder(self.folder)
-        self.committed = True
         self._release()
         return manifest
 
@@ -227,26 +227,34 @@ def _rename_new(source: str, target: str) -> None:
         os.rename(source, target)
 
 
+def _lock_claim(folder: str, uid: int) -> int:
+    """The claim's descriptor, locked; the claim is empty where there was none."""
+    until = time.monotonic() + 1
+    while True:
+        fd = os.open(claim_path(folder, uid), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(fd, 200, 0).decode(errors="replace")
+            os.close(fd)
+            if not owner and time.monotonic() < until:  # it is just being made, or swept
+                time.sleep(0.001)
+                continue
+            got = f"a claim by {owner or 'somebody'}"
+            hint = "Wait for it, or choose another unique_id"
+            raise op_error(FileExistsError, "save", f"uid {uid} of {folder} free", got, hint) from None
+        if _holds(folder, uid, fd):
+            return fd
+        os.close(fd)  # it was removed between opening and locking
+
+
 def _reserve(folder: str, uid: int) -> tuple[str, int]:
     """The claim of a uid and its lock; what a dead saver left under it is removed."""
     path = claim_path(folder, uid)
     if is_committed(folder, uid):
         hint = "Choose another unique_id, or remove that checkpoint"
         raise op_error(FileExistsError, "save", f"a uid that is not saved in {folder} yet", str(uid), hint)
-    while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(fd, 200, 0).decode(errors="replace") or "somebody"
-            os.close(fd)
-            hint = "Wait for it, or choose another unique_id"
-            raise op_error(
-                FileExistsError, "save", f"uid {uid} of {folder} free", f"a claim by {owner}", hint
-            ) from None
-        if _holds(folder, uid, fd):
-            break
-        os.close(fd)  # it was removed between opening and locking
+    fd = _lock_claim(folder, uid)
     try:
         return _take(folder, uid, fd), fd
     except BaseException:
@@ -272,13 +280,14 @@ def _take(folder: str, uid: int, fd: int) -> str:
     return claim
 
 
-def _remove(folder: str, uid: int) -> None:
-    """Remove the data of a uid without a manifest."""
+def _remove(folder: str, uid: int, *patterns: re.Pattern[str]) -> None:
+    """Remove what lies there of a uid: by default all, for one without a manifest."""
     for name in os.listdir(folder):
-        match = _DATA.fullmatch(name) or _PREPARED.fullmatch(name) or _PART.fullmatch(name)
-        if match and int(match[2]) == uid:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(folder, name))
+        for pattern in patterns or (_DATA, _PREPARED, _PART):
+            match = pattern.fullmatch(name)
+            if match and int(match[2]) == uid:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, name))
 
 
 def sweep(folder: str | os.PathLike[str]) -> list[int]:
@@ -287,16 +296,17 @@ def sweep(folder: str | os.PathLike[str]) -> list[int]:
     swept = []
     for uid in _uids(folder, _CLAIM):
         with contextlib.suppress(FileExistsError, FileNotFoundError):
-            if is_committed(folder, uid):  # it died between the rename and the end
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(claim_path(folder, uid))
-                continue
-            if os.path.getsize(claim_path(folder, uid)) == 0:  # one that is just being made
-                continue
-            _, lock = _reserve(folder, uid)
-            os.unlink(claim_path(folder, uid))
-            os.close(lock)
-            swept.append(uid)
+            lock = _lock_claim(folder, uid)
+            try:
+                if os.fstat(lock).st_size and not is_committed(folder, uid):
+                    _remove(folder, uid)
+                    swept.append(uid)
+                os.unlink(claim_path(folder, uid))
+            finally:
+                os.close(lock)
+    for uid in _uids(folder, _PREPARED, _PART):
+        if is_committed(folder, uid):
+            _remove(folder, uid, _PREPARED, _PART)
     return swept
 
 
@@ -384,19 +394,30 @@ def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
     folder = os.fspath(folder)
     sweep(folder)
     kept = complete(folder)[-n:]
-    removed = [uid for uid in manifest_uids(folder) if len(kept) == n and uid < kept[0]]
+    old = [uid for uid in manifest_uids(folder) if len(kept) == n and uid < kept[0]]
     used = {name for uid in kept for name in load_manifest(folder, uid).files}
-    for uid in removed:
+    removed = []
+    for uid in old:
         names = []
         with contextlib.suppress(CheckpointError, OSError):
             names = list(read_manifest(os.path.join(folder, manifest_name(uid))).files)
-        os.unlink(os.path.join(folder, manifest_name(uid)))
+        try:
+            lock = _lock_claim(folder, uid)  # dying in the middle of this leaves what the next sweep removes
+        except FileExistsError:  # somebody else is removing it
+            continue
+        os.pwrite(lock, b"removing", 0)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(folder, manifest_name(uid)))
         sync_folder(folder)
         for name in names:
             if name not in used:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(folder, name))
         _remove(folder, uid)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(claim_path(folder, uid))
+        os.close(lock)
+        removed.append(uid)
     return removed
 
 
