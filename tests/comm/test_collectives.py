@@ -60,3 +60,23 @@ def test_sums_of_floats_are_the_same_bits_in_every_run_and_on_every_rank():
         assert len({whole for whole, _ in first}) == 1
         for _ in range(3):
             assert comm.simulate(work, 5, dtype) == first
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_results_in_the_memory_of_what_is_sent(ranks):
+    def work():
+        group = comm.world()
+        x = np.arange(6.0 * ranks) + 100 * group.rank
+        every = [np.arange(6.0 * ranks) + 100 * r for r in range(ranks)]
+        parts = [e.reshape(ranks, 6)[group.rank] for e in every]
+        y = x.copy()
+        group.all_to_all(y, y).wait()
+        np.testing.assert_array_equal(y, np.concatenate(parts))
+        y = x.copy()
+        group.reduce_scatter(y[:6], y).wait()
+        np.testing.assert_array_equal(y[:6], sum(parts))
+        y = x.copy()
+        group.all_gather(y, y[1:7]).wait()
+        np.testing.assert_array_equal(y, np.concatenate([e[1:7] for e in every]))
+
+    comm.simulate(work, ranks)

@@ -37,6 +37,11 @@ def flat(x: np.ndarray) -> np.ndarray:
     return x.reshape(-1)
 
 
+def apart(x: np.ndarray, out: np.ndarray) -> np.ndarray:
+    """``x`` without dims, outside of the memory of ``out``: that is written while parts of ``x`` are still to be sent."""
+    return flat(x.copy() if np.may_share_memory(x, out) else x)
+
+
 class Group:
     """Ranks that talk together, as one of them sees it."""
 
@@ -220,7 +225,7 @@ class Group:
 
     def reduce_scatter(self, out: np.ndarray, x: np.ndarray, op: str = "sum") -> Task:
         """``x`` of all ranks combined, cut into equal parts of which rank r gets part r."""
-        a, b = flat(out), flat(x)
+        a, b = flat(out), apart(x, out)
         self._parts("reduce_scatter", a, b)
         return self._start(
             "reduce_scatter",
@@ -234,7 +239,7 @@ class Group:
 
     def all_gather(self, out: np.ndarray, x: np.ndarray) -> Task:
         """``x`` of all ranks, one after the other."""
-        a, b = flat(out), flat(x)
+        a, b = flat(out), apart(x, out)
         self._parts("all_gather", b, a)
         return self._start(
             "all_gather",
@@ -282,7 +287,7 @@ class Group:
 
     def all_to_all(self, out: np.ndarray, x: np.ndarray) -> Task:
         """``x`` cut into equal parts, of which part r goes to rank r; ``out`` joins what comes."""
-        a, b = flat(out), flat(x)
+        a, b = flat(out), apart(x, out)
         if a.size != b.size or a.size % self.size:
             need = f"out of the size of x, a multiple of {self.size}"
             raise op_error(ValueError, "all_to_all", need, f"{a.size} and {b.size}")
@@ -301,7 +306,7 @@ class Group:
             raise op_error(ValueError, "all_to_all_sized", need, f"{list(sent)} and {list(received)}")
         row = int(np.prod(x.shape[1:], dtype=int))
         counts = [n * row for n in sent], [n * row for n in received]
-        a, b = flat(out), flat(x)
+        a, b = flat(out), apart(x, out)
         return self._start(
             "all_to_all_sized",
             lambda tag: schedule.all_to_all(self.channel, a, b, *counts, tag),
@@ -311,7 +316,7 @@ class Group:
 
     def permute(self, out: np.ndarray, x: np.ndarray, pairs: Sequence[tuple[int, int]]) -> Task:
         """``x`` from rank a to rank b for each pair of places."""
-        a, b = flat(out), flat(x)
+        a, b = flat(out), apart(x, out)
         return self._start(
             "permute", lambda tag: schedule.permute(self.channel, a, b, pairs, tag), x.dtype, x.shape, pairs
         )

@@ -102,18 +102,14 @@ class MPIChannel:
 
     def _reduce_scatter(self, out: np.ndarray, x: np.ndarray, op: str) -> Any | None:
         kind = self._arithmetic(x, op)
-        if kind is None or np.may_share_memory(out, x):
+        if kind is None:
             return None
         return self.comm.Ireduce_scatter_block([x, kind], [out, kind], self._ops[op])
 
-    def _all_gather(self, out: np.ndarray, x: np.ndarray) -> Any | None:
-        if np.may_share_memory(out, x):
-            return None
+    def _all_gather(self, out: np.ndarray, x: np.ndarray) -> Any:
         return self.comm.Iallgather([x.view(np.uint8), self._byte], [out.view(np.uint8), self._byte])
 
-    def _all_to_all(self, out: np.ndarray, x: np.ndarray) -> Any | None:
-        if np.may_share_memory(out, x):
-            return None
+    def _all_to_all(self, out: np.ndarray, x: np.ndarray) -> Any:
         return self.comm.Ialltoall([x.view(np.uint8), self._byte], [out.view(np.uint8), self._byte])
 
     def _broadcast(self, x: np.ndarray, root: int) -> Any:
