@@ -5,13 +5,13 @@ Each side's processes read orders from fifos; sides take turns, and the fastest 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ class Side:
         orders = f"{self.folder.name}/orders"
         for rank in range(RANKS):
             os.mkfifo(f"{orders}.{rank}")
+            os.mkfifo(f"{orders}.{rank}.out")
         cores = ",".join(map(str, settings.cores[:RANKS]))
         env = {**os.environ, "OMP_NUM_THREADS": "1", "FLAGS_comm_link": link}
         python = ["taskset", "-c", cores, sys.executable, "-m", "models.parallel_worker", side]
@@ -53,56 +54,51 @@ class Side:
             subprocess.Popen(c, cwd=HERE, env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             for c in commands
         ]
-        # A fifo opens when its reader is there; the reader opens it when it has warmed up.
         self.orders: list[Any] = []
-        self._watch(lambda: self.orders.extend(_open(f"{orders}.{rank}", self.processes) for rank in range(RANKS)))
-        self._line()
-
-    def _watch(self, call: Any) -> None:
+        self.answers: list[Any] = []
         try:
-            call()
-        except ChildProcessError:
-            _, error = self.processes[0].communicate()
-            raise RuntimeError(f"[data_parallel] requires its processes to run, got\n{error}") from None
+            for rank in range(RANKS):  # a fifo opens when its other end is there, after the worker has warmed up
+                self.orders.append(self._open(f"{orders}.{rank}"))
+                self.answers.append(open(f"{orders}.{rank}.out"))  # noqa: SIM115 (closed in __exit__)
+            for f in self.answers:
+                f.readline()
+        except BaseException:
+            self.__exit__()
+            raise
 
-    def _line(self) -> Any:
-        assert self.processes[0].stdout is not None
-        for line in self.processes[0].stdout:
+    def _open(self, path: str) -> Any:
+        """A fifo to write to, once somebody reads it."""
+        while True:
             try:
-                return json.loads(line)
-            except ValueError:
-                continue  # what a library says on its own
-        _, error = self.processes[0].communicate()
-        raise RuntimeError(f"[data_parallel] requires its processes to run, got\n{error}")
+                return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "w")
+            except OSError:
+                ended = next((p for p in self.processes if p.poll() is not None), None)
+                if ended is not None:
+                    raise RuntimeError(
+                        f"[data_parallel] requires its processes to run, got\n{ended.communicate()[1]}"
+                    ) from None
+                time.sleep(0.05)
 
     def seconds(self, kind: str, count: int) -> float:
+        """Of one of ``count`` on the slowest rank."""
         for f in self.orders:
             f.write(f"{kind} {count}\n")
             f.flush()
-        return self._line()
+        said = [f.readline() for f in self.answers]
+        if not all(said):
+            errors = [p.communicate()[1] for p in self.processes]
+            raise RuntimeError("\n".join(["[data_parallel] requires its processes to run, got", *errors]))
+        return max(map(float, said))
 
     def __enter__(self) -> Side:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for f in self.orders:
+        for f in (*self.orders, *self.answers):
             f.close()
         for process in self.processes:
             process.communicate()
         self.folder.cleanup()
-
-
-def _open(path: str, processes: list[subprocess.Popen]) -> Any:
-    """A fifo to write to, once somebody reads it."""
-    import time
-
-    while True:
-        try:
-            return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "w")
-        except OSError:
-            if any(p.poll() is not None for p in processes):
-                raise ChildProcessError from None
-            time.sleep(0.05)
 
 
 def against_peer(settings: Settings) -> Outcome:

@@ -2,13 +2,12 @@
 
 SIDE: ``ours`` (ranks are started by MPI, which numbers them) or ``peer`` (PyTorch's DistributedDataParallel over gloo).
 Orders are read from the fifo ORDERS.<rank>, so that a rank that has nothing to do does not use its core. Each is a kind
-and a number N; rank 0 answers with a line of JSON, the seconds of one of N: ``step``, ``compute`` (the step without
-communication) or ``communication`` (the reduction of the gradients alone).
+and a number N; the rank answers into ORDERS.<rank>.out with the seconds of one of N: ``step``, ``compute`` (the step
+without communication) or ``communication`` (the reduction of the gradients alone).
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -79,17 +78,15 @@ def main(side: str, place: str, orders: str) -> None:
     os.sched_setaffinity(0, {cores[rank % len(cores)]})
     for _ in range(3):
         kinds["step"]()
-    with open(f"{orders}.{rank}") as lines:
-        if rank == 0:
-            print(json.dumps("ready"), flush=True)
+    with open(f"{orders}.{rank}") as lines, open(f"{orders}.{rank}.out", "w") as answers:
+        print("ready", file=answers, flush=True)
         for line in lines:
             kind, count = line.split()
             clock = time.perf_counter
             begin = clock()
             for _ in range(int(count)):
                 kinds[kind]()
-            if rank == 0:
-                print(json.dumps((clock() - begin) / int(count)), flush=True)
+            print((clock() - begin) / int(count), file=answers, flush=True)
 
 
 if __name__ == "__main__":
