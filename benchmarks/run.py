@@ -37,6 +37,9 @@ MODULES = (
     "data",
     "data_parallel",
     "collectives",
+    "checkpoint",
+    "checkpoint_plan",
+    "checkpoint_reshard",
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2

@@ -34,6 +34,7 @@ from umiak.core.dispatch import apply1
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.core.tensor import empty as _empty
+from umiak.ir import sym as dim
 
 _COPY = F.Copy()
 
@@ -546,10 +547,11 @@ def _count(
             else dt.int64
         )
     if d.is_integer:
-        start, end, step = int(start), int(end), int(step)
+        start, end, step = dim.to_int(start), dim.to_int(end), dim.to_int(step)
         if step == 0:
             raise op_error(ValueError, op, "a step other than 0", step)
-        size = max(0, (end - start) // step + 1 if closed else -((start - end) // step))
+    if all(dim.kind_of(v) == "int" for v in (start, end, step)):
+        size = dim.maximum(0, (end - start) // step + 1 if closed else -((start - end) // step))
     else:
         span = (end - start) / step
         size = max(0, int(np.floor(span)) + 1 if closed else int(np.ceil(span)))

@@ -325,6 +325,7 @@ for _reason, _names in {
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"
     ),
+    "writers of this process, which its end must wait for": "umiak.checkpoint.async_save:_savers",
     "interned immutable values": (
         "umiak.compiler.loop.node:_interned umiak.ir.expr:_table umiak.core.place:_all umiak.core.place:_by_key "
         "umiak.core.place:_types"

@@ -190,6 +190,18 @@ def test_sizes_become_symbols(rng):
     assert f.get_traced_count() == 2
 
 
+def test_numbers_up_to_a_symbol():
+    @to_static
+    def f(x):
+        n = x.shape[0]
+        return paddle.arange(n), paddle.arange(1, 2 * n, 3, dtype="float32"), paddle.arange(n, 0, -2)
+
+    for n in (4, 7, 9, 1, 12):
+        for found, wanted in zip(f(paddle.zeros([n])), (range(n), range(1, 2 * n, 3), range(n, 0, -2))):
+            assert found.tolist() == list(wanted)
+    assert f.get_traced_count() == 2
+
+
 def test_a_part_by_number(rng):
     """Also of captured tensors, along an axis whose size may be a symbol later."""
     layer = nn.LSTM(3, 4, direction="bidirect")
@@ -547,3 +559,30 @@ def test_unknown_arguments():
         to_static(3)
     with pytest.raises(TypeError, match="not marked by not_to_static"):
         to_static(report)
+
+
+@pytest.mark.parametrize("part", [False, True], ids=["whole", "through a view"])
+def test_gradients_flow_through_what_is_written_to_a_constant(part):
+    @paddle.jit.to_static
+    def f(w):
+        out = paddle.zeros([2])
+        (out[0:1] if part else out).copy_(w * 3.0)
+        return out * 2.0
+
+    w = paddle.ones([1 if part else 2])
+    w.stop_gradient = False
+    f(w).sum().backward()
+    assert w.grad.tolist() == [6.0] * w.size
+
+
+def test_nothing_flows_through_what_is_written_under_no_grad():
+    @paddle.jit.to_static
+    def f(w):
+        out = paddle.zeros([2])
+        with paddle.no_grad():
+            out.copy_(w * 3.0)
+        return out * 2.0
+
+    w = paddle.ones([2])
+    w.stop_gradient = False
+    assert f(w).stop_gradient

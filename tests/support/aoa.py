@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from umiak.checkpoint.aoa import Layout, apply_layout, compile_aoa
-from umiak.checkpoint.aoa.apply import numpy_dtype
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.records import TensorInfo
 
 A = (4, 6)
@@ -34,7 +34,7 @@ def info(key: str, spec: Any) -> TensorInfo:
 def infos(specs: Mapping[str, Any] | str) -> dict[str, TensorInfo]:
     """Tensors by name; a text names tensors of shape (4, 6)."""
     if isinstance(specs, str):
-        specs = {key: A for key in specs.split()}
+        specs = dict.fromkeys(specs.split(), A)
     return {key: info(key, spec) for key, spec in specs.items()}
 
 
@@ -47,7 +47,7 @@ def counted(tensors: Mapping[str, TensorInfo]) -> dict[str, np.ndarray]:
     out, at = {}, 0
     for key, t in tensors.items():
         n = int(np.prod(t.shape))
-        out[key] = np.arange(at, at + n).astype(numpy_dtype(t.dtype)).reshape(t.shape)
+        out[key] = np.arange(at, at + n, dtype="float64").astype(numpy_dtype(t.dtype)).reshape(t.shape)
         at += n
     return out
 

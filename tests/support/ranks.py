@@ -25,9 +25,29 @@ NOT_RUN = "not run, as an earlier check failed"
 LIMIT = 10.0  # seconds that a collective may take
 
 
-def checks(module: str) -> list[str]:
-    """The checks of a module, in its order."""
-    return [name for name in vars(importlib.import_module(module)) if name.startswith("check_")]
+def checks(module: str, virtual: bool = False) -> list[str]:
+    """The checks of a module, in its order; those that virtual ranks can make."""
+    found = {name: check for name, check in vars(importlib.import_module(module)).items() if name.startswith("check_")}
+    return [name for name, check in found.items() if not (virtual and hasattr(check, "shares_nothing"))]
+
+
+def processes_only(check: Callable) -> Callable:
+    """A check that changes what virtual ranks share: warnings and flags."""
+    check.shares_nothing = True  # type: ignore[attr-defined]
+    return check
+
+
+def simulate(n: int, module: str, name: str) -> None:
+    """One check on virtual ranks."""
+    from umiak import comm
+
+    check = getattr(importlib.import_module(module), name)
+
+    def work() -> None:
+        world = comm.world()
+        check(world.rank, world.size)
+
+    comm.simulate(work, n, timeout=60.0)
 
 
 @functools.cache

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import queue
 import signal
@@ -32,19 +31,26 @@ from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.storage import pieces
 from umiak.util import shared_memory
 from umiak.util.errors import op_error
+from umiak.util.streaming import stream_copy
 
 _PIECE = 32 << 20  # bytes that one thread copies at a time
 
-# No site module: neither hooks of installed packages nor the engine's own are run.
-_BOOT = """
-import json, sys, types
-paths, folder = json.loads(sys.argv[2])
-sys.path[:] = paths
+_BARE = """
+import sys, types
+sys.path[:] = {paths}
 sys.modules["umiak"] = types.ModuleType("umiak")
-sys.modules["umiak"].__path__ = [folder]
-from umiak.checkpoint.writer import main
-main(int(sys.argv[1]))
+sys.modules["umiak"].__path__ = [{folder}]
 """
+
+
+def bare_python(code: str) -> list[str]:
+    """The command of a Python process for ``code`` that imports from ``umiak.checkpoint`` without the engine.
+
+    The site module is left out: neither hooks of installed packages nor those of an editable installation are run.
+    """
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(writer.__file__)))
+    paths = [p or os.getcwd() for p in sys.path]
+    return [sys.executable, "-S", "-c", _BARE.format(paths=paths, folder=repr(folder)) + code]
 
 
 @dataclass
@@ -135,6 +141,13 @@ class _Slot:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
+
+
+def _copy_piece(out: np.ndarray, x: np.ndarray) -> None:
+    if x.flags.c_contiguous:
+        stream_copy(out.reshape(-1).view(np.uint8), x.reshape(-1).view(np.uint8))
+    else:
+        np.copyto(out, x)
 
 
 class AsyncSaver:
@@ -264,22 +277,20 @@ class AsyncSaver:
                     parts.append((into, piece))
                 place += piece.nbytes
         if self.threads == 1 or sum(p.nbytes for _, p in parts) <= _PIECE:
-            for into, piece in parts:
-                np.copyto(into, piece)
+            for part in parts:
+                _copy_piece(*part)
             return
-        list(self.pool.map(lambda part: np.copyto(*part), parts))
+        list(self.pool.map(lambda part: _copy_piece(*part), parts))
 
     def _start(self) -> None:
         """Start the writer, if there is none."""
         if self.process is not None:
             return
         ours, theirs = socket.socketpair()
-        folder = os.path.dirname(os.path.dirname(os.path.abspath(writer.__file__)))
-        paths = json.dumps([[p or os.getcwd() for p in sys.path], folder])
         env = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-S", "-c", _BOOT, str(theirs.fileno()), paths],
+                bare_python(f"from umiak.checkpoint.writer import main\nmain({theirs.fileno()})"),
                 pass_fds=[theirs.fileno()],
                 env=env,
                 stdin=subprocess.DEVNULL,
@@ -361,6 +372,7 @@ class AsyncSaver:
 
 
 _savers: set[AsyncSaver] = set()
+os.register_at_fork(after_in_child=_savers.clear)  # a forked child is no trainer: it must not end the writer
 
 
 @atexit.register

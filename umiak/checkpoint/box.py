@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -30,9 +31,9 @@ class Box:
         return math.prod(self.shape)
 
     @property
-    def slices(self) -> tuple[slice, ...]:
-        """The index of the box in an array of the whole tensor."""
-        return tuple(slice(o, o + n) for o, n in zip(self.offset, self.shape))
+    def slices(self) -> tuple[Any, ...]:
+        """The index of the box in an array of the whole tensor. It gives a view, also of an array without axes."""
+        return tuple(slice(o, o + n) for o, n in zip(self.offset, self.shape)) or (...,)
 
     def intersect(self, other: Box) -> Box | None:
         """The common part; None where there is none. A box without elements has no part in common with any."""

@@ -29,6 +29,7 @@ from typing import Any
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.formats import hf
+from umiak.checkpoint.formats.safetensors import PARTS
 from umiak.checkpoint.manifest import Manifest, encode, manifest_name, read_manifest
 from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.storage import Source, sync_folder, write_file
@@ -84,6 +85,8 @@ class Saving:
                 raise op_error(ValueError, "Saving.begin", "the coordinator's uid with its claim", "none")
             return cls(folder, uid, rank, world, claim, None)
         free = uid is None
+        if free:
+            sweep(folder)
         number = next_uid(folder) if uid is None else sj.integer(uid, "uid", "Saving.begin")
         while True:
             try:
@@ -109,6 +112,8 @@ class Saving:
 
     def write(self, items: Iterable[tuple[Block, Source]], *, format: str = "native", **options: Any) -> list[Stored]:
         """Write this rank's blocks into its file; see :func:`umiak.checkpoint.storage.write_file`."""
+        if format == "safetensors":
+            options["metadata"] = {PARTS: "{}", **(options.get("metadata") or {})}
         self.stored += write_file(self.folder, self.file(format), items, format=format, **options)
         return self.stored
 
@@ -166,11 +171,11 @@ class Saving:
                 os.fsync(f.fileno())
             sync_folder(self.folder)
             _rename_new(part, where)
+            self.committed = True  # there for all to see: whatever fails from now on, its files stay
         finally:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(part)
         sync_folder(self.folder)
-        self.committed = True
         self._release()
         return manifest
 
@@ -222,51 +227,67 @@ def _rename_new(source: str, target: str) -> None:
         os.rename(source, target)
 
 
+def _lock_claim(folder: str, uid: int) -> int:
+    """The claim's descriptor, locked; the claim is empty where there was none."""
+    until = time.monotonic() + 1
+    while True:
+        fd = os.open(claim_path(folder, uid), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(fd, 200, 0).decode(errors="replace")
+            os.close(fd)
+            if not owner and time.monotonic() < until:  # it is just being made, or swept
+                time.sleep(0.001)
+                continue
+            got = f"a claim by {owner or 'somebody'}"
+            hint = "Wait for it, or choose another unique_id"
+            raise op_error(FileExistsError, "save", f"uid {uid} of {folder} free", got, hint) from None
+        if _holds(folder, uid, fd):
+            return fd
+        os.close(fd)  # it was removed between opening and locking
+
+
 def _reserve(folder: str, uid: int) -> tuple[str, int]:
     """The claim of a uid and its lock; what a dead saver left under it is removed."""
     path = claim_path(folder, uid)
     if is_committed(folder, uid):
         hint = "Choose another unique_id, or remove that checkpoint"
         raise op_error(FileExistsError, "save", f"a uid that is not saved in {folder} yet", str(uid), hint)
-    while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(fd, 200, 0).decode(errors="replace") or "somebody"
-            os.close(fd)
-            hint = "Wait for it, or choose another unique_id"
-            raise op_error(
-                FileExistsError, "save", f"uid {uid} of {folder} free", f"a claim by {owner}", hint
-            ) from None
-        if _holds(folder, uid, fd):
-            break
-        os.close(fd)  # it was removed between opening and locking
-    if is_committed(folder, uid):  # between looking and locking
-        os.unlink(path)
+    fd = _lock_claim(folder, uid)
+    try:
+        return _take(folder, uid, fd), fd
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
         os.close(fd)
+        raise
+
+
+def _take(folder: str, uid: int, fd: int) -> str:
+    """Make a locked claim this process's."""
+    if is_committed(folder, uid):  # between looking and locking
         raise op_error(FileExistsError, "save", f"a uid that is not saved in {folder} yet", str(uid))
     if os.fstat(fd).st_size:
         _remove(folder, uid)
     elif uid in _uids(folder, _DATA):
-        os.unlink(path)
-        os.close(fd)
         got = f"files of {uid} that no save of ours left"
         raise op_error(FileExistsError, "save", f"uid {uid} of {folder} free", got, "Choose another unique_id")
     claim = uuid.uuid4().hex
     who = {"host": socket.gethostname(), "pid": os.getpid(), "since": time.strftime("%F %T"), "claim": claim}
     os.ftruncate(fd, 0)
     os.pwrite(fd, json.dumps(who).encode(), 0)
-    return claim, fd
+    return claim
 
 
-def _remove(folder: str, uid: int) -> None:
-    """Remove the data of a uid without a manifest."""
+def _remove(folder: str, uid: int, *patterns: re.Pattern[str]) -> None:
+    """Remove what lies there of a uid: by default all, for one without a manifest."""
     for name in os.listdir(folder):
-        match = _DATA.fullmatch(name) or _PREPARED.fullmatch(name) or _PART.fullmatch(name)
-        if match and int(match[2]) == uid:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(os.path.join(folder, name))
+        for pattern in patterns or (_DATA, _PREPARED, _PART):
+            match = pattern.fullmatch(name)
+            if match and int(match[2]) == uid:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, name))
 
 
 def sweep(folder: str | os.PathLike[str]) -> list[int]:
@@ -274,15 +295,18 @@ def sweep(folder: str | os.PathLike[str]) -> list[int]:
     folder = os.fspath(folder)
     swept = []
     for uid in _uids(folder, _CLAIM):
-        with contextlib.suppress(FileExistsError):
-            if is_committed(folder, uid):  # it died between the rename and the end
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(claim_path(folder, uid))
-                continue
-            _, lock = _reserve(folder, uid)
-            os.unlink(claim_path(folder, uid))
-            os.close(lock)
-            swept.append(uid)
+        with contextlib.suppress(FileExistsError, FileNotFoundError):
+            lock = _lock_claim(folder, uid)
+            try:
+                if os.fstat(lock).st_size and not is_committed(folder, uid):
+                    _remove(folder, uid)
+                    swept.append(uid)
+                os.unlink(claim_path(folder, uid))
+            finally:
+                os.close(lock)
+    for uid in _uids(folder, _PREPARED, _PART):
+        if is_committed(folder, uid):
+            _remove(folder, uid, _PREPARED, _PART)
     return swept
 
 
@@ -370,19 +394,30 @@ def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
     folder = os.fspath(folder)
     sweep(folder)
     kept = complete(folder)[-n:]
-    removed = [uid for uid in manifest_uids(folder) if len(kept) == n and uid < kept[0]]
+    old = [uid for uid in manifest_uids(folder) if len(kept) == n and uid < kept[0]]
     used = {name for uid in kept for name in load_manifest(folder, uid).files}
-    for uid in removed:
+    removed = []
+    for uid in old:
         names = []
         with contextlib.suppress(CheckpointError, OSError):
             names = list(read_manifest(os.path.join(folder, manifest_name(uid))).files)
-        os.unlink(os.path.join(folder, manifest_name(uid)))
+        try:
+            lock = _lock_claim(folder, uid)  # dying in the middle of this leaves what the next sweep removes
+        except FileExistsError:  # somebody else is removing it
+            continue
+        os.pwrite(lock, b"removing", 0)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(folder, manifest_name(uid)))
         sync_folder(folder)
         for name in names:
             if name not in used:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(os.path.join(folder, name))
         _remove(folder, uid)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(claim_path(folder, uid))
+        os.close(lock)
+        removed.append(uid)
     return removed
 
 

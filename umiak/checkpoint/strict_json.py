@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from typing import Any
 
 from umiak.checkpoint.errors import CheckpointError
@@ -16,7 +17,7 @@ LONGEST_KEY = 4096
 
 def fail(where: str, required: str, got: Any) -> Exception:
     """The error of a file ``where`` something else stands than what is required. Long values are cut."""
-    text = got if isinstance(got, str) else repr(got)
+    text = got if isinstance(got, str) else reprlib.repr(got)
     return op_error(CheckpointError, "checkpoint", required, f"{text[:200]} in {where}")
 
 

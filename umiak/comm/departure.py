@@ -16,7 +16,8 @@ from types import TracebackType
 from typing import Any
 
 from umiak.comm.task import look_flag
-from umiak.comm.watch import Watch, wait_until
+from umiak.comm.watch import WATCH, Watch, wait_until
+from umiak.core import context
 
 GRACE = 2.0  # seconds for the others to end after one has failed
 PASS_ON = 0.2  # seconds for the launcher to pass on what was printed, which it drops at an abort
@@ -28,16 +29,15 @@ class Departure:
     def __init__(self, comm: Any, watch: Watch) -> None:
         self.comm, self.watch = comm, watch
         self.process = os.getpid()
-        self.error = ""
         self._hook, self._thread_hook = sys.excepthook, threading.excepthook
         sys.excepthook = self._uncaught
         threading.excepthook = self._uncaught_in_thread
         atexit.register(self._leave)
 
     def _uncaught(self, kind: type[BaseException], value: BaseException, tb: TracebackType | None) -> None:
-        self.error = f"{kind.__name__}: {value}"
         self._hook(kind, value, tb)
-        self.watch.announce(self.error)  # now: the interpreter waits for threads of ours that may wait for other ranks
+        # Now: the interpreter waits for threads of ours that may wait for other ranks
+        self.watch.announce(f"{kind.__name__}: {value}")
 
     def _uncaught_in_thread(self, args: Any) -> None:
         self._thread_hook(args)
@@ -50,11 +50,11 @@ class Departure:
 
         if os.getpid() != self.process or MPI.Is_finalized():
             return
-        error = self.error or self._wait_for_all()
-        if not error:
-            self.watch.close()
-            return
         if not self.watch.failed:
+            error = self._wait_for_all()
+            if not error:
+                self.watch.close()
+                return
             self.watch.announce(error)
         self.watch.close()
         sys.stdout.flush()
@@ -81,3 +81,10 @@ class Departure:
                     print(text, file=sys.stderr)
                     return text
         return ""
+
+
+def give_up(error: str) -> None:
+    """This process has failed in a way that no hook of the interpreter sees."""
+    watch = context.current().state.values.get(WATCH)
+    if watch is not None and watch.rank not in watch.failed:
+        watch.announce(error)

@@ -47,10 +47,15 @@ def start(channel: Channel | None = None, timeout: float | None = None) -> Group
             alone = connect is None and not mpi.launched()
             channel = SingleChannel() if alone else connect() if connect else mpi.connect(state, groups)
             channel = linked(channel)
-        groups[WORLD] = made = Group(channel, WORLD, 0, range(channel.size), timeout=timeout)
+        groups[WORLD] = made = _group(channel, WORLD, 0, range(channel.size), timeout=timeout)
         made.bystander = getattr(channel, "bystander", None)
         state[_NEXT] = 1
     return groups[WORLD]
+
+
+def _group(channel: Any, *args: Any, **options: Any) -> Group:
+    make = getattr(channel, "make", None)  # of channels whose groups are of another kind
+    return Group(channel, *args, **options) if make is None else make(*args, **options)
 
 
 def world() -> Group:
@@ -97,7 +102,7 @@ def new(ranks: Sequence[int] | None = None, *, timeout: float | None = None) -> 
 def reopen(name: str, number: int, ranks: Sequence[int], *, timeout: float | None = None) -> Group:
     """A group under a name that is free, called by its ranks."""
     whole = world()
-    made = Group(whole.channel.split(ranks, name), name, number, ranks, timeout=timeout, beside=whole)
+    made = _group(whole.channel.split(ranks, name), name, number, ranks, timeout=timeout, beside=whole)
     made.bystander = whole.bystander
     table()[name] = made
     return made

@@ -16,13 +16,12 @@ import numpy as np
 
 from umiak.comm.departure import Departure
 from umiak.comm.errors import CommError, SizeMismatch
-from umiak.comm.watch import Watch
+from umiak.comm.watch import WATCH, Watch
 from umiak.util.errors import op_error
 
 # What MPI launchers tell their ranks: number of ranks, by launcher.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE")
 SMALL = 1 << 16  # bytes up to which MPI combines
-WATCH = "comm_watch"
 YIELD_FOR = 1.0  # seconds of waiting in which the processor is only offered to others
 
 

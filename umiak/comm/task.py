@@ -7,8 +7,10 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from umiak.backends.ref.collective import GROUPS
 from umiak.comm.channel import Request
 from umiak.comm.errors import CommError
+from umiak.core.context import current
 from umiak.util import flags
 
 if TYPE_CHECKING:
@@ -107,7 +109,10 @@ class Task:
         look = look_flag.value or float("inf")
         start = time.monotonic()
         pause = self.group.channel.pause
+        groups = tuple(current().state.values.get(GROUPS, {}).values())
         while not self.done():
+            for group in groups:  # others may wait for what this rank has to do for another operation
+                group.progress(self)
             waited = time.monotonic() - start
             try:
                 late = 0 < limit < waited

@@ -23,6 +23,7 @@ from umiak.comm.sight import ENDED, FAILED, GONE, SILENT, Sight, look
 if TYPE_CHECKING:
     from umiak.comm.group import Group
 
+WATCH = "comm_watch"  # in the values of a rank's state
 ASK = 2.0  # seconds that all the others have to answer
 HEAR = 0.5  # seconds that they have to take a word in
 AT_ONCE = 32  # connections at a time

@@ -83,6 +83,11 @@ class Fleet:
         current().state.values[_STATE] = _State(strategy, groups)
         return self
 
+    @property
+    def started(self) -> bool:
+        """Whether this rank has called ``init``."""
+        return _STATE in current().state.values
+
     def _state(self, what: str) -> _State:
         found = current().state.values.get(_STATE)
         if found is None:

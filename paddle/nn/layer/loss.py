@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import paddle.nn.functional as F
 from paddle.nn._ops import check_reduction

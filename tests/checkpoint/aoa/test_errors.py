@@ -19,7 +19,11 @@ CASES = [
     ("a -> b, dtype='float16', dst_dtype='float16'", ValueError, "come together"),
     ("q,k -> qkv, fused_qkv, num_heads=4, num_key_value_groups=2", AssertionError, "got 2 -> 1 names"),
     ("qkv -> q2, fused_qkv, num_heads=4, num_key_value_groups=2", AssertionError, "got 1 -> 1 names"),
-    ("q,k,v -> qkv, fused_qkv, num_heads=4, num_key_value_groups=3", AssertionError, "multiple of num_key_value_groups"),
+    (
+        "q,k,v -> qkv, fused_qkv, num_heads=4, num_key_value_groups=3",
+        AssertionError,
+        "multiple of num_key_value_groups",
+    ),
     ("q,k,v -> qkv, fused_qkv", AssertionError, "got None and None"),
     ("q,q,q -> qkv, fused_qkv, num_heads=4, num_key_value_groups=2", AssertionError, "sizes of q, k, v as 4:2:2"),
     ("q,k,v -> qkv, fused_qkv, num_heads=4, num_key_value_groups=2, dtype='float16'", ValueError, "got dtype"),

@@ -252,7 +252,9 @@ def test_recipe(reverse):
         return
     for i in range(2):
         q, k, v, gate, up = (x[f"l.{i}.{n}"].T for n in ("q", "k", "v", "gate", "up"))
-        groups = [np.concatenate([q[:, 4 * g : 4 * g + 4], *(m[:, 2 * g : 2 * g + 2] for m in (k, v))], 1) for g in (0, 1)]
+        groups = [
+            np.concatenate([q[:, 4 * g : 4 * g + 4], *(m[:, 2 * g : 2 * g + 2] for m in (k, v))], 1) for g in (0, 1)
+        ]
         np.testing.assert_array_equal(y[f"m.{i}.qkv"], np.concatenate(groups, 1))
         halves = [m[:, 6 * r : 6 * r + 6] for r in (0, 1) for m in (gate, up)]
         np.testing.assert_array_equal(y[f"m.{i}.up_gate"], np.concatenate(halves, 1))
@@ -274,7 +276,7 @@ def test_fewer_experts_in_a_layer():
         layout(text, "l.0.e.0.w l.0.e.1.w l.1.e.0.w")
 
 
-@pytest.mark.parametrize("fact", FACTS, ids=lambda f: f"{f['statements'][0]} {list(f['targets'].values())[0][2:]}")
+@pytest.mark.parametrize("fact", FACTS, ids=lambda f: f"{f['statements'][0]} {next(iter(f['targets'].values()))[2:]}")
 def test_recorded(fact):
     """Elements of targets, by their numbers among all elements of the sources."""
     lay = layout(fact["statements"], fact["sources"], fact["targets"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from umiak.checkpoint.aoa.errors import AOAAssertionError, AOAError
+from umiak.checkpoint.aoa.fuse import Fusion
 from umiak.checkpoint.aoa.program import Program
 from umiak.checkpoint.aoa.syntax import permutation
 from umiak.checkpoint.records import TensorInfo
@@ -99,7 +100,10 @@ class Ahead:
                 return known[0]
             if takes == 1:  # taken apart
                 return sum(known)
-            if not self.program.steps[i].statement.fused:  # reversed, a split: its parts are equal
+            s = self.program.steps[i].statement
+            if s.fused:
+                return Fusion(s.fused, s.attrs).sizes_of(known[0])[self.program.takes[i].index(v)]
+            if self.program.reverse:  # a split: its parts are equal
                 return known[0] // takes
         return None
 

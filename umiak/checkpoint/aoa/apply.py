@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 
-import ml_dtypes
 import numpy as np
 
 from umiak.checkpoint.aoa.errors import AOAError, AOAKeyError
 from umiak.checkpoint.aoa.layout import Layout
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.dtypes import numpy_dtype
+from umiak.checkpoint.execute import put
+from umiak.checkpoint.records import Piece
+from umiak.core import dtype as dt
 
-
-@lru_cache(None)
-def numpy_dtype(name: str) -> np.dtype:
-    """The array dtype of a dtype's name, such as "bfloat16"."""
-    return np.dtype(getattr(ml_dtypes, name, name))
+ENGINE_DTYPES = frozenset(d.numpy for d in dt.all_dtypes())
 
 
 def apply_layout(
@@ -49,13 +47,23 @@ def apply_layout(
     elif out.shape != box.shape or out.dtype != dtype:
         raise AOAError(f"{key}: out must have shape {box.shape} and dtype {dtype}, got {out.shape} and {out.dtype}")
     for piece in pieces:
-        x = read(piece.key, piece.source)
-        if x.shape != piece.source.shape:
-            raise AOAError(f"read gave shape {x.shape} for a box of {piece.key} of shape {piece.source.shape}")
+        x = np.asarray(read(piece.key, piece.source))
+        if x.shape != piece.source.shape or (not piece.casts and x.dtype != dtype):
+            wanted = f"shape {piece.source.shape}" + ("" if piece.casts else f" and dtype {dtype}")
+            raise AOAError(f"read gave shape {x.shape} and dtype {x.dtype} for a box of {piece.key} of {wanted}")
+        place = piece.target.relative_to(box.offset)
+        _put(out[place.slices] if place.shape else out, x, piece)
+    return out
+
+
+def _put(out: np.ndarray, x: np.ndarray, piece: Piece) -> None:
+    if piece.axes is None and not piece.casts:
+        np.copyto(out, x)
+    elif x.dtype in ENGINE_DTYPES and out.dtype in ENGINE_DTYPES and out.flags.aligned:
+        if not (x.flags.writeable and x.flags.aligned):
+            x = x.copy()  # such as a mapped file: no tensor shares its memory
+        put(out, x, piece.axes, piece.casts)
+    else:  # what the engine does not know
         for name in piece.casts[:-1]:
             x = x.astype(numpy_dtype(name))
-        if piece.axes is not None:
-            x = x.transpose(piece.axes)
-        # The last cast is to the tensor's own dtype: the copy does it.
-        np.copyto(out[piece.target.relative_to(box.offset).slices], x, casting="unsafe" if piece.casts else "equiv")
-    return out
+        np.copyto(out, x if piece.axes is None else x.transpose(piece.axes), casting="unsafe")

@@ -42,7 +42,9 @@ class Step:
             named = ", ".join(f"{slot} = {value}" for slot, value in zip(s.slots, self.values))
             chain.append((named, shown(_filled(s, 0, self.values), _filled(s, 1, self.values), s.attrs)))
         if len(self.left) != len(s.left) or len(self.right) != len(s.right):
-            chain.append(("names", shown(self.left, self.right, s.attrs)))
+            flips = self.flips or (False,) * len(self.left)
+            left = [str(Name(n, flip)) for n, flip in zip(self.left, flips)]
+            chain.append(("names", shown(left, self.right, s.attrs)))
         return chain
 
 

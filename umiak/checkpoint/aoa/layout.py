@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from umiak.checkpoint.aoa.blocks import Var
 from umiak.checkpoint.aoa.errors import AOAError, AOAKeyError, near
@@ -20,7 +19,7 @@ class Layout:
     """
 
     def __init__(self, targets: Mapping[str, TensorInfo], made: Mapping[str, Var], kept: frozenset[str]) -> None:
-        self.targets: Mapping[str, TensorInfo] = MappingProxyType(dict(targets))
+        self.targets: Mapping[str, TensorInfo] = dict(targets)
         self.kept = kept
         self._made = made
 

@@ -99,7 +99,7 @@ class Results:
     def _plain(self, key: str) -> Var | None:
         """What a name stands for in the end; None if it keeps its value."""
         v = self.program.exit.get(key)
-        if v is not None and v in self.run.kept:
+        if v is not None and v in self.run.kept:  # reversed, 'a -> _' wins over 'a -> b'
             return None
         var = None if v is None else self.run.values.get(v)
         if var is None:

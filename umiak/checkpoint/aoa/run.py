@@ -70,7 +70,7 @@ class Run:
 
     def _give(self, i: int, values: Sequence[Var]) -> None:
         for v, value in zip(self.gives[i], values):
-            if v is not None and v not in self.kept:  # reversed, 'a -> _' wins over 'a -> b'
+            if v is not None:
                 self.values[v] = value
                 self.makers[v] = self.steps[i]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from typing import Any
 
 from umiak.checkpoint import strict_json as sj
@@ -15,7 +14,6 @@ from umiak.util.errors import op_error
 
 INDEX = ".safetensors.index.json"
 LONGEST_INDEX = 256 << 20
-_OURS = re.compile(r"\d+_\d+\.safetensors")
 
 
 def shard_name(number: int, count: int, prefix: str = "model") -> str:
@@ -70,28 +68,30 @@ def open_folder(folder: str) -> Manifest:
 
 
 def open_files(
-    folder: str, files: list[str], wanted: dict[str, str] | None = None, index: str | None = None
+    folder: str, files: list[str], wanted: dict[str, str] | None = None, index: str | None = None, whole: bool = True
 ) -> Manifest:
-    """A manifest, in memory, of some safetensors files."""
-    stored: dict[str, Stored] = {}
+    """A manifest, in memory, of some safetensors files. Without ``whole``, parts of tensors will do, as for a look."""
+    stored: list[Stored] = []
+    first: dict[str, Stored] = {}
     for name in files:
-        blocks, parts = safetensors.read_blocks(folder, name)
-        if parts and _OURS.fullmatch(name):
-            got = "it without a manifest"
-            hint = "The save did not finish"
+        blocks, ours = safetensors.read_blocks(folder, name)
+        if ours and whole:
+            got, hint = "it without a manifest", "The save did not finish"
             raise op_error(CheckpointError, "checkpoint", f"the manifest of {name} in {folder}", got, hint)
         for s in blocks:
             key = s.block.key
             if wanted is not None and wanted.get(key) != name:
                 continue
-            if key in stored:
-                got = f"it in {stored[key].file} and {name}"
+            if key in first and whole:
+                got = f"it in {first[key].file} and {name}"
                 raise op_error(CheckpointError, "checkpoint", f"tensor {key!r} once in {folder}", got)
-            stored[key] = s
-    for key in wanted or ():
-        if key not in stored:
+            first[key] = s
+            stored.append(s)
+    for key, name in (wanted or {}).items():
+        if key not in first:
             got = f"no such tensor; {index} has it"
-            raise op_error(CheckpointError, "checkpoint", f"{key!r} in {os.path.join(folder, wanted[key])}", got)  # type: ignore[index]
-    infos = {key: TensorInfo(key, s.block.global_shape, s.block.dtype) for key, s in stored.items()}
+            raise op_error(CheckpointError, "checkpoint", f"{key!r} in {os.path.join(folder, name)}", got)
+    infos = {key: TensorInfo(key, s.block.global_shape, s.block.dtype) for key, s in first.items()}
     sizes = {name: os.stat(os.path.join(folder, name)).st_size for name in files}
-    return Manifest(0, 1, tuple(stored.values()), infos, files=sizes).check(folder)
+    manifest = Manifest(0, 1, tuple(stored), infos, files=sizes)
+    return manifest.check(folder) if whole else manifest

@@ -145,7 +145,7 @@ def plan(blocks: Sequence[Block], metadata: Mapping[str, str] | None = None) -> 
 
 
 def read_blocks(folder: str, file: str) -> tuple[list[Stored], bool]:
-    """The blocks of a file, and whether any is a part of a tensor, as in a file of one rank of several.
+    """The blocks of a file, and whether it is one of a checkpoint of ours: then it is nothing without the manifest.
 
     Raises:
         CheckpointError: as for :func:`read_header`, or parts that contradict the header.
@@ -166,4 +166,4 @@ def read_blocks(folder: str, file: str) -> tuple[list[Stored], bool]:
         if local_shape(s.block) != e.shape:
             raise sj.fail(path, f"part {e.name!r} of shape {list(e.shape)}", list(local_shape(s.block)))
         out.append(s)
-    return out, bool(parts)
+    return out, PARTS in metadata

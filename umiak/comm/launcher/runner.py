@@ -64,9 +64,12 @@ def tell(status: int, code: int, text: str = "") -> None:
         os.write(status, f"{code}\n{text}".encode("utf-8", "replace")[: 1 << 15])
 
 
-def leave(code: int) -> NoReturn:
-    """End after a failure as Python would, but without MPI's finalisation: the other ranks never come to it."""
+def leave(code: int, text: str) -> NoReturn:
+    """End after a failure as Python would, but for MPI's finalisation: ranks that wait for this one never get there."""
     with contextlib.suppress(Exception):
+        departure = sys.modules.get("umiak.comm.departure")
+        if departure is not None:
+            departure.give_up(text)  # to the other ranks
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -83,7 +86,7 @@ def fail(status: int, error: BaseException, show: bool) -> NoReturn:
         sys.excepthook(type(error), error.with_traceback(trace), trace)
     code = 128 + signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
     tell(status, code, "".join(traceback.format_exception(type(error), error, trace)))
-    leave(code)
+    leave(code, f"{type(error).__name__}: {error}")
 
 
 def main(arguments: list[str]) -> None:
@@ -111,7 +114,7 @@ def main(arguments: list[str]) -> None:
             print(error.code, file=sys.stderr)
         tell(status, code, f"SystemExit: {error.code}\n" if code else "")
         if code:
-            leave(code)
+            leave(code, f"SystemExit: {error.code}")
     except BaseException as error:
         fail(status, error, show=kind != "call")
     else:

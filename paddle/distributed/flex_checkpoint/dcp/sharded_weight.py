@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from paddle.distributed.fleet.facade import fleet
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.records import Block
 from umiak.core.tensor import Tensor
@@ -157,10 +158,9 @@ def make_tp_sharded_weight_for_checkpoint(key: str, tensor: Tensor, tensor_paral
 
 
 def _model_parallel_group() -> Any:
-    from paddle.distributed import fleet
-
-    hybrid = getattr(fleet, "get_hybrid_communicate_group", lambda: None)()
-    return None if hybrid is None else hybrid.get_model_parallel_group()
+    if not fleet.started:
+        return None
+    return fleet.get_hybrid_communicate_group().get_model_parallel_group()
 
 
 def build_sharded_state_dict(

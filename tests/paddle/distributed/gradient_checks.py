@@ -284,12 +284,12 @@ def check_captured_programs_keep_their_order(rank, size):
         x = np.random.default_rng([rank, step]).uniform(size=2)
         every = [np.random.default_rng([r, step]).uniform(size=2) for r in range(size)]
         logs = from_numpy(np.full(2, 1.0 + rank)), from_numpy(np.full(2, 1.0 + rank))
-        before = world._calls
+        before = world.calls
         eager = f(from_numpy(x), logs[0])
-        between = world._calls
+        between = world.calls
         made = captured(from_numpy(x), logs[1])
         if size > 1:  # alone, a program sends nothing
-            assert world._calls - between == between - before, "operations dropped or doubled"
+            assert world.calls - between == between - before, "operations dropped or doubled"
         for a, b in zip(eager, made, strict=True):
             close(b, to_numpy(a))
         close(logs[0], np.full(2, sum(1.0 + r for r in range(size))))
