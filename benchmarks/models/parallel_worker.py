@@ -40,7 +40,7 @@ def ours() -> Orders:
         for task in tasks:
             task.wait()
 
-    return {"step": step, "compute": compute, "communication": communication}
+    return {"step": step, "compute": compute, "communication": communication, "barrier": paddle.distributed.barrier}
 
 
 def peer() -> Orders:
@@ -60,7 +60,7 @@ def peer() -> Orders:
         optimizer.zero_grad(set_to_none=True)
         return loss.item()
 
-    return {"step": step}
+    return {"step": step, "barrier": torch.distributed.barrier}
 
 
 def start(side: str) -> Callable[[str], float]:
@@ -74,6 +74,7 @@ def start(side: str) -> Callable[[str], float]:
         begin = time.perf_counter()
         for _ in range(int(count)):
             kinds[kind]()
+        kinds["barrier"]()  # it is over when it is so on all ranks
         return (time.perf_counter() - begin) / int(count)
 
     return run

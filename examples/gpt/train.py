@@ -188,6 +188,7 @@ def main(argv: list[str] | None = None) -> int:
     distributed.init_parallel_env()
     if distributed.get_world_size() == 1 and args.nproc > 1:
         launch = [sys.executable, "-m", "paddle.distributed.launch", "--nproc_per_node", str(args.nproc)]
+        launch += ["--log_dir", os.path.join(args.out, "log")]
         return subprocess.run([*launch, __file__, *(sys.argv[1:] if argv is None else argv)]).returncode
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)

@@ -38,7 +38,7 @@ def flat(x: np.ndarray) -> np.ndarray:
 
 
 def apart(x: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """``x`` without dims, outside of the memory of ``out``: that is written while parts of ``x`` have yet to be sent."""
+    """``x`` without dims, outside of the memory of ``out``: it is written while parts of ``x`` have yet to be sent."""
     return flat(x.copy() if np.may_share_memory(x, out) else x)
 
 
