@@ -1,8 +1,8 @@
 """Checkpoints of 1 GB: ours, ``torch.distributed.checkpoint`` and plain copies of files, by turns on the same disk.
 
-Times are wall-clock times, since what is measured is mostly a disk, with all bytes on it at the end (``fsync``). Files
-are in the page cache when they are loaded, unless a row says otherwise. ``UMIAK_BENCH_DISK`` is the folder to use, by
-default the current one.
+Times are wall-clock times on all cores, since what is measured is mostly a disk, with all bytes on it at the end
+(``fsync``). Files are in the page cache when they are loaded, unless a row says otherwise. ``UMIAK_BENCH_DISK`` is the
+folder to use, by default the current one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from measure import FEWEST, Settings, Spread, resident
+from measure import FEWEST, Settings, Spread, highest, resident
 from rows import Outcome, add_row, add_section, duration, times, with_spread
 
 CHECKPOINT = add_section("checkpoint", "Checkpoints of 1 GB", figure="the other's time ÷ ours")
@@ -85,6 +85,17 @@ def nothing() -> None:
     pass
 
 
+@contextlib.contextmanager
+def on_all(cores: tuple[int, ...]) -> Iterator[None]:
+    """Both sides on every core, as users have them."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def by_turns(settings: Settings, sides: tuple[Timed, Timed], before: Timed = nothing) -> tuple[Spread, Spread, Spread]:
     """Seconds of both sides, and other ÷ ours; ``before`` each, outside the clock."""
     found: tuple[list[float], list[float]] = ([], [])
@@ -106,7 +117,7 @@ def row(name: str, what: str, target: str, factor: float) -> Callable[[Callable[
 
     def enter(make: Callable[..., Any]) -> None:
         def measure(settings: Settings) -> Outcome:
-            with disk() as folder, warnings.catch_warnings():
+            with on_all(settings.cores), disk() as folder, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 *sides, before = make(settings, folder)
                 ours, other, ratio = by_turns(settings, (sides[0], sides[1]), before)
@@ -212,7 +223,7 @@ def _pause(settings: Settings) -> Outcome:
     size = sum(a.nbytes for a in arrays.values())
     whole: list[float] = []
     pauses: dict[bool, list[float]] = {False: [], True: []}
-    with disk() as folder, AsyncSaver() as saver:
+    with on_all(settings.cores), disk() as folder, AsyncSaver() as saver:
         saver.reserve(size)
         for _ in range(1 if settings.check else FEWEST):
             begin = time.perf_counter()
@@ -270,7 +281,7 @@ def _convert(settings: Settings) -> Outcome:
     shapes |= {f"l.{i}.{n}": shape for i in range(layers) for n, shape in per_layer.items()}
     arrays = {k: rng.integers(0, 1 << 14, s, np.uint16).view(ml_dtypes.bfloat16) for k, s in shapes.items()}
     size = sum(a.nbytes for a in arrays.values())
-    with disk() as folder:
+    with on_all(settings.cores), disk() as folder:
         save(os.path.join(folder, "first"), arrays)
         source, target = os.path.join(folder, "hf"), os.path.join(folder, "new")
         arrays.clear()
@@ -286,9 +297,7 @@ def _convert(settings: Settings) -> Outcome:
                 reset.write("5")
             base = resident()
             convert(source, open_checkpoint(source), target, format="native", statements=statements)
-            with open("/proc/self/status") as status:
-                high = int(status.read().split("VmHWM:")[1].split()[0]) * 1024
-            peak[0] = max(peak[0], high - base)
+            peak[0] = max(peak[0], highest() - base)
 
         def before() -> None:
             shutil.rmtree(target, ignore_errors=True)

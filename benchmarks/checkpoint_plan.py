@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import json
 import math
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from measure import Settings
+from measure import Settings, highest
 from rows import Outcome, add_row, add_section, duration
 
 PLANNING = add_section("checkpoint_plan", "Planning a load at scale, without data", figure="growth")
@@ -173,7 +172,7 @@ def run(part: float) -> dict[str, float]:
         "plan_s": planned - compiled,
         "ranks_s": end - planned,
         "seconds": end - begin,
-        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "memory": highest(),
         "balance": max(loads) / (sum(loads) / len(loads)),
     }
 

@@ -175,3 +175,9 @@ def resident() -> int:
     """Bytes of this process that are in memory now."""
     with open("/proc/self/statm") as f:
         return int(f.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def highest() -> int:
+    """The most that this process has ever had there: unlike ``ru_maxrss`` not what its parent had before ``exec``."""
+    with open("/proc/self/status") as f:
+        return int(f.read().split("VmHWM:")[1].split()[0]) * 1024
