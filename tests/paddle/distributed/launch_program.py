@@ -69,8 +69,8 @@ elif mode == "early":
     if rank == 1:
         MPI.COMM_WORLD.recv(source=0)
 elif mode == "wait":
-    child()
     try:
+        child()
         time.sleep(60)
     except KeyboardInterrupt:
         print("interrupted")
