@@ -146,7 +146,7 @@ def _save_safetensors(obj: Any, path: Any) -> None:
     if wrong is not None:
         hint = "Save anything else as a pickle, under another name."
         raise op_error(TypeError, "save", "a dict of tensors by name for safetensors", wrong, hint)
-    from umiak.checkpoint.safetensors import save_safetensors  # imports the package, which takes a while
+    from umiak.checkpoint.safetensors import save_safetensors
 
     folder = os.path.dirname(os.fspath(path))
     if folder:

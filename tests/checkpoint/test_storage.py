@@ -191,8 +191,9 @@ def _parts_will_do(request, monkeypatch):
 
 
 def test_the_peer_reads_every_dtype(rng, tmp_path):
-    peer = pytest.importorskip("safetensors")
-    torch = pytest.importorskip("torch")
+    import safetensors as peer
+    import torch
+
     arrays = {name: values(rng, name, (3, 5)) for name in sorted(CODES)}
     write_file(tmp_path, "f", [whole(k, a) for k, a in arrays.items()], format="safetensors", metadata={"a": "b"})
     with peer.safe_open(tmp_path / "f", framework="pt") as f:
@@ -205,8 +206,9 @@ def test_the_peer_reads_every_dtype(rng, tmp_path):
 
 
 def test_files_of_the_peer(tmp_path):
-    peer = pytest.importorskip("safetensors.torch")
-    torch = pytest.importorskip("torch")
+    import safetensors.torch as peer
+    import torch
+
     x = torch.arange(24).reshape(4, 6)
     kinds = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 float8_e4m3fn float8_e5m2"
     tensors = {kind: x.to(getattr(torch, kind)) for kind in [*kinds.split(), "uint32", "uint64"]}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import time
+import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -130,7 +131,8 @@ class MPIChannel:
     def split(self, ranks: Iterable[int], name: str) -> MPIChannel:
         group = self.comm.Get_group().Incl(list(ranks))
         try:
-            made = self.comm.Create_group(group, hash_tag(name))
+            # A tag that all ranks derive from the name alike; MPI promises tags up to 32767.
+            made = self.comm.Create_group(group, zlib.crc32(name.encode()) % 32768)
         finally:
             group.Free()
         return MPIChannel(made, self.watch)
@@ -139,14 +141,6 @@ class MPIChannel:
         MPI = _import()
         if self.comm not in (MPI.COMM_WORLD, MPI.COMM_NULL) and not MPI.Is_finalized():
             self.comm.Free()
-
-
-def hash_tag(name: str) -> int:
-    """A tag that all ranks derive from a name alike."""
-    value = 0
-    for byte in name.encode():
-        value = (value * 131 + byte) % 32749
-    return value
 
 
 def connect(state: dict[Any, Any], groups: Mapping[str, Any]) -> MPIChannel:
