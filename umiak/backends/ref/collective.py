@@ -4,6 +4,7 @@ the rank's state. In a group of one nothing moves, and none is needed.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,91 +40,77 @@ def _finish(task: Any, *arrays: np.ndarray) -> None:
         deferred.append((task, arrays))
 
 
+def together(*classes: type[ops.Collective]) -> Callable[[Callable[..., None]], None]:
+    """A kernel of several ranks, ``fn(op, group, out, x, *params)`` with ``x`` contiguous; alone, nothing moves."""
+
+    def enter(fn: Callable[..., None]) -> None:
+        @kernel(*classes, raw=True)
+        def run(op, out, x, size, *params):
+            if size == 1:
+                out[...] = x
+            else:
+                fn(op, _group(op, size), out, np.ascontiguousarray(x), *params)
+
+    return enter
+
+
 def _parts_first(x: np.ndarray, axis: int) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(x, axis, 0))
 
 
-@kernel(ops.AllReduce, raw=True)
-def all_reduce(op, out, x, size):
-    if size == 1:
-        out[...] = x
-        return
-    x = np.ascontiguousarray(x)
-    _finish(_group(op, size).all_reduce(out, x, op.op), out, x)
+@together(ops.AllReduce)
+def all_reduce(op, group, out, x):
+    _finish(group.all_reduce(out, x, op.op), out, x)
 
 
-@kernel(ops.ReduceTo, raw=True)
-def reduce_to(op, out, x, size, root, rank):
-    if size == 1:
-        out[...] = x
-        return
+@together(ops.ReduceTo)
+def reduce_to(op, group, out, x, root, rank):
     if rank != root:
         out[...] = np.zeros((), out.dtype)
-    x = np.ascontiguousarray(x)
-    _finish(_group(op, size).reduce(out, x, root, op.op), out, x)
+    _finish(group.reduce(out, x, root, op.op), out, x)
 
 
-@kernel(ops.Broadcast, raw=True)
-def broadcast(op, out, x, size, root, rank):
+@together(ops.Broadcast)
+def broadcast(op, group, out, x, root, rank):
     out[...] = x
-    if size > 1:
-        _finish(_group(op, size).broadcast(out, root), out)
+    _finish(group.broadcast(out, root), out)
 
 
-@kernel(ops.AllGather, raw=True)
-def all_gather(op, out, x, size):
-    if size == 1:
-        out[...] = x
-        return
-    group = _group(op, size)
+@together(ops.AllGather)
+def all_gather(op, group, out, x):
     if op.axis == 0:
-        x = np.ascontiguousarray(x)
         _finish(group.all_gather(out, x), out, x)
         return
-    parts = np.empty((size, *x.shape), x.dtype)
-    group.all_gather(parts, np.ascontiguousarray(x)).wait()
+    parts = np.empty((group.size, *x.shape), x.dtype)
+    group.all_gather(parts, x).wait()
     out[...] = np.moveaxis(parts, 0, op.axis).reshape(out.shape)
 
 
-@kernel(ops.ReduceScatter, raw=True)
-def reduce_scatter(op, out, x, size):
-    if size == 1:
-        out[...] = x
-        return
-    group = _group(op, size)
+@together(ops.ReduceScatter)
+def reduce_scatter(op, group, out, x):
     if op.axis == 0:
-        x = np.ascontiguousarray(x)
         _finish(group.reduce_scatter(out, x, op.op), out, x)
         return
     turned = _parts_first(x, op.axis)
-    part = np.empty((turned.shape[0] // size, *turned.shape[1:]), x.dtype)
+    part = np.empty((turned.shape[0] // group.size, *turned.shape[1:]), x.dtype)
     group.reduce_scatter(part, turned, op.op).wait()
     out[...] = np.moveaxis(part, 0, op.axis)
 
 
-@kernel(ops.AllToAll, raw=True)
-def all_to_all(op, out, x, size):
-    if size == 1:
-        out[...] = x
-        return
-    group = _group(op, size)
+@together(ops.AllToAll)
+def all_to_all(op, group, out, x):
     if op.split_axis == op.concat_axis == 0:
-        x = np.ascontiguousarray(x)
         _finish(group.all_to_all(out, x), out, x)
         return
-    parts = np.stack(np.split(x, size, op.split_axis))
+    parts = np.stack(np.split(x, group.size, op.split_axis))
     come = np.empty_like(parts)
     group.all_to_all(come, parts).wait()
     out[...] = np.concatenate(list(come), op.concat_axis)
 
 
-@kernel(ops.AllToAllSized, raw=True)
-def all_to_all_sized(op, out, x, size, sent, received):
-    if size == 1:
-        out[...] = x
-        return
-    x = np.ascontiguousarray(x)
-    _finish(_group(op, size).all_to_all_sized(out, x, sent, received), out, x)
+@together(ops.AllToAllSized)
+def all_to_all_sized(op, group, out, x, sent, received):
+    _finish(group.all_to_all_sized(out, x, sent, received), out, x)
 
 
 @kernel(ops.Fanout, raw=True)
