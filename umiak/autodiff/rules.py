@@ -11,6 +11,7 @@ from collections import namedtuple
 from collections.abc import Sequence
 from typing import Any
 
+from umiak.ir.program import Value
 from umiak.ir.tracer import SymTensor, current, symbolic
 from umiak.ops.base import Op, Saved
 
@@ -71,6 +72,10 @@ def through_decomposition(op: Op, inputs: tuple, params: tuple, grads: tuple) ->
         tracer.expand = outer
     outputs = outputs if isinstance(outputs, tuple) else (outputs,)
     seeds = [(y.value, g.value) for y, g in zip(outputs, grads, strict=True) if g is not None]
-    wrt = [x.value if isinstance(x, SymTensor) else None for x in inputs]
+    wrt: list[Value | None] = []
+    for x in inputs:
+        value = x.value if isinstance(x, SymTensor) else None
+        # The walk gives the gradient of a value, wherever it is read: of its places among the operands, one gets all.
+        wrt.append(None if any(value is other for other in wrt) else value)
     found = pullback(tracer, tracer.operations[start:], seeds, wrt)
     return tuple(None if v is None else symbolic(v) for v in found)
