@@ -9,7 +9,12 @@ from tests.support.programs import groups, one_by_one, ops_of, same, tensors, tr
 from umiak import ops as F
 from umiak.autodiff import graph
 from umiak.compiler import fuse, simplify
+from umiak.core import array
+from umiak.core.dtype import convert
+from umiak.ops import movement
 from umiak.runtime.executor import Executor
+
+F32, F64 = convert("float32"), convert("float64")
 
 
 @pytest.fixture
@@ -235,3 +240,173 @@ def test_trials_that_promise_too_much(rng, monkeypatch):
     executor = Executor(program)
     same(executor(x, y), expected)
     assert [name for name in groups(executor) if name.startswith("fused")] == []
+
+
+def random_calls(rng, count):
+    """Calls that the rules look at, with params for which they hold and others for which they almost do."""
+
+    def slice_of(x):
+        axes, starts, sizes, steps = [], [], [], []
+        for axis in rng.permutation(x.ndim)[: rng.integers(1, x.ndim + 1)]:
+            n, step = x.shape[axis], int(rng.choice([1, 1, -1, 2, -2]))
+            most = -(-n // abs(step))
+            size = most if rng.random() < 0.6 else int(rng.integers(0, most + 1))
+            room = n - 1 - (size - 1) * abs(step) if size else 0
+            start = int(rng.integers(0, room + 1)) if size and rng.random() < 0.5 else 0
+            axes.append(int(axis))
+            starts.append(start if step > 0 or not size else start + (size - 1) * -step)
+            sizes.append(size)
+            steps.append(step)
+        return F.slice(x, axes=tuple(axes), starts=tuple(starts), sizes=tuple(sizes), steps=tuple(steps))
+
+    def cut(n):
+        """Up to three sizes, zero among them, that make up ``n``."""
+        ends = sorted(int(e) for e in rng.integers(0, n + 1, size=rng.integers(0, 3)))
+        return tuple(b - a for a, b in zip([0, *ends], [*ends, n]))
+
+    def of_parts(x, y):
+        """Parts of a concatenation of ``y`` and ``x``, at its seams or beside them."""
+        axis = int(rng.integers(x.ndim))
+        fits = [n for a, n in enumerate(x.shape) if a != axis] == [n for a, n in enumerate(y.shape) if a != axis]
+        whole = F.concat([x, y if fits and x.ndim == y.ndim else x], axis=axis)
+        n = whole.shape[axis]
+        if rng.random() < 0.5:
+            at = int(rng.choice([0, x.shape[axis], rng.integers(0, n + 1)]))
+            size = min(int(rng.choice([x.shape[axis], n - x.shape[axis], rng.integers(0, n + 1)])), n - at)
+            step = int(rng.choice([1, 1, 1, -1])) if size else 1
+            start = at if step == 1 else at + size - 1
+            return F.slice(whole, axes=(axis,), starts=(start,), sizes=(size,), steps=(step,))
+        sections = (x.shape[axis], n - x.shape[axis]) if rng.random() < 0.5 else cut(n)
+        parts = F.split(whole, axis=axis, sections=sections)
+        return parts[rng.integers(len(parts))] if isinstance(parts, tuple) else parts
+
+    def scattered(x):
+        """Zeros (or almost) with parts of x, and other parts of it added."""
+        axis = int(rng.integers(x.ndim))
+        total, at = None, 0
+        for n in cut(x.shape[axis]):
+            step = int(rng.choice([1, 1, 1, -1])) if n else 1
+            start, region = at if step == 1 else at + n - 1, movement.Slice(axes=(axis,))
+            part = F.slice(x, axes=(axis,), starts=(at,), sizes=(n,), steps=(1,))
+            base = F.full(float(rng.choice([0, 0, 0, 1])), dtype=x.dtype, shape=tuple(x.shape))
+            made = F.scatter_view(base, F.tanh(part), region=region, args=(start, n, step))
+            total = made if total is None else F.add(total, made)
+            at += n
+        return total
+
+    def broadcast(x):
+        return tuple(3 if n == 1 and rng.random() < 0.5 else n for n in x.shape)
+
+    def summed(x):
+        return tuple(1 if rng.random() < 0.3 else n for n in x.shape)[int(rng.random() < 0.2) :]
+
+    def function(*xs):
+        values = list(xs)
+        for _ in range(count):
+            x, y = (values[rng.integers(len(values))] for _ in range(2))
+            if not x.ndim:
+                x = F.reshape(x, shape=(1, 1))
+            kind = rng.integers(10)
+            if kind == 0:
+                made = slice_of(x)
+            elif kind == 1:
+                made = of_parts(x, y)
+            elif kind == 2:
+                made = scattered(x)
+            elif kind == 3:
+                n = int(np.prod(x.shape))
+                made = F.reshape(x, shape=(tuple(x.shape), (n,), (1, n), tuple(x.shape[::-1]))[rng.integers(4)])
+            elif kind == 4:
+                made = F.broadcast_to(x, shape=broadcast(x))
+            elif kind == 5:
+                made = F.sum_to(x, shape=summed(x))
+            elif kind == 6:
+                made = F.cast(F.cast(x, dtype=F64 if rng.random() < 0.5 else F32), dtype=F32)
+            elif kind == 7:
+                made = F.pow(x, (1, 1.0, 2, 1.5)[rng.integers(4)])
+            elif kind == 8:
+                made = F.copy(x)
+            else:
+                made = F.add(x, F.tanh(F.sum_to(x, shape=summed(x))))
+            values.append(F.tanh(made) if rng.random() < 0.3 else made)
+        return tuple(values[i] for i in rng.integers(len(xs), len(values), size=4))
+
+    return function
+
+
+@pytest.mark.parametrize("seed", [*range(40), *(pytest.param(s, marks=pytest.mark.slow) for s in range(40, 400))])
+def test_random_calls_of_what_the_rules_look_at(seed):
+    rng = np.random.default_rng(seed)
+    shape = tuple(int(n) for n in rng.choice([1, 2, 3, 4, 6], size=2))
+    xs = [array.from_numpy(np.abs(array.to_numpy(x)) + np.float32(0.5)) for x in tensors(rng, shape, shape)]
+    program = traced(random_calls(rng, 8), *xs, dynamic=())
+    found = Executor(program)(*xs)
+    same(found, one_by_one(program, *xs))
+    if not any(o.op.view or o.name == "sum_to" for o in program.ops):
+        assert not {id(y.storage) for y in found} & {id(x.storage) for x in xs}
+    made = graph.backward(program, program.inputs, [1.0 for _ in program.outputs])
+    program.outputs = [*program.outputs, *made]
+    same(
+        *([y for y in ys if y is not None] for ys in (Executor(program)(*xs), one_by_one(program, *xs))), tolerance=1e-4
+    )
+
+
+def test_a_reversed_part_is_not_the_whole(rng):
+    (x,) = tensors(rng, (5, 4))
+    for steps in ((-1, 1), (1, -1), (-1, -1)):
+        starts = tuple(0 if s > 0 else n - 1 for s, n in zip(steps, (5, 4)))
+
+        def f(x, starts=starts, steps=steps):
+            return F.add(F.slice(F.tanh(x), axes=(0, 1), starts=starts, sizes=(5, 4), steps=steps), x)
+
+        program = traced(f, x, dynamic=())
+        assert "slice" in simplified(program)[0]
+        same(Executor(program)(x), one_by_one(program, x))
+
+
+def test_results_are_memory_of_their_own(rng):
+    (x,) = tensors(rng, (4, 8))
+
+    def f(x):
+        y = F.tanh(x)
+        return y, F.pow(y, 1), F.cast(y, dtype=F32), F.copy(F.reshape(x, shape=(8, 4))), F.copy(F.exp(x))
+
+    program = traced(f, x, dynamic=())
+    names, _ = simplified(program)
+    assert names.count("copy") == 1, "one of what nobody else has is left out"
+    found = Executor(program)(x)
+    same(found, one_by_one(program, x))
+    assert len({id(y.storage) for y in (*found, x)}) == 6
+
+
+def test_numbers_that_are_symbols(rng):
+    """Exponents, steps and fillings that are sizes are no numbers yet."""
+    (x,) = tensors(rng, (4, 8))
+
+    def f(x):
+        n = x.shape[0]
+        rows = F.slice(F.tanh(x), axes=(0,), starts=(0,), sizes=(1,), steps=(n,))
+        base = F.full(n - 4, dtype=F32, shape=tuple(x.shape))
+        made = F.scatter_view(base, rows, region=movement.Slice(axes=(0,)), args=(0, 1, n))
+        return F.add(
+            F.add(F.pow(x, n), made), F.scatter_view(base, rows, region=movement.Slice(axes=(0,)), args=(1, 1, 1))
+        )
+
+    program = traced(f, x)
+    same(Executor(program)(x), one_by_one(program, x))
+
+
+def test_sums_of_parts_that_broadcast_are_no_concatenation(rng):
+    (x,) = tensors(rng, (3, 4))
+
+    def f(x):
+        left = F.slice(F.tanh(x), axes=(1,), starts=(0,), sizes=(2,), steps=(1,))
+        right = F.slice(F.exp(x), axes=(0, 1), starts=(0, 2), sizes=(1, 2), steps=(1, 1))
+        region = movement.Slice(axes=(1,))
+        whole = F.scatter_view(F.full(0.0, dtype=F32, shape=(3, 4)), left, region=region, args=(0, 2, 1))
+        row = F.scatter_view(F.full(0.0, dtype=F32, shape=(1, 4)), right, region=region, args=(2, 2, 1))
+        return F.add(whole, row)
+
+    program = traced(f, x, dynamic=())
+    assert "concat" not in simplified(program)[0]
+    same(Executor(program)(x), one_by_one(program, x))

@@ -8,7 +8,8 @@ One sweep over straight-line operations; operands are exchanged for simpler valu
 * parts as views instead of copies (``split``), and sums of scattered parts, the gradients of views, as a concatenation;
 * a view for each reader, which can then be computed inside of the reader's kernel.
 
-A value that the caller gets is never exchanged for an input: it would be the input's memory.
+A value that the caller gets is never exchanged for an input, a view or another one that the caller gets: it would share
+their memory.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class _Sweep:
         self.seen: dict[tuple, Operation] = {}
         self.epoch = 0  # how many calls came so far that are kernels of their own
         self.kept = {id(v) for v in results if v is not None}
+        self.given: set[int] = set()  # values that stand for one of them
         self.readers: dict[int, int] = {}
         for o in operations:
             for v in o.values:
@@ -68,8 +70,14 @@ class _Sweep:
 
     def same(self, r: Value, x: Any) -> bool:
         """The result ``r`` is ``x``."""
-        if type(x) is not Value or (x.operation is None and id(r) in self.kept):
+        if type(x) is not Value:
             return False
+        if id(r) in self.kept:
+            made = x.operation
+            # A sum to the shape that is there gives its operand itself.
+            if made is None or made.op.view or made.name == "sum_to" or id(x) in self.kept or id(x) in self.given:
+                return False
+            self.given.add(id(x))
         self.table[id(r)] = x
         self.origin.setdefault(id(x), r)
         return True
@@ -89,6 +97,8 @@ class _Sweep:
             if r is not new:
                 self.table[id(r)] = new
                 self.origin[id(new)] = r
+                if id(r) in self.kept:
+                    self.given.add(id(new))
         self.out.append(made)
         return True
 
@@ -130,7 +140,7 @@ def _reshape(s: _Sweep, o: Operation, operands: list) -> bool:
 
 
 def _pow(s: _Sweep, o: Operation, operands: list) -> bool:
-    return operands[1] == 1 and type(operands[1]) in (int, float) and _unchanged(s, o, operands)
+    return type(operands[1]) in (int, float) and operands[1] == 1 and _unchanged(s, o, operands)
 
 
 def _split(s: _Sweep, o: Operation, operands: list) -> bool:
@@ -149,14 +159,14 @@ def _split(s: _Sweep, o: Operation, operands: list) -> bool:
 
 
 def _slice(s: _Sweep, o: Operation, operands: list) -> bool:
-    """A part that is one of those of a concatenation."""
+    """All of the operand, or a part that is one of those of a concatenation; both in their order."""
     (x,), (r,) = operands, o.results
-    if type(x) is not Value or id(r) in s.kept:
+    starts, _, steps = o.params
+    if type(x) is not Value or id(r) in s.kept or any(not identical(step, 1) for step in steps):
         return False
     if _unchanged(s, o, operands):
         return True
-    starts, _, steps = o.params
-    if len(o.op.axes) != 1 or tuple(steps) != (1,):
+    if len(o.op.axes) != 1:
         return False
     part = _part(x, o.op.axes[0], starts[0], r)
     return part is not None and s.same(r, part)
@@ -178,6 +188,9 @@ def _part(x: Value, axis: int, start: Any, like: Value) -> Value | None:
 
 def _sum(s: _Sweep, o: Operation, operands: list) -> bool:
     """A sum of scattered parts that make up the whole: their concatenation."""
+    shape = o.results[0].meta.shape
+    if any(type(x) is not Value or not identical(x.meta.shape, shape) for x in operands):
+        return False
     found: Any = [_scattered(s, x) for x in operands]
     if None in found or found[0][0] != found[1][0]:
         return False
@@ -190,7 +203,7 @@ def _sum(s: _Sweep, o: Operation, operands: list) -> bool:
         if not identical((at,), (start,)):
             return False
         at = at + value.meta.shape[axis]
-    if not identical((at,), (o.results[0].meta.shape[axis],)):
+    if not identical(at, shape[axis]):
         return False
     return s.emit(o, movement.Concat(axis=axis), [v for _, v in parts], ())
 
@@ -201,6 +214,8 @@ def _scattered(s: _Sweep, x: Any) -> tuple[int, list[tuple[Any, Value]]] | None:
     if o is None or not s.alone(x):
         return None
     if o.op.name == "add":
+        if any(type(y) is not Value or not identical(y.meta.shape, x.meta.shape) for y in o.operands):
+            return None
         both = [_scattered(s, y) for y in o.operands]
         if None in both or both[0][0] != both[1][0]:  # type: ignore[index]
             return None
@@ -210,7 +225,9 @@ def _scattered(s: _Sweep, x: Any) -> tuple[int, list[tuple[Any, Value]]] | None:
     base, value = o.operands
     start, _, step = o.params[0]
     made = base.operation if type(base) is Value else None
-    if step != 1 or type(value) is not Value or made is None or made.op.name != "full" or made.operands[0] != 0:
+    if not identical(step, 1) or type(value) is not Value or made is None or made.op.name != "full":
+        return None
+    if type(made.operands[0]) not in (int, float, complex) or made.operands[0] != 0:
         return None
     return o.op.region.axes[0], [(start, value)]
 
@@ -222,6 +239,7 @@ RULES: dict[str, Any] = {
     "broadcast_to": _unchanged,
     "sum_to": _unchanged,
     "cast": _unchanged,
+    "copy": _unchanged,
     "pow": _pow,
     "add": _sum,
 }

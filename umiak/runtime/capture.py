@@ -21,6 +21,7 @@ from umiak.compiler.amp import with_casts
 from umiak.core import context, tape
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
+from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
 from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Value
@@ -248,6 +249,22 @@ def _continuous(x: Any) -> bool:
     return x.dtype.is_floating or x.dtype.is_complex
 
 
+def _apart(builder: Builder, outputs: Sequence[Any]) -> None:
+    """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now."""
+    program = builder.program
+    held: dict[int, dict[Any, Value]] = {}  # by value: what each output that is this value has
+    for i, value in enumerate(program.outputs):
+        if type(value) is not Value:
+            continue
+        # Gradients, which come last, do not share with anything.
+        own, key = held.setdefault(id(value), {}), id(outputs[i]) if i < len(outputs) else -i
+        if key not in own:
+            copied = own or i >= len(outputs)
+            # A copy of the copy before: equal copies of one value would be merged.
+            own[key] = builder.append(F.Copy(), (next(reversed(own.values()), value),), ())[0] if copied else value
+        program.outputs[i] = own[key]
+
+
 class Captured:
     """A captured function for one class of arguments.
 
@@ -280,6 +297,7 @@ class Captured:
         self.program = capture.finish([*outputs, *made], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
         merge_common(self.program)
+        _apart(capture.builder, outputs)
         remove_dead(self.program)
         program = self.program
         names = {id(v): n for n, v in program.constants.items()}
@@ -408,8 +426,10 @@ class Captured:
                 if type(y) is Value and y.operation is not None and not self.stops[i] and _continuous(y.meta)
             ]  # fmt: skip
             d = derivative(self.program, self.wrt, given)
-            self._pair = d, Executor(d.forward), Executor(d.backward), given
-        d, forward, backward, given = self._pair
+            backward = Executor(d.backward)
+            numbers = [s for s, where in backward.sources.items() if where is None]
+            self._pair = d, Executor(d.forward), backward, given, numbers
+        d, forward, backward, given, wanted = self._pair
         arguments = iter(tensors)
         bound = [self.program.captured[n] if n is not None else next(arguments) for n in self.inputs]
         with context.no_grad_guard():
@@ -419,8 +439,8 @@ class Captured:
         sources = [bound[i] for i in self.wrt]
         results = found[: len(self.program.outputs)]
         zeros = [(tuple(results[i].shape), results[i].dtype) for i in given]
-        needed = set(backward.sources)
-        numbers = {s: v for s, v in env.items() if s in needed}
+        known = env if all(s in env for s in wanted) else {**env, **self._sizes(tensors)}
+        numbers = {s: known[s] for s in wanted}
 
         def run(*grads: Tensor | None) -> tuple:
             for x, version in versions:
