@@ -34,8 +34,8 @@ class _Programs:
         self.first: tuple | None = None  # sizes of the first call
         # By sizes; several where the function does other things while gradients are there.
         self.fixed: dict[tuple, list[Captured]] = {}
-        # By which sizes are symbols; None: cannot be captured so.
-        self.dynamic: dict[tuple[frozenset, ...], list[Captured] | None] = {}
+        # By which sizes are symbols, and which others are 0 or 1; None: cannot be captured so.
+        self.dynamic: dict[tuple, list[Captured] | None] = {}
 
 
 class StaticFunction:
@@ -159,22 +159,24 @@ class StaticFunction:
         """A call whose sizes are new. The first ones are captured as they are; those that differ then, as symbols."""
         if programs.first is None and self._specs is None:
             programs.first = sizes
-        axes = self._axes(programs, sizes)
+        # What broadcasts or is empty does other things, and has programs of its own.
+        axes, special = _without_zero_and_one(self._axes(programs, sizes), sizes)
+        kind = axes, special
         if any(axes):
-            for captured in programs.dynamic.get(axes) or ():
+            for captured in programs.dynamic.get(kind) or ():
                 try:
                     return captured.out.unflatten(captured.run(tensors))
                 except Stale:
                     continue
-            if programs.dynamic.setdefault(axes, []) is not None:
+            if programs.dynamic.setdefault(kind, []) is not None:
                 try:
                     captured = self._capture(tensors, leaves, structure, axes)
                 except (CaptureError, TypeError, ValueError, NotImplementedError) as error:
                     # Something asks for a size as a number: each size then has a program, which raises what is wrong.
                     _LOG.info("%s is captured for each size: %s", self.__name__, error)
-                    programs.dynamic[axes] = None
+                    programs.dynamic[kind] = None
                 else:
-                    return self._first_run(captured, tensors, programs.dynamic[axes])
+                    return self._first_run(captured, tensors, programs.dynamic[kind])
         captured = self._capture(tensors, leaves, structure, tuple(frozenset() for _ in tensors))
         if len(programs.fixed) == MOST_PROGRAMS:
             del programs.fixed[next(iter(programs.fixed))]
@@ -252,6 +254,14 @@ def _constant(x: Any) -> Any:
     except TypeError:
         return _Same(x)
     return type(x), x
+
+
+def _without_zero_and_one(axes: tuple[frozenset, ...], sizes: tuple) -> tuple[tuple[frozenset, ...], tuple]:
+    """The axes of sizes that may be symbols; tensor, axis and size of those that are constants instead."""
+    special = tuple((t, a, sizes[t][a]) for t, those in enumerate(axes) for a in sorted(those) if sizes[t][a] in (0, 1))
+    if not special:
+        return axes, special
+    return tuple(frozenset(a for a in those if sizes[t][a] > 1) for t, those in enumerate(axes)), special
 
 
 class _Same:

@@ -427,9 +427,9 @@ class Captured:
             ]  # fmt: skip
             d = derivative(self.program, self.wrt, given)
             backward = Executor(d.backward)
-            numbers = [s for s, where in backward.sources.items() if where is None]
-            self._pair = d, Executor(d.forward), backward, given, numbers
-        d, forward, backward, given, wanted = self._pair
+            asked = [s for s, where in backward.sources.items() if where is None]
+            self._pair = d, Executor(d.forward), backward, given, asked
+        d, forward, backward, given, asked = self._pair
         arguments = iter(tensors)
         bound = [self.program.captured[n] if n is not None else next(arguments) for n in self.inputs]
         with context.no_grad_guard():
@@ -439,8 +439,8 @@ class Captured:
         sources = [bound[i] for i in self.wrt]
         results = found[: len(self.program.outputs)]
         zeros = [(tuple(results[i].shape), results[i].dtype) for i in given]
-        known = env if all(s in env for s in wanted) else {**env, **self._sizes(tensors)}
-        numbers = {s: known[s] for s in wanted}
+        known = env if all(s in env for s in asked) else {**env, **self._sizes(tensors)}
+        numbers = {s: known[s] for s in asked}
 
         def run(*grads: Tensor | None) -> tuple:
             for x, version in versions:
