@@ -7,6 +7,7 @@ import pickle
 import struct
 import subprocess
 import sys
+import tracemalloc
 from collections import OrderedDict
 
 import ml_dtypes
@@ -15,7 +16,9 @@ import pytest
 from safetensors.numpy import load_file
 
 import paddle
+from paddle.framework import trailer
 from paddle.framework.io import NAME_TABLE
+from umiak.util import parts
 
 # Written by the reference framework: {"a": float32 [1, 2], "b": [1, bfloat16 [1, 1]]}, and a state dict.
 REFERENCE = base64.b64decode(
@@ -211,13 +214,206 @@ def test_a_large_index_of_the_memo_costs_nothing():
     assert paddle.load(io.BytesIO(b"\x80\x02Nr\xff\xff\xff\x7f.")) is None
 
 
-def test_every_cut_is_refused():
-    whole = io.BytesIO()
-    paddle.save({"w": paddle.ones([3]), "s": {"n": 1}}, whole)
-    data = whole.getvalue()
+def test_every_cut_is_refused(tmp_path):
+    """But the one that takes the checksum and leaves all of what it is of."""
+    path = tmp_path / "x"
+    paddle.save({"w": paddle.ones([3]), "s": {"n": 1}}, path)
+    data = path.read_bytes()
     for n in range(len(data)):
+        path.write_bytes(data[:n])
+        if n == data.index(trailer.MAGIC) - 2:
+            assert paddle.load(path)["w"].tolist() == [1, 1, 1]
+            continue
+        for source in (path, io.BytesIO(data[:n])):
+            with pytest.raises(ValueError, match="load"):
+                paddle.load(source)
+
+
+# --- checksums -------------------------------------------------------------------------------------------------------
+
+# Two files in one, written by this package: {"a": w_0 [1, 2], "b": [1, bfloat16 w_1 [[1.5]]]} and {"w": w_0 [1, 2],
+# "LR": {"step": 3}}. The reference framework 3.3.1 was seen to read both, one after the other; by name, the first.
+READ_BY_THE_REFERENCE = base64.b64decode(
+    "gASVFgEAAAAAAAB9lCiMAWGUjAhidWlsdGluc5SMBXR1cGxllJOUjAN3XzCUjBZudW1weS5fY29yZS5tdWx0aWFycmF5lIwMX3JlY29uc3RydWN0"
+    "lJOUjAVudW1weZSMB25kYXJyYXmUk5RLAIWUQwFilIeUUpQoSwFLAoWUaAmMBWR0eXBllJOUjAJmNJSJiIeUUpQoSwOMATyUTk5OSv////9K////"
+    "/0sAdJRiiUMIAACAPwAAAECUdJRihpSFlFKUjAFilF2UKEsBaASMA3dfMZRoCGgLSwCFlGgNh5RSlChLAUsBSwGGlGgSjAJ1MpSJiIeUUpQoSwNo"
+    "Fk5OTkr/////Sv////9LAHSUYolDAsA/lHSUYoaUhZRSlGV1LkM1VU1JQUtTVU0hAQAAAAAAAHh4aDM6OWVhMWU1OTdkNTEyMTAwYzA3ZDFkNWIz"
+    "Yzk0M2VjOTAwgASV0wAAAAAAAAB9lCiMAXeUjBZudW1weS5fY29yZS5tdWx0aWFycmF5lIwMX3JlY29uc3RydWN0lJOUjAVudW1weZSMB25kYXJy"
+    "YXmUk5RLAIWUQwFilIeUUpQoSwFLAoWUaAWMBWR0eXBllJOUjAJmNJSJiIeUUpQoSwOMATyUTk5OSv////9K/////0sAdJRiiUMIAACAPwAAAECU"
+    "dJRijAJMUpR9lIwEc3RlcJRLA3OMG1N0cnVjdHVyZWRUb1BhcmFtZXRlck5hbWVAQJR9lGgBjAN3XzCUc3UuQzVVTUlBS1NVTd4AAAAAAAAAeHho"
+    "Mzo4ZWRjZDk5Mjc3YTMyMjA0NzZjZjIwZmQyMTY4MmUyOTA="
+)
+
+
+def test_checksums_are_where_the_reference_does_not_see_them():
+    first = READ_BY_THE_REFERENCE.index(trailer.MAGIC) - 2
+    assert trailer.decode(memoryview(READ_BY_THE_REFERENCE), first).covers == first
+    written = io.BytesIO()
+    x = paddle.to_tensor([1.0, 2.0])
+    x.name = "w_0"
+    paddle.save({"w": x, "LR": {"step": 3}}, written)
+    found = trailer.at_the_end(memoryview(written.getvalue()))
+    assert found.begin == found.covers and written.getvalue()[found.begin - 1 : found.begin] == b"."
+    # Plain pickle, as the reference uses it, goes from one file to the next.
+    file = io.BytesIO(READ_BY_THE_REFERENCE)
+    assert list(pickle.load(file)) == ["a", "b"]
+    assert pickle.load(file)["LR"] == {"step": 3}
+
+
+def test_several_saves_in_one_file(tmp_path):
+    file = io.BytesIO(READ_BY_THE_REFERENCE)
+    assert paddle.load(file)["a"].tolist() == [1, 2]
+    assert paddle.load(file)["LR"] == {"step": 3}
+    with pytest.raises(ValueError, match="ends before its end"):
+        paddle.load(file)
+    (tmp_path / "x").write_bytes(READ_BY_THE_REFERENCE)
+    assert paddle.load(tmp_path / "x")["a"].tolist() == [1, 2]
+    changed = READ_BY_THE_REFERENCE.replace(b"\x80?\x00\x00\x00@", b"\x81?\x00\x00\x00@", 1)
+    with pytest.raises(ValueError, match="its checksum is"):
+        paddle.load(io.BytesIO(changed))
+
+
+@pytest.mark.parametrize("protocol", [2, 4])
+def test_flipped_bits_are_found(protocol, rng, tmp_path):
+    path = tmp_path / "x"
+    state = {"w": paddle.to_tensor(rng.standard_normal(50).astype(np.float32)), "n": {"step": 3}}
+    paddle.save(state, path, protocol)
+    data = path.read_bytes()
+    for at in rng.choice(len(data), 150, replace=False):
+        changed = data[:at] + bytes([data[at] ^ 1 << rng.integers(8)]) + data[at + 1 :]
+        path.write_bytes(changed)
+        for source in (path, io.BytesIO(changed)):
+            with pytest.raises(ValueError, match="load"):
+                paddle.load(source)
+
+
+def test_a_flag_leaves_checksums_out(tmp_path):
+    path = tmp_path / "x"
+    paddle.save({"w": paddle.to_tensor([3.25])}, path)
+    path.write_bytes(path.read_bytes().replace(np.float32(3.25).tobytes(), np.float32(3.5).tobytes()))
+    with pytest.raises(ValueError, match="its checksum is xxh3:"):
+        paddle.load(path)
+    paddle.set_flags({"FLAGS_verify_checksums": False})
+    try:
+        assert paddle.load(path)["w"].tolist() == [3.5]
+    finally:
+        paddle.set_flags({"FLAGS_verify_checksums": True})
+
+
+def test_files_without_a_checksum(tmp_path):
+    """Those of the reference framework. What follows their end is not theirs."""
+    path = tmp_path / "x"
+    path.write_bytes(REFERENCE)
+    assert paddle.load(path)["a"].tolist() == [1, 2]
+    for rest in (b"\0", b"C5UMIAKSUM", b"."):
+        path.write_bytes(REFERENCE + rest)
+        with pytest.raises(ValueError, match="after its end that are no checksum"):
+            paddle.load(path)
+
+
+# --- what a small file can cost --------------------------------------------------------------------------------------
+
+MANY = 20_000
+COLLIDING = b"".join(b"\x8a\x0b" + (i * ((1 << 61) - 1) + 7).to_bytes(11, "little") + b"N" for i in range(MANY // 4))
+LONG_TEXT = b"X" + struct.pack("<I", MANY) + b"a" * MANY + b"q\x01"
+EXPENSIVE = {
+    "tuples in tuples": b"\x80\x04)" + b"\x85" * MANY + b".",
+    "tuples in tuples as a key": b"\x80\x04})" + b"\x85" * MANY + b"Ns.",
+    "lists in lists": b"\x80\x04" + b"]" * MANY + b"a" * (MANY - 1) + b".",
+    "dicts in dicts": b"\x80\x04" + b"}K\x00" * MANY + b"N" + b"s" * MANY + b".",
+    "lists in tuples in lists": b"\x80\x04" + b"](" * MANY + b"N" + b"\x85e" * MANY + b".",
+    "marks": b"\x80\x04" + b"(" * MANY + b".",
+    "a key of doubled tuples": b"\x80\x02}K\x01"
+    + b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range(90))
+    + b"Ns.",
+    "a set of doubled tuples": b"\x80\x04\x8f(K\x01"
+    + b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range(90))
+    + b"\x90.",
+    "integers of one hash": b"\x80\x02}(" + COLLIDING + b"u.",
+    "integers of one hash, one by one": b"\x80\x02}" + COLLIDING.replace(b"N", b"Ns") + b".",
+    "integers of one hash in a set": b"\x80\x04\x8f(" + COLLIDING.replace(b"N", b"") + b"\x90.",
+    "integers of one hash in a frozenset": b"\x80\x04(" + COLLIDING.replace(b"N", b"") + b"\x91.",
+    "integers of one hash in tuples": b"\x80\x02}(" + COLLIDING.replace(b"N", b"\x85N") + b"u.",
+    "floats of one hash": b"\x80\x02}("
+    + b"".join(b"G" + struct.pack(">d", m * 2.0 ** (61 * k)) + b"N" for k in range(-16, 16) for m in (1, 1, 1))
+    + b"u.",
+    "one text encoded many times, in arrays": b"\x80\x02c_codecs\nencode\nq\x000cnumpy\ndtype\n"
+    b"X\x02\x00\x00\x00u1K\x00K\x01\x87Rq\x020cnumpy._core.multiarray\n_reconstruct\nq\x030](" + LONG_TEXT
+    + b"h\x03)R(K\x01J" + struct.pack("<i", MANY) + b"\x85h\x02\x89h\x00h\x01X\x06\x00\x00\x00latin1\x86Rtb" * 1000
+    + b"e.",
+    "one text as many bytearrays": b"\x80\x02cbuiltins\nbytearray\nq\x000](" + LONG_TEXT
+    + b"h\x00h\x01X\x06\x00\x00\x00latin1\x86R" * 1000 + b"e.",
+    "one integer hashed many times": b"\x80\x02}(\x8b" + struct.pack("<i", MANY) + b"\x01" * MANY + b"q\x01N"
+    + b"h\x01N" * MANY + b"u.",
+    "a text without an end of line": b"V" + b"a" * MANY,
+    "an integer of many digits": b"I" + b"9" * 4000 + b"0" * 4000 + b"\n.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPENSIVE)
+def test_what_small_files_cannot_cost(name):
+    tracemalloc.start()
+    try:
         with pytest.raises(ValueError, match="load"):
-            paddle.load(io.BytesIO(data[:n]))
+            paddle.load(io.BytesIO(EXPENSIVE[name]))
+        assert tracemalloc.get_traced_memory()[1] < 300 * len(EXPENSIVE[name]) + (1 << 20)
+    finally:
+        tracemalloc.stop()
+
+
+def test_one_text_is_encoded_once():
+    data = EXPENSIVE["one text as many bytearrays"].replace(b"cbuiltins\nbytearray\n", b"c_codecs\nencode\n")
+    found = paddle.load(io.BytesIO(data))
+    assert len(found) == 1001 and len({id(x) for x in found[1:]}) == 1
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_plain_pickles_of_every_protocol(protocol):
+    plain = {
+        "array": np.arange(6.0).reshape(2, 3), "fortran": np.arange(6).reshape(3, 2).T, "scalar": np.float32(2),
+        "sets": ({1}, frozenset([2])), "bytes": (b"a", bytearray(b"b")), 1j: 2**80, "ordered": OrderedDict(a=1),
+        "dtype": np.dtype("f4"), "large": b"x" * 10_000,
+    }  # fmt: skip
+    found = paddle.load(io.BytesIO(pickle.dumps(plain, protocol)), return_numpy=True)
+    for key in ("array", "fortran"):
+        np.testing.assert_array_equal(found.pop(key), plain.pop(key))
+    assert found == plain
+
+
+# --- what is no file -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["x"])
+def test_only_regular_files(name, tmp_path):
+    path = tmp_path / name
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match="pipe"):
+        paddle.load(path)
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ValueError, match="a folder"):
+        paddle.load(path)
+    path.rmdir()
+    path.symlink_to("/dev/zero")
+    with pytest.raises(ValueError, match="a device"):
+        paddle.load(path)
+
+
+@pytest.mark.parametrize("name", ["x.pdparams"])
+def test_what_a_killed_save_left_goes(name, tmp_path):
+    code = (
+        "import paddle, os, signal\n"
+        "os.fsync = lambda fd: os.kill(os.getpid(), signal.SIGKILL)\n"
+        f"paddle.save({{'w': paddle.ones([3])}}, {str(tmp_path / name)!r})"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
+    assert len(os.listdir(tmp_path)) == 1
+    fd, at_work = parts.create(str(tmp_path), name)  # one of a save that is not over
+    other = tmp_path / f".other{name}.0123456789ab.part"
+    other.touch()
+    paddle.save({"w": paddle.ones([3])}, tmp_path / name)
+    assert sorted(os.listdir(tmp_path)) == sorted([name, os.path.basename(at_work), other.name])
+    os.close(fd)
 
 
 def test_shapes_cannot_promise_more_than_the_bytes():

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from umiak.util import flags
 from umiak.util.errors import op_error
+
+VERIFY = flags.define("verify_checksums", True, "compare what is read from files with the checksums stored there")
 
 
 def _blake2() -> Any:
