@@ -30,15 +30,25 @@ class Records(dict):
 
 def random_apply(op: Any, x: Tensor, *params: Any) -> Tensor:
     """Run a random op on ``x`` with the next part of its device's stream: one draw an element."""
-    seed, offset = default_generator(x.place).reserve(math.prod(x.shape) * op.draws)
-    return apply(op, (x,), (*params, seed, offset))
+    stream, words = default_generator(x.place), math.prod(x.shape) * op.draws
+    seed, offset = stream.reserve(words)
+    try:
+        return apply(op, (x,), (*params, seed, offset))
+    except BaseException:
+        stream.give_back(offset, words)
+        raise
 
 
 def random_tensor(cls: Any, shape: Sequence[int], dtype: DType, *params: Any, place: Place | None = None) -> Tensor:
     """A tensor drawn from the stream of the current device (or brought to ``place``)."""
     op, here = cls(dtype), current_place()
-    seed, offset = default_generator(here).reserve(math.prod(shape) * op.draws)
-    made = apply(op, (), (tuple(shape), seed, offset, *params))
+    stream, words = default_generator(here), math.prod(shape) * op.draws
+    seed, offset = stream.reserve(words)
+    try:
+        made = apply(op, (), (tuple(shape), seed, offset, *params))
+    except BaseException:
+        stream.give_back(offset, words)
+        raise
     return made if place is None or place is here else made.to(place)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from paddle.framework.place import current_place
@@ -29,17 +30,23 @@ from umiak.core.tensor import Tensor
 from umiak.ops.base import REGISTRY
 
 
-def reserve(record: Any, size: int, generator: Generator | None = None) -> tuple[int, int]:
-    """Seed and offset of the words that an op on ``size`` elements draws."""
+def draw(record: Any, size: int, run: Callable[[int, int], Tensor], generator: Generator | None = None) -> Tensor:
+    """``run(seed, offset)`` with the words that an op on ``size`` elements draws; a call that fails draws none."""
     g = generator if generator is not None else default_generator(current_place())
-    return g.reserve(size * record.draws)
+    seed, offset = g.reserve(size * record.draws)
+    try:
+        return run(seed, offset)
+    except BaseException:
+        g.give_back(offset, size * record.draws)
+        raise
 
 
 def _draw(name: str, d: DType, shape: tuple[int, ...], *params: Any, seed: int = 0) -> Tensor:
     """One random op of a stream; a ``seed`` other than 0 starts a stream of its own."""
-    record = REGISTRY[name](dtype=d)
-    where = Generator(seed).reserve(0) if seed else reserve(record, math.prod(shape))
-    return getattr(F, name)(d, shape, *where, *params)
+    record, op = REGISTRY[name](dtype=d), getattr(F, name)
+    if seed:
+        return op(d, shape, *Generator(seed).reserve(0), *params)
+    return draw(record, math.prod(shape), lambda key, offset: op(d, shape, key, offset, *params))
 
 
 def _made(x: Tensor, out: Any, requires_grad: bool) -> Tensor:
@@ -303,7 +310,7 @@ def randperm(
         raise op_error(ValueError, "randperm", "an n of 0 or more", size)
     with _on(device):
         record = REGISTRY["rand_perm"](dtype=d)
-        x = F.rand_perm(d, size, *reserve(record, size))
+        x = draw(record, size, lambda seed, offset: F.rand_perm(d, size, seed, offset))
     return _made(x, out, requires_grad)
 
 
@@ -312,7 +319,8 @@ def randperm(
 
 def _elementwise(name: str, *operands: Tensor, size: int | None = None) -> Tensor:
     record = REGISTRY[name]()
-    return getattr(F, name)(*operands, *reserve(record, operands[0].size if size is None else size))
+    op = getattr(F, name)
+    return draw(record, operands[0].size if size is None else size, lambda seed, offset: op(*operands, seed, offset))
 
 
 @public
@@ -402,7 +410,7 @@ def multinomial(
     x = floating(x)
     record = REGISTRY["multinomial"](replacement=bool(replacement))
     size = (x.size // x.shape[-1]) * k if replacement else x.size
-    return into(out, F.multinomial(x, bool(replacement), k, *reserve(record, size)))
+    return into(out, draw(record, size, lambda seed, offset: F.multinomial(x, bool(replacement), k, seed, offset)))
 
 
 # --- in place ------------------------------------------------------------------------------------------------------

@@ -61,14 +61,33 @@ def test_wrong_states(state):
 
 def test_wrong_numbers():
     g = Generator(0)
-    with pytest.raises(ValueError, match="at least 0"):
+    with pytest.raises(ValueError, match="from 0 to"):
         g.reserve(-1)
-    with pytest.raises(ValueError, match="2\\*\\*62"):
-        g.reserve(2**62 + 1)
-    g.reserve(2**62)
+    for n in (2**62 + 1, 2**64, 2**200):
+        with pytest.raises(MemoryError, match="2\\*\\*62"):
+            g.reserve(n)
+    assert g.offset == 0
+
+
+def test_a_stream_begins_again_after_its_last_word():
+    g = Generator(0)
+    assert [g.reserve(n)[1] for n in (2**62, 8, 2**62 - 4, 4, 4)] == [0, 0, 8, 4, 8]
+    g.set_state((0, 2**62 + 8))
+    assert g.reserve(4)[1] == 8
+
+
+def test_words_that_were_not_drawn_are_given_out_again():
+    g = Generator(0)
+    g.reserve(6)
+    _, offset = g.reserve(5)
+    g.give_back(offset, 5)
+    assert g.offset == offset == 8
+    _, first = g.reserve(4)
     g.reserve(4)
-    with pytest.raises(ValueError, match="2\\*\\*62"):
-        g.reserve(1)
+    g.give_back(first, 4)  # somebody has the words behind them
+    assert g.offset == 16
+    g.give_back("of a tracer", 4)
+    assert g.offset == 16
 
 
 @pytest.fixture

@@ -2,12 +2,16 @@
 
 A stream is a function of its 64-bit seed: word number i is lane i % 4 of the Philox block i // 4. A random op owns the words from an offset on;
 offsets are given out here, in program order, in whole blocks. Nothing else about a generator changes, so its state is (seed, offset).
+After 2**62 words a stream begins again.
 """
 import os
 from libc.stdint cimport int64_t, uint64_t
 
 from umiak.core.context cimport EngineContext, OBSERVE_TRACE, RankState, context_pointer
 from umiak.core.place cimport Place
+
+
+cdef int64_t WORDS = <int64_t>1 << 62     # of a stream
 
 
 cdef uint64_t entropy():
@@ -58,8 +62,18 @@ cdef class Generator:
         cdef EngineContext ctx = <EngineContext>context_pointer()
         if ctx.observers & OBSERVE_TRACE and ctx.trace and ctx.trace[len(ctx.trace) - 1].reserve is not None:
             return ctx.trace[len(ctx.trace) - 1].reserve(self, n)
+        if n > WORDS:
+            raise MemoryError(f"reserve() requires at most the 2**62 words of a stream, got {n}")
         cdef int64_t offset = reserve_words(self, n)
         return <int64_t>self.key, offset
+
+    def give_back(self, offset, n):
+        """The words that :meth:`reserve` gave for ``n`` were not drawn, as the call failed; the next call gets them.
+
+        Nothing changes where others were reserved meanwhile, or the numbers are those of a tracer.
+        """
+        if isinstance(offset, int) and 0 <= offset < WORDS and 0 <= n <= WORDS and self.next == after(offset, n):
+            self.next = offset
 
     def get_state(self):
         """(seed, offset)"""
@@ -89,11 +103,16 @@ def _restore(seed, offset):
     return g
 
 
+cdef int64_t after(int64_t offset, int64_t n) noexcept:
+    """The first word behind ``n`` words in whole blocks."""
+    return (offset + ((n + 3) & ~<int64_t>3)) & (WORDS - 1)
+
+
 cdef int64_t reserve_words(Generator g, int64_t n) except -1:
-    cdef int64_t offset = g.next
-    if n < 0 or n > (<int64_t>1 << 62) or offset > (<int64_t>1 << 62):
-        raise ValueError(f"reserve() requires a number of words of at least 0 within the stream's 2**62, got {n} at {offset}")
-    g.next = offset + ((n + 3) & ~<int64_t>3)
+    cdef int64_t offset = g.next & (WORDS - 1)
+    if n < 0 or n > WORDS:
+        raise ValueError(f"reserve() requires a number of words from 0 to 2**62, got {n}")
+    g.next = after(offset, n)
     return offset
 
 

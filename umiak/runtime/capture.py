@@ -385,21 +385,26 @@ class Captured:
         if not all(evaluate(g, known) for g in guards):
             raise Stale
 
-    def _draw(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> None:
-        """Take the words of this run out of the streams."""
+    def _draw(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> list[tuple[Generator, int, int]]:
+        """Take the words of this run out of the streams: (generator, offset, words) of each."""
+        taken: list[tuple[Generator, int, int]] = []
         for stream in self.streams:
             words = stream.words
             if type(words) is Sym:
                 words = evaluate(words, self._sizes(tensors))
-            env[stream.seed], env[stream.offset] = stream.find().reserve(words)
+            generator = stream.find()
+            env[stream.seed], env[stream.offset] = generator.reserve(words)
+            taken.append((generator, env[stream.offset], words))
+        return taken
 
     def _run(self, tensors: Sequence[Tensor], leaves: list[Tensor], env: dict[Any, Any]) -> list[Any]:
         ambient = context.current()
         amp = ambient.amp()
         if amp[0]:
             ambient.set_amp(0, amp[1], 0)
+        taken: list[tuple[Generator, int, int]] = []
         try:
-            self._draw(tensors, env)
+            taken = self._draw(tensors, env)
             if self.records and ambient.grad_enabled:
                 found = self._recorded(tensors, env)
             else:
@@ -407,6 +412,10 @@ class Captured:
                     self._executor = Executor(self.program)
                 with context.no_grad_guard():
                     found = self._executor(*tensors, numbers=env)
+        except BaseException:
+            for generator, offset, words in taken:
+                generator.give_back(offset, words)
+            raise
         finally:
             if amp[0]:
                 ambient.set_amp(*amp)
