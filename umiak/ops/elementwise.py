@@ -476,10 +476,10 @@ Div = binary(
     lo_y=0.5,
     amp="deny",
 )
-FloorDiv = binary("FloorDiv", "The floor of x / y; integers divided by 0 give 0", "if", lo_y=0.5, avoid=(0.0,))
+FloorDiv = binary("FloorDiv", "The floor of x / y; integers divided by 0 are refused", "if", lo_y=0.5, avoid=(0.0,))
 Remainder = binary(
     "Remainder",
-    "x - y*floor(x/y): it has the sign of y. Integers modulo 0 give 0.",
+    "x - y*floor(x/y): it has the sign of y. Integers modulo 0 are refused.",
     "if",
     lambda x, y, out, g: (g, F.neg(F.mul(g, F.floor(F.div(x, y))))),
     lo=2.2,
@@ -488,7 +488,7 @@ Remainder = binary(
 )
 Fmod = binary(
     "Fmod",
-    "x - y*trunc(x/y): it has the sign of x. Integers modulo 0 give 0.",
+    "x - y*trunc(x/y): it has the sign of x. Integers modulo 0 are refused.",
     "if",
     lambda x, y, out, g: (g, F.neg(F.mul(g, F.trunc(F.div(x, y))))),
     lo=2.2,

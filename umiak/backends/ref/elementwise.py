@@ -9,6 +9,7 @@ import numpy as np
 
 from umiak.backends.ref.registry import kernel
 from umiak.ops import elementwise as ops
+from umiak.util.errors import op_error
 
 
 def number_as(value: Any, like: np.ndarray) -> np.ndarray:
@@ -73,9 +74,18 @@ def power(x, y):
 
 
 def floor_div(x, y):
-    if x.dtype.kind not in "iu":
-        return np.floor(x / y)
-    return np.floor_divide(x, y)
+    return np.floor(x / y) if x.dtype.kind == "f" else np.floor_divide(x, y)
+
+
+def dividing(op: str, fn: Callable) -> Callable:
+    """``fn(x, y)``, which refuses integers divided by 0."""
+
+    def divide(x, y):
+        if np.asarray(y).dtype.kind in "iu" and np.size(x) and not np.all(y):
+            raise op_error(ZeroDivisionError, op, "divisors other than 0 for integers", "0")
+        return fn(x, y)
+
+    return divide
 
 
 def _lgamma(x):
@@ -145,9 +155,9 @@ BINARY: dict[Any, Callable] = {
     ops.Sub: np.subtract,
     ops.Mul: np.multiply,
     ops.Div: np.true_divide,
-    ops.FloorDiv: floor_div,
-    ops.Remainder: np.remainder,
-    ops.Fmod: np.fmod,
+    ops.FloorDiv: dividing("floor_div", floor_div),
+    ops.Remainder: dividing("remainder", np.remainder),
+    ops.Fmod: dividing("fmod", np.fmod),
     ops.Pow: power,
     ops.Maximum: np.maximum,
     ops.Minimum: np.minimum,

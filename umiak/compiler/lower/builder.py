@@ -313,12 +313,16 @@ class Builder:
         top = self.leaf(size)
         place = n.select(n.lt(i, 0), n.add(i, top), i)
         inside = n.lt(n.bitcast(place, U64), n.bitcast(top, U64))  # what is negative is more than any size
-        outside = n.both(self.guard, n.call("not", inside))
-        assert outside is not None
-        if (outside, code) not in self._failures:
-            self._failures.add((outside, code))
-            self.stages.append(FailStage(code, outside))
+        self.refuse(n.call("not", inside), code)
         return place, inside
+
+    def refuse(self, where: Node, code: int = 1) -> None:
+        """The launch fails if ``where`` holds for an element that is needed."""
+        wrong = n.both(self.guard, where)
+        assert wrong is not None
+        if (wrong, code) not in self._failures and not n.is_const(wrong, False):
+            self._failures.add((wrong, code))
+            self.stages.append(FailStage(code, wrong))
 
     def reduce(
         self, monoid: Monoid, values: Sequence[Node], where: Node | None = None, end: Node | None = None

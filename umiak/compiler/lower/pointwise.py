@@ -26,8 +26,8 @@ def operand_type(o: Operation) -> Any:
     raise NotANest(f"{o.name} of numbers")
 
 
-def real(*names: str) -> Callable[[Real], Real]:
-    """Register ``fn(*elements)`` over real numbers for ops by name."""
+def real(*names: str, divides: bool = False) -> Callable[[Real], Real]:
+    """Register ``fn(*elements)`` over real numbers for ops by name; one that divides refuses integers divided by 0."""
 
     def enter(fn: Real) -> Real:
         for name in names:
@@ -37,7 +37,10 @@ def real(*names: str) -> Callable[[Real], Real]:
                 type_, is_complex = operand_type(o)
                 if is_complex:
                     return on_complex(b, o, index, type_)
-                return fn(*(b.operand(o, i, index, type_) for i in range(len(o.operands))))
+                elements = [b.operand(o, i, index, type_) for i in range(len(o.operands))]
+                if divides and not type_.is_float:
+                    b.refuse(n.eq(elements[1], 0))
+                return fn(*elements)
 
         return fn
 
@@ -143,7 +146,7 @@ def _opposite(r: Node, y: Node) -> Node:
     return call("and", n.ne(r, 0), call("xor", n.lt(r, 0), n.lt(y, 0)))
 
 
-@real("floor_div")
+@real("floor_div", divides=True)
 def floor_div(x: Node, y: Node) -> Node:
     if x.type.is_float:
         return call("floor", n.div(x, y))
@@ -154,13 +157,13 @@ def floor_div(x: Node, y: Node) -> Node:
     return n.select(n.eq(y, 0), n.const(0, x.type), n.sub(q, less))
 
 
-@real("fmod")
+@real("fmod", divides=True)
 def fmod(x: Node, y: Node) -> Node:
     r = n.rem(x, y)
     return r if x.type.is_float else n.select(n.eq(y, 0), n.const(0, x.type), r)
 
 
-@real("remainder")
+@real("remainder", divides=True)
 def remainder(x: Node, y: Node) -> Node:
     r = n.rem(x, y)
     if x.type.kind == "u":
