@@ -24,7 +24,6 @@ from paddle.tensor._args import (
     op_error,
     public,
     shape_of,
-    tensor,
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -35,6 +34,8 @@ from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.core.tensor import empty as _empty
 from umiak.ir import sym as dim
+from umiak.ops import numbers
+from umiak.ops.promotion import LATTICE, kind
 
 _COPY = F.Copy()
 
@@ -42,40 +43,99 @@ _COPY = F.Copy()
 # --- from data -----------------------------------------------------------------------------------------------------
 
 
-def _narrow(a: np.ndarray) -> np.ndarray:
-    """An array that came of Python numbers, in the types those have here."""
-    kind = a.dtype.kind
-    if kind == "f":
-        return a.astype(default_float().numpy)
-    if kind == "c":
-        return a.astype(np.complex128 if default_float() is dt.float64 else np.complex64)
-    return a.astype(np.int64) if kind in "iu" else a
-
-
 def _has_tensor(x: Any) -> bool:
     return isinstance(x, Tensor) or (isinstance(x, (list, tuple)) and any(map(_has_tensor, x)))
 
 
-def _array(data: Any) -> np.ndarray:
-    """The array that nested lists, numbers and arrays describe."""
-    if isinstance(data, (np.ndarray, np.generic)):
-        a = np.asarray(data)
-    elif isinstance(data, (*NUMBERS, list, tuple)):
-        a = _narrow(np.asarray(data))
-    else:
-        raise op_error(TypeError, "to_tensor", "a number, a list, a tuple, an array or a Tensor", type(data).__name__)
-    if a.dtype.kind in "OSUMm":
-        raise op_error(ValueError, "to_tensor", "numbers", f"an array of {a.dtype}")
-    return a
+def _plain(a: np.ndarray) -> DType:
+    """The dtype of Python numbers that NumPy took to be of the dtype of ``a``."""
+    if a.dtype.kind == "f":
+        return default_float()
+    if a.dtype.kind == "c":
+        return dt.complex128 if default_float() is dt.float64 else dt.complex64
+    return dt.int64 if a.dtype.kind in "iu" else dt.convert(a.dtype)
 
 
-def _nested(data: Any) -> Tensor:
-    """Lists with tensors in them, stacked."""
-    return (
-        data
-        if isinstance(data, Tensor)
-        else F.stack([_nested(d) if _has_tensor(d) else tensor(_array(d)) for d in data], axis=0)
-    )
+def _check_integers(a: np.ndarray, d: DType, op: str) -> None:
+    """Refuse numbers that an integer dtype has no place for."""
+    low, high = numbers.bounds(d) or numbers.INT64
+    if a.dtype.kind == "f" and a.size:
+        for extreme in (np.min(a), np.max(a)):  # NaN where one is among them
+            if not numbers.fits(float(extreme), low, high):
+                raise numbers.refusal(op, float(extreme), low, high)
+    elif a.dtype.kind == "O":
+        for x in a.flat:
+            if not numbers.fits(x, low, high):
+                raise numbers.refusal(op, x, low, high)
+    elif a.size and a.dtype.kind in "iu":
+        for extreme in (int(np.min(a)), int(np.max(a))):
+            if not numbers.fits(extreme, low, high):
+                raise numbers.refusal(op, extreme, low, high)
+
+
+def _large(a: np.ndarray, op: str) -> np.ndarray:
+    """An array of objects, all of them numbers, integers beyond 64 bits among them: in float64, or refused."""
+    if not all(isinstance(x, (*NUMBERS, np.number)) for x in a.flat):
+        raise op_error(ValueError, op, "numbers", f"an array of {a.dtype}")
+    try:
+        return a.astype(np.complex128 if any(isinstance(x, builtins.complex) for x in a.flat) else np.float64)
+    except OverflowError:
+        raise op_error(OverflowError, op, "numbers that floats can hold", "an int beyond 1.8e308") from None
+
+
+def _from_numbers(data: Any, d: DType | None, place: Any, op: str) -> Tensor:
+    """A tensor of nested lists of Python numbers (and arrays), each rounded once, to the dtype that is wanted."""
+    a = np.asarray(data)
+    if a.dtype.kind in "SUMm":
+        raise op_error(ValueError, op, "numbers", f"an array of {a.dtype}")
+    if a.dtype.kind == "O":
+        if d is None and all(isinstance(x, (int, np.integer)) for x in a.flat):
+            d = dt.int64
+        if d is None or not d.is_integer:
+            a = _large(a, op)
+        elif not all(isinstance(x, (bool, int, float, np.integer, np.floating)) for x in a.flat):
+            raise op_error(ValueError, op, "real numbers", f"an array of {a.dtype}")
+    to = _plain(a) if d is None else d
+    if to.is_integer:
+        _check_integers(a, to, op)
+        if a.dtype.kind in "fO":  # ints beside floats: beyond 2**53 a float64 has not all of them
+            a = np.asarray(data, dtype=to.numpy)
+        elif a.dtype.kind == "u":
+            a = a.astype(np.int64)
+    elif a.dtype == np.uint64:
+        a = a.astype(np.float64)
+    return cast(_from_numpy(a, place), to)
+
+
+def _joined(data: Any) -> DType | None:
+    """The dtype that the tensors in nested lists have together."""
+    if isinstance(data, Tensor):
+        return data.dtype
+    found = None
+    for d in data if isinstance(data, (list, tuple)) else ():
+        other = _joined(d)
+        found = other if found is None else found if other is None else LATTICE[found, other]
+    return found
+
+
+def _nested(data: Any, d: DType | None, op: str) -> Tensor:
+    """Lists with tensors in them, stacked, in one dtype: ``d``, or that of the tensors, which numbers join."""
+    joined = _joined(data)
+    assert joined is not None
+
+    def stacked(part: Any) -> Tensor:
+        if isinstance(part, Tensor):
+            return part if d is None else cast(part, d)
+        if not _has_tensor(part):
+            own = joined if d is None and kind(_plain(np.asarray(part))) <= kind(joined) else d
+            return _from_numbers(part, own, None, op)
+        parts = [stacked(p) for p in part]
+        to = parts[0].dtype
+        for p in parts:
+            to = LATTICE[to, p.dtype]
+        return F.stack([cast(p, to) for p in parts], axis=0)
+
+    return stacked(data)
 
 
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
@@ -98,25 +158,28 @@ def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bo
                 [3, 4]])
     """
     where = None if place is None else place_of(place, "to_tensor")
+    wanted = None if dtype is None else dtype_of(dtype)
     if isinstance(data, Tensor):
         out = apply1(_COPY, data.detach())
         if where is not None and where is not out.place:
             out = out.to(where)
     elif isinstance(data, (list, tuple)) and _has_tensor(data):
-        out = _nested([_detached(d) for d in data])
-    elif type(data).__module__ == "numpy" or isinstance(data, (*NUMBERS, list, tuple, np.ndarray, np.generic)):
+        out = _nested([_detached(d) for d in data], wanted, "to_tensor")
+    elif isinstance(data, (np.ndarray, np.generic)):
         try:
-            out = _from_numpy(_array(data), where)
+            out = _from_numpy(np.asarray(data), where)
         except TypeError as error:
             raise op_error(ValueError, "to_tensor", "a type that tensors have", str(np.asarray(data).dtype)) from error
+    elif isinstance(data, (*NUMBERS, list, tuple)):
+        out = _from_numbers(data, wanted, where, "to_tensor")
     elif hasattr(data, "__dlpack__"):
         out = apply1(_COPY, from_dlpack(data))
     elif hasattr(data, "__array__"):
         out = _from_numpy(np.asarray(data), where)
     else:
         raise op_error(TypeError, "to_tensor", "a number, a list, a tuple, an array or a Tensor", type(data).__name__)
-    if dtype is not None:
-        out = cast(out, dtype_of(dtype))
+    if wanted is not None:
+        out = cast(out, wanted)
     out.stop_gradient = stop_gradient
     return out
 
@@ -555,6 +618,8 @@ def _count(
     else:
         span = (end - start) / step
         size = max(0, int(np.floor(span)) + 1 if closed else int(np.ceil(span)))
+    if d.is_integer and type(size) is int and size:
+        _check_integers(np.array([start, start + (size - 1) * step], object), d, op)
     with _on(device):
         return _finish(F.iota(start, step, d, size), out, requires_grad)
 
@@ -579,7 +644,7 @@ def linspace(
         [0.0, 0.25, 0.5, 0.75, 1.0]
     """
     d = _float_of(dtype, start, stop)
-    a, b, n = _ends("linspace", start, stop, num)
+    a, b, n = _ends("linspace", start, stop, num, d)
     with _on(device):
         return _finish(F.linspace(a, b, d, n) if n else F.full(0, d, (0,)), out, requires_grad)
 
@@ -593,7 +658,7 @@ def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = Non
         [1.0, 10.0, 100.0]
     """
     d = _float_of(dtype, start, stop)
-    a, b, n = _ends("logspace", start, stop, num)
+    a, b, n = _ends("logspace", start, stop, num, default_float())
     return F.logspace(a, b, d, n, number(base)) if n else F.full(0, d, (0,))
 
 
@@ -603,11 +668,15 @@ def _float_of(dtype: Any, *given: Any) -> DType:
     return next((v.dtype for v in given if isinstance(v, Tensor) and v.dtype.is_floating), default_float())
 
 
-def _ends(op: str, start: Any, stop: Any, num: Any) -> tuple[Any, Any, int]:
+def _ends(op: str, start: Any, stop: Any, num: Any, d: DType) -> tuple[Any, Any, int]:
+    """Both ends and the count; ``d``: what the ends must be numbers of."""
     n = integer(num, op, "num")
     if n < 0:
         raise op_error(ValueError, op, "a num of 0 or more", n)
-    return number(start), number(stop), n
+    ends = number(start), number(stop)
+    if d.is_integer:
+        _check_integers(np.array(ends, object), d, op)
+    return *ends, n
 
 
 def _from_array(a: np.ndarray, d: DType) -> Tensor:
@@ -873,9 +942,11 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
     if isinstance(x, Tensor):
         value = apply1(_COPY, x)
     elif isinstance(x, (list, tuple)) and _has_tensor(x):
-        value = _nested(x)
+        value = _nested(x, None, "assign")
     elif isinstance(x, (*NUMBERS, list, tuple, np.ndarray, np.generic)):
         a = np.asarray(x)
+        if not isinstance(x, (np.ndarray, np.generic)) and a.dtype.kind in "uO":
+            _check_integers(a if a.dtype.kind == "u" else np.asarray(_large(a, "assign")), dt.int64, "assign")
         if a.dtype.kind in "OSU":
             raise op_error(TypeError, "assign", "numbers", f"an array of {a.dtype}")
         value = _from_numpy(a if isinstance(x, np.ndarray) or a.ndim else a.reshape(1))

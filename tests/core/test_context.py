@@ -317,6 +317,7 @@ for _reason, _names in {
         "umiak.compiler.plan:BACKEND_OF umiak.compiler.plan:FIND_KERNEL umiak.ir.scope:_getter umiak.ir.scope:_setter "
         "umiak.core.dispatch:ON_MISS umiak.core.dispatch:VJP_PLAN umiak.core.dispatch:SLOW_PATH "
         "umiak.core.dispatch:SLOW_ASSIGN umiak.core.dispatch:PROMOTE umiak.core.dispatch:EXPLAIN "
+        "umiak.core.dispatch:OUT_OF_RANGE "
         "umiak.core.dispatch:COPY umiak.core.dispatch:SCATTER_VIEW umiak.core.dispatch:_slot_refs "
         "umiak.core.dispatch:BINARY_OPS umiak.core.dispatch:UNARY_OPS "
         "umiak.core.tape:ADD umiak.core.tape:COPY umiak.core.tape:FULL umiak.core.tape:VJP_PLAN "

@@ -33,6 +33,7 @@ from umiak.ir.meta import Meta, Strided, dense, identical, weak_kind
 from umiak.ir.program import Operation, Value
 from umiak.ir.scope import Scope
 from umiak.ir.tracer import SymTensor, Tracer
+from umiak.ops import numbers
 from umiak.ops.base import Op
 
 LAUNCH, VIEW, RESHAPE, CALLS, PYTHON = range(5)
@@ -75,9 +76,18 @@ def place_of(op: Op, operands: Sequence[Any]) -> Any:
     return places.pop() if places else context.current().place
 
 
+def infer(op: Op, operands: Sequence[Any], params: tuple) -> tuple:
+    """The results of a call on the concrete operands, or its error."""
+    try:
+        return as_tuple(op.infer(*concrete_metas(operands), *params))
+    except TypeError:
+        numbers.refuse_large(op, operands)
+        raise
+
+
 def explain(op: Op, operands: tuple, params: tuple) -> None:
     """Run ``infer`` on the concrete operands, for its error."""
-    op.infer(*concrete_metas(operands), *params)
+    infer(op, operands, params)
 
 
 def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Classes:
@@ -234,11 +244,14 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
         if x is None and not name.endswith("?") and not name.startswith("*"):
             op.fail(TypeError, f"a tensor for operand {name!r}", "None")
     metas = concrete_metas(operands)
+    bounds = None
+    if type(op) is not Fused and any(type(x) in (int, float) for x in operands):
+        bounds = numbers.bounds_of(op, operands)
     level, dtype_id, custom = (modes >> 1) & 3, (modes >> 3) & 31, (modes >> 16) & 65535
     if level:
         op = amp.with_casts(op, metas, level, dtype_id, custom)
     place = place_of(op, operands)
-    visible = as_tuple(op.infer(*metas, *params))
+    visible = infer(op, operands, params)
     needs = tuple(isinstance(x, Tensor) and not x.stop_gradient for x in operands)
     wanted = bool(modes & MODE_GRAD) and any(needs) and rules.differentiable(op)
     continuous = [i for i, m in enumerate(visible) if m.dtype.is_floating or m.dtype.is_complex]
@@ -296,6 +309,8 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
             f"[{op.name}] requires a kernel on {backend.device_type} or a decomposition, got neither. "
             "Register a kernel with the backend."
         )
+    if bounds is not None:
+        plan.bound_numbers(*bounds)
     if wanted:
         set_gradient(plan, op, classes, visible, needs, traced if train else None, continuous, expander(backend))
     return plan
@@ -585,4 +600,4 @@ def install(backend_of: Callable[[Any], Any], find_kernel: Callable[..., Any]) -
     """Fill dispatch's slots; backends lie above this layer, so the assembler hands them in."""
     global BACKEND_OF, FIND_KERNEL
     BACKEND_OF, FIND_KERNEL = backend_of, find_kernel
-    dispatch.install(on_miss=on_miss, explain=explain)
+    dispatch.install(on_miss=on_miss, explain=explain, out_of_range=numbers.out_of_range)

@@ -71,6 +71,8 @@ cdef class Plan:
     cdef bint same_is_identity # returns its operand when the shape is the wanted one already
     cdef bint has_streams
     cdef bint native           # run_native serves it
+    cdef bint bounded          # number operands lie from `low` to `high`, the bounds of an integer dtype
+    cdef int64_t low, high
     cdef int[64] out_dtype
     cdef int[64] out_rank
     cdef int* out_regs         # registers of sizes (PLAN_VIEW: sizes, strides, offset)

@@ -14,6 +14,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdlib cimport calloc, free, malloc
+from libc.math cimport trunc
 from libc.string cimport memcmp, memcpy
 from time import perf_counter
 
@@ -46,6 +47,7 @@ cdef object SLOW_PATH = None
 cdef object SLOW_ASSIGN = None
 cdef object PROMOTE = None
 cdef object EXPLAIN = None
+cdef object OUT_OF_RANGE = None
 cdef object SCATTER_VIEW = None
 cdef object TIMER = None
 cdef int64_t QUICK = NOGIL_ELEMENTS        # launches of fewer elements take the short way; while launches are timed, none
@@ -60,7 +62,7 @@ UNARY_NAMES = ("neg", "abs", "bitwise_not")
 
 def install(**slots):
     """Fill slots. ``binary`` and ``unary`` are dicts from operator name to interned op."""
-    global ON_MISS, VJP_PLAN, SLOW_PATH, SLOW_ASSIGN, PROMOTE, EXPLAIN, COPY, SCATTER_VIEW
+    global ON_MISS, VJP_PLAN, SLOW_PATH, SLOW_ASSIGN, PROMOTE, EXPLAIN, OUT_OF_RANGE, COPY, SCATTER_VIEW
     cdef int i
     for name, value in slots.items():
         _slot_refs[name] = value
@@ -70,6 +72,7 @@ def install(**slots):
         elif name == "slow_assign": SLOW_ASSIGN = value
         elif name == "promote": PROMOTE = value
         elif name == "explain": EXPLAIN = value
+        elif name == "out_of_range": OUT_OF_RANGE = value
         elif name == "scatter_view": SCATTER_VIEW = value
         elif name == "copy": COPY = value
         elif name == "binary":
@@ -251,6 +254,12 @@ cdef class Plan:
         self.kernel = kernel
         self.keep = keep
 
+    def bound_numbers(self, int64_t low, int64_t high):
+        """Number operands outside of these bounds go to the slot ``out_of_range``, as the op has no place for them."""
+        self.low = low
+        self.high = high
+        self.bounded = True
+
     def set_program(self, CallProgram program not None):
         self.program = program
 
@@ -364,6 +373,7 @@ cdef int parse_operand(object o, Operand* x) except -1:
         x.desc = TAG_FLOAT << K_TAG_SHIFT
         d = <double>o
         memcpy(x.bits, &d, 8)
+        x.bits[1] = 0
         x.n_bits = 1
     elif isinstance(o, bool):
         x.desc = TAG_BOOL << K_TAG_SHIFT
@@ -378,6 +388,7 @@ cdef int parse_operand(object o, Operand* x) except -1:
             d = <double>o
             x.desc = TAG_FLOAT << K_TAG_SHIFT
             memcpy(x.bits, &d, 8)
+            x.bits[1] = 1                                # which no integer dtype holds, even where it rounds to -2**63
     elif isinstance(o, complex):
         x.desc = TAG_COMPLEX << K_TAG_SHIFT
         x.bits[0] = _float_bits(o.real)
@@ -706,6 +717,31 @@ cdef inline bint one_shape(const Operand* xs, int n, PyObject** first) noexcept:
     return f != NULL
 
 
+cdef bint numbers_fit(Plan plan, const Operand* xs, int n) noexcept:
+    """Whether number operands lie within the plan's bounds; of a float the fraction does not count."""
+    cdef int i, tag
+    cdef double d
+    for i in range(n):
+        if xs[i].t == NULL and xs[i].n_bits == 1:
+            tag = xs[i].desc >> K_TAG_SHIFT
+            if tag == TAG_INT:
+                if not plan.low <= <int64_t>xs[i].bits[0] <= plan.high:
+                    return False
+            elif tag == TAG_FLOAT:
+                d = trunc(_bits_float(xs[i].bits[0]))
+                if xs[i].bits[1] or not (d >= <double>plan.low and d < <double>plan.high + 1.0):      # so NaN does not fit either
+                    return False
+    return True
+
+
+cdef object out_of_range(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** into):
+    made = OUT_OF_RANGE(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), plan.low, plan.high)
+    if into == NULL:
+        return made
+    write_into(<Tensor>into[0], <Tensor>made)
+    return None
+
+
 cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, int np, PyObject** into, EngineContext ctx):
     """A native kernel with one output and few operands: the common case of ``run``, with nothing to clean up."""
     cdef uint64_t scalars_inline[INLINE_S + 16]
@@ -730,6 +766,8 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
     if k == 0:
         scalars = <uint64_t*>params
     else:
+        if plan.bounded and not numbers_fit(plan, xs, n):
+            return out_of_range(plan, xs, n, params, plan.sig, into)
         memcpy(scalars + k, params, np * 8)
     ctx.running = <PyObject*>plan.op
     if plan.elementwise and (plan.n_dims < 0 or plan.flat != NULL) and one_shape(xs, n, &first):
@@ -831,6 +869,8 @@ cdef object run(Plan plan, Operand* xs, int n, const uint64_t* params, int np, u
     if n_weak == 0:
         scalars = <uint64_t*>params
     else:
+        if plan.bounded and not numbers_fit(plan, xs, n):
+            return out_of_range(plan, xs, n, params, sig, into if flags & FLAG_INTO else NULL)
         if n_weak > 32:
             scratch = PyBytes_FromStringAndSize(NULL, (n_weak + np) * 8)
             scalars = <uint64_t*>PyBytes_AS_STRING(scratch)
@@ -1667,6 +1707,7 @@ cdef class CallProgram:
                         xs[j].t = NULL
                         xs[j].desc = self.number_tag[-2 - code] << K_TAG_SHIFT
                         xs[j].bits[0] = <uint64_t>regs[self.number_reg[-2 - code]]
+                        xs[j].bits[1] = 0
                         xs[j].n_bits = 1
                         if self.number_tag[-2 - code] == TAG_COMPLEX:
                             xs[j].bits[1] = <uint64_t>regs[self.number_reg2[-2 - code]]

@@ -174,7 +174,7 @@ cdef bint joins_many(Work w, Row* r) except -1:
             if flat and (<Tensor>r.xs[i].t).ndim:
                 descs[i] = (descs[i] & ~<uint32_t>(K_RANK_MASK << K_RANK_SHIFT)) | 1 << K_RANK_SHIFT
     plan = find(w, r, descs, plan_modes(), flat)
-    if plan.many == NULL or plan.kind != PLAN_LAUNCH or plan.n_out != plan.n_visible or plan.has_streams:
+    if plan.many == NULL or plan.kind != PLAN_LAUNCH or plan.n_out != plan.n_visible or plan.has_streams or plan.bounded:
         return False
     if w.made is not None:
         make_output(w, r, plan, first.ndim, first.dims)
@@ -210,7 +210,7 @@ cdef bint launches(Work w, Row* r) except -1:
         return False
     plan = find(w, r, descs, plan_modes(), False)
     if plan.launch == NULL or plan.n_dims < 0 or plan.kind != PLAN_LAUNCH or plan.n_out != plan.n_visible or plan.has_streams or \
-            plan.shape is None or plan.shape.n_regs > INLINE_R or plan.n_dims > INLINE_D:
+            plan.shape is None or plan.shape.n_regs > INLINE_R or plan.n_dims > INLINE_D or plan.bounded:
         return False
     load_sources(plan.sources, plan.n_sources, r.xs, r.words, regs)
     if plan.shape.run(regs):

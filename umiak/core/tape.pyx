@@ -723,6 +723,7 @@ cdef object ones_like(Tensor t):
     cdef int i
     xs[0].t = NULL
     xs[0].desc = TAG_FLOAT << K_TAG_SHIFT
+    xs[0].bits[1] = 0
     xs[0].n_bits = 1
     xs[0].bits[0] = (<uint64_t*>&one)[0]
     for i in range(t.ndim):

@@ -24,6 +24,7 @@ from umiak.core.array import from_numpy
 from umiak.core.context import current
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
+from umiak.ops import numbers
 from umiak.util.errors import op_error
 
 # How an operation treats operands of different dtypes:
@@ -135,6 +136,10 @@ def promote(op: str, x: Any, y: Any) -> Any:
     x, y = operand(x), operand(y)
     if x is None or y is None:
         return NotImplemented
+    if isinstance(x, int) or isinstance(y, int):
+        pair = _with_large(op, x, y)
+        if pair is not None:
+            return pair
     if isinstance(x, Tensor):
         if isinstance(y, Tensor):
             to = of_tensors(op, x.dtype, x.ndim, y.dtype, y.ndim)
@@ -143,6 +148,16 @@ def promote(op: str, x: Any, y: Any) -> Any:
     if isinstance(y, Tensor):
         return x, cast(y, with_number(op, y.dtype, x))
     raise op_error(TypeError, op, "a tensor operand", f"{type(x).__name__} and {type(y).__name__}")
+
+
+def _with_large(op: str, x: Any, y: Any) -> tuple[Any, Any] | None:
+    """Operands where an int beyond 64 bits meets integers: refused, but in comparisons; None for all others."""
+    tensor, number = (x, y) if isinstance(x, Tensor) else (y, x)
+    if not isinstance(tensor, Tensor) or kind(tensor.dtype) > 1 or numbers.fits(number, *numbers.INT64):
+        return None
+    if op in numbers.COMPARISONS:
+        return numbers.beyond(x, y)
+    raise numbers.refusal(op, number, *(numbers.bounds(tensor.dtype) or numbers.INT64))
 
 
 def cast(x: Tensor, to: DType) -> Tensor:

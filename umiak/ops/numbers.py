@@ -1,0 +1,104 @@
+"""Python numbers beside integers: which of them an integer dtype holds, and what a comparison with another one means.
+
+A number never wraps. It is refused where its place is an integer too narrow for it, but in a comparison, which has an
+answer whatever the number is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.dtype import DType
+from umiak.util.errors import op_error
+
+COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+INT64 = (-(2**63), 2**63 - 1)
+_BOUNDS = {d: (int(np.iinfo(d.numpy).min), int(np.iinfo(d.numpy).max)) for d in dt.all_dtypes() if d.is_integer}
+_NAMES = {bound: d.name for d, bound in _BOUNDS.items()}
+
+
+class OutOfRange(OverflowError, ValueError):
+    """A number that a dtype cannot hold."""
+
+
+def bounds(d: DType) -> tuple[int, int] | None:
+    """The smallest and largest number of an integer dtype; None for others."""
+    return _BOUNDS.get(d)
+
+
+def bounds_of(op: Any, operands: Sequence[Any]) -> tuple[int, int] | None:
+    """What the number operands of a call must lie within. ``operands``: tensors, metas of them, numbers.
+
+    Numbers join the first operand that is no condition; where no operand is a tensor, the dtype of the result.
+    """
+    found = None
+    for x in operands:
+        d = getattr(x, "dtype", None)
+        if d is not None:
+            found = d
+            if not d.is_bool:
+                break
+    if found is not None:
+        return _BOUNDS.get(found)
+    # A counter's numbers are 64-bit ones: a step may be negative where the results are not.
+    return INT64 if op.name == "iota" else _BOUNDS.get(getattr(op, "dtype", dt.float32))
+
+
+def fits(x: Any, low: int, high: int) -> bool:
+    """Whether a number has a place within the bounds, its fraction dropped."""
+    return low <= x <= high or (isinstance(x, float) and math.isfinite(x) and low <= math.trunc(x) <= high)
+
+
+def refusal(op: str, x: Any, low: int, high: int) -> Exception:
+    """The error for a number that does not fit."""
+    kind = ValueError if x != x else OutOfRange
+    if isinstance(x, float) and x.is_integer() and abs(x) < 1e30:
+        x = int(x)
+    held = f"numbers that {_NAMES[low, high]} can hold ({low} to {high})"
+    return op_error(kind, op, held, _short(x), "Use a wider dtype.")
+
+
+def _short(x: Any) -> str:
+    return f"an int of {x.bit_length()} bits" if isinstance(x, int) and abs(x) > 2**128 else str(x)
+
+
+def out_of_range(op: Any, operands: tuple, params: tuple, low: int, high: int) -> Any:
+    """Dispatch's slot for a call with a number that does not fit: the result of a comparison, else an error."""
+    if op.name in COMPARISONS:
+        return F.REGISTRY[op.name]()(*beyond(*operands))
+    found = [x for x in operands if type(x) in (int, float)]
+    raise refusal(op.name, next((x for x in found if not fits(x, low, high)), found[0]), low, high)
+
+
+def beyond(x: Any, y: Any) -> tuple[Any, Any]:
+    """A comparison with a number on one side of all integers, as one with an infinity."""
+    if isinstance(x, (int, float)):
+        return _infinity(x), F.cast(y, dtype=dt.float32)
+    return F.cast(x, dtype=dt.float32), _infinity(y)
+
+
+def _infinity(x: Any) -> float:
+    return math.inf if x > 0 else -math.inf
+
+
+def recorded(op: Any, operands: tuple, params: tuple) -> Any:
+    """What a traced call with numbers is instead, or None: the same checks as at a call that runs."""
+    if any(type(x) is int or type(x) is float for x in operands):
+        found = bounds_of(op, operands)
+        if found is not None and not all(fits(x, *found) for x in operands if type(x) in (int, float)):
+            return out_of_range(op, operands, params, *found)
+    return None
+
+
+def refuse_large(op: Any, operands: Sequence[Any]) -> None:
+    """Refuse a float beyond 64 bits (it may have come as an int) beside integers, rather than its kind."""
+    found = bounds_of(op, operands)
+    for x in operands:
+        if found is not None and type(x) is float and math.isfinite(x) and abs(x) >= 2**63:
+            raise refusal(op.name, x, *found) from None
