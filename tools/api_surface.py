@@ -1,6 +1,7 @@
 """The public names of the reference framework, and how much of them this tree has.
 
-``python tools/api_surface.py`` prints the coverage of each module; ``... paddle.nn`` lists what one lacks.
+``python tools/api_surface.py`` prints the coverage of each module; ``... paddle.nn`` lists what one lacks;
+``... --record`` writes the names that are absent where the tests compare them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 TABLE = Path(__file__).parents[1] / "tests" / "data" / "api_surface.txt"
+ABSENT = TABLE.with_name("api_absent.txt")
 LINE = re.compile(r"(?P<indent> *)(?P<kind>class |module |)(?P<name>\w+)(?P<params>\(.*\))?$")
 
 
@@ -124,8 +126,38 @@ def coverage(report: Callable[[str], Any] = print) -> tuple[int, int]:
     return have, total
 
 
+def absent() -> list[str]:
+    """Public names that are not there, members of classes included: ``module.name`` or ``module.class.name``.
+
+    Names of Python's own protocols differ with its version, and are left out.
+    """
+
+    def lacking(owner: Any, names: list[Name], prefix: str) -> Iterator[str]:
+        there = {name.name: value for name, value in present(owner, names)}
+        for name in names:
+            if re.fullmatch(r"__\w+__", name.name):
+                continue
+            if name.name not in there:
+                yield f"{prefix}.{name.name}"
+            elif isinstance(there[name.name], type):
+                yield from lacking(there[name.name], name.members, f"{prefix}.{name.name}")
+
+    return sorted({name for module, names in read().items() for name in lacking(find(module), names, module)})
+
+
+def recorded() -> list[str]:
+    return [line for line in ABSENT.read_text().splitlines() if not line.startswith("#")]
+
+
+def record() -> None:
+    head = "# Names of api_surface.txt that are absent here. Written by `python tools/api_surface.py --record`."
+    ABSENT.write_text("\n".join([head, *absent()]) + "\n")
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
+    if sys.argv[1:] == ["--record"]:
+        record()
+    elif len(sys.argv) > 1:
         listed = read()[sys.argv[1]]
         there = {name.name for name, _ in present(find(sys.argv[1]), listed)}
         print("\n".join(name.name for name in listed if name.name not in there))

@@ -10,7 +10,7 @@ from umiak import ops as F
 from umiak.core import context, dispatch
 from umiak.core import dtype as dt
 from umiak.core.each import apply_each, apply_each_into, drop_gradients, elements, gradients
-from umiak.core.tensor import empty
+from umiak.core.tensor import Tensor, empty
 from umiak.ops.optimizer import Update
 
 MUL, SGD, ADAMW = F.Mul(), F.SgdUpdate(), F.AdamwUpdate(False)
@@ -29,7 +29,7 @@ def copied(rows):
     copies = {}
 
     def copy(x):
-        if not hasattr(x, "numel"):
+        if not isinstance(x, Tensor):
             return x
         return copies.setdefault(id(x), F.copy(x))
 

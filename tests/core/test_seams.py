@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
+import subprocess
+import sys
+import textwrap
 
 import numpy as np
 import pytest
@@ -21,15 +26,31 @@ from harness import (
 )
 
 from umiak import ops as F
+from umiak.backends.cpu import launcher
+from umiak.compiler.loop import interpreter
+from umiak.compiler.loop.monoid import SUM
+from umiak.compiler.loop.node import add, axis, call, dim, load, mul, var
+from umiak.compiler.loop.printer import show_kernel
+from umiak.compiler.loop.tree import IN, LANE, OUT, Axis, Buffer, Kernel, Loop, Reduce, Store
+from umiak.compiler.loop.types import F32
+from umiak.compiler.loop.verifier import verify as verify_kernel
+from umiak.compiler.render import llvm, opencl, ptx
+from umiak.compiler.render.target import AVX2, AVX512, NEON
 from umiak.core import array, context, dispatch, storage, stream, tape
 from umiak.core import dtype as dt
 from umiak.core.generator import Generator, default_generator, seed_all
 from umiak.core.place import Place
 from umiak.core.tensor import KIND_SELECTED_ROWS, KIND_SPARSE, Tensor, empty
-from umiak.ir import sym as dim
+from umiak.ir import passes
+from umiak.ir import sym as sizes
 from umiak.ir.meta import Meta
+from umiak.ir.parser import parse
+from umiak.ir.printer import show
 from umiak.ir.scope import Scope
 from umiak.ir.tracer import Tracer
+from umiak.ir.verifier import verify as verify_program
+from umiak.runtime import parallel
+from umiak.runtime.executor import Executor
 from umiak.runtime.observe import observe
 
 
@@ -477,7 +498,7 @@ def test_seam_8_only_0_and_1_specialise():
         assert scope.size(hint=0) == 0 and scope.size(hint=1) == 1
         assert type(scope.size(hint=2)) is not int
         n = scope.size(hint=5)
-        assert dim.eq(n, 1) is False or dim.eq(n, 1) == False  # noqa: E712
+        assert sizes.eq(n, 1) is False or sizes.eq(n, 1) == False  # noqa: E712
         assert not scope.guards
 
 
@@ -538,3 +559,174 @@ def test_seam_9_threads_of_a_rank_share_one_stream():
     taken = []
     run_threads(lambda i: taken.extend(default_generator(CPU).reserve(4)[1] for _ in range(50)))
     assert sorted(taken) == [4 * i for i in range(200)]
+
+
+# --- seam 10: effects (see tests/ir/test_tracer.py for the cases) ----------------------------------------------------
+
+
+def write_through_views(x, y):
+    """Two writes into parts of ``x``, the second of which reads what the first wrote."""
+    first, both = rows(x, 0, 1), rows(x, 0, 2)
+    dispatch.assign(first, F.mul(first, 10.0))
+    dispatch.assign(both, F.add(both, rows(y, 0, 2)))
+    return total(first)
+
+
+def test_seam_10_values_are_immutable_and_writes_are_final_effects():
+    with Tracer() as tracer:
+        x, y = (tracer.input(Meta((3, 2), dt.float64), stop_gradient=True) for _ in range(2))
+        program = tracer.finish((write_through_views(x, y),))
+    assert [w.target for w in program.effects] == [program.inputs[0]], "one write for each input, at the end"
+    results = [r for o in program.ops for r in o.results]
+    assert len(set(map(id, results))) == len(results), "every value is made once"
+    assert "scatter_view" in [o.name for o in program.ops]
+    assert program.disjoint() == [(0, 1)], "what is written may not overlap what is read"
+    for made in (program, parse(show(program), F.REGISTRY)):
+        verify_program(made)
+        a, b = np.arange(6.0).reshape(3, 2), np.full((3, 2), 0.5)
+        x, y = tensor(a), tensor(b)
+        (found,) = Executor(made)(x, y)
+        np.testing.assert_array_equal(values(x), [[0.5, 10.5], [2.5, 3.5], [4, 5]])
+        np.testing.assert_array_equal(values(y), b)
+        assert values(found) == 11.0
+
+
+def test_seam_10_overlapping_memory_keeps_its_order():
+    """The other input is a view of the written one: it is read as it was, as in eager mode it would be."""
+    with Tracer() as tracer:
+        a, b = (tracer.input(Meta((3, 2), dt.float64), stop_gradient=True) for _ in range(2))
+        dispatch.assign(a, F.mul(a, 2.0))
+        program = tracer.finish((F.add(b, 1.0),))
+    x = tensor(np.arange(6.0).reshape(3, 2))
+    (found,) = Executor(program)(x, rows(x, 0, 3))
+    np.testing.assert_array_equal(values(x), 2 * np.arange(6.0).reshape(3, 2))
+    np.testing.assert_array_equal(values(found), 1 + np.arange(6.0).reshape(3, 2))
+
+
+def test_seam_10_effects_of_one_class_keep_their_order():
+    """Calls on groups are neither dropped, merged nor exchanged; pure calls beside them are."""
+    with Tracer() as tracer:
+        x = tracer.input(Meta((4,), dt.float64))
+        F.exp(x)
+        F.all_reduce(x, group="a", op="max", size=2)  # its result is not read
+        y = F.all_reduce(x, group="a", op="sum", size=2)
+        F.broadcast(x, group="b", root=0, size=2)
+        z = F.all_reduce(x, group="a", op="sum", size=2)
+        out = F.add(F.add(y, z), F.add(F.tanh(x), F.tanh(x)))
+        program = tracer.finish((out,))
+    wanted = [("a", "max"), ("a", "sum"), ("b", None), ("a", "sum")]
+
+    def calls(operations):
+        return [(o.op.group, getattr(o.op, "op", None)) for o in operations if o.op.effect]
+
+    assert calls(program.ops) == wanted
+    for change in (passes.merge_common, passes.remove_dead):
+        change(program)
+        verify_program(program)
+        assert calls(program.ops) == wanted
+    names = [o.name for o in program.ops]
+    assert "exp" not in names and names.count("tanh") == 1
+
+
+# --- seam 11: loop IR (see tests/compiler/test_acceptance.py for the kernels) ----------------------------------------
+
+
+def sum_of_exponentials() -> Kernel:
+    """o[i] = sum over j of exp(x[i, j])"""
+    i, j = axis("i"), axis("j")
+    x = load("x", F32, add(mul(i, dim(1)), j))
+    summed = Reduce((var("s", F32),), SUM, (Axis(j, dim(1), kind=LANE),), (call("exp", x),))
+    loop = Loop(Axis(i, dim(0)), (summed, Store("o", i, var("s", F32))), parallel=True)
+    return Kernel("rows", (Buffer("x", F32, IN), Buffer("o", F32, OUT)), 2, (loop,))
+
+
+def test_seam_11_one_kernel_has_scalar_meaning_and_is_text_for_every_target(rng):
+    kernel = sum_of_exponentials()
+    verify_kernel(kernel)
+    a, out = rng.standard_normal((5, 37)).astype("f4"), np.zeros(5, "f4")
+    interpreter.run(kernel, [a.ravel(), out], (5, 37), ())
+    np.testing.assert_allclose(out, np.exp(a).sum(1), rtol=1e-6)
+    assert "16" not in show_kernel(kernel), "the width of vectors is the renderer's business"
+    for target in (AVX512, AVX2, NEON):
+        text, width = llvm.render(kernel, target), target.vector_bits // 32
+        assert f"<{width} x float>" in text, target
+        assert f"<{2 * width} x float>" not in text, target
+    assert kernel.name in ptx.render(kernel, ptx.ARCHITECTURES[0])
+    assert kernel.name in opencl.render(kernel)
+
+
+@pytest.mark.parametrize("shape", [(3, 100_003), (100_003,), (1000, 257)], ids=str)
+def test_seam_11_results_do_not_depend_on_the_number_of_threads(shape, rng, threads):
+    """Reductions are cut by shape alone: each number of threads gives the bits that one thread gives."""
+    a = rng.standard_normal(shape).astype("f4")
+    x = tensor(a)
+    found = [values(F.sum(x, axes=axes)) for axes in ((0,), (x.ndim - 1,), tuple(range(x.ndim)))]
+    count = parallel.get_num_threads()
+    parallel.set_num_threads(1)
+    try:
+        alone = [values(F.sum(x, axes=axes)) for axes in ((0,), (x.ndim - 1,), tuple(range(x.ndim)))]
+    finally:
+        parallel.set_num_threads(count)
+    for one, other in zip(found, alone, strict=True):
+        assert one.tobytes() == other.tobytes()
+    np.testing.assert_allclose(found[-1], a.astype("f8").sum(), rtol=1e-4, atol=1e-2)
+
+
+# --- seam 12: parallelism (see tests/runtime/test_parallel.py) -------------------------------------------------------
+
+
+def test_seam_12_kernels_run_their_parts_through_one_function(rng, threads):
+    """Another function in that place gets the parts of every kernel, and may run them in any order."""
+    native = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int64)
+    seen = []
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+    def backwards(fn, arg, parts):
+        seen.append(parts)
+        return max((native(fn)(arg, i) for i in reversed(range(parts))), default=0)
+
+    x = tensor(rng.standard_normal((600, 700)).astype("f4"))
+    calls = (
+        lambda: F.exp(x),
+        lambda: F.softmax(x, axis=1),
+        lambda: F.sum(x, axes=(0,)),
+        lambda: F.argmax(x, axis=1, dtype=dt.int64),
+    )
+    expected = [values(call()) for call in calls]
+    launcher.install_parallel(ctypes.cast(backwards, ctypes.c_void_p).value, parallel.COUNT_ADDRESS)
+    try:
+        found = []
+        for call in calls:
+            seen.clear()
+            found.append(values(call()))
+            assert not seen if threads == 1 else seen and all(n > 1 for n in seen), seen
+    finally:
+        launcher.install_parallel(parallel.ADDRESS, parallel.COUNT_ADDRESS)
+    for a, b in zip(found, expected, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_seam_12_a_forked_child_is_serial():
+    """Kernels of a child run in its one thread, and give the parent's bits."""
+    program = """
+        import os, numpy as np
+        from umiak import ops as F
+        from umiak.core import array
+        from umiak.runtime import parallel
+        parallel.set_driver("pool")
+        parallel.set_num_threads(2)
+        x = array.from_numpy(np.linspace(-3, 3, 600_000, dtype="f4"))
+        make = lambda: array.to_numpy(F.exp(x)).tobytes()
+        whole = make()
+        assert parallel.counters()["threads"] == 1, "one beside the caller"
+        child = os.fork()
+        if child == 0:
+            same = make() == whole and parallel.get_num_threads() == 1
+            os._exit(7 if same and len(os.listdir("/proc/self/task")) == 1 else 1)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), make() == whole)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True, text=True, timeout=120, check=False, env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.split()) == (0, ["7", "True"]), done.stderr

@@ -162,7 +162,8 @@ def test_results_do_not_depend_on_threads(name):
         parallel.set_num_threads(before)
         found.append([out.numpy(), net.weight_hh_l0.grad.numpy()])
         net.clear_gradients(set_to_zero=False)
-    np.testing.assert_array_equal(found[0][0], found[1][0])
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize(

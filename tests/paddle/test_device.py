@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 
 import pytest
@@ -265,8 +264,7 @@ def test_peaks_of_a_training_step():
     layer = paddle.nn.Linear(64, 64)
     device.reset_peak_memory_stats("cpu")
     before = device.memory_allocated("cpu")
-    with contextlib.suppress(KeyError):
-        layer(paddle.ones([8, 64])).sum().backward()
+    layer(paddle.ones([8, 64])).sum().backward()
     assert device.max_memory_allocated("cpu") > before
 
 

@@ -46,8 +46,9 @@ def test_properties():
 
 def test_names():
     a, b = paddle.ones([1]), paddle.ones([1])
-    assert a.name != b.name
-    assert a.name == a.name
+    first = a.name
+    assert first != b.name
+    assert a.name == first, "a name is given once"
     a.name = "w"
     assert a.name == "w"
     a.persistable = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import traceback
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -136,42 +136,71 @@ def usable(case: Case) -> bool:
     return not str(case.cls.effect or "").startswith("group") and case.cls.__module__ != "umiak.ops.collective"
 
 
+class ShowsNothing(Exception):
+    """Raised by a check where the case cannot have the property: the call refuses what would show it."""
+
+
 def over_samples(
-    quick: int = 2, where: Callable[[Case], bool] = lambda case: True, known: dict[str, str] | None = None
+    quick: int = 2,
+    where: Callable[[Case], bool] = lambda case: True,
+    known: dict[str, str] | None = None,
+    never: Mapping[str, str] | None = None,
 ) -> Callable[[Callable[[Case], None]], Callable]:
     """Make a check of a case the test of a property: an item per op, which runs ``quick`` of its samples.
 
     The other samples are an item marked slow. The quick ones are drawn from the names of property and op. ``known``
-    holds ops that fail the property, with the reason; it is an error when they do not.
+    holds ops that fail the property, with the reason; it is an error when they do not. A check that raises
+    ``ShowsNothing`` leaves its case out; an op of which no case shows anything fails, unless ``never`` has it, with the
+    reason. An op in ``never`` of which a case shows something fails too.
     """
+    never = never or {}
 
     def decorate(check: Callable[[Case], None]) -> Callable:
         items = []
+        tested = set()
         for name in sorted(F.REGISTRY):
             cases = [c for c in cases_of(name) if usable(c) and where(c)]
             order = sorted(cases, key=lambda c: seed_of(check.__name__, c.name, c.index))
-            for label, part, marks in (("", order[:quick], []), ("-rest", order[quick:], [pytest.mark.slow])):
+            rest = order[quick:]
+            for label, part, spare, marks in (("", order[:quick], rest, []), ("-rest", rest, None, [pytest.mark.slow])):
                 if part:
+                    tested.add(name)
                     if known and name in known:
                         marks = [*marks, pytest.mark.xfail(reason=known[name], strict=label == "")]
-                    items.append(pytest.param(sorted(part, key=lambda c: c.index), id=name + label, marks=marks))
+                    part = sorted(part, key=lambda c: c.index)
+                    items.append(pytest.param(part, spare, id=name + label, marks=marks))
+        stale = {*never, *(known or {})} - tested
+        assert not stale, f"{check.__name__}: no cases of {sorted(stale)}"
 
-        @pytest.mark.parametrize("cases", items)
-        def test(cases: list[Case]) -> None:
+        @pytest.mark.parametrize(("cases", "spare"), items)
+        def test(cases: list[Case], spare: list[Case] | None) -> None:
             failures = []
+            shown = 0
             ambient = context.current()
             modes = ambient.plan_mode
-            for case in cases:
+            # Spare cases are for ops whose quick ones all show nothing.
+            for i, case in enumerate([*cases, *(spare or ())]):
+                if shown and i >= len(cases):
+                    break
                 try:
                     check(case)
+                    shown += 1
+                except ShowsNothing:
+                    continue
                 except pytest.skip.Exception:
                     raise
                 except Exception as error:
                     ambient.plan_mode = modes
                     text = str(error).strip() if isinstance(error, AssertionError) else trace_of(error)
                     failures.append(f"{case}\n{indent(text)}")
+                    shown += 1
             if failures:
                 pytest.fail("\n".join(failures), pytrace=False)
+            name = cases[0].name
+            if spare is not None and not shown and name not in never:
+                pytest.fail(f"none of the {len(cases) + len(spare)} samples shows the property", pytrace=False)
+            if shown and name in never:
+                pytest.fail(f"a sample shows the property, which {never[name]}", pytrace=False)
 
         test.__name__ = check.__name__
         test.__doc__ = check.__doc__
