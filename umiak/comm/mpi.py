@@ -7,7 +7,9 @@ is what MPI has no dtype for: never by a callback into Python.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import time
 import zlib
 from collections.abc import Iterable, Mapping
@@ -22,6 +24,7 @@ from umiak.util.errors import op_error
 
 # What MPI launchers tell their ranks: number of ranks, by launcher.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE")
+SHARED = re.compile(r"/dev/shm/mpich_(?:shm|vci)_[0-9a-f]+_\d+(?=\n)")
 SMALL = 1 << 16  # bytes up to which MPI combines
 YIELD_FOR = 1.0  # seconds of waiting in which the processor is only offered to others
 
@@ -143,6 +146,17 @@ class MPIChannel:
             self.comm.Free()
 
 
+def drop_names() -> None:
+    """Remove the names of the memory that MPICH shares among the ranks of a node, once all have mapped it.
+
+    Nobody opens it by its name again. MPICH removes names in its finalisation, which a killed job never reaches.
+    """
+    with contextlib.suppress(OSError), open("/proc/self/maps") as maps:
+        for name in set(SHARED.findall(maps.read())):
+            with contextlib.suppress(OSError):  # another rank was first
+                os.unlink(name)
+
+
 def connect(state: dict[Any, Any], groups: Mapping[str, Any]) -> MPIChannel:
     """The channel of all ranks that the launcher started.
 
@@ -157,6 +171,7 @@ def connect(state: dict[Any, Any], groups: Mapping[str, Any]) -> MPIChannel:
         near = comm.Split_type(MPI.COMM_TYPE_SHARED)
         here = near.Get_size() == comm.Get_size()
         near.Free()
+        drop_names()
         key = comm.bcast(os.urandom(32) if comm.Get_rank() == 0 else None)
         state[WATCH] = watch = Watch(comm.Get_rank(), groups, key, here)
         watch.start(comm.allgather(watch.address))

@@ -28,6 +28,7 @@ def fail(folder: Path) -> None:
     from mpi4py import MPI
 
     (folder / f"pid.{os.getpid()}").touch()
+    MPI.COMM_WORLD.barrier()
     if MPI.COMM_WORLD.rank == 1:
         raise KeyError("böse")
     MPI.COMM_WORLD.barrier()

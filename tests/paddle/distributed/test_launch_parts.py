@@ -122,6 +122,11 @@ def test_lines_on_the_screen():
         console.write(rank, data)
     expected = b"[0] a\n[0] bc\n[1] 10%\r[1] 20%\r[0] name? \n[1] x\n[0] y\n\n[0] z\n"
     assert stream.getvalue() == expected
+    console.finish()  # nothing to end
+    console.write(1, b"Trace")
+    console.finish()
+    console.write(0, b"resumed\n")
+    assert stream.getvalue() == expected + b"[1] Trace\n[0] resumed\n"
 
 
 def test_tail_of_a_log():

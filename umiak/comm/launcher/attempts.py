@@ -6,6 +6,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 from umiak.comm.launcher.console import say
 from umiak.comm.launcher.job import Job
@@ -15,20 +16,24 @@ from umiak.comm.launcher.watch import Outcome, Watch
 def run(job: Job, max_restart: int = 0) -> int:
     """Run ``job``, up to ``max_restart`` times again; the exit status of the last time."""
     failures: list[Outcome] = []
-    while True:
-        watch = Watch(job, restart=len(failures))
-        with handled(watch):
-            outcome = watch.run()
-        if outcome.text:
-            say(outcome.text)
-        if outcome.code == 0 or outcome.interrupted:
-            return outcome.code
-        failures.append(outcome)
-        if len(failures) > max_restart:
-            if max_restart:
-                say(summary(failures))
-            return outcome.code
-        say(f"restart {len(failures)} of {max_restart}")
+    with Interruption() as interruption:
+        while True:
+            watch = Watch(job, restart=len(failures))
+            with interruption.goes_to(watch):
+                outcome = watch.run()
+            if outcome.text:
+                say(outcome.text)
+            if outcome.code == 0 or outcome.interrupted:
+                return outcome.code
+            failures.append(outcome)
+            if len(failures) > max_restart:
+                if max_restart:
+                    say(summary(failures))
+                return outcome.code
+            if interruption.number:
+                say(f"no restart: {signal.Signals(interruption.number).name}")
+                return outcome.code
+            say(f"restart {len(failures)} of {max_restart}")
 
 
 def summary(failures: list[Outcome]) -> str:
@@ -40,19 +45,44 @@ def summary(failures: list[Outcome]) -> str:
     return "\n".join(lines)
 
 
-@contextlib.contextmanager
-def handled(watch: Watch) -> Iterator[None]:
-    """Signals that ask this process to end go to the ranks; Python hands them to the main thread alone."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    former = {
-        number: signal.signal(number, lambda n, _: watch.interrupt(n))
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-        if signal.getsignal(number) is not signal.SIG_IGN  # as nohup wants it
-    }
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
+class Interruption:
+    """Signals that ask this process to end go to the ranks, from the first start to the end of the last.
+
+    Python hands signals to the main thread alone: elsewhere this does nothing.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0  # of the last that came
+        self._pending = 0  # one that no watch knows of
+        self._watch: Watch | None = None
+        self._former: dict[int, Any] = {}
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+                    self._former[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._former.items():
             signal.signal(number, handler)
+
+    def _on_signal(self, number: int, _: object) -> None:
+        """It notes, and raises nothing: what it interrupts may be learning how a process ended."""
+        self.number = number
+        if self._watch is None:
+            self._pending = number
+        else:
+            self._watch.interrupt(number)
+
+    @contextlib.contextmanager
+    def goes_to(self, watch: Watch) -> Iterator[None]:
+        self._watch = watch
+        pending, self._pending = self._pending, 0
+        if pending:
+            watch.interrupt(pending)
+        try:
+            yield
+        finally:
+            self._watch = None

@@ -32,15 +32,25 @@ class Console:
                 parts.append(piece)
                 fresh = piece.endswith((b"\n", b"\r"))
             self.unfinished = None if fresh else rank
-            stream = self.stream
-            if stream is None:
-                sys.stdout.flush()
-                stream = getattr(sys.stdout, "buffer", None)
-                if stream is None:  # a notebook's, or a test's
-                    sys.stdout.write(b"".join(parts).decode("utf-8", "replace"))
-                    return
-            stream.write(b"".join(parts))
-            stream.flush()
+            self._put(b"".join(parts))
+
+    def finish(self) -> None:
+        """End the line that a rank, now ended, has left without its end: what comes next is not of it."""
+        with self.lock:
+            if self.unfinished is not None:
+                self.unfinished = None
+                self._put(b"\n")
+
+    def _put(self, data: bytes) -> None:
+        stream = self.stream
+        if stream is None:
+            sys.stdout.flush()
+            stream = getattr(sys.stdout, "buffer", None)
+            if stream is None:  # a notebook's, or a test's
+                sys.stdout.write(data.decode("utf-8", "replace"))
+                return
+        stream.write(data)
+        stream.flush()
 
 
 def say(text: str) -> None:

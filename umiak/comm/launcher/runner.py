@@ -2,8 +2,8 @@
 
 ``runner.py STATUS CALL script PATH ARGS...``, ``... module NAME ARGS...`` or ``... call``. CALL is an open file with a
 function and its arguments. STATUS is an open file for what the program came to: a line with the exit status that
-follows, and the text of an exception. It must be told before the interpreter ends, since MPI's finalisation waits for
-the other ranks.
+follows and the time by the machine's clock, and the text of an exception. It must be told before the interpreter ends,
+since MPI's finalisation waits for the other ranks.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pickle
 import runpy
 import signal
 import sys
+import time
 import traceback
 import types
 from typing import NoReturn
@@ -61,7 +62,7 @@ def own(frame: types.FrameType) -> bool:
 
 def tell(status: int, code: int, text: str = "") -> None:
     with contextlib.suppress(OSError):
-        os.write(status, f"{code}\n{text}".encode("utf-8", "replace")[: 1 << 15])
+        os.write(status, f"{code} {time.monotonic()}\n{text}".encode("utf-8", "replace")[: 1 << 15])
 
 
 def leave(code: int, text: str) -> NoReturn:

@@ -30,6 +30,10 @@ class Starter(ABC):
     @abstractmethod
     def options(self, job: Job, exported: tuple[str, ...]) -> list[str]: ...
 
+    def direct(self, job: Job) -> bool:
+        """Whether ranks are started without it, as they are all on this machine and speak PMI-1."""
+        return False
+
 
 class Hydra(Starter):
     """MPICH, and Intel MPI and MVAPICH which come from it. The environment goes along by itself."""
@@ -40,9 +44,16 @@ class Hydra(Starter):
         hosts = [] if job.local else ["-hosts", ",".join(f"{h.name}:{h.ranks}" for h in job.hosts)]
         return [*hosts, "-n", str(job.size)]
 
+    def direct(self, job: Job) -> bool:
+        # It would listen at all of the machine's addresses, and whoever connects first and is silent holds the job.
+        return job.local and not (job.starter or os.environ.get(CHOICE) or job.mpi_args)
+
 
 class Intel(Hydra):
     sign = "intel"
+
+    def direct(self, job: Job) -> bool:
+        return False
 
 
 class OpenMPI(Starter):

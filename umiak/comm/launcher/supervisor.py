@@ -17,17 +17,21 @@ import ctypes
 import json
 import math
 import os
+import runpy
+import select
 import selectors
 import signal
 import socket
+import struct
 import subprocess
-import tempfile
 import time
 import traceback
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Client, Connection
 from typing import Any, NoReturn
 
 ADDRESS, SECRET = "UMIAK_LAUNCHER", "UMIAK_JOB_SECRET"
+FOLDER, LOCK = "UMIAK_JOB_FOLDER", "UMIAK_JOB_LOCK"  # of a job on one machine: what folder.py explains
 # What the MPI launchers of this world call a rank and the number of ranks.
 NUMBERS = (
     ("PMI_RANK", "PMI_SIZE"),
@@ -37,14 +41,13 @@ NUMBERS = (
 )
 NODE = ("PMI_HOSTNAME", "SLURMD_NODENAME")  # before the host's own name: one host may stand for several nodes
 TAIL_LINES, TAIL_BYTES = 60, 16384
-RUNNER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "runner.py")
+HERE = os.path.dirname(os.path.abspath(__file__))
+RUNNER, REMOVAL = os.path.join(HERE, "runner.py"), os.path.join(HERE, "folder.py")
 LAST_WORDS = 3.0  # seconds that a rank has after an uncaught exception: MPI's finalisation may wait for the others
+HELD_BYTES = 1 << 20  # output that waits for the launcher before the rank must
+SHIM_SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
-
-
-class Ended(BaseException):
-    """The MPI launcher wants the rank to end, or has died."""
 
 
 def cpus() -> int:
@@ -96,62 +99,146 @@ class Tail:
         return text.splitlines()[-TAIL_LINES:]
 
 
-class Supervisor:
-    """One rank's life. ``run`` returns when the launcher has said ``bye``."""
+class Link:
+    """The connection to the launcher. It never waits: a launcher that reads nothing keeps no rank from being ended.
 
-    def __init__(self, launcher: Connection) -> None:
-        self.launcher = launcher
+    Frames are those of ``multiprocessing.connection``. EOFError or ConnectionError once the launcher has gone.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.fd = connection.fileno()
+        self.incoming, self.outgoing = bytearray(), bytearray()
+        os.set_blocking(self.fd, False)
+
+    def send(self, data: bytes) -> None:
+        self.outgoing += struct.pack("!i", len(data)) + data
+        self.flush()
+
+    def flush(self) -> None:
+        """Write what the launcher takes now."""
+        with contextlib.suppress(BlockingIOError):
+            while self.outgoing:
+                del self.outgoing[: os.write(self.fd, self.outgoing[: 1 << 16])]
+
+    def drain(self, seconds: float) -> None:
+        """Write the rest, if the launcher takes it in time."""
+        deadline = time.monotonic() + seconds
+        while self.outgoing and time.monotonic() < deadline:
+            select.select([], [self.fd], [], max(0.0, deadline - time.monotonic()))
+            self.flush()
+
+    def messages(self) -> Iterator[bytes]:
+        """Those that have come in whole."""
+        with contextlib.suppress(BlockingIOError):
+            data = os.read(self.fd, 1 << 16)
+            if not data:
+                raise EOFError
+            self.incoming += data
+        while len(self.incoming) >= 4:
+            header, size = 4, struct.unpack_from("!i", self.incoming)[0]
+            if size < 0:  # what does not fit into four bytes stands in the eight that follow
+                if len(self.incoming) < 12:
+                    return
+                header, size = 12, struct.unpack_from("!Q", self.incoming, 4)[0]
+            if len(self.incoming) < header + size:
+                return
+            message = bytes(self.incoming[header : header + size])
+            del self.incoming[: header + size]
+            yield message
+
+
+class Supervisor:
+    """One rank's life. ``run`` returns when the launcher has said ``bye``, or when the rank had to be ended.
+
+    Signal handlers only wake the loop. The kernel says once how a child ended: an exception out of a handler could come
+    after it has said so and before that is noted, or in the middle of a message.
+    """
+
+    def __init__(self, link: Link) -> None:
+        self.link = link
         self.selector = selectors.DefaultSelector()
         self.child: subprocess.Popen[bytes] | None = None
-        self.output = self.status = -1
         self.log: Any = None
         self.echo = False
         self.tail = Tail()
         self.payload = self.said = b""
+        self.pipes: dict[int, Callable[[], bool]] = {}  # from the rank, until their ends, and what reads them
+        self.output = -1
         self.deadline: float | None = None
-        self.reported = False
+        self.code: int | None = None  # how the rank ended
+        self.reported = self.dismissed = False
+        self.unwanted = False  # the MPI launcher wants the rank to end, or has died
 
     def send(self, kind: str, **what: Any) -> None:
-        self.launcher.send_bytes(b"j" + json.dumps({"kind": kind, **what}).encode())
+        self.link.send(b"j" + json.dumps({"kind": kind, **what}).encode())
 
     def hello(self) -> None:
         rank, size = next(((os.environ[r], os.environ[s]) for r, s in NUMBERS if r in os.environ), ("", ""))
         if not rank:
             names = ", ".join(r for r, _ in NUMBERS)
             raise SystemExit(f"[launch] requires a rank's number from the MPI launcher ({names}), got none")
-        with socket.socket(fileno=os.dup(self.launcher.fileno())) as s:
+        with socket.socket(fileno=os.dup(self.link.fd)) as s:
             address = s.getsockname()[0]
         node = next((os.environ[name] for name in NODE if name in os.environ), socket.gethostname())
         port, master = free_ports(address, 2)
         where = {"node": node, "address": address, "port": port, "master_port": master, "cpus": cpus()}
         self.send("hello", rank=int(rank), size=int(size), pid=os.getpid(), **where)
 
-    def run(self) -> None:
-        self.hello()
+    def run(self) -> int:
+        """The exit status for the MPI launcher: 0 unless the rank had to be ended."""
         wake, wakeup = os.pipe()
         os.set_blocking(wake, False)
         os.set_blocking(wakeup, False)
-        signal.set_wakeup_fd(wakeup)
+        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self.on_sigterm)
         self.selector.register(wake, selectors.EVENT_READ, lambda: os.read(wake, 4096))
-        self.selector.register(self.launcher.fileno(), selectors.EVENT_READ, self.listen)
-        while True:
+        self.hello()
+        while not self.dismissed:
+            self.choose()
             timeout = None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
             for key, _ in self.selector.select(timeout):
                 with contextlib.suppress(BlockingIOError):
                     key.data()
             if self.child is not None and not self.reported:
                 self.look()
+            if self.unwanted:
+                if not self.reported:
+                    self.conclude()
+                self.link.drain(LAST_WORDS)
+                return 1
+        return 0
 
-    def listen(self) -> None:
-        """One message of the launcher."""
-        data = self.launcher.recv_bytes()
-        if data[:1] == b"p":
-            self.payload = data[1:]
-            return
-        message = json.loads(data[1:])
+    def on_sigterm(self, *_: object) -> None:
+        self.unwanted = True
+
+    def choose(self) -> None:
+        """What to wait for. Output that the launcher does not take stays in its pipe, where the rank waits for it."""
+        full = len(self.link.outgoing) > HELD_BYTES
+        wanted: dict[int, Any] = {fd: reader for fd, reader in self.pipes.items() if not (full and fd == self.output)}
+        for fd in self.pipes:
+            if fd in self.selector.get_map() and fd not in wanted:
+                self.selector.unregister(fd)
+        for fd, reader in wanted.items():
+            if fd not in self.selector.get_map():
+                self.selector.register(fd, selectors.EVENT_READ, reader)
+        events = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.link.outgoing else 0)
+        if self.link.fd not in self.selector.get_map():
+            self.selector.register(self.link.fd, events, self.exchange)
+        elif self.selector.get_key(self.link.fd).events != events:
+            self.selector.modify(self.link.fd, events, self.exchange)
+
+    def exchange(self) -> None:
+        """Give the launcher what it takes, and do what it says."""
+        self.link.flush()
         handlers: dict[str, Any] = {"go": self.go, "signal": self.signal, "kill": self.kill, "bye": self.bye}
-        handlers[message.pop("kind")](**message)
+        for data in self.link.messages():
+            if data[:1] == b"p":
+                self.payload = data[1:]
+                continue
+            message = json.loads(data[1:])
+            handlers[message.pop("kind")](**message)
 
     def go(
         self, python: list[str], what: list[str], environ: dict[str, str], defaults: dict[str, str], cwd: str,
@@ -159,7 +246,8 @@ class Supervisor:
     ) -> None:  # fmt: skip
         """Start the rank: ``python`` runs ``what``, which runner.py explains."""
         rank_environ = {**defaults, **os.environ, **environ}
-        del rank_environ[ADDRESS]
+        for name in (ADDRESS, FOLDER, LOCK):
+            rank_environ.pop(name, None)
         self.echo = echo
         with contextlib.ExitStack() as ours:
             try:
@@ -171,29 +259,31 @@ class Supervisor:
                     self.log.flush()
                 self.output, output = os.pipe()
                 ours.callback(os.close, output)
-                self.status, status = os.pipe()
+                status_pipe, status = os.pipe()
                 ours.callback(os.close, status)
-                call = ours.enter_context(tempfile.TemporaryFile())
-                call.write(self.payload)
-                call.seek(0)
+                call = os.memfd_create("call")
+                ours.callback(os.close, call)
+                with open(call, "wb", closefd=False) as file:
+                    file.write(self.payload)
+                os.lseek(call, 0, os.SEEK_SET)
                 self.child = subprocess.Popen(
-                    [*python, RUNNER, str(status), str(call.fileno()), *what],
+                    [*python, RUNNER, str(status), str(call), *what],
                     env=rank_environ, stdin=None if stdin else subprocess.DEVNULL, stdout=output, stderr=output,
-                    pass_fds=[status, call.fileno(), *passed()], preexec_fn=begin,
+                    pass_fds=[status, call, *passed()], preexec_fn=begin,
                 )  # fmt: skip
             except OSError as error:
                 self.report(1, [f"the rank could not be started: {error}"])
                 return
-        for fd, reader in ((self.output, self.copy), (self.status, self.note)):
+        self.pipes = {self.output: self.copy, status_pipe: lambda: self.note(status_pipe)}
+        for fd in self.pipes:
             os.set_blocking(fd, False)
-            self.selector.register(fd, selectors.EVENT_READ, reader)
         self.send("started", pid=self.child.pid)
 
     def copy(self) -> bool:
         """Some of the rank's output to its log and, where it is wanted, to the launcher; False at the end."""
         data = os.read(self.output, 1 << 16)
         if not data:
-            self.selector.unregister(self.output)
+            self.at_end(self.output)
             return False
         self.tail.add(data)
         if self.log is not None:
@@ -204,66 +294,97 @@ class Supervisor:
                 self.log = None
                 self.tail.add(f"[launch] the log ends here: {error}\n".encode())
         if self.echo:
-            self.launcher.send_bytes(b"o" + data)
+            self.link.send(b"o" + data)
         return True
 
-    def note(self) -> bool:
+    def note(self, pipe: int) -> bool:
         """What the rank says its program came to: an exit status, and an exception; False at the end."""
-        data = os.read(self.status, 1 << 16)
+        data = os.read(pipe, 1 << 16)
         if not data:
-            self.selector.unregister(self.status)
+            self.at_end(pipe)
             return False
         first = not self.said
         self.said += data
-        if first and self.said.startswith(b"0\n"):
+        if first and said(self.said)[0] == 0:
             self.send("finished")
         elif first:
             self.deadline = time.monotonic() + LAST_WORDS
-            self.send("failing")
+            self.send("failing", moment=said(self.said)[1])
         return True
+
+    def at_end(self, pipe: int) -> None:
+        if pipe in self.selector.get_map():
+            self.selector.unregister(pipe)
+        del self.pipes[pipe]
+        os.close(pipe)
+
+    def reap(self) -> None:
+        """Bury what has ended: the rank, and its orphans. Nothing else here waits for processes."""
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if not pid:
+                    return
+                self.ended(pid, status)
+
+    def ended(self, pid: int, status: int) -> None:
+        if self.child is not None and pid == self.child.pid:
+            self.code = self.child.returncode = os.waitstatus_to_exitcode(status)
 
     def look(self) -> None:
         """Whether the rank has ended, or must."""
-        assert self.child is not None
-        if self.deadline is not None and time.monotonic() >= self.deadline:
-            self.child.kill()
-            self.child.wait()
-        if self.child.poll() is None:
-            reap(self.child.pid)
-        else:
+        self.reap()
+        if self.code is not None or (self.deadline is not None and time.monotonic() >= self.deadline):
             self.conclude()
 
-    def conclude(self, swept: bool = False) -> None:
+    def conclude(self) -> None:
         """Kill what is left of the rank, and report."""
-        code = -signal.SIGKILL if self.child is None else self.child.poll()
-        clear()
-        if self.child is not None and code is None:
-            code = -signal.SIGKILL
-        for fd, read in ((self.output, self.copy), (self.status, self.note)):
+        moment = time.monotonic()
+        self.reap()
+        swept = self.unwanted and self.code is None
+        clear(self.ended)
+        for fd, read in list(self.pipes.items()):
             with contextlib.suppress(BlockingIOError):
-                while fd in self.selector.get_map() and read():
+                while fd in self.pipes and read():
                     pass
-        status, _, error = self.said.decode("utf-8", "replace").partition("\n")
-        # A failure is what the rank ended with, not the signal that cut its last words short.
-        failed = status not in ("", "0") and code in (-signal.SIGKILL, -signal.SIGTERM)
-        self.report(int(status) if failed else code, self.tail.lines(), error or None, swept)
+        code = -signal.SIGKILL if self.code is None else self.code  # None: it was never started
+        if self.said:
+            told, when, error = said(self.said)
+            if told:
+                # It failed when it said so; whether its process got to its own end then does not matter.
+                code, moment = code if code > 0 else told, when
+            self.report(code, self.tail.lines(), error or None, swept, moment)
+        else:
+            self.report(code, self.tail.lines(), None, swept, moment)
 
-    def report(self, code: int | None, tail: list[str], error: str | None = None, swept: bool = False) -> None:
+    def report(
+        self, code: int, tail: list[str], error: str | None = None, swept: bool = False, moment: float | None = None
+    ) -> None:
         self.reported = True
         self.deadline = None
-        self.send("ended", code=code, tail=tail, error=error, swept=swept)
+        moment = time.monotonic() if moment is None else moment
+        self.send("ended", code=code, tail=tail, error=error, swept=swept, moment=moment)
 
     def signal(self, number: int) -> None:
         if self.child is not None and not self.reported:
-            self.child.send_signal(number)
+            self.reap()
+            if self.code is None:  # then the number is still the rank's
+                os.kill(self.child.pid, number)
 
     def kill(self) -> None:
         """End the rank at once."""
         if not self.reported:
             self.conclude()
 
-    def bye(self) -> NoReturn:
-        raise SystemExit(0)
+    def bye(self) -> None:
+        self.dismissed = True
+
+
+def said(words: bytes) -> tuple[int, float, str]:
+    """What runner.py tells: the exit status, when the program came to it, and the text of an exception."""
+    first, _, error = words.decode("utf-8", "replace").partition("\n")
+    code, moment = first.split()
+    return int(code), float(moment), error
 
 
 def passed() -> list[int]:
@@ -283,18 +404,11 @@ def begin() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def reap(rank: int) -> None:
-    """Bury orphans of the rank that have ended; the rank itself is Popen's."""
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            if ended is None or ended.si_pid == rank:
-                return
-            os.waitpid(ended.si_pid, 0)
+def clear(ended: Callable[[int, int], None]) -> None:
+    """Kill all descendants, also those that left the process group: the kernel makes orphans our children.
 
-
-def clear() -> None:
-    """Kill all descendants, also those that left the process group: the kernel makes orphans our children."""
+    ``ended`` is told how each came to its end.
+    """
     while True:
         left = children()
         if not left:
@@ -304,48 +418,40 @@ def clear() -> None:
                 os.kill(pid, signal.SIGKILL)
         for pid in left:
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(pid, 0)
-
-
-def end(*_: object) -> NoReturn:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise Ended
+                ended(*os.waitpid(pid, 0))
 
 
 def supervise(parent: int) -> int:
     """The exit status for the MPI launcher: 0 unless it or the launcher has gone."""
     os.setsid()  # out of reach of a SIGKILL to the MPI launcher's process group
-    signal.signal(signal.SIGTERM, end)
+    # Until there is a rank to end, SIGTERM may end this process as it is.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SHIM_SIGNALS)
     _prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
-    supervisor = None
-    try:
-        if os.getppid() != parent:
-            return 1
-        host, _, port = os.environ[ADDRESS].rpartition(":")
-        try:
-            supervisor = Supervisor(Client((host, int(port)), authkey=os.environ[SECRET].encode()))
-        except OSError as error:
-            where = f"{os.environ[ADDRESS]} from {socket.gethostname()}"
-            print(f"[launch] cannot reach the launcher at {where}: {error}. Name it with --host", flush=True)
-            return 1
-        supervisor.run()
-        return 0
-    except Ended:
-        with contextlib.suppress(OSError):
-            if supervisor is not None and not supervisor.reported:
-                supervisor.conclude(swept=True)
+    if os.getppid() != parent:
         return 1
+    host, _, port = os.environ[ADDRESS].rpartition(":")
+    try:
+        link = Link(Client((host, int(port)), authkey=os.environ[SECRET].encode()))
+    except OSError as error:
+        where = f"{os.environ[ADDRESS]} from {socket.gethostname()}"
+        print(f"[launch] cannot reach the launcher at {where}: {error}. Name it with --host", flush=True)
+        return 1
+    try:
+        return Supervisor(link).run()
     except (EOFError, ConnectionError):
         return 1
     finally:
-        clear()
+        clear(lambda *_: None)
 
 
 def main() -> NoReturn:
     """Two processes, since the MPI launcher kills without notice: this one, which it may, and the supervisor."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the launcher decides what an interruption means
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever ignores it learns of no child how it ended
+    # Taken in below, one at a time: a handler could run when the supervisor's number is another process's already.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SHIM_SIGNALS)
     parent, me = os.getppid(), os.getpid()
     _prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     _prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -362,12 +468,20 @@ def main() -> NoReturn:
             traceback.print_exc()
         finally:
             os._exit(code)
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(supervisor, signal.SIGTERM))
     if os.getppid() != parent:
         os.kill(supervisor, signal.SIGTERM)
-    status = os.waitpid(supervisor, 0)[1]
-    clear()
-    os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    ended = status = 0
+    while not ended:
+        if signal.sigwait(SHIM_SIGNALS) == signal.SIGTERM:
+            os.kill(supervisor, signal.SIGTERM)
+        ended, status = os.waitpid(supervisor, os.WNOHANG)
+    clear(lambda *_: None)
+    if status and FOLDER in os.environ:  # perhaps the launcher has gone, and this is the last of the job
+        os.close(int(os.environ[LOCK]))
+        with contextlib.suppress(OSError):
+            runpy.run_path(REMOVAL)["remove_dead"](os.environ[FOLDER])
+    code = os.waitstatus_to_exitcode(status)
+    os._exit(code if code >= 0 else 128 - code)
 
 
 if __name__ == "__main__":

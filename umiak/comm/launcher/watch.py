@@ -3,6 +3,9 @@
 One thread decides (:meth:`Watch.run`); others bring it events: one per connection of a supervisor, one for the MPI
 launcher. A rank's end is told by its supervisor, which stays until the launcher dismisses it, so that the MPI launcher
 never ends the others by its own lights. Where it does (``MPI_Abort``), supervisors are lost, and its word counts.
+
+:class:`Rank` is the one place that knows how a rank ended, and ``_judge`` makes the job's exit status of all of them:
+0 where every rank has reported 0, and nowhere else.
 """
 
 from __future__ import annotations
@@ -15,7 +18,6 @@ import secrets
 import select
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
@@ -24,18 +26,20 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.util import _args_from_interpreter_flags as interpreter_flags  # type: ignore[attr-defined]
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from umiak.comm.connections import Server
 from umiak.comm.launcher import starters
 from umiak.comm.launcher.console import Console, say
 from umiak.comm.launcher.job import Job, Seat, crowded, environments
+from umiak.comm.launcher.running import Direct, Launched, Running
 from umiak.comm.launcher.supervisor import ADDRESS, SECRET
 
 SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
 FOREIGN = ("PMI_", "PMIX_", "HYD", "MPI_LOCAL", "OMPI_COMM", "OMPI_UNIVERSE", "MV2_COMM", "PADDLE_TRAINER")
 EXPORTED = ("UMIAK_", "FLAGS_", "PADDLE_", "PYTHON", "OMP_", "MPIR_")  # where the MPI launcher must be told
 NOTICE = 60.0  # seconds after the first rank's end when those that go on are named
+LINE_BYTES = 1 << 16  # of a line that are kept until its end comes
 PATIENCE = 3.0  # seconds for what should take none
 
 
@@ -50,6 +54,7 @@ class Report:
     tail: list[str] = field(default_factory=list)
     error: str | None = None
     swept: bool = False  # the MPI launcher ended it
+    moment: float = 0.0  # of its failure, by the clock of its machine
 
     @property
     def how(self) -> str:
@@ -93,7 +98,8 @@ class Rank:
     pid: int | None = None
     report: Report | None = None
     lost: bool = False
-    failing: bool = False
+    failing: bool = False  # of itself, before it was asked to end
+    aborted: int = 0  # the exit status that it gave MPI_Abort
     finished: bool = False
     killed: bool = False  # the supervisor, without a word
 
@@ -118,9 +124,12 @@ class Watch:
         self._began = time.monotonic()
         self._timers: dict[Callable[[], None], float] = {}
         self._words: list[bytes] = []  # of the MPI launcher
-        self._process: subprocess.Popen[bytes] | None = None
-        self._mpi: int | None = None  # its exit status
+        self._running: Running | None = None
+        self._follower: threading.Thread | None = None
+        self._mpi: int | None = None  # the exit status of the MPI launcher
         self._stopping = self._dismissed = False
+        self._stopped = 0.0  # when
+        self._failures: list[Report] = []  # of ranks that failed of themselves
         self._swept: list[Report] = []
         self._hung: list[int] = []
         self._why = ""  # the job fails, though no rank has
@@ -149,6 +158,9 @@ class Watch:
             self._finish(server)
             self.started.set()
         self.outcome = self._judge()
+        if self.outcome.code:
+            with contextlib.suppress(BrokenPipeError, ValueError):  # nobody reads any more
+                self._console.finish()
         return self.outcome
 
     def _step(self) -> None:
@@ -172,17 +184,28 @@ class Watch:
     def _start(self, port: int) -> None:
         environ = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN)}
         environ |= {ADDRESS: f"{self._address()}:{port}", SECRET: self._secret}
-        exported = [name for name in environ if name.startswith(EXPORTED)]
         program = [sys.executable, "-S", "-E", SUPERVISOR]
-        self._process = subprocess.Popen(
-            self._starter.command(self.job, tuple(exported), program),
-            env=environ, stdin=subprocess.PIPE if self.job.stdin else subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
-        threading.Thread(target=self._follow, args=(self._process,), daemon=True, name="launch-mpi").start()
-        if self.job.stdin:
-            threading.Thread(target=pump, args=(self._process,), daemon=True, name="launch-stdin").start()
+        if self._starter.direct(self.job):
+            aborted, failed = self._brings(self._on_abort), self._brings(self._on_supervisor)
+            self._running = Direct(program, self.job.size, environ, self.job.stdin, aborted, failed)
+        else:
+            exported = tuple(name for name in environ if name.startswith(EXPORTED))
+            self._running = Launched(self._starter.command(self.job, exported, program), environ, self.job.stdin)
+        self._follower = threading.Thread(target=self._follow, args=(self._running,), daemon=True, name="launch-mpi")
+        self._follower.start()
+        if self._running.stdin is not None:
+            reader = threading.Thread(
+                target=pump, args=(self._running.stdin, self._unended), daemon=True, name="launch-stdin"
+            )
+            reader.start()
         self._after(self.job.start_timeout, self._on_start_timeout)
+
+    def _brings(self, handler: Callable[[int, int], None]) -> Callable[[int, int], None]:
+        """What may be called in another thread to have ``handler`` called in this one."""
+        return lambda rank, code: self._events.put((handler, rank, code))
+
+    def _unended(self) -> bool:
+        return self._mpi is None
 
     def _address(self) -> str:
         """Where supervisors find the launcher."""
@@ -221,8 +244,9 @@ class Watch:
             data = connection.recv_bytes()
             if data[:1] == b"o":
                 lines, end, pending = (pending + data[1:]).rpartition(b"\n")
-                if end:
-                    self._show(number, lines + end)
+                if end or len(pending) > LINE_BYTES:
+                    self._show(number, lines + end if end else pending)
+                    pending = pending if end else b""
                 continue
             if pending:
                 self._show(number, pending)
@@ -236,13 +260,12 @@ class Watch:
         except (BrokenPipeError, ValueError):  # nobody reads any more
             self.interrupt(signal.SIGPIPE)
 
-    def _follow(self, process: subprocess.Popen[bytes]) -> None:
-        assert process.stdout is not None
-        with process.stdout as words:
+    def _follow(self, running: Running) -> None:
+        with running.words as words:
             for line in words:
                 self._words.append(line)
                 del self._words[:-200]
-        self._events.put((self._on_mpi, process.wait()))
+        self._events.put((self._on_mpi, running.wait()))
 
     # -- events
 
@@ -290,19 +313,34 @@ class Watch:
 
     def _on_failing(self, number: int, message: dict[str, Any]) -> None:
         """An exception came through: the rank is on its way out, and the others must not wait for it."""
-        self.ranks[number].failing = not self._stopping
+        self.ranks[number].failing = self._of_itself(message["moment"])
+        self._stop(signal.SIGTERM)
+
+    def _on_abort(self, number: int, code: int) -> None:
+        """A rank has called ``MPI_Abort``, and waits for its end."""
+        rank = self.ranks[number]
+        rank.failing = rank.failing or not self._stopping
+        rank.aborted = code & 0xFF or 1
+        self._send(number, "kill")
         self._stop(signal.SIGTERM)
 
     def _on_ended(self, number: int, message: dict[str, Any]) -> None:
         rank = self.ranks[number]
-        report = rank.report = Report(number, seconds=self._seconds(), where=self._where(number), **message)
+        report = Report(number, seconds=self._seconds(), where=self._where(number), **message)
+        if report.code <= 0 and rank.aborted:
+            report.code = rank.aborted
+        rank.report = report
         if report.swept and not rank.failing:
             self._swept.append(report)
-        elif report.code and self.first is None and (rank.failing or not self._stopping):
-            self.first = report
+        elif report.code and (rank.failing or self._of_itself(report.moment)):
+            self._failures.append(report)
         if report.code:
             self._stop(signal.SIGTERM)
         self._dismiss()
+
+    def _of_itself(self, moment: float) -> bool:
+        """Whether a rank that failed then was not asked to end. Reports overtake one another on a busy machine."""
+        return not self._stopping or (self.job.local and moment < self._stopped)
 
     def _on_lost(self, number: int) -> None:
         """The connection has closed: as it should after the end, else the supervisor was killed."""
@@ -310,11 +348,18 @@ class Watch:
         rank.lost = True
         if rank.report is None:
             tail = read_tail(self.job.log(number))
-            rank.report = Report(number, -signal.SIGKILL, self._where(number), self._seconds(), tail, swept=True)
+            rank.report = Report(
+                number, -signal.SIGKILL, self._where(number), self._seconds(), tail, swept=True, moment=time.monotonic()
+            )
             self._swept.append(rank.report)
             rank.killed = True
             self._stop(signal.SIGTERM)
         self._dismiss()
+
+    def _on_supervisor(self, number: int, code: int) -> None:
+        """A supervisor that this process has started ended with another status than 0."""
+        if number not in self.ranks and not self._stopping:
+            self._fail(f"the supervisor of rank {number} has ended with status {code} and not said a word")
 
     def _on_mpi(self, code: int) -> None:
         self._mpi = code
@@ -352,14 +397,14 @@ class Watch:
 
     # -- ending
 
-    def _running(self) -> list[int]:
+    def _unreported(self) -> list[int]:
         return sorted(number for number, rank in self.ranks.items() if rank.report is None)
 
     def _finished(self) -> list[int]:
         return sorted(number for number, rank in self.ranks.items() if rank.finished)
 
     def _busy(self) -> list[int]:
-        return [number for number in self._running() if not self.ranks[number].finished]
+        return [number for number in self._unreported() if not self.ranks[number].finished]
 
     def _seconds(self) -> float:
         return time.monotonic() - self._began
@@ -373,7 +418,7 @@ class Watch:
             self.ranks[number].connection.send_bytes(b"j" + json.dumps({"kind": kind, **(what or {})}).encode())
 
     def _signal_all(self, number: int) -> None:
-        for rank in self._running():
+        for rank in self._unreported():
             if not self.ranks[rank].failing:
                 self._send(rank, "signal", {"number": int(number)})
 
@@ -386,6 +431,7 @@ class Watch:
         if self._stopping:
             return
         self._stopping = True
+        self._stopped = time.monotonic()
         if len(self.ranks) < self.job.size:
             self._kill()
             return
@@ -393,72 +439,88 @@ class Watch:
         self._after(self.job.grace, self._kill)
 
     def _kill(self) -> None:
-        for rank in self._running():
+        for rank in self._unreported():
             self._send(rank, "kill")
         self._after(PATIENCE, self._terminate_mpi)
 
     def _dismiss(self) -> None:
         """Let the supervisors go once all ranks have ended."""
-        if len(self.ranks) == self.job.size and not self._running() and not self._dismissed:
+        if len(self.ranks) == self.job.size and not self._unreported() and not self._dismissed:
             self._dismissed = self._stopping = True
             for number in self.ranks:
                 self._send(number, "bye")
             self._after(PATIENCE, self._terminate_mpi)
 
     def _terminate_mpi(self) -> None:
-        if self._process is not None and self._mpi is None:
-            self._process.terminate()
+        if self._running is not None and self._mpi is None:
+            self._running.signal(signal.SIGTERM)
             self._after(PATIENCE, self._kill_mpi)
 
     def _kill_mpi(self) -> None:
-        if self._process is not None and self._mpi is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        if self._running is not None and self._mpi is None:
+            self._running.signal(signal.SIGKILL)
 
     def _abandon(self) -> None:
         """The MPI launcher has ended, and supervisors still are there: their connections end them."""
-        for rank in self.ranks.values():
-            rank.lost = True
+        for number in self.ranks:
+            self._on_lost(number)
 
     def _finish(self, server: Server) -> None:
         server.close()
-        if self._process is not None and self._mpi is None:
-            self._kill_mpi()
-            self._process.wait()
+        if self._follower is not None:
+            if self._mpi is None:
+                self._kill_mpi()
+            self._follower.join(PATIENCE)
 
     # -- what it comes to
 
     def _judge(self) -> Outcome:
         seconds = self._seconds()
+        mpi = 0 if self._mpi is None else self._mpi if self._mpi >= 0 else 128 - self._mpi
+        # The first by the clock: reports come as machines find the time.
+        first = self.first = min(self._failures, key=lambda report: report.moment, default=None)
         if self._interrupted:
-            by = signal.Signals(self._interrupted).name
-            return Outcome(128 + self._interrupted, f"ended by {by}", "", seconds, True, self.first)
+            by = f"ended by {signal.Signals(self._interrupted).name}"
+            if first is None:
+                return Outcome(128 + self._interrupted, by, "", seconds, True)
+            text, reason = self._blame(first)
+            return Outcome(first.status, f"{text}\n{by}", reason, seconds, True, first)
         if self._why:
             lines = [self._why, *b"".join(self._words).decode("utf-8", "replace").splitlines()]
             for number in self._hung:
                 report = self.ranks[number].report
                 lines += [f"rank {number} was here:", *("    " + line for line in report.tail[-20:])] if report else []
-            return Outcome(self._mpi or 1, "\n".join(lines), self._why, seconds, failure=self.first)
-        first = self.first
-        if first is None and not self._swept:
+            return Outcome(mpi or 1, "\n".join(lines), self._why, seconds, failure=first)
+        reports = [self.ranks[number].report for number in range(self.job.size)]
+        if all(report is not None and not report.code and not report.swept for report in reports):
             return Outcome(0, seconds=seconds)
-        code, by = first.status if first else 137, ""
-        if first is None:
-            # The MPI launcher has ended all: a rank called MPI_Abort, which says so, or it was ended itself.
-            first = next((r for r in self._swept if any("Abort(" in line for line in r.tail)), None)
-            code = (self._mpi if self._mpi > 0 else 128 - self._mpi) if self._mpi else code
-            by = f" (the MPI launcher with exit code {code})"
-        if first is None:
-            lost = [number for number, rank in sorted(self.ranks.items()) if rank.killed]
-            why = f"the supervisor of rank {lost[0]} was killed" if lost else "the MPI launcher ended the ranks"
-            return Outcome(code, why + by, why, seconds)
-        how = f"ended with {first.how}{by} after {first.seconds:.1f} s"
-        lines = [f"rank {first.rank} ({first.where}) {how}; the job was ended"]
-        log = self.job.log(first.rank)
-        tail = last_words(first)
+        if first is not None:
+            text, reason = self._blame(first)
+            return Outcome(first.status, text, reason, seconds, failure=first)
+        # The MPI launcher has ended all: a rank called MPI_Abort, which says so, or it was ended itself.
+        code = mpi or 137
+        by = f" (the MPI launcher with exit code {code})" if mpi else ""
+        first = next((r for r in self._swept if any("Abort(" in line for line in r.tail)), None)
+        if first is not None:
+            text, reason = self._blame(first, by)
+            return Outcome(code, text, reason, seconds, failure=first)
+        lost = [number for number, rank in sorted(self.ranks.items()) if rank.killed]
+        why = "the MPI launcher ended the ranks"
+        if lost:
+            why = f"the supervisor of rank {lost[0]} was killed"
+        elif isinstance(self._running, Direct):
+            why = f"the supervisor of rank {min(self._swept, key=lambda report: report.moment).rank} was ended"
+        return Outcome(code, why + by, why, seconds)
+
+    def _blame(self, report: Report, by: str = "") -> tuple[str, str]:
+        """What is said of the rank that failed first, and in one line."""
+        how = f"ended with {report.how}{by} after {report.seconds:.1f} s"
+        lines = [f"rank {report.rank} ({report.where}) {how}; the job was ended"]
+        log = self.job.log(report.rank)
+        tail = last_words(report)
         if tail:
-            lines += [f"last lines of {log or f'rank {first.rank}'}:", *("    " + line for line in tail)]
-        return Outcome(code, "\n".join(lines), f"rank {first.rank}: {first.reason}", seconds, failure=first)
+            lines += [f"last lines of {log or f'rank {report.rank}'}:", *("    " + line for line in tail)]
+        return "\n".join(lines), f"rank {report.rank}: {report.reason}"
 
 
 def last_words(report: Report) -> list[str]:
@@ -478,15 +540,14 @@ def read_tail(path: str | None) -> list[str]:
     return []
 
 
-def pump(process: subprocess.Popen[bytes]) -> None:
-    """Standard input to the MPI launcher, which gives it to rank 0.
+def pump(sink: IO[bytes], wanted: Callable[[], bool]) -> None:
+    """Standard input to rank 0, while it is wanted.
 
-    It is not inherited: the MPI launcher is in a session of its own, so that Ctrl-C reaches this process alone.
+    It is not inherited: ranks are in sessions of their own, so that Ctrl-C reaches this process alone.
     """
-    assert process.stdin is not None
     source = 0
     try:
-        while process.poll() is None:
+        while wanted():
             if not select.select([source], [], [], 0.5)[0]:
                 continue
             if os.isatty(source) and os.tcgetpgrp(source) != os.getpgrp():
@@ -495,9 +556,9 @@ def pump(process: subprocess.Popen[bytes]) -> None:
             data = os.read(source, 1 << 16)
             if not data:
                 break
-            process.stdin.write(data)
-            process.stdin.flush()
+            sink.write(data)
+            sink.flush()
     except (OSError, ValueError):
         pass
     with contextlib.suppress(OSError):
-        process.stdin.close()
+        sink.close()

@@ -1,0 +1,99 @@
+"""What a job leaves in shared memory, and its removal: also by others, when nothing of the job lives any more.
+
+Ranks of one machine talk through files in ``/dev/shm`` that their MPI library removes at its end, and not when it is
+killed. Every job has a folder there, named by its token, with a file that the launcher and all supervisors keep locked:
+the kernel lets go of it when the last of them dies, however they die. Then the launcher, a supervisor or the next job
+of this user removes the folder, and the files of MPI whose names follow from the token. Whatever else is there is left
+alone.
+
+It uses the standard library alone, as supervisors do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import stat
+import time
+
+PLACE = "/dev/shm"
+PREFIX = "umiak-job-"
+TOKEN = re.compile(re.escape(PREFIX) + "[0-9a-f]{16}")
+HALF_MADE = 60.0  # seconds after which a folder without a lock is nobody's
+
+
+def world_name(token: str) -> str:
+    """What the MPI library is told that its ranks together are called."""
+    return f"umiak_{token}"
+
+
+def world_number(name: str) -> int:
+    """The number that MPICH makes of it (``MPIR_Process.world_id``): FNV-1a, 32 bits."""
+    number = 2166136261
+    for byte in name.encode():
+        number = ((number ^ byte) * 16777619) & 0xFFFFFFFF
+    return number
+
+
+class JobFolder:
+    """The folder of a job that starts now. ``lock`` is the open file that its processes inherit."""
+
+    def __init__(self) -> None:
+        collect()
+        while True:
+            self.token = secrets.token_hex(8)
+            self.path = os.path.join(PLACE, PREFIX + self.token)
+            os.mkdir(self.path, 0o700)
+            self.lock = os.open(os.path.join(self.path, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            with contextlib.suppress(OSError):
+                fcntl.flock(self.lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                if os.fstat(self.lock).st_nlink:
+                    return
+            os.close(self.lock)  # another launcher took it for a dead job's before the lock
+
+    def remove(self) -> None:
+        """After the end of all ranks."""
+        os.close(self.lock)
+        remove(self.path)
+
+
+def collect() -> None:
+    """Remove what dead jobs of this user have left."""
+    with contextlib.suppress(OSError), os.scandir(PLACE) as entries:
+        for entry in [e for e in entries if TOKEN.fullmatch(e.name)]:
+            with contextlib.suppress(OSError):
+                found = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid():
+                    remove_dead(entry.path)
+
+
+def remove_dead(path: str) -> None:
+    """Remove a job's folder, and what belongs to it, if none of its processes lives."""
+    try:
+        lock = os.open(os.path.join(path, "lock"), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        if time.time() - os.stat(path).st_mtime > HALF_MADE:
+            remove(path)
+        return
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    else:
+        remove(path)
+    finally:
+        os.close(lock)
+
+
+def remove(path: str) -> None:
+    number = world_number(world_name(os.path.basename(path).removeprefix(PREFIX)))
+    ours = re.compile(rf"mpich_(shm|vci)_{number:x}_\d+")
+    for name in os.listdir(PLACE):
+        if ours.fullmatch(name):
+            with contextlib.suppress(OSError):  # another user's, or another process was first
+                os.unlink(os.path.join(PLACE, name))
+    shutil.rmtree(path, ignore_errors=True)
