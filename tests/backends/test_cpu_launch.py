@@ -35,6 +35,7 @@ from umiak.compiler.nest import (
     ZERO,
     Variant,
 )  # fmt: skip
+from umiak.compiler.schedule import runs
 from umiak.core import each
 from umiak.core.array import from_numpy
 from umiak.ops.base import REGISTRY
@@ -435,6 +436,26 @@ def test_schedules_of_reductions(sizes, strides, schedule):
     assert v.schedule == schedule
     unsplit = {SPLIT_ROW: ROW, SPLIT_COLUMN: STRIP}.get(schedule, schedule)
     assert one(1, 1, strides, sizes)[0].schedule == unsplit
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "long"),
+    [
+        (*row(4, runs.RUN_POINTS), False),
+        (*row(4, runs.RUN_POINTS + 1), True),
+        (*row(1, 1 << 16), True),  # split
+        (*column(100, 31), False),
+        (*column(100, runs.RUN_COLUMN), False),
+        (*column(100, runs.RUN_COLUMN + 1), True),
+        ([3, runs.RUN_ROWS, 8], [[1000, 9, 1], [1, 0, 0]], False),
+        ([3, runs.RUN_ROWS + 1, 8], [[1000, 9, 1], [1, 0, 0]], True),
+    ],
+)
+def test_long_sums_are_variants_of_their_own(sizes, strides, long):
+    n_r = len(sizes) - 1
+    v, _ = one(1, n_r, strides, sizes, splittable=True, sums=True)
+    assert v.long == long
+    assert not one(1, n_r, strides, sizes, splittable=True)[0].long
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,7 @@ class Case:
     tolerance: float = 0.0
     fails: int = 0
 
-    def variant(self, schedule: str, tile: int = -1) -> Variant:
+    def variant(self, schedule: str, tile: int = -1, long: bool = False) -> Variant:
         p, r = self.nest.n_parallel, self.nest.n_reduced
 
         def kind(a: Access, k: int) -> int:
@@ -76,7 +76,7 @@ class Case:
 
         other = tile if tile >= 0 else p + r - 1 if r else -1
         kinds = tuple((kind(a, p - 1 if p else -1), kind(a, other)) for a in self.nest.accesses)
-        return Variant(schedule, p, r, kinds, tile)
+        return Variant(schedule, p, r, kinds, tile, long=long)
 
     def dims(self, schedule: str) -> list[int]:
         n = self.nest

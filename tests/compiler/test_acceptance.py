@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import nests
 import numpy as np
 import pytest
 from cases import CASES
@@ -9,9 +10,11 @@ from devices import DEVICES
 from llvm_host import assemble
 
 from umiak.compiler.loop.verifier import verify
+from umiak.compiler.nest import ReduceStage
 from umiak.compiler.render import llvm, opencl, ptx
 from umiak.compiler.render.target import AVX2, AVX512, NEON
 from umiak.compiler.schedule import gpu, kernels
+from umiak.compiler.schedule.runs import sums_floats
 
 MAKERS = {"cpu": kernels, "gpu": gpu.kernels, "short": lambda *a: gpu.kernels(*a, short=True)}
 # Kernels for processors are right for devices too, and the other way around; `make test` takes each case once per
@@ -30,20 +33,24 @@ def runs():
                     yield pytest.param(device, name, maker, schedule, marks=[] if quick else [pytest.mark.slow])
 
 
+def has_sums(case):
+    return any(isinstance(s, ReduceStage) and sums_floats(s.monoid, s.results) for s in case.nest.stages)
+
+
 def name_of(x):
     return x if isinstance(x, str) else x[0]
 
 
-def phases_of(case, maker, schedule):
-    phases = MAKERS[maker](case.nest, case.variant(*schedule))
+def phases_of(case, maker, schedule, long=False):
+    phases = MAKERS[maker](case.nest, case.variant(*schedule, long=long))
     for p in phases:
         verify(p.kernel)
     return phases
 
 
-def run(device, case, maker, schedule, blocks):
+def run(device, case, maker, schedule, blocks, long=False):
     buffers, scratch, dims = case.buffers(), {}, case.dims(schedule[0])
-    for phase in phases_of(case, maker, schedule):
+    for phase in phases_of(case, maker, schedule, long):
         code = device.run(phase.kernel, buffers, dims, case.words, blocks, scratch)
         if code:
             break
@@ -55,6 +62,18 @@ def run(device, case, maker, schedule, blocks):
 @pytest.mark.parametrize(("device", "name", "maker", "schedule"), list(runs()), ids=name_of)
 def test_kernels_give_what_numpy_gives(device, name, maker, schedule, rng):
     run(DEVICES[device](), CASES[name](rng), maker, schedule, 2)
+
+
+@pytest.mark.parametrize(
+    "device", [d if d in (*QUICK, "ptx") else pytest.param(d, marks=pytest.mark.slow) for d in DEVICES]
+)
+@pytest.mark.parametrize("name", [name for name, make in CASES.items() if has_sums(make(np.random.default_rng(0)))])
+def test_long_sums(device, name, rng, monkeypatch):
+    nests.short_runs(monkeypatch)
+    case = CASES[name](rng)
+    for schedule in case.schedules:
+        run(DEVICES[device](), case, "cpu", schedule, 2, long=True)
+        run(DEVICES[device](), case, "gpu", schedule, 2, long=True)
 
 
 @pytest.mark.parametrize("name", CASES)

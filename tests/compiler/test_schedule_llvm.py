@@ -1,6 +1,7 @@
 """The nests of test_schedule.py through LLVM: what the machine computes is what the interpreter is tested against."""
 
 import ctypes
+import itertools
 
 import nests
 import numpy as np
@@ -31,9 +32,14 @@ class Runner:
         return program.function(*arguments, (ctypes.c_void_p * 2)(context[0], start), lo, hi)
 
 
+@pytest.fixture(autouse=True)
+def short_runs(monkeypatch):
+    nests.short_runs(monkeypatch)
+
+
 def check(case, block, in_place=()):
-    for schedule, tile in nests.schedules(case):
-        variant = nests.variant_of(case.nest, schedule, tile)
+    for (schedule, tile), long in itertools.product(nests.schedules(case), nests.lengths(case.nest)):
+        variant = nests.variant_of(case.nest, schedule, tile, long)
         pointers = {}
         for b, operand in zip(case.nest.buffers, case.operands):
             pointers[b.name] = np.array(operand).reshape(-1)

@@ -44,6 +44,7 @@ from umiak.compiler.nest import (
     Variant,
     position,
 )
+from umiak.compiler.schedule import runs
 
 
 @dataclass
@@ -79,14 +80,25 @@ def kind(stride):
     return {0: n.ZERO, 1: n.UNIT, 2: n.PAIR, -1: n.BACK}.get(stride, n.ANY)
 
 
-def variant_of(nest: Nest, schedule: str, tile: int = -1) -> Variant:
+def variant_of(nest: Nest, schedule: str, tile: int = -1, long: bool = False) -> Variant:
     p, r = nest.n_parallel, nest.n_reduced
     kinds = []
     for a in nest.accesses:
         along_p = kind(a.strides[p - 1]) if p else n.ANY
         along_r = kind(a.strides[tile]) if tile >= 0 else kind(a.strides[-1]) if r else n.ANY
         kinds.append((along_p, along_r))
-    return Variant(schedule, p, r, tuple(kinds), tile)
+    return Variant(schedule, p, r, tuple(kinds), tile, long=long)
+
+
+def lengths(nest: Nest) -> tuple[bool, ...]:
+    """Whether R may be long."""
+    return (False, True) if nest.n_reduced else (False,)
+
+
+def short_runs(monkeypatch) -> None:
+    """Long sums go in runs of a few points, so that small ones have several."""
+    for name, size in (("RUN_POINTS", 16), ("RUN_ROWS", 2), ("RUN_COLUMN", 4)):
+        monkeypatch.setattr(runs, name, size)
 
 
 def dims_of(nest: Nest, blocks: tuple = ()) -> list[int]:

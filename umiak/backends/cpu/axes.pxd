@@ -71,6 +71,7 @@ cdef struct Record:
     bint splittable
     bint scatters               # schedules follow from how the output lies
     bint ordered                # the axes of R stay in their order
+    bint sums                   # there are sums of floats, which go in runs where they are long
     double cost                 # ns per point, on one thread
     Compiled* last              # the last one that was launched
     Compiled* first

@@ -14,6 +14,9 @@ cdef enum:
     BLOCK_POINTS = 1 << 14      # of a block
     BLOCK_ROWS = 64             # of a block of columns: the partial results are much less than what they come from
     MAX_BLOCKS = 256
+    LONG_POINTS = 4096          # sums of more points of R go in runs; as in compiler/schedule/runs.py
+    LONG_ROWS = 32              # and those of more rows of the innermost axis
+    LONG_COLUMN = 256           # in columns
 
 
 cdef inline int64_t stride_at(const Record* rec, const int64_t* dims, int k, int axis) noexcept nogil:
@@ -101,6 +104,15 @@ cdef inline int choose_reduction(const Record* rec, const int64_t* dims, Space* 
     if schedule == COLUMN and s.points_r >= STRIP_R:
         schedule = STRIP
     return split(s, schedule) if rec.splittable else schedule
+
+
+cdef inline bint is_long(const Space* s, int schedule) noexcept nogil:
+    """Whether sums over R are so long that they need totals."""
+    if schedule == COLUMN:
+        return False
+    if schedule == STRIP or schedule == SPLIT_COLUMN:
+        return s.points_r > LONG_COLUMN
+    return s.points_r > LONG_POINTS or (s.r > 1 and s.points_r > LONG_ROWS * s.size[s.p + s.r - 1])
 
 
 cdef inline int tile_axis(const Record* rec, const int64_t* dims, const Space* s) noexcept nogil:

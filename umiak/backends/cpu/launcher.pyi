@@ -20,12 +20,13 @@ class NestLauncher:
     ``access_pointers``: for each access, the index of its buffer among the pointers of a launch, or -1. ``outputs``: a
     bit per pointer that is written. ``cost_per_point``: ns of one thread for one point of P and R; decides on how many
     threads a launch runs, and nothing else. ``splittable``: the nest has split schedules. ``scatters``: how the
-    output lies decides on the schedule. ``ordered``: the axes of R stay in their order. ``itemsize``: bytes of an
+    output lies decides on the schedule. ``ordered``: the axes of R stay in their order. ``sums``: there are sums of
+    floats, whose variants differ where they are long. ``itemsize``: bytes of an
     element of the first output; from ``stream_bytes`` on (0: never) it bypasses the caches.
 
-    ``compile(schedule, p, r, kinds, tile[, streams])``, the fields of a ``Variant``, is called with the GIL when a
-    launch needs a variant that there is not yet. It returns the phases and whatever must live as long as their code. A
-    phase is (address of the kernel, of ``k_local``, of ``k_global``, what its parallel range counts, and for
+    ``compile(schedule, p, r, kinds, tile[, streams, long])``, the fields of a ``Variant``, is called with the GIL
+    when a launch needs a variant that there is not yet. It returns the phases and whatever must live as long as their
+    code. A phase is (address of the kernel, of ``k_local``, of ``k_global``, what its parallel range counts, and for
     COLUMN_BLOCKS and TILE_BLOCKS the block). 0 in place of ``k_local`` and ``k_global`` says that no scratch is needed,
     and makes small launches cheaper.
     """
@@ -48,6 +49,7 @@ class NestLauncher:
         stream_bytes: int = 0,
         scatters: bool = False,
         ordered: bool = False,
+        sums: bool = False,
     ) -> None: ...
     @property
     def address(self) -> int:

@@ -13,7 +13,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from umiak.backends.cpu.axes cimport *
-from umiak.backends.cpu.choice cimport choose_reduction, orders_p, tile_axis, widen
+from umiak.backends.cpu.choice cimport choose_reduction, is_long, orders_p, tile_axis, widen
 from umiak.core.each cimport Rows
 
 from umiak.compiler.statistics import apart
@@ -81,6 +81,7 @@ cdef struct ManyWork:           # many rows in parts
     int64_t failed              # row << 32 | code; what it was made with: none
 cdef enum:
     STREAMS = 1 << 30           # of a key, beside schedule, ranks and tile
+    LONG = 1 << 23
 
 
 if umiak_scratch_init() != 0:
@@ -220,6 +221,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(s.tile + 1) << 24
     if umiak_unlikely(s.points_p * s.points_r >= rec.stream_points) and streams(rec, ptrs, dims, &s, schedule):
         key[0] |= STREAMS
+    if rec.sums and is_long(&s, schedule):
+        key[0] |= LONG
     word = 0
     of = strides
     for k in range(rec.n_accesses):
@@ -650,7 +653,7 @@ cdef class NestLauncher:
 
     def __init__(self, *, compile, int n_parallel, int n_reduced, access_pointers, object outputs, int n_extras=0,
                  double cost_per_point=1.0, bint splittable=False, str name="", int itemsize=0, int64_t stream_bytes=0,
-                 bint scatters=False, bint ordered=False):
+                 bint scatters=False, bint ordered=False, bint sums=False):
         cdef int k, pointer
         cdef list pointers = list(access_pointers)
         if self.rec.owner != NULL:
@@ -678,6 +681,7 @@ cdef class NestLauncher:
         self.rec.splittable = splittable
         self.rec.scatters = scatters
         self.rec.ordered = ordered
+        self.rec.sums = sums
         self.rec.cost = cost_per_point
         self.rec.order = 0 if pointers else -1
         self.rec.itemsize = itemsize
@@ -762,8 +766,8 @@ cdef tuple describe(const uint64_t* key, int n_accesses):
     bits = [(key[1 + (k >> 3)] >> (8 * (k & 7))) & 255 for k in range(n_accesses)]
     kinds = tuple([(b & 15, b >> 4) for b in bits])
     tile = <int>((key[0] >> 24) & 63) - 1
-    fields = SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 255, kinds, tile
-    return (*fields, True) if key[0] & STREAMS else fields
+    fields = SCHEDULES[key[0] & 255], (key[0] >> 8) & 255, (key[0] >> 16) & 127, kinds, tile
+    return (*fields, bool(key[0] & STREAMS), bool(key[0] & LONG)) if key[0] & (STREAMS | LONG) else fields
 
 
 cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:

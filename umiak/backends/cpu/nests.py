@@ -21,6 +21,7 @@ from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.nest_printer import show_nest
 from umiak.compiler.render import llvm
+from umiak.compiler.schedule.runs import sums_floats
 from umiak.core import array
 from umiak.core.tensor import Tensor
 
@@ -141,6 +142,7 @@ def make_launcher(nest: Nest) -> NestLauncher:
         n_extras=len(nest.extras),
         cost_per_point=NS_PER_OPERATION * operations + NS_PER_BYTE * moved,
         scatters=any(isinstance(s, ScatterStage) for s in nest.stages),
+        sums=any(sums_floats(s.monoid, s.results) for s in reduces),
         ordered=any(isinstance(s, ScanStage) for s in nest.stages),
         splittable=len(reduces) == 1
         and not any(isinstance(s, ScanStage) or (isinstance(s, StoreStage) and s.each) for s in nest.stages),

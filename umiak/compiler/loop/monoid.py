@@ -24,6 +24,7 @@ class Monoid:
     identity: Callable[[tuple[ScalarType, ...]], Values]
     combine: Callable[[Values, Values], Values]
     commutative: bool = True
+    parts: tuple[Monoid, ...] = ()  # those that stand side by side in this one
 
     def __repr__(self) -> str:
         return self.name
@@ -99,6 +100,15 @@ def _welford(a: Values, b: Values) -> Values:
     return tuple(select(first, x, select(second, y, z)) for x, y, z in zip(a, b, combined, strict=True))
 
 
+def _exact_sum(a: Values, b: Values) -> Values:
+    """(sum, sum of its rounding errors): what the addition of the sums loses is found exactly (Knuth's two-sum)."""
+    (x, lost), (y, more) = a, b
+    together = call("add", x, y)
+    given = sub(together, x)
+    error = call("add", sub(x, sub(together, given)), sub(y, given))
+    return together, call("add", call("add", lost, more), error)
+
+
 def _online_softmax(a: Values, b: Values) -> Values:
     """(largest, sum of exp(x - largest))"""
     (m, s), (k, t) = a, b
@@ -121,6 +131,7 @@ ALL = _simple("all", "and", lambda t: const(-1 if t.is_integer else 1, t))
 ARGMAX = Monoid("argmax", 2, lambda ts: (lowest(ts[0]), highest(ts[1])), _better(lt))
 ARGMIN = Monoid("argmin", 2, lambda ts: (highest(ts[0]), highest(ts[1])), _better(lambda y, x: lt(x, y)))
 WELFORD = Monoid("welford", 3, lambda ts: tuple(const(0.0, t) for t in ts), _welford)
+EXACT_SUM = Monoid("exact_sum", 2, lambda ts: tuple(const(-0.0, t) for t in ts), _exact_sum)
 ONLINE_SOFTMAX = Monoid(
     "online_softmax", 2, lambda ts: (const(-math.inf, ts[0]), const(0.0, ts[1])), _online_softmax
 )  # fmt: skip
@@ -132,5 +143,6 @@ COMPLEX_AFFINE = Monoid(
 
 MONOIDS = {
     m.name: m for m in (
-        SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD, ONLINE_SOFTMAX, COMPLEX_PROD, AFFINE, COMPLEX_AFFINE)
+        SUM, EXACT_SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD, ONLINE_SOFTMAX, COMPLEX_PROD, AFFINE,
+        COMPLEX_AFFINE)
 }  # fmt: skip

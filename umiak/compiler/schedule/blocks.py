@@ -10,6 +10,7 @@ from umiak.compiler.schedule.cache import with_cache
 from umiak.compiler.schedule.frame import Frame, product, unflatten
 from umiak.compiler.schedule.groups import Group, group
 from umiak.compiler.schedule.points import POINT, at_point, over_rows
+from umiak.compiler.schedule.runs import reduced_exactly
 
 PART = axis("k")
 
@@ -28,11 +29,12 @@ class Partials:
 
     def combine(
         self, s: ReduceStage, index: Node, count: Node, kind: str, results: tuple[Node, ...] | None = None
-    ) -> Reduce:
+    ) -> list[Statement]:
         """The results of ``count`` blocks; ``index``: where block ``PART`` has its part."""
         values = tuple(load(self.names[r], r.type, index) for r in s.results)
         kind = kind if s.monoid.commutative else SERIAL
-        return Reduce(results or s.results, s.monoid, (Axis(PART, count, kind=kind),), values)
+        found = Reduce(results or s.results, s.monoid, (Axis(PART, count, kind=kind),), values)
+        return reduced_exactly(found)
 
 
 def split_row(f: Frame) -> list[Phase]:
@@ -49,7 +51,7 @@ def split_row(f: Frame) -> list[Phase]:
     if at_points:
         here = POINT if f.p else i64(0)
         of_row = add(mul(here, f.blocks), PART)
-        results = [parts.combine(s, of_row, f.blocks, LANE) for s in wanted]
+        results = [x for s in wanted for x in parts.combine(s, of_row, f.blocks, LANE)]
         loops, counts = over_rows(f, lambda points: [*results, *at_point(f, at_points, points, SERIAL)])
         phases.append(Phase(f.kernel(f"_{len(phases)}", loops, parts.buffers), counts))
     return phases
@@ -61,11 +63,11 @@ def _block(f: Frame, g: Group, parts: Partials) -> list[Statement]:
     first_part = mul(here, f.blocks)
     block = sub(POINT, first_part)
     of_row = add(first_part, PART)
-    body: list[Statement] = [parts.combine(s, of_row, f.blocks, LANE) for s in g.needed]
+    body: list[Statement] = [x for s in g.needed for x in parts.combine(s, of_row, f.blocks, LANE)]
     starts = {}
     for scan, total in g.starts.items():
         before = tuple(var(f"{r.attr}_before", r.type) for r in scan.results)
-        body.append(parts.combine(total, of_row, block, LANE, before))
+        body.extend(parts.combine(total, of_row, block, LANE, before))
         starts[scan.results[0]] = before
     points = unflatten(here, f.p_sizes)
     body.extend(at_point(f, g.stages, points, LANE, block_axis(f, block), starts))

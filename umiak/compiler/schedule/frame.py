@@ -33,6 +33,8 @@ class Frame:
                 f"[{nest.name}] requires kinds of its {len(nest.accesses)} accesses, got {len(variant.kinds)}"
             )
         self.nest, self.variant, self.streaming = nest, variant, streaming
+        self.runs = True  # whether long sums go in runs; else each number joins the total by itself
+        self.local: list[Buffer] = []  # of the totals of long sums, for the next kernel
         self.reread: set[str] = set()  # outputs that the kernel reads again
         self.p, self.r = p, r
         first = len(nest.extras)
@@ -86,8 +88,10 @@ class Frame:
         kinds = "".join(f"{a}{b}" for a, b in v.kinds)
         tile = f"_t{v.tile}" if v.tile >= 0 else ""
         buffers = [Buffer(b.name, b.type, OUT if b.output else IN) for b in self.nest.buffers]
-        full = f"{self.nest.name}_{v.schedule}{name}_{v.p}_{v.r}_{kinds}{tile}"
-        return Kernel(full, (*buffers, *scratch), self.dims, tuple(body))
+        long = "_long" if v.long else ""
+        full = f"{self.nest.name}_{v.schedule}{name}_{v.p}_{v.r}_{kinds}{tile}{long}"
+        local, self.local = self.local, []
+        return Kernel(full, (*buffers, *scratch, *local), self.dims, tuple(body))
 
     # --- stages without a loop of their own ---
 

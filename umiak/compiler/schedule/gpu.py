@@ -45,7 +45,9 @@ def kernels(nest: Nest, variant: Variant, short: bool = False, streaming: bool =
     make = SCHEDULE.get(variant.schedule)
     if make is None:
         raise ValueError(f"[{nest.name}] requires a schedule of {', '.join(SCHEDULE)}, got {variant.schedule!r}")
-    phases = make(Frame(nest, variant, streaming))
+    frame = Frame(nest, variant, streaming)
+    frame.runs = False
+    phases = make(frame)
     return [Phase(in_shared(p.kernel) if short else p.kernel, WHOLE) for p in phases]
 
 
@@ -115,11 +117,11 @@ def split_column(f: Frame) -> list[Phase]:
 
     phases: list[Phase] = []
     for g in groups:
-        body: list[Statement] = [parts.combine(s, of(LANE_INDEX), f.blocks, SERIAL) for s in g.needed]
+        body: list[Statement] = [x for s in g.needed for x in parts.combine(s, of(LANE_INDEX), f.blocks, SERIAL)]
         starts = {}
         for scan, total in g.starts.items():
             before = tuple(var(f"{r.attr}_before", r.type) for r in scan.results)
-            body.append(parts.combine(total, of(LANE_INDEX), block, SERIAL, before))
+            body.extend(parts.combine(total, of(LANE_INDEX), block, SERIAL, before))
             starts[scan.results[0]] = before
         body += at_point(f, g.stages, unflatten(LANE_INDEX, f.p_sizes), SERIAL, block_axis(f, block), starts)
         mine = add(mul(block, count), LANE_INDEX)
@@ -127,7 +129,7 @@ def split_column(f: Frame) -> list[Phase]:
         loop = Loop(Axis(POINT, mul(strips, f.blocks)), (Loop(strip, tuple(body)),), parallel=True)
         phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), WHOLE))
     if alone:
-        results = [parts.combine(s, of(POINT), f.blocks, SERIAL) for s in wanted]
+        results = [x for s in wanted for x in parts.combine(s, of(POINT), f.blocks, SERIAL)]
         loop = each_point(f, lambda at: [*results, *at_point(f, alone, at, SERIAL)])
         phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), parts.buffers), WHOLE))
     return phases

@@ -16,6 +16,8 @@ from umiak.compiler.schedule.frame import masked
 @lru_cache(maxsize=256)
 def side_by_side(monoids: tuple[Monoid, ...]) -> Monoid:
     """The monoid of their tuples, one after the other."""
+    if len(monoids) == 1:
+        return monoids[0]
     ends = [sum(m.size for m in monoids[: k + 1]) for k in range(len(monoids))]
     parts = [slice(end - m.size, end) for m, end in zip(monoids, ends)]
 
@@ -26,7 +28,7 @@ def side_by_side(monoids: tuple[Monoid, ...]) -> Monoid:
         return tuple(x for m, part in zip(monoids, parts) for x in m.combine(a[part], b[part]))
 
     name = "+".join(m.name for m in monoids)
-    return Monoid(name, ends[-1], identity, combine, all(m.commutative for m in monoids))
+    return Monoid(name, ends[-1], identity, combine, all(m.commutative for m in monoids), monoids)
 
 
 def merged(stages: Sequence[Stage]) -> list[Stage]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace as changed
 
 from umiak.compiler.loop.node import Node, axis, const, i64, load, minimum, var, walk
 from umiak.compiler.loop.tree import LANE, LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Scan, Statement, Store
@@ -19,9 +20,10 @@ from umiak.compiler.nest import (
     Stage,
     StoreStage,
 )
-from umiak.compiler.schedule.cache import CACHE_INDEX, element_expressions, with_cache
+from umiak.compiler.schedule.cache import CACHE_INDEX, element_expressions, exchange, with_cache
 from umiak.compiler.schedule.frame import Frame, flatten, identity, product, unflatten, without_axes
 from umiak.compiler.schedule.merge import merged
+from umiak.compiler.schedule.runs import Totals, reduced_exactly, runs, sums_floats
 
 POINT, LANE_INDEX = axis("i"), axis("c")
 
@@ -88,8 +90,10 @@ def reduced_axes(f: Frame, innermost: str, first: Axis | None = None) -> tuple[A
 
 
 def loops(axes: Sequence[Axis], body: Sequence[Statement]) -> tuple[Statement, ...]:
-    """Loops around a body."""
+    """Loops around a body; none around an empty one."""
     result = tuple(body)
+    if not result:
+        return ()
     for a in reversed(axes):
         result = (Loop(a, result),)
     return result
@@ -118,6 +122,38 @@ def carries(f: Frame, stages: Sequence[Stage]) -> list[Buffer]:
     return [b for s in stages if isinstance(s, ScanStage) and f.r > 1 for b in carried(s)]
 
 
+def each_of(
+    f: Frame, stages: Sequence[StoreStage | FailStage], points: Sequence[Node], indices: Sequence[Node],
+    table: dict[Node, Node],
+) -> list[Statement]:  # fmt: skip
+    """Stages at one point of R."""
+    return [
+        f.store(s, points, indices, table) if isinstance(s, StoreStage) else f.fail(s, points, indices, table)
+        for s in stages
+    ]
+
+
+def in_runs(
+    f: Frame, s: ReduceStage, axes: Sequence[Axis], points: Sequence[Node], before: Sequence[StoreStage | FailStage]
+) -> list[Statement]:
+    """A long reduction, with what happens ``before`` it at each point of R: in the same loops, so that they are one."""
+    r = runs(f, axes)
+    table = {CACHE_INDEX: flatten(r.indices, f.r_sizes)}
+    totals = Totals(f, s, i64(1), i64(0))
+
+    def at(x: Node) -> Node:
+        return f.at(x, points, r.indices, table)
+
+    of_run = tuple(var(f"{x.attr}_run", x.type) for x in s.results)
+    where = None if s.where is None else at(s.where)
+    body = [
+        *loops(r.axes, each_of(f, before, points, r.indices, table)),
+        Reduce(of_run, s.monoid, r.axes, tuple(map(at, s.values)), None, where),
+        *totals.join(of_run),
+    ]
+    return [*totals.begin(), r.over(body), Reduce(s.results, s.monoid, (), totals.end())]
+
+
 def at_point(
     f: Frame, stages: Sequence[Stage], points: Sequence[Node], innermost: str, first: Axis | None = None,
     starts: dict[Node, tuple[Node, ...]] | None = None,
@@ -132,30 +168,36 @@ def at_point(
     indices = [a.index for a in axes]
     table = {CACHE_INDEX: flatten(indices, f.r_sizes)}
     body: list[Statement] = []
-    together: list[Statement] = []  # what one loop over R will run
-    stored: set[str] = set()
+    together: list[StoreStage | FailStage] = []  # what one loop over R will run
 
     def flush() -> None:
         if together:
-            body.extend(loops(axes, together))
+            body.extend(loops(axes, each_of(f, together, points, indices, table)))
             together.clear()
-            stored.clear()
 
     def at(x: Node) -> Node:
         return f.at(x, points, indices, table)
 
     for s in merged(stages):
         if isinstance(s, ReduceStage):
-            flush()
+            long = f.variant.long and s.monoid.commutative and sums_floats(s.monoid, s.results)
+            in_parts = long and f.runs and innermost != SERIAL
+            if not in_parts:
+                flush()
             over = axes if s.monoid.commutative else serial
             bounded = ended(f, s, over, points)
             if bounded is not None:
                 over, always = bounded
-                values = tuple(f.at(v, points, indices, {**table, **always}) for v in s.values)
-                body.append(Reduce(s.results, s.monoid, over, values))
+                found = exchange(s, always)
+                assert isinstance(found, ReduceStage)
+                s = changed(found, where=None, end=None)
+            if in_parts:
+                body.extend(in_runs(f, s, over, points, together))
+                together.clear()
                 continue
             where = None if s.where is None else at(s.where)
-            body.append(Reduce(s.results, s.monoid, over, tuple(map(at, s.values)), None, where))
+            reduction = Reduce(s.results, s.monoid, over, tuple(map(at, s.values)), None, where)
+            body.extend(reduced_exactly(reduction) if long else [reduction])
         elif isinstance(s, ScanStage):
             flush()
             inside = tuple(f.store(x, points, indices, table) for x in s.body)
@@ -175,10 +217,8 @@ def at_point(
             row = [Scan(s.results, s.monoid, last, values, inside, before, s.exclusive), total]
             row += [Store(name, i64(0), x) for (name, _), x in zip(waiting, totals, strict=True)]
             body.extend(loops(around, row))
-        elif isinstance(s, StoreStage) and (s.each and axes):
-            together.append(f.store(s, points, indices, table))
-        elif isinstance(s, FailStage) and f.varies(s.where):
-            together.append(f.fail(s, points, indices, table))
+        elif (isinstance(s, StoreStage) and (s.each and axes)) or (isinstance(s, FailStage) and f.varies(s.where)):
+            together.append(s)
         else:
             assert isinstance(s, (StoreStage, FailStage)), "scatters have schedules of their own"
             flush()

@@ -28,6 +28,7 @@ from umiak.compiler.schedule.cache import COSTS, cost, element_expressions, exch
 from umiak.compiler.schedule.frame import Frame, identity, masked, product, unflatten
 from umiak.compiler.schedule.groups import Group, group
 from umiak.compiler.schedule.points import LANE_INDEX, POINT, at_point, ended, loops, over_columns, reduced_axes
+from umiak.compiler.schedule.runs import Runs, Totals, runs, sums_floats
 
 WIDTH = 512  # columns of a strip
 
@@ -77,7 +78,7 @@ def split_column(f: Frame) -> list[Phase]:
         phases.append(Phase(f.kernel(f"_{len(phases)}", (loop,), [*parts.buffers, *walker.scratch]), OUTER_BLOCKS))
     if at_points:
         row = mul(POINT, f.blocks) if outer else i64(0)
-        results = [parts.combine(s, part(add(row, PART)), f.blocks, SERIAL) for s in wanted]
+        results = [x for s in wanted for x in parts.combine(s, part(add(row, PART)), f.blocks, SERIAL)]
         body, counts = over_columns(f, lambda points: [*results, *at_point(f, at_points, points, SERIAL)])
         phases.append(Phase(f.kernel(f"_{len(phases)}", body, parts.buffers), counts))
     return phases
@@ -115,10 +116,11 @@ class _Walker:
         if body:
             self.body.append(Loop(self.lanes, tuple(body)))
 
-    def combined(self, s: ReduceStage | ScanStage, found: Reduce) -> None:
+    def combined(self, s: ReduceStage | ScanStage, found: list[Statement]) -> None:
         """Keep what the blocks have found."""
-        keep: list[Statement] = [found]
-        for r, value in zip(s.results, found.results):
+        keep = list(found)
+        assert isinstance(keep[-1], Reduce)
+        for r, value in zip(s.results, keep[-1].results):
             name, index = self.local(r)
             keep.append(Store(name, index, value))
             self.table[r] = load(name, r.type, index)
@@ -150,18 +152,38 @@ class _Walker:
         if bounded is not None and len(g.reductions) == len(g.stages):
             (last,), always = bounded
             g = Group([exchange(s, always) for s in g.stages], g.needed, g.starts)
+        found = Runs((), (*around, last), tuple(a.index for a in (*around, last)))
+        totals: list[Totals] = []
+        if self.f.variant.long and not any(isinstance(s, ScanStage) for s in g.stages):
+            long = [s for s in g.reductions if sums_floats(s.monoid, s.results)]
+            totals = [Totals(self.f, s, self.size, LANE_INDEX) for s in long]
+        if totals:
+            found = runs(self.f, found.axes, columns=True)
+            *around, last = found.axes
+            self.across([x for t in totals for x in t.begin()])
         rows = _rows_at_once(self.f, g.stages)
         end = sub(last.hi, rem(sub(last.hi, last.lo), rows)) if rows > 1 else last.lo
         walks: list[Statement] = []
         for count, lo, hi in ((rows, last.lo, end), (1, end, last.hi)):
             if lo is not hi:
-                indices = [[a.index for a in around] + [add(last.index, q)] for q in range(count)]
+                indices = [[*found.indices[:-1], add(last.index, q)] for q in range(count)]
                 body = [x for s in g.stages for x in self.rows(s, indices, places)]
                 walks.append(Loop(Axis(last.index, hi, lo, SERIAL, count), (Loop(self.lanes, tuple(body)),)))
-        self.body.extend(loops(around, walks))
+        walks = list(loops(around, walks))
+        if totals:
+            walks.append(Loop(self.lanes, tuple(x for t in totals for x in self.join(t, places))))
+            walks = [found.over(walks)]
+        self.body.extend(walks)
+        self.across([Store(*places[r], x) for t in totals for r, x in zip(t.s.results, t.end())])
         for s in g.reductions:
             for r in s.results:
                 self.table[r] = load(places[r][0], r.type, places[r][1])
+
+    def join(self, t: Totals, places: dict[Node, Place]) -> list[Statement]:
+        """What a run has come to joins its total, and the next one begins."""
+        of_run = [load(places[r][0], r.type, places[r][1]) for r in t.s.results]
+        begin = [Store(*places[r], x) for r, x in zip(t.s.results, identity(t.s))]
+        return [*t.join(of_run), *begin]
 
     def rows(self, s: Stage, indices: list[list[Node]], places: dict[Node, Place]) -> list[Statement]:
         """A stage at some rows at once."""

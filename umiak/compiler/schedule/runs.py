@@ -1,0 +1,171 @@
+"""Long sums of floats: R is walked in runs, whose sums are added up with what rounding took away.
+
+A sum in one accumulator is wrong by up to half an ulp of what it has come to for each number that it adds. The numbers
+of a run are added up by vectors of accumulators as ever; then they join the total, which is two numbers: the sum, and
+the sum of its rounding errors. So the error does not grow with the number of runs. What is reduced beside a sum (a
+maximum) joins a total of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from umiak.compiler.loop.monoid import EXACT_SUM, SUM, Monoid, Values
+from umiak.compiler.loop.node import (
+    Node,
+    add,
+    axis,
+    call,
+    const,
+    div,
+    i64,
+    load,
+    lt,
+    maximum,
+    minimum,
+    mul,
+    select,
+    sub,
+    var,
+)
+from umiak.compiler.loop.tree import LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Statement, Store
+from umiak.compiler.loop.types import ScalarType
+from umiak.compiler.nest import ReduceStage
+from umiak.compiler.schedule.frame import Frame, product, unflatten
+from umiak.compiler.schedule.merge import side_by_side
+
+# What a run is, at most. launcher.pyx takes variants for long R from such numbers on (choice.pxd, LONG_*).
+RUN_POINTS = 4096  # along the innermost axis
+RUN_ROWS = 32  # of several axes: rows of the innermost, where they are short
+RUN_COLUMN = 256  # where lanes run along columns
+
+
+def sums_floats(monoid: Monoid, results: Sequence[Node]) -> bool:
+    """Whether one of what a reduction gives is a sum of floats."""
+    return any(part is SUM and r.type.is_float for part, (r, *_) in parts_of(monoid, results))
+
+
+def parts_of(monoid: Monoid, items: Sequence[Node]) -> list[tuple[Monoid, tuple[Node, ...]]]:
+    """The monoids that stand side by side in one, each with its items."""
+    found, at = [], 0
+    for part in monoid.parts or (monoid,):
+        found.append((part, tuple(items[at : at + part.size])))
+        at += part.size
+    return found
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A reduction whose sums of floats are pairs: the sum and its error."""
+
+    monoid: Monoid
+    types: tuple[ScalarType, ...]
+    lift: Callable[[Sequence[Node]], Values]  # values of the reduction as such tuples
+    lower: Callable[[Sequence[Node]], Values]  # back
+
+
+def exact(monoid: Monoid, results: Sequence[Node]) -> Exact:
+    parts = parts_of(monoid, results)
+    wide = [part is SUM and of[0].type.is_float for part, of in parts]
+    types = tuple(r.type for (_, of), w in zip(parts, wide) for r in (of * 2 if w else of))
+
+    def lift(values: Sequence[Node]) -> Values:
+        found: list[Node] = []
+        for (_, items), w in zip(parts_of(monoid, values), wide):
+            found += [items[0], const(-0.0, items[0].type)] if w else items
+        return tuple(found)
+
+    def lower(values: Sequence[Node]) -> Values:
+        found, rest = [], list(values)
+        for (part, _), w in zip(parts, wide):
+            if w:
+                total, lost = rest[:2]
+                # The error of an infinite sum is NaN, and zeros keep their sign.
+                found.append(select(lt(0.0, call("abs", lost)), add(total, lost), total))
+                del rest[:2]
+            else:
+                found += rest[: part.size]
+                del rest[: part.size]
+        return tuple(found)
+
+    return Exact(side_by_side(tuple(EXACT_SUM if w else part for (part, _), w in zip(parts, wide))), types, lift, lower)
+
+
+def reduced_exactly(s: Reduce) -> list[Statement]:
+    """A reduction of numbers one after the other, without runs: for few of them, or where memory is what takes time."""
+    if not sums_floats(s.monoid, s.results):
+        return [s]
+    how = exact(s.monoid, s.results)
+    found = tuple(var(f"{s.results[0].attr}_exact{k}", t) for k, t in enumerate(how.types))
+    init = None if s.init is None else how.lift(s.init)
+    return [
+        Reduce(found, how.monoid, s.axes, how.lift(s.values), init, s.where),
+        Reduce(s.results, s.monoid, (), how.lower(found)),
+    ]
+
+
+class Totals:
+    """What the runs of a reduction have come to, in local buffers of ``size``, at ``index``."""
+
+    def __init__(self, f: Frame, s: ReduceStage, size: Node, index: Node) -> None:
+        self.s, self.index = s, index
+        self.how = exact(s.monoid, s.results)
+        self.buffers = [Buffer(f"{s.results[0].attr}_total{k}", t, LOCAL, size) for k, t in enumerate(self.how.types)]
+        f.local.extend(self.buffers)
+
+    def loads(self) -> Values:
+        return tuple(load(b.name, b.type, self.index) for b in self.buffers)
+
+    def begin(self) -> list[Statement]:
+        return [Store(b.name, self.index, x) for b, x in zip(self.buffers, self.how.monoid.identity(self.how.types))]
+
+    def join(self, values: Sequence[Node]) -> list[Statement]:
+        """What a run has come to joins."""
+        now = tuple(var(f"{b.name}_now", b.type) for b in self.buffers)
+        joined = Reduce(now, self.how.monoid, (), self.how.lift(values), self.loads())
+        return [joined, *(Store(b.name, self.index, x) for b, x in zip(self.buffers, now))]
+
+    def end(self) -> Values:
+        return self.how.lower(self.loads())
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Loops over runs, the axes within one (at most two), and the indices of R there."""
+
+    around: tuple[Axis, ...]
+    axes: tuple[Axis, ...]
+    indices: tuple[Node, ...]
+
+    def over(self, body: Sequence[Statement]) -> Statement:
+        result = tuple(body)
+        for a in reversed(self.around):
+            result = (Loop(a, result),)
+        return result[0]
+
+
+def runs(f: Frame, axes: Sequence[Axis], columns: bool = False) -> Runs:
+    """R in runs: parts of the last axis, or some rows of it where they are shorter. ``columns``: lanes run along those.
+
+    Several axes around the last one become one.
+    """
+    points, rows = (RUN_COLUMN, RUN_COLUMN) if columns else (RUN_POINTS, RUN_ROWS)
+    *outer, last = axes
+    run = axis("run")
+    within = Axis(last.index, minimum(add(run, points), last.hi), run, last.kind)
+    along = Axis(run, last.hi, last.lo, SERIAL, points)
+    if not outer:
+        return Runs((along,), (within,), (last.index,))
+    sizes = f.r_sizes[: len(outer)]
+    others = product(sizes[1:])
+    lo, hi = mul(outer[0].lo, others), mul(outer[0].hi, others)
+    length = minimum(i64(rows), maximum(i64(1), div(i64(points), maximum(i64(1), last.hi))))
+    number, row = axis("rows"), axis("row")
+    start = add(lo, mul(number, length))
+    count = div(add(sub(hi, lo), sub(length, 1)), length)
+    return Runs(
+        (Axis(number, count), along),
+        (Axis(row, minimum(add(start, length), hi), start), within),
+        (*unflatten(row, sizes), last.index),
+    )
