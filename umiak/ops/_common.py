@@ -121,6 +121,24 @@ def restore(g: Any, axes: Sequence[int], keepdim: bool) -> Any:
     return g if keepdim or leading else F.unsqueeze(g, axes=tuple(axes))
 
 
+def moments(x: Any, axes: tuple, spread: Any = None) -> tuple[Any, Any]:
+    """The mean over ``axes`` and the sum of squared deviations from it.
+
+    Both keep their dims, unless ``spread`` is there to broadcast such a vector against x.
+
+    A mean in x's own type misses the true one by its rounding, which is much where the spread is small: the deviations
+    from it tell by how much (the corrected two-pass algorithm of Chan, Golub and LeVeque).
+    """
+    keepdim = spread is None
+    about = F.mean(x, axes=axes, keepdim=keepdim)
+    off = F.sub(x, about if keepdim else spread(about))
+    rest = F.sum(off, axes=axes, keepdim=keepdim)
+    missed = F.div(rest, count(x, axes))
+    squares = F.sub(F.sum(F.mul(off, off), axes=axes, keepdim=keepdim), F.mul(rest, missed))
+    # The deviations from an infinite mean tell nothing.
+    return F.add(about, F.where(F.isfinite(missed), missed, 0)), F.maximum(squares, 0)
+
+
 def count(x: Any, axes: Iterable[int]) -> Any:
     """How many elements of ``x`` are reduced over ``axes``: an int or a Sym."""
     return dim.product(x.shape[a] for a in axes)

@@ -23,6 +23,7 @@ from umiak.ops._common import (
     draw,
     factor_names,
     in_compute_type,
+    moments,
     same_shape,
     shard_string,
     sizes,
@@ -84,10 +85,12 @@ class Normalisation(Op):
         """The result, mean (None if not centred) and rstd, in the compute type."""
         *shape_params, eps = params
         view, axes = F.reshape(x, shape=self.view_shape(x, *shape_params)), self.reduced(x)
-        mean = F.mean(view, axes=axes, keepdim=True) if self.centred else None
-        centred = F.sub(view, mean) if self.centred else view
-        rstd = F.rsqrt(F.add(F.mean(F.mul(centred, centred), axes=axes, keepdim=True), eps))
-        y = F.reshape(F.mul(centred, rstd), shape=sizes(x))
+        if self.centred:
+            mean, squares = moments(view, axes)
+        else:
+            mean, squares = None, F.sum(F.mul(view, view), axes=axes, keepdim=True)
+        rstd = F.rsqrt(F.add(F.div(squares, count(view, axes)), eps))
+        y = F.reshape(F.mul(F.sub(view, mean) if self.centred else view, rstd), shape=sizes(x))
         return affine(y, self.fit(weight, x), self.fit(bias, x)), mean, rstd
 
     def decompose(self, x, weight, bias, *params):
@@ -302,9 +305,8 @@ class BatchNorm(Batch):
     def decompose(self, x, weight, bias, eps):
         dtype, axes, n, a = x.dtype, self.others(x), x.ndim, self.axis
         x, weight, bias = widen(x), widen(weight), widen(bias)
-        mean = F.mean(x, axes=axes)
-        centred = F.sub(x, per_channel(mean, n, a))
-        var = F.mean(F.mul(centred, centred), axes=axes)
+        mean, squares = moments(x, axes, lambda v: per_channel(v, n, a))
+        centred, var = F.sub(x, per_channel(mean, n, a)), F.div(squares, count(x, axes))
         scale = F.rsqrt(F.add(var, eps))
         if weight is not None:
             scale = F.mul(scale, weight)

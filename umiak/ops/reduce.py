@@ -19,6 +19,7 @@ from umiak.ops._common import (
     count,
     draw,
     in_compute_type,
+    moments,
     reduced_shape,
     restore,
     same_dtype,
@@ -271,11 +272,6 @@ class Spread(Reduction):
     amp = "deny"
     correction: float = param(default=1.0)
 
-    def variance(self, x: Any, correction: Any) -> Any:
-        centred = F.sub(x, F.mean(x, axes=self.axes, keepdim=True))
-        total = F.sum(F.mul(centred, centred), axes=self.axes, keepdim=self.keepdim)
-        return F.div(total, dim.maximum(dim.to_float(count(x, self.axes)) - correction, 0.0))
-
 
 @register
 class Var(Spread):
@@ -283,7 +279,8 @@ class Var(Spread):
 
     @in_compute_type
     def decompose(self, x, correction):
-        return self.variance(x, correction)
+        out = F.div(moments(x, self.axes)[1], dim.maximum(dim.to_float(count(x, self.axes)) - correction, 0.0))
+        return out if self.keepdim or not self.axes else F.squeeze(out, axes=self.axes)
 
     @vjp_in_compute_type
     def vjp(self, s, g):
@@ -303,7 +300,7 @@ class Std(Spread):
 
     @in_compute_type
     def decompose(self, x, correction):
-        return F.sqrt(self.variance(x, correction))
+        return F.sqrt(F.var(x, self.axes, self.keepdim, correction))
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:

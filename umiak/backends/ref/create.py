@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from umiak.backends.ref.elementwise import number_as
+from umiak.backends.ref.reduce import precise_sum
 from umiak.backends.ref.registry import kernel
 from umiak.ops import create as ops
 
@@ -27,5 +28,5 @@ def sum_to(op, out, x, shape):
     lead = x.ndim - len(shape)
     axes = tuple(range(lead)) + tuple(lead + i for i, n in enumerate(shape) if n == 1 and x.shape[lead + i] != 1)
     if axes:
-        x = x.sum(axes, keepdims=True)
+        x = precise_sum(x, axes, True)
     out[...] = x.reshape(shape)

@@ -9,8 +9,15 @@ import numpy as np
 from umiak.backends.ref.registry import kernel
 from umiak.ops import reduce as ops
 
+
+def precise_sum(x: np.ndarray, axis: tuple, keepdims: bool) -> np.ndarray:
+    """NumPy adds up pairwise along a contiguous axis only; elsewhere float64 keeps what a float32 sum would lose."""
+    wide = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
+    return np.sum(x, axis=axis, keepdims=keepdims, dtype=wide.get(x.dtype))
+
+
 REDUCE: dict[type, Callable] = {
-    ops.Sum: np.sum,
+    ops.Sum: precise_sum,
     ops.Prod: np.prod,
     ops.Max: np.max,
     ops.Min: np.min,
