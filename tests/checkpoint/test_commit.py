@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import warnings
 
 import numpy as np
@@ -230,15 +231,68 @@ def test_hugging_face_folders(rng, tmp_path):
     (folder / files[1]).rename(folder / "x.safetensors")
     with pytest.raises(CheckpointError, match=f"{files[1]} .* 2 tensors in it, 'l.2' among them"):
         open_checkpoint(folder)
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"q": "x.safetensors"}}))
-    with pytest.raises(CheckpointError, match=r"'q' in .*x.safetensors, got no such tensor"):
-        open_checkpoint(folder)
+    here = dict.fromkeys(["l.2", "l.3"], "x.safetensors")
+    for wrong, message in (
+        ({**here, "q": "x.safetensors"}, r"'q' in .*x.safetensors, got no such tensor"),
+        ({"l.2": "x.safetensors"}, r"no 'l.3' in .*x.safetensors, got it, which .*index.json has not"),
+        (
+            {"l.2": files[0], "l.0": files[0], "l.1": files[0]},
+            r"2 files model-…-of-00002 in .*hf, got 1: 00001",
+        ),
+    ):
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": wrong}))
+        with pytest.raises(CheckpointError, match=message):
+            open_checkpoint(folder)
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"q": "/etc/passwd"}}))
     with pytest.raises(CheckpointError, match="the plain name of a file"):
         open_checkpoint(folder)
     (folder / "model.safetensors.index.json").unlink()
+    with pytest.raises(CheckpointError, match=r"2 files model-…-of-00002 .* may not have finished"):
+        open_checkpoint(folder)
+    (folder / files[0]).unlink()
     (folder / "y.safetensors").write_bytes((folder / "x.safetensors").read_bytes())
     with pytest.raises(CheckpointError, match=r"tensor 'l.2' once .*, got it in x.safetensors and y.safetensors"):
+        open_checkpoint(folder)
+
+
+def test_an_export_that_was_killed(rng, tmp_path, monkeypatch):
+    """At any of its renames: what is there is refused, or the whole of one export."""
+    arrays = {f"l.{i}": rng.standard_normal((5, 7)).astype(np.float32) for i in range(3)}
+    source = save(tmp_path / "ours", arrays)
+    folder = tmp_path / "hf"
+    real = os.rename
+
+    def die_at(n):
+        def rename(a, b):
+            nonlocal n
+            if os.path.dirname(b) == str(folder):  # into place
+                if n == 0:
+                    raise KeyboardInterrupt
+                n -= 1
+            real(a, b)
+
+        return rename
+
+    monkeypatch.setattr(shutil, "rmtree", lambda *args, **named: None)  # the dead clean nothing up
+    for n in range(4):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "rename", die_at(n))
+            with pytest.raises(KeyboardInterrupt):
+                convert(str(tmp_path / "ours"), source, folder, max_shard_size=150)
+        if n < 3:
+            with pytest.raises(CheckpointError, match=r"no safetensors file|3 files model-…-of-00003"):
+                open_checkpoint(folder)
+        else:
+            assert set(open_checkpoint(folder).infos) == set(arrays)  # all but the index
+        for path in folder.glob("*.safetensors"):
+            path.unlink()
+    monkeypatch.undo()
+    assert len(os.listdir(folder)) == 4
+    files = convert(str(tmp_path / "ours"), source, folder, max_shard_size=150)
+    assert sorted(os.listdir(folder)) == sorted(files)
+    convert(str(tmp_path / "ours"), source, tmp_path / "other", max_shard_size=150)
+    (tmp_path / "other" / files[1]).rename(folder / files[1])
+    with pytest.raises(CheckpointError, match=r"files of one export in .*hf, got model-00001.* of two"):
         open_checkpoint(folder)
 
 

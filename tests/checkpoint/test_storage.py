@@ -197,7 +197,7 @@ def test_the_peer_reads_every_dtype(rng, tmp_path):
     arrays = {name: values(rng, name, (3, 5)) for name in sorted(CODES)}
     write_file(tmp_path, "f", [whole(k, a) for k, a in arrays.items()], format="safetensors", metadata={"a": "b"})
     with peer.safe_open(tmp_path / "f", framework="pt") as f:
-        assert f.metadata() == {"a": "b"}
+        assert f.metadata().keys() == {"a", safetensors.HEADER_SUM, safetensors.TENSOR_SUMS}
         assert sorted(f.keys()) == sorted(arrays)
         for key, a in arrays.items():
             if key == "float8_e8m0fnu":  # not all of its versions have it
@@ -277,6 +277,50 @@ def test_reading_takes_little_memory(rng, tmp_path):
         tracemalloc.stop()
     np.testing.assert_array_equal(out, w[:, 100:103])
     assert peak < 9 << 20
+
+
+@pytest.mark.parametrize("flat", [None, (3, 190)])
+@pytest.mark.parametrize("box", [((0, 0), (2, 20)), ((3, 0), (2, 20)), ((2, 5), (4, 6)), ((0, 0), (10, 20))])
+def test_blocks_that_are_read_in_part_are_compared_as_wholes(rng, tmp_path, flat, box):
+    """Wherever the damage is, also beside what is read; the rest is read at the end."""
+    w = rng.standard_normal((10, 20))
+    box = Box(*box)
+    if flat is not None:  # within what the block has
+        first = max(box.offset[0], 1)
+        box = Box((first, box.offset[1]), (min(box.shape[0], 9 - first), box.shape[1]))
+    stored = write_file(tmp_path, "f", cut("w", w, Box.whole(w.shape), flat=flat))[0]
+    manifest = Manifest(0, 1, (stored,), infos_of({"w": w}))
+    data = (tmp_path / stored.file).read_bytes()
+
+    def read(**options):
+        out = np.zeros(box.shape)
+        with Reader(tmp_path, manifest, **options) as reader:
+            for _ in range(2):
+                reader.read(stored, box, out)
+        return out
+
+    np.testing.assert_array_equal(read(), w[box.slices])
+    for at in (0, stored.block.size * 4, stored.block.size * 8 - 1):
+        changed = bytearray(data)
+        changed[stored.begin + at] ^= 1
+        (tmp_path / stored.file).write_bytes(changed)
+        with pytest.raises(CheckpointError, match=f"requires the checksum .* in .*{stored.file}"):
+            read()
+        read(verify=False)
+
+
+def test_rows_in_order_are_read_once(rng, tmp_path, monkeypatch):
+    w = rng.standard_normal((12, 20))
+    manifest = save(tmp_path, {"w": w})
+    (stored,) = manifest.stored
+    real, taken = os.preadv, []
+    monkeypatch.setattr(os, "preadv", lambda fd, into, at: (taken.append(at), real(fd, into, at))[1])
+    for order, times in ((range(0, 12, 3), 4), ((9, 6, 3, 0), 5)):  # the last one is compared with what is left
+        taken.clear()
+        with Reader(tmp_path, manifest) as reader:
+            for i in order:
+                reader.read(stored, Box((i, 0), (3, 20)), np.zeros((3, 20)))
+        assert len(taken) == times
 
 
 def test_a_block_past_its_file_is_refused(rng, tmp_path):

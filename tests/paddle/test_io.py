@@ -383,7 +383,7 @@ def test_plain_pickles_of_every_protocol(protocol):
 # --- what is no file -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["x"])
+@pytest.mark.parametrize("name", ["x", "x.safetensors"])
 def test_only_regular_files(name, tmp_path):
     path = tmp_path / name
     os.mkfifo(path)
@@ -399,7 +399,7 @@ def test_only_regular_files(name, tmp_path):
         paddle.load(path)
 
 
-@pytest.mark.parametrize("name", ["x.pdparams"])
+@pytest.mark.parametrize("name", ["x.pdparams", "x.safetensors"])
 def test_what_a_killed_save_left_goes(name, tmp_path):
     code = (
         "import paddle, os, signal\n"

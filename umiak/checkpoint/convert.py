@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,11 +15,12 @@ from umiak.checkpoint.box import Box
 from umiak.checkpoint.commit import Saving
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.execute import fetch
+from umiak.checkpoint.export import Export
 from umiak.checkpoint.formats import hf
 from umiak.checkpoint.manifest import Manifest, nbytes
 from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.sources import Sources
-from umiak.checkpoint.storage import Reader, sync_folder, write_file
+from umiak.checkpoint.storage import Reader, write_file
 from umiak.util.errors import op_error
 
 FORMATS = ("hf", "safetensors", "native")
@@ -55,8 +55,8 @@ class Contents:
     def __enter__(self) -> Contents:
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.reader.close()
+    def __exit__(self, *error: Any) -> None:
+        self.reader.__exit__(*error)
 
     def blocks(self) -> list[Block]:
         """Every tensor as one block."""
@@ -175,43 +175,35 @@ def convert(
             return parts
 
         if format == "hf":
-            return _write_hf(target, _shards(blocks, max_shard_size), source)
+            return _write_hf(target, _shards(blocks, max_shard_size), source, contents.reader.finish)
         with Saving.begin(target, uid) as saving:
             saving.write([(b, source(b.key)) for b in blocks], format=format)
+            contents.reader.finish()
             nested = manifest.flat_mapping if layout is None else {}
             infos = {b.key: TensorInfo(b.key, b.global_shape, b.dtype) for b in blocks}
             made = saving.commit([saving.prepare()], infos, nested, manifest.extra)
             return list(made.files)
 
 
-def _write_hf(target: str, shards: list[list[Block]], source: Callable[[str], Any]) -> list[str]:
+def _write_hf(
+    target: str, shards: list[list[Block]], source: Callable[[str], Any], finish: Callable[[], None]
+) -> list[str]:
     os.makedirs(target, exist_ok=True)
-    there = [name for name in os.listdir(target) if name.endswith((".safetensors", hf.INDEX))]
+    there = [name for name in os.listdir(target) if name.endswith((".safetensors", hf.INDEX)) and name[0] != "."]
     if there:
         hint = "Choose another folder, or remove them"
         raise op_error(FileExistsError, "convert", f"no safetensors files in {target}", f"{sorted(there)[:4]}", hint)
     names: list[str] = []
     weight_map: dict[str, str] = {}
     total = 0
-    try:
+    with Export(target) as export:
         for number, blocks in enumerate(shards, 1):
             name = hf.shard_name(number, len(shards))
             names.append(name)
             items = [(b, source(b.key)) for b in blocks]
-            write_file(target, name, items, format="safetensors", metadata={"format": "pt"})
+            write_file(export.folder, name, items, format="safetensors", metadata=export.metadata)
             weight_map |= {b.key: name for b in blocks}
             total += sum(map(nbytes, blocks))
-        index = f"model{hf.INDEX}"
-        part = os.path.join(target, f".{index}.{uuid.uuid4().hex[:12]}.part")
-        with open(part, "xb") as f:
-            f.write(hf.index_text(total, weight_map))
-            f.flush()
-            os.fsync(f.fileno())
-        os.rename(part, os.path.join(target, index))
-        sync_folder(target)
-    except BaseException:
-        for name in names:  # without an index they would look like a whole model
-            if os.path.exists(os.path.join(target, name)):
-                os.unlink(os.path.join(target, name))
-        raise
-    return [*names, index]
+        finish()
+        export.finish(names, weight_map, total)
+        return [*names, export.index]

@@ -221,6 +221,7 @@ def fetch(
     sees: frozenset[str] | None = None,
     exchange: str = "auto",
     budget: int = BUDGET,
+    finish: Callable[[], object] | None = None,
 ) -> None:
     """Fill arrays with the blocks that this rank wants; every rank of the group calls it.
 
@@ -230,6 +231,7 @@ def fetch(
         layout: makes the layout out of the tensors that there are and those that are wanted.
         aliases: another name for a wanted tensor that is not there.
         sees: the files that this rank can open; all of them by default.
+        finish: called once everything is read, and may raise an error then: on every rank, as one of reading.
 
     Raises:
         As :func:`umiak.checkpoint.plan.plan_load`, on every rank; RuntimeError where another rank could not read.
@@ -246,6 +248,8 @@ def fetch(
 
     if group is None or group.size == 1:
         execute(planned([blocks], None if sees is None else [sees], None)[0], blocks, into, source)
+        if finish is not None:
+            finish()
         return
     told = group.gather_objects((blocks, sees, socket.gethostname()))
     parts: list[Any] | None = None
@@ -261,6 +265,8 @@ def fetch(
     failure: Exception | None = None
     try:
         execute(mine, blocks, into, source, group)
+        if finish is not None:
+            finish()
     except Exception as error:
         failure = error
     together(failure, group)

@@ -112,6 +112,7 @@ def _loose(folder: str, group: Group, files: Sequence[dict[str, int]]) -> Manife
         for name in own:
             if name.endswith(".safetensors"):
                 first.setdefault(name, rank)
+    hf.check_sets(first, folder)
     own_files = sorted(name for name, rank in first.items() if rank == group.rank)
     try:
         found: Any = hf.open_files(folder, own_files)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from typing import Any
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.dtypes import NAMES, numpy_dtype
+from umiak.checkpoint.files import read_whole
 from umiak.checkpoint.records import Block, Stored, TensorInfo
 
 VERSION = 1
@@ -255,8 +255,4 @@ def read_manifest(path: str) -> Manifest:
         CheckpointError: a file that is no manifest, or a damaged one.
         FileNotFoundError: none there.
     """
-    with open(path, "rb") as f:
-        size = os.fstat(f.fileno()).st_size
-        if size > LONGEST:
-            raise sj.fail(path, f"a manifest of at most {LONGEST} bytes", f"{size} bytes")
-        return decode(f.read(), path)
+    return decode(read_whole(path, LONGEST, "a manifest"), path)

@@ -11,10 +11,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.checksum import VERIFY, Checksum
 from umiak.checkpoint.dtypes import CODES, numpy_dtype
 from umiak.checkpoint.errors import CheckpointError
-from umiak.checkpoint.formats.safetensors import read_header
+from umiak.checkpoint.files import open_file
+from umiak.checkpoint.formats.hf import EXPORT
+from umiak.checkpoint.formats.safetensors import Entry, read_open_header
 from umiak.checkpoint.records import Block
 from umiak.checkpoint.storage import sync_folder, write_path
 from umiak.core import dtype as dt
@@ -22,10 +26,13 @@ from umiak.core.array import from_numpy, to_numpy
 from umiak.core.dtype import DType
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
+from umiak.util import parts
 from umiak.util.errors import op_error
 
 # How the format calls our dtypes.
 NAMES: dict[DType, str] = {d: CODES[d.name] for d in dt.all_dtypes() if d.name in CODES}
+_KNOWN = {d.name for d in NAMES}
+_CHUNK = 1 << 20  # bytes that are still in the cache when they are hashed
 
 
 def save_safetensors(
@@ -41,8 +48,10 @@ def save_safetensors(
         shape = tuple(t.shape)
         items.append((Block(name, t.dtype.name, shape, Box.whole(shape)), to_numpy(t.detach())))
     path = os.fspath(path)
+    folder, file = os.path.split(path)
+    parts.sweep(folder, file)
     write_path(path, items, format="safetensors", metadata=dict(metadata or {}))
-    sync_folder(os.path.dirname(path))
+    sync_folder(folder)
 
 
 def load_safetensors(
@@ -55,25 +64,31 @@ def load_safetensors(
     """
     path = os.fspath(path)
     try:
-        entries, metadata = read_header(path)
+        with os.fdopen(open_file(path), "rb", buffering=0) as f:
+            entries, metadata = read_open_header(f.fileno(), path)
+            metadata.pop(EXPORT, None)
+            return {e.name: _read(f.fileno(), e, path, place) for e in entries}, metadata
     except CheckpointError as error:
         raise op_error(CheckpointError, "load_safetensors", "a whole safetensors file", f"{path}: {error}") from None
-    out = {}
-    known = {d.name for d in NAMES}
-    with open(path, "rb", buffering=0) as f:
-        for e in entries:
-            if e.dtype not in known:
-                got = f"{e.dtype} ({e.name})"
-                raise op_error(CheckpointError, "load_safetensors", f"a dtype of {sorted(known)}", got)
-            array = np.empty(e.shape, numpy_dtype(e.dtype))
-            f.seek(e.begin)
-            view = memoryview(array.reshape(-1).view(np.uint8).data)
-            while view:
-                n = f.readinto(view)
-                if not n:
-                    raise op_error(
-                        CheckpointError, "load_safetensors", f"all bytes of {e.name!r}", f"the end of {path}"
-                    )
-                view = view[n:]
-            out[e.name] = from_numpy(array, place, copy=None)
-    return out, metadata
+
+
+def _read(fd: int, e: Entry, path: str, place: Place | None) -> Tensor:
+    if e.dtype not in _KNOWN:
+        raise sj.fail(path, f"a dtype of {sorted(_KNOWN)}", f"{e.dtype} ({e.name!r})")
+    try:
+        array = np.empty(e.shape, numpy_dtype(e.dtype))
+    except ValueError:  # sizes beside a zero, of which NumPy will not hear
+        raise sj.fail(path, f"a shape that an array can have for {e.name!r}", list(e.shape)) from None
+    sum_ = Checksum(e.checksum) if VERIFY.value and e.checksum else None
+    view = array.reshape(-1).view(np.uint8).data
+    at = 0
+    while at < len(view):
+        n = os.preadv(fd, [view[at : at + _CHUNK]], e.begin + at)
+        if n == 0:
+            raise sj.fail(path, f"all bytes of {e.name!r}", "the end of the file")
+        if sum_ is not None:
+            sum_.update(view[at : at + n])
+        at += n
+    if sum_ is not None and sum_.text() != e.checksum:
+        raise sj.fail(path, f"the checksum {e.checksum} of what was saved", f"{sum_.text()} for {e.name!r}")
+    return from_numpy(array, place, copy=None)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import math
 import mmap
 import os
 import queue
 import threading
-import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -24,17 +24,20 @@ import numpy as np
 
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box, flat_runs
-from umiak.checkpoint.checksum import Checksum
+from umiak.checkpoint.checksum import VERIFY, Checksum
 from umiak.checkpoint.dtypes import numpy_dtype
+from umiak.checkpoint.files import open_file
 from umiak.checkpoint.formats import native, safetensors
 from umiak.checkpoint.manifest import Manifest, file_name, nbytes
 from umiak.checkpoint.records import Block, Stored
+from umiak.util import parts
 from umiak.util.errors import op_error
 
 Source = np.ndarray | Callable[[], Iterable[np.ndarray]]
 
 _LARGEST = 8 << 20  # bytes of a buffer; larger writes are no faster
 _DENSE = 64 << 10  # bytes between two wanted ranges that cost more to read than to step over
+_SUMMED = 1 << 20  # bytes that are still in the cache when they are hashed after reading
 _OPEN = 64  # files that a reader keeps open
 
 
@@ -83,15 +86,14 @@ def write_path(
     if format not in _WRITERS:
         raise op_error(ValueError, "write_file", f"format of {sorted(_WRITERS)}", repr(format))
     folder, name = os.path.split(path)
-    part = os.path.join(folder, f".{name}.{uuid.uuid4().hex[:12]}.part")
+    part = None
     try:
-        with _Stream(part, budget_bytes) as stream:
+        with _Stream(folder, name, budget_bytes) as stream:
+            part = stream.path
             stored = _WRITERS[format](stream, name, items, metadata)
-        os.rename(part, path)
-    except BaseException as error:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(part)
-        if isinstance(error, OSError) and error.filename in (None, part):
+            stream.finish(path)
+    except OSError as error:
+        if error.filename in (None, part):
             error.filename = path
         raise
     return stored
@@ -110,20 +112,15 @@ def sync_folder(folder: str) -> None:
 
 
 class _Stream:
-    """Bytes in order into a new file. Leaving the context without an error puts them on disk."""
+    """Bytes in order into a new file, which ``finish`` puts on disk and in its place. An error removes it."""
 
-    def __init__(self, path: str, budget: int) -> None:
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        try:
-            self.fd = os.open(path, flags | os.O_DIRECT, 0o666)
-            self.direct = True
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-            self.fd = os.open(path, flags, 0o666)
-            self.direct = False
+    def __init__(self, folder: str, name: str, budget: int) -> None:
+        while True:
+            self.path = os.path.join(folder, parts.part_name(name))
+            self._open()
+            if parts.lock(self.fd, self.path):  # so that it is not taken for a dead writer's
+                break
+            os.close(self.fd)
         self.room = max(min(budget // 4, _LARGEST) // native.PAGE, 1) * native.PAGE
         self.most = max(min(budget // self.room, 4), 2)
         self.made = 0
@@ -131,34 +128,57 @@ class _Stream:
         self.full: queue.SimpleQueue[tuple[mmap.mmap, int, int] | None] = queue.SimpleQueue()
         self.error: BaseException | None = None
         self.thread: threading.Thread | None = None
-        self.first: bytes | None = None
+        self.first: bytes | None = None  # what the file begins with, written last
         self.at = 0  # bytes put so far
         self.used = 0  # of them in the current buffer
         self.buffer: mmap.mmap | None = None
         self.bytes = np.empty(0, np.uint8)
         self.scratch = np.empty(0, np.uint8)
 
+    def _open(self) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        try:
+            self.fd = os.open(self.path, flags | os.O_DIRECT, 0o666)
+            self.direct = True
+        except OSError as error:
+            if error.errno != errno.EINVAL:
+                raise
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.path)
+            self.fd = os.open(self.path, flags, 0o666)
+            self.direct = False
+
     def __enter__(self) -> _Stream:
         return self
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+    def finish(self, path: str) -> None:
+        """Put everything on disk, and the file in its place."""
+        if self.used:
+            self._hand_over()
+        self._join()
+        if self.error is not None:
+            raise self.error
+        os.ftruncate(self.fd, self.at)
+        if self.first is not None:
+            self._write_through_the_cache()
+            self._write(self.first, len(self.first), 0)
+        os.fsync(self.fd)
+        os.rename(self.path, path)
+
+    def _join(self) -> None:
+        if self.thread is not None:
+            self.full.put(None)
+            self.thread.join()
+            self.thread = None
+
+    def __exit__(self, kind: Any, *_: Any) -> None:
         try:
-            if kind is None and self.used:
-                self._hand_over()
-            if self.thread is not None:
-                self.full.put(None)
-                self.thread.join()
-            if kind is None:
-                if self.error is not None:
-                    raise self.error
-                if self.first is not None:
-                    page = self._buffer()
-                    page[: native.PAGE] = self.first
-                    self._write(page, native.PAGE, 0)
-                os.ftruncate(self.fd, self.at)
-                os.fsync(self.fd)
+            self._join()
         finally:
             os.close(self.fd)
+            if kind is not None:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(self.path)
 
     def _buffer(self) -> mmap.mmap:
         if self.made < self.most and self.free.empty():
@@ -166,7 +186,12 @@ class _Stream:
             return mmap.mmap(-1, self.room)
         return self.free.get()
 
-    def _write(self, buffer: mmap.mmap, n: int, at: int) -> None:
+    def _write_through_the_cache(self) -> None:
+        if self.direct:
+            fcntl.fcntl(self.fd, fcntl.F_SETFL, fcntl.fcntl(self.fd, fcntl.F_GETFL) & ~os.O_DIRECT)
+            self.direct = False
+
+    def _write(self, buffer: mmap.mmap | bytes, n: int, at: int) -> None:
         if self.direct:
             n += -n % native.PAGE  # the rest is cut off again at the end
         view = memoryview(buffer)[:n]
@@ -176,11 +201,7 @@ class _Stream:
             except OSError as error:
                 if not self.direct or error.errno != errno.EINVAL:
                     raise
-                # Accepted at opening and refused now, or in pieces that are not whole pages.
-                import fcntl
-
-                fcntl.fcntl(self.fd, fcntl.F_SETFL, fcntl.fcntl(self.fd, fcntl.F_GETFL) & ~os.O_DIRECT)
-                self.direct = False
+                self._write_through_the_cache()  # accepted at opening and refused now, or in pieces of other sizes
                 continue
             view, at = view[done:], at + done
 
@@ -290,11 +311,14 @@ def _native(stream: _Stream, name: str, items: Iterable[tuple[Block, Source]], m
 
 def _safetensors(stream: _Stream, name: str, items: Iterable[tuple[Block, Source]], metadata: Any) -> list[Stored]:
     rows = list(items)
-    head, turn, begins = safetensors.plan([block for block, _ in rows], metadata)
+    blocks = [block for block, _ in rows]
+    empty = Checksum().text()  # as long as every other
+    head, turn, begins = safetensors.plan(blocks, metadata, [empty] * len(rows))
     stream.put(head)
     sums = [""] * len(rows)
     for i in turn:
         sums[i] = _put_block(stream, *rows[i])
+    stream.first = safetensors.plan(blocks, metadata, sums)[0]
     return [Stored(block, name, begin, s) for (block, _), begin, s in zip(rows, begins, sums)]
 
 
@@ -304,25 +328,98 @@ _WRITERS: dict[str, Callable[[_Stream, str, Iterable[tuple[Block, Source]], Any]
 }
 
 
+class _Check:
+    """How far a block has been compared with its checksum: its bytes before ``at`` are in ``sum``.
+
+    ``at`` is None while a reader is at work on the next ones.
+    """
+
+    __slots__ = ("at", "stored", "sum", "total")
+
+    def __init__(self, stored: Stored) -> None:
+        self.stored = stored
+        self.sum = Checksum(stored.checksum)
+        self.at: int | None = 0
+        self.total = nbytes(stored.block)
+
+
 class Reader:
     """Reads parts of stored blocks. Threads may share one; closing it closes its files.
 
+    A block whose bytes are read in order is compared with its checksum on the way. Of others the rest is read, and
+    compared, by :meth:`finish`, which leaving the context without an error does.
+
     Args:
-        verify: compare checksums of blocks that are read whole.
+        verify: compare checksums; by default what ``FLAGS_verify_checksums`` says.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], manifest: Manifest, *, verify: bool = False) -> None:
+    def __init__(self, folder: str | os.PathLike[str], manifest: Manifest, *, verify: bool | None = None) -> None:
         self.folder = os.fspath(folder)
         self.manifest = manifest
-        self.verify = verify
+        self.verify = VERIFY.value if verify is None else verify
         self.lock = threading.Lock()
         self.files: OrderedDict[str, _File] = OrderedDict()
+        self.checks: dict[tuple[str, int, str], _Check] = {}
 
     def __enter__(self) -> Reader:
         return self
 
-    def __exit__(self, *_: Any) -> None:
-        self.close()
+    def __exit__(self, kind: Any, *_: Any) -> None:
+        try:
+            if kind is None:
+                self.finish()
+        finally:
+            self.close()
+
+    def finish(self) -> None:
+        """Compare the blocks that were read in part, or out of order, with their checksums.
+
+        Raises:
+            CheckpointError: one differs.
+        """
+        with self.lock:
+            left = sorted(
+                (c for c in self.checks.values() if c.at != c.total), key=lambda c: (c.stored.file, c.stored.begin)
+            )
+        buffer: Any = None
+        for check in left:
+            if check.at is None:  # the reader at it has failed
+                check.sum, check.at = Checksum(check.stored.checksum), 0
+            file = self._open(check.stored)
+            if buffer is None:
+                buffer = np.empty(_SUMMED, np.uint8)
+            while check.at < check.total:
+                part = buffer[: min(check.total - check.at, _SUMMED)]
+                file.into(part, check.stored.begin + check.at)
+                check.sum.update(part)
+                check.at += len(part)
+            self._compare(check, file)
+
+    def _compare(self, check: _Check, file: _File) -> None:
+        found = check.sum.text()
+        if found != check.stored.checksum:
+            raise damaged(file.path, check.stored.block, check.stored.checksum, found)
+
+    def _check(self, stored: Stored) -> _Check | None:
+        """How far the block has been compared; None where it is not to be."""
+        if not self.verify or not stored.checksum:
+            return None
+        key = stored.file, stored.begin, stored.checksum
+        with self.lock:
+            found = self.checks.get(key)
+            if found is None:
+                found = self.checks[key] = _Check(stored)
+        return found
+
+    def _take(self, check: _Check | None, begin: int) -> bool:
+        """Whether the bytes that are now read from ``begin`` on are the next to be compared."""
+        if check is None or check.at == check.total:
+            return False
+        with self.lock:
+            if check.at != begin:
+                return False
+            check.at = None
+            return True
 
     def close(self) -> None:
         with self.lock:
@@ -364,21 +461,28 @@ class Reader:
             runs, start = flat_runs(block.box.shape, *block.flat), block.flat[0]
         file = self._open(stored)
         left = box.size
-        whole = self.verify and box.size == block.size and bool(stored.checksum)
-        checksum = Checksum(stored.checksum) if whole else None
+        check = self._check(stored)
         for run, at in runs:
             held = run.shifted(origin)
             part = held.intersect(box)
             if part is None:
                 continue
             left -= part.size
-            begin = stored.begin + (at - start) * dtype.itemsize
+            begin = (at - start) * dtype.itemsize
             target = out[part.relative_to(box.offset).slices]
-            _read_box(file, begin, run.shape, part.relative_to(held.offset), target, checksum)
+            inner = part.relative_to(held.offset)
+            checked = None
+            if inner.shape[1:] == run.shape[1:]:  # rows: their bytes are one after the other
+                first = begin + (inner.offset[0] * math.prod(run.shape[1:]) * dtype.itemsize if run.shape else 0)
+                if self._take(check, first):
+                    checked = check
+            _read_box(file, stored.begin + begin, run.shape, inner, target, checked.sum if checked else None)
+            if checked is not None:
+                checked.at = first + part.size * dtype.itemsize
+                if checked.at == checked.total:
+                    self._compare(checked, file)
         if left:
             raise op_error(ValueError, "Reader.read", f"a box within the block {block}", f"{box}")
-        if checksum is not None and checksum.text() != stored.checksum:
-            raise damaged(file.path, block, stored.checksum, checksum.text())
 
 
 def damaged(path: str, block: Block, wanted: str, found: str) -> Exception:
@@ -393,7 +497,7 @@ class _File:
     def __init__(self, path: str, key: str, end: int | None, size: int | None) -> None:
         self.path = path
         try:
-            self.fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self.fd = open_file(path)
         except FileNotFoundError:
             raise sj.fail(path, f"a file with {key!r}", "none") from None
         found = os.fstat(self.fd).st_size
@@ -452,8 +556,9 @@ def _read_run(file: _File, at: int, out: np.ndarray, checksum: Checksum | None) 
     """Bytes without gaps into an array of any strides."""
     if out.flags.c_contiguous:
         flat = out.reshape(-1).view(np.uint8)
-        for i in range(0, flat.size, _LARGEST):
-            part = flat[i : i + _LARGEST]
+        most = _LARGEST if checksum is None else _SUMMED
+        for i in range(0, flat.size, most):
+            part = flat[i : i + most]
             file.into(part, at + i)
             if checksum is not None:
                 checksum.update(part)

@@ -18,15 +18,17 @@ LONGEST_KEY = 4096
 def fail(where: str, required: str, got: Any) -> Exception:
     """The error of a file ``where`` something else stands than what is required. Long values are cut."""
     text = got if isinstance(got, str) else reprlib.repr(got)
-    return op_error(CheckpointError, "checkpoint", required, f"{text[:200]} in {where}")
+    return op_error(CheckpointError, "checkpoint", required[:400], f"{text[:200]} in {where}")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) < len(pairs):
-        names = [k for k, _ in pairs]
-        twice = next(k for i, k in enumerate(names) if k in names[:i])
-        raise ValueError(f"the key {twice[:200]!r} twice")
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise ValueError(f"the key {key[:200]!r} twice")
+            seen.add(key)
     return out
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from umiak.checkpoint.checksum import Checksum
 from umiak.checkpoint.commit import manifest_uids, open_checkpoint
 from umiak.checkpoint.errors import CheckpointError
+from umiak.checkpoint.files import open_file
 from umiak.checkpoint.manifest import Manifest, manifest_name, nbytes, read_manifest
 
 _CHUNK = 8 << 20
@@ -89,9 +90,12 @@ def check_files(
     for name, rows in by_file.items():
         path = os.path.join(folder, name)
         try:
-            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            fd = open_file(path)
         except FileNotFoundError:
             findings += [Finding("missing", name, s.block.key, s.block.box.offset, "no such file") for s in rows]
+            continue
+        except (CheckpointError, OSError) as error:
+            findings += [Finding("missing", name, s.block.key, s.block.box.offset, str(error)) for s in rows]
             continue
         try:
             size, wanted = os.fstat(fd).st_size, manifest.files.get(name)

@@ -14,6 +14,7 @@ from paddle.distributed import ShardedWeight, load_merged_state_dict, load_state
 from paddle.distributed.flex_checkpoint.dcp.load_state_dict import merge_sharded_state_dict
 from paddle.distributed.flex_checkpoint.dcp.save_state_dict import clear_async_save_task_queue
 from paddle.distributed.flex_checkpoint.dcp.utils import flatten_state_dict, unflatten_state_dict
+from umiak import comm
 from umiak.checkpoint.errors import CheckpointError
 
 
@@ -35,6 +36,55 @@ def test_values_come_back(tmp_path, dtype, safetensors):
     for key, t in state.items():
         assert into[key].dtype == t.dtype
         equal(into[key], t)
+
+
+@pytest.mark.parametrize("safetensors", [False, True])
+def test_damaged_values_are_found(tmp_path, safetensors):
+    """By every way to load, unless the flag says otherwise."""
+    folder = tmp_path / "run"
+    save_state_dict({"w": tensor((8, 6))}, folder, safetensors=safetensors)
+    (path,) = (p for p in folder.iterdir() if not p.name.endswith(".json"))
+    data = path.read_bytes()
+    at = data.index(np.float32([7, 8]).tobytes())
+    path.write_bytes(data[: at + 1] + bytes([data[at + 1] ^ 64]) + data[at + 2 :])
+    part = ShardedWeight("w", paddle.zeros([8, 2]), (8, 2), (8, 6), (0, 4))
+    ways = {
+        "in place": lambda: load_state_dict({"w": paddle.zeros([8, 6])}, folder),
+        "a part": lambda: load_state_dict({"w": part}, folder),
+        "transposed": lambda: load_state_dict(
+            {"t": paddle.zeros([6, 8])}, folder, aoa_config={"aoa_statements": ["w^T -> t"]}
+        ),
+        "merged": lambda: load_merged_state_dict(folder),
+        "exported": lambda: merge_sharded_state_dict(folder, tmp_path / "out"),
+    }
+    for way in ways.values():
+        with pytest.raises(CheckpointError, match=f"requires the checksum .*{path.name}"):
+            way()
+    with pytest.raises(CheckpointError, match=r"a checkpoint in .*out"):
+        load_merged_state_dict(tmp_path / "out")
+    paddle.set_flags({"FLAGS_verify_checksums": False})
+    try:
+        for way in ways.values():
+            way()
+        assert load_merged_state_dict(tmp_path / "out")["w"].shape == [8, 6]
+    finally:
+        paddle.set_flags({"FLAGS_verify_checksums": True})
+
+
+@pytest.mark.parametrize("safetensors", [False, True])
+def test_swapped_files_are_found(tmp_path, safetensors):
+    def save():
+        rank = paddle.distributed.get_rank()
+        half = ShardedWeight("w", tensor((2, 3), start=6 * rank), (2, 3), (4, 3), (2 * rank, 0))
+        save_state_dict({"w": half}, tmp_path, safetensors=safetensors)
+
+    comm.simulate(save, 2)
+    first, second = sorted(p for p in tmp_path.iterdir() if not p.name.endswith(".json"))
+    one, other = first.read_bytes(), second.read_bytes()
+    first.write_bytes(other)
+    second.write_bytes(one)
+    with pytest.raises(CheckpointError, match=f"requires the checksum .*{first.name}"):
+        load_state_dict({"w": paddle.zeros([4, 3])}, tmp_path)
 
 
 def test_nested_dicts(tmp_path):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 from typing import Any
 
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.errors import CheckpointError
+from umiak.checkpoint.files import read_whole
 from umiak.checkpoint.formats import safetensors
 from umiak.checkpoint.manifest import Manifest, file_name
 from umiak.checkpoint.records import Stored, TensorInfo
@@ -14,6 +17,8 @@ from umiak.util.errors import op_error
 
 INDEX = ".safetensors.index.json"
 LONGEST_INDEX = 256 << 20
+EXPORT = "umiak.export"  # in the metadata: of which export a file is
+_SHARD = re.compile(r"(.+)-(\d{5})-of-(\d{5})\.safetensors")
 
 
 def shard_name(number: int, count: int, prefix: str = "model") -> str:
@@ -29,24 +34,36 @@ def index_text(total_size: int, weight_map: dict[str, str]) -> bytes:
 
 def read_index(path: str) -> dict[str, str]:
     """From a tensor's name to its file's, out of an index file."""
-    with open(path, "rb") as f:
-        size = os.fstat(f.fileno()).st_size
-        if size > LONGEST_INDEX:
-            raise sj.fail(path, f"an index of at most {LONGEST_INDEX} bytes", f"{size} bytes")
-        body = sj.parse(f.read(), path)
+    body = sj.parse(read_whole(path, LONGEST_INDEX, "an index"), path)
     table = body.get("weight_map") if isinstance(body, dict) else None
     if not isinstance(table, dict):
         raise sj.fail(path, "an object 'weight_map'", body)
     return {key: file_name(name, path) for key, name in table.items()}
 
 
+def check_sets(names: Iterable[str], where: str) -> None:
+    """Refuse files ``-0000k-of-0000N`` that are not all there: the one who wrote them did not finish."""
+    sets: dict[tuple[str, str], set[str]] = {}
+    for name in names:
+        if match := _SHARD.fullmatch(name):
+            sets.setdefault((match[1], match[3]), set()).add(match[2])
+    for (prefix, count), numbers in sets.items():
+        if numbers != {f"{i:05d}" for i in range(1, int(count) + 1)}:
+            got = f"{len(numbers)}: {', '.join(sorted(numbers)[:4])}"
+            hint = "What wrote them may not have finished"
+            raise op_error(
+                CheckpointError, "checkpoint", f"{int(count)} files {prefix}-…-of-{count} in {where}", got, hint
+            )
+
+
 def open_folder(folder: str) -> Manifest:
     """A manifest, in memory, of a folder's safetensors files.
 
     Raises:
-        CheckpointError: no such files, a damaged one, a tensor twice, or one that the index has and its file has not.
+        CheckpointError: no such files, a damaged one, not all of a set, a tensor twice, or one that the index has and
+            its file has not, or the other way round.
     """
-    names = sorted(os.listdir(folder))
+    names = [n for n in sorted(os.listdir(folder)) if n[0] != "."]
     indices = [n for n in names if n.endswith(INDEX)]
     if len(indices) > 1:
         raise op_error(CheckpointError, "checkpoint", f"one index in {folder}", f"{indices}")
@@ -61,6 +78,7 @@ def open_folder(folder: str) -> Manifest:
                 raise op_error(CheckpointError, "checkpoint", f"{name} in {folder}", got)
     else:
         files = [n for n in names if n.endswith(".safetensors")]
+    check_sets(files, folder)
     if not files:
         got = "no manifest and no safetensors file"
         raise op_error(CheckpointError, "checkpoint", f"a checkpoint in {folder}", got, "A save may not have finished")
@@ -73,15 +91,22 @@ def open_files(
     """A manifest, in memory, of some safetensors files. Without ``whole``, parts of tensors will do, as for a look."""
     stored: list[Stored] = []
     first: dict[str, Stored] = {}
+    exports: dict[str, str] = {}
     for name in files:
-        blocks, ours = safetensors.read_blocks(folder, name)
-        if ours and whole:
+        blocks, metadata = safetensors.read_blocks(folder, name)
+        if EXPORT in metadata or exports:
+            exports.setdefault(metadata.get(EXPORT, ""), name)
+            if len(exports) > 1 and whole:
+                got = f"{' and '.join(exports.values())} of two"
+                raise op_error(CheckpointError, "checkpoint", f"files of one export in {folder}", got)
+        if safetensors.PARTS in metadata and whole:
             got, hint = "it without a manifest", "The save did not finish"
             raise op_error(CheckpointError, "checkpoint", f"the manifest of {name} in {folder}", got, hint)
         for s in blocks:
             key = s.block.key
             if wanted is not None and wanted.get(key) != name:
-                continue
+                got = f"it, which {index} has in {wanted[key]}" if key in wanted else f"it, which {index} has not"
+                raise op_error(CheckpointError, "checkpoint", f"no {key!r} in {os.path.join(folder, name)}", got)
             if key in first and whole:
                 got = f"it in {first[key].file} and {name}"
                 raise op_error(CheckpointError, "checkpoint", f"tensor {key!r} once in {folder}", got)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Sequence
 
 from umiak.checkpoint import strict_json as sj
+from umiak.checkpoint.files import open_file, read_at
 from umiak.checkpoint.manifest import decode_block, decode_tensor, encode_block, nbytes
 from umiak.checkpoint.records import Stored
 
@@ -38,16 +39,15 @@ def read_blocks(folder: str, file: str) -> list[Stored]:
         CheckpointError: a file that is not of this format, is unfinished, cut off or changed.
     """
     path = os.path.join(folder, file)
-    with open(path, "rb", buffering=0) as f:
+    with os.fdopen(open_file(path), "rb", buffering=0) as f:
         size = os.fstat(f.fileno()).st_size
-        page = f.read(40)
+        page = os.pread(f.fileno(), 40, 0)
         if page[:8] != MAGIC:
             raise sj.fail(path, "a finished file of our native format", f"one of {size} bytes that begins {page[:8]!r}")
         begin, length = int.from_bytes(page[8:16], "little"), int.from_bytes(page[16:24], "little")
         if begin < PAGE or length > LONGEST_INDEX or begin + length != size:
             raise sj.fail(path, f"an index at the end of its {size} bytes", f"one of {length} bytes at {begin}")
-        f.seek(begin)
-        text = f.read(length)
+        text = read_at(f.fileno(), begin, length, path)
     if hashlib.blake2b(text, digest_size=16).digest() != page[24:40]:
         raise sj.fail(path, "an index as it was written", "one with another checksum")
     _, rows = sj.record(sj.parse(text, path), ("version", "blocks"), "an index", path)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.checksum import VERIFY, Checksum, checksum
 from umiak.checkpoint.dtypes import BY_CODE, CODES, numpy_dtype
+from umiak.checkpoint.files import open_file, read_at
 from umiak.checkpoint.manifest import decode_block, decode_tensor, nbytes
 from umiak.checkpoint.records import Block, Stored
 from umiak.util.errors import op_error
@@ -23,6 +26,10 @@ from umiak.util.errors import op_error
 LONGEST_HEADER = 100_000_000  # bytes; the format's own limit
 METADATA = "__metadata__"
 PARTS = "umiak"
+# Checksums in the metadata: of the header itself, with zeros in place of this one, and of the tensors in the order of
+# their bytes. Where one is the other must be.
+HEADER_SUM, TENSOR_SUMS = "umiak.header", "umiak.tensors"
+_SUM = re.compile("(?:xxh3|blake2):[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,21 +41,31 @@ class Entry:
     shape: tuple[int, ...]
     begin: int
     end: int
+    checksum: str = ""
 
 
-def header(entries: Sequence[tuple[str, str, tuple[int, ...]]], metadata: Mapping[str, str] | None = None) -> bytes:
-    """The beginning of a file with these tensors (name, dtype, shape), in this order.
+def header(
+    entries: Sequence[tuple[str, str, tuple[int, ...]]],
+    metadata: Mapping[str, str] | None = None,
+    sums: Sequence[str] | None = None,
+) -> bytes:
+    """The beginning of a file with these tensors (name, dtype, shape), in this order, and their checksums if given.
 
     Raises:
         TypeError: a dtype that the format lacks, or metadata other than strings.
-        ValueError: a name twice, or a header that is too long for the format.
+        ValueError: a name twice, metadata under a name of ours, or a header that is too long for the format.
     """
     out: dict[str, Any] = {}
-    if metadata:
-        for key, value in metadata.items():
-            if not (isinstance(key, str) and isinstance(value, str)):
-                raise op_error(TypeError, "safetensors", "strings as metadata", f"{key!r}: {value!r}")
-        out[METADATA] = dict(metadata)
+    told = dict(metadata or {})
+    for key, value in told.items():
+        if not (isinstance(key, str) and isinstance(value, str)):
+            raise op_error(TypeError, "safetensors", "strings as metadata", f"{key!r}: {value!r}")
+        if key in (HEADER_SUM, TENSOR_SUMS):
+            raise op_error(ValueError, "safetensors", f"metadata without {HEADER_SUM} and {TENSOR_SUMS}", repr(key))
+    if sums is not None:
+        told |= {HEADER_SUM: _zeros(Checksum().text()), TENSOR_SUMS: " ".join(sums)}
+    if told:
+        out[METADATA] = told
     end = 0
     for name, dtype, shape in entries:
         if dtype not in CODES:
@@ -63,7 +80,35 @@ def header(entries: Sequence[tuple[str, str, tuple[int, ...]]], metadata: Mappin
     if len(text) > LONGEST_HEADER:
         required = f"a header of at most {LONGEST_HEADER} bytes"
         raise op_error(ValueError, "safetensors", required, f"{len(text)} bytes for {len(entries)} tensors")
+    if sums is not None:
+        empty = f'"{HEADER_SUM}":"{told[HEADER_SUM]}"'.encode()
+        text = text.replace(empty, f'"{HEADER_SUM}":"{checksum(text)}"'.encode(), 1)
     return len(text).to_bytes(8, "little") + text
+
+
+def _zeros(text: str) -> str:
+    """A checksum with zeros for its digits."""
+    name, _, digits = text.partition(":")
+    return f"{name}:{'0' * len(digits)}"
+
+
+def _check_header(text: bytes, metadata: dict[str, str], count: int, path: str) -> list[str]:
+    """The checksums of the tensors, once the header agrees with its own; takes both out of the metadata."""
+    own, sums = metadata.pop(HEADER_SUM, None), metadata.pop(TENSOR_SUMS, None)
+    if own is None and sums is None:
+        return [""] * count
+    if own is None or sums is None:
+        raise sj.fail(path, f"both {HEADER_SUM} and {TENSOR_SUMS} in the metadata", "one of them")
+    rows = sums.split(" ") if sums else []
+    if not all(map(_SUM.fullmatch, (own, *rows))) or len(rows) != count:
+        raise sj.fail(path, f"the checksums of {count} tensors and of the header", f"{len(rows)} and {own}")
+    if VERIFY.value:
+        written = f'"{HEADER_SUM}":"{own}"'.encode()
+        sum_ = Checksum(own)
+        sum_.update(text.replace(written, f'"{HEADER_SUM}":"{_zeros(own)}"'.encode(), 1))
+        if sum_.text() != own:
+            raise sj.fail(path, f"the checksum {own} of the header that was saved", sum_.text())
+    return rows
 
 
 def order(dtypes: Sequence[str]) -> list[int]:
@@ -77,13 +122,18 @@ def read_header(path: str) -> tuple[list[Entry], dict[str, str]]:
     Raises:
         CheckpointError: a file that is not of this format, is cut off, or whose header lies.
     """
-    with open(path, "rb", buffering=0) as f:
-        size = os.fstat(f.fileno()).st_size
-        length = int.from_bytes(f.read(8), "little")
-        if size < 8 or length > min(size - 8, LONGEST_HEADER):
-            required = f"a header within the file of {size} bytes and the limit of {LONGEST_HEADER}"
-            raise sj.fail(path, required, f"a length of {length}")
-        text = f.read(length)
+    with os.fdopen(open_file(path), "rb", buffering=0) as f:
+        return read_open_header(f.fileno(), path)
+
+
+def read_open_header(fd: int, path: str) -> tuple[list[Entry], dict[str, str]]:
+    """:func:`read_header` of an open file."""
+    size = os.fstat(fd).st_size
+    length = int.from_bytes(os.pread(fd, 8, 0), "little")
+    if size < 8 or length > min(size - 8, LONGEST_HEADER):
+        required = f"a header within the file of {size} bytes and the limit of {LONGEST_HEADER}"
+        raise sj.fail(path, required, f"a length of {length}")
+    text = read_at(fd, 8, length, path)
     if not text.startswith(b"{"):
         raise sj.fail(path, "a header that is a JSON object", repr(text[:20]))
     table = sj.parse(text, path)
@@ -100,7 +150,8 @@ def read_header(path: str) -> tuple[list[Entry], dict[str, str]]:
         at, before = e.end, e.name
     if at != size:
         raise sj.fail(path, f"the {at} bytes that the header tells of, up to {before!r},", f"{size} bytes")
-    return entries, metadata
+    sums = _check_header(text, metadata, len(entries), path)
+    return [replace(e, checksum=s) for e, s in zip(entries, sums)], metadata
 
 
 def _entry(name: str, value: Any, start: int, path: str) -> Entry:
@@ -122,8 +173,13 @@ def local_shape(block: Block) -> tuple[int, ...]:
     return block.box.shape if block.flat is None else (block.size,)
 
 
-def plan(blocks: Sequence[Block], metadata: Mapping[str, str] | None = None) -> tuple[bytes, list[int], list[int]]:
-    """Where blocks go in a file: its beginning, the blocks' order, and the first byte of each (in the order given)."""
+def plan(
+    blocks: Sequence[Block], metadata: Mapping[str, str] | None = None, sums: Sequence[str] | None = None
+) -> tuple[bytes, list[int], list[int]]:
+    """Where blocks go in a file: its beginning, the blocks' order, and the first byte of each (in the order given).
+
+    The length of the beginning does not depend on the values of ``sums``, the blocks' checksums.
+    """
     count: dict[str, int] = {}
     names, parts = [], {}
     for b in blocks:
@@ -136,7 +192,9 @@ def plan(blocks: Sequence[Block], metadata: Mapping[str, str] | None = None) -> 
     if parts:
         metadata = {**(metadata or {}), PARTS: sj.dumps(parts)}
     turn = order([b.dtype for b in blocks])
-    head = header([(names[i], blocks[i].dtype, local_shape(blocks[i])) for i in turn], metadata)
+    # In the order of their bytes as a reader finds it: of tensors without any, the order does not matter to it.
+    ordered = None if sums is None else [sums[i] for i in turn]
+    head = header([(names[i], blocks[i].dtype, local_shape(blocks[i])) for i in turn], metadata, ordered)
     begins, at = [0] * len(blocks), len(head)
     for i in turn:
         begins[i] = at
@@ -144,8 +202,8 @@ def plan(blocks: Sequence[Block], metadata: Mapping[str, str] | None = None) -> 
     return head, turn, begins
 
 
-def read_blocks(folder: str, file: str) -> tuple[list[Stored], bool]:
-    """The blocks of a file, and whether it is one of a checkpoint of ours: then it is nothing without the manifest.
+def read_blocks(folder: str, file: str) -> tuple[list[Stored], dict[str, str]]:
+    """The blocks of a file and its metadata. With ``PARTS`` among those it is nothing without a manifest.
 
     Raises:
         CheckpointError: as for :func:`read_header`, or parts that contradict the header.
@@ -158,12 +216,12 @@ def read_blocks(folder: str, file: str) -> tuple[list[Stored], bool]:
     out = []
     for e in entries:
         if e.name not in parts:
-            out.append(Stored(Block(e.name, e.dtype, e.shape, Box.whole(e.shape)), file, e.begin))
+            out.append(Stored(Block(e.name, e.dtype, e.shape, Box.whole(e.shape)), file, e.begin, e.checksum))
             continue
         key, whole, offset, shape, flat = sj.row(parts[e.name], 5, f"part {e.name!r}", path)
         key, dtype, whole = decode_tensor(key, e.dtype, whole, path)
-        s = decode_block([e.begin, offset, shape, flat, "", 0], key, dtype, whole, file, path)
+        s = decode_block([e.begin, offset, shape, flat, e.checksum, 0], key, dtype, whole, file, path)
         if local_shape(s.block) != e.shape:
             raise sj.fail(path, f"part {e.name!r} of shape {list(e.shape)}", list(local_shape(s.block)))
         out.append(s)
-    return out, PARTS in metadata
+    return out, metadata

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from umiak.checkpoint.box import Box
 from umiak.checkpoint.commit import open_checkpoint
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.execute import execute, fetch, together
+from umiak.checkpoint.export import Export, metadata_of
 from umiak.checkpoint.formats import hf
 from umiak.checkpoint.locate import locate
 from umiak.checkpoint.plan import plan_load, slabs
@@ -114,6 +117,7 @@ def load_state_dict(
             aliases=_master_weight if mw_name_compatibility else None,
             sees=located.sees,
             exchange=COMM_METHODS[comm_method],
+            finish=reader.finish,
         )
 
 
@@ -154,6 +158,12 @@ class _Merged:
         self.layout = None if make is None else make(self.sources.infos, None)
         self.infos: Infos = self.sources.infos if self.layout is None else self.layout.targets
         self.reader = Reader(path, self.manifest)
+
+    def __enter__(self) -> _Merged:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.reader.__exit__(*error)
 
     def fill(self, blocks: Sequence[Block], into: Sequence[np.ndarray]) -> None:
         execute(plan_load([blocks], self.sources, layout=self.layout).rank(0), blocks, into, self.reader)
@@ -205,7 +215,7 @@ def load_merged_state_dict(
         out[name] = host
         blocks.append(Block(key, info.dtype, info.shape, Box.whole(info.shape)))
         arrays.append(to_numpy(host))
-    with merged.reader:
+    with merged:
         merged.fill(blocks, arrays)
     place: Place = paddle.framework.current_place()
     if not offload and place.device_type != "cpu":
@@ -228,7 +238,8 @@ def merge_sharded_state_dict(
     """Write a checkpoint as whole tensors in safetensors files with an index, as Hugging Face has them.
 
     Every rank writes one file, of a part of the names in order; an index file names them all. A rank holds 128 MiB of a
-    tensor at a time. Ranks beyond the number of tensors write nothing.
+    tensor at a time. Ranks beyond the number of tensors write nothing. The files get their names when all are whole;
+    whatever a writer that dies leaves, no reader takes it for a model.
 
     Args:
         load_path: a folder with checkpoints or safetensors files, all of which every rank sees.
@@ -253,46 +264,43 @@ def merge_sharded_state_dict(
         ...     sorted(os.listdir(folder + "/out"))
         ['model-00001-of-00001.safetensors', 'model.safetensors.index.json']
     """
-    group = comm_group(process_group)
+    save_path, name, group = os.fspath(save_path), safetensor_prefix, comm_group(process_group)
+    with ExitStack() as stack:
+        with _together(group):
+            merged = stack.enter_context(_Merged(os.fspath(load_path), unique_id, aoa_config))
+            skipped = tuple(skip_postfix_list) or ("\0",)
+            keys = [k for k in sorted(merged.infos) if k.startswith(prefix or "") and not k.endswith(skipped)]
+            if not keys:
+                got = f"none of {len(merged.infos)} left"
+                raise op_error(ValueError, "merge_sharded_state_dict", "tensors to write", got)
+        count = min(group.size, len(keys))
+        names = [hf.shard_name(i + 1, count, name) for i in range(count)]
+        # The first ranks write one more where the names do not share out evenly.
+        ends = [i * (len(keys) // count) + min(i, len(keys) % count) for i in range(count + 1)]
+        export: Export | None = None
+        with _together(group):
+            if group.rank == 0:
+                export = stack.enter_context(Export(save_path, name))
+        folder = os.path.join(save_path, group.broadcast_object(export and os.path.basename(export.folder), 0))
+        with _together(group):
+            if group.rank < count:
+                mine = [merged.infos[k] for k in keys[ends[group.rank] : ends[group.rank + 1]]]
+                items = [(Block(i.key, i.dtype, i.shape, Box.whole(i.shape)), partial(merged.slabs, i)) for i in mine]
+                write_file(folder, names[group.rank], items, format="safetensors", metadata=metadata_of(folder))
+                merged.reader.finish()
+        with _together(group):
+            if export is not None:
+                weight_map = {k: names[i] for i in range(count) for k in keys[ends[i] : ends[i + 1]]}
+                total = sum(Box.whole(merged.infos[k].shape).size * itemsize(merged.infos[k].dtype) for k in keys)
+                export.finish(names, weight_map, total)
+
+
+@contextmanager
+def _together(group: comm.Group) -> Iterator[None]:
+    """A step that every rank leaves by an error where any does."""
     failure: Exception | None = None
     try:
-        _export(os.fspath(load_path), os.fspath(save_path), prefix, safetensor_prefix, tuple(skip_postfix_list), group,
-                unique_id, aoa_config)  # fmt: skip
+        yield
     except Exception as error:
         failure = error
     together(failure, group)
-
-
-def _export(
-    load_path: str,
-    save_path: str,
-    prefix: str | None,
-    name: str,
-    skipped: tuple[str, ...],
-    group: comm.Group,
-    uid: int | None,
-    aoa_config: Mapping[str, Any] | None,
-) -> None:
-    merged = _Merged(load_path, uid, aoa_config)
-    keys = [k for k in sorted(merged.infos) if k.startswith(prefix or "") and not k.endswith(skipped or ("\0",))]
-    if not keys:
-        raise op_error(ValueError, "merge_sharded_state_dict", "tensors to write", f"none of {len(merged.infos)} left")
-    count = min(group.size, len(keys))
-    # The first ranks write one more where the names do not share out evenly.
-    ends = [i * (len(keys) // count) + min(i, len(keys) % count) for i in range(count + 1)]
-    os.makedirs(save_path, exist_ok=True)
-
-    def item(info: TensorInfo) -> tuple[Block, Callable[[], Iterator[np.ndarray]]]:
-        return Block(info.key, info.dtype, info.shape, Box.whole(info.shape)), lambda: merged.slabs(info)
-
-    with merged.reader:
-        if group.rank < count:
-            mine = keys[ends[group.rank] : ends[group.rank + 1]]
-            file = hf.shard_name(group.rank + 1, count, name)
-            items = [item(merged.infos[k]) for k in mine]
-            write_file(save_path, file, items, format="safetensors", metadata={"format": "pt"})
-    if group.rank == 0:
-        files = {k: hf.shard_name(i + 1, count, name) for i in range(count) for k in keys[ends[i] : ends[i + 1]]}
-        total = sum(Box.whole(merged.infos[k].shape).size * itemsize(merged.infos[k].dtype) for k in keys)
-        with open(os.path.join(save_path, name + hf.INDEX), "wb") as f:
-            f.write(hf.index_text(total, files))
