@@ -176,4 +176,5 @@ def _backward(
                 found[i] = F.cast(g, dtype=dtypes[i])
         return tuple(found)
 
+    run.traceable = True
     return run

@@ -259,9 +259,20 @@ def test_equal_calls_merge_but_draws_do_not() -> None:
     b = Builder()
     x = b.input(Meta((4,), F32))
     calls = [(Neg(), (x,), ())] * 2 + [(Uniform(), (1,), (4,))] * 2 + [(Add(), (x, 1), ()), (Add(), (x, 1.0), ())]
-    program = b.finish([v for call in calls for v in b.append(*call)])
+    made = [v for call in calls for v in b.append(*call)]
+    (total,) = b.append(Add(), (made[0], made[1]))
+    program = b.finish([total, *made[2:]])
     passes.merge_common(program)
-    assert [o.name for o in program.ops] == ["neg", "uniform", "uniform", "add", "add"]
+    assert [o.name for o in program.ops] == ["neg", "uniform", "uniform", "add", "add", "add"]
+    assert total.operation is not None and total.operation.operands == (made[0], made[0])
+
+
+def test_equal_outputs_remain_two() -> None:
+    b = Builder()
+    x = b.input(Meta((4,), F32))
+    program = b.finish([*b.append(Neg(), (x,)), *b.append(Neg(), (x,))])
+    passes.merge_common(program)
+    assert program.outputs[0] is not program.outputs[1]
 
 
 def test_known_sizes_are_put_in() -> None:

@@ -273,7 +273,9 @@ def test_second_derivatives():
         (gg * g).sum().backward()
         return [g.numpy(), gg.numpy(), x.grad.numpy()]
 
-    same(cubes(lambda f, x: recompute(f, x, use_reentrant=False)), cubes(lambda f, x: f(x)))
+    found, expected = cubes(lambda f, x: recompute(f, x, use_reentrant=False)), cubes(lambda f, x: f(x))
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-14, err_msg="sums of contributions may come in another order")
     x = leaf(3)
     with pytest.raises(RuntimeError, match="requires use_reentrant=False for gradients that are differentiated again"):
         paddle.grad(recompute(lambda x: x * x, x).sum(), x, create_graph=True)

@@ -90,6 +90,69 @@ def test_higher_derivatives_of_py_layers(kind, hooks):
     np.testing.assert_allclose(gg.numpy(), [2, 2] if kind is Square else np.exp(v))
 
 
+CALLS = {
+    "mul": lambda x: x * x * x,
+    "square": lambda x: x.square(),
+    "sin": lambda x: x.sin(),
+    "exp": lambda x: x.exp() * x,
+    "divide": lambda x: 1 / x,
+    "softmax": lambda x: paddle.nn.functional.softmax(x) * x,
+    "layer_norm": lambda x: paddle.nn.functional.layer_norm(x, [3]) * x,
+    "matmul": lambda x: paddle.matmul(x.reshape([3, 1]), x.reshape([1, 3])),
+    "where": lambda x: paddle.where(x > 1.5, x * x, x.exp()),
+    "PyLayer": lambda x: Square.apply(x) * Exp.apply(x),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_what_was_packed_counts(name):
+    """The leaf is something else by the time of the backward run: derivatives of all orders are of what it was."""
+
+    def derivatives(change, order):
+        x = leaf(1.0, 2.0, 0.5)
+        if change:
+            with through([]):
+                y = CALLS[name](x)
+            with paddle.no_grad():
+                x.set_value(paddle.to_tensor([7.0, -3.0, 11.0], dtype="float64"))
+        else:
+            y = CALLS[name](x)
+        found = []
+        for k in range(order):
+            (y,) = paddle.grad(y.sum(), x, create_graph=k + 1 < order)
+            found.append(y.numpy())
+        return found
+
+    for order in (1, 2):
+        for a, b in zip(derivatives(True, order), derivatives(False, order), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_what_unpack_changes_counts():
+    """A lossy pack: first and second derivatives are those at the point that unpack gives."""
+    x = leaf(1.0, 2.0)
+    with saved_tensors_hooks(lambda t: t.numpy().copy(), lambda a: paddle.to_tensor(a * 2)):
+        y = x * x * x.detach()
+    (first,) = paddle.grad(y.sum(), x, retain_graph=True)
+    (g,) = paddle.grad(y.sum(), x, create_graph=True)
+    np.testing.assert_array_equal(g.numpy(), first.numpy())
+    (gg,) = paddle.grad(g.sum(), x)
+    np.testing.assert_allclose(gg.numpy(), 2 * 2 * x.numpy())
+
+
+def test_gradients_arrive_at_the_leaf():
+    """With ``backward``, and with hooks of the leaf, which see one sum."""
+    x, seen = leaf(1.0, 2.0), []
+    x.register_hook(lambda g: seen.append(g.numpy()))
+    with through([]):
+        y = (x * x * x).sum()
+    (g,) = paddle.grad(y, x, create_graph=True)
+    seen.clear()
+    (g * g).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), 36 * x.numpy() ** 3)
+    assert len(seen) == 1
+
+
 @pytest.mark.parametrize("kind", [Square, Exp])
 def test_py_layers_and_writes(kind):
     x = leaf(1.0, 2.0)

@@ -6,12 +6,13 @@ also returns what must be kept, and a backward one. Both record ordinary ops: th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from umiak import ops as F
 from umiak.autodiff import rules
+from umiak.autodiff.custom import resolve
 from umiak.core import context
 from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Operation, Program, Value, defined_by, extract, order_class, uses
@@ -43,10 +44,18 @@ def backward(
 
 
 def pullback(
-    tracer: Tracer, operations: Sequence[Operation], seeds: Sequence[tuple[Value, Value]], wrt: Sequence[Value | None]
+    tracer: Tracer,
+    operations: Sequence[Operation],
+    seeds: Sequence[tuple[Value, Value]],
+    wrt: Sequence[Value | None],
+    hooks: Mapping[int, Sequence] | None = None,
 ) -> list[Value | None]:
-    """Gradients of the seeded values with respect to ``wrt`` through operations that ``tracer`` has just recorded."""
-    driver = _Driver(tracer, tracer.builder.program, wrt, operations)
+    """Gradients of the seeded values with respect to ``wrt`` through operations that ``tracer`` has just recorded.
+
+    ``hooks``: entries that come before those of a value, by id; None where gradients are only parts of those that hooks
+    are for.
+    """
+    driver = _Driver(tracer, tracer.builder.program, wrt, operations, hooks)
     for y, g in seeds:
         driver.seed(y, g)
     return driver.run()
@@ -67,6 +76,7 @@ class _Driver:
         program: Program,
         wrt: Sequence[Value | None],
         operations: Sequence[Operation] | None = None,
+        hooks: Mapping[int, Sequence] | None = None,
     ) -> None:
         self.tracer = tracer
         self.program = program
@@ -74,6 +84,8 @@ class _Driver:
         self.wrt = list(wrt)
         self.kept = {id(v) for v in wrt if v is not None}
         self.table: dict[int, SymTensor] = {}
+        self.hooks = hooks
+        self.hooked: set[int] = set()  # values whose hooks have run
         # The operations of the forward run, as opposed to those recorded from here on.
         self.forward = {id(o) for o in self.operations}
         # Per region to be computed again: its operations, and by identity what stands for them and their values.
@@ -113,17 +125,42 @@ class _Driver:
             needs = tuple(type(x) is Value and id(x) in reached and _continuous(x) for x in operation.operands)
             if any(needs) and any(g is not None for g in grads):
                 self.operation(operation, grads, needs)
-        found = [self.table.get(id(v)) if v is not None else None for v in self.wrt]
+        found = [self.wanted(v) if v is not None else None for v in self.wrt]
         return [g.value if g is not None else None for g in found]
 
     def take(self, result: Value) -> SymTensor | None:
         """The gradient of a result; the sum is complete, since every reader lies behind."""
         if result.stop:
             return None
-        return self.table.get(id(result)) if id(result) in self.kept else self.table.pop(id(result), None)
+        return (
+            self.wanted(result)
+            if id(result) in self.kept
+            else self.through_hooks(self.table.pop(id(result), None), result)
+        )
+
+    def wanted(self, value: Value) -> SymTensor | None:
+        """The complete gradient of one of ``wrt``."""
+        g = self.table.get(id(value))
+        if g is not None and id(value) not in self.hooked:
+            self.hooked.add(id(value))
+            g = self.through_hooks(g, value)
+            assert g is not None
+            self.table[id(value)] = g
+        return g
+
+    def through_hooks(self, g: SymTensor | None, value: Value) -> SymTensor | None:
+        if g is None or self.hooks is None:
+            return g
+        for entry in [*self.hooks.get(id(value), ()), *(value.hooks or ())]:
+            g = self.tracer.hooked(g, entry[0])
+        return g
 
     def operation(self, operation: Operation, grads: tuple, needs: tuple[bool, ...]) -> None:
         op = operation.op
+        custom = self.tracer.gradients.get(id(operation))
+        if custom is not None:
+            self.spread(operation, (*custom[1](*grads), *(None for _ in operation.results)), needs)
+            return
         if not rules.differentiable(op):
             if rules.declares_none(op):
                 return
@@ -134,13 +171,16 @@ class _Driver:
         residuals = self.residuals(source, needs) if op.forward_train is not None else None
         inputs = tuple(symbolic(x) if type(x) is Value else x for x in source.operands)
         outputs = tuple(map(symbolic, source.results))
-        made = rules.vjp(op, inputs, outputs, residuals, operation.params, grads, needs)
-        for x, g in zip(operation.operands, made, strict=True):
-            if g is None:
+        self.spread(operation, rules.vjp(op, inputs, outputs, residuals, operation.params, grads, needs), needs)
+
+    def spread(self, operation: Operation, made: Sequence[SymTensor | None], needs: tuple[bool, ...]) -> None:
+        """Add the gradients of the operands."""
+        for x, g, need in zip(operation.operands, made, needs, strict=True):
+            if g is None or not need:
                 continue
             if g.dtype is not x.meta.dtype or g.ndim != x.meta.ndim:  # type: ignore[union-attr]
                 raise RuntimeError(
-                    f"[{op.name}] requires a gradient of its operand's type {x.meta}, got {g.meta} from its vjp"  # type: ignore[union-attr]
+                    f"[{operation.name}] requires a gradient of its operand's type {x.meta}, got {g.meta} from its vjp"  # type: ignore[union-attr]
                 )
             self.add(x, g)  # type: ignore[arg-type]
 
@@ -225,28 +265,33 @@ class Derivative:
     present: tuple[int, ...]
 
 
-def derivative(program: Program, wrt: Iterable[int], present: Iterable[int] | None = None) -> Derivative:
+def derivative(
+    program: Program, wrt: Iterable[int], present: Iterable[int] | None = None, live: Tracer | None = None
+) -> Derivative:
     """Forward and backward programs for the inputs numbered ``wrt``, given the gradients of the outputs ``present``.
 
-    By default every continuous output has a gradient. The program itself is not changed.
+    By default every continuous output has a gradient. The program itself is not changed, unless gradients need Python
+    functions (hooks, custom gradients): then they are traced by ``live``, the tracer that made the program, into it.
     """
-    joint = program.copy()
+    joint = program.copy() if live is None else program
     inputs, outputs = list(joint.inputs), list(joint.outputs)
     present = tuple(i for i, y in enumerate(outputs) if _continuous(y)) if present is None else tuple(present)
     written = {id(w.target) for w in joint.effects}
-    tracer = Tracer(program=joint)
+    tracer = Tracer(program=joint) if live is None else live
     with tracer:
         # What a run overwrites is kept as a copy; those that nothing reads are removed again.
         copies = {id(v): F.copy(symbolic(v)).value for v in inputs if id(v) in written}
-        driver = _Driver(tracer, joint, [inputs[i] for i in wrt])
-        grads = []
+        driver = _Driver(tracer, joint, [inputs[i] for i in wrt], hooks=None if live is None else {})
+        grads: list[Value] = []
         for i in present:
             grads.append(tracer.input(outputs[i].meta).value)  # type: ignore[union-attr]
             driver.seed(outputs[i], grads[-1])
         made = driver.run()
     # Through the outputs, so that passes that replace values keep track of the gradients.
     tracer.builder.finish([*outputs, *made, *copies.values()])
-    remove_dead(merge_common(joint))
+    # Tensors that a Python function met became inputs too.
+    inputs = [v for v in joint.inputs if not any(v is g for g in grads)]
+    remove_dead(merge_common(resolve(joint)))
     made = joint.outputs[len(outputs) : len(outputs) + len(made)]  # type: ignore[assignment]
     copies = dict(zip(copies, joint.outputs[len(outputs) + len(made) :]))
     return _split(joint, inputs, len(outputs), made, grads, present, copies, driver.forward)

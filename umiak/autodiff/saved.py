@@ -8,6 +8,7 @@ from typing import Any
 from umiak.core import tape
 from umiak.core.context import current, no_grad_guard
 from umiak.core.tensor import Node, Tensor
+from umiak.ir.tracer import SymTensor
 
 
 class SavedTensor:
@@ -52,7 +53,7 @@ class SavedTensor:
         if version_of(self.tensor) != self.version:
             raise RuntimeError(
                 f"[{self.what}] requires a saved tensor (shape {list(x.shape)}) as it was in the forward pass, got it "
-                f"modified in place: version {x.inplace_version}. Clone it before the in-place operation."
+                "modified in place. Clone it before the in-place operation."
             )
         node = self.node() if isinstance(self.node, weakref.ref) else self.node
         if self.unpack is not None:
@@ -66,13 +67,15 @@ class SavedTensor:
                     f"{dtype.name}{list(shape)}, got {x.dtype.name}{x.shape}"
                 )
             if leaf is not None and current().grad_enabled:
-                return leaf
+                return tape.of_leaf(x, leaf)
         if node is not None and (x.grad_fn is not node):
             x = tape.with_history(x, node, self.index)
         return x
 
 
-def version_of(x: Any) -> int:
-    """The version of a tensor, or of the first of what was packed; 0 for what has none."""
+def version_of(x: Any) -> Any:
+    """The version of a tensor, or of the first of what was packed; 0 for what has none. In a trace, its value."""
     x = x[0] if type(x) is tuple else x
+    if isinstance(x, SymTensor):
+        return x.value
     return x.inplace_version if isinstance(x, Tensor) and x.storage is not None else 0

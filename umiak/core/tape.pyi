@@ -52,6 +52,12 @@ class Sink:
     def drop(self, leaf: Tensor) -> None:
         """Leave the gradients of ``leaf`` to ``.grad`` again."""
 
+def capture_of() -> Any:
+    """The tracer of the function that is being captured, None outside of one."""
+
+def of_leaf(t: Tensor, leaf: Tensor) -> Tensor:
+    """The data of ``t``, with gradients that go to ``leaf``."""
+
 def sink_of(leaf: Tensor) -> Sink | None:
     """The sink of a leaf, None where it has none."""
 

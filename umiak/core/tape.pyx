@@ -516,7 +516,7 @@ cdef Tensor relink(Tensor t, Node node, int operand):
     cdef Tensor o
     e = <object>edge_at(node, operand)
     if not isinstance(e, Node):
-        return <Tensor>e if (<Tensor>e).shape == t.shape else t
+        return of_leaf(t, <Tensor>e) if (<Tensor>e).shape == t.shape else t
     o = shallow(t)
     o.node = <Node>e
     o.out_index = node.edge_index[operand]
@@ -752,6 +752,11 @@ cdef object capturing():
     if ctx.observers & OBSERVE_TRACE and ctx.trace and ctx.trace[len(ctx.trace) - 1].captures:
         return ctx.trace[len(ctx.trace) - 1]
     return None
+
+
+def capture_of():
+    """The tracer of the function that is being captured, None outside of one."""
+    return capturing()
 
 
 cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
@@ -1026,6 +1031,25 @@ def with_history(Tensor t not None, Node node not None, int index):
     o.node = node
     o.out_index = index
     o.key |= K_NEEDS_GRAD
+    return o
+
+
+class _Same:
+    """The gradient as it is."""
+
+    traceable = True                                 # see Capture.python_node
+
+    def __call__(self, g):
+        return (g,)
+
+
+def of_leaf(Tensor t not None, Tensor leaf not None):
+    """The data of ``t``, with gradients that go to ``leaf``: what a leaf was, where it may be something else by now."""
+    cdef Tensor o
+    if t is leaf:
+        return t
+    o = shallow(t) if not t.kind & KIND_SYMBOLIC else t.detach()
+    python_node("unpacked", [leaf], [o], _Same())
     return o
 
 

@@ -425,6 +425,11 @@ cdef class Tensor:
     def _base(self):
         return None if self.view is None else self.view.parent
 
+    @property
+    def _hooks(self):
+        """The entries of the gradient hooks, None where there are none."""
+        return tuple(self.hooks) if self.hooks else None
+
     def _grad_hooks(self):
         """The list of gradient hooks, made on first use."""
         if self.hooks is None:
@@ -435,6 +440,11 @@ cdef class Tensor:
         """``hook(grad)`` runs when this tensor's gradient is complete; a tensor it returns replaces the gradient."""
         if self.stop_gradient:
             raise RuntimeError("[register_hook] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
+        from umiak.core.tape import capture_of
+
+        tracer = capture_of()
+        if tracer is not None:
+            return tracer.tensor(self).register_hook(hook)          # of the captured function's gradients
         refresh_if_view(self)
         if self.node is None:
             return HookHandle(self._grad_hooks(), hook)

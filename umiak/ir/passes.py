@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
+
 from umiak.ir.builder import scope_of
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
@@ -42,9 +44,10 @@ def _sweep_dead(block: Block, live: set[int]) -> None:
 
 
 def merge_common(program: Program) -> Program:
-    """Compute equal calls once. Random draws and calls with an effect are never merged, even with equal operands."""
+    """Compute equal calls once. Random draws and calls with an effect are never merged, even with equal operands, and
+    outputs remain values of their own, as each is a tensor of its own for the caller."""
     replaced: dict[int, Operand] = {}
-    _sweep_common(program.body, {}, replaced)
+    _sweep_common(program.body, {}, replaced, {id(x) for x in program.outputs})
     program.effects = [Write(w.target, _current(w.value, replaced)) for w in program.effects]
     return program.renumber()
 
@@ -53,7 +56,9 @@ def _current(x: Operand, replaced: dict[int, Operand]) -> Operand:
     return map_operand(x, lambda v: replaced.get(id(v), v))
 
 
-def _sweep_common(block: Block, outer: dict[tuple, Operation], replaced: dict[int, Operand]) -> None:
+def _sweep_common(
+    block: Block, outer: dict[tuple, Operation], replaced: dict[int, Operand], outputs: Container[int]
+) -> None:
     # A region sees the calls made before it; the calls made inside stay inside.
     seen = dict(outer)
     kept = []
@@ -61,10 +66,10 @@ def _sweep_common(block: Block, outer: dict[tuple, Operation], replaced: dict[in
         operation.operands = tuple(_current(x, replaced) for x in operation.operands)
         if operation.regions:
             for region in operation.regions:
-                _sweep_common(region, seen, replaced)
+                _sweep_common(region, seen, replaced, outputs)
         elif not operation.op.random and order_class(operation.op) is None:
             first = seen.setdefault(call_identity(operation), operation)
-            if first is not operation:
+            if first is not operation and not any(id(r) in outputs for r in operation.results):
                 for old, new in zip(operation.results, first.results, strict=True):
                     replaced[id(old)] = new
                 continue

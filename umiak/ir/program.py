@@ -21,10 +21,11 @@ Operand: TypeAlias = "Value | Sym | bool | int | float | complex | None"
 class Value:
     """One result of an operation, or one argument of a block. ``id`` is its number in printed text.
 
-    ``stop`` says that no gradient flows through it (it was computed under ``no_grad``, or detached).
+    ``stop`` says that no gradient flows through it (it was computed under ``no_grad``, or detached). ``hooks`` has an
+    entry ``[hook]`` for each that its gradient is passed through; copies of a program have none.
     """
 
-    __slots__ = ("id", "index", "meta", "producer", "stop")
+    __slots__ = ("hooks", "id", "index", "meta", "producer", "stop")
 
     def __init__(self, meta: Meta, producer: Operation | Block, index: int, id: int = -1) -> None:
         self.meta = meta
@@ -32,6 +33,7 @@ class Value:
         self.index = index
         self.id = id
         self.stop = False
+        self.hooks: list | None = None
 
     @property
     def operation(self) -> Operation | None:

@@ -10,12 +10,12 @@ parent has a new value and take their view of it again. What remains of a write 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from umiak.core import context
-from umiak.core.tensor import KIND_SYMBOLIC, Tensor
+from umiak.core.tensor import KIND_SYMBOLIC, HookHandle, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
@@ -117,6 +117,34 @@ class SymTensor(Tensor):
             raise RuntimeError("[detach] requires a tensor of a trace, got a bare stand-in of a value")
         return self._tracer.alias(self)
 
+    def register_hook(self, hook: Callable) -> HookHandle:
+        """``hook(grad)`` is traced where the gradient of what the tensor stands for now is complete."""
+        if self._stop:
+            raise RuntimeError(
+                "[register_hook] requires a tensor with stop_gradient=False, got one with stop_gradient=True"
+            )
+        if self._tracer is None or not self._tracer.captures:
+            raise RuntimeError(
+                "[register_hook] requires a tensor of a captured function or an eager one, got a bare one"
+            )
+        value = self.value
+        if value.hooks is None:
+            value.hooks = []
+        return HookHandle(value.hooks, hook)
+
+    def retain_grads(self) -> None:
+        """Have ``.grad`` set by ``backward`` in the captured function."""
+        if self._stop:
+            raise RuntimeError(
+                "[retain_grads] requires a tensor with stop_gradient=False, got one with stop_gradient=True"
+            )
+        if self._tracer is None or not self._tracer.captures:
+            raise RuntimeError(
+                "[retain_grads] requires a tensor of a captured function or an eager one, got a bare one"
+            )
+        if not self.is_leaf:
+            self._tracer.retained.append((self, self.value))
+
     def _refuse(self, *_: Any) -> Any:
         raise TypeError(
             f"the data of {self!r} are not known while the program is traced. "
@@ -160,8 +188,11 @@ class Tracer:
     # What the tracer of a captured function does about gradients, random streams and reads of data: see
     # umiak/runtime/capture.py. Others leave them alone.
     captures = False
+    hooked: Any = None
+    gradients: Mapping[int, tuple[Operation, Callable]] = {}  # by operation: see umiak/autodiff/custom.py
     reserve: Any = None
     reads: Any = None
+    retained: Any = None
 
     def __init__(
         self,

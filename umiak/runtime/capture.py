@@ -16,15 +16,18 @@ from contextlib import contextmanager
 from typing import Any
 
 from umiak import ops as F
+from umiak.autodiff.custom import WithGradient, is_custom, resolve
 from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
 from umiak.core import context, tape
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Value
+from umiak.ir.program import Operation, Program, Value
 from umiak.ir.sym import cdiv, evaluate
 from umiak.ir.tracer import OBSERVE_TRACE, SymTensor, Tracer, symbolic
 from umiak.runtime.executor import Executor
@@ -72,6 +75,11 @@ class Capture(Tracer):
         # Leaves whose gradient the function replaced, by id, with the gradient from before.
         self.leaves: dict[int, tuple[Tensor, Tensor | None]] = {}
         self.differentiated = False
+        # Gradients in Python: functions by operation, tensors whose `.grad` is asked for, and whether what is computed
+        # now will be differentiated.
+        self.gradients: dict[int, tuple[Operation, Callable]] = {}
+        self.retained: list[tuple[SymTensor, Value]] = []
+        self.creating = False
         # What the function must leave as it was: asked at the end of the capture, each raises CaptureError if not.
         self.conditions: list[Callable[[], None]] = []
 
@@ -131,25 +139,79 @@ class Capture(Tracer):
             "conversions to NumPy or Python out of the function"
         )
 
-    def python_node(self, name: str, *_: Any) -> None:
-        raise CaptureError(f"{name} has a gradient written in Python, which a captured function cannot hold yet")
+    def python_node(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any], backward: Callable) -> None:
+        """Give the outputs a gradient: ``backward(*gradients of the outputs)``, which is traced when it is asked for.
+
+        ``backward`` says by an attribute ``traceable`` that it computes with tensors alone.
+        """
+        if not getattr(backward, "traceable", False):
+            raise CaptureError(f"{name} has a gradient written in Python, which a captured function cannot hold")
+        xs, ys = [self.tensor(x) for x in inputs], [self.tensor(y) for y in outputs]
+        if any(x is y for x in xs for y in ys):
+            raise CaptureError(
+                f"{name} returns an input that it changed in place: a captured function cannot hold that"
+            )
+        made = self.builder.append(WithGradient(count=len(ys)), [t.value for t in (*xs, *ys)])
+        operation = made[0].operation
+        assert operation is not None
+
+        def run(*grads: SymTensor | None) -> list[SymTensor | None]:
+            with self._in_backward():
+                found = backward(*(None if g is None else symbolic(g.value, self) for g in grads))
+            return [None if g is None else self._checked(name, g, x.meta) for g, x in zip(found, xs, strict=True)]
+
+        self.gradients[id(operation)] = operation, run
+        for y, value in zip(ys, made, strict=True):
+            # Memory that it shares with others is theirs without a gradient.
+            y._parent = y._view = y._strided = None
+            y._value, y._block, y._stop = value, self.builder.block, False
+
+    def hooked(self, g: SymTensor, hook: Callable) -> SymTensor:
+        """A gradient as ``hook`` leaves it."""
+        x = symbolic(g.value, self)
+        with self._in_backward():
+            found = hook(x)
+        if found is None:
+            return x  # which may have been written to
+        meta = Meta(g.meta.shape, found.dtype) if getattr(hook, "changes_dtype", False) else g.meta
+        return self._checked("hook", found, meta)
+
+    @contextmanager
+    def _in_backward(self) -> Iterator[None]:
+        """Python code that computes gradients: recorded only where they are differentiated."""
+        ambient = context.current()
+        enabled, ambient.grad_enabled = ambient.grad_enabled, self.creating
+        try:
+            yield
+        finally:
+            ambient.grad_enabled = enabled
+
+    def _checked(self, who: str, g: Any, meta: Meta) -> SymTensor:
+        if not isinstance(g, Tensor):
+            raise TypeError(f"[{who}] requires a Tensor or None as gradient, got {type(g).__name__}")
+        made = self.tensor(g)
+        required = f"[{who}] requires a gradient of shape {list(meta.shape)} and dtype {meta.dtype.name}"  # type: ignore[union-attr]
+        got = f"got shape {made.shape} and dtype {made.dtype.name}"
+        if made.dtype is not meta.dtype or made.ndim != meta.ndim:
+            raise ValueError(f"{required}, {got}")
+        for m, n in zip(made.shape, meta.shape, strict=True):
+            dim.require(dim.eq(m, n), f"{required}, {got}")
+        return made
 
     def backward(self, tensors: Sequence[Any], grads: Sequence[Any]) -> None:
         """Gradients of tensors into ``.grad`` of the leaves."""
         self.differentiated = True
         leaves = self._leaves()
         taken: dict[int, tuple[Any, list]] = {}
-        made = self.gradients(tensors, grads, [root for root, _ in leaves])
-        for (_, leaf), g in zip(leaves, made, strict=True):
+        retained = [(symbolic(v, self), t) for t, v in self.retained]
+        made = self.gradients_in(tensors, grads, [root for root, _ in (*leaves, *retained)])
+        for (_, leaf), g in zip((*leaves, *retained), made, strict=True):
             if g is None:
                 continue
             sink = tape.sink_of(leaf)
-            for entry in leaf._grad_hooks():
-                if entry is not sink:
-                    changed = entry[0](g)
-                    g = g if changed is None else changed
             held = leaf.grad
-            self.leaves.setdefault(id(leaf), (leaf, held))
+            if not any(leaf is t for _, t in retained):
+                self.leaves.setdefault(id(leaf), (leaf, held))
             if sink is not None:
                 taken.setdefault(id(sink.owner), (sink.owner, []))[1].append((sink.key, leaf, g))
                 continue
@@ -164,7 +226,7 @@ class Capture(Tracer):
         captured = {id(self._captured[id(x)]): x for x in self.builder.program.captured.values()}
         return [(r, captured.get(id(r), r)) for r, _ in self._roots if not r._stop and _continuous(r)]
 
-    def gradients(
+    def gradients_in(
         self, tensors: Sequence[Any], grads: Sequence[Any], wrt: Sequence[Any], create_graph: bool = False
     ) -> list[Any]:
         """The gradients of tensors with respect to others, None where there is none."""
@@ -179,12 +241,19 @@ class Capture(Tracer):
                 g = F.full(1.0, dtype=y.dtype, shape=tuple(y.shape))
             seeds.append((y.value, self.operand(g)))
         operations, targets = list(self.operations), [self.tensor(x).value for x in wrt]
+        hooks = {
+            id(root.value): [entry for entry in leaf._hooks if type(entry) is not tape.Sink]
+            for root, leaf in self._leaves() if leaf._hooks
+        }  # fmt: skip
         ambient = context.current()
+        amp, creating, self.creating = ambient.amp(), self.creating, create_graph
         enabled, ambient.grad_enabled = ambient.grad_enabled, True  # decompositions are differentiated on the way
+        ambient.set_amp(0, amp[1], 0)  # gradients are not cast
         try:
-            found = pullback(self, operations, seeds, targets)
+            found = pullback(self, operations, seeds, targets, hooks)
         finally:
-            ambient.grad_enabled = enabled
+            ambient.set_amp(*amp)
+            ambient.grad_enabled, self.creating = enabled, creating
         if not create_graph:
             known = set(map(id, operations))
             for o in self.operations:
@@ -209,7 +278,7 @@ class Capture(Tracer):
         """``tape.grad`` inside of the function."""
         if blocked:
             raise CaptureError("[grad] requires no_grad_vars=None in a captured function: detach them instead")
-        made = self.gradients(outputs, grads, inputs, create_graph)
+        made = self.gradients_in(outputs, grads, inputs, create_graph)
         if None in made and not allow_unused:
             raise ValueError(
                 "[grad] requires inputs that the outputs depend on, got an unused one at position "
@@ -265,6 +334,31 @@ def _apart(builder: Builder, outputs: Sequence[Any]) -> None:
         program.outputs[i] = own[key]
 
 
+def _has_python(program: Program) -> bool:
+    """Whether gradients of a program are passed through Python functions."""
+    return any(v.hooks for v in program.inputs) or any(
+        is_custom(o) or any(r.hooks for r in o.results) for o in program.ops
+    )
+
+
+class _Pair:
+    """The forward and the backward part of a program; ``given``: the outputs that have a gradient."""
+
+    def __init__(self, program: Program, wrt: Sequence[int], given: list[int], live: Tracer | None = None) -> None:
+        d = derivative(program, wrt, given, live)
+        self.given = given
+        self.saved = d.saved
+        self.forward, self.backward = Executor(d.forward), Executor(d.backward)
+        self.asked = [s for s, where in self.backward.sources.items() if where is None]  # numbers for the backward part
+        names = {id(v): n for n, v in d.forward.constants.items()}
+        self.inputs = [names.get(id(v)) for v in d.forward.inputs]
+
+    def bound(self, tensors: Sequence[Tensor]) -> list[Tensor]:
+        """The inputs of the forward part."""
+        arguments = iter(tensors)
+        return [self.forward.program.captured[n] if n is not None else next(arguments) for n in self.inputs]
+
+
 class Captured:
     """A captured function for one class of arguments.
 
@@ -294,12 +388,16 @@ class Captured:
         self.replaced = [(at, isinstance(g, SymTensor)) for at, (g, b) in enumerate(zip(grads, before)) if g is not b]
         outputs = [leaves[i] for i in self.tensors]
         made = [grads[at] for at, present in self.replaced if present]
-        self.program = capture.finish([*outputs, *made], name)
+        traced = capture.finish([*outputs, *made], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
-        merge_common(self.program)
         _apart(capture.builder, outputs)
-        remove_dead(self.program)
-        program = self.program
+        wanted = {id(v) for r, v in capture._roots if not r._stop}
+        self.wrt = [i for i, v in enumerate(traced.inputs) if id(v) in wanted and _continuous(v.meta)]
+        open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
+        self.records = not capture.differentiated and bool(self.wrt) and open_ends
+        # Whether gradients of the program's results need Python functions, which only this trace can call.
+        self.custom = self.records and _has_python(traced)
+        program = self.program = remove_dead(merge_common(resolve(traced.copy() if self.custom else traced)))
         names = {id(v): n for n, v in program.constants.items()}
         # Gradients that the function met are those of the coming run, not those of the first one.
         held = {id(g): at for at, g in enumerate(before) if g is not None}
@@ -309,13 +407,25 @@ class Captured:
         self.kept = [x for n, x in program.captured.items() if id(x) not in held]
         self.needs = [x.stop_gradient for x in self.kept]
         self.inputs = [names.get(id(v)) for v in program.inputs]
-        wanted = {id(v) for r, v in capture._roots if not r._stop}
-        self.wrt = [i for i, v in enumerate(program.inputs) if id(v) in wanted and _continuous(v.meta)]
-        open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
-        self.records = not capture.differentiated and bool(self.wrt) and open_ends
+        self.hooks = [leaf._hooks for _, leaf in kept] if self.leaves else []
         self._executor: Executor | None = None
         self._pure: Executor | None = None  # without writes, for gradients of gradients
-        self._pair: tuple | None = None
+        self._pair: _Pair | None = None
+        if self.custom:
+            ambient = context.current()
+            amp = ambient.amp()
+            ambient.set_amp(0, amp[1], 0)
+            try:
+                self._pair = _Pair(traced, self.wrt, self._given(traced), capture)
+            finally:
+                ambient.set_amp(*amp)
+
+    def _given(self, program: Program) -> list[int]:
+        """The outputs that have a gradient."""
+        return [
+            i for i, y in enumerate(program.outputs)
+            if type(y) is Value and y.operation is not None and not self.stops[i] and _continuous(y.meta)
+        ]  # fmt: skip
 
     @classmethod
     def of(
@@ -332,6 +442,7 @@ class Captured:
                 stand_ins = [capture.example(x, () if dynamic is None else dynamic[i]) for i, x in enumerate(tensors)]
                 for s, x in zip(stand_ins, tensors, strict=True):
                     s.grad = x.grad
+                    s._grad_hooks().extend(e for e in x._hooks or () if type(e) is not tape.Sink)
                 leaves = function(stand_ins)
                 for condition in capture.conditions:
                     condition()
@@ -344,7 +455,11 @@ class Captured:
     def run(self, tensors: Sequence[Tensor]) -> list[Any]:
         """Raises :class:`Stale` where the capture does not serve, before anything is changed."""
         leaves = [tensors[at] if type(at) is int else at for at in self.leaves]
-        if [x.grad is None for x in leaves] != self.absent or [x.stop_gradient for x in self.kept] != self.needs:
+        if (
+            [x.grad is None for x in leaves] != self.absent
+            or [x.stop_gradient for x in self.kept] != self.needs
+            or [x._hooks for x in leaves] != self.hooks
+        ):
             raise Stale
         env: dict[Any, Any] = {}
         taken: list[_Source] = []
@@ -362,7 +477,8 @@ class Captured:
 
     def _rebind(self, leaves: Sequence[Tensor]) -> None:
         """Have the programs read the gradients that there are now."""
-        made = [e.program for e in (self._executor, self._pure, *(self._pair or ())[1:2]) if e is not None]
+        forward = None if self._pair is None else self._pair.forward
+        made = [e.program for e in (self._executor, self._pure, forward) if e is not None]
         for program in (self.program, *made):
             for name, at in self.rebound:
                 if name in program.captured:
@@ -430,26 +546,18 @@ class Captured:
     def _recorded(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> list[Any]:
         """Run forward, and record one node that runs backward."""
         if self._pair is None:
-            given = [
-                i for i, y in enumerate(self.program.outputs)
-                if type(y) is Value and y.operation is not None and not self.stops[i] and _continuous(y.meta)
-            ]  # fmt: skip
-            d = derivative(self.program, self.wrt, given)
-            backward = Executor(d.backward)
-            asked = [s for s, where in backward.sources.items() if where is None]
-            self._pair = d, Executor(d.forward), backward, given, asked
-        d, forward, backward, given, asked = self._pair
-        arguments = iter(tensors)
-        bound = [self.program.captured[n] if n is not None else next(arguments) for n in self.inputs]
+            self._pair = _Pair(self.program, self.wrt, self._given(self.program))
+        pair = self._pair
+        bound = pair.bound(tensors)
         with context.no_grad_guard():
-            found = forward(*tensors, numbers=env)
-        saved = [bound[i] if kind == "input" else found[i] for kind, i in d.saved]
-        versions = [(x, x.inplace_version) for (kind, _), x in zip(d.saved, saved) if kind == "input"]
+            found = pair.forward(*tensors, numbers=env)
+        saved = [bound[i] if kind == "input" else found[i] for kind, i in pair.saved]
+        versions = [(x, x.inplace_version) for (kind, _), x in zip(pair.saved, saved) if kind == "input"]
         sources = [bound[i] for i in self.wrt]
         results = found[: len(self.program.outputs)]
-        zeros = [(tuple(results[i].shape), results[i].dtype) for i in given]
-        known = env if all(s in env for s in asked) else {**env, **self._sizes(tensors)}
-        numbers = {s: known[s] for s in asked}
+        zeros = [(tuple(results[i].shape), results[i].dtype) for i in pair.given]
+        known = env if all(s in env for s in pair.asked) else {**env, **self._sizes(tensors)}
+        numbers: dict[Any, Any] = {s: known[s] for s in pair.asked}
 
         def run(*grads: Tensor | None) -> tuple:
             for x, version in versions:
@@ -459,17 +567,22 @@ class Captured:
                         f"got a tensor of shape {list(x.shape)} that was written to"
                     )
             if context.current().grad_enabled:
-                return self._again(tensors, env, sources, given, grads)
+                return self._again(tensors, env, sources, pair.given, grads)
             full = [F.full(0.0, dtype=t, shape=s) if g is None else g for g, (s, t) in zip(grads, zeros, strict=True)]
-            return tuple(backward(*saved, *full, numbers=numbers))
+            return tuple(pair.backward(*saved, *full, numbers=numbers))
 
-        tape.python_node(self.program.name or "captured", sources, [results[i] for i in given], run)
+        tape.python_node(self.program.name or "captured", sources, [results[i] for i in pair.given], run)
         return results
 
     def _again(
         self, tensors: Sequence[Tensor], env: dict, sources: list[Tensor], given: list[int], grads: Sequence[Any]
     ) -> tuple:
         """The gradients with a history of their own: through the operations, run one by one."""
+        if self.custom:
+            raise RuntimeError(
+                f"[{self.program.name}] requires create_graph=False: hooks and gradients written in Python, which the "
+                "captured function has, are differentiated only inside of it. Call paddle.grad there"
+            )
         if self._pure is None:
             program = self.program.copy()
             program.effects.clear()

@@ -128,10 +128,11 @@ def one_hot(x: Any = None, num_classes: int = -1, name: str | None = None, *, in
 
     Args:
         x: integer tensor (``input`` is another name for it).
-        num_classes: size of the new dim; by default one more than the largest class.
+        num_classes: size of the new dim; by default one more than the largest class. In a captured function, which does
+            not read the classes, it has to be given, and a class outside the range gets zeros.
 
     Raises:
-        ValueError: a class outside the range.
+        ValueError: a class outside the range; in a captured function, no ``num_classes``.
 
     Example:
         >>> import paddle
@@ -141,7 +142,10 @@ def one_hot(x: Any = None, num_classes: int = -1, name: str | None = None, *, in
     if x is None:
         x = input
     size = int(num_classes)
-    if x.size:
+    if current().trace:
+        if size == -1:
+            raise ValueError("[one_hot] requires num_classes in a captured function, got -1")
+    elif x.size:
         low, high = int(x.min()), int(x.max())
         size = high + 1 if size == -1 else size
         if low < 0 or high >= size:

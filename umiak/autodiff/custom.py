@@ -1,0 +1,53 @@
+"""Gradients that a user wrote, in programs that are being traced.
+
+A function with a gradient of its own is recorded as its operations, through which nothing flows, and one call of
+:class:`WithGradient` over what they made. The tracer keeps the function that gives the gradients, which the walk back
+calls; afterwards :func:`resolve` takes the calls out again.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from umiak.ir.program import Operation, Program, Value, Write
+from umiak.ops.base import Op, register
+
+
+@register
+class WithGradient(Op):
+    """The last ``count`` operands as they are. Their gradients with respect to the others are what ``Tracer.gradients``
+    has for the operation."""
+
+    inputs = ("*xs",)
+    count: int
+    amp = "keep"
+    variadic_outputs: ClassVar[bool] = True
+    vjp = None
+
+    def infer(self, *xs: Any) -> Any:
+        return tuple(xs[len(xs) - self.count :])
+
+    def decompose(self, *xs: Any) -> Any:
+        return xs[len(xs) - self.count :]
+
+
+def is_custom(o: Operation) -> bool:
+    return type(o.op) is WithGradient
+
+
+def resolve(program: Program) -> Program:
+    """Without the calls: their results are their operands. In place."""
+    table: dict[int, Any] = {}
+
+    def now(x: Any) -> Any:
+        return table.get(id(x), x) if type(x) is Value else x
+
+    for o in program.ops:
+        o.operands = tuple(map(now, o.operands))
+        if is_custom(o):
+            table.update({id(r): x for r, x in zip(o.results, o.operands[-len(o.results) :], strict=True)})
+    if table:
+        program.body.operations = [o for o in program.ops if not is_custom(o)]
+        program.outputs = [now(x) for x in program.outputs]
+        program.effects = [Write(w.target, now(w.value)) for w in program.effects]
+    return program
