@@ -6,6 +6,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from types import MethodType
 from typing import Any
 
@@ -120,6 +121,8 @@ class StaticFunction:
                 constants.append(_TENSOR)
             else:
                 constants.append(_constant(x))
+        if len(set(map(id, tensors))) < len(tensors):
+            tensors = _once(leaves, constants, tensors)
         if self._state is None:
             self._state = State(self.dygraph_function)
         state = self._state.now()
@@ -160,7 +163,7 @@ class StaticFunction:
         if programs.first is None and self._specs is None:
             programs.first = sizes
         # What broadcasts or is empty does other things, and has programs of its own.
-        axes, special = _without_zero_and_one(self._axes(programs, sizes), sizes)
+        axes, special = _without_zero_and_one(self._axes(programs, sizes, leaves), sizes)
         kind = axes, special
         if any(axes):
             for captured in programs.dynamic.get(kind) or ():
@@ -193,17 +196,23 @@ class StaticFunction:
         del those[:-MOST_ALIKE]
         return captured.out.unflatten(found)
 
-    def _axes(self, programs: _Programs, sizes: tuple) -> tuple[frozenset, ...]:
+    def _axes(self, programs: _Programs, sizes: tuple, leaves: list[Any]) -> tuple[frozenset, ...]:
         if self._specs is not None:
-            if len(self._specs) > len(sizes):
+            fresh = iter(range(len(sizes)))
+            at = [
+                x.at if type(x) is _Again else next(fresh)
+                for x in leaves if isinstance(x, (Tensor, np.ndarray, _Again))
+            ]  # fmt: skip
+            if len(self._specs) > len(at):
                 raise op_error(
-                    ValueError, self.__name__, f"{len(self._specs)} tensors, as input_spec has", f"{len(sizes)}"
+                    ValueError, self.__name__, f"{len(self._specs)} tensors, as input_spec has", f"{len(at)}"
                 )
-            axes = []
-            for i, shape in enumerate(sizes):
-                spec = self._specs[i] if i < len(self._specs) else None
-                axes.append(frozenset() if spec is None else _free(self.__name__, spec, shape))
-            return tuple(axes)
+            axes: list[frozenset | None] = [None] * len(sizes)
+            for i, spec in zip(at, self._specs):
+                free = _free(self.__name__, spec, sizes[i])
+                held = axes[i]
+                axes[i] = free if held is None else held & free
+            return tuple(frozenset() if a is None else a for a in axes)
         assert programs.first is not None
         return tuple(
             frozenset(i for i, (m, n) in enumerate(zip(a, b)) if m != n)
@@ -218,7 +227,10 @@ class StaticFunction:
 
         def call(stand_ins: list[Any]) -> list[Any]:
             given = iter(stand_ins)
-            filled = [next(given) if isinstance(x, (Tensor, np.ndarray)) else x for x in leaves]
+            filled = [
+                stand_ins[x.at] if type(x) is _Again else next(given) if isinstance(x, (Tensor, np.ndarray)) else x
+                for x in leaves
+            ]
             args, kwargs = structure.unflatten(filled)
             made, form = pytree.flatten(function(*args, **kwargs))
             found.append(form)
@@ -254,6 +266,29 @@ def _constant(x: Any) -> Any:
     except TypeError:
         return _Same(x)
     return type(x), x
+
+
+@dataclass(frozen=True)
+class _Again:
+    """In the place of a tensor argument that came before: as number ``at``."""
+
+    at: int
+
+
+def _once(leaves: list[Any], constants: list[Any], tensors: list[Tensor]) -> list[Tensor]:
+    """The tensors without repetitions, for which there is an :class:`_Again` from here on."""
+    given = iter(tensors)
+    places: dict[int, int] = {}
+    kept: list[Tensor] = []
+    for i, c in enumerate(constants):
+        if c is _TENSOR:
+            x = next(given)
+            if id(x) in places:
+                leaves[i] = constants[i] = _Again(places[id(x)])
+            else:
+                places[id(x)] = len(kept)
+                kept.append(x)
+    return kept
 
 
 def _without_zero_and_one(axes: tuple[frozenset, ...], sizes: tuple) -> tuple[tuple[frozenset, ...], tuple]:

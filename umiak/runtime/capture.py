@@ -80,6 +80,7 @@ class Capture(Tracer):
         self.gradients: dict[int, tuple[Operation, Callable]] = {}
         self.retained: list[tuple[SymTensor, Value]] = []
         self.creating = False
+        self.asked = False  # for gradients
         # What the function must leave as it was: asked at the end of the capture, each raises CaptureError if not.
         self.conditions: list[Callable[[], None]] = []
 
@@ -240,6 +241,7 @@ class Capture(Tracer):
             if g is None:
                 g = F.full(1.0, dtype=y.dtype, shape=tuple(y.shape))
             seeds.append((y.value, self.operand(g)))
+        self.asked = True
         operations, targets = list(self.operations), [self.tensor(x).value for x in wrt]
         hooks = {
             id(root.value): [entry for entry in leaf._hooks if type(entry) is not tape.Sink]
@@ -348,7 +350,7 @@ class _Pair:
         d = derivative(program, wrt, given, live)
         self.given = given
         self.saved = d.saved
-        self.forward, self.backward = Executor(d.forward), Executor(d.backward)
+        self.forward, self.backward = Executor(d.forward, disjoint=True), Executor(d.backward)
         self.asked = [s for s, where in self.backward.sources.items() if where is None]  # numbers for the backward part
         names = {id(v): n for n, v in d.forward.constants.items()}
         self.inputs = [names.get(id(v)) for v in d.forward.inputs]
@@ -407,6 +409,9 @@ class Captured:
         self.kept = [x for n, x in program.captured.items() if id(x) not in held]
         self.needs = [x.stop_gradient for x in self.kept]
         self.inputs = [names.get(id(v)) for v in program.inputs]
+        # Arguments that are captured tensors, and ids of captured tensors that no argument may be.
+        self.pinned: dict[int, Tensor] = {}
+        self.apart = set(map(id, self.kept)) if capture.asked or program.effects else set()
         self.hooks = [leaf._hooks for _, leaf in kept] if self.leaves else []
         self._executor: Executor | None = None
         self._pure: Executor | None = None  # without writes, for gradients of gradients
@@ -436,17 +441,39 @@ class Captured:
         name: str = "",
         owners: Iterable[Tensor] = (),
     ) -> Captured:
+        axes = [() if dynamic is None else dynamic[i] for i in range(len(tensors))]
+        found = cls._of(function, tensors, axes, name, owners, {})
+        # An argument that the function also knows by itself is one tensor there, if it is differentiated or written to.
+        pinned = {i: x for i, x in enumerate(tensors) if id(x) in found.apart}
+        return cls._of(function, tensors, axes, name, owners, pinned) if pinned else found
+
+    @classmethod
+    def _of(
+        cls,
+        function: Callable[..., list],
+        tensors: Sequence[Tensor],
+        axes: Sequence[Iterable[int]],
+        name: str,
+        owners: Iterable[Tensor],
+        pinned: dict[int, Tensor],
+    ) -> Captured:
         capture = Capture()
         try:
             with capture:
-                stand_ins = [capture.example(x, () if dynamic is None else dynamic[i]) for i, x in enumerate(tensors)]
-                for s, x in zip(stand_ins, tensors, strict=True):
-                    s.grad = x.grad
-                    s._grad_hooks().extend(e for e in x._hooks or () if type(e) is not tape.Sink)
-                leaves = function(stand_ins)
+                given: list[Any] = []
+                for i, x in enumerate(tensors):
+                    if i not in pinned:
+                        x, argument = capture.example(x, axes[i]), x
+                        x.grad = argument.grad
+                        x._grad_hooks().extend(e for e in argument._hooks or () if type(e) is not tape.Sink)
+                    given.append(x)
+                leaves = function(given)
                 for condition in capture.conditions:
                     condition()
-                return cls(capture, tensors, leaves, name, owners)
+                rest = [x for i, x in enumerate(tensors) if i not in pinned]
+                found = cls(capture, rest, leaves, name, owners)
+                found.pinned = pinned
+                return found
         finally:
             capture.restore()
 
@@ -454,6 +481,12 @@ class Captured:
 
     def run(self, tensors: Sequence[Tensor]) -> list[Any]:
         """Raises :class:`Stale` where the capture does not serve, before anything is changed."""
+        if self.pinned:
+            if any(tensors[i] is not x for i, x in self.pinned.items()):
+                raise Stale
+            tensors = [x for i, x in enumerate(tensors) if i not in self.pinned]
+        if self.apart and not self.apart.isdisjoint(map(id, tensors)):
+            raise Stale
         leaves = [tensors[at] if type(at) is int else at for at in self.leaves]
         if (
             [x.grad is None for x in leaves] != self.absent
@@ -525,7 +558,7 @@ class Captured:
                 found = self._recorded(tensors, env)
             else:
                 if self._executor is None:
-                    self._executor = Executor(self.program)
+                    self._executor = Executor(self.program, disjoint=True)
                 with context.no_grad_guard():
                     found = self._executor(*tensors, numbers=env)
         except BaseException:

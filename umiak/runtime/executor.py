@@ -19,6 +19,14 @@ from umiak.ir.sym import evaluate
 AMP_MODES = 0xFFFF00FE
 
 
+def _extent(x: Tensor) -> tuple[int, int]:
+    """The elements of its storage that a tensor lies within, from the first to behind the last."""
+    if not all(x.shape):
+        return 0, 0
+    reach = [(n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)]
+    return x.offset + sum(r for r in reach if r < 0), x.offset + sum(r for r in reach if r > 0) + 1
+
+
 class Executor:
     """``Executor(program)(*tensors)`` gives the outputs; tensors are in the order of ``program.arguments()``.
 
@@ -31,13 +39,17 @@ class Executor:
     ``donate``: arguments by index, or constants by name, whose tensors the caller gives up with every call: results may
     take their memory. An input with a final write is given up as well, to what is written there: a run that fails may
     have made some of the writes.
+
+    ``disjoint``: refuse inputs with a final write that share memory with others (see ``Program.disjoint``), which
+    otherwise are taken for tensors of their own until the writes.
     """
 
-    def __init__(self, program: Program, donate: Iterable[int | str] = ()) -> None:
+    def __init__(self, program: Program, donate: Iterable[int | str] = (), disjoint: bool = False) -> None:
         for operation in program.ops:
             if operation.regions:
                 raise TypeError(f"[{operation.name}] requires an executor with control flow, got a straight-line one")
         self.program = program
+        self.disjoint = disjoint
         self.sources = program.sources()
         self.wanted = [v if type(v) is Value else None for v in [*program.outputs, *(w.value for w in program.effects)]]
         self._lowered: dict[str | None, whole.Lowered] = {}
@@ -106,8 +118,24 @@ class Executor:
         if self.targets:
             count = Counter(id(x.storage) for x in inputs)
             for i in self.targets:
-                given[i] = 2 if count[id(inputs[i].storage)] == 1 else 0
+                alone = count[id(inputs[i].storage)] == 1
+                given[i] = 2 if alone else 0
+                if self.disjoint and not alone:
+                    self._refuse_overlap(i, inputs)
         return bytes(given)
+
+    def _refuse_overlap(self, i: int, inputs: Sequence[Tensor]) -> None:
+        """A write to one input must not change another, which the program took for a tensor of its own."""
+        first, last = _extent(inputs[i])
+        for j, x in enumerate(inputs):
+            if j != i and x.storage is inputs[i].storage:
+                low, high = _extent(x)
+                if low < last and first < high:
+                    raise ValueError(
+                        f"[program {self.program.name}] requires tensors that it writes to to share no memory with "
+                        f"others that it gets, got inputs {i} and {j} with shapes {inputs[i].shape} and {x.shape} over "
+                        "the same memory. Make the view inside, or pass a copy"
+                    )
 
     def lowered(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> whole.Lowered:
         """The calls that serve these inputs, in the ambient modes."""
