@@ -14,6 +14,7 @@ import shlex
 import shutil
 import struct
 import subprocess
+import threading
 import time
 import tracemalloc
 from collections import Counter
@@ -34,6 +35,7 @@ from umiak.checkpoint.recovery import resume
 from umiak.checkpoint.safetensors import load_safetensors
 from umiak.checkpoint.storage import Reader, write_file
 from umiak.checkpoint.verify import verify
+from umiak.core.array import to_numpy
 
 SUPPORT = str(Path(__file__).parents[1] / "support")
 
@@ -330,6 +332,73 @@ def test_a_damaged_manifest(three, rng):
     np.testing.assert_array_equal(read_all(folder, 1), w + 1)
 
 
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "EIO"])
+def test_a_newest_manifest_that_cannot_be_read(three, kind, monkeypatch):
+    folder, w = three
+    path = folder / "2.metadata.json"
+    if kind == "EIO":
+        real = os.pread
+        inode = path.stat().st_ino
+
+        def pread(fd, n, at):
+            if os.fstat(fd).st_ino == inode:
+                raise OSError(errno.EIO, "Input/output error")
+            return real(fd, n, at)
+
+        monkeypatch.setattr(os, "pread", pread)
+    else:
+        path.unlink()
+        {"folder": os.mkdir, "pipe": os.mkfifo, "device": lambda p: os.symlink("/dev/zero", p)}[kind](path)
+    with pytest.warns(UserWarning, match="newer ones are damaged"):
+        manifest = open_checkpoint(folder)
+    assert manifest.uid == 1 and newest(folder) == 1 and complete(folder) == [0, 1]
+    said = []
+    assert resume(folder, report=said.append) == 1 and len(said) == 1
+    assert [(f.file, f.state) for f in verify(folder).bad] == [("2.metadata.json", "corrupted")]
+    np.testing.assert_array_equal(load(folder, manifest, "w"), w + 1)
+    del manifest
+    assert keep_last(folder, 1) == [0]
+
+
+def test_what_is_read_is_not_removed(three):
+    folder, w = three
+    manifest = open_checkpoint(folder, 0)
+    assert keep_last(folder, 1) == [1]
+    np.testing.assert_array_equal(load(folder, manifest, "w"), w)
+    del manifest
+    assert keep_last(folder, 1) == [0]
+    assert sorted(os.listdir(folder)) == ["0_2.distcp", "1_2.distcp", "2.metadata.json"]
+
+
+def test_reading_beside_cleaning(tmp_path):
+    """Whatever is the newest when a reader looks stays until it has read it."""
+    stop = threading.Event()
+    failures = []
+
+    def read():
+        while not stop.is_set():
+            try:
+                manifest = open_checkpoint(tmp_path)
+                assert (load(tmp_path, manifest, "w") == manifest.uid).all()
+            except Exception as error:
+                failures.append(error)
+            del manifest
+
+    save(tmp_path, {"w": np.zeros(5)})
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for thread in readers:
+        thread.start()
+    for uid in range(1, 13):
+        save(tmp_path, {"w": np.full(5, float(uid))})
+        keep_last(tmp_path, 1)
+    stop.set()
+    for thread in readers:
+        thread.join()
+    assert failures == []
+    keep_last(tmp_path, 1)
+    assert sorted(os.listdir(tmp_path)) == ["0_12.distcp", "12.metadata.json"]
+
+
 # Several savers.
 
 
@@ -461,7 +530,7 @@ def test_changed_files_of_ours(rng, tmp_path):
     arrays = {"x": rng.integers(0, 9, (3, 4)), "y": rng.standard_normal(5).astype(np.float32), "e": np.zeros((0, 2))}
     write_file(tmp_path, path.name, [whole(k, a) for k, a in arrays.items()], format="safetensors")
     data = path.read_bytes()
-    assert {k: t.numpy().tolist() for k, t in load_safetensors(path)[0].items()} == {
+    assert {k: to_numpy(t).tolist() for k, t in load_safetensors(path)[0].items()} == {
         k: a.tolist() for k, a in arrays.items()
     }
     for at in range(len(data)):

@@ -67,12 +67,61 @@ def test_folder_is_private(tmp_path):
     assert cache.folder.stat().st_mode & 0o777 == 0o700
 
 
-def test_folder_that_others_can_write_is_refused(tmp_path):
+@pytest.mark.parametrize("mode", [0o777, 0o755, 0o750, 0o710, 0o701])
+def test_folder_that_others_can_enter_is_refused(tmp_path, mode):
     folder = tmp_path / "open"
     folder.mkdir()
-    folder.chmod(0o777)
-    with pytest.raises(PermissionError, match="nobody else can write"):
+    folder.chmod(mode)
+    with pytest.raises(PermissionError, match=r"nobody else can enter, got .*open .*chmod 700"):
         DiskCache(folder)
+    folder.chmod(0o700)
+    DiskCache(folder)
+
+
+def test_folder_that_others_can_exchange_is_refused(tmp_path):
+    above = tmp_path / "shared"
+    above.mkdir()
+    above.chmod(0o777)
+    with pytest.raises(PermissionError, match=r"nobody else can exchange, got .*cache in .*shared, where others"):
+        DiskCache(above / "cache")
+    above.chmod(0o1777)  # like /tmp
+    DiskCache(above / "cache")
+    above.chmod(0o755)
+    DiskCache(above / "cache")
+
+
+def test_folder_of_another_user_is_refused(tmp_path, monkeypatch):
+    DiskCache(tmp_path / "c").put("k", b"payload")
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    with pytest.raises(PermissionError, match="belongs to the user"):
+        DiskCache(tmp_path / "c")
+
+
+def test_entries_that_others_could_have_written_are_none(cache, monkeypatch):
+    cache.put("k", b"payload")
+    (path,) = entries(cache)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda: 12345)
+        assert cache.get("k") is None
+    cache.put("k", b"payload")
+    path.chmod(0o660)
+    assert cache.get("k") is None
+    cache.put("k", b"payload")
+    assert cache.get("k") == b"payload"
+
+
+def test_what_is_no_file_is_no_entry(cache, tmp_path):
+    cache.put("k", b"payload")
+    (path,) = entries(cache)
+    path.rename(tmp_path / "kept")
+    for make in (os.mkfifo, lambda p: p.symlink_to(tmp_path / "kept"), lambda p: p.symlink_to("/dev/zero")):
+        make(path)
+        assert cache.get("k") is None
+    path.touch()
+    os.truncate(path, 1 << 40)  # a hole
+    assert cache.get("k") is None
+    path.mkdir()
+    assert cache.get("k") is None
 
 
 def test_link_is_refused(tmp_path):

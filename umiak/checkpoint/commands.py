@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from umiak.checkpoint import commit
+from umiak.checkpoint import strict_json as sj
+from umiak.checkpoint.aoa.syntax import LONGEST_TEXT
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.errors import CheckpointError
+from umiak.checkpoint.files import read_whole
 from umiak.checkpoint.formats import hf, native
 from umiak.checkpoint.manifest import Manifest, nbytes
 from umiak.checkpoint.records import TensorInfo
@@ -136,10 +139,9 @@ def _verify(a: argparse.Namespace) -> int:
 
 def read_statements(path: str) -> tuple[list[str], bool]:
     """AOA statements of a file: one to a line, ``#`` begins a line of comment; or the JSON of an ``aoa_config``."""
-    with open(path, encoding="utf-8") as f:
-        text = f.read()
+    text = read_whole(path, LONGEST_TEXT, "statements").decode()
     if path.endswith(".json"):
-        config = json.loads(text)
+        config = sj.parse(text.encode(), path)
         if isinstance(config, list):
             config = {"aoa_statements": config}
         if not isinstance(config, dict) or not isinstance(config.get("aoa_statements"), list):

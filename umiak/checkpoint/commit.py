@@ -30,7 +30,8 @@ from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.formats import hf
 from umiak.checkpoint.formats.safetensors import PARTS
-from umiak.checkpoint.manifest import Manifest, encode, manifest_name, read_manifest
+from umiak.checkpoint.hold import take
+from umiak.checkpoint.manifest import Manifest, encode, manifest_name, read_held_manifest, read_manifest
 from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.storage import Source, sync_folder, write_file
 from umiak.util.errors import op_error
@@ -343,15 +344,15 @@ def problem(folder: str, manifest: Manifest) -> str | None:
     return None
 
 
-def load_manifest(folder: str, uid: int) -> Manifest:
-    """The manifest of ``uid``, whose files are all there with their sizes.
+def load_manifest(folder: str, uid: int, *, held: bool = False) -> Manifest:
+    """The manifest of ``uid``, whose files are all there with their sizes. ``held``: for as long as the result lives.
 
     Raises:
         CheckpointError: no such manifest, a damaged one, another uid's, or files that are missing or cut off.
     """
     path = os.path.join(folder, manifest_name(uid))
     try:
-        manifest = read_manifest(path)
+        manifest = read_held_manifest(path) if held else read_manifest(path)
     except FileNotFoundError:
         there = manifest_uids(folder)
         raise op_error(CheckpointError, "checkpoint", path, f"a folder with the checkpoints {there}") from None
@@ -387,7 +388,7 @@ def newest(folder: str | os.PathLike[str]) -> int | None:
 def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
     """Remove all checkpoints older than the newest ``n`` complete ones, and what dead savers left. Returns their uids.
 
-    Manifests go first, so that no checkpoint is ever there in part.
+    Manifests go first, so that no checkpoint is ever there in part. One that is being read stays until the next time.
     """
     if n < 1:
         raise op_error(ValueError, "keep_last", "n >= 1", n)
@@ -405,27 +406,34 @@ def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
             lock = _lock_claim(folder, uid)  # dying in the middle of this leaves what the next sweep removes
         except FileExistsError:  # somebody else is removing it
             continue
-        os.pwrite(lock, b"removing", 0)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, manifest_name(uid)))
-        sync_folder(folder)
-        for name in names:
-            if name not in used:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(os.path.join(folder, name))
-        _remove(folder, uid)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(claim_path(folder, uid))
-        os.close(lock)
-        removed.append(uid)
+        path = os.path.join(folder, manifest_name(uid))
+        try:
+            taken = take(path)
+            if taken is not None:
+                os.pwrite(lock, b"removing", 0)
+                os.unlink(path)
+                sync_folder(folder)
+                for name in names:
+                    if name not in used:
+                        with contextlib.suppress(FileNotFoundError):
+                            os.unlink(os.path.join(folder, name))
+                _remove(folder, uid)
+                removed.append(uid)
+        except (CheckpointError, FileNotFoundError):  # no file has the name of its manifest
+            pass
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(claim_path(folder, uid))
+            os.close(lock)
     return removed
 
 
 def open_checkpoint(folder: str | os.PathLike[str], uid: int | None = None) -> Manifest:
     """The manifest of a checkpoint: of ``uid``, or of the newest complete one.
 
-    A folder of safetensors files without a manifest, such as those of Hugging Face, is opened by its index file or by
-    the headers of all of its files; nothing is written.
+    As long as the manifest lives, :func:`keep_last` leaves the checkpoint where it is. A folder of safetensors files
+    without a manifest, such as those of Hugging Face, is opened by its index file or by the headers of all of its
+    files; nothing is written.
 
     Raises:
         CheckpointError: no such checkpoint, none that is complete, or one that is damaged; the message says how.
@@ -434,19 +442,23 @@ def open_checkpoint(folder: str | os.PathLike[str], uid: int | None = None) -> M
     if not os.path.isdir(folder):
         raise op_error(CheckpointError, "checkpoint", "a folder", f"{folder}, which is none")
     if uid is not None:
-        return load_manifest(folder, uid)
+        return load_manifest(folder, uid, held=True)
+    before: list[int] | None = None
     wrong: list[str] = []
-    for number in reversed(manifest_uids(folder)):
-        try:
-            manifest = load_manifest(folder, number)
-        except CheckpointError as error:
-            wrong.append(str(error))
-            continue
-        if wrong:
-            warnings.warn(
-                f"opening checkpoint {number} of {folder}, since newer ones are damaged: {wrong}", stacklevel=2
-            )
-        return manifest
+    while (uids := manifest_uids(folder)) != before:  # others may save, and remove what is old, meanwhile
+        before, wrong = uids, []
+        for number in reversed(uids):
+            try:
+                manifest = load_manifest(folder, number, held=True)
+            except (CheckpointError, OSError) as error:
+                if os.path.lexists(os.path.join(folder, manifest_name(number))):
+                    wrong.append(str(error))
+                continue
+            if wrong:
+                warnings.warn(
+                    f"opening checkpoint {number} of {folder}, since newer ones are damaged: {wrong}", stacklevel=2
+                )
+            return manifest
     if wrong:
         got = f"{len(wrong)} damaged in {folder}: {'; '.join(wrong[:3])}"
         raise op_error(CheckpointError, "checkpoint", "a complete checkpoint", got)

@@ -12,14 +12,15 @@ import hashlib
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.dtypes import NAMES, numpy_dtype
-from umiak.checkpoint.files import read_whole
+from umiak.checkpoint.files import read_from, read_whole
+from umiak.checkpoint.hold import Hold, hold
 from umiak.checkpoint.records import Block, Stored, TensorInfo
 
 VERSION = 1
@@ -41,6 +42,7 @@ class Manifest:
     flat_mapping: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, int] = field(default_factory=dict)
+    hold: Hold | None = field(default=None, compare=False, repr=False)  # while it is read, nobody removes it
 
     @cached_property
     def _by_key(self) -> dict[str, tuple[Stored, ...]]:
@@ -256,3 +258,9 @@ def read_manifest(path: str) -> Manifest:
         FileNotFoundError: none there.
     """
     return decode(read_whole(path, LONGEST, "a manifest"), path)
+
+
+def read_held_manifest(path: str) -> Manifest:
+    """:func:`read_manifest` of a checkpoint that nobody removes as long as the result lives."""
+    held = hold(path)
+    return replace(decode(read_from(held.fd, path, LONGEST, "a manifest"), path), hold=held)

@@ -162,7 +162,7 @@ def resume(
     for uid in reversed(manifest_uids(folder)):
         try:
             manifest = load_manifest(folder, uid)
-        except CheckpointError as error:
+        except (CheckpointError, OSError) as error:
             if report is not None:
                 report(f"checkpoint {uid}: {error}")
             continue

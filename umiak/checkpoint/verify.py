@@ -72,7 +72,7 @@ def verify(
         manifest = read_manifest(os.path.join(folder, name))
     except FileNotFoundError:
         raise CheckpointError(f"[verify] requires {name} in {folder}, got none") from None
-    except CheckpointError as error:
+    except (CheckpointError, OSError) as error:
         return Report(folder, number, (Finding("corrupted", name, detail=str(error)),))
     return check_files(folder, manifest, number, progress)
 

@@ -1,6 +1,7 @@
 """A cache of byte strings on disk, shared by processes of one user.
 
-The folder is private: it belongs to the user and nobody else can enter it, since its entries are code that will be run.
+The folder is private: it belongs to the user and nobody else can enter it, nor exchange a folder above it, since its
+entries are code that will be run. A file in it that is another's, or that others could write, is no entry.
 An entry is a header (magic, length, SHA-256 of the key's digest and the payload) and the payload, so an entry under
 another's name does not check either. Writers rename a finished file into place, so readers never see half an entry; an
 entry that does not check is deleted and counts as absent. When the folder outgrows its limit, the least recently used
@@ -16,6 +17,8 @@ import stat
 import tempfile
 import time
 from pathlib import Path
+
+from umiak.util.regular_file import NotRegular, open_regular
 
 MAGIC = b"UMIAK\x02\x00\x00"
 _HEADER = len(MAGIC) + 8 + 32
@@ -41,18 +44,28 @@ class DiskCache:
         digest = _digest(key)
         path = self._path(digest)
         try:
-            with open(path, "rb", buffering=0) as file:
-                used = os.fstat(file.fileno()).st_mtime
-                data = file.readall()
+            data, used = self._read(path)
         except FileNotFoundError:
             return None
-        payload = _checked(data, digest)
+        payload = None if data is None else _checked(data, digest)
         with contextlib.suppress(OSError):  # another process may evict at any time; the disk may be read-only
-            if payload is None:
+            if payload is None and not os.path.isdir(path):
                 os.unlink(path)
             elif time.time() - used > _USE_SECONDS:
                 os.utime(path)
         return payload
+
+    def _read(self, path: str) -> tuple[bytes | None, float]:
+        """The bytes of a file of the user's alone and the time of its last use; None for what can be no entry."""
+        try:
+            fd = open_regular(path, os.O_NOFOLLOW)
+        except NotRegular:
+            return None, time.time()
+        with os.fdopen(fd, "rb", buffering=0) as file:
+            status = os.fstat(fd)
+            if status.st_uid != os.getuid() or status.st_mode & 0o022 or status.st_size > max(self.limit, 1 << 20):
+                return None, time.time()
+            return file.read(status.st_size), status.st_mtime
 
     def put(self, key: str | bytes, payload: bytes) -> None:
         digest = _digest(key)
@@ -120,11 +133,20 @@ def make_private(folder: Path) -> None:
     """Create ``folder`` for the user alone, or check that it is so."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
         raise PermissionError(
-            f"requires a cache folder that belongs to the user and that nobody else can write, got {folder} "
-            f"(owner {status.st_uid}, mode {stat.filemode(status.st_mode)}). Remove it or choose another."
+            f"requires a cache folder that belongs to the user and that nobody else can enter, got {folder} "
+            f"(owner {status.st_uid}, mode {stat.filemode(status.st_mode)}). Take others' rights from it (chmod 700), "
+            "or choose another."
         )
+    for above in folder.resolve().parents:
+        status = above.stat()
+        others = 0o002 if status.st_gid in (0, os.getgid()) else 0o022  # a user's own group has no other members
+        if status.st_mode & others and not status.st_mode & stat.S_ISVTX:
+            raise PermissionError(
+                f"requires a cache folder that nobody else can exchange, got {folder} in {above}, where others can "
+                f"write (mode {stat.filemode(status.st_mode)}). Choose another."
+            )
 
 
 def default_folder(name: str) -> Path:

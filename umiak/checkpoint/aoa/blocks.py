@@ -6,10 +6,12 @@ all layers and experts of a model share what they have in common. ``Algebra`` ma
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from umiak.checkpoint.aoa.errors import AOAError
 from umiak.checkpoint.box import Box
 
 
@@ -43,6 +45,9 @@ def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
 SHORT = 8
 # Answers kept of each tensor's blocks.
 KEPT = 1024
+# Boxes that a tensor may be made of, all tensors together, and elements of one.
+MOST_SLICES, MOST_IN_ALL, MOST_ELEMENTS = 1 << 15, 1 << 20, 1 << 60
+MOST_CASTS = 64
 
 
 class Blocks:
@@ -173,6 +178,13 @@ class Algebra:
 
     def __init__(self) -> None:
         self._known: dict[tuple, object] = {}
+        self._slices = 0
+
+    def _count(self, made: Blocks) -> Blocks:
+        self._slices += len(made.slices)
+        if self._slices > MOST_IN_ALL:
+            raise AOAError(f"the tensors of all statements are made of at most {MOST_IN_ALL} boxes")
+        return made
 
     def whole(self, shape: tuple[int, ...], dtype: str) -> Blocks:
         """A tensor that is one part."""
@@ -195,7 +207,7 @@ class Algebra:
                     through = None
                 slices.append(s._replace(target=s.target.permuted(axes), axes=through))
             shape = tuple(x.blocks.shape[a] for a in axes)
-            found = self._known[key] = Blocks(shape, x.blocks.dtype, merged(slices))
+            found = self._known[key] = self._count(Blocks(shape, x.blocks.dtype, merged(slices)))
         return Var(found, x.keys)  # type: ignore[arg-type]
 
     def cast(self, x: Var, dtype: str) -> Var:
@@ -206,7 +218,9 @@ class Algebra:
         found = self._known.get(key)
         if found is None:
             slices = tuple(s._replace(casts=(*s.casts, dtype)) for s in x.blocks.slices)
-            found = self._known[key] = Blocks(x.blocks.shape, dtype, slices)
+            if slices and len(slices[0].casts) > MOST_CASTS:
+                raise AOAError(f"a tensor is cast at most {MOST_CASTS} times")
+            found = self._known[key] = self._count(Blocks(x.blocks.shape, dtype, slices))
         return Var(found, x.keys)  # type: ignore[arg-type]
 
     def uncast(self, x: Var, dtype: str) -> Var:
@@ -225,7 +239,11 @@ class Algebra:
         key = ("regroup", axis, runs, tuple(x.blocks for x in xs), numbers)
         found = self._known.get(key)
         if found is None:
-            found = self._known[key] = [_regroup([x.blocks for x in xs], numbers, axis, out) for out in runs]
+            made = []
+            for out in runs:
+                made.append(_regroup([x.blocks for x in xs], numbers, axis, out))
+                self._count(made[-1][0])
+            found = self._known[key] = made
         names = tuple(keys)
         return [
             Var(blocks, names if len(used) == len(names) else tuple(names[i] for i in used))
@@ -247,6 +265,10 @@ def _regroup(
         for s in x.within(Box(offset, (*like[:axis], run.size, *like[axis + 1 :]))):
             slices.append(s._replace(target=s.target.shifted(by), part=numbers[run.of][s.part]))
         at += run.size
+        if len(slices) > MOST_SLICES:
+            raise AOAError(f"a tensor is made of at most {MOST_SLICES} boxes of others")
+    if at > MOST_ELEMENTS or math.prod((*like[:axis], at, *like[axis + 1 :])) > MOST_ELEMENTS:
+        raise AOAError("a tensor has at most 2**60 elements")
     # A tensor without elements still says where it comes from.
     used = sorted({s.part for s in slices} or {part for x in numbers for part in x})
     place = {part: i for i, part in enumerate(used)}

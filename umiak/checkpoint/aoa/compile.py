@@ -52,6 +52,11 @@ def compile_aoa(
         steps = Expander(sources, targets, stock.spare, reverse).expand(parse(statements))
         results = Results(Run(Program(steps, reverse), stock, targets, algebra))
         return results.everything() if targets is None else results.wanted(targets)
+    except RecursionError:
+        raise AOAError(
+            "statements follow one another too deeply: what a tensor becomes is further away than Python's "
+            "limit of recursion"
+        ) from None
     except AOAError as error:
         if traceback:
             raise

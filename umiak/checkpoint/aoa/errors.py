@@ -54,6 +54,8 @@ class AOAWarning(UserWarning):
 WIDTH = 110
 # The most that an error shows of a long statement.
 SHOWN = 330
+# Comparing names takes the product of their lengths.
+LONGEST_COMPARED = 200
 
 
 def boxed(chain: Iterable[tuple[str, str]]) -> str:
@@ -74,6 +76,9 @@ def boxed(chain: Iterable[tuple[str, str]]) -> str:
 
 def near(name: str, names: Iterable[str]) -> str:
     """ "Did you mean …?", or nothing. Only the names of the most similar length and words are compared in full."""
+    if len(name) > LONGEST_COMPARED:
+        return ""
+    names = [n for n in names if len(n) <= LONGEST_COMPARED]
     words = set(name.split("."))
     likely = heapq.nlargest(
         500, dict.fromkeys(names), key=lambda n: (len(words & set(n.split("."))), -abs(len(n) - len(name)))

@@ -6,12 +6,15 @@ running: a statement run in reverse takes what stands on its right and gives wha
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
 from umiak.checkpoint.aoa.errors import AOAError, AOASyntaxError, AOAWarning, near
 from umiak.checkpoint.aoa.names import NameIndex
 from umiak.checkpoint.aoa.syntax import EXPERT, LAYER, OFFSET, STAR, Name, Pattern, Statement, shown
+
+MOST_NAMES = 1 << 20  # in all steps together
 
 
 class Step:
@@ -83,6 +86,7 @@ class Expander:
         self._indexes: dict[str, NameIndex] = {}
         self._made = NameIndex()
         self._waiting: list[str] = []
+        self._named_so_far = 0
 
     def _index(self, which: str) -> NameIndex:
         if which not in self._indexes:
@@ -123,6 +127,9 @@ class Expander:
         ids = self._ids(s)
         if ids is None:
             return []
+        times = math.prod(map(len, ids))
+        if times > MOST_NAMES:
+            raise AOAError(f"statements stand for at most {MOST_NAMES} names, this one for {times} statements")
         return [self._named(s, values) for values in _product(s.slots, ids)]
 
     def _ids(self, s: Statement) -> list[list[str]] | None:
@@ -174,6 +181,9 @@ class Expander:
                 if side == 0:
                     flips += [name.transposed] * (len(names) - len(flips))
             sides.append(tuple(names))
+            self._named_so_far += len(names)
+            if self._named_so_far > MOST_NAMES:
+                raise AOAError(f"statements stand for at most {MOST_NAMES} names")
         return Step(s, sides[0], sides[1], tuple(flips) if any(flips) else None, values)
 
     def _starred(self, s: Statement, pattern: Pattern, filled: list[str], end: str, side: int) -> list[str]:

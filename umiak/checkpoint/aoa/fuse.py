@@ -14,6 +14,7 @@ from umiak.checkpoint.aoa.blocks import Run
 from umiak.checkpoint.aoa.errors import AOAAssertionError, AOAError
 
 Arrangement = tuple[Run, ...]
+MOST_RUNS = 1 << 14
 
 
 def separate(sizes: Sequence[int]) -> tuple[Arrangement, ...]:
@@ -28,6 +29,8 @@ def concatenated(sizes: Sequence[int]) -> Arrangement:
 
 def interleaved(sizes: Sequence[int], times: int) -> Arrangement:
     """The first of ``times`` equal runs of every logical tensor, then the second of every, and so on."""
+    if times > MOST_RUNS:
+        raise AOAError(f"a fused tensor has at most {MOST_RUNS} groups, got {times}")
     return tuple(Run(i, r * (n // times), n // times) for r in range(times) for i, n in enumerate(sizes))
 
 

@@ -40,6 +40,11 @@ ATTRIBUTES = {
     "num_key_value_groups": int,
 }
 CAST_DTYPES = ("float16", "float32", "bfloat16")
+LONGEST = 1 << 20  # characters of a statement
+LONGEST_TEXT = 64 << 20  # of all
+LONGEST_VALUE = 256  # of a quoted string
+MOST_DIGITS = 18
+MOST_NAMES = 1 << 14  # that NAME[a:b] stands for
 PERMUTATION = re.compile(r"\s*\[\s*((?:-?\d+\s*,\s*)*-?\d+\s*,?)?\s*\]\s*")
 
 
@@ -130,9 +135,13 @@ def _pattern(name: Name) -> Pattern:
 
 def lines(statements: str | Sequence[str]) -> Iterator[str]:
     """The statements one by one, comments and empty lines left out."""
+    total = 0
     for entry in [statements] if isinstance(statements, str) else statements:
         if not isinstance(entry, str):
             raise AOATypeError(f"a statement is text, got {entry!r}")
+        total += len(entry)
+        if total > LONGEST_TEXT:
+            raise AOAError(f"statements have at most {LONGEST_TEXT} characters")
         for line in entry.split("\n"):
             if line.strip() and not line.lstrip().startswith("#"):
                 yield line.strip()
@@ -157,6 +166,8 @@ class _Reader:
     """The words of one statement, and how far they are read."""
 
     def __init__(self, text: str) -> None:
+        if len(text) > LONGEST:
+            raise AOAError(f"a statement has at most {LONGEST} characters, got {len(text)}")
         self.text = text
         self.words: list[tuple[str, str]] = []
         at = 0
@@ -215,14 +226,18 @@ class _Reader:
         span = None
         if self.skip("["):
             try:
-                first = int(self.take("number", "a number"))
+                first = _integer(self.take("number", "a number"))
                 self.take(":", "':'")
-                span = first, int(self.take("number", "a number"))
+                span = first, _integer(self.take("number", "a number"))
                 self.take("]", "']'")
             except AOASyntaxError as error:
                 raise AOAAssertionError(f"a list of names is written {text}[START:END]; {error.problem}") from None
             if not 0 <= span[0] < span[1]:
                 raise AOAAssertionError(f"{text}[START:END] requires 0 <= START < END, got {span[0]} and {span[1]}")
+            if span[1] - span[0] > MOST_NAMES:
+                raise AOAAssertionError(
+                    f"{text}[START:END] stands for at most {MOST_NAMES} names, got {span[1] - span[0]}"
+                )
         return Name(text, self.skip("^T"), span)
 
     def attribute(self) -> tuple[str, int | str | bool]:
@@ -237,11 +252,19 @@ class _Reader:
         if kind not in ("number", "string"):
             raise AOASyntaxError(f"expected a number or a quoted string for {key}, got {word!r}")
         self.at += 1
-        value = int(word) if kind == "number" else word[1:-1]
+        value = _integer(word) if kind == "number" else word[1:-1]
+        if len(word) > LONGEST_VALUE:
+            raise AOAError(f"{key} takes a string of at most {LONGEST_VALUE} characters, got {len(word)}")
         if not isinstance(value, ATTRIBUTES[key]):
             wanted = "a number without quotes" if ATTRIBUTES[key] is int else "a quoted string"
             raise AOATypeError(f"{key} takes {wanted}, got {word}")
         return key, value
+
+
+def _integer(word: str) -> int:
+    if len(word) > MOST_DIGITS:
+        raise AOASyntaxError(f"a number has at most {MOST_DIGITS} digits, got {len(word)}")
+    return int(word)
 
 
 def _check(s: Statement) -> None:
