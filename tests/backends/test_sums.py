@@ -20,6 +20,8 @@ EPS = 2.0**-23
 SUM = 16 * EPS * (512 / Target.host().vector_bits)
 # A mean is a sum that is rounded once more; what is left of the mean's error is squared in a variance.
 VARIANCE = 2 * SUM
+# Within its run a running sum waits for one number after the other.
+RUNNING = 4 * SUM
 
 VALUES = {
     "mean 1000": lambda rng, n: (1000.3 + 0.1 * rng.standard_normal(n)).astype(np.float32),
@@ -142,6 +144,19 @@ def test_sums_that_share_a_kernel_with_their_readers(rng, layout, values):
         got = run(paddle.to_tensor(np.ascontiguousarray(x))).numpy()
         shift = SUM * np.abs(exact).mean(axes, keepdims=True) / deviation  # of a mean that is one sum
         assert np.all(np.abs(got - y) <= shift + VARIANCE * (1 + np.abs(y)))
+
+
+@every_case
+@pytest.mark.parametrize("layout", ["all", "last", "first", "wide first", "middle"])
+@pytest.mark.parametrize("how", [{}, {"reverse": True}, {"exclusive": True}], ids=["", "reverse", "exclusive"])
+def test_running_sums(rng, n, layout, how, threads):
+    for values in ("mean 1000", "constant"):
+        x, (axis,), exact = case(rng, n, layout, values)
+        y = np.flip(np.cumsum(np.flip(exact, axis), axis), axis) if "reverse" in how else np.cumsum(exact, axis)
+        if "exclusive" in how:
+            y = y - exact
+        got = N(F.cumsum(T(np.ascontiguousarray(x)), axis=axis, **how))
+        assert off(got, y, np.maximum(y, 1)) <= RUNNING
 
 
 @every_case

@@ -10,7 +10,7 @@ from devices import DEVICES
 from llvm_host import assemble
 
 from umiak.compiler.loop.verifier import verify
-from umiak.compiler.nest import ReduceStage
+from umiak.compiler.nest import ReduceStage, ScanStage
 from umiak.compiler.render import llvm, opencl, ptx
 from umiak.compiler.render.target import AVX2, AVX512, NEON
 from umiak.compiler.schedule import gpu, kernels
@@ -34,7 +34,7 @@ def runs():
 
 
 def has_sums(case):
-    return any(isinstance(s, ReduceStage) and sums_floats(s.monoid, s.results) for s in case.nest.stages)
+    return any(isinstance(s, (ReduceStage, ScanStage)) and sums_floats(s.monoid, s.results) for s in case.nest.stages)
 
 
 def name_of(x):

@@ -142,7 +142,7 @@ def make_launcher(nest: Nest) -> NestLauncher:
         n_extras=len(nest.extras),
         cost_per_point=NS_PER_OPERATION * operations + NS_PER_BYTE * moved,
         scatters=any(isinstance(s, ScatterStage) for s in nest.stages),
-        sums=any(sums_floats(s.monoid, s.results) for s in reduces),
+        sums=any(isinstance(s, (ReduceStage, ScanStage)) and sums_floats(s.monoid, s.results) for s in nest.stages),
         ordered=any(isinstance(s, ScanStage) for s in nest.stages),
         splittable=len(reduces) == 1
         and not any(isinstance(s, ScanStage) or (isinstance(s, StoreStage) and s.each) for s in nest.stages),

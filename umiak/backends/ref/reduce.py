@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from umiak.backends.ref.registry import kernel
 from umiak.ops import reduce as ops
 
 
-def precise_sum(x: np.ndarray, axis: tuple, keepdims: bool) -> np.ndarray:
+def precise_sum(x: np.ndarray, axis: tuple, keepdims: bool) -> Any:
     """NumPy adds up pairwise along a contiguous axis only; elsewhere float64 keeps what a float32 sum would lose."""
     wide = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
     return np.sum(x, axis=axis, keepdims=keepdims, dtype=wide.get(x.dtype))

@@ -154,6 +154,27 @@ def in_runs(
     return [*totals.begin(), r.over(body), Reduce(s.results, s.monoid, (), totals.end())]
 
 
+def scan_in_runs(
+    f: Frame, s: ScanStage, axes: Sequence[Axis], points: Sequence[Node], start: tuple[Node, ...] | None
+) -> list[Statement]:
+    """A long scan: each run from what lies before it. The total of a run is taken first: its numbers may be in the
+    memory that the scan writes."""
+    r = runs(f, axes)
+    table = {CACHE_INDEX: flatten(r.indices, f.r_sizes)}
+    totals = Totals(f, s, i64(1), i64(0))
+    before, here, total = (tuple(var(f"{x.attr}_{k}", x.type) for x in s.results) for k in ("before_run", "run", "sum"))
+    values = tuple(f.at(x, points, r.indices, table) for x in s.values)
+    inside = dict(zip(s.results, s.monoid.combine(before, here)))
+    stores = tuple(f.store(x, points, r.indices, {**table, **inside}) for x in s.body)
+    body = [
+        Reduce(before, s.monoid, (), totals.end()),
+        Reduce(total, s.monoid, r.axes, values),
+        Scan(here, s.monoid, r.axes[0], values, stores, None, s.exclusive),
+        *totals.join(total),
+    ]
+    return [*totals.begin(), *(totals.join(start) if start else ()), r.over(body)]
+
+
 def at_point(
     f: Frame, stages: Sequence[Stage], points: Sequence[Node], innermost: str, first: Axis | None = None,
     starts: dict[Node, tuple[Node, ...]] | None = None,
@@ -202,6 +223,12 @@ def at_point(
             flush()
             inside = tuple(f.store(x, points, indices, table) for x in s.body)
             start = (starts or {}).get(s.results[0])
+            if (
+                f.variant.long and innermost != SERIAL and len(axes) == 1 and not s.ordered and s.monoid.commutative
+                and sums_floats(s.monoid, s.results)
+            ):  # fmt: skip
+                body.extend(scan_in_runs(f, s, axes, points, start))
+                continue
             *around, last = serial if s.ordered else axes
             values = tuple(map(at, s.values))
             if not around:

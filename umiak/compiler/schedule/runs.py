@@ -31,7 +31,7 @@ from umiak.compiler.loop.node import (
 )
 from umiak.compiler.loop.tree import LOCAL, SERIAL, Axis, Buffer, Loop, Reduce, Statement, Store
 from umiak.compiler.loop.types import ScalarType
-from umiak.compiler.nest import ReduceStage
+from umiak.compiler.nest import ReduceStage, ScanStage
 from umiak.compiler.schedule.frame import Frame, product, unflatten
 from umiak.compiler.schedule.merge import side_by_side
 
@@ -108,8 +108,8 @@ def reduced_exactly(s: Reduce) -> list[Statement]:
 class Totals:
     """What the runs of a reduction have come to, in local buffers of ``size``, at ``index``."""
 
-    def __init__(self, f: Frame, s: ReduceStage, size: Node, index: Node) -> None:
-        self.s, self.index = s, index
+    def __init__(self, f: Frame, s: ReduceStage | ScanStage, size: Node, index: Node) -> None:
+        self.s, self.index, self.joined = s, index, 0
         self.how = exact(s.monoid, s.results)
         self.buffers = [Buffer(f"{s.results[0].attr}_total{k}", t, LOCAL, size) for k, t in enumerate(self.how.types)]
         f.local.extend(self.buffers)
@@ -122,7 +122,8 @@ class Totals:
 
     def join(self, values: Sequence[Node]) -> list[Statement]:
         """What a run has come to joins."""
-        now = tuple(var(f"{b.name}_now", b.type) for b in self.buffers)
+        now = tuple(var(f"{b.name}_{self.joined}", b.type) for b in self.buffers)
+        self.joined += 1
         joined = Reduce(now, self.how.monoid, (), self.how.lift(values), self.loads())
         return [joined, *(Store(b.name, self.index, x) for b, x in zip(self.buffers, now))]
 

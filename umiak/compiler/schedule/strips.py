@@ -104,6 +104,7 @@ class _Walker:
         self.table: dict[Node, Node] = {}  # results and hoisted values -> loads
         self.scratch: list[Buffer] = []
         self.body: list[Statement] = []
+        self.before: dict[ScanStage, list[Place]] = {}  # of scans in runs: what lies before the run
         self.vars = 0
 
     def local(self, x: Node) -> Place:
@@ -154,13 +155,15 @@ class _Walker:
             g = Group([exchange(s, always) for s in g.stages], g.needed, g.starts)
         found = Runs((), (*around, last), tuple(a.index for a in (*around, last)))
         totals: list[Totals] = []
-        if self.f.variant.long and not any(isinstance(s, ScanStage) for s in g.stages):
-            long = [s for s in g.reductions if sums_floats(s.monoid, s.results)]
+        if self.f.variant.long:
+            long = [s for s in g.stages if isinstance(s, (ReduceStage, ScanStage)) and sums_floats(s.monoid, s.results)]
             totals = [Totals(self.f, s, self.size, LANE_INDEX) for s in long]
         if totals:
             found = runs(self.f, found.axes, columns=True)
             *around, last = found.axes
-            self.across([x for t in totals for x in t.begin()])
+            for t in totals:
+                # What comes before the first run: identities, or what a scan starts from.
+                self.across([*t.begin(), *(self.join(t, places) if isinstance(t.s, ScanStage) else ())])
         rows = _rows_at_once(self.f, g.stages)
         end = sub(last.hi, rem(sub(last.hi, last.lo), rows)) if rows > 1 else last.lo
         walks: list[Statement] = []
@@ -174,15 +177,19 @@ class _Walker:
             walks.append(Loop(self.lanes, tuple(x for t in totals for x in self.join(t, places))))
             walks = [found.over(walks)]
         self.body.extend(walks)
-        self.across([Store(*places[r], x) for t in totals for r, x in zip(t.s.results, t.end())])
+        reduced = [t for t in totals if isinstance(t.s, ReduceStage)]
+        self.across([Store(*places[r], x) for t in reduced for r, x in zip(t.s.results, t.end())])
         for s in g.reductions:
             for r in s.results:
                 self.table[r] = load(places[r][0], r.type, places[r][1])
 
     def join(self, t: Totals, places: dict[Node, Place]) -> list[Statement]:
-        """What a run has come to joins its total, and the next one begins."""
+        """What a run has come to joins its total, and the next one begins: a scan's from what lies before it."""
         of_run = [load(places[r][0], r.type, places[r][1]) for r in t.s.results]
         begin = [Store(*places[r], x) for r, x in zip(t.s.results, identity(t.s))]
+        if isinstance(t.s, ScanStage):
+            before = self.before.setdefault(t.s, [self.local(r) for r in t.s.results])
+            begin += [Store(*place, x) for place, x in zip(before, t.end())]
         return [*t.join(of_run), *begin]
 
     def rows(self, s: Stage, indices: list[list[Node]], places: dict[Node, Place]) -> list[Statement]:
@@ -199,7 +206,11 @@ class _Walker:
         if isinstance(s, ScanStage):
             for at, values in zip(indices, found):
                 after = self.bind(result, s, total, values)
-                table = {**self.table, **dict(zip(s.results, total if s.exclusive else after))}
+                here = total if s.exclusive else after
+                if s in self.before:
+                    loads = tuple(load(place[0], r.type, place[1]) for place, r in zip(self.before[s], s.results))
+                    here = s.monoid.combine(loads, here)
+                table = {**self.table, **dict(zip(s.results, here))}
                 result.extend(f.store(b, self.points, at, table) for b in s.body)
                 total = after
         else:
