@@ -170,6 +170,17 @@ def test_softmax(rng, n, layout):
     assert off(z, -np.log(x.shape[axes[0]]), np.log(x.shape[axes[0]])) <= SUM
 
 
+@pytest.mark.parametrize("keys", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("queries", [1, 4, 40])
+def test_attention(keys, queries):
+    """All keys are alike, so weights and weighted values err the same way from key to key."""
+    q, k = (paddle.full([1, n, 1, 32], 0.1, dtype="float32") for n in (queries, keys))
+    q.stop_gradient = k.stop_gradient = False
+    out = nnf.scaled_dot_product_attention(q, k, k)
+    tiles = (128 + keys / 128) / 2 * EPS  # what meets in one accumulator: keys of a tile, then tiles
+    assert off(out.numpy(), np.float64(np.float32(0.1)), 0.1) <= 2 * tiles
+
+
 @every_case
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_narrow_floats_are_added_up_in_float32(n, dtype):

@@ -326,7 +326,7 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
         at = e.element("%scores", i, row)
         return [e.larger(e.load(at, v), m) for v, m in zip(vectors(e, tile), most)]
 
-    shifts, sums = [], []
+    shifts, kept = [], []
     after = e.loop("%first", "%count", 1, most, raised)
     for v, old, new in zip(vectors(e, tile), before, after):
         shift = e.finite(new)
@@ -334,7 +334,7 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
         e.store(new, "%most", v)
         e.store(factor, "%factor", v)
         shifts.append(shift)
-        sums.append(e.op("fmul", e.load("%total", v), factor))
+        kept.append(e.op("fmul", e.load("%total", v), factor))
 
     def step(i: str, sums: list[str]) -> list[str]:
         at, made = e.element("%scores", i, row), []
@@ -344,8 +344,10 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
             made.append(e.op("fadd", total, p))
         return made
 
-    for v, total in zip(vectors(e, tile), e.loop("0", "%count", 1, [(e.vector, s) for s in sums], step)):
-        e.store(total, "%total", v)
+    # The tile's own sum first: rounding errors are those of a tile and of so many tiles, not of all keys in a row.
+    none = [(e.vector, "zeroinitializer")] * len(kept)
+    for v, before, here in zip(vectors(e, tile), kept, e.loop("0", "%count", 1, none, step)):
+        e.store(e.op("fadd", before, here), "%total", v)
     return e.function(name, "ptr %scores, i64 %first, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
 
 
@@ -540,7 +542,6 @@ def mix(e: Kernels, name: str) -> str:
 
     def columns(j: str, vecs: int, mask: str | None) -> None:
         to = e.element("%to", j, e.bytes)
-        first = [e.op("fmul", e.load(to, v * e.vector_bytes), factor) for v in range(vecs)]
 
         def step(i: str, totals: list[str]) -> list[str]:
             weight = e.spread(e.element("%weights", i, e.bytes))
@@ -549,8 +550,9 @@ def mix(e: Kernels, name: str) -> str:
                 e.fma(weight, e.take(e.past(row, v * e.lanes * e.stored.bytes), mask), t) for v, t in enumerate(totals)
             ]
 
-        for v, x in enumerate(e.loop("0", "%count", 1, [(e.vector, x) for x in first], step)):
-            e.store(x, to, v * e.vector_bytes)
+        for v, x in enumerate(e.loop("0", "%count", 1, [(e.vector, "zeroinitializer")] * vecs, step)):
+            before = e.load(to, v * e.vector_bytes)
+            e.store(e.fma(before, factor, x), to, v * e.vector_bytes)
 
     wide = 4 * e.lanes
     four = e.ins(f"and i64 %n, {-wide}")

@@ -225,12 +225,14 @@ def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) 
     width, last = tile.width * type.bytes, tile.vecs - 1
     c = Matrix("%c", width)
     factor = [e.load("%factor", v * e.vector_bytes) for v in range(tile.vecs)]
-    start = [[e.op("fmul", x, f) for x, f in zip(row, factor)] for row in e.load_tile(rows, tile.vecs, c)]
-    made = e.product(rows, tile.vecs, "%k", Matrix("%a", type.bytes, width), Matrix("%b", 0, "%b_step"), start)
+    made = e.product(rows, tile.vecs, "%k", Matrix("%a", type.bytes, width), Matrix("%b", 0, "%b_step"))
     a = Matrix(e.past("%a", e.times("%k", width)), type.bytes, width)
     b = Matrix(e.past(e.past("%b", e.times("%k", "%b_step")), last * e.vector_bytes), 0, "%b_step")
     more = e.product(rows, 1, "%more", a, b, [row[last:] for row in made])
-    e.store_tile([row[:last] + x for row, x in zip(made, more)], c)
+    # What is there joins last: in front, it would be rounded with every step.
+    made = [row[:last] + x for row, x in zip(made, more)]
+    before = e.load_tile(rows, tile.vecs, c)
+    e.store_tile([[e.fma(*x) for x in zip(old, factor, row)] for old, row in zip(before, made)], c)
     return e.function(name, "ptr %c, ptr %a, ptr %b, i64 %b_step, i64 %k, i64 %more, ptr %factor")
 
 
@@ -245,9 +247,9 @@ def adding(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, a
 
     def block(now: list[str]) -> list[str]:
         c = Matrix(now[0], width)
-        start = e.load_tile(rows, vecs, c)
-        made = e.product(rows, vecs, "%k", Matrix(now[1], a_row, type.bytes), Matrix("%b", 0, width), start)
-        e.store_tile(made, c)
+        made = e.product(rows, vecs, "%k", Matrix(now[1], a_row, type.bytes), Matrix("%b", 0, width))
+        before = e.load_tile(rows, vecs, c)
+        e.store_tile([[e.op("fadd", *x) for x in zip(old, row)] for old, row in zip(before, made)], c)
         return [e.past(now[0], width * rows), e.past(now[1], a_row * rows)]
 
     e.repeat("%blocks", [("ptr", "%c"), ("ptr", "%a")], block)
