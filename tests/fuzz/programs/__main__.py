@@ -1,0 +1,54 @@
+"""``python -m tests.fuzz.programs 0 1000``: run the programs of these seeds, print what fails, reduced."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+import traceback
+from collections import Counter
+
+import paddle
+from tests.fuzz.programs.check import Failure, check
+from tests.fuzz.programs.generate import generate
+from umiak.compiler.jit import store  # noqa: F401  declares the switch
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tests.fuzz.programs", description=__doc__)
+    parser.add_argument("first", type=int)
+    parser.add_argument("stop", type=int)
+    parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
+    parser.add_argument("--only", help="a mode of check.MODES, or eager")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no program after this time")
+    given = parser.parse_args()
+    paddle.set_flags({"FLAGS_jit_cache": False})
+    tally: Counter[str] = Counter()
+    failures, start = 0, time.monotonic()
+    for seed in range(given.first, given.stop):
+        if time.monotonic() - start > given.seconds:
+            break
+        program = generate(seed)
+        try:
+            check(program, tally, given.only)
+        except Failure as failure:
+            failures += 1
+            if not given.no_shrink:
+                from tests.fuzz.programs.shrink import script, shrink
+
+                program, failure = shrink(program, failure)
+                print(script(program, failure), flush=True)
+            else:
+                print(f"# seed {seed}: {failure}\n{program.ours()}", flush=True)
+        except Exception:
+            failures += 1
+            print(f"# seed {seed}: the net itself failed\n{program.ours()}\n{program.judge()}", flush=True)
+            traceback.print_exc()
+    for what, count in sorted(tally.items()):
+        print(f"{count:7} {what}")
+    print(f"{failures:7} failures, {time.monotonic() - start:.0f} s")
+    return failures > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

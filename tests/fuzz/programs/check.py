@@ -1,0 +1,314 @@
+"""Whether a program does the same in every mode, and what the judge says."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import paddle
+from tests.fuzz.programs import run
+from tests.fuzz.programs.memory import Noise
+from tests.fuzz.programs.ops import promoted
+from tests.fuzz.programs.record import Program
+from tests.fuzz.programs.run import Found
+from tests.fuzz.programs.saved import overwrites
+
+# By the narrowest dtype: what is allowed in any case, relative to the largest value (at least 1); the noise that the
+# judge is given; and how many times what the noise does is allowed. What magnifies noise further is not compared.
+TOLERANCES = {
+    "float64": (1e-11, 1e-6, 1e-7),
+    "float32": (2e-5, 1e-6, 8.0),
+    "float16": (2e-2, 2e-3, 6.0),
+    "bfloat16": (6e-2, 8e-3, 6.0),
+}
+ILL = 0.05  # relative change under noise beyond which nothing is compared
+
+# What is refused by design. Each with the reason, and when it may be.
+REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
+    "a saved tensor was written to": (
+        r"got it modified in place", lambda p, mode: "captured" not in mode and overwrites(p)
+    ),
+    "data are read while capturing": (
+        r"data of (a tensor|SymTensor).* (read while the function is captured|not known while the program is traced)",
+        lambda p, mode: "captured" in mode and bool(p.tags & {"mask"}),
+    ),
+}  # fmt: skip
+
+
+class Failure(Exception):
+    """A program that does not do what the judge says. ``mode``: in which way it was run."""
+
+    def __init__(self, mode: str, message: str) -> None:
+        super().__init__(f"{mode}: {message}")
+        self.mode = mode
+
+
+# In which part of the programs each mode is tried; eager, always.
+MODES = {
+    "captured": 0.3,
+    "captured step": 0.3,
+    "twice": 0.15,
+    "captured twice": 0.06,
+    "recomputed": 0.15,
+    "mixed precision": 0.1,
+    "differences": 0.1,
+}
+
+
+def modes_of(program: Program) -> list[str]:
+    rng = np.random.default_rng([program.seed, 7])
+    return [m for m, share in MODES.items() if rng.random() < share]
+
+
+def precision(program: Program) -> str:
+    names = {x.dtype for x in program.inputs} | set(dtypes(program).values())
+    return next(d for d in ("bfloat16", "float16", "float32", "float64") if d in names or d == "float64")
+
+
+def dtypes(program: Program) -> dict[str, str]:
+    """What the dtype of each value should be."""
+    found = {x.name: x.dtype for x in program.inputs}
+    for s in program.statements:
+        given = [found[x] for x in s.operands]
+        made = s.op.dtype(*given) if s.op.dtype else given[0] if s.op.form in ("view", "take") else promoted(*given)
+        found |= dict.fromkeys(s.targets, made)
+    return found
+
+
+def inputs_written(program: Program) -> bool:
+    names = {x.name for x in program.inputs}
+    for s in program.statements:
+        if s.op.form in ("view",) and s.operands[0] in names:
+            names |= set(s.targets)
+        if s.op.form in ("write", "rewrite", "turn") and s.operands[0] in names:
+            return True
+    return False
+
+
+class Expected:
+    """What the judge says for a size, and how close one has to come."""
+
+    def __init__(self, program: Program, n: int, draws: list[np.ndarray] | None, twice: bool, dtype: str) -> None:
+        self.floor, size, self.times = TOLERANCES[dtype]
+        if "loose" in program.tags:
+            self.floor = max(self.floor, 1e-8)
+        self.found = run.judged(program, n, None, draws, twice)
+        self.shaken = [run.judged(program, n, Noise(seed, size), draws, twice) for seed in (1, 2)]
+
+    def compare(self, mode: str, found: Found) -> bool:
+        """False: rounding is magnified so much that nothing can be said of a part."""
+        whole = True
+        others = [s.parts() for s in self.shaken]
+        for k, ((what, a), (_, b)) in enumerate(zip(found.parts(), self.found.parts(), strict=True)):
+            if a is None and b is None:
+                continue
+            a, b = (np.zeros(()) if x is None else x for x in (a, b))
+            nothing = what.startswith("gradient") and (a.shape == () or b.shape == ())
+            if a.shape != b.shape and not nothing:
+                raise Failure(mode, f"{what} has shape {a.shape}, not {b.shape}")
+            if b.dtype.kind != "f":
+                steps = any(not np.array_equal(b, other[k][1]) for other in others)
+                whole &= not steps
+                if not steps and not np.array_equal(a, b):
+                    raise Failure(mode, f"{what} is\n{a}\nand not\n{b}")
+                continue
+            if not b.size or not a.size:
+                continue
+            moved = max(float(np.abs(np.asarray(0.0 if o[k][1] is None else o[k][1]) - b).max()) for o in others)
+            scale = max(1.0, float(np.abs(b).max()))
+            if not np.isfinite(moved) or moved > ILL * scale or not np.isfinite(scale):
+                whole = False
+                continue
+            allowed = self.floor * scale + self.times * moved
+            off = np.abs(a - b).max()
+            if not off <= allowed:
+                raise Failure(mode, f"{what} is\n{a}\nand not\n{b}\n({off:.3g} off, {allowed:.3g} allowed)")
+        return whole
+
+
+def check(program: Program, tally: Counter[str] | None = None, only: str | None = None) -> None:
+    """Raise ``Failure`` if a mode differs from the judge. ``tally`` counts what was compared, and what was not."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Check(program, Counter() if tally is None else tally).all(modes_of(program) if only is None else [only])
+
+
+class Check:
+    """One program in several modes."""
+
+    def __init__(self, program: Program, tally: Counter[str]) -> None:
+        self.program = program
+        self.tally = tally
+        self.dtype = precision(program)
+        self.first = program.sizes[0]
+        self.draws: dict[int, list[np.ndarray] | None] = dict.fromkeys(program.sizes)
+        self.expected: dict[Any, Expected] = {}
+        self.plain: Found | None = None
+        self.leaves = [k for k, x in enumerate(program.inputs) if x.grad]
+
+    def all(self, modes: list[str]) -> None:
+        self.tally["programs"] += 1
+        if self.program.invalid:
+            self.invalid()
+            return
+        self.eager()
+        for mode in modes:
+            if mode != "eager":
+                getattr(self, mode.replace(" ", "_"))()
+
+    # --- running and comparing
+
+    def run(self, mode: str, n: int, function: Callable[..., Any], **options: Any) -> Found | None:
+        """What a run gives; None where it refuses by design."""
+        try:
+            return run.ours(self.program, n, function, **options)
+        except Exception as error:
+            self.refused(mode, error)
+            return None
+
+    def refused(self, mode: str, error: Exception) -> None:
+        for reason, (pattern, when) in REFUSALS.items():
+            if re.search(pattern, str(error), re.DOTALL) and when(self.program, mode):
+                self.tally[f"refused: {reason}"] += 1
+                return
+        raise Failure(mode, f"raises {type(error).__name__}: {error}") from error
+
+    def judge(self, n: int, twice: bool = False, dtype: str = "") -> Expected:
+        key = n, twice, dtype
+        if key not in self.expected:
+            self.expected[key] = Expected(self.program, n, self.draws[n], twice, dtype or self.dtype)
+        return self.expected[key]
+
+    def compare(self, mode: str, n: int, found: Found | None, **options: Any) -> None:
+        if found is not None:
+            whole = self.judge(n, **options).compare(mode, found)
+            self.tally[mode if whole else f"{mode}: in part, rounding is magnified"] += 1
+
+    def dtypes(self, mode: str, found: Found) -> None:
+        known = dtypes(self.program)
+        wanted = [known[x] for x in self.program.outputs]
+        if found.dtypes != wanted:
+            raise Failure(mode, f"dtypes are {found.dtypes}, and not {wanted}")
+
+    # --- modes
+
+    def eager(self) -> None:
+        """The first size; the others of every second program, and of those that draw numbers, which the judge needs."""
+        random = "random" in self.program.tags
+        for k, n in enumerate(self.program.sizes):
+            if k and not random and self.program.seed % 2:
+                continue
+            kept = run.Draws() if random else None
+            found = self.run("eager", n, run.function_of(self.program, kept))
+            if kept is not None:
+                self.draws[n] = kept.kept
+            if not k and found is not None:
+                self.plain = found
+                self.dtypes("eager", found)
+            self.compare("eager", n, found)
+
+    def captured(self, mode: str = "captured", inside: bool = False) -> None:
+        """For every size, with one capture."""
+        function = run.function_of(self.program)
+        static = paddle.jit.to_static(run.step_of(function) if inside else function)
+        for n in self.program.sizes:
+            found = self.run(mode, n, static, inside=inside)
+            self.compare(mode, n, found)
+            if found is not None:
+                self.dtypes(mode, found)
+
+    def captured_step(self) -> None:
+        """The same with the backward run inside."""
+        self.captured("captured step", inside=True)
+
+    def twice(self, mode: str = "twice") -> None:
+        """The gradient of the gradient."""
+        if self.program.tags & {"hook"} or self.dtype in ("float16", "bfloat16") or not self.leaves:
+            return
+        try:
+            self.judge(self.first, twice=True)
+        except RuntimeError:
+            self.tally[f"{mode}: beyond the judge"] += 1
+            return
+        function = run.function_of(self.program)
+        function = function if mode == "twice" else paddle.jit.to_static(function)
+        self.compare(mode, self.first, self.run(mode, self.first, function, twice=True), twice=True)
+
+    def captured_twice(self) -> None:
+        self.twice("captured twice")
+
+    def recomputed(self) -> None:
+        """What is done beside the result is done twice by design: programs without that."""
+        mode, reentrant = "recomputed", self.program.seed % 2 == 0
+        beside = inputs_written(self.program) or self.program.tags & ({"hook", "grad"} if reentrant else {"hook"})
+        if self.plain is None or beside or not self.leaves:
+            return
+        found = self.run(mode, self.first, run.again(run.function_of(self.program), reentrant))
+        self.compare(mode, self.first, found)
+        if found is not None:
+            for i, (a, b) in enumerate(zip(found.outputs, self.plain.outputs, strict=True)):
+                if not np.array_equal(a, b):
+                    raise Failure(mode, f"output {i} is\n{a}\nand not\n{b}")
+
+    def mixed_precision(self) -> None:
+        if self.dtype != "float32":
+            return
+        kinds = []
+        for mode in ("mixed precision", "mixed precision, captured"):
+            function = run.mixed(run.function_of(self.program))
+            function = paddle.jit.to_static(function) if "captured" in mode else function
+            found = self.run(mode, self.first, function)
+            self.compare(mode, self.first, found, dtype="bfloat16")
+            if found is not None:
+                kinds.append(found.dtypes)
+        if len(kinds) == 2 and kinds[0] != kinds[1]:
+            raise Failure(mode, f"dtypes are {kinds[1]}, in eager mode {kinds[0]}")
+
+    def invalid(self) -> None:
+        for mode in ("eager", "captured"):
+            function = run.function_of(self.program)
+            function = paddle.jit.to_static(function) if mode == "captured" else function
+            for n in self.program.sizes:
+                try:
+                    function(*run.arguments(self.program, n))
+                except (ValueError, TypeError, IndexError, RuntimeError):
+                    self.tally[f"{mode}: refused as it must be"] += 1
+                else:
+                    raise Failure(mode, f"accepts what cannot be, for a size of {n}")
+
+    def differences(self) -> None:
+        """The gradient along a line, by differences of values: of programs that say what their derivative is."""
+        p = self.program
+        if self.dtype != "float64" or p.tags & {"hook", "cut", "random", "grad"} or inputs_written(p):
+            return
+        if self.plain is None or any(s.no_grad for s in p.statements) or not self.leaves:
+            return
+        rng = np.random.default_rng(p.seed)
+        arrays = [t.numpy().copy() for t in run.arguments(p, self.first)]
+        lines = {k: np.asarray(rng.standard_normal(arrays[k].shape)) for k in self.leaves}
+        function = run.function_of(p)
+
+        def value(h: float) -> tuple[Any, list[Any]]:
+            moved = [paddle.to_tensor(a + h * lines[k] if k in lines else a) for k, a in enumerate(arrays)]
+            for k in self.leaves:
+                moved[k].stop_gradient = False
+            return run.loss_of(function(*moved)), moved
+
+        loss, moved = value(0.0)
+        if loss is None:
+            return
+        loss.backward()
+        found = sum(float((moved[k].grad.numpy() * lines[k]).sum()) for k in self.leaves if moved[k].grad is not None)
+        wide, narrow = (float(value(h)[0] - value(-h)[0]) / (2 * h) for h in (1e-4, 1e-5))
+        scale = max(1.0, abs(found), abs(float(loss)))
+        if abs(wide - narrow) > 1e-4 * scale:
+            self.tally["differences: not smooth there"] += 1
+            return
+        if abs(narrow - found) > 2e-4 * scale:
+            raise Failure("differences", f"the derivative along a line is {found}, by differences {narrow}")
+        self.tally["differences"] += 1

@@ -1,0 +1,301 @@
+"""Random programs: statements are proposed, run by the judge for every size, and kept where they mean something.
+
+A statement stays if the judge accepts it for each size, its values are finite and of modest size, and rounding is not
+magnified much. So what is generated has an answer, and the answer can be compared.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from tests.fuzz.programs.draw import FLOATS, Draw, Refused
+from tests.fuzz.programs.memory import Judge, Noise, Unclear, Variable, make
+from tests.fuzz.programs.ops import OPS, promoted
+from tests.fuzz.programs.record import Input, Op, Program, Statement, attributes, used
+
+LARGEST = 30.0
+MOST_ELEMENTS = 160
+NOISE = 1e-6
+MAGNIFIED = 300.0
+WRITES = ("write", "rewrite", "turn")
+
+
+class World:
+    """The judge's values for one size."""
+
+    def __init__(self, n: int, noise: Noise | None, seed: int) -> None:
+        self.n = n
+        self.noise = noise
+        self.seed = seed
+        self.restart([], [])
+
+    def restart(self, inputs: list[Input], statements: list[Any]) -> None:
+        noise = None if self.noise is None else Noise(self.seed, self.noise.size)
+        self.judge = Judge(noise, seed=self.seed + self.n)
+        self.names: dict[str, Any] = self.judge.names()
+        for x in inputs:
+            self.bind(x)
+        for code in statements:
+            exec(code, self.names)
+
+    def bind(self, given: Input) -> None:
+        self.names[given.name] = leaf(given, given.array(self.n))
+
+    def variables(self) -> dict[str, Any]:
+        return self.names
+
+
+def leaf(given: Input, array: np.ndarray) -> Variable:
+    tensor = torch.from_numpy(array)
+    if given.grad:
+        tensor.requires_grad_()
+    made = make(tensor)
+    made.cell.input_grad = given.grad
+    return made
+
+
+class Generator:
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        rng = self.rng = np.random.default_rng([seed, 0xF0])
+        floating = str(rng.choice(["float32", "float64", "bfloat16", "float16"], p=[0.56, 0.34, 0.05, 0.05]))
+        self.draw = Draw(rng, floating, mixed=bool(rng.random() < 0.2) and floating in ("float32", "float64"))
+        main = int(rng.integers(2, 6))
+        others = [1 if rng.random() < 0.75 else 0, int(rng.integers(2, 7))]
+        if rng.random() < 0.1:
+            others.append(0)
+        ns = list(dict.fromkeys([main, *others]))
+        self.worlds = [World(n, None, seed) for n in ns]
+        self.shaken = World(main, Noise(seed, NOISE), seed)
+        self.draw.ns = tuple(ns)
+        self.draw.bind = self.bind
+        self.draw.values = [w.names for w in self.worlds]
+        self.codes: list[Any] = []
+        self.statements: list[Statement] = []
+        self.count = 0
+        self.weights = THEMES[int(rng.choice(len(THEMES), p=[0.5, 0.35, 0.15]))]
+
+    def bind(self, given: Input) -> None:
+        for w in (*self.worlds, self.shaken):
+            w.bind(given)
+        self.draw.dtypes[given.name] = given.dtype
+
+    def restart(self) -> None:
+        for w in (*self.worlds, self.shaken):
+            w.restart(self.draw.inputs, self.codes)
+        self.draw.values = [w.names for w in self.worlds]
+
+    def first_inputs(self) -> None:
+        d = self.draw
+        sized = d.chance(0.85)
+        for _ in range(d.integer(1, 2)):
+            rank = int(self.rng.choice(5, p=[0.06, 0.24, 0.4, 0.22, 0.08]))
+            shape: list[int | str] = [
+                int(self.rng.choice([1, 2, 3, 4, 0], p=[0.15, 0.3, 0.33, 0.2, 0.02])) for _ in range(rank)
+            ]
+            if sized and rank:
+                shape[0 if d.chance(0.85) else d.integer(0, rank - 1)] = "n"
+            d.input(shape)
+        if d.chance(0.15):
+            d.input(d.sizes(d.inputs[0].name), "bool", "bool")
+        if d.mixed:
+            d.input(
+                d.sizes(d.inputs[0].name),
+                str(self.rng.choice(["int64", "int32", "float64", "float32"], p=[0.2, 0.2, 0.3, 0.3])),
+            )
+
+    def dtype(self, op: Op, operands: tuple[str, ...]) -> str:
+        given = [self.draw.dtypes[x] for x in operands]
+        if op.dtype is not None:
+            return op.dtype(*given)
+        return given[0] if op.form in ("view", "take") else promoted(*given)
+
+    def propose(self) -> Statement:
+        d = self.draw
+        op = WHOLE[int(self.rng.choice(len(WHOLE), p=self.weights))]
+        inputs = len(d.inputs)
+        try:
+            proposal = op.propose(d)
+        except Refused:
+            self.drop_inputs(inputs)
+            raise
+        count = op.results if proposal.results is None else proposal.results
+        targets = tuple(f"v{self.count + i}" for i in range(count)) if op.results else ()
+        quiet = False
+        if op.form in WRITES and op.form != "turn":
+            cell = d.values[0][proposal.operands[0]].cell
+            if cell.input_grad and d.chance(0.85):
+                raise Refused
+            quiet = cell.input_grad or d.chance(0.05)
+        elif op.form == "compute":
+            quiet = d.chance(0.04)
+        return Statement(op, targets, proposal.operands, attributes(proposal.attributes), quiet)
+
+    def drop_inputs(self, keep: int) -> None:
+        for x in self.draw.inputs[keep:]:
+            del self.draw.dtypes[x.name]
+            for w in (*self.worlds, self.shaken):
+                del w.names[x.name]
+        del self.draw.inputs[keep:]
+
+    def accept(self, s: Statement) -> bool:
+        """Run a statement in every world; where it has no plain answer, nothing of it is left."""
+        if s.op.form == "turn":
+            # An input keeps its shape, and a view of a leaf is the leaf's.
+            if self.draw.values[0][s.operands[0]].cell.input_grad or s.operands[0] in {
+                x.name for x in self.draw.inputs
+            }:
+                return False
+        code = compile(s.judge(), "<statement>", "exec")
+        try:
+            for w in (*self.worlds, self.shaken):
+                exec(code, w.names)
+                for x in s.targets if s.op.form not in WRITES else s.operands[:1]:
+                    self.inspect(w.names[x])
+            self.compare(s)
+            self.freeze(s)
+        except Exception:
+            for x in s.targets:
+                for w in (*self.worlds, self.shaken):
+                    w.names.pop(x, None)
+            self.restart()
+            return False
+        self.codes.append(code)
+        self.statements.append(s)
+        self.count += len(s.targets)
+        for x in s.targets:
+            self.draw.dtypes[x] = self.dtype(s.op, s.operands)
+        return True
+
+    def inspect(self, x: Variable) -> None:
+        t = x.t.detach()
+        if t.numel() > MOST_ELEMENTS:
+            raise Unclear("too many elements")
+        if t.is_complex() or t.dim() > 5:
+            raise Unclear("not here")
+        if t.numel() and (not torch.isfinite(t).all() or t.abs().max() > LARGEST):
+            raise Unclear("a value that is too large")
+
+    def compare(self, s: Statement) -> None:
+        for x in s.targets or s.operands[:1]:
+            a, b = self.worlds[0].names[x].t.detach(), self.shaken.names[x].t.detach()
+            if a.dtype.is_floating_point:
+                if a.numel() and (a - b).abs().max() > MAGNIFIED * NOISE * max(1.0, float(a.abs().max())):
+                    raise Unclear("rounding is magnified")
+            elif not torch.equal(a, b):
+                raise Unclear("a value at a step")
+
+    def freeze(self, s: Statement) -> None:
+        if "unclear" not in s.op.tags:
+            return
+        for w in (*self.worlds, self.shaken):
+            x = w.names[s.targets[0] if s.targets else s.operands[0]]
+            places = x.at.positions.reshape(-1)
+            if (np.diff(places) != 1).any():
+                x.unclear()
+
+    def outputs(self) -> tuple[str, ...]:
+        d = self.draw
+        read = {x for s in self.statements for x in s.operands}
+        made = [t for s in self.statements for t in s.targets]
+        ends = [t for t in made if t not in read]
+        picked = ends[-3:] or made[-1:]
+        more = [t for t in made if t not in picked]
+        if more and d.chance(0.3):
+            picked.append(d.choose(more))
+        return tuple(picked)
+
+    def program(self) -> Program | None:
+        d = self.draw
+        self.first_inputs()
+        wanted, tries = d.integer(2, 7), 0
+        while len(self.statements) < wanted and tries < 60:
+            tries += 1
+            inputs = len(d.inputs)
+            try:
+                s = self.propose()
+            except Refused:
+                continue
+            if not self.accept(s):
+                self.drop_inputs(inputs)
+        outputs = self.outputs()
+        if not outputs or not any(d.dtypes[x] in FLOATS for x in outputs):
+            return None
+        varying = any("n" in x.shape for x in d.inputs)
+        ns = list(d.ns) if varying else [d.ns[0]]
+        order = [int(n) for n in self.rng.permutation(ns)]
+        nest = None
+        if len(self.statements) > 2 and d.chance(0.2):
+            a = d.integer(0, len(self.statements) - 2)
+            nest = a, d.integer(a + 1, len(self.statements))
+        invalid = False
+        if d.chance(0.03):
+            invalid = self.mistake()
+        return used(Program(self.seed, tuple(d.inputs), tuple(self.statements), outputs, tuple(order), nest, invalid))
+
+    def mistake(self) -> bool:
+        """Append a statement that the judge refuses at every size, if one is found soon."""
+        d = self.draw
+        for _ in range(20):
+            x, y = d.pick(), d.pick()
+            op = OPS[d.choose(("add", "multiply", "matmul", "subtract"))]
+            s = Statement(op, (f"v{self.count}",), (x, y))
+            code = compile(s.judge(), "<statement>", "exec")
+            refused = []
+            for w in self.worlds:
+                try:
+                    exec(code, dict(w.names))
+                    refused.append(False)
+                except (RuntimeError, ValueError, IndexError):
+                    refused.append(True)
+            if all(refused):
+                self.statements.append(s)
+                self.count += 1
+                return True
+        return False
+
+
+WHOLE = list(OPS.values())
+SHARING = frozenset(
+    "dot outer inner kron bmm mm addmm einsum stack stack_three concat concat_two lerp matmul gram kl_div hook "
+    "grad".split()
+)
+
+
+def _theme(*factors: tuple[float, Callable[[Op], bool]]) -> np.ndarray:
+    weights = np.array([o.weight * math.prod(f for f, ok in factors if ok(o)) for o in WHOLE])
+    return weights / weights.sum()
+
+
+# All alike; memory that is shared and written to; one value as several operands, and gradients within.
+THEMES = (
+    _theme(),
+    _theme(
+        (4.0, lambda o: o.form in ("view", "write", "rewrite", "turn")),
+        (3.0, lambda o: o.name in ("expand", "transpose_", "unsqueeze_")),
+    ),
+    _theme((4.0, lambda o: o.name in SHARING)),
+)
+
+
+def generate(seed: int) -> Program:
+    """The program of a seed."""
+    always = torch.is_warn_always_enabled()
+    torch.set_warn_always(True)  # a warning of the first time only would make programs depend on those before
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # what PyTorch warns of is no statement
+            for attempt in range(100):
+                found = Generator(seed * 100 + attempt).program()
+                if found is not None:
+                    return replace(found, seed=seed)
+    finally:
+        torch.set_warn_always(always)
+    raise AssertionError(f"no program for seed {seed}")

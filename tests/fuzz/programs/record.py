@@ -1,0 +1,171 @@
+"""A random program as data, and as text for either side.
+
+A program is a row of statements on named values. Each statement names an op of the table in ``ops``, which holds what
+it means in ``paddle`` and to the judge. Both meanings are Python source: what runs is what a repro prints.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Input:
+    """An argument. A size is an int or ``"n"``, the size that differs between runs of a program."""
+
+    name: str
+    shape: tuple[int | str, ...]
+    dtype: str
+    grad: bool
+    fill: str  # normal, positive, bool, or index:K (integers below K, no two alike where there are at most K)
+    seed: int
+
+    def sizes(self, n: int) -> tuple[int, ...]:
+        return tuple(n if s == "n" else int(s) for s in self.shape)
+
+    def array(self, n: int) -> np.ndarray:
+        """The values: floats as float64 that the dtype can hold."""
+        rng = np.random.default_rng([self.seed, n])
+        shape = self.sizes(n)
+        if self.fill == "bool":
+            return np.asarray(rng.random(shape) < 0.5)
+        if self.fill.startswith("index:"):
+            bound, count = int(self.fill[6:]), int(np.prod(shape))
+            if count <= bound:
+                return rng.permutation(bound)[:count].reshape(shape)
+            return np.asarray(rng.integers(0, bound, shape))
+        if self.fill == "int":
+            return np.asarray(rng.integers(-4, 5, shape))
+        x = np.asarray(rng.standard_normal(shape))
+        if self.fill == "positive":
+            x = 0.3 + np.abs(x)
+        if self.dtype in ("float16", "bfloat16"):  # a few bits, which both hold
+            return np.asarray(np.round(x * 16) / 16)
+        return np.asarray(x.astype(self.dtype).astype(np.float64))
+
+
+@dataclass(frozen=True)
+class Op:
+    """One kind of statement, with its two meanings side by side.
+
+    ``{0}`` and so on stand for operands, names for attributes. ``form`` says how the judge's text is to be read:
+    ``compute`` (torch tensors to a torch tensor or a tuple), ``view`` (NumPy, on the array of positions), ``turn``
+    (the same, as the value's own new shape), ``write`` (the value that is written, of the size of the operand or of
+    ``region``, a NumPy expression), ``rewrite`` (the same, of values as variables), ``take`` (of a variable and
+    arrays), ``statement`` (as it is).
+    """
+
+    name: str
+    ours: str
+    judge: str
+    form: str
+    propose: Any
+    results: int = 1
+    region: str = ""
+    dtype: Any = None  # of the result, from dtypes of operands; None: their promotion
+    weight: float = 1.0
+    refused: bool = False  # what the judge refuses must be refused here
+    smooth: bool = True  # has derivatives; a second one too
+    tags: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Statement:
+    op: Op
+    targets: tuple[str, ...]
+    operands: tuple[str, ...]
+    attributes: tuple[tuple[str, str], ...] = ()
+    no_grad: bool = False
+
+    def _filled(self, text: str, operands: list[str]) -> str:
+        given = {k: v.format(*operands) for k, v in self.attributes}
+        return text.format(*operands, **given)
+
+    def ours(self) -> str:
+        text = self._filled(self.op.ours, list(self.operands))
+        if self.targets:
+            text = f"{', '.join(self.targets)} = {text}"
+        return f"with paddle.no_grad():\n    {text}" if self.no_grad else text
+
+    def judge(self) -> str:
+        op, form = self.op, self.op.form
+        first, targets = self.operands[0] if self.operands else "", ", ".join(self.targets)
+        tensors, arrays = [f"{x}.t" for x in self.operands], [f"{x}.n" for x in self.operands]
+        if form == "compute":
+            made = self._filled(op.judge, tensors)
+            text = f"{targets} = made({made})" if len(self.targets) < 2 else f"{targets} = map(made, {made})"
+        elif form in ("view", "turn"):
+            how = self._filled(op.judge, ["i", *arrays[1:]])
+            text = f"{targets} = {first}.{form}(lambda i: {how})" if targets else f"{first}.{form}(lambda i: {how})"
+        elif form == "write":
+            value = self._filled(op.judge, tensors)
+            if op.region:
+                region = self._filled(op.region, ["i", *arrays[1:]])
+                text = f"{first}.view(lambda i: {region}).write({value})"
+            else:
+                text = f"{first}.write({value})"
+        elif form == "rewrite":
+            region = self._filled(op.region, ["i", *arrays[1:]])
+            text = f"{first}.view(lambda i: {region}).write({self._filled(op.judge, [first, *arrays[1:]])})"
+        else:
+            text = self._filled(op.judge, [first, *arrays[1:]] if form == "take" else list(self.operands))
+            text = f"{targets} = {text}" if targets else text
+        return f"with torch.no_grad():\n    {text}" if self.no_grad else text
+
+    def names(self) -> Iterator[str]:
+        yield from self.operands
+
+
+@dataclass(frozen=True)
+class Program:
+    seed: int
+    inputs: tuple[Input, ...]
+    statements: tuple[Statement, ...]
+    outputs: tuple[str, ...]
+    sizes: tuple[int, ...]  # of "n", in the order of the runs
+    nest: tuple[int, int] | None = None  # statements that stand in a function of their own
+    invalid: bool = False  # the judge refuses the last statement
+
+    @property
+    def tags(self) -> frozenset[str]:
+        return frozenset().union(*(s.op.tags for s in self.statements))
+
+    def _body(self, lines: list[str], targets: list[tuple[str, ...]]) -> str:
+        if self.nest is not None:
+            a, b = self.nest
+            made = ", ".join(t for names in targets[a:b] for t in names)
+            inner = textwrap.indent("\n".join([*lines[a:b], f"return {made}"]), "    ")
+            call = f"{made} = inner()" if made else "inner()"
+            lines = [*lines[:a], f"def inner():\n{inner}", call, *lines[b:]]
+        return "\n".join([*lines, f"return {', '.join(self.outputs)},"])
+
+    def _function(self, lines: list[str]) -> str:
+        body = self._body(lines, [s.targets for s in self.statements])
+        names = ", ".join(x.name for x in self.inputs)
+        return f"def program({names}):\n{textwrap.indent(body, '    ')}\n"
+
+    def ours(self) -> str:
+        """The program for ``paddle``."""
+        return self._function([s.ours() for s in self.statements])
+
+    def judge(self) -> str:
+        """The program for the judge."""
+        return self._function([s.judge() for s in self.statements])
+
+    def arrays(self, n: int) -> dict[str, np.ndarray]:
+        return {x.name: x.array(n) for x in self.inputs}
+
+
+def used(program: Program) -> Program:
+    """The program without inputs that nothing reads."""
+    text = {name for s in program.statements for name in s.operands} | set(program.outputs)
+    return replace(program, inputs=tuple(x for x in program.inputs if x.name in text))
+
+
+def attributes(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    return tuple((k, v if isinstance(v, str) else repr(v)) for k, v in given.items())

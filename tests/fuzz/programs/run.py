@@ -1,0 +1,175 @@
+"""Running a program in ``paddle`` and by the judge; what either gives is a :class:`Found`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+import paddle
+import paddle.nn.functional as F
+from paddle.distributed.fleet.utils import recompute
+from tests.fuzz.programs.generate import leaf
+from tests.fuzz.programs.memory import Judge, Noise
+from tests.fuzz.programs.record import Program
+
+Arrays = list[np.ndarray | None]
+
+
+@dataclass
+class Found:
+    """``after``: the inputs after the run, since the program may write to them."""
+
+    outputs: Arrays
+    gradients: Arrays
+    after: Arrays
+    dtypes: list[str] = field(default_factory=list)
+
+    def parts(self) -> list[tuple[str, np.ndarray | None]]:
+        named = ("output", self.outputs), ("gradient of input", self.gradients), ("input after the run", self.after)
+        return [(f"{what} {i}", x) for what, xs in named for i, x in enumerate(xs)]
+
+
+# --- paddle ----------------------------------------------------------------------------------------------------------
+
+
+def numbers(x: Any) -> np.ndarray:
+    """Values of a tensor; floats as float64."""
+    return x.astype("float64").numpy() if x.dtype.is_floating else x.numpy()
+
+
+class Draws:
+    """What a program draws, kept for the judge."""
+
+    def __init__(self) -> None:
+        self.kept: list[np.ndarray] = []
+
+    def dropout(self, x: Any, p: float) -> Any:
+        state = paddle.get_rng_state()
+        with paddle.no_grad():
+            self.kept.append((F.dropout(paddle.ones_like(x), p).astype("float64").numpy() != 0).astype(np.float64))
+        paddle.set_rng_state(state)
+        return F.dropout(x, p)
+
+    def drawn(self, x: Any) -> Any:
+        self.kept.append(numbers(x).copy())
+        return x
+
+
+def function_of(program: Program, draws: Draws | None = None) -> Callable[..., Any]:
+    names: dict[str, Any] = {"paddle": paddle, "F": F, "dropout": F.dropout, "drawn": same}
+    if draws is not None:
+        names |= {"dropout": draws.dropout, "drawn": draws.drawn}
+    exec(compile(program.ours(), "<program>", "exec"), names)
+    return names["program"]
+
+
+def same(x: Any) -> Any:
+    return x
+
+
+def arguments(program: Program, n: int) -> list[Any]:
+    made = []
+    for x in program.inputs:
+        array = x.array(n)
+        t = paddle.to_tensor(array.astype("float32" if x.dtype in ("float16", "bfloat16") else x.dtype))
+        t = t.astype(x.dtype)
+        t.stop_gradient = not x.grad
+        made.append(t)
+    return made
+
+
+def loss_of(outputs: Sequence[Any]) -> Any:
+    """A number that every element of every output counts in, each with a weight of its own."""
+    total = None
+    for y in outputs:
+        if y.dtype.is_floating and not y.stop_gradient:
+            y = y.astype("float64")
+            term = ((y * 0.5 + 1.0) * y).sum()
+            total = term if total is None else total + term
+    return total
+
+
+def step_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with the backward run inside."""
+
+    def step(*arguments: Any) -> Any:
+        outputs = function(*arguments)
+        loss = loss_of(outputs)
+        if loss is not None:
+            loss.backward()
+        return outputs
+
+    return step
+
+
+def mixed(function: Callable[..., Any]) -> Callable[..., Any]:
+    def under_amp(*arguments: Any) -> Any:
+        with paddle.amp.auto_cast(level="O1", dtype="bfloat16"):
+            return function(*arguments)
+
+    return under_amp
+
+
+def again(function: Callable[..., Any], reentrant: bool) -> Callable[..., Any]:
+    return lambda *arguments: recompute(function, *arguments, use_reentrant=reentrant)
+
+
+def ours(program: Program, n: int, function: Callable[..., Any], inside: bool = False, twice: bool = False) -> Found:
+    """Run a function of the program's arguments, and the backward run unless it is inside."""
+    paddle.seed(program.seed)
+    given = arguments(program, n)
+    leaves = [t for t, x in zip(given, program.inputs) if x.grad]
+    outputs = function(*given)
+    if not inside:
+        loss = loss_of(outputs)
+        if loss is not None and twice and leaves:
+            first = paddle.grad([loss], leaves, create_graph=True, allow_unused=True)
+            loss = loss_of([g for g in first if g is not None])
+        if loss is not None:
+            loss.backward()
+    return Found(
+        [numbers(y) for y in outputs],
+        [None if t.grad is None else numbers(t.grad) for t in leaves],
+        [numbers(t.detach()) for t in given],
+        [y.dtype.name for y in outputs],
+    )
+
+
+# --- the judge -------------------------------------------------------------------------------------------------------
+
+
+def _loss(outputs: Sequence[torch.Tensor]) -> torch.Tensor | None:
+    total = None
+    for y in outputs:
+        if y.requires_grad:
+            term = ((y * 0.5 + 1.0) * y).sum()
+            total = term if total is None else total + term
+    return total
+
+
+def judged(
+    program: Program, n: int, noise: Noise | None = None, draws: list[np.ndarray] | None = None, twice: bool = False
+) -> Found:
+    judge = Judge(noise, draws, program.seed)
+    names = judge.names()
+    exec(compile(program.judge(), "<judge>", "exec"), names)
+    given = [leaf(x, x.array(n)) for x in program.inputs]
+    leaves = [v.t for v, x in zip(given, program.inputs) if x.grad]
+    outputs = [v.t for v in names["program"](*given)]
+    loss, grads = _loss(outputs), [None] * len(leaves)
+    if loss is not None and leaves:
+        grads = torch.autograd.grad(loss, leaves, create_graph=twice, allow_unused=True)
+        if twice:
+            loss = _loss([g for g in grads if g is not None])
+            grads = [None] * len(leaves)
+            if loss is not None:
+                grads = torch.autograd.grad(loss, leaves, allow_unused=True)
+    return Found(
+        [y.detach().numpy() for y in outputs],
+        [None if g is None else g.detach().numpy() for g in grads],
+        [v.n for v in given],
+    )

@@ -1,0 +1,205 @@
+"""From a program that fails to a small one that fails in the same way, and from that to a script."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tests.fuzz.programs import run
+from tests.fuzz.programs.check import Failure, check, dtypes
+from tests.fuzz.programs.draw import FLOATS
+from tests.fuzz.programs.generate import leaf
+from tests.fuzz.programs.memory import Judge
+from tests.fuzz.programs.record import Input, Program, used
+
+
+def shrink(program: Program, failure: Failure, steps: int = 400) -> tuple[Program, Failure]:
+    """Take away what is not needed for a failure in the same mode and of the same kind."""
+    progress = True
+    while progress and steps > 0:
+        progress = False
+        for candidate in smaller(program):
+            steps -= 1
+            if steps <= 0:
+                break
+            found = fails(candidate, failure)
+            if found is not None:
+                program, failure, progress = candidate, found, True
+                break
+    return program, failure
+
+
+def kind(failure: Failure) -> tuple[str, str]:
+    message = str(failure).partition(": ")[2]
+    return failure.mode, message[:30] if message.startswith("raises") else message.split()[0]
+
+
+def fails(program: Program, wanted: Failure) -> Failure | None:
+    try:
+        if not program.invalid:
+            for n in program.sizes:
+                run.judged(program, n)
+        check(program, only=wanted.mode.removesuffix(", captured"))
+    except Failure as found:
+        return found if kind(found) == kind(wanted) else None
+    except Exception:  # a candidate that means nothing
+        return None
+    return None
+
+
+def smaller(program: Program) -> Iterator[Program]:
+    """Programs with one thing less, those with much less first."""
+    if len(program.sizes) > 1:
+        for i in range(len(program.sizes)):
+            yield replace(program, sizes=program.sizes[:i] + program.sizes[i + 1 :])
+    if program.nest is not None:
+        yield replace(program, nest=None)
+    for i in reversed(range(len(program.statements))):
+        yield from without(program, i)
+    if len(program.outputs) > 1:
+        for i in range(len(program.outputs)):
+            yield used(replace(program, outputs=program.outputs[:i] + program.outputs[i + 1 :]))
+    for i in reversed(range(len(program.statements))):
+        yield from cut(program, i)
+    for i, s in enumerate(program.statements):
+        if s.no_grad:
+            yield replace(
+                program, statements=(*program.statements[:i], replace(s, no_grad=False), *program.statements[i + 1 :])
+            )
+    for i, x in enumerate(program.inputs):
+        if x.grad:
+            yield replace(program, inputs=(*program.inputs[:i], replace(x, grad=False), *program.inputs[i + 1 :]))
+    for i, n in enumerate(program.sizes):
+        if n > 2:
+            yield replace(program, sizes=(*program.sizes[:i], 2, *program.sizes[i + 1 :]))
+
+
+def without(program: Program, i: int) -> Iterator[Program]:
+    """The program without a statement, and those that need its values."""
+    gone, kept = set(program.statements[i].targets), []
+    for k, s in enumerate(program.statements):
+        if k == i or any(x in gone for x in s.operands):
+            gone |= set(s.targets)
+        else:
+            kept.append(s)
+    made = {t for s in kept for t in s.targets} | {x.name for x in program.inputs}
+    outputs = tuple(x for x in program.outputs if x in made) or tuple(t for s in kept for t in s.targets)[-1:]
+    if not outputs and kept:
+        outputs = (kept[-1].operands[0],)
+    if outputs:
+        yield used(replace(program, statements=tuple(kept), outputs=outputs, nest=None))
+
+
+def cut(program: Program, i: int) -> Iterator[Program]:
+    """The values that a statement makes become inputs."""
+    s = program.statements[i]
+    if not s.targets:
+        return
+    shapes, known = [], dtypes(program)
+    try:
+        for n in program.sizes:
+            names = Judge(seed=program.seed).names()
+            for x in program.inputs:
+                names[x.name] = leaf(x, x.array(n))
+            for t in program.statements[: i + 1]:
+                exec(t.judge(), names)
+            shapes.append([names[t].shape for t in s.targets])
+    except Exception:
+        return
+    made = []
+    for k, t in enumerate(s.targets):
+        if known[t] not in FLOATS:
+            return
+        sizes: list[int | str] = []
+        for axis in zip(*(shape[k] for shape in shapes)):
+            if len(set(axis)) == 1:
+                sizes.append(int(axis[0]))
+            elif axis == program.sizes:
+                sizes.append("n")
+            else:
+                return
+        made.append(Input(t, tuple(sizes), known[t], True, "normal", 1000 * i + k))
+    yield used(
+        replace(
+            program,
+            inputs=(*program.inputs, *made),
+            statements=program.statements[:i] + program.statements[i + 1 :],
+            nest=None,
+        )
+    )
+
+
+# --- a script --------------------------------------------------------------------------------------------------------
+
+LOSS = """
+def loss_of(outputs):
+    terms = [y.astype("float64") for y in outputs if y.dtype.is_floating and not y.stop_gradient]
+    return sum(((y * 0.5 + 1.0) * y).sum() for y in terms)
+"""
+
+MIXED = """plain = run
+
+def run(*given):
+    with paddle.amp.auto_cast(level="O1", dtype="bfloat16"):
+        return plain(*given)
+"""
+
+
+def script(program: Program, failure: Failure) -> str:
+    """A Python script that shows what differs; what should come stands in its comments."""
+    mode = failure.mode
+    lines = [
+        *textwrap.indent(f"seed {program.seed}\n{failure}", "# ").splitlines(),
+        "import numpy as np",
+        "",
+        "import paddle",
+        "import paddle.nn.functional as F",
+        "from paddle.distributed.fleet.utils import recompute",
+        "",
+        "dropout, drawn = F.dropout, lambda x: x",
+        "",
+        "",
+        program.ours(),
+        LOSS,
+    ]
+    inside = "step" in mode
+    if inside:
+        lines.append(
+            "\ndef step(*given):\n    outputs = program(*given)\n    loss_of(outputs).backward()\n    return outputs\n"
+        )
+    lines.append(f"\nrun = {'step' if inside else 'program'}")
+    if "mixed" in mode:
+        lines.append(MIXED)
+    if "captured" in mode:
+        lines.append("run = paddle.jit.to_static(run)")
+    for n in program.sizes:
+        names = ", ".join(x.name for x in program.inputs)
+        lines.append(f"\npaddle.seed({program.seed})")
+        for x in program.inputs:
+            array = x.array(n)
+            lines.append(
+                f"{x.name} = paddle.to_tensor(np.array({array.tolist()!r}, '{array.dtype}').reshape({array.shape}))"
+                f".astype('{x.dtype}')\n{x.name}.stop_gradient = {not x.grad}"
+            )
+        call = (
+            f"recompute(run, {names}, use_reentrant={program.seed % 2 == 0})"
+            if mode == "recomputed"
+            else f"run({names})"
+        )
+        lines.append(f"outputs = {call}")
+        leaves = ", ".join(x.name for x in program.inputs if x.grad)
+        if "twice" in mode:
+            lines.append(f"first = paddle.grad([loss_of(outputs)], [{leaves}], create_graph=True, allow_unused=True)")
+            lines.append("loss_of([g for g in first if g is not None]).backward()")
+        elif not inside:
+            lines.append("if any(not y.stop_gradient for y in outputs):\n    loss_of(outputs).backward()")
+        lines.append(f"print(*outputs, *(x.grad for x in [{leaves}]), sep='\\n')")
+        try:
+            if not program.tags & {"random"} and not program.invalid:
+                expected = run.judged(program, n, twice="twice" in mode)
+                for what, array in expected.parts():
+                    lines.append(f"# {what}: {None if array is None else array.tolist()}")
+        except RuntimeError as error:
+            lines.append(f"# the judge: {error}")
+    return "\n".join(lines) + "\n"

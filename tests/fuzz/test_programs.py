@@ -1,0 +1,150 @@
+"""Random programs do the same in every mode, and what the judge says. ``docs/design/fuzzing.md`` has the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import paddle
+from tests.fuzz.programs import run
+from tests.fuzz.programs.check import Failure, check
+from tests.fuzz.programs.generate import generate, leaf
+from tests.fuzz.programs.memory import Judge, Unclear
+from tests.fuzz.programs.ops import OPS
+from tests.fuzz.programs.record import Input, Program, Statement
+from tests.fuzz.programs.shrink import script, shrink
+from umiak.compiler.jit import store  # noqa: F401  declares the switch
+
+SAMPLE, EACH = 200, 10
+ALL, CHUNK = 20_000, 50
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept() -> Iterator[None]:
+    """No kernel of a random program is worth a place on disk."""
+    before = paddle.get_flags("FLAGS_jit_cache")
+    paddle.set_flags({"FLAGS_jit_cache": False})
+    yield
+    paddle.set_flags(before)
+
+
+def holds(seeds: range) -> None:
+    for seed in seeds:
+        program = generate(seed)
+        try:
+            check(program)
+        except Failure as failure:
+            pytest.fail(script(*shrink(program, failure)), pytrace=False)
+
+
+@pytest.mark.parametrize("first", range(0, SAMPLE, EACH))
+def test_a_sample(first):
+    holds(range(first, first + EACH))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(SAMPLE, SAMPLE + ALL, CHUNK))
+def test_all(first):
+    holds(range(first, first + CHUNK))
+
+
+# --- the net itself --------------------------------------------------------------------------------------------------
+
+
+def test_a_seed_is_a_program():
+    for seed in range(5):
+        a, b = generate(seed), generate(seed)
+        assert (a.ours(), a.judge(), a.inputs, a.sizes) == (b.ours(), b.judge(), b.inputs, b.sizes)
+    assert len({generate(seed).ours() for seed in range(20)}) == 20
+
+
+def of(statements: list[Statement], outputs: tuple[str, ...], *shapes: tuple[int | str, ...], sizes=(3, 1)) -> Program:
+    inputs = tuple(Input(f"a{i}", s, "float64", True, "normal", i) for i, s in enumerate(shapes))
+    return Program(0, inputs, tuple(statements), outputs, sizes)
+
+
+def test_a_defect_is_found_and_reduced():
+    """An op that is a little wrong, in the midst of others."""
+    wrong = replace(OPS["sin"], ours="paddle.sin({0}) * 1.000001")
+    program = of(
+        [
+            Statement(OPS["exp"], ("v0",), ("a0",)),
+            Statement(wrong, ("v1",), ("v0",)),
+            Statement(OPS["add"], ("v2",), ("v1", "a1")),
+            Statement(OPS["cos"], ("v3",), ("v0",)),
+        ],
+        ("v2", "v3"),
+        ("n", 2),
+        (2,),
+    )
+    with pytest.raises(Failure, match="output 0") as found:
+        check(program, only="eager")
+    small, failure = shrink(program, found.value)
+    assert [s.op.name for s in small.statements] == ["sin"]
+    assert len(small.inputs) == len(small.outputs) == len(small.sizes) == 1
+    text = script(small, failure)
+    assert "1.000001" in text
+    compile(text, "repro", "exec")
+
+
+def test_a_wrong_gradient_is_found():
+    detached = replace(OPS["add"], ours="{0} + {1}.detach()")
+    program = of([Statement(detached, ("v0",), ("a0", "a1"))], ("v0",), ("n",), ("n",))
+    for mode in ("eager", "captured", "captured step"):
+        with pytest.raises(Failure, match="gradient of input 1"):
+            check(program, only=mode)
+    twice = replace(OPS["square"], ours="{0} * {0}.detach() * 2 - ({0} * {0}).detach()")
+    program = of([Statement(twice, ("v0",), ("a0",))], ("v0",), ("n",))
+    check(program, only="eager")
+    with pytest.raises(Failure, match="gradient of input 0"):
+        check(program, only="twice")
+
+
+def test_what_is_refused_needs_a_reason():
+    program = of([Statement(OPS["exp"], ("v0",), ("a0",)), Statement(OPS["scale_"], (), ("v0",), (("s", "2.0"),))],
+                 ("v0",), ("n",))  # fmt: skip
+    check(program, only="eager")  # the derivative of exp is its result, which is gone
+    refused = replace(OPS["square"], ours="raised({0})")
+    with pytest.raises(Failure, match="raises NameError"):
+        check(of([Statement(refused, ("v0",), ("a0",))], ("v0",), ("n",)), only="eager")
+
+
+def test_the_memory_of_the_judge():
+    """Views, writes through them and what stays of a history are those of PyTorch, as far as that can say it."""
+    x, y = (torch.from_numpy(np.arange(6.0).reshape(2, 3) + k).requires_grad_() for k in (0, 1))
+    a, b = (
+        leaf(Input(n, (2, 3), "float64", True, "normal", 0), t.detach().numpy().copy()) for n, t in zip("ab", (x, y))
+    )
+    names = {**Judge().names(), "a": a, "b": b}
+    exec(
+        "c = made(a.t * 2)\nd = c.view(lambda i: i[1:, ::2])\ne = c.view(lambda i: i.T)\n"
+        "d.write(d.t * b.view(lambda i: i[:1, 1:]).t)\nf = made(e.t * e.t)",
+        names,
+    )
+    c = x * 2
+    e = c.T
+    c[1:, ::2] *= y[:1, 1:]
+    f = e * e
+    np.testing.assert_array_equal(names["f"].n, f.detach().numpy())
+    for mine, theirs in zip(torch.autograd.grad(names["f"].t.sum(), (a.t, b.t)), torch.autograd.grad(f.sum(), (x, y))):
+        np.testing.assert_array_equal(mine.numpy(), theirs.numpy())
+    # What PyTorch cannot: steps below 0, and a new shape beside views of the old one.
+    exec("g = c.view(lambda i: i[::-1])\nc.turn(lambda i: i.T)\ng.view(lambda i: i[0]).write(0.0)", names)
+    assert (names["c"].n[:, 1] == 0).all()
+    assert names["g"].shape == (2, 3)
+    with pytest.raises(Unclear, match="share memory"):
+        names["g"].view(lambda i: np.broadcast_to(i, (2, 2, 3))).write(1.0)
+
+
+def test_numbers_drawn_are_given_to_the_judge():
+    program = of([Statement(OPS["dropout"], ("v0",), ("a0",), (("p", "0.5"),))], ("v0",), ("n", 8), sizes=(4,))
+    draws = run.Draws()
+    found = run.ours(program, 4, run.function_of(program, draws))
+    assert len(draws.kept) == 1
+    assert 0 < draws.kept[0].mean() < 1
+    np.testing.assert_array_equal(found.outputs[0] != 0, draws.kept[0] != 0)
+    check(program)
