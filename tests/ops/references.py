@@ -1277,9 +1277,22 @@ def over(f: Callable) -> Callable:
 
 for _name, _function in {
     "all": np.all, "any": np.any, "mean": np.mean, "prod": np.prod, "sum": np.sum, "nansum": np.nansum,
-    "nanmean": np.nanmean, "max": np.max, "min": np.min,
+    "nanmean": np.nanmean,
 }.items():  # fmt: skip
     REFERENCES[_name] = over(_function)
+
+
+@reference()
+def max_(x: np.ndarray, axes: Any, keepdim: bool, empty: bool) -> Any:
+    whole = x.dtype.kind in "iu"
+    return np.max(
+        x, axes, keepdims=keepdim, **({"initial": np.iinfo(x.dtype).min if whole else -np.inf} if empty else {})
+    )
+
+
+@reference()
+def min_(x: np.ndarray, axes: Any, keepdim: bool, empty: bool) -> Any:
+    return -np.max(-x, axes, keepdims=keepdim, initial=-np.inf) if empty else np.min(x, axes, keepdims=keepdim)
 
 
 @reference()

@@ -443,6 +443,8 @@ class AlongAxis(Op):
             ((2, 4, 3), 1, dt.float32),
             ((4,), 0, dt.float32),
             ((0, 3), 1, dt.float32),
+            ((2, 0), 1, dt.float32),
+            ((0, 3), 0, dt.float64),
             ((2, 3), 1, dt.bfloat16),
             ((2, 3), 1, dt.float16),
         ):
@@ -459,7 +461,7 @@ class Softmax(AlongAxis):
 
     @in_compute_type
     def decompose(self, x):
-        e = F.exp(F.sub(x, F.max(x, axes=(self.axis,), keepdim=True)))
+        e = F.exp(F.sub(x, F.max(x, axes=(self.axis,), keepdim=True, empty=True)))
         return F.div(e, F.sum(e, axes=(self.axis,), keepdim=True))
 
     @vjp_in_compute_type
@@ -474,7 +476,7 @@ class LogSoftmax(AlongAxis):
 
     @in_compute_type
     def decompose(self, x):
-        z = F.sub(x, F.max(x, axes=(self.axis,), keepdim=True))
+        z = F.sub(x, F.max(x, axes=(self.axis,), keepdim=True, empty=True))
         return F.sub(z, F.log(F.sum(F.exp(z), axes=(self.axis,), keepdim=True)))
 
     @vjp_in_compute_type

@@ -146,17 +146,28 @@ class Prod(Reduction):
 class Extremum(Reduction):
     """The largest or smallest; NaN where there is one.
 
-    Its gradient goes in equal parts to all elements that reach it.
+    Its gradient goes in equal parts to all elements that reach it. ``empty``: of no elements it is what any element
+    exceeds; otherwise it is refused.
     """
 
     kinds = "if"
-    needs_element = True
+    empty: bool = False
+
+    @property
+    def needs_element(self):
+        return not self.empty
 
     def vjp(self, s, g):
         x = s.inputs[0]
         hit = F.eq(x, self.spread(s.outputs[0]))
         hits = F.sum(F.cast(hit, dtype=x.dtype), axes=self.axes, keepdim=True)
         return (F.where(hit, F.div(self.spread(g), hits), 0),)
+
+    @classmethod
+    def samples(cls, rng: Any) -> Iterator[Sample]:
+        yield from super().samples(rng)
+        for shape in ((2, 3), (0, 3), (2, 0)):
+            yield Sample((draw(rng, shape),), {"axes": (0,), "keepdim": True, "empty": True})
 
 
 @register

@@ -25,12 +25,23 @@ REDUCE: dict[type, Callable] = {
     ops.AnyOf: np.any,
     ops.AllOf: np.all,
 }
+
+
+def least(op: ops.Extremum, dtype: np.dtype) -> Any:
+    """What every element exceeds."""
+    info = np.iinfo(dtype) if dtype.kind in "iu" else None
+    if isinstance(op, ops.Max):
+        return -np.inf if info is None else info.min
+    return np.inf if info is None else info.max
+
+
 for _cls, _fn in REDUCE.items():
 
     @kernel(_cls)
     def _reduce(op, out, x, fn=_fn):
         # NumPy sums integers of less than 64 bits in 64; the result wraps to the dtype either way.
-        out[...] = fn(x, axis=op.axes, keepdims=op.keepdim)
+        more = {"initial": least(op, x.dtype)} if getattr(op, "empty", False) else {}
+        out[...] = fn(x, axis=op.axes, keepdims=op.keepdim, **more)
 
 
 for _cls, _fn in {ops.Argmax: np.argmax, ops.Argmin: np.argmin}.items():
