@@ -1284,10 +1284,7 @@ for _name, _function in {
 
 @reference()
 def max_(x: np.ndarray, axes: Any, keepdim: bool, empty: bool) -> Any:
-    whole = x.dtype.kind in "iu"
-    return np.max(
-        x, axes, keepdims=keepdim, **({"initial": np.iinfo(x.dtype).min if whole else -np.inf} if empty else {})
-    )
+    return np.max(x, axes, keepdims=keepdim, initial=-np.inf) if empty else np.max(x, axes, keepdims=keepdim)
 
 
 @reference()
