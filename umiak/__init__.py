@@ -31,6 +31,10 @@ def _assemble() -> None:
         flat = tuple(n for p in params for n in (p if isinstance(p, tuple) else (p,)))
         return ops.scatter_view(base, value, region=view, args=flat)
 
+    def write_through(base: Any, value: Any, regions: list) -> Any:
+        views, ends, args = tracer.flat_regions(regions)
+        return ops.write_through(base, value, views=views, ends=ends, args=args)
+
     scope.install(get_scope, set_scope)
     launcher.install_parallel(parallel.ADDRESS, parallel.COUNT_ADDRESS)
     providers.common.follow(parallel.COUNT_ADDRESS)
@@ -44,8 +48,10 @@ def _assemble() -> None:
         unary={name: records[name]() for name in dispatch.UNARY_NAMES},
         copy=records["copy"](),
         scatter_view=scatter_view,
+        write_through=write_through,
         slow_path=observe.slow_path,
         slow_assign=tracer.slow_assign,
+        slow_become=tracer.slow_become,
     )
     tape.install(
         records["add"](), records["copy"](), [records["full"](dtype=from_id(i)) for i in range(14)], plan.vjp_plan

@@ -68,7 +68,7 @@ def _make_states(optimizer: Optimizer, tracer: Capture, groups: list) -> None:
     for group, pairs in groups:
         given = [(p, p.grad) for p in group["params"]] if pairs is None else pairs
         for p, g in given:
-            if g is not None and not p.stop_gradient and id(p) not in optimizer._states:
+            if g is not None and not p.stop_gradient and p not in optimizer._states:
                 with tracer.paused():
                     optimizer._make_state(p, group["_hyper"])
         group["_states"] = None
@@ -90,7 +90,7 @@ class _Reader:
         found: list[Any] = []
         try:
             for state, op, fixed, count in self.rows:
-                held: Any = optimizer._states.get(id(state.param))
+                held: Any = optimizer._states.get(state.param)
                 if held is not state:
                     raise Stale
                 state.steps += 1

@@ -295,7 +295,7 @@ class ASGD(Optimizer):
         self._batch_num = int(batch_num)
         self._multi_precision = multi_precision
         self._op = F.AsgdUpdate()
-        self._latest: dict[int, list[Tensor]] = {}
+        self._latest: dict[Any, list[Tensor]] = {}
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
     def _make_state(self, p: Any, hyper: Any) -> State:
@@ -303,15 +303,15 @@ class ASGD(Optimizer):
         saved, count = self._take(state, "y"), self._take(state, "m")
         shape, dtype = tuple(p.shape), p.dtype.compute
         if saved is None:
-            self._latest[id(p)] = [F.full(0.0, dtype=dtype, shape=shape) for _ in range(self._batch_num)]
+            self._latest[p] = [F.full(0.0, dtype=dtype, shape=shape) for _ in range(self._batch_num)]
         else:
-            self._latest[id(p)] = [F.copy(t) for t in F.unbind(as_state(saved, p), axis=0, count=self._batch_num)]
+            self._latest[p] = [F.copy(t) for t in F.unbind(as_state(saved, p), axis=0, count=self._batch_num)]
             state.steps = int(np.asarray(count.numpy() if hasattr(count, "numpy") else count).ravel()[0])
         return state
 
     def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (total,) = state.target, state.values
-        old = self._latest[id(state.param)][(state.steps - 1) % self._batch_num]
+        old = self._latest[state.param][(state.steps - 1) % self._batch_num]
         seen = float(min(state.steps, self._batch_num))
         return self._op, ((p, total, old), (p, grad, total, old, lr), (seen,))
 
@@ -319,7 +319,7 @@ class ASGD(Optimizer):
         out = super().state_dict()
         schedule = out.pop("LR_Scheduler", None)
         for state in self._ordered_states():
-            latest = F.stack(self._latest[id(state.param)], axis=0)
+            latest = F.stack(self._latest[state.param], axis=0)
             latest.name = f"{state.name}_y_0"
             out[latest.name] = latest
         for state in self._ordered_states():

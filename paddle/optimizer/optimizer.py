@@ -4,6 +4,7 @@ one.
 
 from __future__ import annotations
 
+import copy
 import math
 import re
 import warnings
@@ -41,6 +42,7 @@ Grads = list[Any]  # one per parameter, None where there is none
 # What an operand of a step is (`Optimizer._layout`): from VALUE on, a state tensor.
 TARGET, GRAD, RATE, ABSENT, VALUE = range(5)
 
+_STATE = ("param", "hyper", "master", "target", "name", "rate", "penalty", "values", "outs", "steps")
 _CASTS = {d: F.Cast(d) for d in (dt.float16, dt.bfloat16)}
 _FULL_RATE = {"learning_rate": 1.0}
 _CLEARED = F.Cleared()
@@ -68,6 +70,19 @@ class State(Slot):
         self.values: tuple[Any, ...] = ()
         self.outs: tuple[Any, ...] = (self.target,)
         self.steps = 0
+
+    def __deepcopy__(self, memo: dict) -> State:
+        # By hand, as the fields of Slot are in C. What is named after the parameter is named after its copy.
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        for name in _STATE:
+            setattr(made, name, copy.deepcopy(getattr(self, name), memo))
+        if made.master is not None:
+            made.master.name = made.param.name + self.master.name.removeprefix(self.param.name)
+        made.name = made.param.name if made.master is None else made.master.name
+        for value, old in zip(made.values, self.values, strict=True):
+            value.name = made.name + old.name.removeprefix(self.name)
+        return made
 
 
 class Optimizer:
@@ -126,7 +141,7 @@ class Optimizer:
         self._grad_clip = grad_clip
         self._weight_decay = weight_decay
         self.regularization = self._regularizer(weight_decay)
-        self._states: dict[int, State] = {}
+        self._states: dict[Any, State] = {}
         self._saved: dict[str, Any] = {}
         self._penalised = False  # a parameter has a regularizer of its own
         self._copied = False  # a parameter has a float32 copy
@@ -268,11 +283,11 @@ class Optimizer:
         whole = params is group["params"]
         states: list[Any] | None = group["_states"] if whole else None
         if states is None or len(states) != len(params):
-            states = [self._states.get(id(p)) for p in params]
+            states = [self._states.get(p) for p in params]
         if None in states:
             for i, (p, g) in enumerate(zip(params, grads, strict=True)):
                 if states[i] is None and g is not None:
-                    states[i] = self._states.get(id(p)) or self._make_state(p, group["_hyper"])
+                    states[i] = self._states.get(p) or self._make_state(p, group["_hyper"])
         if whole:
             group["_states"] = states
         return states
@@ -331,7 +346,7 @@ class Optimizer:
             master.name = p.name + "_fp32_master_0"
             self._copied = True
         state = State(p, hyper, master)
-        self._states[id(p)] = state
+        self._states[p] = state
         self._penalised = self._penalised or state.penalty is not None
         shape = tuple(p.shape)
         values, found = [], 0
@@ -387,7 +402,7 @@ class Optimizer:
         return {s.param.name: s.master for s in self._ordered_states() if s.master is not None}
 
     def _ordered_states(self) -> list[State]:
-        return [self._states[id(p)] for p in self._parameter_list if id(p) in self._states]
+        return [self._states[p] for p in self._parameter_list if p in self._states]
 
     def state_dict(self) -> dict[str, Any]:
         """The states by name, such as ``linear_0.w_0_moment1_0``; the schedule under ``"LR_Scheduler"``.
@@ -463,7 +478,7 @@ class Optimizer:
             group["_states"] = None
             for p in group["params"]:
                 names = (f"{p.name}{m}_{a}" for m in ("", "_fp32_master_0") for a in self._accumulator_names())
-                if id(p) in known or p.name in masters or any(n in self._saved for n in names):
+                if p in known or p.name in masters or any(n in self._saved for n in names):
                     self._make_state(p, group["_hyper"])
 
     load_state_dict = set_state_dict

@@ -71,7 +71,7 @@ def sharded_states(optimizer: Optimizer, model: Mapping[str, Any]) -> dict[str, 
             if like is None:
                 raise op_error(KeyError, who, f"parameter {p.name} in the model's dict", f"{len(model)} others")
             with no_grad_guard():
-                state = optimizer._states.get(id(p)) or optimizer._make_state(p, group["_hyper"])
+                state = optimizer._states.get(p) or optimizer._make_state(p, group["_hyper"])
             for weight in _weights(optimizer, state, like):
                 out[weight.key] = weight
     return out

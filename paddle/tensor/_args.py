@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from umiak import ops as F
+from umiak.core import dispatch
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.context import current
 from umiak.core.dispatch import assign
 from umiak.core.dtype import DType
-from umiak.core.tape import python_node
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast, default_float, promote
 from umiak.util.errors import op_error
@@ -151,16 +150,7 @@ def become(x: Tensor, value: Tensor) -> Tensor:
     """Write ``value`` into ``x``; where shape or dtype differ, ``x`` takes its memory and history. Returns ``x``."""
     if x.dtype is value.dtype and x.shape == value.shape:
         return assign(x, value)
-    if current().grad_enabled and x.is_leaf and not x.stop_gradient:
-        raise RuntimeError(
-            "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False. "
-            "Use paddle.no_grad() to change parameters."
-        )
-    tracked = not value.stop_gradient
-    x._share(value)
-    if tracked:
-        python_node("rebind", [value], [x], lambda g: (g,))
-    return x
+    return dispatch.become(x, value)
 
 
 # --- numbers, axes, shapes -----------------------------------------------------------------------------------------

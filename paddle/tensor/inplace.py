@@ -1,7 +1,8 @@
 """In-place forms, from a table: ``add_(x, y)`` writes ``add(x, y)`` into ``x`` and returns it.
 
-Gradients pass, as the write becomes part of the history of x. A leaf with ``stop_gradient=False`` is refused outside
-``no_grad``. Results that broadcast beyond the shape of x are refused.
+Gradients pass, as the write becomes part of the history of x; where the derivative needs the old elements, they are
+kept. A leaf with ``stop_gradient=False`` is refused outside ``no_grad``. Results that broadcast beyond the shape of x
+are refused. Forms that only change the shape leave the memory alone: views taken before stay views of it.
 """
 
 from __future__ import annotations
@@ -12,21 +13,23 @@ from typing import Any
 from paddle.tensor import creation, elementwise, linalg, logic, manipulation, math, search
 from paddle.tensor._args import become, need_tensor, op_error
 from umiak import ops as F
+from umiak.core import dispatch
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.dispatch import assign
+from umiak.core.dispatch import assign, call_apart
 from umiak.core.tensor import Tensor
 
-# Forms that may change the shape; the others must not.
-RESHAPING = ("cumsum", "flatten", "reshape", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
+# Forms that change the shape and nothing else.
+RESHAPING = ("flatten", "reshape", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
 ELEMENTWISE = (
-    "abs acos acosh add addmm asin asinh atan atanh baddbmm bitwise_and bitwise_invert bitwise_left_shift bitwise_not "
-    "bitwise_or bitwise_right_shift bitwise_xor cast ceil clamp clip copysign cos cosh cumprod digamma div divide "
-    "equal erf erfinv exp expm1 floor floor_divide floor_mod frac gammainc gammaincc gammaln gcd greater greater_equal "
-    "greater_than hypot i0 index_add index_fill index_put lcm ldexp lerp less less_equal less_than lgamma log log10 "
-    "log1p log2 logical_and logical_not logical_or logical_xor logit masked_fill masked_scatter mod mul multigammaln "
-    "multiply nan_to_num neg not_equal polygamma pow put_along_axis reciprocal remainder renorm round rsqrt scale "
-    "scatter scatter_add sigmoid sin sinc sinh sqrt square sub subtract tan tanh tril triu trunc"
+    "abs acos acosh add addmm asin asinh atan atanh baddbmm bitwise_and bitwise_invert bitwise_left_shift "
+    "bitwise_not bitwise_or bitwise_right_shift bitwise_xor cast ceil clamp clip copysign cos cosh cumprod cumsum "
+    "digamma div divide equal erf erfinv exp expm1 floor floor_divide floor_mod frac gammainc gammaincc gammaln gcd "
+    "greater greater_equal greater_than hypot i0 index_add index_fill index_put lcm ldexp lerp less less_equal "
+    "less_than lgamma log log10 log1p log2 logical_and logical_not logical_or logical_xor logit masked_fill "
+    "masked_scatter mod mul multigammaln multiply nan_to_num neg not_equal polygamma pow put_along_axis reciprocal "
+    "remainder renorm round rsqrt scale scatter scatter_add sigmoid sin sinc sinh sqrt square sub subtract tan tanh "
+    "tril triu trunc"
 ).split()
 
 _HOMES = (elementwise, math, manipulation, search, linalg, logic, creation)
@@ -70,14 +73,18 @@ def _without_out(fn: Any) -> Callable:
 
 def _make(name: str) -> Callable:
     base = _base(name)
-    reshaping = name in RESHAPING
 
     def fn(x: Any, *args: Any, **kwargs: Any) -> Tensor:
-        value = base(x, *args, **kwargs)
-        if not reshaping and value.shape != x.shape:
+        value = call_apart(base, need_tensor(x, fn.__name__), args, kwargs)
+        if value.shape != x.shape and not flattens:
             raise op_error(ValueError, fn.__name__, f"a result of the tensor's shape {x.shape}", value.shape)
         return become(x, value)
 
+    def reshaping(x: Any, *args: Any, **kwargs: Any) -> Tensor:
+        return dispatch.become(x, base(need_tensor(x, fn.__name__), *args, **kwargs))
+
+    flattens = name == "cumsum"  # without an axis
+    fn = reshaping if name in RESHAPING else fn
     fn.__name__ = fn.__qualname__ = name + "_"
     fn.__module__ = __name__
     fn.__doc__ = f"``{name}``, written into the first tensor, which is returned."
@@ -102,8 +109,11 @@ def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = N
         >>> paddle.where_(x > 0, x, paddle.zeros([2])).tolist()
         [1.0, 0.0]
     """
-    need_tensor(x, "where_")
-    return become(x, search.where(condition, x, y))
+
+    def where(x: Tensor) -> Tensor:
+        return search.where(condition, x, y)
+
+    return become(need_tensor(x, "where_"), call_apart(where, x, (), {}))
 
 
 def fill_(x: Tensor, value: Any) -> Tensor:

@@ -34,8 +34,11 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy as _from_numpy
 from umiak.core.array import to_numpy as _to_numpy
+from umiak.core.context import current, no_grad_guard
 from umiak.core.dispatch import apply, apply1
+from umiak.core.tape import python_node
 from umiak.core.tensor import Tensor
+from umiak.ir.tracer import alias
 
 _RESHAPE = F.Reshape()
 _SWAP = F.Permute((1, 0))
@@ -832,7 +835,7 @@ def chunk(x: Tensor, chunks: int, axis: Any = 0, name: str | None = None) -> lis
 
 
 def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
-    """Parts along ``axis``: as equal as may be for a number, cut at the given places for a list.
+    """Parts along ``axis``: as equal as may be for a number, cut at the given places for a list; the latter are views.
 
     Example:
         >>> import paddle
@@ -869,6 +872,7 @@ def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
         size, longer = divmod(n, count)
         ends = [size * (i + 1) + builtins.min(i + 1, longer) for i in builtins.range(count)]
         starts = [0, *ends[:-1]]
+        return _parts(x, k, tuple(b - a for a, b in zip(starts, ends, strict=True)))
     sizes = [builtins.max(b - a, 0) for a, b in zip(starts, ends, strict=True)]
     return [F.slice(x, (k,), (builtins.min(a, n),), (s,), (1,)) for a, s in zip(starts, sizes, strict=True)]
 
@@ -901,27 +905,48 @@ dsplit = _make_split("dsplit", 3, lambda x: 2, "the third dim")
 
 @public(x="input", dim="axis")
 def unbind(input: Tensor, axis: Any = 0) -> list[Tensor]:
-    """The slices along ``axis``, without that dim, as a list.
+    """The slices along ``axis``, without that dim, as a list; views.
 
     Example:
         >>> import paddle
         >>> [p.shape for p in paddle.unbind(paddle.ones([2, 3]))]
         [[3], [3]]
     """
-    k = axis_of(axis, need_tensor(input, "unbind", "input").ndim, "unbind")
-    n = input.shape[k]
-    if n > MOST_OUTPUTS:
-        return [F.squeeze(part, (k,)) for part in _parts(input, k, (1,) * n)]
-    return list(F.unbind(input, k, n)) if n else []
+    x = need_tensor(input, "unbind", "input")
+    k = axis_of(axis, x.ndim, "unbind")
+    n = x.shape[k]
+
+    parts = [F.slice(x, (k,), (i,), (1,), (1,)) for i in builtins.range(n)]
+    if not 0 < n <= MOST_OUTPUTS or x.stop_gradient or not current().grad_enabled:
+        return [F.squeeze(part, (k,)) for part in parts]
+    if current().trace:
+        return [alias(F.squeeze(part, (k,)), value) for part, value in zip(parts, F.unbind(x, k, n), strict=True)]
+
+    def gradient(*grads: Any) -> Tensor:
+        zero = F.full(0.0, dtype=dtype, shape=shape) if None in grads else None
+        return F.stack([zero if g is None else g for g in grads], k)
+
+    # One node for all: as many of slices would each add a gradient of the size of the whole.
+    with no_grad_guard():
+        views = [F.squeeze(part, (k,)) for part in parts]
+    shape, dtype = tuple(views[0].shape), x.dtype  # not x itself, which may get a history that ends in this node
+    python_node("unbind", [x], views, gradient)
+    return views
 
 
 @public
 def unstack(x: Tensor, axis: Any = 0, num: int | None = None) -> list[Tensor]:
-    """The same as :func:`unbind`; ``num``, if given, must be the size of the dim."""
+    """The slices along ``axis``, without that dim, as :func:`unbind` gives them, in memory of their own.
+
+    ``num``, if given, must be the size of the dim.
+    """
     k = axis_of(axis, need_tensor(x, "unstack").ndim, "unstack")
-    if num is not None and num != x.shape[k]:
-        raise op_error(ValueError, "unstack", f"a num of {x.shape[k]}", num)
-    return unbind(x, k)
+    n = x.shape[k]
+    if num is not None and num != n:
+        raise op_error(ValueError, "unstack", f"a num of {n}", num)
+    if n > MOST_OUTPUTS:
+        return [F.squeeze(part, (k,)) for part in _parts(x, k, (1,) * n)]
+    return list(F.unbind(x, k, n)) if n else []
 
 
 # --- repeating, turning --------------------------------------------------------------------------------------------
@@ -1129,7 +1154,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 @public
 def crop(x: Tensor, shape: Any = None, offsets: Any = None, name: str | None = None) -> Tensor:
-    """A box of ``x`` of the given shape (-1: up to the end) at the given offsets; a view.
+    """A box of ``x`` of the given shape (-1: up to the end) at the given offsets.
 
     Example:
         >>> import paddle
@@ -1144,7 +1169,7 @@ def crop(x: Tensor, shape: Any = None, offsets: Any = None, name: str | None = N
     sizes = tuple(n - a if s == -1 else s for s, a, n in zip(sizes, starts, x.shape, strict=True))
     if builtins.any(a < 0 or s < 0 or a + s > n for a, s, n in zip(starts, sizes, x.shape, strict=True)):
         raise op_error(ValueError, "crop", f"a box within {x.shape}", f"shape {list(sizes)} at {list(starts)}")
-    return F.slice(x, tuple(builtins.range(x.ndim)), starts, sizes, (1,) * x.ndim)
+    return F.copy(F.slice(x, tuple(builtins.range(x.ndim)), starts, sizes, (1,) * x.ndim))
 
 
 def slice_scatter(

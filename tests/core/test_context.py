@@ -318,6 +318,7 @@ for _reason, _names in {
         "umiak.core.dispatch:ON_MISS umiak.core.dispatch:VJP_PLAN umiak.core.dispatch:SLOW_PATH "
         "umiak.core.dispatch:SLOW_ASSIGN umiak.core.dispatch:PROMOTE umiak.core.dispatch:EXPLAIN "
         "umiak.core.dispatch:OUT_OF_RANGE "
+        "umiak.core.dispatch:SLOW_BECOME umiak.core.dispatch:WRITE_THROUGH "
         "umiak.core.dispatch:COPY umiak.core.dispatch:SCATTER_VIEW umiak.core.dispatch:_slot_refs "
         "umiak.core.dispatch:BINARY_OPS umiak.core.dispatch:UNARY_OPS "
         "umiak.core.tape:ADD umiak.core.tape:COPY umiak.core.tape:FULL umiak.core.tape:VJP_PLAN "

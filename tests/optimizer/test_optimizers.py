@@ -1,5 +1,6 @@
 """Updates against the peer, states and their names, groups, decay and clipping."""
 
+import copy
 import math
 
 import numpy as np
@@ -122,6 +123,40 @@ EVERY = {
     "ASGD": ["d", "y", "m"],
     "Rprop": ["prevs", "learning_rates"],
 }
+
+
+@pytest.mark.parametrize("precise", [False, True], ids=["", "float32 copies"])
+@pytest.mark.parametrize("name", EVERY)
+def test_a_copy_goes_on_by_itself(name, precise):
+    """A layer copied with its optimizer takes the same steps, and neither touches the other."""
+    layer = nn.Linear(2, 3)
+    more = {"multi_precision": True} if precise and name in ("SGD", "Momentum", "Adam", "AdamW", "Lamb", "ASGD") else {}
+    if more:
+        layer.to(dtype="bfloat16")
+    opt = getattr(O, name)(learning_rate=0.1, parameters=layer.parameters(), **more)
+
+    def step(layer, opt, k):
+        (layer(paddle.full([1, 2], 1.0 + k, layer.weight.dtype)) ** 2).sum().backward()
+        opt.step()
+        opt.clear_grad()
+
+    step(layer, opt, 0)
+    step(layer, opt, 1)
+    before = layer.weight.numpy().copy()
+    twin, twin_opt = copy.deepcopy((layer, opt))
+    step(twin, twin_opt, 2)
+    np.testing.assert_array_equal(layer.weight.numpy(), before)
+    step(layer, opt, 2)
+    np.testing.assert_array_equal(twin.weight.numpy(), layer.weight.numpy())
+    assert not np.array_equal(layer.weight.numpy(), before)
+    kept, copied = opt.state_dict(), twin_opt.state_dict()
+    assert len(kept) == len(copied)
+    assert all(k.startswith((twin.weight.name, twin.bias.name)) for k in copied if k != "master_weights")
+    fresh = getattr(O, name)(learning_rate=0.1, parameters=twin.parameters(), **more)
+    fresh.set_state_dict(copied)
+    step(twin, fresh, 3)
+    step(layer, opt, 3)
+    np.testing.assert_array_equal(twin.weight.numpy(), layer.weight.numpy())
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -3,7 +3,7 @@ from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from umiak.core.each cimport Rows
 from umiak.core.scalar cimport ScalarProgram
-from umiak.core.tensor cimport Node, Tensor
+from umiak.core.tensor cimport Node, Tensor, ViewRecord
 
 # `dims` are the integers that the kernel asked for; a failure is a code > 0, or < 0 with a Python error set.
 ctypedef int (*launch_t)(void* self, void** ptrs, const int64_t* dims, const uint64_t* scalars, int64_t stream) noexcept nogil
@@ -164,6 +164,7 @@ cdef object call2(OpBase op, Tensor x, Tensor y)
 cdef int write_into(Tensor x, Tensor value) except -1
 cdef object apply_raw(OpBase op, tuple operands, tuple params, int flags)
 cdef Tensor quiet_copy(Tensor t)
+cdef tuple view_params(ViewRecord r)
 
 # For each.pyx.
 cdef bint timed() noexcept

@@ -36,6 +36,13 @@ def apply_into(op: OpBase, outs: tuple, operands: tuple, params: tuple = ()) -> 
 def assign(x: Tensor, value: Tensor) -> Tensor:
     """Write ``value`` into ``x`` in place: data, version and history (base nodes of views included). Returns ``x``."""
 
+def become(x: Tensor, value: Tensor) -> Tensor:
+    """``x`` becomes ``value``, computed of it: sizes, dtype, memory and history. What was a view of ``x`` stays one of
+    what ``x`` was. Returns ``x``."""
+
+def call_apart(function: Any, x: Tensor, args: tuple, kwargs: dict) -> Any:
+    """``function(x, *args, **kwargs)``, which keeps for its gradient what ``x`` holds now: ``x`` may be overwritten."""
+
 def apply_plain(op: OpBase, operands: tuple, params: tuple = ()) -> Any:
     """``apply`` past the observers."""
 
@@ -54,4 +61,4 @@ BINARY_NAMES: tuple[str, ...]
 UNARY_NAMES: tuple[str, ...]
 
 def install(**slots: Any) -> None:
-    """Fill slots: on_miss, vjp_plan, slow_path, slow_assign, promote, decorate_error."""
+    """Fill slots: on_miss, vjp_plan, slow_path, slow_assign, slow_become, promote, write_through …."""

@@ -20,10 +20,10 @@ from time import perf_counter
 
 from umiak.core.array cimport operand_array
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, RankState, context_pointer
-from umiak.core.dtype cimport BOOL, DType, FLOAT32, ITEMSIZE, dtype_from_id
+from umiak.core.dtype cimport BOOL, DType, FLOAT32, ITEMSIZE, UINT8, dtype_from_id
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.scalar cimport ScalarProgram
-from umiak.core.storage cimport Storage, resident, use_on_stream
+from umiak.core.storage cimport Storage, adopt, foreign_storage, forsake, pin, resident, unpin, use_on_stream
 from umiak.core.stream cimport RUNNING
 from umiak.core.tensor cimport *
 
@@ -49,6 +49,8 @@ cdef object PROMOTE = None
 cdef object EXPLAIN = None
 cdef object OUT_OF_RANGE = None
 cdef object SCATTER_VIEW = None
+cdef object WRITE_THROUGH = None
+cdef object SLOW_BECOME = None
 cdef object TIMER = None
 cdef int64_t QUICK = NOGIL_ELEMENTS        # launches of fewer elements take the short way; while launches are timed, none
 cdef OpBase COPY = None
@@ -62,7 +64,7 @@ UNARY_NAMES = ("neg", "abs", "bitwise_not")
 
 def install(**slots):
     """Fill slots. ``binary`` and ``unary`` are dicts from operator name to interned op."""
-    global ON_MISS, VJP_PLAN, SLOW_PATH, SLOW_ASSIGN, PROMOTE, EXPLAIN, OUT_OF_RANGE, COPY, SCATTER_VIEW
+    global ON_MISS, VJP_PLAN, SLOW_PATH, SLOW_ASSIGN, SLOW_BECOME, PROMOTE, EXPLAIN, OUT_OF_RANGE, COPY, SCATTER_VIEW, WRITE_THROUGH
     cdef int i
     for name, value in slots.items():
         _slot_refs[name] = value
@@ -70,10 +72,12 @@ def install(**slots):
         elif name == "vjp_plan": VJP_PLAN = value
         elif name == "slow_path": SLOW_PATH = value
         elif name == "slow_assign": SLOW_ASSIGN = value
+        elif name == "slow_become": SLOW_BECOME = value
         elif name == "promote": PROMOTE = value
         elif name == "explain": EXPLAIN = value
         elif name == "out_of_range": OUT_OF_RANGE = value
         elif name == "scatter_view": SCATTER_VIEW = value
+        elif name == "write_through": WRITE_THROUGH = value
         elif name == "copy": COPY = value
         elif name == "binary":
             for i, key in enumerate(BINARY_NAMES):
@@ -1210,6 +1214,7 @@ cdef int remember_view(Tensor o, Tensor parent, object op, const uint64_t* param
     else:
         r.more_words = PyBytes_FromStringAndSize(<char*>params, np * 8)
     r.parent_node = parent.node
+    r.parent_shaped = parent.shaped
     r.seen = tensor_slots().changes
     o.view = r
     o.kind |= KIND_VIEW
@@ -1227,13 +1232,13 @@ cdef int refresh(Tensor t) except -1:
     """A view whose parent was written to (by any alias) gets its history anew: view op of the parent's new value."""
     cdef Tensor v
     cdef list chain
-    if t.view.seen == tensor_slots().changes:
+    if t.view.seen == tensor_slots().changes or drop_stale_view(t):
         return 0
     if not t.view.parent.kind & KIND_VIEW:
         return refresh_one(t)
     chain = [t]                                          # a loop, not recursion: chains of views may be long
     v = t.view.parent
-    while v.kind & KIND_VIEW:
+    while v.kind & KIND_VIEW and not drop_stale_view(v):
         chain.append(v)
         v = v.view.parent
     while chain:
@@ -1242,8 +1247,14 @@ cdef int refresh(Tensor t) except -1:
 
 
 cdef bint drop_stale_view(Tensor t) noexcept:
-    """A view whose parent has become other data (``_share``) is a tensor of its own, with the history it has."""
-    if t.view is not None and t.storage is not t.view.parent.storage:
+    """Find the former self of the parent that a view was taken of. Without it (``_share``) the view is a tensor of its own, with the
+    history it has."""
+    cdef ViewRecord r = t.view
+    cdef Tensor p = r.parent
+    while p.shaped != r.parent_shaped and p.view is not None and p.view.former:
+        p = p.view.parent
+    r.parent = p
+    if p.shaped != r.parent_shaped or t.storage is not p.storage:
         t.view = None
         t.kind &= ~<uint8_t>KIND_VIEW
         return True
@@ -1256,8 +1267,6 @@ cdef int refresh_one(Tensor t) except -1:
     cdef EngineContext ctx
     cdef uint64_t modes
     cdef uint64_t changes = tensor_slots().changes       # as it is now: a change meanwhile must not be missed
-    if drop_stale_view(t):
-        return 0
     if r.parent_node is r.parent.node:
         r.seen = changes
         return 0
@@ -1364,28 +1373,43 @@ cdef int refuse_overlap(str name, Tensor x) except -1:
 
 cdef int check_leaf(Tensor x) except -1:
     cdef Tensor root = x
-    while root.view is not None:
+    while root.kind & KIND_VIEW:
         root = root.view.parent
     if root.node is None and root.key & K_NEEDS_GRAD:
         raise RuntimeError(
             "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
-            + (" (through a view of it)" if root is not x else "") + ". Use paddle.no_grad() to update parameters.")
+            + (" (through a view of it)" if x._base is not None else "") + ". Use paddle.no_grad() to update parameters.")
     return 0
 
 
 cdef int rebase(Tensor x, Tensor value) except -1:
     """``x`` now is ``value``. For a view, the parent becomes scatter_view(parent, value), up to the base."""
     cdef ViewRecord r = x.view
-    cdef Tensor whole
+    cdef Tensor whole, t
+    cdef list regions
     tensor_slots().changes += 1
-    if r is not None and drop_stale_view(x):
-        r = None
-    if r is not None:
-        whole = SCATTER_VIEW(shallow_live(r.parent), value, r.op, view_params(r))
-        rebase(r.parent, whole)
-        r.parent_node = None                             # whatever it was, it lags now
-        refresh(x)
+    if not x.kind & KIND_VIEW or drop_stale_view(x):
+        take_history(x, value)
         return 0
+    t = r.parent
+    regions = [(r.op, view_params(r))]
+    while overlaps(t):                                   # what is written through this parent appears in other elements of it, too
+        if not t.kind & KIND_VIEW or drop_stale_view(t):
+            refuse_overlap("assign", t)
+        regions.append((t.view.op, view_params(t.view)))
+        t = t.view.parent
+    if len(regions) == 1:
+        whole = SCATTER_VIEW(shallow_live(t), value, *regions[0])
+    else:
+        regions.reverse()
+        whole = WRITE_THROUGH(shallow_live(t), value, regions)
+    rebase(t, whole)
+    r.parent_node = None                                 # whatever it was, it lags now
+    refresh(x)
+    return 0
+
+
+cdef int take_history(Tensor x, Tensor value) except -1:
     if x.retains and x.node is not None and x.node.retained is not None:
         x.node.retained.pop(x.out_index, None)
     x.node = value.node
@@ -1394,6 +1418,185 @@ cdef int rebase(Tensor x, Tensor value) except -1:
     if x.retains:
         x.retain_grads()
     return 0
+
+
+# ---- becoming another value ----------------------------------------------------------------------------------------------
+def become(Tensor x not None, Tensor value not None):
+    """``x`` becomes what was computed of it: sizes, dtype, memory and history of ``value``, which is not to be used any more.
+
+    Where ``value`` is a view of ``x``, both keep their memory. Tensors that are views of ``x`` stay what they are: views of what
+    ``x`` was.
+    """
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef Tensor v, before
+    cdef uint32_t version
+    cdef uint8_t view = 0
+    if (x.kind | value.kind) & ~<uint8_t>KIND_VIEW or ctx.observers & OBSERVE_TRACE:
+        if SLOW_BECOME is None:
+            raise TypeError(f"[become] requires dense tensors, got {x!r} and {value!r}")
+        return SLOW_BECOME(x, value)
+    if x is value:
+        return x
+    refresh_if_view(x)
+    refresh_if_view(value)
+    if ctx.plan_mode & MODE_GRAD:
+        check_leaf(x)
+        if value.node is None and value.key & K_NEEDS_GRAD:
+            value = call1(COPY, value)                   # a node of its own, so that x becomes no leaf
+    version = tensor_version(x)
+    before = shallow_live(x)                             # what older views are views of
+    before.view = x.view
+    before.kind = x.kind
+    before.shaped = x.shaped
+    v = value
+    while v.kind & KIND_VIEW and v.view.parent is not x:
+        v = v.view.parent
+    if v.kind & KIND_VIEW:
+        view = KIND_VIEW
+        v.view.parent = before
+        x.view = value.view
+        while v is not value:                            # views between the two: no former self of x
+            v.shaped = x.shaped + 1
+            v.view.former = True
+            v = child_of(value, v)
+            v.view.parent_shaped = x.shaped + 1
+        x.view.former = True
+    elif x.node is not None:
+        x.view = former_self(before)
+    else:
+        x.view = None                                    # nothing of what x was can get another history
+    x.kind = (x.kind & ~<uint8_t>KIND_VIEW) | view
+    take_layout(x, value)
+    if tensor_version(x) + x.shaped <= version + before.shaped:
+        x.shaped = version + before.shaped + 1 - tensor_version(x)
+    if not (x.key & ~value.key) & K_NEEDS_GRAD:
+        take_history(x, value)
+    elif x.node is not None and view:                    # in no_grad: the history stays, seen through the views
+        v = x
+        while v is not before:
+            v.view.parent_node = None
+            v = v.view.parent
+        tensor_slots().changes += 1
+        refresh(x)
+    tensor_slots().changes += 1
+    return x
+
+
+cdef Tensor child_of(Tensor view, Tensor parent):
+    """The view in the chain from ``view`` down whose parent is ``parent``."""
+    while view.view.parent is not parent:
+        view = view.view.parent
+    return view
+
+
+cdef ViewRecord former_self(Tensor before):
+    """A record that leads to a former self with other memory; it makes no view."""
+    cdef ViewRecord r = ViewRecord.__new__(ViewRecord)
+    r.parent = before
+    r.parent_shaped = before.shaped
+    r.former = True
+    return r
+
+
+# ---- operands that are about to be overwritten -----------------------------------------------------------------------------
+cdef int extent(Tensor t, int64_t* low, int64_t* high) noexcept:
+    """The bytes of the storage that hold elements of ``t``."""
+    cdef int64_t size = ITEMSIZE[t.key & K_DTYPE_MASK]
+    cdef int i
+    low[0] = t.offset
+    high[0] = t.offset + size
+    for i in range(t.ndim):
+        if t.strides[i] < 0:
+            low[0] += t.strides[i] * (t.dims[i] - 1) * size
+        else:
+            high[0] += t.strides[i] * (t.dims[i] - 1) * size
+    return 0
+
+
+cdef bint meets(object o, Storage s, int64_t low, int64_t high) noexcept:
+    """Whether ``o`` is a tensor with elements in these bytes."""
+    cdef int64_t a, b
+    if not isinstance(o, Tensor) or (<Tensor>o).storage is not s or (<Tensor>o).kind & ~<uint8_t>KIND_VIEW or (<Tensor>o).numel == 0:
+        return False
+    extent(<Tensor>o, &a, &b)
+    return a < high and low < b
+
+
+cdef object apart_from(object o, Storage s, int64_t low, int64_t high, Storage apart):
+    """``o`` (or what it contains) over ``apart`` where it has elements in these bytes."""
+    cdef Tensor t
+    if isinstance(o, (list, tuple)) and type(o) in (list, tuple):
+        return type(o)([apart_from(item, s, low, high, apart) for item in o])
+    if not meets(o, s, low, high):
+        return o
+    t = <Tensor>o
+    refresh_if_view(t)
+    if t.node is None and t.key & K_NEEDS_GRAD:
+        return o                                         # a leaf is itself; if it is kept, its version tells
+    t = shallow_live(t)
+    t.storage = apart
+    t.counter = None
+    t.offset -= low
+    return t
+
+
+cdef bint wants_grad(object o):
+    if isinstance(o, Tensor):
+        refresh_if_view(<Tensor>o)
+        return (<Tensor>o).key & K_NEEDS_GRAD != 0
+    if isinstance(o, (list, tuple)):
+        for item in o:
+            if wants_grad(item):
+                return True
+    return False
+
+
+def call_apart(function, Tensor x not None, tuple args not None, dict kwargs not None):
+    """``function(x, *args, **kwargs)`` where ``x`` is about to be overwritten: what is kept of it for gradients is kept as it is now.
+
+    The function gets tensors over a storage of their own, which at first has the memory of ``x``. If somebody holds it when the function
+    is done, a node has saved one of them, and the storage gets a copy.
+    """
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef Storage s = x.storage, apart
+    cdef Tensor whole
+    cdef int64_t low, high, a, b, one = 1
+    cdef list operands
+    if not ctx.plan_mode & MODE_GRAD or ctx.observers & OBSERVE_TRACE or s is None or x.kind & ~<uint8_t>KIND_VIEW or x.numel == 0 \
+            or not (wants_grad(x) or wants_grad(args) or wants_grad(list(kwargs.values()))):
+        return function(x, *args, **kwargs)
+    extent(x, &low, &high)
+    for o in (*args, *kwargs.values()):
+        for item in (o if isinstance(o, (list, tuple)) else (o,)):
+            if meets(item, s, low, high):
+                extent(<Tensor>item, &a, &b)
+                low = min(low, a)
+                high = max(high, b)
+    low &= ~<int64_t>63                                  # descriptors speak of alignment to 64 bytes
+    pin(s)
+    try:
+        resident(s)
+        apart = foreign_storage(s.place, s.data + low, high - low, s)
+        apart.stream = s.stream
+        operands = [apart_from(o, s, low, high, apart) for o in (x, *args)]
+        kwargs = {key: apart_from(o, s, low, high, apart) for key, o in kwargs.items()}
+        try:
+            value = function(*operands, **kwargs)
+        except BaseException:
+            forsake(apart)
+            raise
+        operands = kwargs = None
+        if Py_REFCNT(<PyObject*>apart) > 1:
+            high -= low
+            whole = new_view(x, 1, &high, &one, 0)
+            whole.storage = apart
+            whole.counter = None
+            whole.key = (whole.key & ~<uint32_t>K_DTYPE_MASK) | UINT8
+            classify(whole)
+            adopt(apart, quiet_copy(whole).storage)
+        return value
+    finally:
+        unpin(s)
 
 
 # ---- gradient nodes --------------------------------------------------------------------------------------------------------
@@ -1417,7 +1620,7 @@ cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject
                 node.edge_index[i] = (<Tensor>t).out_index
             else:
                 set_edge(node, i, <Tensor>t)
-                node.edge_index[i] = 0
+                node.edge_index[i] = (<Tensor>t).shaped
         elif i > 2:
             set_edge(node, i, None)
     for i in range(plan.n_save_in):
@@ -1426,7 +1629,7 @@ cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject
             set_saved(node, i, None)
         else:
             set_saved(node, i, <Tensor>t)
-            node.versions[i] = tensor_version(<Tensor>t)
+            node.versions[i] = saved_version(<Tensor>t)
     for i in range(plan.n_save_in, k):
         o = shallow(<Tensor>outs[plan.save_out[i - plan.n_save_in]])
         set_saved(node, i, o)

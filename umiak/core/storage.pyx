@@ -183,6 +183,25 @@ cdef int move_to(Storage s, char* data, int64_t capacity, int64_t handle) except
     return 0
 
 
+cdef int adopt(Storage s, Storage other) except -1:
+    """Foreign memory becomes that of ``other``, which holds the same contents and is given up."""
+    s.data = other.data
+    s.capacity = other.capacity
+    s.handle = other.handle
+    s.stream = other.stream
+    s.allocator = other.allocator
+    s.owner = None
+    s.generation += 1
+    other.allocator = None
+    return vacate(other, FREED)
+
+
+cdef int forsake(Storage s) except -1:
+    """Let go of foreign memory, of which the storage has nothing any more."""
+    s.owner = None
+    return vacate(s, FREED)
+
+
 cdef int make_resident(Storage s) except -1:
     if s.state == FREED:
         raise RuntimeError("this tensor's memory was freed by free(); make a new tensor, or free it later")

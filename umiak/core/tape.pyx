@@ -16,7 +16,7 @@ from umiak.core.dispatch import apply, drop_cast_weights
 
 from umiak.core.context cimport AMP_SHIFT, EngineContext, MODE_GRAD, OBSERVE_PROFILE, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport (
-    CallProgram, FLAG_INNER, FLAG_INTO, FLAG_QUIET, OpBase, Operand, Plan, call2, dispatch, quiet_copy)
+    CallProgram, FLAG_INNER, FLAG_INTO, FLAG_QUIET, OpBase, Operand, Plan, call2, dispatch, quiet_copy, view_params)
 from umiak.core.tensor cimport *
 
 
@@ -281,6 +281,9 @@ cdef class Run:
             if entry.deps == 0:
                 self.push(slot)
             return 0
+        if g != NULL and (<Tensor>edge).shaped != index:
+            now = seen_as_now(<Tensor>edge, index, <Tensor>g)
+            return self.give(edge, (<Tensor>edge).shaped, <PyObject*>now)
         if self.leaves is not None:
             record = self.leaves.get(id(edge))
             if record is not None:
@@ -414,10 +417,17 @@ cdef class Run:
                     t = saved_at(node, i)
                     if t == <PyObject*>None:
                         t = NULL
-                    elif tensor_version(<Tensor>t) != node.versions[i]:
-                        saved_tensors(node, plan, False)             # says what was overwritten
+                    elif saved_version(<Tensor>t) != node.versions[i]:
+                        keep = saved_tensors(node, plan, False)      # says what was overwritten, or finds what has another shape now
+                        break
                     inputs_inline[k] = t
                     k += 1
+                if keep is not None:
+                    k = 0
+                    for e in keep:
+                        inputs_inline[k] = <PyObject*>e if e is not None else NULL
+                        k += 1
+                    e = None
             elif n_saved:
                 keep = saved_tensors(node, plan, self.create)
                 for i in range(n_saved):
@@ -483,6 +493,22 @@ cdef inline CallProgram vjp_of(Plan plan, uint64_t mask, bint create):
     return VJP_PLAN(plan, mask) if found is None else found
 
 
+cdef object seen_as_now(Tensor leaf, uint32_t shaped, Tensor g):
+    """The gradient of a leaf that got another shape in place since it was used."""
+    cdef Tensor t = leaf
+    cdef list steps = []
+    while t.shaped != shaped and t.kind & KIND_VIEW and t.view.former:
+        steps.append((t.view.op, view_params(t.view)))
+        t = t.view.parent
+    if t.shaped == shaped:
+        for op, params in reversed(steps):
+            g = apply(op, (g,), params)
+    elif g.shape != leaf.shape and not g.kind & KIND_SELECTED_ROWS:
+        raise RuntimeError(
+            f"[backward] requires leaves that have the shape that they were used with, got {leaf.shape} for a gradient of shape {g.shape}")
+    return g
+
+
 cdef object call_hooks(list hooks, object g):
     for entry in list(hooks):
         if type(entry) is Sink:
@@ -516,7 +542,7 @@ cdef Tensor relink(Tensor t, Node node, int operand):
     cdef Tensor o
     e = <object>edge_at(node, operand)
     if not isinstance(e, Node):
-        return of_leaf(t, <Tensor>e) if (<Tensor>e).shape == t.shape else t
+        return of_leaf(t, <Tensor>e) if (<Tensor>e).shaped == node.edge_index[operand] and (<Tensor>e).shape == t.shape else t
     o = shallow(t)
     o.node = <Node>e
     o.out_index = node.edge_index[operand]
@@ -566,7 +592,12 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             continue
         t = <Tensor>e
         version = node.versions[i]
-        if t.storage is not None and tensor_version(t) != version:
+        o = t
+        while saved_version(o) != version and o.view is not None and o.view.former:
+            o = o.view.parent                            # another shape was given to it in place
+        if saved_version(o) == version:
+            t = o
+        elif t.storage is not None:
             what = f"operand {plan.save_in[i]}" if i < plan.n_save_in else f"output {plan.save_out[i - plan.n_save_in]}"
             raise RuntimeError(
                 f"[{plan.op.name}] requires {what} (shape {t.shape}) as it was in the forward pass for its gradient, got it modified in place: "
@@ -800,7 +831,7 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
                 g = ones_like(t)
                 ctx.inner_place = outer_place
             if t.node is None:
-                run.give(t, 0, <PyObject*>g)
+                run.give(t, t.shaped, <PyObject*>g)
             else:
                 run.add_to(run.entries[run.find(t.node)].first + t.out_index, <Tensor>g)
             g = None
@@ -1014,7 +1045,7 @@ def python_node(str name, inputs, outputs, backward):
         t = <Tensor>x
         refresh_if_view(t)
         set_edge(node, i, t if t.node is None else t.node)
-        node.edge_index[i] = t.out_index
+        node.edge_index[i] = t.shaped if t.node is None else t.out_index
     node.in_meta = [None if x is None else ((<Tensor?>x).shape, (<Tensor>x).dtype) for x in inputs]
     for i, x in enumerate(outputs):
         t = <Tensor?>x

@@ -57,6 +57,8 @@ cdef class ViewRecord:
     cdef uint64_t[VIEW_WORDS] words
     cdef object more_words                 # bytes, where they are more
     cdef Node parent_node                  # parent's node when the view was last derived
+    cdef uint32_t parent_shaped            # parent's `shaped` when the view was taken; it tells which former self of it is meant
+    cdef bint former                       # the parent is what the tensor itself was before an in-place change of shape or dtype
     cdef uint64_t seen                     # number of history changes in the process when it was last compared
 
 cdef class Tensor:
@@ -71,6 +73,7 @@ cdef class Tensor:
     cdef readonly int ndim
     cdef uint8_t kind
     cdef bint retains                      # keeps .grad although not a leaf
+    cdef uint32_t shaped                   # how often sizes, dtype or memory were exchanged in place
     cdef Storage storage                   # None for tensors without data (symbolic)
     cdef Version counter                   # None: the storage's own version
     cdef Node node
@@ -167,6 +170,12 @@ cdef Tensor new_view(Tensor base, int ndim, const int64_t* dims, const int64_t* 
 cdef Tensor shallow(Tensor t)              # same data, no history
 cdef void classify(Tensor t) noexcept      # recompute numel, layout and alignment bits of key
 cdef int reserve_rank(Tensor t, int ndim) except -1
+cdef int take_layout(Tensor t, Tensor other) except -1
+
+cdef inline uint32_t saved_version(Tensor t) noexcept:
+    """Differs from what it was after a write, and after an in-place change of shape. The odd factor keeps the two apart: they could
+    cancel each other only after 10**9 of them."""
+    return tensor_version(t) + t.shaped * <uint32_t>2654435761
 
 cdef inline void bump_version(Tensor t) noexcept:
     if t.counter is not None:

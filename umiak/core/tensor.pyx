@@ -92,7 +92,7 @@ cdef class Node:
         out = []
         for i in range(self.n_edges):
             e = <object>edge_at(self, i)
-            out.append(None if e is None else (e, self.edge_index[i]))
+            out.append(None if e is None else (e, self.edge_index[i] if isinstance(e, Node) else 0))
         return tuple(out)
 
     def register_hook(self, hook):
@@ -282,6 +282,21 @@ cdef Tensor shallow(Tensor t):
     return o
 
 
+cdef int take_layout(Tensor t, Tensor other) except -1:
+    """``t`` gets the memory, sizes and dtype of ``other``; what was a view of it is one of its former self."""
+    reserve_rank(t, other.ndim)
+    memcpy(t.dims, other.dims, other.ndim * sizeof(int64_t))
+    memcpy(t.strides, other.strides, other.ndim * sizeof(int64_t))
+    t.offset = other.offset
+    t.storage = other.storage
+    t.counter = other.counter
+    t.key = (other.key & ~<uint32_t>K_NEEDS_GRAD) | (t.key & K_NEEDS_GRAD)
+    t.low = None
+    t.shaped += 1
+    classify(t)
+    return 0
+
+
 cdef tensor_slots_t SLOTS
 
 cdef tensor_slots_t* tensor_slots() noexcept:
@@ -371,11 +386,15 @@ cdef class Tensor:
 
     @stop_gradient.setter
     def stop_gradient(self, bint stop):
-        cdef int dt = self.key & K_DTYPE_MASK
-        if stop:
-            self.key &= ~<uint32_t>K_NEEDS_GRAD
-        else:
-            self.key |= K_NEEDS_GRAD
+        cdef Tensor t = self
+        while True:                                      # a leaf is one through its former selves, too
+            if stop:
+                t.key &= ~<uint32_t>K_NEEDS_GRAD
+            else:
+                t.key |= K_NEEDS_GRAD
+            if t.node is not None or t.view is None or not t.view.former:
+                return
+            t = t.view.parent
 
     @property
     def grad(self):
@@ -407,7 +426,7 @@ cdef class Tensor:
 
     @property
     def inplace_version(self):
-        return 0 if self.storage is None else tensor_version(self)
+        return 0 if self.storage is None else tensor_version(self) + self.shaped
 
     def _bump_version(self):
         """Record a write that happened outside the engine."""
@@ -423,7 +442,13 @@ cdef class Tensor:
 
     @property
     def _base(self):
-        return None if self.view is None else self.view.parent
+        cdef Tensor t = self
+        refresh_if_view(self)
+        while t.kind & KIND_VIEW:
+            if not t.view.former:
+                return t.view.parent
+            t = t.view.parent
+        return None
 
     @property
     def _hooks(self):
@@ -470,13 +495,18 @@ cdef class Tensor:
 
     def detach_(self):
         """Forget the history of this tensor."""
-        if self.view is not None:
+        cdef Tensor t = self
+        if self._base is not None:
             raise RuntimeError("[detach_] requires a tensor that is not a view of another, got a view. Use detach().")
-        self.node = None
-        self.out_index = 0
-        self.key &= ~<uint32_t>K_NEEDS_GRAD
         SLOTS.changes += 1
-        return self
+        while True:                                      # with its former selves, which older views are views of
+            t.node = None
+            t.out_index = 0
+            t.key &= ~<uint32_t>K_NEEDS_GRAD
+            if not t.kind & KIND_VIEW:
+                return self
+            t.view.parent_node = None
+            t = t.view.parent
 
     def _share(self, Tensor other not None):
         """Become another tensor's data (sizes, dtype, storage); history and attributes stay.
@@ -487,18 +517,12 @@ cdef class Tensor:
         if other.storage is None:
             raise ValueError("[_share] requires a tensor with data, got none")
         if self.storage is not None:
-            ahead.value = tensor_version(self) + 1
+            ahead.value = tensor_version(self)           # `shaped` is what moves on
         SLOTS.changes += 1
         self.view = None
         self.kind &= ~<uint8_t>(KIND_VIEW | KIND_UNMADE)
-        reserve_rank(self, other.ndim)
-        memcpy(self.dims, other.dims, other.ndim * sizeof(int64_t))
-        memcpy(self.strides, other.strides, other.ndim * sizeof(int64_t))
-        self.offset = other.offset
-        self.storage = other.storage
+        take_layout(self, other)
         self.counter = ahead
-        self.key = (other.key & ~<uint32_t>K_NEEDS_GRAD) | (self.key & K_NEEDS_GRAD)
-        classify(self)
 
     def _init_symbolic(self, DType dtype not None, int ndim):
         """Make this (fresh) tensor a symbolic one: dtype and rank, no data. Sizes are the subclass's business."""

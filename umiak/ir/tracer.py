@@ -30,7 +30,10 @@ OBSERVE_TRACE = 1  # the bit of the context's observers that sends every call he
 class SymTensor(Tensor):
     """A tensor of a program under construction: a dtype, sizes that may be symbolic, and the value it stands for."""
 
-    __slots__ = ("_block", "_parent", "_seen", "_stop", "_strided", "_tracer", "_value", "_view")
+    __slots__ = (
+        "_block", "_former", "_parent", "_parent_shaped", "_seen", "_shaped", "_stop", "_strided", "_tracer", "_value",
+        "_view",
+    )  # fmt: skip
 
     _value: Value
     _tracer: Tracer | None  # None for a bare stand-in, which has no aliases
@@ -40,13 +43,26 @@ class SymTensor(Tensor):
     _seen: Value | None  # the parent's value that this view was taken of
     _strided: Strided | None
     _stop: bool
+    _former: SymTensor | None  # what it was before its shape or dtype was last changed in place
+    _shaped: int  # how often that happened
+    _parent_shaped: int  # the parent's count when the view was taken
+
+    @property
+    def parent(self) -> SymTensor | None:
+        """What this is a view of: of a tensor that has another shape by now, what it was then."""
+        parent = self._parent
+        while parent is not None and parent._shaped != self._parent_shaped:
+            parent = parent._former
+        self._parent = parent
+        return parent
 
     @property
     def value(self) -> Value:
         """What the tensor stands for now."""
         if self._parent is None or not self.shares_memory():
             return self._value
-        base = self._parent.value
+        assert self.parent is not None
+        base = self.parent.value
         if base is self._seen:
             return self._value
         assert self._tracer is not None
@@ -59,12 +75,12 @@ class SymTensor(Tensor):
 
     def shares_memory(self) -> bool:
         """Whether a view really is one: a reshape of memory with gaps is a copy."""
-        return self.strided() is not None and self._parent is not None
+        return self.strided() is not None and self.parent is not None
 
     def strided(self) -> Strided | None:
         """The place in the root's memory, roots taken as dense; None for a copy."""
         if self._strided is None:
-            parent = self._parent.strided() if self._parent is not None else None
+            parent = self.parent.strided() if self.parent is not None else None
             if self._view is None:
                 self._strided = dense(self.meta.shape, self.dtype)
             elif parent is not None:
@@ -94,7 +110,12 @@ class SymTensor(Tensor):
 
     @property
     def _base(self) -> SymTensor | None:  # type: ignore[override]
-        return self._parent
+        former, parent = self._former, self.parent
+        while parent is not None and former is not None:
+            if parent is former:  # only of what it was itself
+                return former._base
+            parent = parent.parent
+        return self.parent
 
     @property
     def stop_gradient(self) -> bool:
@@ -174,7 +195,8 @@ def symbolic(value: Value, tracer: Tracer | None = None) -> SymTensor:
     out._value = value
     out._tracer = tracer
     out._block = tracer.builder.block if tracer is not None else None
-    out._parent = out._view = out._seen = out._strided = None
+    out._parent = out._view = out._seen = out._strided = out._former = None
+    out._shaped = out._parent_shaped = 0
     out._stop = value.stop
     return out
 
@@ -309,7 +331,7 @@ class Tracer:
     def _link(self, view: SymTensor, parent: SymTensor, op: Any, params: tuple) -> None:
         if parent._tracer is not self:
             return
-        view._parent, view._view = parent, (op, params)
+        view._parent, view._parent_shaped, view._view = parent, parent._shaped, (op, params)
         operation = view._value.operation
         assert operation is not None
         view._seen = operation.operands[0]  # type: ignore[assignment]
@@ -331,8 +353,8 @@ class Tracer:
         for m, n in zip(new.meta.shape, target.meta.shape, strict=True):
             dim.require(dim.eq(m, n), f"[assign] requires a value of {target.meta}, got {new.meta}")
         root = target
-        while root._parent is not None and root.shares_memory():
-            root = root._parent
+        while root.parent is not None and root.shares_memory():
+            root = root.parent
         if root._block is not self.builder.block:
             raise RuntimeError(
                 f"[in-place] requires a tensor made inside the branch or loop body, got {root!r} from outside. "
@@ -344,22 +366,80 @@ class Tracer:
                 + (" (through a view of it)" if root is not target else "")
                 + ". Use paddle.no_grad() to update parameters."
             )
+        if overlaps(target):
+            raise RuntimeError(
+                "[assign] requires a tensor whose elements have memory of their own, "
+                f"got a view of shape {target.shape} that shows some several times. Write into a copy of it instead."
+            )
         self._write(target, new)
         while context.current().grad_enabled and not source._stop and target._stop:
             target._stop = False
-            if target._parent is not None and target.shares_memory():
-                target = target._parent
+            if target.parent is not None and target.shares_memory():
+                target = target.parent
 
     def _write(self, x: SymTensor, value: Value) -> None:
-        if x._parent is not None and x.shares_memory():
-            assert x._view is not None
-            op, params = x._view
-            scatter = known_ops()["scatter_view"](region=op)
-            (whole,) = self.builder.append(scatter, (x._parent.value, value), (_flat(params),))
-            whole.stop = not context.current().grad_enabled
-            self._write(x._parent, whole)
-            x._seen = whole
-        x._value = value
+        if x.parent is None or not x.shares_memory():
+            x._value = value
+            return
+        regions, base = [x._view], x.parent
+        while overlaps(base):  # what is written through this parent appears in other elements of it, too
+            assert base.parent is not None
+            regions.append(base._view)
+            base = base.parent
+        views, ends, args = flat_regions(list(reversed(regions)))
+        if len(views) == 1:
+            write = known_ops()["scatter_view"](region=views[0])
+        else:
+            write = known_ops()["write_through"](views=views, ends=ends)
+        (whole,) = self.builder.append(write, (base.value, value), (args,))
+        whole.stop = not context.current().grad_enabled
+        self._write(base, whole)
+        if len(views) == 1:
+            x._value, x._seen = value, whole
+
+    def become(self, x: Tensor, value: Tensor) -> None:
+        """``x`` is ``value`` from here on, of another shape or dtype; its views are views of what it was."""
+        target, source = self.tensor(x), self.tensor(value)
+        if target is source:
+            return
+        if self.given(target):
+            raise RuntimeError(
+                "[in-place] requires a tensor made inside of the captured function to change its shape or dtype, got "
+                f"{target!r} from outside, whose owner would not see it. Use the form that returns a new tensor"
+            )
+        if target._block is not self.builder.block:
+            raise RuntimeError(
+                f"[in-place] requires a tensor made inside the branch or loop body, got {target!r} from outside. "
+                "Return the new value from the branch instead"
+            )
+        before = symbolic(target._value, self)
+        for name in (
+            "_block",
+            "_former",
+            "_parent",
+            "_parent_shaped",
+            "_seen",
+            "_shaped",
+            "_stop",
+            "_strided",
+            "_view",
+        ):
+            setattr(before, name, getattr(target, name))
+        links, last = [source], source
+        while last.parent is not None and last.parent is not target and last.shares_memory():
+            last = last.parent
+            links.append(last)
+        view = last.parent is target and last.shares_memory()
+        flows = context.current().grad_enabled
+        if view:
+            last._parent = before
+            for link in links:
+                link._value.stop = link._value.stop and flows  # in no_grad the history stays
+        target._init_symbolic(source.dtype, source.ndim)
+        target._stop = source._stop if flows or not view else target._stop
+        target._former, target._shaped = before, target._shaped + 1
+        for name in ("_value", "_parent", "_parent_shaped", "_seen", "_strided", "_view"):
+            setattr(target, name, getattr(source, name))
 
     # --- control flow
 
@@ -410,6 +490,44 @@ class Tracer:
                     )
 
 
+def alias(view: SymTensor, value: SymTensor) -> SymTensor:
+    """``view``, whose elements are those of ``value``: what reads it reads that."""
+    view._value = value._value
+    return view
+
+
+def overlaps(x: SymTensor) -> bool:
+    """Whether elements of ``x`` share memory."""
+    view: SymTensor | None = x
+    while view is not None and (view._view is None or getattr(view._view[0], "injective", True)):
+        view = view.parent
+    found = x.strided() if view is not None else None
+    if found is None:
+        return False
+    axes: list[tuple[Any, Any]] = []  # size and stride, the smallest stride first
+    for n, stride in zip(found.shape, found.strides, strict=True):
+        if dim.lt(1, n):
+            step = stride if dim.le(0, stride) else -stride
+            k = sum(1 for _, other in axes if dim.le(other, step))
+            axes.insert(k, (n, step))
+    span: Any = 0
+    for n, step in axes:
+        if dim.le(step, span):
+            return True
+        span = span + step * (n - 1)
+    return False
+
+
+def flat_regions(regions: list) -> tuple[tuple, tuple[int, ...], tuple]:
+    """View ops, where the params of each end, and all params in one tuple."""
+    args: list[Any] = []
+    ends = []
+    for _, params in regions:
+        args.extend(_flat(params))
+        ends.append(len(args))
+    return tuple(op for op, _ in regions), tuple(ends), tuple(args)
+
+
 def _param(x: Any) -> Any:
     return tuple(x) if type(x) is list else x
 
@@ -450,6 +568,14 @@ def slow_assign(x: Tensor, value: Tensor) -> Tensor:
     if not _is_symbolic((x, value)) and not context.current().observers & OBSERVE_TRACE:
         raise TypeError(f"[assign] requires dense tensors, got {type(x).__name__} and {type(value).__name__}")
     current().assign(x, value)
+    return x
+
+
+def slow_become(x: Tensor, value: Tensor) -> Tensor:
+    """Dispatch's slot for a change of shape or dtype in place that involves a symbolic tensor."""
+    if not _is_symbolic((x, value)) and not context.current().observers & OBSERVE_TRACE:
+        raise TypeError(f"[become] requires dense tensors, got {type(x).__name__} and {type(value).__name__}")
+    current().become(x, value)
     return x
 
 

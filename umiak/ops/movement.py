@@ -585,6 +585,77 @@ class ScatterView(Op):
         yield case(draw(rng, (4,), dt.int64, 0, 8), 7, rows, (1, 2, 1))
 
 
+@register
+class WriteThrough(Op):
+    """``base`` after ``value`` was written into the elements that several view ops, one after the other, select of it.
+
+    For views of views that show an element of ``base`` more than once, so that a write is seen in other places too;
+    the elements written are distinct. ``args`` are the params of all views, flattened, and ``ends`` where those of each
+    end.
+    """
+
+    inputs = ("base", "value")
+    amp = "keep"
+    linear = True
+    views: tuple
+    ends: tuple
+    args: tuple = param("ints", ())
+
+    def through(self, x, args):
+        """What the views make of ``x``."""
+        for view, start, end in zip(self.views, (0, *self.ends), self.ends, strict=False):
+            x = region_of(x, view, args[start:end])
+        return x
+
+    def infer(self, base, value, args):
+        seen = Meta(tuple(base.shape), base.dtype)
+        for view, start, end in zip(self.views, (0, *self.ends), self.ends, strict=False):
+            seen = view.infer(seen, *unflatten_params(view, args[start:end]))
+        same_dtype(self, Meta(seen.shape, seen.dtype), value)
+        same_shape(self, value.shape, seen.shape, "a value of the shape of the region")
+        return Meta(tuple(base.shape), base.dtype)
+
+    def decompose(self, base, value, args):
+        n = dim.product(base.shape)
+        at = F.reshape(F.iota(0, 1, dt.int64, n), tuple(base.shape))
+        flat = F.reshape(base, (n,))
+        pairs = [i for i, view in enumerate(self.views) if isinstance(view, AsReal)]
+        for view, start, end in zip(self.views, (0, *self.ends), self.ends, strict=False):
+            if isinstance(view, AsReal):
+                both = F.reshape(F.iota(0, 1, dt.int64, 2), (1,) * len(at.shape) + (2,))
+                at = F.add(F.mul(F.unsqueeze(at, (len(at.shape),)), 2), both)
+            else:
+                at = region_of(at, view, args[start:end])
+        if pairs:
+            flat, n = F.reshape(F.as_real(flat), (2 * n,)), 2 * n
+        count = dim.product(value.shape)
+        flat = F.put(flat, F.reshape(at, (count,)), F.reshape(value, (count,)), axis=0)
+        if pairs:
+            flat = F.as_complex(F.reshape(flat, (dim.product(base.shape), 2)))
+        return F.reshape(flat, tuple(base.shape))
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        def case(base, value, steps, note=""):
+            views, args, ends = [], [], []
+            for view, *params in steps:
+                views.append(view)
+                args.extend(flatten_params(tuple(params)))
+                ends.append(len(args))
+            return Sample((base, value), {"views": tuple(views), "ends": tuple(ends)}, {"args": tuple(args)}, note=note)
+
+        rows = Slice(axes=(0,))
+        wide, column = (BroadcastTo(), (3, 2)), (Slice(axes=(1,)), (1,), (1,), (1,))
+        yield case(draw(rng, (2,)), draw(rng, (1, 1)), [wide, (rows, (1,), (1,), (1,)), column])
+        yield case(draw(rng, (5,)), draw(rng, (4,)), [(Unfold(0), 2, 1), column, (Squeeze(axes=(1,)),)], "windows")
+        yield case(draw(rng, (2, 2)), draw(rng, (2, 0)), [(BroadcastTo(), (3, 2, 2)), (rows, (0,), (1,), (1,)),
+                   (Squeeze(axes=(0,)),), (Slice(axes=(1,)), (0,), (0,), (1,))], "empty region")  # fmt: skip
+        yield case(draw(rng, (2,), dt.complex128), draw(rng, (1, 2, 1)), [wide, (AsReal(),), (rows, (1,), (1,), (1,)),
+                   (Slice(axes=(2,)), (1,), (1,), (1,))], "one part of complex numbers")  # fmt: skip
+        yield case(draw(rng, (3,)), draw(rng, (3,)), [(BroadcastTo(), (2, 3)), (Permute((1, 0)),), column,
+                   (Reshape(), (3,))], "transposed")  # fmt: skip
+
+
 # --- pad -----------------------------------------------------------------------------------------------------------
 
 PAD_MODES = ("constant", "reflect", "replicate", "circular")

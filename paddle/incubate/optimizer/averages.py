@@ -105,7 +105,7 @@ class ModelAverage(_Swap, Optimizer):
         self.average_window = average_window_rate
         self.min_average_window = min_average_window
         self.max_average_window = max_average_window
-        self._sums: dict[int, list[Any]] = {}  # of this window; of it too, set aside; of the last one
+        self._sums: dict[Any, list[Any]] = {}  # of this window; of it too, set aside; of the last one
         self._counts = [0, 0, 0]  # steps in this window, in the last one, in all
 
     def _trained(self) -> list[Any]:
@@ -116,9 +116,9 @@ class ModelAverage(_Swap, Optimizer):
         params = self._trained()
         with no_grad_guard():
             for p in params:
-                if id(p) not in self._sums:
-                    self._sums[id(p)] = [F.full(0.0, dtype=p.dtype.compute, shape=tuple(p.shape)) for _ in range(3)]
-            sums = [self._sums[id(p)] for p in params]
+                if p not in self._sums:
+                    self._sums[p] = [F.full(0.0, dtype=p.dtype.compute, shape=tuple(p.shape)) for _ in range(3)]
+            sums = [self._sums[p] for p in params]
             low = [F.cast(p, dtype=s[0].dtype) for p, s in zip(params, sums, strict=True)]
             apply_each_into(_ADD, [((s[0],), (s[0], p), ()) for p, s in zip(low, sums, strict=True)])
             now, last, total = self._counts
@@ -144,17 +144,17 @@ class ModelAverage(_Swap, Optimizer):
         now, last, _ = self._counts
         if not now + last:
             raise RuntimeError("[ModelAverage.apply] requires at least one step(), got none")
-        params = [p for p in self._trained() if id(p) in self._sums]
-        totals = [F.add(F.add(*self._sums[id(p)][:2]), self._sums[id(p)][2]) for p in params]
+        params = [p for p in self._trained() if p in self._sums]
+        totals = [F.add(F.add(*self._sums[p][:2]), self._sums[p][2]) for p in params]
         return list(zip(params, apply_each(_MUL, [((t, 1.0 / (now + last)), ()) for t in totals]), strict=True))
 
     def state_dict(self) -> dict[str, Any]:
         """Sums and counts by parameter, such as ``linear_0.w_0_sum_1_0``."""
         out: dict[str, Any] = {}
         for p in self._trained():
-            if id(p) not in self._sums:
+            if p not in self._sums:
                 continue
-            for i, s in enumerate(self._sums[id(p)]):
+            for i, s in enumerate(self._sums[p]):
                 out[f"{p.name}_sum_{i + 1}_0"] = s
             for what, n in zip(("num_accumulates", "old_num_accumulates", "num_updates"), self._counts, strict=True):
                 out[f"{p.name}_{what}_0"] = from_numpy(np.array([n], np.int64), p.place)
@@ -166,7 +166,7 @@ class ModelAverage(_Swap, Optimizer):
             saved = [state_dict.get(f"{p.name}_sum_{i}_0") for i in (1, 2, 3)]
             if any(s is None for s in saved):
                 continue
-            self._sums[id(p)] = [as_state(s, p) for s in saved]
+            self._sums[p] = [as_state(s, p) for s in saved]
             found = (state_dict[f"{p.name}_{n}_0"] for n in ("num_accumulates", "old_num_accumulates", "num_updates"))
             self._counts = [int(np.asarray(n.numpy() if isinstance(n, Tensor) else n).ravel()[0]) for n in found]
 
@@ -204,7 +204,7 @@ class ExponentialMovingAverage(_Swap):
         self._decay = float(decay)
         self._thres_steps = thres_steps
         self._name = name
-        self._values: dict[int, Any] = {}
+        self._values: dict[Any, Any] = {}
         self._left = 1.0  # how much of the start is left: the product of the decays
 
     def update(self) -> None:
@@ -216,9 +216,9 @@ class ExponentialMovingAverage(_Swap):
         params = [p for p in self._parameter_list if not p.stop_gradient]
         with no_grad_guard():
             for p in params:
-                if id(p) not in self._values:
-                    self._values[id(p)] = F.full(0.0, dtype=p.dtype.compute, shape=tuple(p.shape))
-            values = [self._values[id(p)] for p in params]
+                if p not in self._values:
+                    self._values[p] = F.full(0.0, dtype=p.dtype.compute, shape=tuple(p.shape))
+            values = [self._values[p] for p in params]
             new = [F.cast(p, dtype=v.dtype) for p, v in zip(params, values, strict=True)]
             parts = apply_each(_MUL, [((x, 1.0 - decay), ()) for x in new])
             apply_each_into(_MUL, [((v,), (v, decay), ()) for v in values])
@@ -228,6 +228,6 @@ class ExponentialMovingAverage(_Swap):
     def _averages(self) -> list[tuple[Any, Any]]:
         if not self._values:
             raise RuntimeError("[ExponentialMovingAverage.apply] requires at least one update(), got none")
-        params = [p for p in self._parameter_list if id(p) in self._values]
-        rows = [((self._values[id(p)], 1.0 / (1.0 - self._left)), ()) for p in params]
+        params = [p for p in self._parameter_list if p in self._values]
+        rows = [((self._values[p], 1.0 / (1.0 - self._left)), ()) for p in params]
         return list(zip(params, apply_each(_MUL, rows), strict=True))

@@ -44,7 +44,7 @@ class LookAhead(Optimizer):
         self.alpha = float(alpha)
         self.k = k
         self._done = 0
-        self._slow: dict[int, Any] = {}
+        self._slow: dict[Any, Any] = {}
         super().__init__(self.alpha, inner_optimizer._parameter_list, None, None, name)
 
     def step(self) -> None:
@@ -56,12 +56,12 @@ class LookAhead(Optimizer):
         self._done += 1
         with no_grad_guard():
             params: list[Any] = [p for p in self._parameter_list if not p.stop_gradient]
-            new = [p for p in params if id(p) not in self._slow]
+            new = [p for p in params if p not in self._slow]
             for p in new:
-                self._slow[id(p)] = self._named(F.copy(p), p)
+                self._slow[p] = self._named(F.copy(p), p)
             if self._done % self.k:
                 return
-            slow = [self._slow[id(p)] for p in params]
+            slow = [self._slow[p] for p in params]
             gaps = apply_each(F.Sub(), [((p, s), ()) for p, s in zip(params, slow, strict=True)])
             parts = apply_each(F.Mul(), [((g, self.alpha), ()) for g in gaps])
             apply_each_into(F.Add(), [((s,), (s, g), ()) for s, g in zip(slow, parts, strict=True)])
@@ -103,15 +103,13 @@ class LookAhead(Optimizer):
         """The slow parameters by name, such as ``linear_0.w_0_slow_0``; the inner optimizer has a state dict of its
         own.
         """
-        found = (self._slow.get(id(p)) for p in self._parameter_list)
+        found = (self._slow.get(p) for p in self._parameter_list)
         return {s.name: s for s in found if s is not None}
 
     def set_state_dict(self, state_dict: Any) -> None:
         """Go on from saved slow parameters. Steps are counted from 0."""
         saved = {k.rsplit("_slow_", 1)[0]: v for k, v in state_dict.items() if "_slow_" in k}
-        self._slow = {
-            id(p): self._named(as_state(saved[p.name], p), p) for p in self._parameter_list if p.name in saved
-        }
+        self._slow = {p: self._named(as_state(saved[p.name], p), p) for p in self._parameter_list if p.name in saved}
         self._done = 0
 
     load_state_dict = set_state_dict

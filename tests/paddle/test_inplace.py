@@ -1,0 +1,510 @@
+"""In-place forms: values, gradients of all orders, aliases and versions, against the forms that give new tensors."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+import paddle
+from paddle.tensor import inplace
+from tests.support import alias_programs, inplace_cases
+
+
+def leaf(a):
+    return paddle.to_tensor(np.asarray(a, "float64"), stop_gradient=False)
+
+
+def constant(a):
+    return paddle.to_tensor(np.asarray(a, "float64"))
+
+
+def function_of(name):
+    return getattr(paddle, name[:-1], None) or getattr(paddle.tensor, name[:-1])
+
+
+# --- the whole table -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", inplace.NAMES)
+def test_values_equal_those_of_the_other_form(name):
+    a, arguments = inplace_cases.case(name, "float32")
+    x, arguments = inplace_cases.tensor(a), [inplace_cases.tensor(b) for b in arguments]
+    expected = function_of(name)(x, *arguments)
+    y = x.clone()
+    version = y.inplace_version
+    assert getattr(y, name)(*arguments) is y
+    assert y.dtype is expected.dtype
+    assert y.shape == expected.shape
+    np.testing.assert_array_equal(y.numpy(), expected.numpy())
+    assert y.inplace_version > version or (y.shape == x.shape and name[:-1] in inplace.RESHAPING)
+    assert "out" not in inspect.signature(getattr(inplace, name)).parameters or name[:-1] in inplace.KEEPS_OUT
+
+
+def written(name, x, arguments, in_place, before, after):
+    """What a form makes of a value that is no leaf, with writes before and after it."""
+    y = x * 1.0
+    if before:
+        y.add_(y)
+    y = getattr(y, name)(*arguments) if in_place else function_of(name)(y, *arguments)
+    if after:
+        if not in_place:
+            y = y * 1.0
+        y.multiply_(y)
+        y[0] = y[0] * 0.5 if y.shape[0] > 1 else y[0]
+    return y
+
+
+def gradients(y, leaves):
+    """First derivatives of a weighted sum, and second ones; as text where one is refused."""
+    weights = constant(np.cos(np.arange(y.size)).reshape(y.shape))
+    try:
+        first = paddle.grad((y * weights).sum(), leaves, create_graph=True, allow_unused=True)
+    except Exception as e:
+        return type(e).__name__, None
+    squares = [(g * g).sum() for g in first if g is not None and not g.stop_gradient]
+    found = [None if g is None else g.numpy() for g in first]
+    if not squares:
+        return found, None
+    try:
+        second = paddle.grad(sum(squares[1:], squares[0]), leaves, allow_unused=True)
+    except Exception as e:
+        return found, type(e).__name__
+    return found, [None if g is None else g.numpy() for g in second]
+
+
+def assert_equal(found, expected):
+    if not isinstance(expected, list):
+        assert found == expected
+        return
+    for a, b in zip(found, expected, strict=True):
+        assert (a is None) == (b is None)
+        if b is not None:
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def differentiable(name):
+    a, arguments = inplace_cases.case(name)
+    y = function_of(name)(inplace_cases.tensor(a, True), *[inplace_cases.tensor(b) for b in arguments])
+    return not y.stop_gradient and y.dtype is paddle.float64
+
+
+DIFFERENTIABLE = [n for n in inplace.NAMES if differentiable(n)]
+
+
+def test_most_forms_are_differentiable():
+    assert len(DIFFERENTIABLE) > 75
+    assert {"sin_", "cos_", "abs_", "square_", "erf_", "multiply_", "put_along_axis_"} <= set(DIFFERENTIABLE)
+
+
+@pytest.mark.parametrize("around", [False, True], ids=["alone", "between writes"])
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradients_equal_those_of_the_other_form(name, around):
+    a, arguments = inplace_cases.case(name)
+    if around and name in ("acos_", "asin_", "atanh_", "erfinv_", "logit_"):
+        a = a / 2  # doubling must not leave the domain
+    results = []
+    for in_place in (True, False):
+        x = inplace_cases.tensor(a, True)
+        operands = [inplace_cases.tensor(b, True) for b in arguments]
+        y = written(name, x, operands, in_place, around, around)
+        leaves = [x, *(b for b in operands if isinstance(b, paddle.Tensor) and not b.stop_gradient)]
+        results.append((y.numpy(), *gradients(y, leaves)))
+    (y, first, second), (y2, first2, second2) = results
+    np.testing.assert_allclose(y, y2, rtol=1e-12)
+    assert_equal(first, first2)
+    assert_equal(second, second2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_captured_gradients_equal_eager_ones(name):
+    a, arguments = inplace_cases.case(name)
+    results = []
+    for captured in (True, False):
+        x = inplace_cases.tensor(a, True)
+        operands = [inplace_cases.tensor(b, True) for b in arguments]
+
+        def function(x, operands=operands):
+            y = written(name, x, operands, True, False, True)
+            return (y * constant(np.cos(np.arange(y.size)).reshape(y.shape))).sum(), y
+
+        loss, y = (paddle.jit.to_static(function) if captured else function)(x)
+        loss.backward()
+        leaves = [x, *(b for b in operands if isinstance(b, paddle.Tensor) and not b.stop_gradient)]
+        results.append((y.numpy(), [None if b.grad is None else b.grad.numpy() for b in leaves]))
+    (y, found), (y2, expected) = results
+    np.testing.assert_allclose(y, y2, rtol=1e-9)
+    assert_equal(found, expected)
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_a_leaf_is_written_in_no_grad_alone(name):
+    a, arguments = inplace_cases.case(name)
+    x, arguments = inplace_cases.tensor(a, True), [inplace_cases.tensor(b, True) for b in arguments]
+    if getattr(function_of(name)(x, *arguments), "shape", None) == x.shape and name[:-1] in inplace.RESHAPING:
+        return  # nothing changes
+    with pytest.raises(RuntimeError, match="leaf"):
+        getattr(x, name)(*arguments)
+    np.testing.assert_array_equal(x.numpy(), a)
+    with paddle.no_grad():
+        expected = function_of(name)(x, *arguments)
+        getattr(x, name)(*arguments)
+    np.testing.assert_array_equal(x.numpy(), expected.numpy())
+    assert x.is_leaf
+    assert not x.stop_gradient
+    (x * 2.0).sum().backward()
+    assert x.grad.shape == x.shape
+
+
+# --- operands that share memory with what is written -----------------------------------------------------------------
+
+OVERLAPPING = {
+    "itself": lambda y: y,
+    "transposed": lambda y: y.T,
+    "reversed": lambda y: y[::-1],
+    "first row": lambda y: y[0],
+    "an element": lambda y: y[1, 1],
+}
+
+
+@pytest.mark.parametrize("other", OVERLAPPING)
+@pytest.mark.parametrize("name", ["add_", "subtract_", "multiply_", "divide_", "pow_", "copy_", "hypot_"])
+def test_operands_that_overlap(name, other):
+    a = np.array([[0.3, 0.7], [1.1, 0.9]])
+    results = []
+    for apart in (False, True):
+        x = leaf(a)
+        y = x * 1.0
+        other_value = OVERLAPPING[other](y)
+        getattr(y, name)(other_value.clone() if apart else other_value)
+        (y * constant([[1.0, 2.0], [3.0, 4.0]])).sum().backward()
+        results.append((y.numpy(), x.grad.numpy()))
+    np.testing.assert_array_equal(results[0][0], results[1][0])
+    np.testing.assert_allclose(results[0][1], results[1][1], rtol=1e-12)
+
+
+def test_what_is_kept_is_not_written():
+    x = leaf([0.5, 1.0])
+    y = x * 1.0
+    for _ in range(5):
+        y.sin_()
+    y.sum().backward()
+    value, slope = np.array([0.5, 1.0]), np.ones(2)
+    for _ in range(5):
+        value, slope = np.sin(value), slope * np.cos(value)
+    np.testing.assert_allclose(x.grad.numpy(), slope)
+
+
+def test_a_failed_call_changes_nothing():
+    x = leaf([0.5, 1.0])
+    y = x * 1.0
+    for bad in (lambda: y.add_(paddle.ones([3, 2], "float64")), lambda: y.multiply_(paddle.ones([2], "int64"))):
+        with pytest.raises((ValueError, TypeError)):
+            bad()
+    y.exp_().sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), np.exp([0.5, 1.0]))
+
+
+# --- changes of shape ------------------------------------------------------------------------------------------------
+
+
+def test_views_taken_before_keep_the_memory():
+    x = constant([[1.0, 2.0], [3.0, 4.0]])
+    w = x[0]
+    x.transpose_([1, 0])
+    assert w.tolist() == [1, 2]
+    assert x.tolist() == [[1, 3], [2, 4]]
+    w.fill_(9.0)
+    assert x.tolist() == [[9, 3], [9, 4]]
+    x.unsqueeze_(0).zero_()
+    assert w.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("captured", [False, True])
+def test_writes_through_a_view_taken_before_a_change_of_shape(captured):
+    def function(x, v):
+        y = x * 1.0
+        w = y[0]
+        y.t_()
+        y.unsqueeze_(0)
+        w.multiply_(v)
+        y.squeeze_(0)
+        w.add_(y[1])
+        return (y * constant([[1.0, 2.0], [3.0, 4.0]])).sum(), y
+
+    x, v = leaf([[1.0, 2.0], [3.0, 4.0]]), leaf([10.0, 20.0])
+    loss, y = (paddle.jit.to_static(function) if captured else function)(x, v)
+    loss.backward()
+    # After the product y is [[10, 3], [40, 4]], w its first column.
+    assert y.tolist() == [[50, 3], [44, 4]]
+    assert x.grad.tolist() == [[10, 20 * (1 + 3)], [2, 3 + 4]]
+    assert v.grad.tolist() == [1, 2 * (1 + 3)]
+
+
+@pytest.mark.parametrize("change", [lambda y: y.unsqueeze_(0), lambda y: y.t_(), lambda y: y.reshape_([6])])
+def test_what_was_saved_before_a_change_of_shape(change):
+    a = np.array([[1.0, 4.0, 9.0], [2.0, 3.0, 5.0]])
+    x = leaf(a)
+    y = x.sqrt()  # keeps its result
+    z = y * y * y  # keeps its operand
+    change(y)
+    (z.sum() + y.sum()).backward()
+    np.testing.assert_allclose(x.grad.numpy(), 1.5 * np.sqrt(a) + 0.5 / np.sqrt(a))
+
+
+def test_a_write_after_a_change_of_shape_is_noticed():
+    for change in (lambda y: y.unsqueeze_(0), lambda y: y.t_(), lambda y: y.reshape_([4])):
+        x = leaf([[1.0, 4.0], [9.0, 2.0]])
+        y = x.sqrt()
+        change(y)
+        y.sigmoid_()
+        with pytest.raises(RuntimeError, match="modified in place"):
+            y.sum().backward()
+
+
+def test_a_write_after_a_change_of_dtype_is_noticed():
+    x = leaf([1.0, 4.0])
+    y = x.astype("float32")
+    y.divide_(constant([2.0, 3.0]))  # float64 from here on
+    assert y.dtype is paddle.float64
+    y.sigmoid_()
+    s = 1 / (1 + np.exp(-np.array([0.5, 4 / 3])))
+    y.sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), s * (1 - s) / [2, 3], rtol=1e-6)
+
+
+def test_views_of_what_had_another_dtype():
+    x = leaf([[1.0, 2.0], [3.0, 4.0]])
+    y = x * 1.0
+    w = y[0]
+    y.multiply_(constant([[2.0, 2.0], [2.0, 2.0]]))
+    y.cast_("float32")
+    w.add_(w)
+    assert y.tolist() == [[2, 4], [6, 8]]
+    assert w.tolist() == [4, 8]
+    (w.sum() + y.sum().astype("float64")).backward()
+    assert x.grad.tolist() == [[4 + 2, 4 + 2], [2, 2]]
+
+
+def test_a_leaf_that_changes_its_shape_in_no_grad():
+    x = leaf(np.arange(6.0).reshape(2, 3))
+    loss = (x * x).sum()
+    with paddle.no_grad():
+        x.t_()
+    assert x.is_leaf
+    assert x._base is None
+    loss.backward()
+    np.testing.assert_array_equal(x.grad.numpy(), 2 * np.arange(6.0).reshape(2, 3).T)
+    x.clear_gradient()
+    (x * constant(np.arange(6.0).reshape(3, 2))).sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.arange(6.0).reshape(3, 2))
+    x.stop_gradient = True
+    x.add_(constant(1.0))
+    assert x.tolist()[0] == [1, 4]
+
+
+def test_history_stays_where_the_shape_changes_in_no_grad():
+    x = leaf([[1.0, 2.0, 3.0]])
+    y = x * 2.0
+    with paddle.no_grad():
+        y.t_()
+    (y * constant([[1.0], [2.0], [3.0]])).sum().backward()
+    assert x.grad.tolist() == [[2, 4, 6]]
+
+
+def test_a_tensor_of_another_shape_is_no_view_of_itself():
+    x = leaf([[1.0, 2.0]])
+    y = (x * 2.0).unsqueeze_(0)
+    assert y._base is None
+    part = y[0]
+    assert part._base._base is y
+    y.detach_()
+    assert y.stop_gradient
+    assert y.is_leaf
+
+
+def test_retained_gradients_after_a_change_of_shape():
+    x = leaf([[1.0, 2.0]])
+    y = x * 2.0
+    y.retain_grads()
+    y.unsqueeze_(0)
+    (y * constant([[[3.0, 4.0]]])).sum().backward()
+    assert y.grad.tolist() == [[[3, 4]]]
+
+
+def test_shape_of_what_comes_from_outside_of_a_captured_function():
+    @paddle.jit.to_static
+    def function(x):
+        return x.unsqueeze_(0) * 2.0
+
+    with pytest.raises(RuntimeError, match="from outside"):
+        function(constant([1.0]))
+
+
+# --- views whose elements share memory -------------------------------------------------------------------------------
+
+WIDE = {
+    "expand": (lambda y: y.expand([3, 2, 2]), lambda e: e[1]),
+    "column": (lambda y: y[:, :1].expand([2, 3]), lambda e: e[:, 1]),
+    "one element": (lambda y: y[0, 1].expand([3]), lambda e: e[2]),
+    "windows": (lambda y: y.flatten().unfold(0, 2, 1), lambda e: e[:, 1]),
+    "transposed first": (lambda y: y.T.expand([2, 2, 2]), lambda e: e[0].T[0]),
+    "wide twice": (lambda y: y[0].expand([2, 2]).unsqueeze(0).expand([2, 2, 2]), lambda e: e[1, 0]),
+    "reshaped": (lambda y: y.expand([2, 2, 2]).reshape([2, 4]), lambda e: e[1]),
+}
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("name", WIDE)
+def test_writes_to_a_part_of_a_view_that_overlaps_itself(name, captured):
+    """Every element of the base that the part shows has the new value, with its gradient, wherever it is read."""
+    wide, part = WIDE[name]
+    a = np.array([[1.0, 2.0], [3.0, 4.0]])
+    places = part(wide(constant(np.arange(4.0).reshape(2, 2)))).numpy().astype(int)
+    new = np.cos(np.arange(part(wide(constant(a))).size)).reshape(part(wide(constant(a))).shape)
+    x, v = leaf(a), leaf(new)
+
+    def function(x, v):
+        y = x * 1.0
+        e = wide(y)
+        part(e).copy_(v)
+        return (y * constant([[1.0, 2.0], [3.0, 4.0]])).sum() + e.sum(), y, e
+
+    loss, y, e = (paddle.jit.to_static(function) if captured else function)(x, v)
+    loss.backward()
+    expected = a.reshape(-1).copy()
+    expected[places.reshape(-1)] = new.reshape(-1)
+    np.testing.assert_array_equal(y.numpy().reshape(-1), expected)
+    np.testing.assert_array_equal(e.numpy(), wide(constant(expected.reshape(2, 2))).numpy())
+    seen = np.bincount(wide(constant(np.arange(4.0).reshape(2, 2))).numpy().astype(int).reshape(-1), minlength=4)
+    slope = np.array([1.0, 2.0, 3.0, 4.0]) + seen
+    np.testing.assert_allclose(v.grad.numpy().reshape(-1), slope[places.reshape(-1)])
+    kept = slope.copy()
+    kept[places.reshape(-1)] = 0
+    np.testing.assert_allclose(x.grad.numpy().reshape(-1), kept)
+
+
+REFUSED = {
+    "add_": lambda e: e.add_(e * 1.0),
+    "multiply_": lambda e: e.multiply_(e),
+    "sin_": lambda e: e.sin_(),
+    "fill_": lambda e: e.fill_(1.0),
+    "zero_": lambda e: e.zero_(),
+    "copy_": lambda e: e.copy_(e * 1.0),
+    "set": lambda e: e.__setitem__(slice(None), 1.0),
+    "index put": lambda e: e.__setitem__(paddle.to_tensor([0]), 1.0),
+    "mask": lambda e: e.__setitem__(e > 0, 1.0),
+    "masked_fill_": lambda e: e.masked_fill_(e > 0, 1.0),
+    "a part": lambda e: e[:2].add_(e[:2] * 1.0),
+    "set_value": lambda e: e.set_value(e * 1.0),
+}
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("name", REFUSED)
+def test_writes_to_elements_that_share_memory_are_refused(name, captured):
+    def function(y):
+        REFUSED[name]((y * 1.0).expand([3, 2]))
+        return y * 1.0
+
+    with pytest.raises(RuntimeError, match="memory of their own"):
+        (paddle.jit.to_static(function) if captured else function)(constant([1.0, 2.0]))
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+# Which of the functions that cut a tensor up give views, as the reference framework does.
+PARTS = {
+    "unbind": (lambda x: paddle.unbind(x, 1), True),
+    "many": (lambda x: paddle.unbind(x.reshape([-1]).expand([70, 24])[:, :5].T, 1)[:3], True),
+    "unstack": (lambda x: paddle.unstack(x, 1), False),
+    "split": (lambda x: paddle.split(x, 2, 2), False),
+    "split at": (lambda x: paddle.split(x, [1, 3], 2), False),
+    "chunk": (lambda x: paddle.chunk(x, 2, 2), False),
+    "tensor_split": (lambda x: paddle.tensor_split(x, 2, 2), False),
+    "tensor_split at": (lambda x: paddle.tensor_split(x, [1, 2], 2), True),
+    "hsplit": (lambda x: paddle.hsplit(x, 3), False),
+    "vsplit": (lambda x: paddle.vsplit(x, 2), False),
+    "dsplit": (lambda x: paddle.dsplit(x, 2), False),
+    "dsplit at": (lambda x: paddle.dsplit(x, [1]), True),
+    "crop": (lambda x: [paddle.crop(x, [1, 2, 2])], False),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_which_parts_are_views(name):
+    function, views = PARTS[name]
+    for k in range(len(function(constant(np.zeros((2, 3, 4)))))):
+        x = constant(np.zeros((2, 3, 4)))
+        function(x)[k][0] = 1.0
+        assert bool(x.numpy().any()) == views
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_writes_and_gradients_through_unbind(axis, captured):
+    def function(x):
+        y = x * 2.0
+        parts = paddle.unbind(y, axis)
+        parts[0].add_(parts[1])
+        y[1] = y[1] * 3.0
+        return (parts[0] * constant([1.0, 2.0])).sum() + (y * constant([[1.0, 2.0], [3.0, 4.0]])).sum(), y
+
+    def expected(x):
+        y = x * 2.0
+        rows = [y[0], y[1]] if axis == 0 else [y[:, 0], y[:, 1]]
+        y = paddle.stack([rows[0] + rows[1], rows[1]], axis)
+        y = paddle.stack([y[0], y[1] * 3.0])
+        part = y[0] if axis == 0 else y[:, 0]
+        return (part * constant([1.0, 2.0])).sum() + (y * constant([[1.0, 2.0], [3.0, 4.0]])).sum(), y
+
+    a = [[1.0, 2.0], [3.0, 4.0]]
+    x, z = leaf(a), leaf(a)
+    loss, y = (paddle.jit.to_static(function) if captured else function)(x)
+    wanted, w = expected(z)
+    loss.backward()
+    wanted.backward()
+    np.testing.assert_allclose(y.numpy(), w.numpy())
+    np.testing.assert_allclose(x.grad.numpy(), z.grad.numpy())
+
+
+def test_derivatives_of_unbind():
+    x = leaf([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    parts = paddle.unbind(x)
+    assert all(p.storage is x.storage for p in parts)
+    (g,) = paddle.grad((parts[0] * parts[2] * parts[2]).sum(), [x], create_graph=True)
+    assert g.tolist() == [[25, 36], [0, 0], [10, 24]]
+    g.sum().backward()
+    assert x.grad.tolist() == [[10, 12], [0, 0], [10 + 2, 12 + 4]]
+    with pytest.raises(RuntimeError, match="leaf"):
+        parts[0].zero_()
+
+
+# --- random programs -------------------------------------------------------------------------------------------------
+
+
+def explain(seed, steps, captured):
+    found = alias_programs.check(seed, steps, captured)
+    if found:
+        short = alias_programs.shrink(seed, steps, captured)
+        pytest.fail(f"seed {seed}, {short}: {alias_programs.check(seed, short, captured)}")
+
+
+@pytest.mark.parametrize("start", range(0, 120, 20))
+def test_random_programs(start):
+    for seed in range(start, start + 20):
+        explain(seed, alias_programs.make(seed), False)
+
+
+def test_random_programs_captured():
+    for seed in range(500, 512):
+        explain(seed, alias_programs.make(seed, 6), True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(1000, 5000, 250))
+def test_many_random_programs(start):
+    for seed in range(start, start + 250):
+        explain(seed, alias_programs.make(seed, 12), seed % 10 == 0)
