@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 import zlib
 from collections.abc import Iterable, Mapping
@@ -19,12 +18,12 @@ import numpy as np
 
 from umiak.comm.departure import Departure
 from umiak.comm.errors import CommError, SizeMismatch
+from umiak.comm.launcher.supervisor import mapped
 from umiak.comm.watch import WATCH, Watch
 from umiak.util.errors import op_error
 
 # What MPI launchers tell their ranks: number of ranks, by launcher.
 SIZES = ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "PMIX_SIZE")
-SHARED = re.compile(r"/dev/shm/mpich_(?:shm|vci)_[0-9a-f]+_\d+(?=\n)")
 SMALL = 1 << 16  # bytes up to which MPI combines
 YIELD_FOR = 1.0  # seconds of waiting in which the processor is only offered to others
 
@@ -151,10 +150,9 @@ def drop_names() -> None:
 
     Nobody opens it by its name again. MPICH removes names in its finalisation, which a killed job never reaches.
     """
-    with contextlib.suppress(OSError), open("/proc/self/maps") as maps:
-        for name in set(SHARED.findall(maps.read())):
-            with contextlib.suppress(OSError):  # another rank was first
-                os.unlink(name)
+    for name in mapped(os.getpid()):
+        with contextlib.suppress(OSError):  # another rank was first
+            os.unlink(name)
 
 
 def connect(state: dict[Any, Any], groups: Mapping[str, Any]) -> MPIChannel:

@@ -17,6 +17,7 @@ import ctypes
 import json
 import math
 import os
+import re
 import runpy
 import select
 import selectors
@@ -40,6 +41,7 @@ NUMBERS = (
     ("SLURM_PROCID", "SLURM_NTASKS"),
 )
 NODE = ("PMI_HOSTNAME", "SLURMD_NODENAME")  # before the host's own name: one host may stand for several nodes
+SHARED = re.compile(r"/dev/shm/mpich_(?:shm|vci)_[0-9a-f]+_\d+(?=\n)")
 TAIL_LINES, TAIL_BYTES = 60, 16384
 HERE = os.path.dirname(os.path.abspath(__file__))
 RUNNER, REMOVAL = os.path.join(HERE, "runner.py"), os.path.join(HERE, "folder.py")
@@ -79,6 +81,13 @@ def children() -> list[int]:
                 if int(file.read().rpartition(b")")[2].split()[1]) == os.getpid():
                     found.append(int(name))
     return found
+
+
+def mapped(pid: int) -> set[str]:
+    """Files of MPICH in shared memory that a process maps and that still have their names."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/maps") as file:
+        return set(SHARED.findall(file.read()))
+    return set()
 
 
 class Tail:
@@ -167,6 +176,7 @@ class Supervisor:
         self.output = -1
         self.deadline: float | None = None
         self.code: int | None = None  # how the rank ended
+        self.shared: set[str] = set()
         self.reported = self.dismissed = False
         self.unwanted = False  # the MPI launcher wants the rank to end, or has died
 
@@ -305,12 +315,18 @@ class Supervisor:
             return False
         first = not self.said
         self.said += data
+        self.look_at_memory()
         if first and said(self.said)[0] == 0:
             self.send("finished")
         elif first:
             self.deadline = time.monotonic() + LAST_WORDS
             self.send("failing", moment=said(self.said)[1])
         return True
+
+    def look_at_memory(self) -> None:
+        """Note which files of MPI the rank maps, while it lives: it may not come to removing them."""
+        if self.child is not None:
+            self.shared |= mapped(self.child.pid)
 
     def at_end(self, pipe: int) -> None:
         if pipe in self.selector.get_map():
@@ -342,7 +358,11 @@ class Supervisor:
         moment = time.monotonic()
         self.reap()
         swept = self.unwanted and self.code is None
+        self.look_at_memory()
         clear(self.ended)
+        for name in self.shared:  # a rank that maps a file has seen all ranks here do so: nobody opens it any more
+            with contextlib.suppress(OSError):
+                os.unlink(name)
         for fd, read in list(self.pipes.items()):
             with contextlib.suppress(BlockingIOError):
                 while fd in self.pipes and read():
@@ -369,6 +389,7 @@ class Supervisor:
         if self.child is not None and not self.reported:
             self.reap()
             if self.code is None:  # then the number is still the rank's
+                self.look_at_memory()
                 os.kill(self.child.pid, number)
 
     def kill(self) -> None:
