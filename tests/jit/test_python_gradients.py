@@ -481,3 +481,19 @@ def test_one_hot():
     assert captured(x.astype("int32")[0]).tolist() == [[0, 1, 0, 0], [1, 0, 0, 0]]
     with pytest.raises(ValueError, match="requires num_classes"):
         to_static(lambda x: nn.functional.one_hot(x))(x)
+
+
+def test_what_is_detached_has_no_gradient_of_any_order(rng):
+    """Also where the program's gradient is differentiated outside of it."""
+
+    def f(x):
+        y = x * x
+        with paddle.no_grad():
+            z = y * x
+        return (y * y.detach() * z + x.exp()).sum()
+
+    x = leaf(rng, 3)
+    captured = to_static(f)
+    first = [paddle.grad(g(x), x, create_graph=True)[0] for g in (captured, f)]
+    close(*first)
+    close(*(paddle.grad((g * g).sum(), x)[0] for g in first))

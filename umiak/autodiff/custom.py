@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from umiak.ir.meta import Meta
 from umiak.ir.program import Operation, Program, Value, Write
 from umiak.ops.base import Op, register
+from umiak.ops.movement import View
 
 
 @register
@@ -29,6 +31,40 @@ class WithGradient(Op):
 
     def decompose(self, *xs: Any) -> Any:
         return xs[len(xs) - self.count :]
+
+
+@register
+class Detached(View):
+    """``x``, through which no gradient flows."""
+
+    vjp = None
+
+    def infer(self, x: Any) -> Any:
+        return Meta(tuple(x.shape), x.dtype)
+
+    def strides(self, x: Any) -> Any:
+        return x
+
+
+def cut(program: Program) -> Program:
+    """With a call of :class:`Detached` behind each value through which no gradient flows, for runs that record calls
+    one by one, which do not know. In place."""
+    table: dict[int, Any] = {}
+
+    def now(x: Any) -> Any:
+        return table.get(id(x), x) if type(x) is Value else x
+
+    operations: list[Operation] = []
+    for o in program.ops:
+        o.operands = tuple(map(now, o.operands))
+        operations.append(o)
+        for r in o.results:
+            if r.stop:
+                operations.append(Operation(Detached(), (r,), (), (r.meta,)))
+                table[id(r)] = operations[-1].results[0]
+    program.body.operations = operations
+    program.outputs = [now(x) for x in program.outputs]
+    return program.renumber()
 
 
 def is_custom(o: Operation) -> bool:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from umiak import ops as F
-from umiak.autodiff.custom import WithGradient, is_custom, resolve
+from umiak.autodiff.custom import WithGradient, cut, is_custom, resolve
 from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
 from umiak.core import context, tape
@@ -619,7 +619,7 @@ class Captured:
         if self._pure is None:
             program = self.program.copy()
             program.effects.clear()
-            self._pure = Executor(remove_dead(program))
+            self._pure = Executor(cut(remove_dead(program)))
         ys = self._pure(*tensors, numbers=env)
         pairs = [(ys[i], g) for i, g in zip(given, grads, strict=True) if g is not None and not ys[i].stop_gradient]
         return tuple(
