@@ -170,6 +170,21 @@ def test_softmax(rng, n, layout):
     assert off(z, -np.log(x.shape[axes[0]]), np.log(x.shape[axes[0]])) <= SUM
 
 
+@every_case
+@every_value
+def test_products_with_vectors(rng, n, values, threads):
+    """``dot``, and products of a matrix with a vector from either side, also as sums of products by labels."""
+    x, y = VALUES[values](rng, n), VALUES[values](rng, n // 4)
+    a, v, w = (paddle.to_tensor(z) for z in (x.reshape(4, -1), y, x))
+    wide, y = x.astype(np.float64).reshape(4, -1), y.astype(np.float64)
+    scale, whole = abs(wide) @ abs(y), np.sum(wide * wide)
+    for got in (a @ v, v @ a.T, paddle.matmul(v, a, transpose_y=True), paddle.mv(a, v), paddle.einsum("ij,j->i", a, v),
+                paddle.einsum("j,ij->i", v, a)):  # fmt: skip
+        assert off(got.numpy(), wide @ y, scale) <= SUM
+    for got in (paddle.dot(w, w), w @ w, paddle.einsum("i,i->", w, w), paddle.einsum("ij,ij->", a, a)):
+        assert off(got.numpy(), whole, whole) <= SUM
+
+
 @pytest.mark.parametrize("keys", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("queries", [1, 4, 40])
 def test_attention(keys, queries):

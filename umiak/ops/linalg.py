@@ -12,6 +12,7 @@ from umiak.ir.meta import Meta
 from umiak.ops._common import (
     accept,
     back,
+    cast_to,
     check_axes,
     conj,
     draw,
@@ -21,6 +22,7 @@ from umiak.ops._common import (
     same_shape,
     shard_string,
     sizes,
+    widen,
 )
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import broadcast_sizes
@@ -523,6 +525,12 @@ def _contract(left: list, x: Any, right: list, y: Any, later: set, found: dict) 
         # An outer or pointwise product: operands aligned, no matrix product.
         labels = batch + free_x + free_y
         return labels, F.mul(_aligned(left, x, labels), _aligned(right, y, labels))
+
+    if not (free_x and free_y) and not any(c.startswith(".") for c in summed):
+        # Of a vector: a sum, which is as fast, and errs less where it is long.
+        labels, last = batch + free_x + free_y, len(batch + free_x + free_y)
+        product = F.mul(*(widen(_aligned(term, v, labels + summed)) for term, v in ((left, x), (right, y))))
+        return labels, cast_to(F.sum(product, axes=tuple(range(last, last + len(summed)))), x.dtype)
 
     def matrix(term, v, groups):
         """``v`` permuted to the batch labels and two groups, each group one dim."""

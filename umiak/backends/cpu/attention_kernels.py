@@ -346,8 +346,8 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
 
     # The tile's own sum first: rounding errors are those of a tile and of so many tiles, not of all keys in a row.
     none = [(e.vector, "zeroinitializer")] * len(kept)
-    for v, before, here in zip(vectors(e, tile), kept, e.loop("0", "%count", 1, none, step)):
-        e.store(e.op("fadd", before, here), "%total", v)
+    for v, earlier, here in zip(vectors(e, tile), kept, e.loop("0", "%count", 1, none, step)):
+        e.store(e.op("fadd", earlier, here), "%total", v)
     return e.function(name, "ptr %scores, i64 %first, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
 
 

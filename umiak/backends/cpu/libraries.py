@@ -25,6 +25,8 @@ def kernel(call: Any) -> Kernel | None:
     if not call.symbolic:
         return None
     op, metas, images, image = call.op, call.metas, (), False
+    if isinstance(op, linalg.Matmul) and is_sum(metas):
+        return None
     if isinstance(op, ChannelsLast):
         op, images, image = op.inner, op.images, op.image
     if isinstance(op, linalg.Linear) and metas[2] is not None and call.operands[2].is_contiguous():
@@ -58,6 +60,11 @@ def kernel(call: Any) -> Kernel | None:
         name=f"{'+'.join((inner.name, *(op.steps if op is not inner else ())))} ({launch.provider})",
         work=work.of_library(inner),
     )
+
+
+def is_sum(metas: Sequence[Any]) -> bool:
+    """Whether a product is one with a vector of floats: libraries add up long ones in one accumulator."""
+    return min(len(m.shape) for m in metas[:2]) == 1 and metas[0].dtype.is_floating
 
 
 def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:

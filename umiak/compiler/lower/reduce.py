@@ -16,7 +16,7 @@ from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, comp
 from umiak.ir import sym as dim
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation
-from umiak.ops import create, reduce, window
+from umiak.ops import create, linalg, reduce, window
 
 
 def axes_over(b: Builder, sizes: Sequence[Any]) -> Index:
@@ -76,6 +76,29 @@ def reduction(b: Builder, o: Operation, k: int, at: Index) -> Element:
     if value.type.kind == "b" and monoid in (m.MAX, m.MIN):
         monoid = m.ANY if monoid is m.MAX else m.ALL
     return b.reduce(monoid, (n.cast(value, type_),))[0]
+
+
+@rule(linalg.Matmul)
+def vector_product(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    """A product with a vector is a sum; those of matrices are a library's."""
+    x, y = o.operands
+    left, right = len(x.meta.shape), len(y.meta.shape)
+    if min(left, right) > 1:
+        raise NotANest("a product of matrices")
+    outside(b, at)
+    tx, ty = o.op.flags(x.meta, y.meta)
+    (r,) = axes_over(b, [x.meta.shape[-2 if tx else -1]])
+    of_x: Index = (r,)
+    of_y: Index = (r,)
+    if left > 1:
+        of_x = (*at[:-1], r, at[-1]) if tx else (*at, r)
+    if right > 1:
+        of_y = (*at, r) if ty else (*at[:-1], r, at[-1])
+    p, q = b.read(x, of_x), b.read(y, of_y)
+    if isinstance(p, tuple) or isinstance(q, tuple):
+        raise NotANest("a product of complex numbers")
+    type_ = compute_type(o.results[0].meta.dtype)
+    return b.reduce(m.SUM, (n.mul(n.cast(p, type_), n.cast(q, type_)),))[0]
 
 
 def summed_sizes(whole: Sequence[Any], target: Sequence[Any]) -> list[Any]:
