@@ -314,9 +314,11 @@ def _join_slices(x: dict) -> None:
     """Put arrays together that were stored in slices."""
     table = x.pop(SLICES)
     for key, info in table.items():
-        parts = [x.pop(p).value.ravel() for p in info["slices"]]
+        names, shape = info["slices"], info["OriginShape"]
+        if not all(type(p) is str for p in names) or not all(type(n) is int for n in shape):
+            raise Corrupt("a table of slices")
         whole = Array()
-        whole.value = np.concatenate(parts).reshape(info["OriginShape"])
+        whole.value = np.concatenate([x.pop(p).value.ravel() for p in names]).reshape(shape)
         x[key] = whole
 
 

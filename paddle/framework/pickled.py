@@ -451,9 +451,11 @@ class Machine:
             raise Corrupt("a reference to nothing")
 
     def push_name(self, module: Any, name: Any) -> None:
-        found = _FOUND.get((module, name)) if type(module) is type(name) is str else None
+        if type(module) is not str or type(name) is not str:
+            raise Corrupt("a name that is no text")
+        found = _FOUND.get((module, name))
         if found is None:
-            raise Corrupt(f"{str(module)[:100]}.{str(name)[:100]}, which is not data")
+            raise Corrupt(f"{module[:100]}.{name[:100]}, which is not data")
         self.stack.append(found)
 
 

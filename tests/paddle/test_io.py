@@ -329,6 +329,13 @@ EXPENSIVE = {
     "a set of doubled tuples": b"\x80\x04\x8f(K\x01"
     + b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range(90))
     + b"\x90.",
+    "a name of doubled tuples": b"\x80\x02K\x01"
+    + b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range(90))
+    + b"h\x00\x93.",
+    "slices of doubled tuples": b"\x80\x02}X\x15\x00\x00\x00UnpackBigParamInfor@@}X\x01\x00\x00\x00w}"
+    b"X\x06\x00\x00\x00slices(K\x01"
+    + b"".join(b"q" + bytes([i]) + b"h" + bytes([i]) + b"\x86" for i in range(90))
+    + b"lsX\x0b\x00\x00\x00OriginShape)sss.",
     "integers of one hash": b"\x80\x02}(" + COLLIDING + b"u.",
     "integers of one hash, one by one": b"\x80\x02}" + COLLIDING.replace(b"N", b"Ns") + b".",
     "integers of one hash in a set": b"\x80\x04\x8f(" + COLLIDING.replace(b"N", b"") + b"\x90.",

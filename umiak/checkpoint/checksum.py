@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from umiak.util import flags
 from umiak.util.errors import op_error
 
+FORM = re.compile("(?:xxh3|blake2):[0-9a-f]{32}")  # of a checksum as text
 VERIFY = flags.define("verify_checksums", True, "compare what is read from files with the checksums stored there")
 
 
@@ -41,7 +43,7 @@ class Checksum:
         self.name = like.partition(":")[0] if like else "xxh3" if _algorithm("xxh3") else "blake2"
         algorithm = _algorithm(self.name)
         if algorithm is None:
-            hint = "Install umiak[distributed], or read without verifying"
+            hint = "Install it, or read with FLAGS_verify_checksums=0"
             raise op_error(ModuleNotFoundError, "checksum", "xxhash", f"none for {like!r}", hint)
         self.state = algorithm()
         self.update: Callable[[Any], Any] = self.state.update

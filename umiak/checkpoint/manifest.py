@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from umiak.checkpoint import checksum
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.dtypes import NAMES, numpy_dtype
@@ -129,8 +130,15 @@ def decode_box(offset: Any, shape: Any, whole: tuple[int, ...], where: str) -> B
     return box
 
 
+def _sum(value: Any, where: str) -> str:
+    """A checksum, or "" for a block that was stored without one."""
+    if not isinstance(value, str) or not (value == "" or checksum.FORM.fullmatch(value)):
+        raise sj.fail(where, "a checksum of an algorithm that there is", value)
+    return value
+
+
 def decode_block(value: Any, key: str, dtype: str, whole: tuple[int, ...], file: str, where: str) -> Stored:
-    begin, offset, shape, flat, checksum, replica = sj.row(value, 6, "a block", where)
+    begin, offset, shape, flat, sum_, replica = sj.row(value, 6, "a block", where)
     box = decode_box(offset, shape, whole, where)
     if flat is not None:
         start, stop = sj.sizes(sj.row(flat, 2, "a range", where), "a range", where)
@@ -141,14 +149,14 @@ def decode_block(value: Any, key: str, dtype: str, whole: tuple[int, ...], file:
         Block(key, dtype, whole, box, flat),
         file,
         sj.integer(begin, "the first byte of a block", where),
-        sj.string(checksum, "a checksum", where, 128),
+        _sum(sum_, where),
         sj.integer(replica, "the number of a replica", where),
     )
 
 
 def decode_tensor(key: Any, dtype: Any, shape: Any, where: str) -> tuple[str, str, tuple[int, ...]]:
     """Key, dtype and shape of a tensor."""
-    if dtype not in NAMES:
+    if not isinstance(dtype, str) or dtype not in NAMES:
         raise sj.fail(where, f"a dtype of {sorted(NAMES)} for {key!r}", dtype)
     return sj.string(key, "the key of a tensor", where), dtype, sj.shape(shape, f"the shape of {key!r}", where)
 

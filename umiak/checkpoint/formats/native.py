@@ -50,7 +50,9 @@ def read_blocks(folder: str, file: str) -> list[Stored]:
         text = read_at(f.fileno(), begin, length, path)
     if hashlib.blake2b(text, digest_size=16).digest() != page[24:40]:
         raise sj.fail(path, "an index as it was written", "one with another checksum")
-    _, rows = sj.record(sj.parse(text, path), ("version", "blocks"), "an index", path)
+    version, rows = sj.record(sj.parse(text, path), ("version", "blocks"), "an index", path)
+    if version != 1 or not isinstance(rows, list):
+        raise sj.fail(path, "an index of version 1 with a list of blocks", f"version {version}")
     out = []
     for value in rows:
         row = sj.row(value, 9, "a block", path)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
-from umiak.checkpoint.checksum import VERIFY, Checksum, checksum
+from umiak.checkpoint.checksum import FORM, VERIFY, Checksum, checksum
 from umiak.checkpoint.dtypes import BY_CODE, CODES, numpy_dtype
 from umiak.checkpoint.files import open_file, read_at
 from umiak.checkpoint.manifest import decode_block, decode_tensor, nbytes
@@ -29,7 +28,6 @@ PARTS = "umiak"
 # Checksums in the metadata: of the header itself, with zeros in place of this one, and of the tensors in the order of
 # their bytes. Where one is the other must be.
 HEADER_SUM, TENSOR_SUMS = "umiak.header", "umiak.tensors"
-_SUM = re.compile("(?:xxh3|blake2):[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +98,7 @@ def _check_header(text: bytes, metadata: dict[str, str], count: int, path: str) 
     if own is None or sums is None:
         raise sj.fail(path, f"both {HEADER_SUM} and {TENSOR_SUMS} in the metadata", "one of them")
     rows = sums.split(" ") if sums else []
-    if not all(map(_SUM.fullmatch, (own, *rows))) or len(rows) != count:
+    if not all(map(FORM.fullmatch, (own, *rows))) or len(rows) != count:
         raise sj.fail(path, f"the checksums of {count} tensors and of the header", f"{len(rows)} and {own}")
     if VERIFY.value:
         written = f'"{HEADER_SUM}":"{own}"'.encode()
