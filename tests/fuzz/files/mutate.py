@@ -284,13 +284,13 @@ def statements(r: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
             rows.insert(r.randrange(len(rows) + 1), rows[i])
             continue
         elif kind == 4:
-            n = r.choice((3, 12, 70))
+            n = r.choice((3, 5, 9)) if r.random() < 0.98 else 70
             rows[i:i] = [f"x, x -> d0, axis={r.choice((0, 1))}"] + [f"d{k}, d{k} -> d{k + 1}, axis=0" for k in range(n)]
             continue
         elif kind == 5:
             words = [w.replace("q", r.choice(("k", "q[0:3]", "*", "q^T"))) for w in words]
         else:
-            n = r.choice((5, 100, 600))
+            n = r.choice((3, 20, 40)) if r.random() < 0.95 else 600
             rows += [f"c{k} -> c{k + 1}, permute='[1,0]'" for k in range(n)]
             continue
         rows[i] = " ".join(words) if words else ""
