@@ -7,43 +7,10 @@ calls; afterwards :func:`resolve` takes the calls out again.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from umiak.ir.meta import Meta
 from umiak.ir.program import Operation, Program, Value, Write
-from umiak.ops.base import Op, register
-from umiak.ops.movement import View
-
-
-@register
-class WithGradient(Op):
-    """The last ``count`` operands as they are. Their gradients with respect to the others are what ``Tracer.gradients``
-    has for the operation."""
-
-    inputs = ("*xs",)
-    count: int
-    amp = "keep"
-    variadic_outputs: ClassVar[bool] = True
-    vjp = None
-
-    def infer(self, *xs: Any) -> Any:
-        return tuple(xs[len(xs) - self.count :])
-
-    def decompose(self, *xs: Any) -> Any:
-        return xs[len(xs) - self.count :]
-
-
-@register
-class Detached(View):
-    """``x``, through which no gradient flows."""
-
-    vjp = None
-
-    def infer(self, x: Any) -> Any:
-        return Meta(tuple(x.shape), x.dtype)
-
-    def strides(self, x: Any) -> Any:
-        return x
+from umiak.ops.gradient import Detached, WithGradient
 
 
 def cut(program: Program) -> Program:

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from umiak import ops as F
-from umiak.autodiff.custom import WithGradient, cut, is_custom, resolve
+from umiak.autodiff.custom import cut, is_custom, resolve
 from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
 from umiak.core import context, tape
@@ -30,6 +30,7 @@ from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Operation, Program, Value
 from umiak.ir.sym import cdiv, evaluate
 from umiak.ir.tracer import OBSERVE_TRACE, SymTensor, Tracer, symbolic
+from umiak.ops.gradient import WithGradient
 from umiak.runtime.executor import Executor
 
 BLOCK = 4  # words of a random stream that are given out together
