@@ -24,6 +24,8 @@ from umiak.core import context, tape
 from umiak.core.array import from_numpy
 from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.runtime import observe
+from umiak.util import flags
+from umiak.util.errors import op_error
 
 __all__ = [
     "DebugMode",
@@ -261,18 +263,7 @@ class TensorCheckerConfig:
         name = _name(op)
         if name in self._skipped or (self._checked is not None and name not in self._checked):
             return
-        for x in results:
-            if not _is_checked(x):
-                continue
-            stats = _Stats(x)
-            if not stats.wanted(self.debug_mode):
-                continue
-            lines = [stats.line(name, "")]
-            if not stats.finite and self.stack_height_limit > 0:
-                lines += _program(self.stack_height_limit)
-            self._write(stats.device, lines)
-            if not stats.finite and self.debug_mode is DebugMode.CHECK_NAN_INF_AND_ABORT:
-                raise stats.error(name, "")
+        _check(name, results, self.debug_mode, self.stack_height_limit, self._write)
 
     def _write(self, device: str, lines: list[str]) -> None:
         if self.output_dir is None:
@@ -284,12 +275,50 @@ class TensorCheckerConfig:
             out.write("\n".join(lines) + "\n")
 
 
+def _check(name: str, results: tuple, mode: DebugMode, height: int, write: Callable[[str, list[str]], None]) -> None:
+    """Report the results of one op, as far as the mode asks for them."""
+    for x in results:
+        if not _is_checked(x):
+            continue
+        stats = _Stats(x)
+        if not stats.wanted(mode):
+            continue
+        lines = [stats.line(name, "")]
+        if not stats.finite and height > 0:
+            lines += _program(height)
+        write(stats.device, lines)
+        if not stats.finite and mode is DebugMode.CHECK_NAN_INF_AND_ABORT:
+            raise stats.error(name, "")
+
+
 def _program(limit: int) -> list[str]:
     """The innermost lines of the program that lie outside of the framework."""
     inside = str(Path(__file__).parents[1]), str(Path(observe.__file__).parents[1])
     frames = [f for f in traceback.extract_stack() if not f.filename.startswith(inside)]
     return [f"  {f.filename}:{f.lineno}: {f.line}" for f in frames[-limit:]]
 
+
+def _every_op(op: Any, operands: tuple, params: tuple, results: tuple) -> None:
+    _check(_name(op), results, DebugMode(LEVEL.value), 1, lambda device, lines: print("\n".join(lines)))
+
+
+def _known_level(level: int) -> None:
+    if not 0 <= level <= 3:
+        raise op_error(ValueError, "FLAGS_check_nan_inf_level", "a level from 0 to 3", level)
+
+
+LEVEL = flags.define(
+    "check_nan_inf_level",
+    0,
+    "what FLAGS_check_nan_inf does: 0 stops at NaN or infinity, 1 prints them, 2 also what float16 cannot hold, 3 all",
+    on_change=_known_level,
+)
+flags.define(
+    "check_nan_inf",
+    False,
+    "check the results of all ops on all threads for NaN and infinity",
+    on_change=lambda on: observe.check_everywhere(_every_op if on else None),
+)
 
 _ACTIVE = "tensor_checker"  # the configuration at work, among the values of the thread's context
 

@@ -337,7 +337,9 @@ for _reason, _names in {
         "umiak.core.storage:_waiting umiak.core.storage:_allocators umiak.core.stream:_drivers "
         "umiak.core.stream:_opened umiak.core.stream:_states"
     ),
-    "switches of the process, set by its environment or by set_flags for all of it": "umiak.util.flags:REGISTRY",
+    "switches of the process, set by its environment or by set_flags for all of it": (
+        "umiak.util.flags:REGISTRY umiak.util.flags:ACCEPTED umiak.runtime.observe:CHECK"
+    ),
     "stands in where nothing installed a home for the scope: the layer used by itself": "umiak.ir.scope:_slot",
     "a number that only grows": "umiak.core.tape:RUNS",
     "what a forked child must know of its parent": (

@@ -17,10 +17,11 @@ from umiak.ir import tracer
 from umiak.ops import numbers
 from umiak.runtime import selected_rows
 
-TRACE, PROFILE, NAN, LOG, HOOKS = 1, 2, 4, 8, 16
+TRACE, PROFILE, NAN, LOG, HOOKS, EVERYWHERE = 1, 2, 4, 8, 16, 32
 
 Observer = Callable[[Any, tuple, tuple, tuple], None]
 PROBE: Any = None  # of the profiler, see `watch`
+CHECK: Observer | None = None  # of all threads, see `check_everywhere`
 
 
 def watch(probe: Any) -> None:
@@ -33,6 +34,13 @@ def watch(probe: Any) -> None:
     PROBE = probe
     tape.watch(probe)
     context.observe_everywhere(PROFILE, probe is not None)
+
+
+def check_everywhere(check: Observer | None) -> None:
+    """Tell ``check`` of every op of all threads, as observers are told; None ends that."""
+    global CHECK
+    CHECK = check
+    context.observe_everywhere(EVERYWHERE, check is not None)
 
 
 def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
@@ -66,6 +74,8 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
         for bit, observer in list(ambient.values.get("observers", ())):
             if bits & bit:
                 observer(op, operands, params, results)
+        if bits & EVERYWHERE and CHECK is not None:
+            CHECK(op, operands, params, results)
     finally:
         ambient.observers = bits & ~PROFILE if PROBE is None else bits | PROFILE
     return result

@@ -1,11 +1,49 @@
-"""Errors in one form: the op, what was required, what came, what to do."""
+"""Errors in one form: what the user called, what was required, what came, what to do.
+
+A mistake is often found far below the function that was called: an op inside of a composite, a kernel. Its message
+names that function nevertheless, and its traceback ends there (``frames.py``).
+"""
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import Any
+
+_PACKAGES = ("paddle", "umiak")
 
 
 def op_error(kind: type[Exception], op: str, required: str, got: Any, hint: str = "") -> Exception:
-    """Build (not raise) ``[op] requires …, got …. hint``."""
-    text = f"[{op}] requires {required}, got {got}"
-    return kind(f"{text}. {hint}" if hint else text)
+    """Build (not raise) ``[op] requires …, got …. hint``; the public function that was called stands for ``op``."""
+    text = f"[{called(op)}] requires {required}, got {got}"
+    error = kind(f"{text}. {hint}" if hint else text)
+    error.mistake = True  # type: ignore[attr-defined]
+    return error
+
+
+def inside(frame: FrameType) -> bool:
+    """Whether a frame is the framework's."""
+    return frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES
+
+
+def _public(frame: FrameType) -> str | None:
+    """The name of the public function that the frame runs, None for all else."""
+    module, code = frame.f_globals["__name__"], frame.f_code
+    if not module.startswith("paddle.") or "._" in module or code.co_name.startswith("_"):
+        return None
+    found = frame.f_globals.get(code.co_name)
+    inner = getattr(found, "__wrapped__", found)
+    return code.co_name if code in (getattr(found, "__code__", None), getattr(inner, "__code__", None)) else None
+
+
+def called(op: str) -> str:
+    """The public function that the user's code called last, or ``op`` where it was none (an operator, a layer) and
+    where ``op`` names a class or a switch."""
+    if not op[:1].islower():
+        return op
+    frame: FrameType | None = sys._getframe(1)
+    name = None
+    while frame is not None and inside(frame):
+        name = _public(frame) or name
+        frame = frame.f_back
+    return op if name is None else name

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
@@ -16,6 +17,7 @@ T = TypeVar("T", bool, int, float, str)
 
 PREFIX = "FLAGS_"
 REGISTRY: dict[str, Flag[Any]] = {}
+ACCEPTED: dict[str, bool | int | float | str] = {}  # switches of other frameworks by full name, with their defaults
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("", "0", "false", "no", "off")
@@ -78,10 +80,25 @@ def define(
     return flag
 
 
+def accept(defaults: Mapping[str, bool | int | float | str]) -> None:
+    """Know switches by name that change nothing: they hold what they are set to, and say once that nothing reads it."""
+    ACCEPTED.update({PREFIX + name: default for name, default in defaults.items()})
+    for name in ACCEPTED.keys() & os.environ.keys():
+        lookup(name)
+
+
+def _accepted(name: str) -> Flag[Any]:
+    def tell(value: object) -> None:
+        REGISTRY[name].on_change = None
+        logging.getLogger("umiak.flags").warning("%s is accepted and has no effect: nothing here reads it", name)
+
+    return define(name.removeprefix(PREFIX), ACCEPTED[name], "accepted, without effect", on_change=tell)
+
+
 def lookup(name: str) -> Flag[Any]:
     """The flag of a full name (``"FLAGS_benchmark"``)."""
     try:
-        return REGISTRY[name]
+        return REGISTRY[name] if name in REGISTRY else _accepted(name)
     except KeyError:
         raise op_error(ValueError, "flags", "the name of a declared flag", repr(name), _similar(name)) from None
 
@@ -109,6 +126,8 @@ def set_flags(flags: Mapping[str, Any]) -> None:
 
 def get_flags(flags: str | Iterable[str]) -> dict[str, Any]:
     """The values of one or several switches, keyed by the names as they were given."""
+    if not isinstance(flags, (str, list, tuple)):
+        raise op_error(TypeError, "get_flags", "the name of a flag or a list of names", type(flags).__name__)
     names = [flags] if isinstance(flags, str) else list(flags)
     return {name: lookup(name).value for name in names}
 
