@@ -13,6 +13,7 @@ from paddle.device.memory import (
     reset_peak_memory_stats,
 )
 from paddle.device.places import (
+    Device,
     device,
     device_count,
     device_guard,
@@ -67,6 +68,7 @@ __all__ = [
     "BoolTensor",
     "ByteTensor",
     "CharTensor",
+    "Device",
     "DoubleTensor",
     "Event",
     "FloatTensor",

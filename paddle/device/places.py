@@ -6,7 +6,7 @@ import os
 import platform
 from typing import Any, NamedTuple
 
-from paddle.framework.place import available_types, current_place, place_of, set_current_place
+from paddle.framework.place import DEVICE_TYPES, available_types, current_place, place_of, set_current_place
 from paddle.framework.place import device_count as _count
 from paddle.framework.random import set_rng_state as _set_rng_state
 from umiak.core.place import Place
@@ -68,6 +68,60 @@ class device:
 
 
 device_guard = device
+
+
+class Device(str):
+    """The name of a device: ``paddle.device("gpu:1")`` or ``paddle.device("gpu", 1)``. In a ``with`` block new tensors
+    are put there.
+
+    Example:
+        >>> import paddle
+        >>> d = paddle.device("cpu")
+        >>> d.type, d.index, d == "cpu"
+        ('cpu', None, True)
+    """
+
+    type: str
+    index: int | None
+
+    def __new__(cls, type: Any = None, index: int | None = None) -> Device:
+        """
+        Args:
+            type: a name, with a number or without one; a place; or the number of a CUDA device.
+            index: the number, where ``type`` names none.
+
+        Raises ValueError for a type that is not known.
+        """
+        if isinstance(type, Place):
+            kind, number = type.device_type, type.device_id
+        elif isinstance(type, int) and not isinstance(type, bool) and index is None:
+            kind, number = "cuda", type
+        elif isinstance(type, str):
+            kind, _, after = type.lower().partition(":")
+            if (after and index is not None) or (after and not after.isdigit()):
+                raise op_error(ValueError, "device", "one number of a device", f"{type!r} and {index!r}")
+            number = int(after) if after else 0 if index is None else int(index)
+        else:
+            raise op_error(TypeError, "device", "a name, a place or a number", repr(type))
+        if kind not in {*DEVICE_TYPES, *available_types()}:
+            raise op_error(
+                ValueError, "device", f"a device of {sorted({*DEVICE_TYPES, *available_types()})}", repr(type)
+            )
+        found = super().__new__(cls, kind if kind == "cpu" else f"{kind}:{number}")
+        found.type, found.index = kind, None if kind == "cpu" else number
+        found._guards = []
+        return found
+
+    _guards: list[device]
+
+    def __enter__(self) -> Device:
+        guard = device(str(self))
+        guard.__enter__()
+        self._guards.append(guard)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._guards.pop().__exit__(*exc)
 
 
 def device_count() -> int:

@@ -7,6 +7,7 @@ from cpython.ref cimport Py_DECREF
 from cpython.tuple cimport PyTuple_New
 from libc.string cimport memcpy
 
+from umiak.util.errors import op_error
 from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.dtype cimport DType, ITEMSIZE, dtype_from_id
 from umiak.core.place cimport Place, place_from_index
@@ -152,7 +153,7 @@ cdef int make_room(Node node, int n_edges, int n_saved, int n_ints) except -1:
 cdef int reserve_rank(Tensor t, int ndim) except -1:
     """Set the rank, with room for sizes and strides."""
     if ndim > K_RANK_MASK:
-        raise ValueError(f"[tensor] requires at most {K_RANK_MASK} axes, got {ndim}")
+        raise op_error(ValueError, "tensor", f"at most {K_RANK_MASK} axes", ndim)
     if ndim <= INLINE_RANK:
         t.dims = t.inline_dims
         t.strides = t.inline_strides
@@ -215,7 +216,7 @@ cdef int64_t elements_of(int ndim, const int64_t* dims) noexcept:
 cdef int too_big(int ndim, const int64_t* dims, int dtype) except -1:
     shape = [dims[i] for i in range(ndim)]
     if min(shape) < 0:
-        raise ValueError(f"[tensor] requires sizes of at least 0, got {shape}")
+        raise op_error(ValueError, "tensor", "sizes of at least 0", shape)
     raise MemoryError(f"[tensor] requires a shape that memory can hold, got {shape} of {dtype_from_id(dtype).name}")
 
 
@@ -318,9 +319,11 @@ cdef class Tensor:
         Py_DECREF(None)
         umiak_dict(self)[0] = NULL
 
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
         if self.kind == KIND_UNMADE:
             _make_empty(self)
+        if args or kwargs:
+            self._construct(*args, **kwargs)     # of the public face, which says what data there are
 
     @property
     def _attributes(self):
