@@ -560,6 +560,8 @@ from paddle.tensor.attribute import (
 )
 from umiak.core.tensor import Tensor
 
+from paddle import _absent, _callables  # isort: skip  (they know the modules above)
+
 __version__ = "3.3.1"
 
 __all__ = [

@@ -45,7 +45,7 @@ def rename(op: str, table: dict[str, str], given: dict[str, Any]) -> dict[str, A
     for key, value in given.items():
         target = table.get(key, key)
         if target in out or (target != key and target in given):
-            raise TypeError(f"[{op}] requires one of {target!r} and {key!r}, got both")
+            raise op_error(TypeError, op, f"one of {target!r} and {key!r}", "both")
         out[target] = value
     return out
 
@@ -86,6 +86,12 @@ def public(fn: Callable | None = None, /, *, strict: bool = False, variadic: int
 
 def _is_int(x: Any) -> bool:
     return (isinstance(x, (int, np.integer)) and not isinstance(x, bool)) or (isinstance(x, Tensor) and x.ndim == 0)
+
+
+def named(fn: Any, name: str) -> None:
+    """Name a function that was made by another one. Errors read the name from its code."""
+    fn.__name__ = fn.__qualname__ = name
+    fn.__code__ = fn.__code__.replace(co_name=name, co_qualname=name)
 
 
 def hot(signature: str, **aliases: str) -> Callable[[Callable], Callable]:

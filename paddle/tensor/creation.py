@@ -19,6 +19,7 @@ from paddle.tensor._args import (
     dtype_of,
     integer,
     into,
+    named,
     need_tensor,
     number,
     op_error,
@@ -104,7 +105,12 @@ def _from_numbers(data: Any, d: DType | None, place: Any, op: str) -> Tensor:
             a = a.astype(np.int64)
     elif a.dtype == np.uint64:
         a = a.astype(np.float64)
-    return cast(_from_numpy(a, place), to)
+    if to.numpy.kind not in "biufc":  # bfloat16 and float8 are not NumPy's own
+        return cast(_from_numpy(a, place), to)
+    if a.dtype.kind == "c" and not to.is_complex:
+        a = a.real
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _from_numpy(a.astype(to.numpy, copy=False), place)
 
 
 def _joined(data: Any) -> DType | None:
@@ -1009,7 +1015,7 @@ def _typed(name: str, d: DType) -> Any:
             return empty(list(args), d, device=device)
         return to_tensor(args[0], d, device)
 
-    make.__name__ = make.__qualname__ = name
+    named(make, name)
     make.__module__ = __name__
     make.__doc__ = f"""A {d.name} tensor of the given data, or of the given sizes.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from paddle.tensor import creation, elementwise, linalg, logic, manipulation, math, search
-from paddle.tensor._args import become, need_tensor, op_error
+from paddle.tensor._args import become, named, need_tensor, op_error
 from umiak import ops as F
 from umiak.core import dispatch
 from umiak.core import dtype as dt
@@ -85,7 +85,7 @@ def _make(name: str) -> Callable:
 
     flattens = name == "cumsum"  # without an axis
     fn = reshaping if name in RESHAPING else fn
-    fn.__name__ = fn.__qualname__ = name + "_"
+    named(fn, name + "_")
     fn.__module__ = __name__
     fn.__doc__ = f"``{name}``, written into the first tensor, which is returned."
     fn.__wrapped__ = _without_out(base)
@@ -271,11 +271,11 @@ def set_value(x: Tensor, value: Any) -> None:
             value if value.dtype != np.uint16 or x.dtype is not dt.bfloat16 else value.view(dt.bfloat16.numpy), x.place
         )
     elif not isinstance(value, Tensor):
-        raise AssertionError(f"[set_value] requires a Tensor or an array, got {type(value).__name__}")
+        raise op_error(AssertionError, "set_value", "a Tensor or an array", type(value).__name__)
     if value.shape != x.shape:
-        raise AssertionError(f"[set_value] requires shape {x.shape}, got {value.shape}")
+        raise op_error(AssertionError, "set_value", f"shape {x.shape}", value.shape)
     if value.dtype is not x.dtype:
-        raise AssertionError(f"[set_value] requires dtype {x.dtype.name}, got {value.dtype.name}")
+        raise op_error(AssertionError, "set_value", f"dtype {x.dtype.name}", value.dtype.name)
     from umiak.core.context import no_grad_guard
 
     with no_grad_guard():

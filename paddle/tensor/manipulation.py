@@ -22,6 +22,7 @@ from paddle.tensor._args import (
     integers,
     into,
     missing,
+    named,
     need_tensor,
     number,
     op_error,
@@ -205,7 +206,7 @@ def _make_swap(name: str) -> Any:
             return transpose(x, given[0])
         return apply1(F.Permute(_swap(x.ndim, *_two_axes(x, given[0], given[1], name))), x) if x.ndim else x
 
-    fn.__name__ = fn.__qualname__ = name
+    named(fn, name)
     fn.__module__ = __name__
     fn.__doc__ = f"""``x`` with two dims swapped; a view. One sequence is a permutation, as for ``transpose``.
 
@@ -449,7 +450,7 @@ def _at_least(n: int, name: str, doc: str) -> Any:
         out = [raise_rank(x) for x in given]
         return out[0] if len(out) == 1 else out
 
-    fn.__name__ = fn.__qualname__ = name
+    named(fn, name)
     fn.__module__ = __name__
     fn.__doc__ = f"""{doc}; several tensors give a list.
 
@@ -886,7 +887,7 @@ def _make_split(name: str, rank: int, axis: Any, what: str) -> Any:
             raise op_error(ValueError, fn.__name__, f"a number of parts that divides {x.shape[k]}", num_or_indices)
         return _cut(x, num_or_indices, k, fn.__name__)
 
-    fn.__name__ = fn.__qualname__ = name
+    named(fn, name)
     fn.__module__ = __name__
     fn.__doc__ = f"""Parts along {what}: equal ones for a number, cut at the given places for a list.
 

@@ -17,6 +17,7 @@ from paddle.tensor._args import (
     floating,
     hot,
     into,
+    named,
     need_tensor,
     number,
     op_error,
@@ -143,7 +144,7 @@ def _reduce(
         def fn(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:  # type: ignore[misc]
             return run(x, axis, keepdim)
 
-    fn.__name__ = fn.__qualname__ = name
+    named(fn, name)
     fn.__module__ = __name__
     fn.__doc__ = f"""{doc}.
 
@@ -373,7 +374,7 @@ def _running(name: str, op: Any, word: str, example: str) -> Any:
             raise op_error(ValueError, fn.__name__, "a dtype of int32 or int64", d.name)
         return (x, F.full(0, d, ())) if k < 0 else op(x, k, dtype=d)
 
-    fn.__name__ = fn.__qualname__ = name
+    named(fn, name)
     fn.__module__ = __name__
     fn.__doc__ = f"""Running {word} along ``axis`` (of all elements for None) and their indices, the latest of equals.
 
@@ -676,7 +677,7 @@ def _shift(name: str, doc: str, example: str, logical: Any) -> Any:
             return into(out, F.shift_left(x, y))
         return into(out, F.shift_right(x, y) if is_arithmetic else logical(x, y))
 
-    fn.__name__ = fn.__qualname__ = name
+    named(fn, name)
     fn.__module__ = __name__
     fn.__doc__ = f"""{doc}.
 

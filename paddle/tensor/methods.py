@@ -559,7 +559,7 @@ def _set_grad(self: Tensor, value: Any) -> None:
 
 def _cuda_array(self: Tensor) -> dict:
     if self.place.device_type != "gpu":
-        raise AttributeError(f"[__cuda_array_interface__] requires a tensor on a CUDA device, got one on {self.place}")
+        raise op_error(AttributeError, "__cuda_array_interface__", "a tensor on a CUDA device", f"one on {self.place}")
     return {
         "shape": tuple(self.shape),
         "typestr": self.dtype.numpy.str,

@@ -16,6 +16,7 @@ from paddle.tensor._args import (
     integer,
     into,
     missing,
+    named,
     need_tensor,
     number,
     op_error,
@@ -49,7 +50,7 @@ def _arg(name: str, op: Any, word: str, example: str) -> Any:
             return F.full(0, d, ())
         return op(x, axis_of(axis, x.ndim, op_name), builtins.bool(keepdim), d)
 
-    fn.__name__ = fn.__qualname__ = name
+    named(fn, name)
     fn.__module__ = __name__
     fn.__doc__ = f"""The index of the {word} element along ``axis`` (of all elements for None): the first of equals.
 

@@ -443,7 +443,7 @@ def test_other_files_are_refused(tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text)
     with pytest.raises(
-        ValueError, match=r"\[profiler\] requires a trace that the profiler has exported, got .*x\.json"
+        ValueError, match=r"\[load_profiler_result\] requires a trace that the profiler has exported, got .*x\.json"
     ):
         profiler.load_profiler_result(path)
 

@@ -9,6 +9,7 @@ from libc.string cimport memcpy
 
 import numpy
 
+from umiak.util.errors import op_error
 from umiak.core.context cimport EngineContext, OBSERVE_TRACE, context_pointer
 from umiak.core.dtype cimport DType, ITEMSIZE, dtype_from_id, dtype_id_from_npt
 from umiak.core.place cimport Place, place_from_index
@@ -151,8 +152,10 @@ cdef Tensor tensor_from_numpy(object array, int place, int share):
     try:
         dtype = dtype_id_from_npt(cnp.PyArray_TYPE(a))
     except TypeError:
-        raise TypeError(f"[from_numpy] requires an array of bool, integers of 8 to 64 bits (uint8 the only unsigned), floats of 8 to 64 "
-                        f"bits or complex numbers, got dtype {a.dtype}. Convert it with .astype().") from None
+        raise op_error(
+            TypeError, "from_numpy",
+            "an array of bool, integers of 8 to 64 bits (uint8 the only unsigned), floats of 8 to 64 bits or complex numbers",
+            f"dtype {a.dtype}", "Convert it with .astype().") from None
     access = place_access(place)
     itemsize = ITEMSIZE[dtype]
     if share:

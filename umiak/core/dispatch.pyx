@@ -18,6 +18,8 @@ from libc.math cimport trunc
 from libc.string cimport memcmp, memcpy
 from time import perf_counter
 
+from umiak.util.errors import op_error
+from umiak.util.frames import folded
 from umiak.core.array cimport operand_array
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, RankState, context_pointer
 from umiak.core.dtype cimport BOOL, DType, FLOAT32, ITEMSIZE, UINT8, dtype_from_id
@@ -408,7 +410,8 @@ cdef int parse_operand(object o, Operand* x) except -1:
 
 
 cdef int bad_operand(OpBase op, object o) except -1:
-    raise TypeError(f"[{op.name}] requires tensors or Python numbers as operands, got {type(o).__name__}")
+    raise op_error(
+        TypeError, op.name, "tensors or Python numbers as operands" if op.pointwise else "tensors as operands", type(o).__name__)
 
 
 cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) except -2:
@@ -422,7 +425,7 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
         value = params[j]
         if op.kinds[j] == c't':
             if not isinstance(value, (tuple, list)):
-                raise TypeError(f"[{op.name}] requires a tuple of ints for param {tuple(op.param_fields)[j]!r}, got {value!r}")
+                raise op_error(TypeError, op.name, f"a tuple of ints for param {tuple(op.param_fields)[j]!r}", repr(value))
             value = tuple(value)                         # an item's __index__ may change a list
             if n_tuples == 8 or k + len(value) > INLINE_S or len(value) > 254:
                 raise ValueError(f"[{op.name}] requires params of at most {INLINE_S} numbers, got more")
@@ -450,7 +453,7 @@ cdef int parse_params(OpBase op, tuple params, uint64_t* out, uint64_t* sig) exc
                 elif hasattr(value, "__float__"):
                     out[k] = _float_bits(float(value))
                 else:
-                    raise TypeError(f"[{op.name}] requires a number for param {tuple(op.param_fields)[j]!r}, got {value!r}")
+                    raise op_error(TypeError, op.name, f"a number for param {tuple(op.param_fields)[j]!r}", repr(value))
             else:
                 item = as_int(op, value, j)
                 if item is None:
@@ -467,11 +470,11 @@ cdef object as_int(OpBase op, object value, int j):
         if hasattr(value, "is_symbolic"):
             return None
         if not hasattr(value, "__index__"):
-            raise TypeError(f"[{op.name}] requires an int for param {tuple(op.param_fields)[j]!r}, got {value!r}")
+            raise op_error(TypeError, op.name, f"an int for param {tuple(op.param_fields)[j]!r}", repr(value))
         value = value.__index__()
     PyLong_AsLongLongAndOverflow(value, &overflow)
     if overflow:
-        raise OverflowError(f"[{op.name}] requires a 64-bit int for param {tuple(op.param_fields)[j]!r}, got {value}")
+        raise op_error(OverflowError, op.name, f"a 64-bit int for param {tuple(op.param_fields)[j]!r}", value)
     return value
 
 
@@ -506,7 +509,10 @@ cdef Plan miss(OpBase op, Operand* xs, int n, uint32_t* descs, const uint64_t* p
     cdef Plan plan
     if ON_MISS is None:
         raise RuntimeError(f"[{op.name}] requires an installed planner, got none. Import umiak, not umiak.core.")
-    plan = ON_MISS(op, operand_tuple(xs, n), unpack_params(op, params, sig), modes)
+    try:
+        plan = ON_MISS(op, operand_tuple(xs, n), unpack_params(op, params, sig), modes)
+    except Exception as error:
+        raise folded(error)
     if plan is None:
         raise RuntimeError(f"[{op.name}] got no plan for operands {operand_tuple(xs, n)}")
     plan.descs = <uint32_t*>malloc((n + 1) * sizeof(uint32_t))
@@ -595,7 +601,10 @@ cdef object dispatch(OpBase op, Operand* xs, int n, const uint64_t* params, int 
 
 cdef int shape_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig) except -1:
     """A check of the shape program failed: ``infer`` on the concrete operands says why."""
-    EXPLAIN(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig))
+    try:
+        EXPLAIN(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig))
+    except Exception as error:
+        raise folded(error)
     raise OverflowError(
         f"[{plan.op.name}] requires sizes and offsets that 64 bits can hold, got operands of shapes "
         f"{[x.shape for x in operand_tuple(xs, n) if isinstance(x, Tensor)]} and params {unpack_params(plan.op, params, sig)}")
@@ -677,7 +686,10 @@ cdef int told(object timer, object token, object seconds, Plan plan, Operand* xs
 cdef int launch_failed(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, int code) except -1:
     """Raise for a kernel's code > 0: in the op's words where the backend knows them."""
     if plan.explain_failure is not None:
-        plan.explain_failure(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), code)
+        try:
+            plan.explain_failure(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), code)
+        except Exception as error:
+            raise folded(error)
     raise RuntimeError(f"[{plan.op.name}] kernel failed with code {code}")
 
 
@@ -739,7 +751,10 @@ cdef bint numbers_fit(Plan plan, const Operand* xs, int n) noexcept:
 
 
 cdef object out_of_range(Plan plan, Operand* xs, int n, const uint64_t* params, uint64_t sig, PyObject** into):
-    made = OUT_OF_RANGE(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), plan.low, plan.high)
+    try:
+        made = OUT_OF_RANGE(plan.op, operand_tuple(xs, n), unpack_params(plan.op, params, sig), plan.low, plan.high)
+    except Exception as error:
+        raise folded(error)
     if into == NULL:
         return made
     write_into(<Tensor>into[0], <Tensor>made)

@@ -246,6 +246,7 @@ def _make_function(cls: type[Op]) -> Callable:
         lookup = ""
     call = f"apply(op, ({ops}{',' if ops else ''}){', (' + params[2:] + ',)' if params else ''})"
     source = f"def {cls.name}({', '.join(head)}):\n{lookup}    return {call}\n"
+    env["__name__"] = __name__
     exec(compile(source, f"<op {cls.name}>", "exec"), env)
     function = env[cls.name]
     function.__doc__ = cls.__doc__

@@ -7,6 +7,7 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 Ints = tuple[int, ...]
 
@@ -22,7 +23,7 @@ def ints(value: Any, n: int, who: str, what: str) -> Ints:
     )
     found = found * n if len(found) == 1 else found
     if len(found) != n:
-        raise ValueError(f"[{who}] requires {what} as one int or {n}, got {value}")
+        raise op_error(ValueError, who, f"{what} as one int or {n}", value)
     return found
 
 
@@ -32,7 +33,7 @@ def pads(padding: Any, n: int, who: str, last: bool) -> Any:
     """
     if isinstance(padding, str):
         if padding.upper() not in ("SAME", "VALID"):
-            raise ValueError(f"[{who}] requires padding 'SAME' or 'VALID', got {padding!r}")
+            raise op_error(ValueError, who, "padding 'SAME' or 'VALID'", repr(padding))
         return padding.upper()
     if isinstance(padding, int):
         return (padding,) * n, (padding,) * n
@@ -40,7 +41,7 @@ def pads(padding: Any, n: int, who: str, last: bool) -> Any:
     if len(found) == n + 2 and all(isinstance(p, (list, tuple)) for p in found):
         spatial, other = (found[1:-1], (found[0], found[-1])) if last else (found[2:], found[:2])
         if any(any(p) for p in other):
-            raise ValueError(f"[{who}] requires no padding of batch and channels, got {padding}")
+            raise op_error(ValueError, who, "no padding of batch and channels", padding)
         found = spatial
     if len(found) == n and all(isinstance(p, (list, tuple)) for p in found):
         return tuple(int(p[0]) for p in found), tuple(int(p[1]) for p in found)
@@ -50,9 +51,7 @@ def pads(padding: Any, n: int, who: str, last: bool) -> Any:
     if len(found) == 1:
         found = found * n
     if len(found) != n:
-        raise ValueError(
-            f"[{who}] requires padding as 'SAME', 'VALID', one int, {n} or {2 * n} ints or pairs, got {padding}"
-        )
+        raise op_error(ValueError, who, f"padding as 'SAME', 'VALID', one int, {n} or {2 * n} ints or pairs", padding)
     return tuple(found), tuple(found)
 
 

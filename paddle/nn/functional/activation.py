@@ -9,6 +9,7 @@ from umiak import ops as F
 from umiak.core.dispatch import apply, apply1, apply2, apply_axis, assign
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _CELU = F.Celu()
 _ELU = F.Elu()
@@ -72,7 +73,7 @@ def selu(
         ValueError: ``scale <= 1`` or ``alpha < 0``.
     """
     if scale <= 1.0 or alpha < 0:
-        raise ValueError(f"[selu] requires scale > 1 and alpha >= 0, got {scale} and {alpha}")
+        raise op_error(ValueError, "selu", "scale > 1 and alpha >= 0", f"{scale} and {alpha}")
     return apply(_SELU, (x,), (float(scale), float(alpha)))
 
 
@@ -97,7 +98,7 @@ def gelu(x: Any = None, approximate: bool | str = False, name: str | None = None
     """
     if approximate is not True and approximate is not False:
         if approximate not in ("tanh", "none"):
-            raise ValueError(f"[gelu] requires approximate as a bool, 'tanh' or 'none', got {approximate!r}")
+            raise op_error(ValueError, "gelu", "approximate as a bool, 'tanh' or 'none'", repr(approximate))
         approximate = approximate == "tanh"
     return apply1(_GELU[approximate], input if x is None else x)
 
@@ -139,7 +140,7 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
         axis = x.ndim - 1 if data_format in ("NC", "NLC", "NHWC", "NDHWC") else 1
         if x.ndim < 2 or x.shape[axis] != weight.shape[0]:
             channels = x.shape[axis] if x.ndim > 1 else 1
-            raise ValueError(f"[prelu] requires a weight of 1 or {channels} elements, got {weight.shape[0]}")
+            raise op_error(ValueError, "prelu", f"a weight of 1 or {channels} elements", weight.shape[0])
         weight = F.reshape(weight, shape=(weight.shape[0], *(1,) * (x.ndim - 1 - axis)))
     return apply2(_PRELU, x, weight)
 
@@ -154,7 +155,7 @@ def rrelu(
         ValueError: not ``0 <= lower <= upper <= 1``.
     """
     if not 0 <= lower <= upper <= 1:
-        raise ValueError(f"[rrelu] requires 0 <= lower <= upper <= 1, got {lower} and {upper}")
+        raise op_error(ValueError, "rrelu", "0 <= lower <= upper <= 1", f"{lower} and {upper}")
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
     return random_apply(_RRELU, x, float(lower), float(upper))
@@ -183,7 +184,7 @@ def hardshrink(x: Any = None, threshold: float = 0.5, name: str | None = None, *
 def softshrink(x: Any = None, threshold: float = 0.5, name: str | None = None, *, input: Any = None) -> Tensor:
     """x moved towards 0 by ``threshold``, 0 where it would pass it. Raises ValueError for a negative threshold."""
     if threshold < 0:
-        raise ValueError(f"[softshrink] requires threshold >= 0, got {threshold}")
+        raise op_error(ValueError, "softshrink", "threshold >= 0", threshold)
     return apply(_SOFTSHRINK, (input if x is None else x,), (float(threshold),))
 
 

@@ -13,6 +13,7 @@ from umiak.core.array import from_numpy
 from umiak.core.dispatch import apply, assign
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _ALPHA_DROPOUT = Records(F.AlphaDropout)
 _DROPOUT = Records(F.Dropout)
@@ -92,9 +93,9 @@ def dropout(
     if type(p) is not float:
         p = float(p)
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"[dropout] requires p between 0 and 1, got {p}")
+        raise op_error(ValueError, "dropout", "p between 0 and 1", p)
     if mode not in ("upscale_in_train", "downscale_in_infer"):
-        raise ValueError(f"[dropout] requires mode 'upscale_in_train' or 'downscale_in_infer', got {mode!r}")
+        raise op_error(ValueError, "dropout", "mode 'upscale_in_train' or 'downscale_in_infer'", repr(mode))
     if not training:
         y = x if mode == "upscale_in_train" else F.mul(x, 1.0 - p)
     elif p == 0.0:
@@ -107,20 +108,20 @@ def dropout(
 def _dropout_axes(x: Tensor, axis: int | Sequence[int]) -> tuple[int, ...]:
     axes = (axis,) if isinstance(axis, int) else tuple(axis)
     if not axes or len(axes) > x.ndim or not all(0 <= a < x.ndim for a in axes):
-        raise ValueError(f"[dropout] requires axes from 0 to {x.ndim - 1}, got {axis}")
+        raise op_error(ValueError, "dropout", f"axes from 0 to {x.ndim - 1}", axis)
     return axes
 
 
 def _channel_axes(who: str, x: Tensor, ndim: int, data_format: str) -> tuple[int, int]:
     if x.ndim != ndim:
-        raise ValueError(f"[{who}] requires x of rank {ndim}, got {x.ndim}")
+        raise op_error(ValueError, who, f"x of rank {ndim}", x.ndim)
     return (0, ndim - 1) if data_format in CHANNELS_LAST else (0, 1)
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Drop whole channels of ``[N, C, L]`` or ``[C, L]``."""
     if input.ndim not in (2, 3):
-        raise ValueError(f"[dropout1d] requires input of rank 2 or 3, got {input.ndim}")
+        raise op_error(ValueError, "dropout1d", "input of rank 2 or 3", input.ndim)
     return dropout(input, p, tuple(range(input.ndim - 1)), training, inplace)
 
 
@@ -141,7 +142,7 @@ def dropout3d(
 def _alpha_dropout(who: str, x: Tensor, p: float, training: bool, axes: tuple[int, ...] | None) -> Tensor:
     p = float(p)
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"[{who}] requires p between 0 and 1, got {p}")
+        raise op_error(ValueError, who, "p between 0 and 1", p)
     return x if not training or p == 0.0 else random_apply(_ALPHA_DROPOUT[(axes,)], x, p)
 
 
@@ -197,7 +198,7 @@ def pad(
     else:
         flat = [int(n) for n in (pad.tolist() if hasattr(pad, "tolist") else pad)]
         if len(flat) % 2 or len(flat) > 2 * x.ndim:
-            raise ValueError(f"[pad] requires pairs of numbers for at most {x.ndim} dims, got {flat}")
+            raise op_error(ValueError, "pad", f"pairs of numbers for at most {x.ndim} dims", flat)
         pairs = list(zip(flat[::2], flat[1::2], strict=True))
     if mode == "constant" and len(pairs) == x.ndim:
         axes = range(x.ndim) if pad_from_left_axis else range(x.ndim - 1, -1, -1)
@@ -207,9 +208,7 @@ def pad(
         axes = order[: len(pairs)]  # type: ignore[assignment]
     else:
         if len(pairs) != len(spatial) or x.ndim not in (3, 4, 5):
-            raise ValueError(
-                f"[pad] requires {len(spatial)} pairs for rank {x.ndim} in mode {mode!r}, got {len(pairs)}"
-            )
+            raise op_error(ValueError, "pad", f"{len(spatial)} pairs for rank {x.ndim} in mode {mode!r}", len(pairs))
         axes = tuple(reversed(spatial))  # type: ignore[assignment]
     wanted = sorted(zip(axes, pairs, strict=True))
     touched = tuple(a for a, _ in wanted)
@@ -280,11 +279,14 @@ def interpolate(
         x = input
     mode = mode.lower()
     if x.ndim not in _MODES or mode not in _MODES[x.ndim]:
-        raise ValueError(
-            f"[interpolate] requires rank 3 to 5 and a mode of {_MODES.get(x.ndim, ())} for rank {x.ndim}, got {mode!r}"
+        raise op_error(
+            ValueError,
+            "interpolate",
+            f"rank 3 to 5 and a mode of {_MODES.get(x.ndim, ())} for rank {x.ndim}",
+            repr(mode),
         )
     if (size is None) == (scale_factor is None):
-        raise ValueError(f"[interpolate] requires size or scale_factor, got {'neither' if size is None else 'both'}")
+        raise op_error(ValueError, "interpolate", "size or scale_factor", "neither" if size is None else "both")
     if antialias:
         raise ValueError("[interpolate] requires antialias=False, got True")
     axes = _spatial_axes(x.ndim, data_format)
@@ -297,7 +299,7 @@ def interpolate(
         new = [int(n * s) for n, s in zip(old, scales, strict=True)]
         ratios = [n / m for n, m in zip(old, new, strict=True)] if recompute_scale_factor else [1 / s for s in scales]
     if min(new) < 1:
-        raise ValueError(f"[interpolate] requires new sizes of at least 1, got {new}")
+        raise op_error(ValueError, "interpolate", "new sizes of at least 1", new)
     if mode == "area":
         from paddle.nn.functional.pooling import adaptive_avg_pool
 
@@ -325,7 +327,7 @@ def _each(value: Any, n: int) -> list:
     value = value.tolist() if hasattr(value, "tolist") else value
     values = list(value) if isinstance(value, (list, tuple)) else [value] * n
     if len(values) != n:
-        raise ValueError(f"[interpolate] requires {n} numbers for size or scale_factor, got {values}")
+        raise op_error(ValueError, "interpolate", f"{n} numbers for size or scale_factor", values)
     return [v.item() if hasattr(v, "item") else v for v in values]
 
 
@@ -381,7 +383,7 @@ def _four_pads(paddings: Any) -> tuple[int, ...]:
     """(top, left, bottom, right) from one, two or four numbers."""
     pads = [paddings] if isinstance(paddings, int) else list(paddings)
     if len(pads) not in (1, 2, 4):
-        raise ValueError(f"[unfold] requires 1, 2 or 4 paddings, got {pads}")
+        raise op_error(ValueError, "unfold", "1, 2 or 4 paddings", pads)
     return tuple(pads * (4 // len(pads)))
 
 
@@ -389,8 +391,8 @@ def _window_indices(size: int, kernel: int, stride: int, dilation: int, x: Tenso
     """``[kernel, windows]``: the places that each window reads."""
     count = (size - dilation * (kernel - 1) - 1) // stride + 1
     if count < 1:
-        raise ValueError(
-            f"[unfold] requires a kernel that fits a padded dim of {size}, got {kernel} with dilation {dilation}"
+        raise op_error(
+            ValueError, "unfold", f"a kernel that fits a padded dim of {size}", f"{kernel} with dilation {dilation}"
         )
     return from_numpy(np.arange(kernel)[:, None] * dilation + np.arange(count) * stride, x.place)
 
@@ -436,7 +438,7 @@ def fold(
     cols = _window_indices(w + left + right, kw, sw, dw, x)
     n, c = x.shape[0], x.shape[1] // (kh * kw)
     if x.shape[1:] != [c * kh * kw, rows.shape[1] * cols.shape[1]]:
-        raise ValueError(f"[fold] requires x of shape [N, C*{kh * kw}, {rows.shape[1] * cols.shape[1]}], got {x.shape}")
+        raise op_error(ValueError, "fold", f"x of shape [N, C*{kh * kw}, {rows.shape[1] * cols.shape[1]}]", x.shape)
     parts = F.permute(F.reshape(x, shape=(n, c, kh, kw, rows.shape[1], cols.shape[1])), perm=(0, 1, 2, 4, 3, 5))
     wide = F.full(0.0, dtype=x.dtype, shape=(n, c, kh, rows.shape[1], w + left + right))
     wide = F.put(wide, cols, parts, axis=4, mode="add")
@@ -463,7 +465,7 @@ def label_smooth(
         ValueError: ``epsilon`` outside [0, 1].
     """
     if not 0.0 <= epsilon <= 1.0:
-        raise ValueError(f"[label_smooth] requires epsilon between 0 and 1, got {epsilon}")
+        raise op_error(ValueError, "label_smooth", "epsilon between 0 and 1", epsilon)
     prior = epsilon / label.shape[-1] if prior_dist is None else F.mul(prior_dist, epsilon)
     return F.add(F.mul(label, 1.0 - epsilon), prior)
 

@@ -8,6 +8,7 @@ from paddle.nn.functional._windows import ints, pads, same_pads, to_first, to_la
 from umiak import ops as F
 from umiak.core.dispatch import apply
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _CONV = {n: F.Conv(n) for n in (1, 2, 3)}
 _TRANSPOSE = {n: F.ConvTranspose(n) for n in (1, 2, 3)}
@@ -17,9 +18,9 @@ _FORMATS = {1: ("NCL", "NLC"), 2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 def _is_last(who: str, n: int, x: Tensor, data_format: str) -> bool:
     first, last = _FORMATS[n]
     if data_format not in (first, last):
-        raise ValueError(f"[{who}] requires data_format {first!r} or {last!r}, got {data_format!r}")
+        raise op_error(ValueError, who, f"data_format {first!r} or {last!r}", repr(data_format))
     if x.ndim != n + 2:
-        raise ValueError(f"[{who}] requires x of rank {n + 2}, got shape {list(x.shape)}")
+        raise op_error(ValueError, who, f"x of rank {n + 2}", f"shape {list(x.shape)}")
     return data_format == last
 
 
@@ -160,14 +161,14 @@ def _conv_transpose(
         extra = ints(output_padding, n, who, "output_padding")
     else:
         if output_padding not in (0, None) and any(ints(output_padding, n, who, "output_padding")):
-            raise ValueError(f"[{who}] requires output_padding or output_size, got both")
+            raise op_error(ValueError, who, "output_padding or output_size", "both")
         wanted = ints(output_size, n, who, "output_size")
         dims = zip(x.shape[2:], kernel, strides, dilations, lo, hi, strict=True)
         least = [(m - 1) * s + d * (k - 1) + 1 - a - b for m, k, s, d, a, b in dims]
         extra = tuple(w - m for w, m in zip(wanted, least, strict=True))
         if not all(0 <= e < s for e, s in zip(extra, strides, strict=True)):
             bounds = [f"{m} to {m + s - 1}" for m, s in zip(least, strides, strict=True)]
-            raise ValueError(f"[{who}] requires output_size within {bounds}, got {list(wanted)}")
+            raise op_error(ValueError, who, f"output_size within {bounds}", list(wanted))
     y = _add_bias(apply(_TRANSPOSE[n], (x, weight), (groups, strides, lo, hi, dilations, extra)), bias, n)
     return to_last(y, n) if last else y
 

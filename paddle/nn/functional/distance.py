@@ -9,6 +9,7 @@ import numpy as np
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _ORDERS = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}
 
@@ -25,7 +26,7 @@ def pairwise_distance(
 def pdist(x: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
     """The ``p``-norms between all pairs of rows of ``[N, M]``, as a vector of length N*(N-1)/2."""
     if x.ndim != 2:
-        raise ValueError(f"[pdist] requires rank 2, got {x.ndim}")
+        raise op_error(ValueError, "pdist", "rank 2", x.ndim)
     rows, cols = np.triu_indices(x.shape[0], 1)
     a, b = (F.take(x, from_numpy(i.astype(np.int64), x.place), axis=0) for i in (rows, cols))
     return pairwise_distance(a, b, p, 0.0)

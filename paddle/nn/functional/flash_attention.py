@@ -20,6 +20,7 @@ from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import apply
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 __all__ = [
     "flash_attention",
@@ -94,8 +95,8 @@ def _unpacked(who: str, qkv: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]
     """Query, key and value from ``[..., groups + 2, key heads, dim]``; query heads stand group by group."""
     if qkv.ndim != rank or qkv.shape[-3] < 3:
         lead = "batch, length" if rank == 5 else "total"
-        raise ValueError(
-            f"[{who}] requires qkv [{lead}, heads/key heads + 2, key heads, dim], got shape {list(qkv.shape)}"
+        raise op_error(
+            ValueError, who, f"qkv [{lead}, heads/key heads + 2, key heads, dim]", f"shape {list(qkv.shape)}"
         )
     axis, parts = rank - 3, qkv.shape[rank - 3]
     *lead_sizes, _, heads, size = qkv.shape
@@ -283,7 +284,7 @@ def flash_attn_unpadded(
     _only_default_stream(who, fixed_seed_offset, rng_name)
     if not query.ndim == key.ndim == value.ndim == 3:
         got = [list(t.shape) for t in (query, key, value)]
-        raise ValueError(f"[{who}] requires query, key and value [total, heads, dim], got {got}")
+        raise op_error(ValueError, who, "query, key and value [total, heads, dim]", got)
     alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k
     (at, lengths), (key_at, key_lengths) = _starts(who, cu_seqlens_q), _starts(who, cu_seqlens_k)
     q = _beside(query, at, lengths, max_seqlen_q)
@@ -397,7 +398,7 @@ def flash_attention_v3_varlen(
     """
     who = "flash_attention_v3_varlen"
     if any(t is not None for t in (qv, q_descale, k_descale, v_descale)):
-        raise ValueError(f"[{who}] requires qv and the scales of 8-bit operands to be None, got one of them")
+        raise op_error(ValueError, who, "qv and the scales of 8-bit operands to be None", "one of them")
     alike = cu_seqlens_q is cu_seqlens_k and max_seqlen_q == max_seqlen_k and seqused_q is seqused_k
     (at, lengths), (key_at, key_lengths) = _starts(who, cu_seqlens_q), _starts(who, cu_seqlens_k)
     lengths = lengths if seqused_q is None else F.cast(seqused_q, dtype=dt.int64)

@@ -13,6 +13,7 @@ from umiak.core.dtype import from_id
 from umiak.core.tape import python_node
 from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows
+from umiak.util.errors import op_error
 
 _EMBEDDING = F.Embedding(False)
 _PADDED = F.Embedding(True)
@@ -67,7 +68,7 @@ def embedding(
         return apply(_EMBEDDING, (x, weight), (-1,))
     rows = weight.shape[0]
     if not -rows <= padding_idx < rows:
-        raise ValueError(f"[embedding] requires padding_idx from {-rows} to {rows - 1}, got {padding_idx}")
+        raise op_error(ValueError, "embedding", f"padding_idx from {-rows} to {rows - 1}", padding_idx)
     padding_idx = padding_idx + rows if padding_idx < 0 else padding_idx
     if sparse and weight.is_leaf and records(weight):
         return _sparse(apply(_PADDED, (x, weight.detach()), (padding_idx,)), x, weight, padding_idx)
@@ -149,6 +150,6 @@ def one_hot(x: Any = None, num_classes: int = -1, name: str | None = None, *, in
         low, high = int(x.min()), int(x.max())
         size = high + 1 if size == -1 else size
         if low < 0 or high >= size:
-            raise ValueError(f"[one_hot] requires classes from 0 to {size - 1}, got {low} to {high}")
+            raise op_error(ValueError, "one_hot", f"classes from 0 to {size - 1}", f"{low} to {high}")
     dtype: Any = from_id(current().state.default_dtype)
     return F.one_hot(x, dtype=dtype, num_classes=max(size, 0))

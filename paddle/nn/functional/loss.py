@@ -9,6 +9,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dispatch import apply, apply2
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _BCE = F.BceLoss()
 _BCE_LOGITS = F.BceWithLogits()
@@ -183,7 +184,7 @@ def nll_loss(
     """
     check_reduction("nll_loss", reduction)
     if input.ndim < 2:
-        raise ValueError(f"[nll_loss] requires input of rank 2 or more, got {input.ndim}")
+        raise op_error(ValueError, "nll_loss", "input of rank 2 or more", input.ndim)
     loss = apply(_NLL[1], (input, label, weight), (ignore_index,))
     if reduction != "mean":
         return reduce_loss("nll_loss", loss, reduction)

@@ -11,6 +11,7 @@ from umiak.core import dtype as dt
 from umiak.core.dispatch import apply
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import SymTensor
+from umiak.util.errors import op_error
 
 _CROSS_ENTROPY = F.SoftmaxCrossEntropy(1, False)
 _MARGIN = Records(F.MarginCosine)
@@ -51,7 +52,7 @@ def hsigmoid_loss(
             do not fit.
     """
     if num_classes < 2:
-        raise ValueError(f"[hsigmoid_loss] requires num_classes of 2 or more, got {num_classes}")
+        raise op_error(ValueError, "hsigmoid_loss", "num_classes of 2 or more", num_classes)
     if (path_table is None) != (path_code is None):
         raise ValueError("[hsigmoid_loss] requires path_table and path_code together, got one of them")
     if path_table is None or path_code is None:
@@ -100,9 +101,7 @@ def adaptive_log_softmax_with_loss(
     one = input.ndim == 1
     if (input.ndim, label.ndim) not in ((2, 1), (1, 0)) or (not one and input.shape[0] != label.shape[0]):
         got = f"{list(input.shape)} and {list(label.shape)}"
-        raise ValueError(
-            f"[adaptive_log_softmax_with_loss] requires input [N, D] and label [N], or [D] and [], got {got}"
-        )
+        raise op_error(ValueError, "adaptive_log_softmax_with_loss", "input [N, D] and label [N], or [D] and []", got)
     if one:
         input, label = F.unsqueeze(input, axes=(0,)), F.unsqueeze(label, axes=(0,))
     label = F.cast(label, dtype=dt.int64)
@@ -125,8 +124,8 @@ def adaptive_log_softmax_with_loss(
 def _check_classes(label: Tensor, classes: int) -> None:
     lowest, highest = int(F.min(label, axes=(0,)).item()), int(F.max(label, axes=(0,)).item())
     if lowest < 0 or highest >= classes:
-        raise ValueError(
-            f"[adaptive_log_softmax_with_loss] requires labels from 0 to {classes - 1}, got {lowest} to {highest}"
+        raise op_error(
+            ValueError, "adaptive_log_softmax_with_loss", f"labels from 0 to {classes - 1}", f"{lowest} to {highest}"
         )
 
 
@@ -214,12 +213,12 @@ def class_center_sample(label: Tensor, num_classes: int, num_samples: int, group
     if group not in (None, False):
         raise ValueError("[class_center_sample] requires all classes in one process: group of None or False")
     if num_samples > num_classes:
-        raise ValueError(f"[class_center_sample] requires num_samples of at most {num_classes}, got {num_samples}")
+        raise op_error(ValueError, "class_center_sample", f"num_samples of at most {num_classes}", num_samples)
     if label.ndim != 1 or not label.dtype.is_integer:
         got = f"{label.dtype.name}{list(label.shape)}"
-        raise ValueError(f"[class_center_sample] requires label [N] of integers, got {got}")
+        raise op_error(ValueError, "class_center_sample", "label [N] of integers", got)
     if label.shape[0] and int(F.min(label, axes=(0,)).item()) < 0:
-        raise ValueError(f"[class_center_sample] requires labels from 0 to {num_classes - 1}, got negative ones")
+        raise op_error(ValueError, "class_center_sample", f"labels from 0 to {num_classes - 1}", "negative ones")
     own = F.full(1, dtype=dt.int64, shape=tuple(label.shape))
     present = F.put(F.full(0, dtype=dt.int64, shape=(num_classes,)), label, own, axis=0)
     # Classes that are there stand first, in their order; the others follow in the order of random numbers.

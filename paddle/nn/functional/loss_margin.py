@@ -8,6 +8,7 @@ from paddle.nn._ops import reduce_loss
 from umiak import ops as F
 from umiak.core.dispatch import apply, apply2
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _BCE_LOGITS = F.BceWithLogits()
 _MULTI_LABEL = F.MultiLabelMargin()
@@ -52,8 +53,8 @@ def cosine_embedding_loss(
 ) -> Tensor:
     """``max(0, margin - label*(input - other))``: input should be the larger where label is 1, the smaller at -1."""
     if input1.ndim > 2 or input1.shape != input2.shape:
-        raise ValueError(
-            f"[cosine_embedding_loss] requires two inputs of one shape, got {input1.shape}, {input2.shape}"
+        raise op_error(
+            ValueError, "cosine_embedding_loss", "two inputs of one shape", f"{input1.shape}, {input2.shape}"
         )
     axes, eps = (input1.ndim - 1,), 1e-8
     dot = F.sum(F.mul(input1, input2), axes=axes)
@@ -129,7 +130,7 @@ def triplet_margin_loss(
     With ``swap``, the distance of positive and negative counts where it is smaller than that of input and negative.
     """
     if margin <= 0:
-        raise ValueError(f"[triplet_margin_loss] requires margin > 0, got {margin}")
+        raise op_error(ValueError, "triplet_margin_loss", "margin > 0", margin)
     near, far = _distance(input, positive, p, epsilon), _distance(input, negative, p, epsilon)
     between = (lambda: _distance(positive, negative, p, epsilon)) if swap else None
     return _triplet("triplet_margin_loss", near, far, between, margin, reduction)
@@ -147,7 +148,7 @@ def triplet_margin_with_distance_loss(
 ) -> Tensor:
     """:func:`triplet_margin_loss` with a distance of the caller's, by default the Euclidean one."""
     if margin <= 0:
-        raise ValueError(f"[triplet_margin_with_distance_loss] requires margin > 0, got {margin}")
+        raise op_error(ValueError, "triplet_margin_with_distance_loss", "margin > 0", margin)
     d = distance_function or (lambda a, b: _distance(a, b, 2.0, 0.0))
     between = (lambda: d(positive, negative)) if swap else None
     return _triplet(

@@ -6,6 +6,7 @@ from paddle.nn._ops import Records, check_reduction, reduce_loss, sum_all
 from umiak import ops as F
 from umiak.core.dispatch import apply, apply2
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _GAUSSIAN = Records(F.GaussianNll)
 _KL = Records(F.KlDiv)
@@ -79,7 +80,7 @@ def poisson_nll_loss(
     ``full`` adds Stirling's approximation of ``log(label!)``.
     """
     if epsilon <= 0:
-        raise ValueError(f"[poisson_nll_loss] requires epsilon > 0, got {epsilon}")
+        raise op_error(ValueError, "poisson_nll_loss", "epsilon > 0", epsilon)
     loss = apply(_POISSON[bool(log_input), bool(full)], (input, label), (float(epsilon),))
     return reduce_loss("poisson_nll_loss", loss, reduction)
 
@@ -98,6 +99,6 @@ def gaussian_nll_loss(
         if list(variance.shape) == list(input.shape[:-1]):
             variance = F.unsqueeze(variance, axes=(variance.ndim,))
         elif variance.ndim != input.ndim or variance.shape[-1] != 1:
-            raise ValueError(f"[gaussian_nll_loss] requires variance of shape {input.shape}, got {variance.shape}")
+            raise op_error(ValueError, "gaussian_nll_loss", f"variance of shape {input.shape}", variance.shape)
     loss = apply(_GAUSSIAN[(bool(full),)], (input, label, variance), (float(epsilon),))
     return reduce_loss("gaussian_nll_loss", loss, reduction)

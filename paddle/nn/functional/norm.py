@@ -10,6 +10,7 @@ from paddle.nn._ops import Records
 from umiak import ops as F
 from umiak.core.dispatch import apply, apply_into, assign
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _BATCH = Records(F.BatchNorm)
 _BATCH_INFER = Records(F.BatchNormInfer)
@@ -33,7 +34,7 @@ def _tail_axis(who: str, x: Tensor, normalized_shape: int | Sequence[int]) -> in
     wanted = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     axis = x.ndim - len(wanted)
     if axis < 0 or list(x.shape[axis:]) != wanted:
-        raise ValueError(f"[{who}] requires x of shape [*, {str(wanted)[1:-1]}], got {list(x.shape)}")
+        raise op_error(ValueError, who, f"x of shape [*, {str(wanted)[1:-1]}]", list(x.shape))
     return axis
 
 
@@ -236,7 +237,7 @@ def local_response_norm(
 ) -> Tensor:
     """``x / (k + alpha * mean of squares over size neighbouring channels) ** beta``."""
     if x.ndim < 3:
-        raise ValueError(f"[local_response_norm] requires rank 3 or more, got {x.ndim}")
+        raise op_error(ValueError, "local_response_norm", "rank 3 or more", x.ndim)
     axis = _channels(x, data_format)
     return F.local_response_norm(x, axis=axis, size=size, alpha=float(alpha), beta=float(beta), k=float(k))
 

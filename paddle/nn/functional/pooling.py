@@ -11,6 +11,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dispatch import apply
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _AVG = Records(F.AvgPool)
 _LP = Records(F.LpPool)
@@ -23,9 +24,9 @@ def _prepare(who: str, n: int, x: Tensor, data_format: str) -> tuple[Tensor, boo
     """x with channels first, and whether they were last."""
     first, last = _FORMATS[n]
     if data_format not in (first, last):
-        raise ValueError(f"[{who}] requires data_format {first!r} or {last!r}, got {data_format!r}")
+        raise op_error(ValueError, who, f"data_format {first!r} or {last!r}", repr(data_format))
     if x.ndim != n + 2:
-        raise ValueError(f"[{who}] requires x of rank {n + 2}, got shape {list(x.shape)}")
+        raise op_error(ValueError, who, f"x of rank {n + 2}", f"shape {list(x.shape)}")
     return (to_first(x, n), True) if data_format == last else (x, False)
 
 
@@ -36,10 +37,10 @@ def _windows(
     kernel = ints(kernel_size, n, who, "kernel_size")
     strides = kernel if stride is None else ints(stride, n, who, "stride")
     if min(kernel) < 1 or min(strides) < 1:
-        raise ValueError(f"[{who}] requires kernel_size and stride of 1 or more, got {kernel} and {strides}")
+        raise op_error(ValueError, who, "kernel_size and stride of 1 or more", f"{kernel} and {strides}")
     found = pads(padding, n, who, last)
     if isinstance(found, str) and ceil_mode:
-        raise ValueError(f"[{who}] requires ceil_mode=False with padding {found!r}, got True")
+        raise op_error(ValueError, who, f"ceil_mode=False with padding {found!r}", "True")
     if found == "SAME":
         found = same_pads(x.shape[2:], kernel, strides)
     lo, hi = ((0,) * n, (0,) * n) if found == "VALID" else found
@@ -60,7 +61,7 @@ def _max_pool(
     who = f"max_pool{n}d"
     x, last = _prepare(who, n, x, data_format)
     if last and return_mask:
-        raise ValueError(f"[{who}] requires channels first with return_mask, got data_format {data_format!r}")
+        raise op_error(ValueError, who, "channels first with return_mask", f"data_format {data_format!r}")
     kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
     params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)
     if return_mask:
@@ -96,7 +97,7 @@ def _avg_pool(
 def _output_sizes(who: str, n: int, x: Tensor, output_size: Any) -> Ints:
     wanted = [output_size] * n if output_size is None or isinstance(output_size, int) else list(output_size)
     if len(wanted) != n:
-        raise ValueError(f"[{who}] requires output_size as one int or {n}, got {output_size}")
+        raise op_error(ValueError, who, f"output_size as one int or {n}", output_size)
     return tuple(m if w is None else int(w) for w, m in zip(wanted, x.shape[2:], strict=True))
 
 
@@ -130,7 +131,7 @@ def _lp_pool(
     who = f"lp_pool{n}d"
     p = float(norm_type)
     if p == 0:
-        raise ValueError(f"[{who}] requires norm_type other than 0, got {norm_type}")
+        raise op_error(ValueError, who, "norm_type other than 0", norm_type)
     x, last = _prepare(who, n, x, data_format)
     kernel, strides, lo, hi, extra = _windows(who, n, x, kernel_size, stride, padding, ceil_mode, last)
     params = (kernel, strides, lo, _plus(hi, extra), (1,) * n)
@@ -143,7 +144,7 @@ def _max_unpool(
 ) -> Tensor:
     who = f"max_unpool{n}d"
     if data_format != _FORMATS[n][0]:
-        raise ValueError(f"[{who}] requires data_format {_FORMATS[n][0]!r}, got {data_format!r}")
+        raise op_error(ValueError, who, f"data_format {_FORMATS[n][0]!r}", repr(data_format))
     x, _ = _prepare(who, n, x, data_format)
     kernel = ints(kernel_size, n, who, "kernel_size")
     strides = kernel if stride is None else ints(stride, n, who, "stride")

@@ -10,6 +10,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dispatch import apply
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 _FRACTIONAL = Records(F.FractionalMaxPool)
 
@@ -17,21 +18,21 @@ _FRACTIONAL = Records(F.FractionalMaxPool)
 def _fractional(n: int, x: Tensor, output_size: Any, kernel_size: Any, random_u: float | None, mask: bool) -> Any:
     who = f"fractional_max_pool{n}d"
     if x.ndim != n + 2:
-        raise ValueError(f"[{who}] requires x of rank {n + 2}, got shape {list(x.shape)}")
+        raise op_error(ValueError, who, f"x of rank {n + 2}", f"shape {list(x.shape)}")
     wanted = [output_size] * n if output_size is None or isinstance(output_size, int) else list(output_size)
     if len(wanted) != n:
-        raise ValueError(f"[{who}] requires output_size as one int or {n}, got {output_size}")
+        raise op_error(ValueError, who, f"output_size as one int or {n}", output_size)
     counts = tuple(m if w is None else int(w) for w, m in zip(wanted, x.shape[2:], strict=True))
     kernel = (1,) * n if kernel_size is None else ints(kernel_size, n, who, "kernel_size")
     for size, count, k in zip(x.shape[2:], counts, kernel, strict=True):
         if type(size) is int and not 1 <= count <= size - k + 1:  # the op checks sizes that are symbols
-            raise ValueError(f"[{who}] requires room for {count} windows of {k} or more, got a dim of {size}")
+            raise op_error(ValueError, who, f"room for {count} windows of {k} or more", f"a dim of {size}")
     if random_u is None:
         u = random_tensor(F.UniformRandom, (), dt.float32, 0.0, 1.0, place=x.place)
     elif 0 < random_u < 1:
         u = F.full(float(random_u), dtype=dt.float32, shape=())
     else:
-        raise ValueError(f"[{who}] requires random_u between 0 and 1, got {random_u}")
+        raise op_error(ValueError, who, "random_u between 0 and 1", random_u)
     y, where = apply(_FRACTIONAL[n, dt.int32, kernel_size is not None], (x, u), (counts, kernel))
     return (y, where) if mask else y
 

@@ -6,13 +6,12 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.util.errors import op_error
 
 
 def _is_last(who: str, x: Tensor, data_format: str) -> bool:
     if x.ndim != 4 or data_format not in ("NCHW", "NHWC"):
-        raise ValueError(
-            f"[{who}] requires x of rank 4 and data_format 'NCHW' or 'NHWC', got {x.ndim} and {data_format!r}"
-        )
+        raise op_error(ValueError, who, "x of rank 4 and data_format 'NCHW' or 'NHWC'", f"{x.ndim} and {data_format!r}")
     return data_format == "NHWC"
 
 
@@ -30,7 +29,7 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", nam
     r, last = upscale_factor, _is_last("pixel_shuffle", x, data_format)
     n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
     if c % (r * r):
-        raise ValueError(f"[pixel_shuffle] requires channels divisible by {r * r}, got {c}")
+        raise op_error(ValueError, "pixel_shuffle", f"channels divisible by {r * r}", c)
     c //= r * r
     if last:
         return F.reshape(
@@ -46,7 +45,7 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW",
     r, last = downscale_factor, _is_last("pixel_unshuffle", x, data_format)
     n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
     if h % r or w % r:
-        raise ValueError(f"[pixel_unshuffle] requires height and width divisible by {r}, got {h} and {w}")
+        raise op_error(ValueError, "pixel_unshuffle", f"height and width divisible by {r}", f"{h} and {w}")
     h, w = h // r, w // r
     if last:
         return F.reshape(
@@ -62,7 +61,7 @@ def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str
     last = _is_last("channel_shuffle", x, data_format)
     n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
     if groups <= 0 or c % groups:
-        raise ValueError(f"[channel_shuffle] requires groups that divide {c} channels, got {groups}")
+        raise op_error(ValueError, "channel_shuffle", f"groups that divide {c} channels", groups)
     if last:
         return F.reshape(
             F.permute(F.reshape(x, shape=(n, h, w, groups, c // groups)), perm=(0, 1, 2, 4, 3)), shape=tuple(x.shape)
@@ -93,9 +92,9 @@ def temporal_shift(
     """
     last = _is_last("temporal_shift", x, data_format)
     if not 0.0 < shift_ratio < 0.5:
-        raise ValueError(f"[temporal_shift] requires shift_ratio above 0 and below 0.5, got {shift_ratio}")
+        raise op_error(ValueError, "temporal_shift", "shift_ratio above 0 and below 0.5", shift_ratio)
     if seg_num < 1 or x.shape[0] % seg_num:
-        raise ValueError(f"[temporal_shift] requires a seg_num that divides {x.shape[0]} images, got {seg_num}")
+        raise op_error(ValueError, "temporal_shift", f"a seg_num that divides {x.shape[0]} images", seg_num)
     axis = 4 if last else 2
     steps = F.reshape(x, shape=(x.shape[0] // seg_num, seg_num, *x.shape[1:]))
     channels = steps.shape[axis]

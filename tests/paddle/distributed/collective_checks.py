@@ -341,7 +341,7 @@ def check_errors(rank, size):
         (ValueError, r"\[all_reduce\] requires an op of", lambda: dist.all_reduce(x, 7)),
         (TypeError, r"\[all_reduce\] requires a group made by new_group", lambda: dist.all_reduce(x, group=3)),
         (TypeError, r"\[all_reduce\].*bool", lambda: dist.all_reduce(x > 0)),
-        (TypeError, r"\[reduce_to\].*int64", lambda: dist.reduce(x.astype("int64"), 0, dist.ReduceOp.AVG)),
+        (TypeError, r"\[reduce\].*int64", lambda: dist.reduce(x.astype("int64"), 0, dist.ReduceOp.AVG)),
         (ValueError, r"\[broadcast\] requires a global rank", lambda: dist.broadcast(x, src=size)),
         (ValueError, r"\[all_gather\] requires \d tensors", lambda: dist.all_gather([x] * (size + 1), x)),
         (ValueError, r"\[all_gather\] .*of shape", lambda: dist.all_gather([paddle.ones([3])] * size, x)),

@@ -1,0 +1,184 @@
+"""Errors name what the user called, and their tracebacks end there."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as f
+from umiak.util.errors import inside
+
+ROOT = Path(__file__).parents[2]
+
+
+def error_of(call, *args):
+    try:
+        call(*args)
+    except Exception as error:
+        return error
+    return None
+
+
+def bracketed(error):
+    found = re.match(r"\[([^\]]+)\]", str(error))
+    return found and found[1]
+
+
+CASES = {
+    "embedding": lambda: f.embedding(paddle.to_tensor([9]), paddle.ones([3, 2])),
+    "cross_entropy": lambda: f.cross_entropy(paddle.ones([1, 3]), paddle.to_tensor([9])),
+    "nll_loss": lambda: f.nll_loss(paddle.ones([1, 3]), paddle.to_tensor([9])),
+    "linear": lambda: f.linear(np.ones((2, 2)), paddle.ones([2, 2])),
+    "setitem": lambda: paddle.ones([2, 3]).__setitem__(0, paddle.ones([4])),
+    "getitem": lambda: paddle.ones([2, 3])[7],
+    "reshape": lambda: paddle.ones([6]).reshape([4]),
+    "reshape_": lambda: paddle.ones([6]).reshape_([4]),
+    "masked_fill": lambda: paddle.masked_fill(paddle.ones([2], "int8"), paddle.ones([2], "bool"), 300),
+    "gather": lambda: paddle.gather(paddle.ones([3]), paddle.to_tensor([5])),
+    "index_select": lambda: paddle.index_select(paddle.ones([3]), paddle.to_tensor([5])),
+    "take_along_axis": lambda: paddle.take_along_axis(paddle.ones([3, 3]), paddle.to_tensor([[5]]), 1),
+    "expand": lambda: paddle.expand(paddle.ones([2, 3]), [2, 4]),
+    "fill_": lambda: paddle.ones([2], "int8").fill_(300),
+    "addmm": lambda: paddle.addmm(paddle.ones([2, 2]), paddle.ones([2, 3]), paddle.ones([2, 2])),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_known_mistakes(name):
+    error = error_of(CASES[name])
+    assert bracketed(error) == name, error
+
+
+def test_no_numbers_are_recommended_where_only_tensors_do():
+    assert "number" not in str(error_of(CASES["linear"]))
+
+
+# --- every public function, called wrongly ---------------------------------------------------------------------------
+
+MODULES = (paddle, paddle.linalg, paddle.fft, paddle.signal, paddle.special, f)
+
+
+def functions():
+    found = {}
+    for module in MODULES:
+        for name in dir(module):
+            fn = getattr(module, name)
+            if inspect.isfunction(fn) and not name.startswith("_") and "._" not in fn.__module__:
+                found.setdefault(fn, set()).add(name)
+    return found
+
+
+FUNCTIONS = functions()
+NAMES = {fn: names | {fn.__name__, inspect.unwrap(fn).__name__} for fn, names in FUNCTIONS.items()}
+SAYS_SO = {"bool", "numpy", "item"}  # what Python or NumPy called on an operand
+NO_TENSOR_FUNCTIONS = {"save", "load", "summary", "flops", "batch", "seed", "set_printoptions", "set_num_threads"}
+
+# Operators have names of their own, which functions that are operators share.
+OPERATORS = {
+    "subtract": "sub", "multiply": "mul", "divide": "div", "floor_divide": "floor_div", "equal": "eq",
+    "not_equal": "ne", "less_than": "lt", "less_equal": "le", "greater_than": "gt", "greater_equal": "ge",
+}  # fmt: skip
+
+
+def wrong_operands():
+    """Operands that most functions refuse: wrong kinds, ranks, dtypes, shapes that do not fit, indices out of range."""
+    ones, ints = paddle.ones([2, 3]), paddle.to_tensor([[7, 8, 9], [-7, -8, -9]])
+    yield from ((np.ones((2, 3)),), ("text",), (None,), (object(),), ([ones, "text"],), (paddle.ones([2], "bool"),))
+    yield from ((ones, paddle.ones([4, 5])), (ones, [7, 7]), (ones, 9), (ones, "text"), (ones, ints), (ints, ints))
+    yield from ((ones, ints, ints), (ones, paddle.ones([5]), paddle.ones([7])), ([ones, paddle.ones([4])],))
+    yield from ((ones, paddle.ones([4, 5]), paddle.ones([6])), (paddle.ones([]), 3), (ones, -9, 9), (ones, ints, 1))
+
+
+def mistakes():
+    for fn, names in NAMES.items():
+        if names & NO_TENSOR_FUNCTIONS:
+            continue
+        for operands in wrong_operands():
+            error = error_of(fn, *operands)
+            if error is not None:
+                yield fn, operands, error
+
+
+@pytest.fixture(scope="module")
+def found():
+    return list(mistakes())
+
+
+def test_brackets_hold_what_was_called(found):
+    wrong = []
+    for fn, _, error in found:
+        name = bracketed(error)
+        if name is not None and name not in NAMES[fn] | SAYS_SO | {OPERATORS.get(n) for n in NAMES[fn]}:
+            wrong.append(f"{fn.__name__}: {error}")
+    assert not wrong, f"{len(wrong)} of {len(found)}\n" + "\n".join(sorted(set(wrong)))
+
+
+def test_few_frames_stand_below_the_users(found):
+    """The public function and helpers of the face; of the engine only the entries of dispatch."""
+    deep = set()
+    for fn, _, error in found:
+        frames = [x for x, _ in traceback.walk_tb(error.__traceback__) if inside(x)]
+        below = [
+            x for x in frames if x.f_globals["__name__"].startswith("umiak.") and ".core" not in x.f_globals["__name__"]
+        ]
+        if getattr(error, "mistake", False) and bracketed(error) and len(below) > 3:
+            deep.add(f"{fn.__name__}: {len(below)} {error}")
+    assert not deep, "\n".join(sorted(deep))
+    assert len(found) > 1000
+
+
+# --- what is shown ---------------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import threading, paddle
+def work():
+    {line}
+{run}
+"""
+
+
+def shown(line, run="work()", **environment):
+    code = PROGRAM.format(line=line, run=run)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, **environment}, capture_output=True, text=True, cwd=ROOT
+    )
+    return [x for x in done.stderr.splitlines() if x.startswith("  File")], done.stderr
+
+
+@pytest.mark.parametrize("run", ["work()", "t = threading.Thread(target=work); t.start(); t.join()"])
+def test_an_uncaught_mistake_ends_at_the_function(run):
+    frames, text = shown("paddle.ones([6]).reshape([4])", run)
+    assert frames[-1].endswith("in reshape") and "in work" in frames[-2]
+    assert "ValueError: [reshape] requires" in text and "During handling" not in text
+
+
+def test_an_operator_has_no_frame():
+    frames, text = shown("paddle.ones([2, 3]) + paddle.ones([4])")
+    assert frames[-1].endswith("in work")
+    assert "During handling" not in text
+
+
+def test_every_frame_on_demand():
+    frames, _ = shown("paddle.ones([6]).reshape([4])", FLAGS_call_stack_level="2")
+    assert sum("umiak" in x for x in frames) > 5
+
+
+def test_errors_that_are_no_mistakes_keep_their_frames():
+    frames, _ = shown("paddle.nn.functional.dropout(paddle.ones([2]), 'a')")
+    assert frames[-1].endswith("in dropout")
+    frames, _ = shown("paddle.grad([paddle.ones([1]).register_hook(1 / 0)], [])")
+    assert frames[-1].endswith("in work")
+
+
+def test_captured_functions_name_what_was_called():
+    error = error_of(paddle.jit.to_static(lambda x: paddle.reshape(x, [7])), paddle.ones([3]))
+    assert bracketed(error) == "reshape"

@@ -1,0 +1,79 @@
+"""Names of the reference that are not here say so when they are asked for, and are absent in every other way."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+
+import absent_names
+import pytest
+
+import paddle
+from paddle._absent_names import NAMES
+
+ALL = [(module, name) for module, names in NAMES.items() for name in names.split()]
+OWNERS = {module: paddle.Tensor if module == "Tensor" else importlib.import_module(module) for module in NAMES}
+
+
+def test_the_table_is_what_is_absent():
+    """A name that is there is not in the table; run ``tools/absent_names.py`` after adding one."""
+    assert {module: sorted(names.split()) for module, names in NAMES.items()} == absent_names.absent()
+    assert len(ALL) > 100
+
+
+@pytest.mark.parametrize(("module", "name"), ALL)
+def test_a_name_says_that_it_is_not_here(module, name):
+    owner = OWNERS[module]
+    assert not hasattr(owner, name) and getattr(owner, name, 3) == 3
+    with pytest.raises(AttributeError, match=rf"^{module}\.{name} is not in Umiak yet$") as caught:
+        getattr(owner, name)
+    assert caught.value.name == name
+    if module == "Tensor":
+        assert not hasattr(paddle.ones([1]), name)
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stderr.splitlines()[-1]
+
+
+def test_nothing_similar_is_suggested():
+    assert run("import paddle; paddle.Model") == "AttributeError: paddle.Model is not in Umiak yet"
+    assert run("import paddle; paddle.ones([1]).rows()") == "AttributeError: Tensor.rows is not in Umiak yet"
+    assert "Did you mean: 'reshape'" in run("import paddle; paddle.reshap")
+
+
+def test_imports_say_so():
+    with pytest.raises(ImportError, match=r"^paddle\.Model is not in Umiak yet$"):
+        from paddle import Model  # noqa: F401
+    with pytest.raises(ImportError, match=r"^paddle\.vision is not in Umiak yet$"):
+        from paddle import vision  # noqa: F401
+    with pytest.raises(ModuleNotFoundError, match=r"^paddle\.vision is not in Umiak yet$"):
+        import paddle.vision
+    with pytest.raises(ModuleNotFoundError, match=r"^paddle\.vision is not in Umiak yet$"):
+        import paddle.vision.transforms
+    assert importlib.util.find_spec("paddle.vision") is None
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'paddle\.nowhere'"):
+        import paddle.nowhere  # noqa: F401
+    with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+        from paddle import nothing  # noqa: F401
+
+
+def test_programs_may_add_names():
+    x = paddle.ones([1])
+    x.rows = 3
+    assert x.rows == 3
+    try:
+        paddle.Tensor.cols = lambda self: 4
+        assert x.cols() == 4
+        paddle.Model = 5
+        assert paddle.Model == 5
+    finally:
+        del paddle.Model
+        from paddle._absent import Absent
+
+        paddle.Tensor.cols = Absent("Tensor", "cols")
+
+
+def test_dir_of_a_module_does_not_list_them():
+    assert "vision" not in dir(paddle)

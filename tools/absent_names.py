@@ -1,0 +1,69 @@
+"""Writes ``paddle/_absent_names.py``: the reference's public names that are not here, by module.
+
+``python tools/absent_names.py`` after names were added; a test fails while the file is not what this makes.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import api_surface
+
+TARGET = Path(__file__).parents[1] / "paddle" / "_absent_names.py"
+HEAD = '''"""Public names of the reference that are not here yet, by module. Made by ``tools/absent_names.py``."""
+
+NAMES = {
+'''
+
+
+def _module(name: str) -> Any:
+    if name == "Tensor":
+        return importlib.import_module("paddle").Tensor
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def _has(owner: Any, name: str) -> bool:
+    """Whether a name is there; what the table itself put on tensors is not."""
+    from paddle._absent import Absent
+
+    return not isinstance(vars(owner).get(name), Absent) and hasattr(owner, name)
+
+
+def absent() -> dict[str, list[str]]:
+    """Names by module, for modules that are here; a module that is not is a name of its parent."""
+    surface = api_surface.read()
+    found: dict[str, set[str]] = {}
+    for module, names in surface.items():
+        owner = _module(module)
+        if owner is not None:
+            wanted = {n.name for n in names if not n.name.startswith("_")}
+            found.setdefault(module, set()).update(n for n in wanted if not _has(owner, n))
+        else:
+            parent, _, leaf = module.rpartition(".")
+            if (above := _module(parent)) is not None and not _has(above, leaf):
+                found.setdefault(parent, set()).add(leaf)
+    return {module: sorted(names) for module, names in sorted(found.items()) if names}
+
+
+def text() -> str:
+    """The file."""
+    lines = []
+    for module, names in absent().items():
+        rows = textwrap.wrap(" ".join(names), 108)
+        if len(rows) == 1 and len(module) + len(rows[0]) < 108:
+            lines.append(f'    "{module}": "{rows[0]}",\n')
+        else:
+            lines.append(f'    "{module}": (\n' + "".join(f'        "{r} "\n' for r in rows) + "    ),\n")
+    return HEAD + "".join(lines) + "}\n"
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(TARGET.parents[1]))
+    TARGET.write_text(text())
