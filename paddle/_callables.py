@@ -63,6 +63,6 @@ def _construct(self: Tensor, *args: Any, **kwargs: Any) -> None:
     self.stop_gradient = stop_gradient
 
 
-Tensor._construct = _construct  # type: ignore[attr-defined]
+Tensor._construct = _construct
 paddle.tensor.__class__ = _TensorModule
 paddle.device.__class__ = _DeviceModule

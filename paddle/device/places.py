@@ -82,7 +82,7 @@ class Device(str):
     """
 
     type: str
-    index: int | None
+    index: int | None  # type: ignore[assignment]  # of a device, not of a letter
 
     def __new__(cls, type: Any = None, index: int | None = None) -> Device:
         """
