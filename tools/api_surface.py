@@ -66,7 +66,8 @@ def present(owner: Any, names: list[Name]) -> Iterator[tuple[Name, Any]]:
             value = inspect.getattr_static(owner, name.name) if isinstance(owner, type) else getattr(owner, name.name)
         except AttributeError:
             continue
-        yield name, value
+        if type(value).__name__ != "Absent":  # paddle/_absent.py: it only says that the name is not there
+            yield name, value
 
 
 def parameters(value: Any) -> list[inspect.Parameter] | None:
