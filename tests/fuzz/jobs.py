@@ -125,8 +125,8 @@ def expected(case: Case) -> set[int]:
         number = int(getattr(signal, case.sent.split()[0]))
         if number == signal.SIGKILL:
             return {-number, *statuses}
-        # Its handlers may not be there yet, as the signal may come as early as that. Then Python ends as it does, with 1
-        # where Ctrl-C comes while NumPy is imported.
+        # Its handlers may not be there yet, as the signal may come as early as that. Then Python ends as it does: with
+        # 1 where Ctrl-C comes while NumPy is imported.
         early = {-number, 1} if case.when < 0 else {-number}
         return {128 + number, *early, *statuses}
     if case.killed in ("supervisor", "shim") and not case.mpiexec:
