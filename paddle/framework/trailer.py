@@ -1,7 +1,9 @@
 """The checksum behind a pickle.
 
 Readers of pickles stop at the end of the first one, so that what comes after it disturbs none. It is written as an
-object of bytes that is dropped again: several pickles in one file can still be read one after the other.
+object of bytes that is dropped again: several pickles in one file can still be read one after the other. The pickle
+says in the same way, behind its protocol, that a checksum follows; a file that was cut off between the two is not
+whole.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from umiak.checkpoint.checksum import VERIFY, Checksum
 from umiak.util.regular_file import open_regular
 
 MAGIC = b"UMIAKSUM"
+_PROMISE = b"C\x08" + MAGIC + b"0"
 _FORM = re.compile(rb"C[\x00-\xff]" + MAGIC + rb"([\x00-\xff]{8})((?:xxh3|blake2):[0-9a-f]{32})0", re.DOTALL)
 _LONGEST = 64
 _CHUNK = 1 << 20  # bytes that are still in the cache when they are hashed
@@ -70,6 +73,11 @@ def check(data: memoryview, trailer: Trailer) -> None:
         compare(trailer, sum_.text())
 
 
+def promised(data: memoryview) -> bool:
+    """Whether the pickle says that a checksum follows."""
+    return bytes(data[2 : 2 + len(_PROMISE)]) == _PROMISE
+
+
 def end_of(data: memoryview, at: int) -> int:
     """Where what belongs to the pickle that ends at ``at`` ends.
 
@@ -80,6 +88,8 @@ def end_of(data: memoryview, at: int) -> int:
     if trailer is not None and trailer.covers == at:
         check(data[:at], trailer)
         return trailer.end
+    if trailer is None and promised(data):
+        raise Corrupt("the checksum that should follow is not there, or damaged")
     if trailer is None and (at == len(data) or data[at] == _PROTOCOL):
         return at
     raise Corrupt(f"{len(data) - at} bytes after its end that are no checksum of it")
@@ -120,9 +130,17 @@ class Summing:
         self.count = 0
 
     def write(self, data: Any) -> int:
+        if self.count == 0 and len(data) >= 2:  # the protocol, and more
+            self._write(bytes(data[:2]) + _PROMISE)
+            self._write(data[2:])
+        else:
+            self._write(data)
+        return len(data)
+
+    def _write(self, data: Any) -> None:
         self.sum.update(data)
         self.count += len(data)
-        return self.file.write(data)
+        self.file.write(data)
 
     def finish(self) -> None:
         """Write the checksum."""

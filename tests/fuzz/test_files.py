@@ -5,7 +5,7 @@ import pytest
 from tests.fuzz.files.__main__ import NAMES
 from tests.fuzz.files.check import check
 
-QUICK, ALL, CHUNK = 300, 50_000, 5_000
+QUICK, ALL, CHUNK = 200, 50_000, 5_000
 
 
 def judge(name: str, first: int, last: int) -> None:

@@ -215,15 +215,11 @@ def test_a_large_index_of_the_memo_costs_nothing():
 
 
 def test_every_cut_is_refused(tmp_path):
-    """But the one that takes the checksum and leaves all of what it is of."""
     path = tmp_path / "x"
     paddle.save({"w": paddle.ones([3]), "s": {"n": 1}}, path)
     data = path.read_bytes()
     for n in range(len(data)):
         path.write_bytes(data[:n])
-        if n == data.index(trailer.MAGIC) - 2:
-            assert paddle.load(path)["w"].tolist() == [1, 1, 1]
-            continue
         for source in (path, io.BytesIO(data[:n])):
             with pytest.raises(ValueError, match="load"):
                 paddle.load(source)
@@ -234,19 +230,19 @@ def test_every_cut_is_refused(tmp_path):
 # Two files in one, written by this package: {"a": w_0 [1, 2], "b": [1, bfloat16 w_1 [[1.5]]]} and {"w": w_0 [1, 2],
 # "LR": {"step": 3}}. The reference framework 3.3.1 was seen to read both, one after the other; by name, the first.
 READ_BY_THE_REFERENCE = base64.b64decode(
-    "gASVFgEAAAAAAAB9lCiMAWGUjAhidWlsdGluc5SMBXR1cGxllJOUjAN3XzCUjBZudW1weS5fY29yZS5tdWx0aWFycmF5lIwMX3JlY29uc3RydWN0"
-    "lJOUjAVudW1weZSMB25kYXJyYXmUk5RLAIWUQwFilIeUUpQoSwFLAoWUaAmMBWR0eXBllJOUjAJmNJSJiIeUUpQoSwOMATyUTk5OSv////9K////"
-    "/0sAdJRiiUMIAACAPwAAAECUdJRihpSFlFKUjAFilF2UKEsBaASMA3dfMZRoCGgLSwCFlGgNh5RSlChLAUsBSwGGlGgSjAJ1MpSJiIeUUpQoSwNo"
-    "Fk5OTkr/////Sv////9LAHSUYolDAsA/lHSUYoaUhZRSlGV1LkM1VU1JQUtTVU0hAQAAAAAAAHh4aDM6OWVhMWU1OTdkNTEyMTAwYzA3ZDFkNWIz"
-    "Yzk0M2VjOTAwgASV0wAAAAAAAAB9lCiMAXeUjBZudW1weS5fY29yZS5tdWx0aWFycmF5lIwMX3JlY29uc3RydWN0lJOUjAVudW1weZSMB25kYXJy"
-    "YXmUk5RLAIWUQwFilIeUUpQoSwFLAoWUaAWMBWR0eXBllJOUjAJmNJSJiIeUUpQoSwOMATyUTk5OSv////9K/////0sAdJRiiUMIAACAPwAAAECU"
-    "dJRijAJMUpR9lIwEc3RlcJRLA3OMG1N0cnVjdHVyZWRUb1BhcmFtZXRlck5hbWVAQJR9lGgBjAN3XzCUc3UuQzVVTUlBS1NVTd4AAAAAAAAAeHho"
-    "Mzo4ZWRjZDk5Mjc3YTMyMjA0NzZjZjIwZmQyMTY4MmUyOTA="
+    "gARDCFVNSUFLU1VNMJUWAQAAAAAAAH2UKIwBYZSMCGJ1aWx0aW5zlIwFdHVwbGWUk5SMA3dfMJSMFm51bXB5Ll9jb3JlLm11bHRpYXJyYXmUjAxf"
+    "cmVjb25zdHJ1Y3SUk5SMBW51bXB5lIwHbmRhcnJheZSTlEsAhZRDAWKUh5RSlChLAUsChZRoCYwFZHR5cGWUk5SMAmY0lImIh5RSlChLA4wBPJRO"
+    "Tk5K/////0r/////SwB0lGKJQwgAAIA/AAAAQJR0lGKGlIWUUpSMAWKUXZQoSwFoBIwDd18xlGgIaAtLAIWUaA2HlFKUKEsBSwFLAYaUaBKMAnUy"
+    "lImIh5RSlChLA2gWTk5OSv////9K/////0sAdJRiiUMCwD+UdJRihpSFlFKUZXUuQzVVTUlBS1NVTSwBAAAAAAAAeHhoMzo5Y2EyMTYzNDg0OGU0"
+    "NDljMmY4OTFlZDkxMTI0N2U5NDCABEMIVU1JQUtTVU0wldMAAAAAAAAAfZQojAF3lIwWbnVtcHkuX2NvcmUubXVsdGlhcnJheZSMDF9yZWNvbnN0"
+    "cnVjdJSTlIwFbnVtcHmUjAduZGFycmF5lJOUSwCFlEMBYpSHlFKUKEsBSwKFlGgFjAVkdHlwZZSTlIwCZjSUiYiHlFKUKEsDjAE8lE5OTkr/////"
+    "Sv////9LAHSUYolDCAAAgD8AAABAlHSUYowCTFKUfZSMBHN0ZXCUSwNzjBtTdHJ1Y3R1cmVkVG9QYXJhbWV0ZXJOYW1lQECUfZRoAYwDd18wlHN1"
+    "LkM1VU1JQUtTVU3pAAAAAAAAAHh4aDM6NzMzZTQxMmE3NDRkMjI5M2JlZjU5Y2NmMzYxMjMyMTYw"
 )
 
 
 def test_checksums_are_where_the_reference_does_not_see_them():
-    first = READ_BY_THE_REFERENCE.index(trailer.MAGIC) - 2
+    first = READ_BY_THE_REFERENCE.index(trailer.MAGIC, 16) - 2
     assert trailer.decode(memoryview(READ_BY_THE_REFERENCE), first).covers == first
     written = io.BytesIO()
     x = paddle.to_tensor([1.0, 2.0])

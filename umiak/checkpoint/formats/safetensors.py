@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,7 @@ from umiak.checkpoint.manifest import decode_block, decode_tensor, nbytes
 from umiak.checkpoint.records import Block, Stored
 from umiak.util.errors import op_error
 
+_SUMS = re.compile(f"{FORM.pattern}(?: {FORM.pattern})*")
 LONGEST_HEADER = 100_000_000  # bytes; the format's own limit
 METADATA = "__metadata__"
 PARTS = "umiak"
@@ -94,6 +96,9 @@ def _check_header(text: bytes, metadata: dict[str, str], count: int, path: str) 
     """The checksums of the tensors, once the header agrees with its own; takes both out of the metadata."""
     own, sums = metadata.pop(HEADER_SUM, None), metadata.pop(TENSOR_SUMS, None)
     if own is None and sums is None:
+        for key, value in metadata.items():
+            if _SUMS.fullmatch(value):
+                raise sj.fail(path, f"checksums under the names {HEADER_SUM} and {TENSOR_SUMS}", f"some under {key!r}")
         return [""] * count
     if own is None or sums is None:
         raise sj.fail(path, f"both {HEADER_SUM} and {TENSOR_SUMS} in the metadata", "one of them")
