@@ -223,7 +223,9 @@ def getitem(x: Tensor, item: Any) -> Tensor:
         return _gather(basic(x), advanced)
     view = basic(x)
     # An index that selects everything still gives another tensor.
-    return apply(_FIRST, (x,), ((0,), (len(x),), (1,))) if view is x and x.ndim else view
+    if view is x:
+        return apply(_FIRST, (x,), ((0,), (len(x),), (1,))) if x.ndim else F.reshape(x, ())
+    return view
 
 
 def _gather(x: Tensor, advanced: dict[int, Tensor]) -> Tensor:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import paddle
+import paddle.nn.functional as F
 from paddle.tensor import inplace
 from tests.support import alias_programs, inplace_cases
 
@@ -156,6 +157,32 @@ def test_a_leaf_is_written_in_no_grad_alone(name):
     assert not x.stop_gradient
     (x * 2.0).sum().backward()
     assert x.grad.shape == x.shape
+
+
+ACTIVATIONS = {
+    "relu_": F.relu,
+    "elu_": F.elu,
+    "leaky_relu_": F.leaky_relu,
+    "hardtanh_": F.hardtanh,
+    "thresholded_relu_": F.thresholded_relu,
+    "softmax_": F.softmax,
+    "tanh_": F.tanh,
+    "silu": F.silu,
+}
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_activations_in_place(name):
+    a = np.array([[-1.5, 0.5], [2.0, -0.25]])
+    x, z = leaf(a), leaf(a)
+    y = x * 1.0
+    made = F.silu(y, inplace=True) if name == "silu" else getattr(F, name)(y)
+    assert made is y
+    expected = ACTIVATIONS[name](z * 1.0)
+    np.testing.assert_array_equal(y.numpy(), expected.numpy())
+    results = [gradients(y, [x]), gradients(expected, [z])]
+    assert_equal(results[0][0], results[1][0])
+    assert_equal(results[0][1], results[1][1])
 
 
 # --- operands that share memory with what is written -----------------------------------------------------------------
@@ -323,6 +350,14 @@ def test_a_tensor_of_another_shape_is_no_view_of_itself():
     y.detach_()
     assert y.stop_gradient
     assert y.is_leaf
+
+
+def test_an_index_that_selects_a_number_gives_another_tensor():
+    x = constant(1.0)
+    for index in (..., ()):
+        x[index].unsqueeze_(0).fill_(2.0)
+        assert x.shape == []
+        assert x.item() == 2
 
 
 def test_retained_gradients_after_a_change_of_shape():

@@ -601,7 +601,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             what = f"operand {plan.save_in[i]}" if i < plan.n_save_in else f"output {plan.save_out[i - plan.n_save_in]}"
             raise RuntimeError(
                 f"[{plan.op.name}] requires {what} (shape {t.shape}) as it was in the forward pass for its gradient, got it modified in place: "
-                f"version {tensor_version(t)}, expected {version}. Clone it before the in-place operation.")
+                f"version {tensor_version(t)}, expected {<uint32_t>(version - saved_version(t) + tensor_version(t))}. Clone it before the in-place operation.")
         if create:
             if i >= plan.n_save_in:
                 t = own_output(t, node, plan, plan.save_out[i - plan.n_save_in])

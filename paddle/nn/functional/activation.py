@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle.nn._ops import Records, random_apply, random_tensor
 from umiak import ops as F
-from umiak.core.dispatch import apply, apply1, apply2, apply_axis, assign
+from umiak.core.dispatch import apply, apply1, apply2, apply_axis, assign, call_apart
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -106,8 +106,7 @@ def gelu(x: Any = None, approximate: bool | str = False, name: str | None = None
 def silu(x: Any = None, inplace: bool = False, name: str | None = None, *, input: Any = None) -> Tensor:
     """``x * sigmoid(x)``, written into x with ``inplace``."""
     x = input if x is None else x
-    y = apply1(_SILU, x)
-    return assign(x, y) if inplace else y
+    return _written(silu, x) if inplace else apply1(_SILU, x)
 
 
 def swish(x: Tensor, name: str | None = None) -> Tensor:
@@ -332,31 +331,36 @@ def gumbel_softmax(
     return F.add(F.sub(one, soft.detach()), soft)
 
 
+def _written(function: Any, x: Tensor, *args: Any) -> Tensor:
+    """What the function makes of x, written into it; its gradient may need what x was."""
+    return assign(x, call_apart(function, x, args, {}))
+
+
 def relu_(x: Tensor, name: str | None = None) -> Tensor:
     """:func:`relu`, written into x."""
-    return assign(x, relu(x))
+    return _written(relu, x)
 
 
 def elu_(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     """:func:`elu`, written into x."""
-    return assign(x, elu(x, alpha))
+    return _written(elu, x, alpha)
 
 
 def leaky_relu_(x: Tensor, negative_slope: float = 0.01, name: str | None = None) -> Tensor:
     """:func:`leaky_relu`, written into x."""
-    return assign(x, leaky_relu(x, negative_slope))
+    return _written(leaky_relu, x, negative_slope)
 
 
 def hardtanh_(x: Tensor, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Tensor:
     """:func:`hardtanh`, written into x."""
-    return assign(x, hardtanh(x, min, max))
+    return _written(hardtanh, x, min, max)
 
 
 def thresholded_relu_(x: Tensor, threshold: float = 1.0, value: float = 0.0, name: str | None = None) -> Tensor:
     """:func:`thresholded_relu`, written into x."""
-    return assign(x, thresholded_relu(x, threshold, value))
+    return _written(thresholded_relu, x, threshold, value)
 
 
 def softmax_(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
     """:func:`softmax`, written into x."""
-    return assign(x, softmax(x, axis, dtype))
+    return _written(softmax, x, axis, dtype)
