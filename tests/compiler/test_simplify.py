@@ -410,3 +410,63 @@ def test_sums_of_parts_that_broadcast_are_no_concatenation(rng):
     program = traced(f, x, dynamic=())
     assert "concat" not in simplified(program)[0]
     same(Executor(program)(x), one_by_one(program, x))
+
+
+def scattered(rng, x, y):
+    """Sums of parts put into zeros, and of what is nearly so: a partition along one axis, and some of it spoilt."""
+
+    def part(axis, start, size, step=1, base=0.0):
+        n = x.shape[axis]
+        value = F.exp(F.slice(x if rng.random() < 0.5 else y, axes=(axis,), starts=(0,), sizes=(size,), steps=(1,)))
+        into = y if base is None else F.full(base, shape=tuple(x.shape), dtype=x.dtype)
+        assert 0 <= start < n
+        args = (start, size, step)
+        return F.scatter_view(into, value, region=movement.Slice(axes=(axis,)), args=args)
+
+    axis = int(rng.integers(2))
+    cuts = sorted({0, *(int(c) for c in rng.integers(1, x.shape[axis], 3)), x.shape[axis]})
+    parts = [(axis, a, b - a, 1, 0.0) for a, b in zip(cuts, cuts[1:])]
+    kind = int(rng.integers(9))
+    i = int(rng.integers(len(parts)))
+    if kind == 1:  # a part along the other axis
+        parts[i] = (1 - axis, int(rng.integers(3)), 2, 1, 0.0)
+    elif kind == 2:  # backwards
+        _, a, n, _, _ = parts[i]
+        parts[i] = (axis, a + n - 1, n, -1, 0.0)
+    elif kind == 3:  # into other numbers
+        parts[i] = (*parts[i][:4], 1.0 if rng.random() < 0.5 else None)
+    elif kind == 4:  # a gap
+        del parts[i]
+    elif kind == 5:  # twice
+        parts.append(parts[i])
+    elif kind == 6:  # every second
+        parts[i] = (axis, 0, 2, 2, 0.0)
+    terms = [part(*parts[k]) for k in rng.permutation(len(parts))] or [F.exp(x)]
+    if kind == 7:
+        terms.append(F.tanh(x))
+    while len(terms) > 1:  # in any nesting
+        k = int(rng.integers(len(terms) - 1))
+        terms[k : k + 2] = [F.add(terms[k], terms[k + 1])]
+    if kind == 8:
+        terms.append(F.add(terms[0], 2.0))
+    return F.mul(terms[-1], 2.0), *terms[:-1], *(F.sum(terms[0], axes=(0,)) for _ in range(int(rng.integers(2))))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_sums_of_scattered_parts(seed, rng):
+    x, y = tensors(rng, (6, 7), (6, 7))
+    program = traced(lambda x, y: scattered(np.random.default_rng(seed), x, y), x, y, dynamic=())
+    expected = one_by_one(program, x, y)
+    same(Executor(program)(x, y), expected)
+
+
+def test_scattered_parts_are_concatenated_where_they_make_up_the_whole(rng):
+    """Counted over the random sums above."""
+    x, y = tensors(rng, (6, 7), (6, 7))
+    counts = {"concat": 0, "scatter_view": 0}
+    for seed in range(24):
+        names = simplified(traced(lambda x, y: scattered(np.random.default_rng(seed), x, y), x, y, dynamic=()))[0]  # noqa: B023
+        for name in counts:
+            counts[name] += name in names
+    assert counts["concat"] >= 6, counts
+    assert counts["scatter_view"] >= 6, counts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from typing import Any
 
@@ -141,12 +142,42 @@ def test_shard_strings_name_every_axis(case: Case) -> None:
                 assert low == high or low == 0 or high % low == 0, f"{text!r}: {n} has sizes {low} and {high}"
 
 
+def collective_cases() -> list[Case]:
+    return [c for c in all_cases() if c.cls.__module__ == "umiak.ops.collective"]
+
+
+@pytest.mark.parametrize("name", sorted({c.name for c in collective_cases()}))
+def test_shard_strings_of_collectives(name: str) -> None:
+    """They are whole, whatever the samples: every axis is named, by 1 or by a name that the result has too."""
+    for case in cases_of(name):
+        metas = case.metas()
+        operands, results, how = parse_shard(case.op.shard(*metas, *case.params))
+        made = as_tuple(case.op.infer(*metas, *case.params))
+        assert [len(o) for o in operands] == [len(m.shape) for m in metas if m is not None], str(case)
+        assert [len(r) for r in results] == [len(m.shape) for m in made], str(case)
+        assert set(how.values()) <= COMBINE, str(case)
+
+
 WITHOUT_SHARD = MADE_INSIDE
 
 
 def test_every_op_says_how_it_is_sharded() -> None:
     missing = {n for n, cls in F.REGISTRY.items() if cls.shard is None and cls.__module__ != "umiak.ops.collective"}
     assert sorted(missing) == sorted(WITHOUT_SHARD)
+
+
+# --- records ---------------------------------------------------------------------------------------------------------
+
+
+@over_samples(quick=100)
+def test_records_survive_pickling(case: Case) -> None:
+    """One record for each class and attributes: what comes back is the record itself, and attributes are frozen."""
+    assert pickle.loads(pickle.dumps(case.op)) is case.op
+    assert case.cls(*case.op.attributes.values()) is case.op
+    for key, value in case.op.attributes.items():
+        assert f"{key}={value!r}" in repr(case.op)
+        with pytest.raises(AttributeError, match="is frozen"):
+            setattr(case.op, key, value)
 
 
 # --- samples ---------------------------------------------------------------------------------------------------------

@@ -1,0 +1,5 @@
+import sys
+from pathlib import Path
+
+# Helper modules that several folders of tests share are imported by name.
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
