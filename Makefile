@@ -15,12 +15,13 @@ export PATH := $(BIN):$(PATH)
 # One build at a time, also when many processes import the package at once.
 export NINJA := $(CURDIR)/tools/ninja
 
-.PHONY: help install build demo lint test test-all bench wheel shim clean
+.PHONY: help install build demo lint test test-all mutants bench wheel shim clean
 
 help:
 	@echo "make demo      set up .venv, then train a small GPT, kill it, resume it, let it write"
 	@echo "make test      set up .venv, then ruff, mypy and the tests that are not slow"
 	@echo "make test-all  the same with every test"
+	@echo "make mutants   small mistakes in the engine, one at a time: do the tests notice?"
 	@echo "make build     compile what changed in the Cython modules"
 	@echo "make lint      ruff and mypy alone"
 	@echo "make bench     the benchmarks, on an installed wheel"
@@ -63,6 +64,9 @@ test: build lint $(MODEL)
 
 test-all: build lint $(MODEL)
 	$(PYTEST)
+
+mutants: build
+	$(BIN)/python tools/mutate.py --each 12 --out build/mutants.json
 
 wheel: $(INSTALLED)
 	rm -f dist/umiak-*.whl
