@@ -969,21 +969,41 @@ def slice_(x: np.ndarray, axes: Any, starts: Any, sizes: Any, steps: Any) -> Any
     return x[selection(axes, starts, sizes, steps, x.ndim)]
 
 
+def seen_through(x: np.ndarray, view: Any, args: tuple) -> np.ndarray:
+    """What a view op makes of ``x``; ``args`` are its params, flattened."""
+    params, left = {}, list(args)
+    for name in view.param_fields:
+        kind = view.param_fields[name].kind
+        n = (len(view.axes) if hasattr(view, "axes") else len(left)) if kind == "ints" else 1
+        params[name] = tuple(left[:n]) if kind == "ints" else left[0]
+        del left[:n]
+    return np.asarray(REFERENCES[view.name](x, **view.attributes, **params))
+
+
+@reference()
+def write_through(base: np.ndarray, value: np.ndarray, views: tuple, ends: tuple, args: tuple) -> Any:
+    # The views of an array of positions say where the values go: of real numbers, where one parts complex ones.
+    places = np.arange(base.size).reshape(base.shape)
+    for view, start, end in zip(views, (0, *ends), ends):
+        if view.name == "as_real":
+            places = np.stack([2 * places, 2 * places + 1], -1)
+        else:
+            places = seen_through(places, view, args[start:end])
+    out = base.copy().reshape(-1)
+    numbers = out.view(value.dtype)
+    numbers[places.reshape(-1)] = value.reshape(-1)
+    return out.reshape(base.shape)
+
+
 @reference()
 def scatter_view(base: np.ndarray, value: Any, region: Any, accumulate: bool, args: tuple) -> Any:
     # The view of an array of positions says where the values go.
-    params, left = {}, list(args)
-    for name in region.param_fields:
-        kind = region.param_fields[name].kind
-        n = (len(region.axes) if hasattr(region, "axes") else len(left)) if kind == "ints" else 1
-        params[name] = tuple(left[:n]) if kind == "ints" else left[0]
-        del left[:n]
     if region.name == "as_real":
         made = np.stack([base.real, base.imag], -1)
         made = made + value if accumulate else np.broadcast_to(np.asarray(value, made.dtype), made.shape)
         return made[..., 0] + 1j * made[..., 1]
     places = np.arange(base.size).reshape(base.shape)
-    places = np.asarray(REFERENCES[region.name](places, **region.attributes, **params))
+    places = seen_through(places, region, args)
     out = base.copy().reshape(-1)
     value = np.broadcast_to(np.asarray(value, base.dtype), places.shape)
     if accumulate:

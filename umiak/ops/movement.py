@@ -634,6 +634,10 @@ class WriteThrough(Op):
             flat = F.as_complex(F.reshape(flat, (dim.product(base.shape), 2)))
         return F.reshape(flat, tuple(base.shape))
 
+    def shard(self, base, value, args):
+        names = factor_names(len(base.shape))
+        return shard_string([names, ["1"] * len(value.shape)], [names], **dict.fromkeys(names, "whole"))
+
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
         def case(base, value, steps, note=""):
