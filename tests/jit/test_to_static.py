@@ -587,3 +587,46 @@ def test_nothing_flows_through_what_is_written_under_no_grad():
     w = paddle.ones([2])
     w.stop_gradient = False
     assert f(w).stop_gradient
+
+
+def _doubled(w, x):
+    y = w * 2
+    with paddle.no_grad():
+        y.multiply_(y)
+    return x * y
+
+
+def _leaf(w, x):
+    before = w * x
+    with paddle.no_grad():
+        w.multiply_(w)
+    return x * w + before
+
+
+def _leaf_through_a_view(w, x):
+    v = w[::-1]
+    with paddle.no_grad():
+        v.multiply_(v)
+    return x * v * w
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["backward outside", "backward inside"])
+@pytest.mark.parametrize("function", [_doubled, _leaf, _leaf_through_a_view])
+def test_what_no_grad_writes_keeps_its_history(function, inside, rng):
+    """The gradient is that of the value before, as in eager mode."""
+
+    def step(w, x):
+        y = function(w, x)
+        y.sum().backward()
+        return y
+
+    found = []
+    data = rng.standard_normal((2, 3)).astype("float32")
+    for run in (function, to_static(step if inside else function)):
+        w, x = paddle.to_tensor(data[0], stop_gradient=False), paddle.to_tensor(data[1])
+        y = run(w, x)
+        if w.grad is None:
+            y.sum().backward()
+        found.append((y, w, w.grad))
+    for a, b in zip(*found, strict=True):
+        same(a, b)

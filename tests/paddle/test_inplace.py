@@ -543,3 +543,16 @@ def test_random_programs_captured():
 def test_many_random_programs(start):
     for seed in range(start, start + 250):
         explain(seed, alias_programs.make(seed, 12), seed % 10 == 0)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0)])
+def test_nothing_to_overwrite(shape):
+    """A tensor without elements is always as a gradient needs it."""
+    x = paddle.zeros(shape)
+    x.stop_gradient = False
+    y = x * 1.0
+    z = y * y
+    y.exp_()
+    y.fill_(2.0)
+    (y * y + z).sum().backward()
+    assert x.grad.shape == list(shape)

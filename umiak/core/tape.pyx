@@ -597,7 +597,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             o = o.view.parent                            # another shape was given to it in place
         if saved_version(o) == version:
             t = o
-        elif t.storage is not None:
+        elif t.storage is not None and t.numel:          # what has no elements is always as it was
             what = f"operand {plan.save_in[i]}" if i < plan.n_save_in else f"output {plan.save_out[i - plan.n_save_in]}"
             raise RuntimeError(
                 f"[{plan.op.name}] requires {what} (shape {t.shape}) as it was in the forward pass for its gradient, got it modified in place: "

@@ -379,7 +379,7 @@ class Tracer:
 
     def _write(self, x: SymTensor, value: Value) -> None:
         if x.parent is None or not x.shares_memory():
-            x._value = value
+            x._value = self._without_record(x, value)
             return
         regions, base = [x._view], x.parent
         while overlaps(base):  # what is written through this parent appears in other elements of it, too
@@ -394,8 +394,16 @@ class Tracer:
         (whole,) = self.builder.append(write, (base.value, value), (args,))
         whole.stop = not context.current().grad_enabled
         self._write(base, whole)
-        if len(views) == 1:
+        if len(views) == 1 and base.value is whole:
             x._value, x._seen = value, whole
+
+    def _without_record(self, x: SymTensor, value: Value) -> Value:
+        """A value that is written in ``no_grad``: the history stays that of the value before."""
+        dtype = x.meta.dtype
+        if context.current().grad_enabled or x._stop or not (dtype.is_floating or dtype.is_complex):
+            return value
+        (kept,) = self.builder.append(known_ops()["overwritten"](), (x._value, value), ())
+        return kept
 
     def become(self, x: Tensor, value: Tensor) -> None:
         """``x`` is ``value`` from here on, of another shape or dtype; its views are views of what it was."""

@@ -251,6 +251,34 @@ class OptimizationBarrier(View):
 
 
 @register
+class Overwritten(Op):
+    """``value``, written over ``x`` without a record: the gradient is that of ``x``, as if nothing had been written."""
+
+    inputs = ("x", "value")
+    amp = "keep"
+
+    def infer(self, x, value):
+        same_shape(self, x.shape, value.shape)
+        return Meta(tuple(x.shape), same_dtype(self, x, value))
+
+    def decompose(self, x, value):
+        return value
+
+    def vjp(self, s, g):
+        return (g, None)
+
+    def shard(self, x, value):
+        names = factor_names(len(x.shape))
+        return shard_string([names, names], [names])
+
+    @staticmethod
+    def samples(rng) -> Iterator[Sample]:
+        # By differences, nothing depends on x and everything on value.
+        yield Sample((draw(rng, (2, 3)), draw(rng, (2, 3))), differentiable=())
+        yield Sample((draw(rng, (0, 3)), draw(rng, (0, 3))), differentiable=(), note="0-size")
+
+
+@register
 class Permute(View):
     """``x`` with its dims in the order ``perm``."""
 
@@ -614,6 +642,8 @@ class WriteThrough(Op):
         same_dtype(self, Meta(seen.shape, seen.dtype), value)
         same_shape(self, value.shape, seen.shape, "a value of the shape of the region")
         return Meta(tuple(base.shape), base.dtype)
+
+    shard = ScatterView.shard
 
     def decompose(self, base, value, args):
         n = dim.product(base.shape)

@@ -36,6 +36,13 @@ from umiak.runtime.executor import Executor
 BLOCK = 4  # words of a random stream that are given out together
 
 
+def recorded(value: Value) -> Value:
+    """The value whose history this one has: what was written over it in ``no_grad`` has none of its own."""
+    while value.operation is not None and type(value.operation.op) is F.Overwritten:
+        value = value.operation.operands[0]  # type: ignore[assignment]
+    return value
+
+
 class CaptureError(RuntimeError):
     """The function does what cannot be captured."""
 
@@ -243,9 +250,9 @@ class Capture(Tracer):
                 g = F.full(1.0, dtype=y.dtype, shape=tuple(y.shape))
             seeds.append((y.value, self.operand(g)))
         self.asked = True
-        operations, targets = list(self.operations), [self.tensor(x).value for x in wrt]
+        operations, targets = list(self.operations), [recorded(self.tensor(x).value) for x in wrt]
         hooks = {
-            id(root.value): [entry for entry in leaf._hooks if type(entry) is not tape.Sink]
+            id(recorded(root.value)): [entry for entry in leaf._hooks if type(entry) is not tape.Sink]
             for root, leaf in self._leaves() if leaf._hooks
         }  # fmt: skip
         ambient = context.current()
