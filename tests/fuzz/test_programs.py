@@ -19,6 +19,9 @@ from tests.fuzz.programs.record import Input, Program, Statement
 from tests.fuzz.programs.shrink import script, shrink
 from umiak.compiler.jit import store  # noqa: F401  declares the switch
 
+SAMPLE, EACH = 200, 10
+ALL, CHUNK = 20_000, 50
+
 
 @pytest.fixture(autouse=True)
 def nothing_kept() -> Iterator[None]:
@@ -27,6 +30,26 @@ def nothing_kept() -> Iterator[None]:
     paddle.set_flags({"FLAGS_jit_cache": False})
     yield
     paddle.set_flags(before)
+
+
+def holds(seeds: range) -> None:
+    for seed in seeds:
+        program = generate(seed)
+        try:
+            check(program)
+        except Failure as failure:
+            pytest.fail(script(*shrink(program, failure)), pytrace=False)
+
+
+@pytest.mark.parametrize("first", range(0, SAMPLE, EACH))
+def test_a_sample(first):
+    holds(range(first, first + EACH))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(SAMPLE, SAMPLE + ALL, CHUNK))
+def test_all(first):
+    holds(range(first, first + CHUNK))
 
 
 # --- the net itself --------------------------------------------------------------------------------------------------

@@ -630,3 +630,20 @@ def test_what_no_grad_writes_keeps_its_history(function, inside, rng):
         found.append((y, w, w.grad))
     for a, b in zip(*found, strict=True):
         same(a, b)
+
+
+def test_second_derivatives_of_what_is_overwritten(rng):
+    """The values from before are gone when the function is differentiated twice: refused, not computed wrongly."""
+
+    @to_static
+    def f(x, a):
+        y = (x * a) ** 2
+        a.exp_()
+        return y
+
+    x, a = randn(rng, 3, grad=True), randn(rng, 3)
+    before = a.clone()
+    (g,) = paddle.grad(f(x, a).sum(), [x])
+    same(g, 2 * x * before**2)
+    with pytest.raises(RuntimeError, match="create_graph=False: the captured function writes to tensors"):
+        paddle.grad(f(x, a).sum(), [x], create_graph=True)

@@ -27,7 +27,7 @@ from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Operation, Program, Value
+from umiak.ir.program import Operation, Program, Value, uses
 from umiak.ir.sym import cdiv, evaluate
 from umiak.ir.tracer import OBSERVE_TRACE, SymTensor, Tracer, symbolic
 from umiak.ops.gradient import WithGradient
@@ -626,8 +626,15 @@ class Captured:
             )
         if self._pure is None:
             program = self.program.copy()
+            written = {id(w.target) for w in program.effects}
             program.effects.clear()
-            self._pure = Executor(cut(remove_dead(program)))
+            remove_dead(program)
+            if any(id(v) in written for o in program.ops for v in uses(o)):
+                raise RuntimeError(
+                    f"[{self.program.name}] requires create_graph=False: the captured function writes to tensors whose "
+                    "values from before its gradient needs, and they are not kept. Call paddle.grad inside of it"
+                )
+            self._pure = Executor(cut(program))
         ys = self._pure(*tensors, numbers=env)
         pairs = [(ys[i], g) for i, g in zip(given, grads, strict=True) if g is not None and not ys[i].stop_gradient]
         return tuple(

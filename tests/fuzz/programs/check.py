@@ -37,6 +37,10 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
         r"data of (a tensor|SymTensor).* (read while the function is captured|not known while the program is traced)",
         lambda p, mode: "captured" in mode and bool(p.tags & {"mask"}),
     ),
+    "differentiated twice, a captured function needs what it wrote over": (
+        r"writes to tensors whose values from before its gradient needs",
+        lambda p, mode: mode == "captured twice" and inputs_written(p),
+    ),
 }  # fmt: skip
 
 
