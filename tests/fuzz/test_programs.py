@@ -19,7 +19,7 @@ from tests.fuzz.programs.record import Input, Program, Statement
 from tests.fuzz.programs.shrink import script, shrink
 from umiak.compiler.jit import store  # noqa: F401  declares the switch
 
-SAMPLE, EACH = 200, 10
+SAMPLE, EACH = 150, 10
 ALL, CHUNK = 20_000, 50
 
 
