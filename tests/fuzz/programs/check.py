@@ -247,9 +247,9 @@ class Check:
         self.twice("captured twice")
 
     def recomputed(self) -> None:
-        """What is done beside the result is done twice by design: programs without that."""
+        """What is done beside the result is done twice by design, gradients inside are refused: programs without these."""
         mode, reentrant = "recomputed", self.program.seed % 2 == 0
-        beside = inputs_written(self.program) or self.program.tags & ({"hook", "grad"} if reentrant else {"hook"})
+        beside = inputs_written(self.program) or self.program.tags & {"hook", "grad"}
         if self.plain is None or beside or not self.leaves:
             return
         found = self.run(mode, self.first, run.again(run.function_of(self.program), reentrant))
