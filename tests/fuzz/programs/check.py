@@ -247,7 +247,7 @@ class Check:
         self.twice("captured twice")
 
     def recomputed(self) -> None:
-        """What is done beside the result is done twice by design, gradients inside are refused: programs without these."""
+        """Programs that do nothing beside their result, which is done twice by design, and ask for no gradients."""
         mode, reentrant = "recomputed", self.program.seed % 2 == 0
         beside = inputs_written(self.program) or self.program.tags & {"hook", "grad"}
         if self.plain is None or beside or not self.leaves:
