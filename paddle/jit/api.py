@@ -107,7 +107,7 @@ class StaticFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         ambient = current()
-        if not _SWITCH["on"] or ambient.trace:
+        if ambient.trace or not ambient.state.values.get(_SWITCH, True):
             return self.dygraph_function(*args, **kwargs)
         leaves, structure = pytree.flatten((args, kwargs))
         tensors: list[Tensor] = []
@@ -256,7 +256,7 @@ class StaticFunction:
 
 
 _TENSOR = object()
-_SWITCH = {"on": True}
+_SWITCH = "enable_to_static"  # of the rank's values
 
 
 def _constant(x: Any) -> Any:
@@ -426,7 +426,7 @@ def enable_to_static(enable_to_static_bool: bool) -> None:
     """
     if not isinstance(enable_to_static_bool, bool):
         raise op_error(TypeError, "enable_to_static", "a bool", type(enable_to_static_bool).__name__)
-    _SWITCH["on"] = enable_to_static_bool
+    current().state.values[_SWITCH] = enable_to_static_bool
 
 
 def ignore_module(modules: Sequence[Any]) -> None:

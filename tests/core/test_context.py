@@ -309,9 +309,9 @@ for _reason, _names in {
         "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
         "umiak.compiler.lower.terminal:TERMINALS umiak.compiler.lower.regions:REGIONS "
         "umiak.backends.cpu.host:RUN "
-        "umiak.compiler.lower.regions:REGIONS umiak.backends.cpu.host:RUN "
         "umiak.memory.caching:SIZES umiak.core.dtype:_all "
-        "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt"
+        "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt "
+        "paddle.distribution.distribution:_DIVERGENCES paddle.framework.pickled:_STEPS"
     ),
     "a slot that the assembler fills once": (
         "umiak.compiler.plan:BACKEND_OF umiak.compiler.plan:FIND_KERNEL umiak.ir.scope:_getter umiak.ir.scope:_setter "
@@ -340,7 +340,9 @@ for _reason, _names in {
     "switches of the process, set by its environment or by set_flags for all of it": (
         "umiak.util.flags:REGISTRY umiak.util.flags:ACCEPTED umiak.runtime.observe:CHECK"
     ),
-    "stands in where nothing installed a home for the scope: the layer used by itself": "umiak.ir.scope:_slot",
+    "stands in where nothing installed a home for the scope: the layer used by itself": (
+        "umiak.ir.scope:_slot umiak.ir.scope:_Slot"
+    ),
     "a number that only grows": "umiak.core.tape:RUNS",
     "what a forked child must know of its parent": (
         "umiak.util.locks:_MODULE_LOCKS umiak.util.shared_memory:_forks umiak.util.shared_memory:_generation"
@@ -372,6 +374,17 @@ for _reason, _names in {
         "umiak.compiler.statistics:_flagged"
     ),
     "the pointer to the context, per thread": "umiak.core.context:UMIAK_CONTEXT",
+    "records and times of the profiler, kept for each thread and joined at its end": (
+        "umiak.compiler.statistics:_Spent umiak.observe.recorder:Recorder umiak.observe.recorder:_Thread"
+    ),
+    "op records that were made once, or texts that were parsed: what they hold follows from their key": (
+        "paddle.tensor.indexing:_SLICES paddle.tensor.inplace:_shown paddle.tensor.manipulation:_CAST "
+        "paddle.tensor.manipulation:_CONCAT paddle.tensor.manipulation:_PERMUTE paddle.tensor.manipulation:_STACK "
+        "paddle.tensor.methods:_PERMUTE"
+    ),
+    "numbers that only grow, for identities": "paddle.nn.layer.layers:HookRemoveHelper paddle.nn.layer.layers:_CHANGES",
+    "worker processes of this process, which its children must let go of": "paddle.io.pool:_pools",
+    "public on the class, as in the reference framework": "paddle.amp.debugging:TensorCheckerConfig",
 }.items():
     for _name in _names.split():
         _module, _, _name = _name.partition(":")
@@ -380,8 +393,14 @@ for _reason, _names in {
 MUTATORS = "append|add|update|pop|popitem|setdefault|clear|extend|insert|remove|discard|__setitem__"
 
 
+LOCALS = {"threading.local", "local", "contextvars.ContextVar", "ContextVar"}
+
+
 def module_state(path: Path) -> set[str]:
-    """Names at module level that functions of the module write: rebound by ``global``, or containers they change."""
+    """Names at module level that functions of the module write, and what is kept for each thread.
+
+    Written is what ``global`` rebinds, a container that is changed, an attribute that is set, of a class too.
+    """
     text = re.sub(r"(?m) +#.*$", "", path.read_text()) if path.suffix == ".pyx" else path.read_text()
     found: set[str] = set()
     if path.suffix == ".pyx":
@@ -396,8 +415,12 @@ def module_state(path: Path) -> set[str]:
                 found.add(name)
         return {n for n in found if n in top or n in {"UMIAK_CONTEXT"} or not n.startswith("__")}
     tree = ast.parse(text)
-    top = set()
+    top = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
     for node in tree.body:
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(b) in LOCALS for b in node.bases):
+            found.add(node.name)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in LOCALS:
+            found |= {t.id for t in node.targets if isinstance(t, ast.Name)}
         targets = (
             node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
         )
@@ -429,10 +452,11 @@ def module_state(path: Path) -> set[str]:
 
 def all_state() -> set[tuple[str, str]]:
     found = set()
-    for path in sorted((ROOT / "umiak").rglob("*.py*")):
-        if path.suffix in (".py", ".pyx"):
-            module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-            found |= {(module, name) for name in module_state(path)}
+    for package in ("umiak", "paddle"):
+        for path in sorted((ROOT / package).rglob("*.py*")):
+            if path.suffix in (".py", ".pyx"):
+                module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+                found |= {(module, name) for name in module_state(path)}
     return found
 
 
@@ -451,10 +475,11 @@ def test_the_search_sees_state(tmp_path):
     python.write_text(
         "A = {}\nB = []\nC: dict = {}\nD = 0\nE = {}\nG = object()\n"
         "def f(E):\n    global D\n    A['x'] = 1\n    B.append(2)\n    E['y'] = 3\n"
-        "    G.mode = 1\n    C = {}\n    C['z'] = 4\n"
+        "    G.mode = 1\n    C = {}\n    C['z'] = 4\n    H.count += 1\n"
+        "class H:\n    count = 0\nclass K(threading.local):\n    pass\nL = threading.local()\n"
     )
     cython.write_text(
         "cdef dict A = {}\ncdef object B = None\nC = {}\ncdef f():\n    global B\n    A[1] = 2\n    return C[1]\n"
     )
-    assert module_state(python) == {"A", "B", "D", "G"}
+    assert module_state(python) == {"A", "B", "D", "G", "H", "K", "L"}
     assert module_state(cython) == {"A", "B"}

@@ -643,8 +643,6 @@ class WriteThrough(Op):
         same_shape(self, value.shape, seen.shape, "a value of the shape of the region")
         return Meta(tuple(base.shape), base.dtype)
 
-    shard = ScatterView.shard
-
     def decompose(self, base, value, args):
         n = dim.product(base.shape)
         at = F.reshape(F.iota(0, 1, dt.int64, n), tuple(base.shape))
