@@ -399,7 +399,7 @@ class Tracer:
 
     def _without_record(self, x: SymTensor, value: Value) -> Value:
         """A value that is written in ``no_grad``: the history stays that of the value before."""
-        dtype = x.meta.dtype
+        dtype = x.dtype
         if context.current().grad_enabled or x._stop or not (dtype.is_floating or dtype.is_complex):
             return value
         (kept,) = self.builder.append(known_ops()["overwritten"](), (x._value, value), ())
