@@ -42,7 +42,8 @@ def truncate(r: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
 
 
 def extend(r: random.Random, data: bytes, others: Sequence[bytes]) -> bytes:
-    return data + r.choice((b"\0", b".", b"}", b"\n", b"\x80\x04N.", data, r.randbytes(r.randrange(1, 100))))
+    rest = r.choice((b"\0", b".", b"}", b"\n", b"\x80\x04N.", data, r.randbytes(r.randrange(1, 100))))
+    return data + rest if data else data  # what follows nothing is a file of its own
 
 
 def chunk(r: random.Random, data: bytes) -> bytes:
