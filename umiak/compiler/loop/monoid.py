@@ -100,7 +100,7 @@ def _welford(a: Values, b: Values) -> Values:
     return tuple(select(first, x, select(second, y, z)) for x, y, z in zip(a, b, combined, strict=True))
 
 
-def _exact_sum(a: Values, b: Values) -> Values:
+def _compensated_sum(a: Values, b: Values) -> Values:
     """(sum, sum of its rounding errors): what the addition of the sums loses is found exactly (Knuth's two-sum)."""
     (x, lost), (y, more) = a, b
     together = call("add", x, y)
@@ -131,7 +131,7 @@ ALL = _simple("all", "and", lambda t: const(-1 if t.is_integer else 1, t))
 ARGMAX = Monoid("argmax", 2, lambda ts: (lowest(ts[0]), highest(ts[1])), _better(lt))
 ARGMIN = Monoid("argmin", 2, lambda ts: (highest(ts[0]), highest(ts[1])), _better(lambda y, x: lt(x, y)))
 WELFORD = Monoid("welford", 3, lambda ts: tuple(const(0.0, t) for t in ts), _welford)
-EXACT_SUM = Monoid("exact_sum", 2, lambda ts: tuple(const(-0.0, t) for t in ts), _exact_sum)
+COMPENSATED_SUM = Monoid("compensated_sum", 2, lambda ts: tuple(const(-0.0, t) for t in ts), _compensated_sum)
 ONLINE_SOFTMAX = Monoid(
     "online_softmax", 2, lambda ts: (const(-math.inf, ts[0]), const(0.0, ts[1])), _online_softmax
 )  # fmt: skip
@@ -143,6 +143,6 @@ COMPLEX_AFFINE = Monoid(
 
 MONOIDS = {
     m.name: m for m in (
-        SUM, EXACT_SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD, ONLINE_SOFTMAX, COMPLEX_PROD, AFFINE,
+        SUM, COMPENSATED_SUM, PROD, MAX, MIN, ANY, ALL, ARGMAX, ARGMIN, WELFORD, ONLINE_SOFTMAX, COMPLEX_PROD, AFFINE,
         COMPLEX_AFFINE)
 }  # fmt: skip

@@ -10,7 +10,7 @@ from umiak.compiler.schedule.cache import with_cache
 from umiak.compiler.schedule.frame import Frame, product, unflatten
 from umiak.compiler.schedule.groups import Group, group
 from umiak.compiler.schedule.points import POINT, at_point, over_rows
-from umiak.compiler.schedule.runs import reduced_exactly
+from umiak.compiler.schedule.runs import with_compensation
 
 PART = axis("k")
 
@@ -34,7 +34,7 @@ class Partials:
         values = tuple(load(self.names[r], r.type, index) for r in s.results)
         kind = kind if s.monoid.commutative else SERIAL
         found = Reduce(results or s.results, s.monoid, (Axis(PART, count, kind=kind),), values)
-        return reduced_exactly(found)
+        return with_compensation(found)
 
 
 def split_row(f: Frame) -> list[Phase]:

@@ -23,7 +23,7 @@ from umiak.compiler.nest import (
 from umiak.compiler.schedule.cache import CACHE_INDEX, element_expressions, exchange, with_cache
 from umiak.compiler.schedule.frame import Frame, flatten, identity, product, unflatten, without_axes
 from umiak.compiler.schedule.merge import merged
-from umiak.compiler.schedule.runs import Totals, reduced_exactly, runs, sums_floats
+from umiak.compiler.schedule.runs import Totals, runs, sums_floats, with_compensation
 
 POINT, LANE_INDEX = axis("i"), axis("c")
 
@@ -218,7 +218,7 @@ def at_point(
                 continue
             where = None if s.where is None else at(s.where)
             reduction = Reduce(s.results, s.monoid, over, tuple(map(at, s.values)), None, where)
-            body.extend(reduced_exactly(reduction) if long else [reduction])
+            body.extend(with_compensation(reduction) if long else [reduction])
         elif isinstance(s, ScanStage):
             flush()
             inside = tuple(f.store(x, points, indices, table) for x in s.body)

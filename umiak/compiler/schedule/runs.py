@@ -1,7 +1,7 @@
-"""Long sums of floats: R is walked in runs, whose sums are added up with what rounding took away.
+"""Blocked compensated sums of floats: long R is walked in runs, whose sums join a total with its rounding errors.
 
 A sum in one accumulator is wrong by up to half an ulp of what it has come to for each number that it adds. The numbers
-of a run are added up by vectors of accumulators as ever; then they join the total, which is two numbers: the sum, and
+of a run are added up by vectors of accumulators; then they join the total, which is two numbers: the sum, and
 the sum of its rounding errors. So the error does not grow with the number of runs. What is reduced beside a sum (a
 maximum) joins a total of its own.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from umiak.compiler.loop.monoid import EXACT_SUM, SUM, Monoid, Values
+from umiak.compiler.loop.monoid import COMPENSATED_SUM, SUM, Monoid, Values
 from umiak.compiler.loop.node import (
     Node,
     add,
@@ -56,7 +56,7 @@ def parts_of(monoid: Monoid, items: Sequence[Node]) -> list[tuple[Monoid, tuple[
 
 
 @dataclass(frozen=True)
-class Exact:
+class Compensated:
     """A reduction whose sums of floats are pairs: the sum and its error."""
 
     monoid: Monoid
@@ -65,7 +65,7 @@ class Exact:
     lower: Callable[[Sequence[Node]], Values]  # back
 
 
-def exact(monoid: Monoid, results: Sequence[Node]) -> Exact:
+def compensated(monoid: Monoid, results: Sequence[Node]) -> Compensated:
     parts = parts_of(monoid, results)
     wide = [part is SUM and of[0].type.is_float for part, of in parts]
     types = tuple(r.type for (_, of), w in zip(parts, wide) for r in (of * 2 if w else of))
@@ -89,15 +89,17 @@ def exact(monoid: Monoid, results: Sequence[Node]) -> Exact:
                 del rest[: part.size]
         return tuple(found)
 
-    return Exact(side_by_side(tuple(EXACT_SUM if w else part for (part, _), w in zip(parts, wide))), types, lift, lower)
+    return Compensated(
+        side_by_side(tuple(COMPENSATED_SUM if w else part for (part, _), w in zip(parts, wide))), types, lift, lower
+    )
 
 
-def reduced_exactly(s: Reduce) -> list[Statement]:
+def with_compensation(s: Reduce) -> list[Statement]:
     """A reduction of numbers one after the other, without runs: for few of them, or where memory is what takes time."""
     if not sums_floats(s.monoid, s.results):
         return [s]
-    how = exact(s.monoid, s.results)
-    found = tuple(var(f"{s.results[0].attr}_exact{k}", t) for k, t in enumerate(how.types))
+    how = compensated(s.monoid, s.results)
+    found = tuple(var(f"{s.results[0].attr}_wide{k}", t) for k, t in enumerate(how.types))
     init = None if s.init is None else how.lift(s.init)
     return [
         Reduce(found, how.monoid, s.axes, how.lift(s.values), init, s.where),
@@ -110,7 +112,7 @@ class Totals:
 
     def __init__(self, f: Frame, s: ReduceStage | ScanStage, size: Node, index: Node) -> None:
         self.s, self.index, self.joined = s, index, 0
-        self.how = exact(s.monoid, s.results)
+        self.how = compensated(s.monoid, s.results)
         self.buffers = [Buffer(f"{s.results[0].attr}_total{k}", t, LOCAL, size) for k, t in enumerate(self.how.types)]
         f.local.extend(self.buffers)
 
