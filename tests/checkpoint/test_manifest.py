@@ -21,7 +21,9 @@ def manifest():
     blocks += [b for b, _ in cut("f", w, Box((0, 0), (4, 6)), flat=(0, 24))]
     blocks += [b for b, _ in cut("ü", np.zeros((), np.complex128), Box((), ()))]
     begins = [4096, 8192, 12288, 16384]
-    stored = tuple(Stored(b, f"{i % 2}_3.distcp", n, f"xxh3:{i}", 0) for i, (b, n) in enumerate(zip(blocks, begins)))
+    stored = tuple(
+        Stored(b, f"{i % 2}_3.distcp", n, f"xxh3:{i:032x}", 0) for i, (b, n) in enumerate(zip(blocks, begins))
+    )
     infos = infos_of({"w": w, "f": w}) | {"ü": TensorInfo("ü", (), "complex128", (Box((), ()),))}
     sizes = {"0_3.distcp": 20000, "1_3.distcp": 20000}
     return Manifest(3, 2, stored, infos, {"a.b": ("a", "b")}, {"step": 7, "lr": 0.1, "x": [None]}, sizes)
@@ -88,6 +90,9 @@ LIES = {
     "a range too long": (lambda b: b["tensors"]["f"]["blocks"][0].__setitem__(4, [0, 25]), "a range within"),
     "a range backwards": (lambda b: b["tensors"]["f"]["blocks"][0].__setitem__(4, [9, 3]), "a range within"),
     "a number as checksum": (lambda b: b["tensors"]["f"]["blocks"][0].__setitem__(5, 3), "a checksum"),
+    "a short checksum": (lambda b: b["tensors"]["f"]["blocks"][0].__setitem__(5, "xxh3:0"), "a checksum"),
+    "another algorithm": (lambda b: b["tensors"]["f"]["blocks"][0].__setitem__(5, "md5:" + "0" * 32), "a checksum"),
+    "a dtype that is no text": (lambda b: b["tensors"]["f"].__setitem__("dtype", {}), "a dtype of"),
     "a key that is too long": (lambda b: b["tensors"].update({"k" * 5000: b["tensors"].pop("w")}), "the key"),
     "a path of numbers": (lambda b: b["flat_mapping"].update(x=[3]), "a key as a string"),
 }
