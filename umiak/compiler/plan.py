@@ -21,7 +21,7 @@ from umiak.compiler.epilogue import Followed
 from umiak.compiler.fuse import fuse
 from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
-from umiak.compiler.lower.group import lowerable, nest_of
+from umiak.compiler.lower.group import has_rule, lowerable, nest_of
 from umiak.compiler.nest import Chain, Nest
 from umiak.core import context, dispatch
 from umiak.core.dispatch import CallProgram, Plan
@@ -196,7 +196,7 @@ class Call:
             env.update(zip(group.numbers, self.classes.operands[count:], strict=True))
             operations, arguments, results = group.instantiate(env)
             inputs = [*arguments, *self.classes.operands[count:]]
-        elif self.needs is None and lowerable(op):
+        elif self.needs is None and has_rule(op):
             inputs = [
                 Value(m, None, i) if isinstance(m, Meta) else m  # type: ignore[arg-type]
                 for i, m in enumerate(self.classes.operands)

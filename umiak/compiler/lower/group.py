@@ -18,10 +18,12 @@ from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage
 from umiak.ir.expr import Sym
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
-from umiak.ops import create, index, movement, reduce, window
+from umiak.ops import create, index, linalg, movement, reduce, window
 
 ROWWISE = (*MONOIDS, create.SumTo, reduce.Argmax, reduce.Argmin, index.CountTrue)
 WINDOWS = (window.WindowReduce, window.MaxPool)
+# Most of their calls are a library's, so that groups do not wait for them; a rule serves the rest one by one.
+ALONE = (linalg.Matmul,)
 TOGETHER = 8  # results of one shape that a nest stores at once
 
 
@@ -32,10 +34,15 @@ def load_rules() -> None:
         importlib.import_module(f"{lower.__name__}.{module.name}")
 
 
-def lowerable(op: Any) -> bool:
+def has_rule(op: Any) -> bool:
     """Whether there is a rule for the op (which may still refuse some of its calls)."""
     load_rules()
     return type(op) in RULES or has_terminal(op)
+
+
+def lowerable(op: Any) -> bool:
+    """Whether calls of the op may be part of a kernel with others."""
+    return type(op) not in ALONE and has_rule(op)
 
 
 def nest_of(
