@@ -23,34 +23,43 @@ def test_quotients_of_64_bits(rng):
                 for _ in range(2))  # fmt: skip
         near = y * rng.integers(-1000, 1000, 1000)
         a, b = np.concatenate([a, x, near, near + 1, near - 1]), np.concatenate([b, y, y, y, y])
+    a, b = a[b != 0], b[b != 0]
     pairs = list(zip(a.tolist(), b.tolist(), strict=True))
-    floors = [0 if q == 0 else (p // q + 2**63) % 2**64 - 2**63 for p, q in pairs]
+    floors = [(p // q + 2**63) % 2**64 - 2**63 for p, q in pairs]
     np.testing.assert_array_equal(N(F.floor_div(T(a), T(b))), floors)
-    np.testing.assert_array_equal(N(F.remainder(T(a), T(b))), [0 if q == 0 else p % q for p, q in pairs])
+    np.testing.assert_array_equal(N(F.remainder(T(a), T(b))), [p % q for p, q in pairs])
 
 
 @pytest.mark.parametrize("form", ["vectors", "apart", "backwards", "alone", "number"])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])
 def test_no_division_traps(dtype, form):
-    """By zero: 0. The lowest integer by -1 wraps."""
+    """By zero it is an error, in any place. The lowest integer by -1 wraps."""
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     e = [v for v in (low, low + 1, -7, -2, -1, 0, 1, 2, 3, 7, high - 1, high) if low <= v <= high]
     a, b = (v.ravel() for v in np.meshgrid(np.array(e, dtype), np.array(e, dtype)))
-    x, y = T(a), T(b)
-    if form == "apart":
-        x, y = (F.slice(T(np.repeat(v, 3)), (0,), (0,), (v.size,), (3,)) for v in (a, b))
-    elif form == "backwards":
-        x, y = (F.slice(v, (0,), (a.size - 1,), (a.size,), (-1,)) for v in (x, y))
-        a, b = a[::-1], b[::-1]
+    a, b = a[b != 0], b[b != 0]
+
+    def divide(op, a, b):
+        if form in ("alone", "number"):
+            return [N(op(T(a[k : k + 1]), T(b[k : k + 1]) if form == "alone" else int(b[k])))[0] for k in range(a.size)]
+        x, y = T(a), T(b)
+        if form == "apart":
+            x, y = (F.slice(T(np.repeat(v, 3)), (0,), (0,), (v.size,), (3,)) for v in (a, b))
+        elif form == "backwards":
+            x, y = (F.slice(T(v[::-1].copy()), (0,), (a.size - 1,), (a.size,), (-1,)) for v in (a, b))
+        return N(op(x, y))
+
     for name in ("floor_div", "remainder", "fmod"):
         op = REGISTRY[name]()
-        if form in ("alone", "number"):
-            got = [N(op(T(a[k : k + 1]), T(b[k : k + 1]) if form == "alone" else int(b[k])))[0] for k in range(a.size)]
-        else:
-            got = N(op(x, y))
+        got = divide(op, a, b)
         with np.errstate(all="ignore"):
             (want,) = evaluate(op, [a, b], ())
         np.testing.assert_array_equal(got, want, err_msg=name)
+        for k in (0, a.size // 2, a.size - 1):
+            with_zero = b.copy()
+            with_zero[k] = 0
+            with pytest.raises(ZeroDivisionError, match="divisors other than 0"):
+                divide(op, a, with_zero)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "int64"])

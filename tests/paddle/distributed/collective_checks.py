@@ -361,7 +361,7 @@ def check_errors(rank, size):
         (ValueError, r"\[irecv\] requires a global rank", lambda: dist.irecv(x)),
         (ValueError, r"\[send_object_list\] requires one of", lambda: dist.send_object_list([1])),
         (ValueError, r"\[new_group\] requires a backend", lambda: dist.new_group([0], backend="pigeon")),
-        (ValueError, r"\[comm.new\] requires different ranks", lambda: dist.new_group([0, 0])),
+        (ValueError, r"\[new_group\] requires different ranks", lambda: dist.new_group([0, 0])),
         (RuntimeError, r"\[gloo_init_parallel_env\]", lambda: dist.gloo_init_parallel_env(rank, size + 1, "")),
     ]  # fmt: skip
     for kind, text, call in cases:
