@@ -640,7 +640,7 @@ def _together(xs: list, op: str) -> list:
     for v in xs:
         if not isinstance(v, Tensor):
             need_tensor(v, op, "each of x")
-        if v.dtype is not xs[0].dtype:
+        if v.dtype is not xs[0].dtype and not current().amp()[0]:  # mixed precision casts them
             raise op_error(
                 ValueError,
                 op,

@@ -175,3 +175,37 @@ def test_a_scaler_minimises():
     layer.weight.grad[0, 0] = math.nan
     assert fixed.minimize(opt, loss) == (None, None)
     assert fixed.state_dict()["scale"] == 8.0 and not fixed._found_inf
+
+
+@pytest.mark.parametrize("level", ["O1", "O2"])
+@pytest.mark.parametrize("join", ["concat", "stack", "hstack", "add", "maximum", "where", "addmm"])
+def test_mixed_operands_go_to_the_wider_type(level, join):
+    """What a matmul gave, in low precision, beside what it was given, eager and captured."""
+    joined = {
+        "concat": lambda w, x: paddle.concat([w, x]), "stack": lambda w, x: paddle.stack([w, x]),
+        "hstack": lambda w, x: paddle.hstack([w, x]), "add": lambda w, x: w + x, "maximum": paddle.maximum,
+        "where": lambda w, x: paddle.where(x > 0.5, w, x), "addmm": lambda w, x: paddle.addmm(x, w, w),
+    }  # fmt: skip
+
+    def run(x):
+        with paddle.amp.auto_cast(level=level, dtype="bfloat16"):
+            w = x @ x
+            assert w.dtype == paddle.bfloat16
+            return joined[join](w, x)
+
+    x = paddle.rand([3, 3])
+    eager, captured = run(x), paddle.jit.to_static(run)(x)
+    assert eager.dtype == captured.dtype == (paddle.bfloat16 if join == "addmm" else paddle.float32)
+    np.testing.assert_array_equal(eager.astype("float32").numpy(), captured.astype("float32").numpy())
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_batch_norm_in_low_precision_throughout(dtype):
+    """Its statistics too: they move as those of float32 do, rounded."""
+    x = paddle.rand([16, 3])
+    low, full = paddle.nn.BatchNorm1D(3), paddle.nn.BatchNorm1D(3)
+    low.to(dtype=dtype)
+    y, expected = low(x.astype(dtype)), full(x)
+    assert str(y.dtype).endswith(dtype) and str(low._mean.dtype).endswith(dtype)
+    np.testing.assert_allclose(y.astype("float32").numpy(), expected.numpy(), atol=0.05)
+    np.testing.assert_allclose(low._mean.astype("float32").numpy(), full._mean.numpy(), atol=0.01)

@@ -138,8 +138,10 @@ def batch_norm(
 
 def follow(running_mean: Tensor, running_var: Tensor, mean: Tensor, var: Tensor, momentum: float) -> None:
     """Move the running values towards those of a batch, in place."""
-    apply_into(_LERP, (running_mean,), (running_mean, mean, 1.0 - momentum))
-    apply_into(_LERP, (running_var,), (running_var, var, 1.0 - momentum))
+    for running, batch in ((running_mean, mean), (running_var, var)):
+        if batch.dtype is not running.dtype:  # a layer of a low precision throughout; statistics are of a wide one
+            batch = F.cast(batch, dtype=running.dtype)
+        apply_into(_LERP, (running,), (running, batch, 1.0 - momentum))
 
 
 def batch_norm_over(

@@ -23,7 +23,7 @@ OPERANDS = frozenset(
     "sin cos square abs log log2 log10 log1p erf atan asinh multiply linear matmul at gram dot outer inner kron "
     "bmm mm addmm baddbmm einsum tensordot vecdot lerp where where_above masked_fill mask_as_number maximum "
     "minimum fmax atan2 mse_loss l1_loss smooth_l1_loss kl_div cross_entropy conv1d conv2d rand augmented power "
-    "clip digamma lgamma sinc i0 cosh sinh sqrt_of_squares log_of_abs count".split()
+    "clip digamma lgamma sinc i0 cosh sinh log_of_abs count".split()
 )
 OPERANDS_IN_PLACE = frozenset(
     "sin_ cos_ square_ abs_ log_ log2_ log10_ log1p_ erf_ atan_ asinh_ multiply_ lerp_ clip_ pow_ digamma_ "
