@@ -1,11 +1,15 @@
 """Writes ``paddle/_absent_names.py``: the reference's public names that are not here, by module.
 
+Those are the documented names (``tests/data/api_surface.txt``) and what programs reach beside them
+(``tests/data/api_reachable.json``).
+
 ``python tools/absent_names.py`` after names were added; a test fails while the file is not what this makes.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 import textwrap
 from pathlib import Path
@@ -13,7 +17,9 @@ from typing import Any
 
 import api_surface
 
-TARGET = Path(__file__).parents[1] / "paddle" / "_absent_names.py"
+ROOT = Path(__file__).parents[1]
+TARGET = ROOT / "paddle" / "_absent_names.py"
+REACHABLE = ROOT / "tests" / "data" / "api_reachable.json"
 HEAD = '''"""Public names of the reference that are not here yet, by module. Made by ``tools/absent_names.py``."""
 
 NAMES = {
@@ -38,12 +44,14 @@ def _has(owner: Any, name: str) -> bool:
 
 def absent() -> dict[str, list[str]]:
     """Names by module, for modules that are here; a module that is not is a name of its parent."""
-    surface = api_surface.read()
+    surface = {module: {n.name for n in names} for module, names in api_surface.read().items()}
+    for module, names in json.loads(REACHABLE.read_text()).items():
+        surface[module] = surface.get(module, set()).union(names)
     found: dict[str, set[str]] = {}
     for module, names in surface.items():
         owner = _module(module)
         if owner is not None:
-            wanted = {n.name for n in names if not n.name.startswith("_")}
+            wanted = {n for n in names if not n.startswith("_")}
             found.setdefault(module, set()).update(n for n in wanted if not _has(owner, n))
         else:
             parent, _, leaf = module.rpartition(".")
@@ -65,5 +73,5 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(TARGET.parents[1]))
+    sys.path.insert(0, str(ROOT))
     TARGET.write_text(text())
