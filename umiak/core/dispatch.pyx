@@ -1229,6 +1229,7 @@ cdef int remember_view(Tensor o, Tensor parent, object op, const uint64_t* param
     else:
         r.more_words = PyBytes_FromStringAndSize(<char*>params, np * 8)
     r.parent_node = parent.node
+    r.parent_index = parent.out_index
     r.parent_shaped = parent.shaped
     r.seen = tensor_slots().changes
     o.view = r
@@ -1282,7 +1283,7 @@ cdef int refresh_one(Tensor t) except -1:
     cdef EngineContext ctx
     cdef uint64_t modes
     cdef uint64_t changes = tensor_slots().changes       # as it is now: a change meanwhile must not be missed
-    if r.parent_node is r.parent.node:
+    if r.parent_node is r.parent.node and (r.parent_node is None or r.parent_index == r.parent.out_index):
         r.seen = changes
         return 0
     ctx = <EngineContext>context_pointer()
@@ -1292,11 +1293,10 @@ cdef int refresh_one(Tensor t) except -1:
         fresh = apply_raw(<OpBase>r.op, (shallow_live(r.parent),), view_params(r), FLAG_INNER | FLAG_QUIET)
     finally:
         ctx.plan_mode = modes
-    t.node = fresh.node
-    t.out_index = fresh.out_index
-    t.key = (t.key & ~<uint32_t>K_NEEDS_GRAD) | (fresh.key & K_NEEDS_GRAD)
     r.parent_node = r.parent.node
+    r.parent_index = r.parent.out_index
     r.seen = changes
+    take_history(t, fresh)
     return 0
 
 
@@ -1430,7 +1430,7 @@ cdef int take_history(Tensor x, Tensor value) except -1:
     x.node = value.node
     x.out_index = value.out_index
     x.key = (x.key & ~<uint32_t>K_NEEDS_GRAD) | (value.key & K_NEEDS_GRAD)
-    if x.retains:
+    if x.retains and x.key & K_NEEDS_GRAD:
         x.retain_grads()
     return 0
 

@@ -1014,6 +1014,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
     if no_grad_vars:
         run.blocked = set()
         for t in no_grad_vars:
+            refresh_if_view(t)
             run.blocked.add(id(t) if t.node is None else (id(t.node), t.out_index))
     drive(run, PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
     for i, at in doubles.items():
@@ -1039,11 +1040,12 @@ def python_node(str name, inputs, outputs, backward):
     inputs = list(inputs)
     make_room(node, len(inputs), 0, 0)
     for i, x in enumerate(inputs):
-        if x is None or not (<Tensor?>x).key & K_NEEDS_GRAD:
+        if x is not None:
+            refresh_if_view(<Tensor?>x)
+        if x is None or not (<Tensor>x).key & K_NEEDS_GRAD:
             set_edge(node, i, None)
             continue
         t = <Tensor>x
-        refresh_if_view(t)
         set_edge(node, i, t if t.node is None else t.node)
         node.edge_index[i] = t.shaped if t.node is None else t.out_index
     node.in_meta = [None if x is None else ((<Tensor?>x).shape, (<Tensor>x).dtype) for x in inputs]

@@ -57,6 +57,7 @@ cdef class ViewRecord:
     cdef uint64_t[VIEW_WORDS] words
     cdef object more_words                 # bytes, where they are more
     cdef Node parent_node                  # parent's node when the view was last derived
+    cdef uint32_t parent_index             # which output of it
     cdef uint32_t parent_shaped            # parent's `shaped` when the view was taken; it tells which former self of it is meant
     cdef bint former                       # the parent is what the tensor itself was before an in-place change of shape or dtype
     cdef uint64_t seen                     # number of history changes in the process when it was last compared

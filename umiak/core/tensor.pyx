@@ -385,11 +385,13 @@ cdef class Tensor:
     # -- gradient ------------------------------------------------------------------------------------------------
     @property
     def stop_gradient(self):
+        refresh_if_view(self)
         return (self.key & K_NEEDS_GRAD) == 0
 
     @stop_gradient.setter
     def stop_gradient(self, bint stop):
         cdef Tensor t = self
+        refresh_if_view(t)                               # later it would undo what is set here
         while True:                                      # a leaf is one through its former selves, too
             if stop:
                 t.key &= ~<uint32_t>K_NEEDS_GRAD
@@ -416,6 +418,7 @@ cdef class Tensor:
 
     @property
     def is_leaf(self):
+        refresh_if_view(self)
         return self.node is None
 
     @property
@@ -425,6 +428,7 @@ cdef class Tensor:
 
     @property
     def output_index(self):
+        refresh_if_view(self)
         return self.out_index
 
     @property
@@ -473,7 +477,6 @@ cdef class Tensor:
         tracer = capture_of()
         if tracer is not None:
             return tracer.tensor(self).register_hook(hook)          # of the captured function's gradients
-        refresh_if_view(self)
         if self.node is None:
             return HookHandle(self._grad_hooks(), hook)
         if self.node.tensor_hooks is None:

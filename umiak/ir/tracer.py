@@ -31,8 +31,8 @@ class SymTensor(Tensor):
     """A tensor of a program under construction: a dtype, sizes that may be symbolic, and the value it stands for."""
 
     __slots__ = (
-        "_block", "_former", "_parent", "_parent_shaped", "_seen", "_shaped", "_stop", "_strided", "_tracer", "_value",
-        "_view",
+        "_block", "_cut", "_former", "_made", "_parent", "_parent_shaped", "_seen", "_shaped", "_stop", "_strided",
+        "_tracer", "_value", "_view",
     )  # fmt: skip
 
     _value: Value
@@ -43,6 +43,8 @@ class SymTensor(Tensor):
     _seen: Value | None  # the parent's value that this view was taken of
     _strided: Strided | None
     _stop: bool
+    _cut: bool  # whether this shares memory and no history, whatever is written: what detach gives
+    _made: bool  # whether its history is that of a value which the program has written to it
     _former: SymTensor | None  # what it was before its shape or dtype was last changed in place
     _shaped: int  # how often that happened
     _parent_shaped: int  # the parent's count when the view was taken
@@ -59,19 +61,25 @@ class SymTensor(Tensor):
     @property
     def value(self) -> Value:
         """What the tensor stands for now."""
-        if self._parent is None or not self.shares_memory():
+        if not self.lags():
             return self._value
         assert self.parent is not None
-        base = self.parent.value
-        if base is self._seen:
-            return self._value
         assert self._tracer is not None
         assert self._view is not None
-        builder = self._tracer.builder
+        base, builder = self.parent.value, self._tracer.builder
         (value,) = builder.append(self._view[0], (base,), self._view[1])
+        value.stop = self._cut
         if builder.block is self._block:
+            self._stop = self.stop_gradient
             self._value, self._seen = value, base
         return value
+
+    def lags(self) -> bool:
+        """Whether the parent has another value than when this view was last taken of it."""
+        if self._parent is None or not self.shares_memory():
+            return False
+        assert self.parent is not None
+        return self.parent._value is not self._seen or self.parent.lags()
 
     def shares_memory(self) -> bool:
         """Whether a view really is one: a reshape of memory with gaps is a copy."""
@@ -119,18 +127,22 @@ class SymTensor(Tensor):
 
     @property
     def stop_gradient(self) -> bool:
-        return self._stop
+        if not self.lags():
+            return self._stop
+        assert self.parent is not None
+        return self._cut or self.parent.stop_gradient
 
     @stop_gradient.setter
     def stop_gradient(self, stop: bool) -> None:
+        value = self.value
         self._stop = bool(stop)
-        if stop and self._value.operation is not None:
-            self._value.stop = True
+        if stop and value.operation is not None:
+            value.stop = True
 
     @property
     def is_leaf(self) -> bool:  # type: ignore[override]
         """Whether it is what the program is given and no result of it, as far as gradients go."""
-        return self._stop or self._tracer is None or self._tracer.given(self)
+        return self.stop_gradient or self._tracer is None or (self._tracer.given(self) and not self._made)
 
     def detach(self) -> SymTensor:
         """The same data, through which no gradient flows; it remains an alias."""
@@ -140,7 +152,7 @@ class SymTensor(Tensor):
 
     def register_hook(self, hook: Callable) -> HookHandle:
         """``hook(grad)`` is traced where the gradient of what the tensor stands for now is complete."""
-        if self._stop:
+        if self.stop_gradient:
             raise RuntimeError(
                 "[register_hook] requires a tensor with stop_gradient=False, got one with stop_gradient=True"
             )
@@ -155,7 +167,7 @@ class SymTensor(Tensor):
 
     def retain_grads(self) -> None:
         """Have ``.grad`` set by ``backward`` in the captured function."""
-        if self._stop:
+        if self.stop_gradient:
             raise RuntimeError(
                 "[retain_grads] requires a tensor with stop_gradient=False, got one with stop_gradient=True"
             )
@@ -197,6 +209,7 @@ def symbolic(value: Value, tracer: Tracer | None = None) -> SymTensor:
     out._block = tracer.builder.block if tracer is not None else None
     out._parent = out._view = out._seen = out._strided = out._former = None
     out._shaped = out._parent_shaped = 0
+    out._cut = out._made = False
     out._stop = value.stop
     return out
 
@@ -303,6 +316,10 @@ class Tracer:
         """Whether ``x`` is an input or a captured tensor."""
         return any(x is root for root, _ in self._roots)
 
+    def gradient_roots(self) -> list[tuple[SymTensor, Value]]:
+        """Inputs and captured tensors that gradients are wanted of, with the value they came in with."""
+        return [(x, value) for x, value in self._roots if not (x._stop or x._made)]
+
     def operand(self, x: Any) -> Any:
         """What stands for an operand in the program."""
         return self.tensor(x).value if isinstance(x, Tensor) else x
@@ -325,7 +342,7 @@ class Tracer:
     def _result(self, value: Value, flows: bool, operands: tuple) -> SymTensor:
         value.stop = not flows
         out = symbolic(value, self)
-        out._stop = not flows or all(x._stop for x in operands if isinstance(x, SymTensor))
+        out._stop = not flows or all(x.stop_gradient for x in operands if isinstance(x, SymTensor))
         return out
 
     def _link(self, view: SymTensor, parent: SymTensor, op: Any, params: tuple) -> None:
@@ -339,7 +356,7 @@ class Tracer:
     def alias(self, x: SymTensor) -> SymTensor:
         """Another tensor over the same memory, through which no gradient flows."""
         out = self.record(known_ops()["reshape"](), (x,), (tuple(x.shape),))
-        out.stop_gradient = True
+        out.stop_gradient = out._cut = True
         return out
 
     # --- writes
@@ -360,7 +377,7 @@ class Tracer:
                 f"[in-place] requires a tensor made inside the branch or loop body, got {root!r} from outside. "
                 "Return the new value from the branch instead"
             )
-        if context.current().grad_enabled and not root._stop and self.given(root):
+        if context.current().grad_enabled and any(root is leaf for leaf, _ in self.gradient_roots()):
             raise RuntimeError(
                 "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
                 + (" (through a view of it)" if root is not target else "")
@@ -372,19 +389,23 @@ class Tracer:
                 f"got a view of shape {target.shape} that shows some several times. Write into a copy of it instead."
             )
         self._write(target, new)
-        while context.current().grad_enabled and not source._stop and target._stop:
-            target._stop = False
-            if target.parent is not None and target.shares_memory():
+        if context.current().grad_enabled and not source.stop_gradient:
+            fresh, target._stop = root._stop, False
+            while target.parent is not None and target.shares_memory() and not target._cut:
                 target = target.parent
+                target._stop = False
+            root._made = root._made or (fresh and not root._stop)
 
-    def _write(self, x: SymTensor, value: Value) -> None:
+    def _write(self, x: SymTensor, value: Value, records: bool = True) -> None:
+        records = records and context.current().grad_enabled
         if x.parent is None or not x.shares_memory():
-            x._value = self._without_record(x, value)
+            x._value = value if records else self._without_record(x, value)
             return
-        regions, base = [x._view], x.parent
+        regions, base, cut = [x._view], x.parent, x._cut
         while overlaps(base):  # what is written through this parent appears in other elements of it, too
             assert base.parent is not None
             regions.append(base._view)
+            cut = cut or base._cut
             base = base.parent
         views, ends, args = flat_regions(list(reversed(regions)))
         if len(views) == 1:
@@ -392,15 +413,16 @@ class Tracer:
         else:
             write = known_ops()["write_through"](views=views, ends=ends)
         (whole,) = self.builder.append(write, (base.value, value), (args,))
-        whole.stop = not context.current().grad_enabled
-        self._write(base, whole)
-        if len(views) == 1 and base.value is whole:
-            x._value, x._seen = value, whole
+        records = records and not cut
+        whole.stop = not records
+        self._write(base, whole, records)
+        if len(views) == 1 and (base.value is whole or x._cut):
+            x._value, x._seen = value, base.value
 
     def _without_record(self, x: SymTensor, value: Value) -> Value:
-        """A value that is written in ``no_grad``: the history stays that of the value before."""
+        """A value that is written in ``no_grad``, or through what is detached: history stays as it was."""
         dtype = x.dtype
-        if context.current().grad_enabled or x._stop or not (dtype.is_floating or dtype.is_complex):
+        if x._stop or not (dtype.is_floating or dtype.is_complex):
             return value
         (kept,) = self.builder.append(known_ops()["overwritten"](), (x._value, value), ())
         return kept
@@ -423,6 +445,7 @@ class Tracer:
         before = symbolic(target._value, self)
         for name in (
             "_block",
+            "_cut",
             "_former",
             "_parent",
             "_parent_shaped",
@@ -446,7 +469,7 @@ class Tracer:
         target._init_symbolic(source.dtype, source.ndim)
         target._stop = source._stop if flows or not view else target._stop
         target._former, target._shaped = before, target._shaped + 1
-        for name in ("_value", "_parent", "_parent_shaped", "_seen", "_strided", "_view"):
+        for name in ("_value", "_cut", "_parent", "_parent_shaped", "_seen", "_strided", "_view"):
             setattr(target, name, getattr(source, name))
 
     # --- control flow

@@ -23,7 +23,6 @@ from umiak.core import context, tape
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
-from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
@@ -233,7 +232,7 @@ class Capture(Tracer):
     def _leaves(self) -> list[tuple[SymTensor, Tensor]]:
         """The inputs that gradients are kept for: what stands for them, and where ``.grad`` is."""
         captured = {id(self._captured[id(x)]): x for x in self.builder.program.captured.values()}
-        return [(r, captured.get(id(r), r)) for r, _ in self._roots if not r._stop and _continuous(r)]
+        return [(r, captured.get(id(r), r)) for r, _ in self.gradient_roots() if _continuous(r)]
 
     def gradients_in(
         self, tensors: Sequence[Any], grads: Sequence[Any], wrt: Sequence[Any], create_graph: bool = False
@@ -242,7 +241,7 @@ class Capture(Tracer):
         seeds = []
         for t, g in zip(tensors, [None] * len(tensors) if grads is None else grads, strict=True):
             y = self.tensor(t)
-            if y._stop:
+            if y.stop_gradient:
                 raise RuntimeError(
                     "[backward] requires a tensor with stop_gradient=False, got one with stop_gradient=True"
                 )
@@ -328,10 +327,11 @@ def _continuous(x: Any) -> bool:
     return x.dtype.is_floating or x.dtype.is_complex
 
 
-def _apart(builder: Builder, outputs: Sequence[Any]) -> None:
+def _apart(capture: Capture, outputs: Sequence[Any]) -> None:
     """Give memory of their own to gradients, and to outputs that the function made apart and that are one value now."""
-    program = builder.program
-    held: dict[int, dict[Any, Value]] = {}  # by value: what each output that is this value has
+    builder, program = capture.builder, capture.builder.program
+    # By value: what each output that is this value has. What has the value of an input and is none was written to.
+    held: dict[int, dict[Any, Value]] = {id(value): {id(root): value} for root, value in capture._roots}
     for i, value in enumerate(program.outputs):
         if type(value) is not Value:
             continue
@@ -400,8 +400,8 @@ class Captured:
         made = [grads[at] for at, present in self.replaced if present]
         traced = capture.finish([*outputs, *made], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
-        _apart(capture.builder, outputs)
-        wanted = {id(v) for r, v in capture._roots if not r._stop}
+        _apart(capture, outputs)
+        wanted = {id(v) for _, v in capture.gradient_roots()}
         self.wrt = [i for i, v in enumerate(traced.inputs) if id(v) in wanted and _continuous(v.meta)]
         open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
         self.records = not capture.differentiated and bool(self.wrt) and open_ends
