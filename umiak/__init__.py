@@ -27,9 +27,11 @@ def _assemble() -> None:
     def set_scope(value: Any) -> None:
         context.current().values["sym_scope"] = value
 
+    everything = ops.REGISTRY["slice"](axes=())
+
     def scatter_view(base: Any, value: Any, view: Any, params: tuple) -> Any:
         flat = tuple(n for p in params for n in (p if isinstance(p, tuple) else (p,)))
-        return ops.scatter_view(base, value, region=view, args=flat)
+        return ops.scatter_view(base, value, region=everything if view is None else view, args=flat)
 
     def write_through(base: Any, value: Any, regions: list) -> Any:
         views, ends, args = tracer.flat_regions(regions)

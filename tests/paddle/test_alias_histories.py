@@ -221,10 +221,49 @@ def test_a_constant_over_what_retains_its_gradient():
     y = x * 2.0
     y.retain_grads()
     y.copy_(paddle.zeros([3]))
-    assert y.stop_gradient
+    assert not y.stop_gradient
     y.add_(x)
     y.sum().backward()
     np.testing.assert_array_equal(y.grad.numpy(), [1, 1, 1])
+
+
+CONSTANTS = {
+    "zero_": lambda y: y.zero_(), "fill_": lambda y: y.fill_(2.0), "copy_": lambda y: y.copy_(paddle.ones([3])),
+    "assign": lambda y: paddle.assign(paddle.ones([3]), y), "setitem": lambda y: y.__setitem__(slice(None), 1.0),
+    "uniform_": lambda y: y.uniform_(), "normal_": lambda y: y.normal_(), "view": lambda y: y[::-1].zero_(),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("captured", [False, True], ids=["eager", "captured"])
+@pytest.mark.parametrize("write", CONSTANTS)
+def test_what_is_all_overwritten_has_a_gradient_of_zeros(write, captured):
+    """As in the reference, a tensor with a history that is written over by constants still has one."""
+
+    def run(x, w):
+        y = x * w
+        CONSTANTS[write](y)
+        return y, y + w
+
+    x, w = (paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False) for _ in range(2))
+    y, z = (paddle.jit.to_static(run) if captured else run)(x, w)
+    assert not y.stop_gradient
+    (y * z).sum().backward()
+    np.testing.assert_array_equal(w.grad.numpy(), y.numpy())
+    assert x.grad is None or not x.grad.numpy().any()
+
+
+@pytest.mark.parametrize("change", ["reshape_", "transpose_", "unsqueeze_"])
+def test_shapes_of_what_has_no_elements_are_those_of_the_call(change):
+    args = {"reshape_": [[-1]], "transpose_": [[1, 0]], "unsqueeze_": [0]}[change]
+    x = paddle.zeros([2, 0])
+    x.stop_gradient = False
+    y = x * 2.0
+    z = y**2
+    getattr(y, change)(*args)
+    y[::-1] = 0.5
+    y.zero_()
+    z.sum().backward()
+    assert x.grad.shape == [2, 0]
 
 
 def test_a_view_that_lags_among_no_grad_vars():

@@ -1404,6 +1404,9 @@ cdef int rebase(Tensor x, Tensor value) except -1:
     cdef list regions
     tensor_slots().changes += 1
     if not x.kind & KIND_VIEW or drop_stale_view(x):
+        if x.key & K_NEEDS_GRAD and not value.key & K_NEEDS_GRAD:
+            # It still wants a gradient, which what it was before gets zeros of.
+            value = SCATTER_VIEW(shallow_live(x), value, None, ())
         take_history(x, value)
         return 0
     t = r.parent

@@ -60,6 +60,7 @@ cdef struct Entry:
 
 cdef enum:
     FEW = 16                   # nodes for which a run needs no memory beyond itself
+    MANY_WRITES = 1 << 20      # more than come between a forward and its backward pass
 
 
 cdef void* grown(void* old, void* inline_old, size_t used, size_t wanted) except NULL:
@@ -597,11 +598,18 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
             o = o.view.parent                            # another shape was given to it in place
         if saved_version(o) == version:
             t = o
-        elif t.storage is not None and t.numel:          # what has no elements is always as it was
+        elif t.storage is not None and t.numel:
             what = f"operand {plan.save_in[i]}" if i < plan.n_save_in else f"output {plan.save_out[i - plan.n_save_in]}"
             raise RuntimeError(
                 f"[{plan.op.name}] requires {what} (shape {t.shape}) as it was in the forward pass for its gradient, got it modified in place: "
                 f"version {tensor_version(t)}, expected {<uint32_t>(version - saved_version(t) + tensor_version(t))}. Clone it before the in-place operation.")
+        else:
+            # What has no elements is as it was, but for its shape: of its former selves, that from which writes alone lead here. Another
+            # shape tells by a multiple of a factor (saved_version), and those lie far from 0.
+            o = t
+            while saved_version(o) - version > MANY_WRITES and o.view is not None and o.view.former:
+                o = o.view.parent
+            t = o
         if create:
             if i >= plan.n_save_in:
                 t = own_output(t, node, plan, plan.save_out[i - plan.n_save_in])
