@@ -242,7 +242,8 @@ def test_what_is_all_overwritten_has_a_gradient_of_zeros(write, captured):
     def run(x, w):
         y = x * w
         CONSTANTS[write](y)
-        return y, y + w
+        (g,) = paddle.grad([y.sum()], [x], retain_graph=True)
+        return y, y + w + g
 
     x, w = (paddle.to_tensor([1.0, 2.0, 3.0], stop_gradient=False) for _ in range(2))
     y, z = (paddle.jit.to_static(run) if captured else run)(x, w)

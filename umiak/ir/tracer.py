@@ -388,6 +388,10 @@ class Tracer:
                 "[assign] requires a tensor whose elements have memory of their own, "
                 f"got a view of shape {target.shape} that shows some several times. Write into a copy of it instead."
             )
+        if context.current().grad_enabled and target is root and source.stop_gradient and self._wants(target):
+            # It still wants a gradient, which what it was before gets zeros of.
+            write = known_ops()["scatter_view"](region=known_ops()["slice"](axes=()))
+            (new,) = self.builder.append(write, (target.value, new), ((),))
         self._write(target, new)
         if context.current().grad_enabled and not source.stop_gradient:
             fresh, target._stop = root._stop, False
@@ -419,10 +423,14 @@ class Tracer:
         if len(views) == 1 and (base.value is whole or x._cut):
             x._value, x._seen = value, base.value
 
+    @staticmethod
+    def _wants(x: SymTensor) -> bool:
+        """Whether ``x`` is to have a gradient."""
+        return not x._stop and (x.dtype.is_floating or x.dtype.is_complex)
+
     def _without_record(self, x: SymTensor, value: Value) -> Value:
         """A value that is written in ``no_grad``, or through what is detached: history stays as it was."""
-        dtype = x.dtype
-        if x._stop or not (dtype.is_floating or dtype.is_complex):
+        if not self._wants(x):
             return value
         (kept,) = self.builder.append(known_ops()["overwritten"](), (x._value, value), ())
         return kept
