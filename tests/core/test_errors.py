@@ -16,6 +16,7 @@ from umiak import ops as F
 from umiak.core import array, context, dispatch, storage, tape
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor, empty
+from umiak.ops import base
 from umiak.util.errors import op_error
 
 FORM = re.compile(r"^\[\w+\] requires .+, got .+", re.S)
@@ -99,6 +100,24 @@ def test_missing_attributes_and_params():
 def test_unknown_op():
     with pytest.raises(AttributeError, match=r"umiak.ops has no op 'sofmax'"):
         F.sofmax  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("of_class", "name"),
+    [("Add", "add"), ("LayerNorm", "layer_norm"), ("FFTShift", "fft_shift"), ("Assert", "assert_"),
+     ("Is", "is_")],
+)  # fmt: skip
+def test_names_of_classes(of_class, name):
+    """A name that Python keeps for itself has a trailing underscore."""
+    assert base.snake(of_class) == name
+
+
+@pytest.mark.parametrize("name", ["softmax", "add", "concat"])
+def test_a_function_is_made_once(monkeypatch, name):
+    monkeypatch.delitem(base.FUNCTIONS, name, raising=False)
+    made = base.function(name)
+    assert made.__name__ == name
+    assert base.function(name) is made
 
 
 def test_unhashable_attributes_are_refused():

@@ -8,9 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from recurrent_facts import CELLS, FACTS, array, fill, tensor
+from samples import assert_close, cases_of, usable
 
 import paddle
 from paddle import nn
+from umiak import ops as F
 from umiak.autodiff import graph
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
@@ -291,6 +293,22 @@ def test_second_derivatives_are_those_of_pytorch(name):
     np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-9, atol=1e-12)
     for cell, (_, p) in zip(_of_cells(ours), _peers(theirs)):
         np.testing.assert_allclose(cell.grad.numpy(), p.grad.numpy(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("reverse", [False, True], ids=["forward", "reverse"])
+@pytest.mark.parametrize(
+    "case", [c for c in cases_of("rnn_grad") if usable(c)], ids=lambda c: f"{c.op.mode} {c.sample.note}"
+)
+def test_decomposition_of_rnn_grad(case, reverse):
+    """What second derivatives are made of, against the kernel."""
+    mode, operands = case.op.mode, list(case.operands())
+    out, _, *more = F.rnn_train(*operands[:9], mode=mode, reverse=reverse)
+    kept = {"lstm": more[1:], "gru": [*more, None]}.get(mode, [None, None])
+    operands[9:12] = [out, *kept]
+    op = F.REGISTRY["rnn_grad"](mode, reverse)
+    found = F.rnn_grad(*operands, mode=mode, reverse=reverse)
+    for i, (a, b) in enumerate(zip(found, op.decompose(*operands), strict=True)):
+        assert_close(a.numpy(), b.numpy(), f"result {i}", factor=4)
 
 
 # --- against the reference -------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from samples import ARRAYS, Case, ShowsNothing, all_cases, cases_of, is_tensor, 
 
 from umiak import ops as F
 from umiak.compiler import plan as planner
+from umiak.core import dtype as dt
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.sym import evaluate
@@ -142,6 +143,36 @@ def test_shard_strings_name_every_axis(case: Case) -> None:
                 assert low == high or low == 0 or high % low == 0, f"{text!r}: {n} has sizes {low} and {high}"
 
 
+BROADCAST = [
+    name
+    for name, cls in F.REGISTRY.items()
+    if cls.elementwise and len(cls.inputs) > 1 and not cls.static_fields and not cls.param_fields
+    if name != "sgd_update"  # its rate has no dims
+]
+
+
+@pytest.mark.parametrize("name", sorted(BROADCAST))
+def test_what_is_broadcast_is_not_cut(name: str) -> None:
+    """A dim of one element that meets more of them is on all shards; names are those of the result, from the right."""
+    cls = F.REGISTRY[name]
+
+    def strings(first: tuple, others: tuple) -> tuple:
+        shapes = (first, *(others for _ in cls.inputs[1:]))
+        (x, *rest), (z,), how = parse_shard(cls().shard(*(Meta(s, dt.float32) for s in shapes)))
+        assert not how
+        assert all(y == rest[0] for y in rest)
+        return x, rest[0], z
+
+    x, y, z = strings((2, 3), (2, 3))
+    assert x == y == z
+    assert len({*z, "1"}) == 3
+    a, b = z
+    assert strings((2, 1), (1, 3)) == ([a, "1"], ["1", b], [a, b])
+    assert strings((2, 3), (3,)) == ([a, b], [b], [a, b])
+    assert strings((1,), (2, 3)) == (["1"], [a, b], [a, b])
+    assert strings((), (2, 1)) == ([], [a, "1"], [a, "1"])
+
+
 def collective_cases() -> list[Case]:
     return [c for c in all_cases() if c.cls.__module__ == "umiak.ops.collective"]
 
@@ -157,6 +188,34 @@ def test_shard_strings_of_collectives(name: str) -> None:
         assert [len(r) for r in results] == [len(m.shape) for m in made], str(case)
         assert set(how.values()) <= COMBINE, str(case)
 
+
+# --- messages: a group of one sends none, so that they have no samples ------------------------------------------------
+
+MESSAGES = {
+    "send": lambda peer: F.REGISTRY["send"](group="g").infer(Meta((2, 3), dt.float32), 2, peer),
+    "recv": lambda peer: F.REGISTRY["recv"](group="g", dtype=dt.float32).infer(None, 2, peer, (2, 3)),
+}
+
+
+@pytest.mark.parametrize(("name", "made"), [("send", (0,)), ("recv", (2, 3))])
+def test_messages_go_to_ranks_of_the_group(name: str, made: tuple) -> None:
+    for peer in (0, 1):
+        assert MESSAGES[name](peer) == Meta(made, dt.float32)
+    for peer in (-1, 2, 99):
+        with pytest.raises(ValueError, match=rf"^\[{name}\] requires a rank below 2, got {peer}"):
+            MESSAGES[name](peer)
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2, 1)])
+def test_messages_are_whole(shape: tuple) -> None:
+    whole = ["1"] * len(shape)
+    send, recv = F.REGISTRY["send"](group="g"), F.REGISTRY["recv"](group="g", dtype=dt.float32)
+    assert parse_shard(send.shard(Meta(shape, dt.float32), 2, 1)) == ([whole], [["1"]], {})
+    assert parse_shard(recv.shard(None, 2, 1, shape)) == ([[]], [whole], {})
+    assert parse_shard(recv.shard(Meta((0,), dt.float32), 2, 1, shape)) == ([["1"]], [whole], {})
+
+
+# --- ops without a string ---------------------------------------------------------------------------------------------
 
 WITHOUT_SHARD = MADE_INSIDE
 

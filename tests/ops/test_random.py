@@ -12,6 +12,7 @@ from harness import backward, leaf, tensor, values
 
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.ops import random
 
 N = 20_000
 LEVEL = 1e-4  # the chance of a right distribution to fail; draws are fixed, so a test that passes does so always
@@ -131,6 +132,25 @@ def test_elements_depend_on_their_place_alone(name: str) -> None:
     draws = F.REGISTRY[name](dt.float32).draws
     np.testing.assert_array_equal(elements(name, (48,), 0), whole.reshape(-1))
     np.testing.assert_array_equal(elements(name, (3, 8), 24 * draws), whole[3:])
+
+
+STREAMS = {name: cls for name, cls in F.REGISTRY.items() if issubclass(cls, random.Stream)}
+KINDS = {"b": [dt.bool], "i": [dt.int32, dt.int64], "f": [dt.float32, dt.bfloat16], "c": [dt.complex64]}
+
+
+@pytest.mark.parametrize("name", sorted(STREAMS))
+def test_streams_are_of_their_kinds_of_dtypes(name: str) -> None:
+    cls = STREAMS[name]
+    params = {n: p.default for n, p in cls.param_fields.items()}
+    params |= {"shape": (2,), "seed": 1, "offset": 0, **cls.sample_params}
+    for kind, dtypes in KINDS.items():
+        for dtype in dtypes:
+            op = cls(dtype)  # type: ignore[call-arg]
+            if kind in cls.kinds:
+                assert op.infer(*params.values()).dtype is dtype
+            else:
+                with pytest.raises(TypeError, match=rf"^\[{name}\] requires .*, got {dtype.name}"):
+                    op.infer(*params.values())
 
 
 def test_streams_do_not_meet() -> None:

@@ -251,3 +251,6 @@ class TreeLoss(Op):
             yield Sample((x, path.astype(index), turns.astype(index), weight, draw(rng, (4,), dtype)))
             yield Sample((x, path.astype(index), turns.astype(index), weight, None))
         yield Sample((draw(rng, (0, 3)), path[:0], turns[:0], draw(rng, (4, 3)), None), note="0-size")
+        yield Sample(
+            (draw(rng, (4, 3)), np.minimum(path, 0), turns, draw(rng, (1, 3)), draw(rng, (1,))), note="one node"
+        )
