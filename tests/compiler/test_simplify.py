@@ -412,6 +412,46 @@ def test_sums_of_parts_that_broadcast_are_no_concatenation(rng):
     same(Executor(program)(x), one_by_one(program, x))
 
 
+def put(value, shape, axis, start):
+    """Zeros with a part along one axis."""
+    region, args = movement.Slice(axes=(axis,)), (start, value.shape[axis], 1)
+    return F.scatter_view(F.full(0.0, dtype=F32, shape=shape), value, region=region, args=args)
+
+
+ODD_SUMS = {
+    "a row for all": lambda x, rows, columns: F.add(put(rows(0, 1), (1, 4), 0, 0), put(rows(1, 1), (3, 4), 0, 1)),
+    "a row of less rank": lambda x, rows, columns: F.add(
+        put(F.reshape(columns(0, 1), shape=(3,)), (4,), 0, 0), put(rows(1, 1), (3, 4), 0, 1)
+    ),
+    "a number": lambda x, rows, columns: F.add(put(rows(0, 2), (3, 4), 0, 0), 2.0),
+    "empty rows, and columns": lambda x, rows, columns: F.add(
+        put(rows(0, 0), (3, 4), 0, 0), put(columns(0, 2), (3, 4), 1, 0)
+    ),
+    "columns, and empty rows": lambda x, rows, columns: F.add(
+        put(columns(0, 2), (3, 4), 1, 0), put(rows(0, 0), (3, 4), 0, 0)
+    ),
+}
+
+
+@pytest.mark.parametrize("last", [(0, 2, 1), (0, 3, 0), (1, 2, 2)], ids="axis {0[0]} from {0[1]}".format)
+@pytest.mark.parametrize("name", ODD_SUMS)
+def test_sums_of_sums_that_are_no_parts(name, last, rng):
+    """The inner sum looks like parts along one axis, which the outer one completes."""
+    (x,) = tensors(rng, (3, 4))
+    axis, start, size = last
+
+    def f(x):
+        def cut(axis, start, size):
+            return F.exp(F.slice(x, axes=(axis,), starts=(start,), sizes=(size,), steps=(1,)))
+
+        inner = ODD_SUMS[name](x, lambda start, size: cut(0, start, size), lambda start, size: cut(1, start, size))
+        return F.add(inner, put(cut(axis, start, size), (3, 4), axis, start))
+
+    program = traced(f, x, dynamic=())
+    assert "concat" not in simplified(program)[0]
+    same(Executor(program)(x), one_by_one(program, x))
+
+
 def scattered(rng, x, y):
     """Sums of parts put into zeros, and of what is nearly so: a partition along one axis, and some of it spoilt."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,7 @@ from umiak.ir import passes
 from umiak.ir.meta import Meta
 from umiak.ir.parser import parse
 from umiak.ir.program import Program
-from umiak.ir.tracer import Tracer
+from umiak.ir.tracer import Tracer, current
 from umiak.ir.verifier import verify
 
 F64 = convert("float64")
@@ -143,6 +144,47 @@ def test_only_what_is_needed_is_saved() -> None:
     assert [o.name for o in pair.backward.ops] == ["mul", "sum_to"]
     pair = graph.derivative(traced(F.add, tensor(3), tensor(3)), [0, 1])
     assert pair.saved == ()
+
+
+def test_what_is_saved_is_returned_once() -> None:
+    """Results that gradients need are outputs already; one that is an input is saved as that input."""
+    pair = graph.derivative(traced(F.exp, tensor(3)), [0])
+    assert (pair.saved, len(pair.forward.outputs)) == ((("output", 0),), 1)
+    pair = graph.derivative(traced(lambda x: (x, F.tanh(x), F.square(x)), tensor(3)), [0])
+    assert sorted(pair.saved) == [("input", 0), ("output", 1)]
+    assert len(pair.forward.outputs) == 3
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_regions_are_computed_again(count: int) -> None:
+    """Each of them, from the first on: of a region only what it reads is saved."""
+
+    def function(x: Any, region: Callable[[], Any]) -> Any:
+        for _ in range(count):
+            with region():
+                x = F.exp(F.sin(F.tanh(x)))
+        return F.sum(x, axes=(0,), keepdim=False)
+
+    pair = graph.derivative(traced(lambda x: function(x, lambda: current().again()), tensor(3)), [0])
+    assert len(pair.saved) == count
+    for part in (pair.forward, pair.backward):
+        assert [o.name for o in part.ops].count("tanh") == count
+    outputs = run(pair.forward, [tensor(3)])
+    saved = [tensor(3) if where == "input" else outputs[i] for where, i in pair.saved]
+    (found,) = run(pair.backward, [*saved, tensor()])
+    (wanted,) = by_tape(lambda x: function(x, contextlib.nullcontext), (tensor(3),), [tensor()])
+    np.testing.assert_allclose(to_numpy(found), to_numpy(wanted), rtol=1e-12)
+
+
+def test_a_gradient_inside_of_a_region_finds_its_values_there() -> None:
+    with Tracer() as tracer:
+        x = tracer.input(Meta((3,), F64))
+        with tracer.again():
+            y = F.tanh(F.exp(x))
+            tracer.builder.program.outputs = [y.value]
+            (g,) = graph.backward(tracer.builder.program, [x.value])
+        program = tracer.finish([g])
+    assert [o.name for o in program.ops].count("exp") == 1
 
 
 def test_what_a_run_overwrites_is_kept_as_a_copy() -> None:
