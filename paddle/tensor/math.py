@@ -778,13 +778,12 @@ def diff(
     if n < 0:
         raise op_error(ValueError, "diff", "an n of 0 or more", n)
     parts = [p for p in (prepend, x, append) if p is not None]
-    if len(parts) > 1:
-        x = F.concat(parts, k)
+    found = F.concat(parts, k) if len(parts) > 1 else x
     for _ in builtins.range(n):
-        if x.shape[k] == 0:
+        if found.shape[k] == 0:
             break
-        x = F.diff(x, k)
-    return into(out, x)
+        found = F.diff(found, k)
+    return into(out, F.copy(found) if found is x else found)
 
 
 def _trapezoids(op: str, y: Tensor, x: Any, dx: Any, axis: int, cumulative: bool) -> Tensor:

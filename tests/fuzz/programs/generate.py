@@ -34,16 +34,14 @@ class World:
         self.n = n
         self.noise = noise
         self.seed = seed
-        self.restart([], [])
+        self.restart([])
 
-    def restart(self, inputs: list[Input], statements: list[Any]) -> None:
+    def restart(self, inputs: list[Input]) -> None:
         noise = None if self.noise is None else Noise(self.seed, self.noise.size)
         self.judge = Judge(noise, seed=self.seed + self.n)
         self.names: dict[str, Any] = self.judge.names()
         for x in inputs:
             self.bind(x)
-        for code in statements:
-            exec(code, self.names)
 
     def bind(self, given: Input) -> None:
         self.names[given.name] = leaf(given, given.array(self.n))
@@ -89,7 +87,11 @@ class Generator:
 
     def restart(self) -> None:
         for w in (*self.worlds, self.shaken):
-            w.restart(self.draw.inputs, self.codes)
+            w.restart(self.draw.inputs)
+        for s, code in zip(self.statements, self.codes, strict=True):
+            for w in (*self.worlds, self.shaken):
+                exec(code, w.names)
+            self.freeze(s)
         self.draw.values = [w.names for w in self.worlds]
 
     def first_inputs(self) -> None:

@@ -505,11 +505,17 @@ op(
 # --- writes by index -------------------------------------------------------------------------------------------------
 
 
+def shares(d: Draw, x: str) -> bool:
+    """Whether elements share memory: such a value cannot be written to by arrays of indices."""
+    places = d.values[0][x].at.positions
+    return len(np.unique(places)) < places.size
+
+
 def assigned(advanced: bool, value: str) -> Callable[[Draw], Proposal]:
     """``x[index] = ...``: a number, or a value that broadcasts to what the index selects."""
 
     def propose(d: Draw) -> Proposal:
-        x = d.pick(lambda x: bool(d.shape(x)))
+        x = d.pick(lambda x: bool(d.shape(x)) and not (advanced and shares(d, x)))
         index, tensors = d.index(x, advanced)
         if value == "number":
             return Proposal((x, *tensors), {"index": index, "s": d.number()})
@@ -565,11 +571,7 @@ op(
 def overlapping(d: Draw) -> Proposal:
     """A part without overlap of a value whose elements share memory."""
 
-    def shares(x: str) -> bool:
-        places = d.values[0][x].at.positions
-        return places.ndim > 0 and len(places) > 1 and len(np.unique(places)) < places.size
-
-    x = d.pick(shares)
+    x = d.pick(lambda x: bool(d.shape(x)) and d.shape(x)[0] > 1 and shares(d, x))
     index = ", ".join([d.choose(("0", "-1")), *(["1:"] if d.chance(0.3) and len(d.shape(x)) > 1 else [])])
     y = d.pick(lambda y: d.dtypes[y] == d.dtypes[x] and len(d.shape(y)) < len(d.shape(x)))
     return Proposal((x, y), {"index": index})
