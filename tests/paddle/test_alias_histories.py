@@ -325,3 +325,13 @@ def test_detached_aliases_share_no_history(whole):
             b = paddle.to_tensor([3.0, 4.0], stop_gradient=False)
             g(b).sum().backward()
             np.testing.assert_array_equal(b.grad.numpy(), gradient)
+
+
+def test_no_elements_share_no_memory():
+    def run(x):
+        y = x.expand([2, 3, x.shape[1]])
+        y.exp_()
+        return y
+
+    x = paddle.zeros([3, 0])
+    assert run(x).shape == paddle.jit.to_static(run)(x).shape == [2, 3, 0]

@@ -541,7 +541,7 @@ def overlaps(x: SymTensor) -> bool:
     while view is not None and (view._view is None or getattr(view._view[0], "injective", True)):
         view = view.parent
     found = x.strided() if view is not None else None
-    if found is None:
+    if found is None or any(dim.le(n, 0) for n in found.shape):
         return False
     axes: list[tuple[Any, Any]] = []  # size and stride, the smallest stride first
     for n, stride in zip(found.shape, found.strides, strict=True):
