@@ -56,6 +56,7 @@ AT_IMPORT = {
     "bind",
     "register",
     "_join",
+    "_shared",
     "_make_function",
     "unary",
     "binary",
@@ -302,6 +303,7 @@ OF_MODULES: dict[str, list[str]] = {
     "umiak.ops.numbers": [
         "tests/paddle/test_numbers.py", "tests/paddle/test_promotion.py", "tests/core/test_dispatch.py",
     ],
+    "umiak.ops.custom": ["tests/ops/test_custom.py"],
     "umiak.ops.collective": [
         "tests/ops/test_meta.py::test_shard_strings_of_collectives", "tests/ops/test_meta.py::test_messages",
         "tests/paddle/distributed/test_collectives.py::test_virtual_ranks",
