@@ -70,3 +70,16 @@ def test_gradient_of_weight_and_diagonal():
     x.stop_gradient = False
     (paddle.diag_embed(x) * 3).sum().backward()
     assert x.grad.tolist() == [3, 3]
+
+
+@pytest.mark.parametrize("captured", [False, True], ids=["eager", "captured"])
+@pytest.mark.parametrize("shape", [(4,), (1,), (3, 4)])
+def test_std_of_equal_elements_has_a_gradient_of_zeros(shape, captured):
+    x = paddle.full(shape, 2.5, dtype="float64")
+    x.stop_gradient = False
+    std = lambda x: paddle.std(x, axis=0, unbiased=False)  # noqa: E731
+    y = (paddle.jit.to_static(std) if captured else std)(x)
+    y.sum().backward()
+    assert not y.numpy().any()
+    np.testing.assert_array_equal(x.grad.numpy(), np.zeros(shape))
+    assert np.isnan(paddle.std(paddle.to_tensor([1.0, float("nan")])).item())

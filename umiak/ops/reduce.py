@@ -311,7 +311,10 @@ class Std(Spread):
 
     @in_compute_type
     def decompose(self, x, correction):
-        return F.sqrt(F.var(x, self.axes, self.keepdim, correction))
+        variance = F.var(x, self.axes, self.keepdim, correction)
+        # Of equal elements the gradient is 0, where that of the root is infinite. NaN stays.
+        spread = F.gt(variance, 0)
+        return F.where(spread, F.sqrt(F.where(spread, variance, 1)), variance)
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:

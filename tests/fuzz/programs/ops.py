@@ -673,7 +673,7 @@ op(
 op(
     "std",
     "paddle.std({0}, {axis}, False, {keep})",
-    "torch.var({0}, {all}, correction=0, keepdim={keep}).sqrt()",
+    "torch.std({0}, {all}, correction=0, keepdim={keep})",
     reduced,
     weight=0.4,
 )
@@ -1015,7 +1015,7 @@ def settled(d: Draw) -> str:
 op(
     "hook",
     "{0}.register_hook(lambda g: g * {s})",
-    "{0}.t.register_hook(lambda g: g * {s})",
+    "{0}.t.register_hook(lambda g: None if g is None else g * {s})",  # None: no gradient
     lambda d: Proposal((settled(d),), {"s": d.number()}),
     "statement",
     results=0,
