@@ -141,16 +141,20 @@ def call_program(
 
 def _donors(operation: Operation, dying: dict[int, int]) -> list[tuple[int, int]]:
     """(result, value) for results that may take the memory of an operand among ``dying`` (numbers of values)."""
-    # Kernels of groups read before they write; another op's may write one result before it reads for the next.
-    if not operation.op.elementwise or (len(operation.results) > 1 and type(operation.op) is not Fused):
+    several = len(operation.results) > 1
+    # Kernels store results one after the other, and which reads come after which is known of groups alone.
+    if not operation.op.elementwise or (several and type(operation.op) is not Fused):
         return []
-    like = [(x, dying[id(x)]) for x in operation.values if id(x) in dying]
-    return [
-        (j, i)
-        for j, r in enumerate(operation.results)
-        for x, i in dict.fromkeys(like)
-        if x.meta.dtype is r.meta.dtype and identical(x.meta.shape, r.meta.shape)
-    ]
+    like = dict.fromkeys((x, dying[id(x)]) for x in operation.values if id(x) in dying)
+    found = []
+    for j, r in enumerate(operation.results):
+        late = {id(operation.operands[k]) for k in operation.op.group.read_after(j)} if several else ()
+        found += [
+            (j, i)
+            for x, i in like
+            if x.meta.dtype is r.meta.dtype and identical(x.meta.shape, r.meta.shape) and id(x) not in late
+        ]
+    return found
 
 
 def dtype_of(v: Value) -> DType:

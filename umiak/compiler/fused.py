@@ -49,6 +49,14 @@ class Group:
     def __repr__(self) -> str:
         return "+".join(o.name for o in self.operations)
 
+    def read_after(self, j: int) -> set[int]:
+        """The arguments, by number, that a kernel reads after it has stored the element of result ``j``."""
+        wanted = {id(v) for v in self.results[j + 1 :]}
+        for o in reversed(self.operations):
+            if any(id(r) in wanted for r in o.results):
+                wanted.update(id(x) for x in o.values)
+        return {i for i, v in enumerate(self.arguments) if id(v) in wanted}
+
     def bind(self, shapes: Sequence[Any], ints: Sequence[Any]) -> dict[Sym, Any]:
         """What the symbols of sizes and integers stand for in a call."""
         env: dict[Sym, Any] = dict(zip(self.ints, ints, strict=True))
