@@ -53,10 +53,10 @@ def test_the_line_takes_one_message_after_the_other(monkeypatch):
     line = link.Line(1.0, 100.0)
     assert [line.take(50), line.take(100), line.take(0)] == [5.5, 6.5, 6.5]
     assert line.next() == 0.5
-    monkeypatch.setattr(link, "now", lambda: 6.0)
-    assert line.next() == 0.5
-    monkeypatch.setattr(link, "now", lambda: 7.0)
-    assert line.next() is None
+    for time, wait in ((6.0, 0.5), (7.0, None)):
+        monkeypatch.setattr(link, "now", lambda time=time: time)
+        assert line.next() == 0.0, "one has come since the last look: whoever waits tests again"
+        assert line.next() == wait
 
 
 def test_collectives_over_links(slow_link):

@@ -42,10 +42,16 @@ class Line:
         return self.free
 
     def next(self) -> float | None:
-        """Seconds until the next message is here or gone; None where nothing is known to be on its way."""
-        time_now = now()
+        """Seconds until the next message is here or gone; None where nothing is known to be on its way.
+
+        0 for one whose time has come since the last look: whoever waits for it has tested too early.
+        """
+        time_now, came = now(), False
         while self.dues and self.dues[0] <= time_now:
             heapq.heappop(self.dues)
+            came = True
+        if came:
+            return 0.0
         return self.dues[0] - time_now if self.dues else None
 
 
