@@ -117,11 +117,7 @@ class Generator:
         given = [self.draw.dtypes[x] for x in operands]
         if op.dtype is not None:
             return op.dtype(*given)
-        if op.form in ("view", "take"):
-            return given[0]
-        # A tensor without dims does not widen one with dims of the same kind.
-        decide = [d for d, x in zip(given, operands) if self.draw.shape(x)] if all(d in FLOATS for d in given) else []
-        return promoted(*(decide or given))
+        return given[0] if op.form in ("view", "take") else promoted(*given)
 
     def propose(self) -> Statement:
         d = self.draw

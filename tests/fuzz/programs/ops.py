@@ -219,7 +219,17 @@ op(
     lambda d: Proposal((d.pick(),), {"a": d.choose((-1.0, -0.5)), "b": d.choose((0.5, 1.0))}),
     weight=0.5,
 )
-op("augmented", "{0} + {1}.sum()", "{0} + {1}.sum()", pair, weight=0.4)
+
+
+def alike(d: Draw) -> Proposal:
+    """Of one dtype: a sum without dims would not widen the other."""
+    found = pair(d)
+    if len({d.dtypes[x] for x in found.operands}) > 1:
+        raise Refused
+    return found
+
+
+op("augmented", "{0} + {1}.sum()", "{0} + {1}.sum()", alike, weight=0.4)
 
 
 def in_place(d: Draw) -> Proposal:
