@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle.framework.place import current_place
+from paddle.tensor.random import draw
 from umiak import ops as F
 from umiak.core.dispatch import apply, apply1
 from umiak.core.dtype import DType
@@ -30,25 +31,18 @@ class Records(dict):
 
 def random_apply(op: Any, x: Tensor, *params: Any) -> Tensor:
     """Run a random op on ``x`` with the next part of its device's stream: one draw an element."""
-    stream, words = default_generator(x.place), math.prod(x.shape) * op.draws
-    seed, offset = stream.reserve(words)
-    try:
-        return apply(op, (x,), (*params, seed, offset))
-    except BaseException:
-        stream.give_back(offset, words)
-        raise
+    return draw(
+        op,
+        math.prod(x.shape),
+        lambda seed, offset: apply(op, (x,), (*params, seed, offset)),
+        default_generator(x.place),
+    )
 
 
 def random_tensor(cls: Any, shape: Sequence[int], dtype: DType, *params: Any, place: Place | None = None) -> Tensor:
     """A tensor drawn from the stream of the current device (or brought to ``place``)."""
     op, here = cls(dtype), current_place()
-    stream, words = default_generator(here), math.prod(shape) * op.draws
-    seed, offset = stream.reserve(words)
-    try:
-        made = apply(op, (), (tuple(shape), seed, offset, *params))
-    except BaseException:
-        stream.give_back(offset, words)
-        raise
+    made = draw(op, math.prod(shape), lambda seed, offset: apply(op, (), (tuple(shape), seed, offset, *params)))
     return made if place is None or place is here else made.to(place)
 
 
