@@ -20,6 +20,7 @@ from time import perf_counter
 
 from umiak.util.errors import op_error
 from umiak.util.frames import folded
+from umiak.core.context import no_grad_guard
 from umiak.core.array cimport operand_array
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, RankState, context_pointer
 from umiak.core.dtype cimport BOOL, DType, FLOAT32, ITEMSIZE, UINT8, dtype_from_id
@@ -2196,9 +2197,10 @@ def apply_into(OpBase op not None, tuple outs not None, tuple operands not None,
     if n != op.n_operands and not op.variadic:
         raise TypeError(f"[{op.name}] requires {op.n_operands} operands {op.inputs}, got {n}")
     if (<EngineContext>context_pointer()).observers & OBSERVE_TRACE:
-        made = slow(op, operands, params)
-        for x, value in zip(outs, made if isinstance(made, tuple) else (made,)):
-            SLOW_ASSIGN(x, value)
+        with no_grad_guard():
+            made = slow(op, operands, params)
+            for x, value in zip(outs, made if isinstance(made, tuple) else (made,)):
+                SLOW_ASSIGN(x, value)
         return
     if n > INLINE_X or m > MAX_OUT:
         raise ValueError(f"[{op.name}] requires at most {INLINE_X} operands and {MAX_OUT} outputs to write into, got {n} and {m}")

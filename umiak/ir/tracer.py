@@ -242,6 +242,7 @@ class Tracer:
         # Inputs and captured tensors by what stands for them, with the value they came in with.
         self._roots: list[tuple[SymTensor, Value]] = []
         self._captured: dict[int, SymTensor] = {}
+        self._inner: set[int] = set()  # ids of inputs whose tensors are no leaves: eager calls may write to them
         for name, tensor in self.builder.program.captured.items():
             self._captured[id(tensor)] = self._root(self.builder.program.constants[name])
 
@@ -282,7 +283,13 @@ class Tracer:
         """An input like ``x``. The sizes on the axes ``dynamic`` (default: all) are symbols with ``x``'s as hints."""
         axes = range(x.ndim) if dynamic is None else set(dynamic)
         shape = tuple(self.scope.size(hint=n) if axis in axes else n for axis, n in enumerate(x.shape))
-        return self.input(Meta(shape, x.dtype), x.stop_gradient)
+        made = self.input(Meta(shape, x.dtype), x.stop_gradient)
+        self._note_history(made, x)
+        return made
+
+    def _note_history(self, root: SymTensor, x: Tensor) -> None:
+        if not x.is_leaf:
+            self._inner.add(id(root))
 
     def number(self, kind: str = "float", hint: Any = None, name: str | None = None) -> Sym:
         """A number that the caller passes at every run: a learning rate, a random offset."""
@@ -299,6 +306,7 @@ class Tracer:
             value = self.builder.input(Meta(tuple(x.shape), x.dtype), constant=name)
             found = self._captured[id(x)] = self._root(value)
             found._stop = x.stop_gradient
+            self._note_history(found, x)
         return found
 
     def tensor(self, x: Tensor) -> SymTensor:
@@ -377,7 +385,8 @@ class Tracer:
                 f"[in-place] requires a tensor made inside the branch or loop body, got {root!r} from outside. "
                 "Return the new value from the branch instead"
             )
-        if context.current().grad_enabled and any(root is leaf for leaf, _ in self.gradient_roots()):
+        wanted = context.current().grad_enabled and any(root is leaf for leaf, _ in self.gradient_roots())
+        if wanted and id(root) not in self._inner:
             raise RuntimeError(
                 "[in-place] requires a tensor that is no leaf, or no_grad, got a leaf with stop_gradient=False"
                 + (" (through a view of it)" if root is not target else "")

@@ -19,7 +19,7 @@ from umiak import ops as F
 from umiak.autodiff.custom import cut, is_custom, resolve
 from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
-from umiak.core import context, tape
+from umiak.core import context, dispatch, tape
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
@@ -81,6 +81,8 @@ class Capture(Tracer):
         self.casts: dict[tuple[int, Any], tuple[Value, Any]] = {}
         # Leaves whose gradient the function replaced, by id, with the gradient from before.
         self.leaves: dict[int, tuple[Tensor, Tensor | None]] = {}
+        # Gradients of tensors that have a history outside, into which they go on after the run.
+        self.outer: dict[int, tuple[Tensor, Tensor]] = {}
         self.differentiated = False
         # Gradients in Python: functions by operation, tensors whose `.grad` is asked for, and whether what is computed
         # now will be differentiated.
@@ -213,8 +215,13 @@ class Capture(Tracer):
         taken: dict[int, tuple[Any, list]] = {}
         retained = [(symbolic(v, self), t) for t, v in self.retained]
         made = self.gradients_in(tensors, grads, [root for root, _ in (*leaves, *retained)])
-        for (_, leaf), g in zip((*leaves, *retained), made, strict=True):
+        for (root, leaf), g in zip((*leaves, *retained), made, strict=True):
             if g is None:
+                continue
+            if id(root) in self._inner:
+                with context.no_grad_guard():
+                    before = self.outer.get(id(root))
+                    self.outer[id(root)] = leaf, g if before is None else F.add(before[1], g)
                 continue
             sink = tape.sink_of(leaf)
             held = leaf.grad
@@ -231,8 +238,21 @@ class Capture(Tracer):
 
     def _leaves(self) -> list[tuple[SymTensor, Tensor]]:
         """The inputs that gradients are kept for: what stands for them, and where ``.grad`` is."""
-        captured = {id(self._captured[id(x)]): x for x in self.builder.program.captured.values()}
+        captured = self.captured()
         return [(r, captured.get(id(r), r)) for r, _ in self.gradient_roots() if _continuous(r)]
+
+    def captured(self) -> dict[int, Tensor]:
+        """The captured tensors, by the ids of what stands for them."""
+        return {id(self._captured[id(x)]): x for x in self.builder.program.captured.values()}
+
+    def derived(self) -> list[SymTensor]:
+        """The inputs that got a history by what was written to them."""
+        if self.differentiated or not context.current().grad_enabled:
+            return []
+        return [
+            root for root, original in self._roots
+            if root._value is not original and not root.stop_gradient and recorded(root._value) is not original
+        ]  # fmt: skip
 
     def gradients_in(
         self, tensors: Sequence[Any], grads: Sequence[Any], wrt: Sequence[Any], create_graph: bool = False
@@ -390,14 +410,23 @@ class Captured:
         # Tensors of which the function read the gradient alone.
         kept += [(None, x) for x in owners if id(x.grad) in met and id(x) not in met]
         arguments = {id(r): i for i, (r, _) in enumerate(capture._roots[: len(tensors)])}
+        captured = capture.captured()
         # Where a leaf is: the number of an argument, or the captured tensor itself.
         self.leaves: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
         grads = [leaf.grad for _, leaf in kept]
         before = [capture.leaves.get(id(leaf), (leaf, leaf.grad))[1] for _, leaf in kept]
         self.absent = [g is None for g in before]
         self.replaced = [(at, isinstance(g, SymTensor)) for at, (g, b) in enumerate(zip(grads, before)) if g is not b]
-        outputs = [leaves[i] for i in self.tensors]
+        outputs: list[Any] = [x if type(x) is Sym else capture.tensor(x) for x in (leaves[i] for i in self.tensors)]
+        # Where an input is that the function wrote to and that has a history by that: it is assigned after the run.
+        self.assigned: list[Any] = []
+        for root in capture.derived():
+            self.assigned.append(arguments.get(id(root), captured.get(id(root))))
+            outputs.append(symbolic(root._value, capture))
         made = [grads[at] for at, present in self.replaced if present]
+        # Where a tensor with a history outside is, whose gradient goes on there.
+        self.outer: list[Any] = [arguments.get(key, leaf) for key, (leaf, _) in capture.outer.items()]
+        made += [g for _, g in capture.outer.values()]
         traced = capture.finish([*outputs, *made], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
         _apart(capture, outputs)
@@ -496,6 +525,9 @@ class Captured:
         if self.apart and not self.apart.isdisjoint(map(id, tensors)):
             raise Stale
         leaves = [tensors[at] if type(at) is int else at for at in self.leaves]
+        written = [tensors[at] if type(at) is int else at for at in self.assigned]
+        if any(x.is_leaf and not x.stop_gradient for x in written):
+            raise Stale  # the next capture refuses to write to a leaf
         if (
             [x.grad is None for x in leaves] != self.absent
             or [x.stop_gradient for x in self.kept] != self.needs
@@ -577,8 +609,13 @@ class Captured:
             if amp[0]:
                 ambient.set_amp(*amp)
         made = iter(found[len(self.tensors) :])
+        for at, value in zip(self.assigned, made):
+            dispatch.assign(tensors[at] if type(at) is int else at, value)
         for at, present in self.replaced:
             leaves[at].grad = next(made) if present else None
+        if self.outer:
+            ends: list[Any] = [tensors[at] if type(at) is int else at for at in self.outer]
+            tape.backward(ends, list(made), True)
         out = list(self.constants)
         for i, y in zip(self.tensors, found):
             out[i] = y

@@ -219,7 +219,7 @@ class Check:
     def captured(self, mode: str = "captured", inside: bool = False) -> None:
         """For every size, with one capture."""
         function = run.function_of(self.program)
-        static = paddle.jit.to_static(run.step_of(function) if inside else function)
+        static = paddle.jit.to_static(run.step_of(self.program, function) if inside else function)
         for n in self.program.sizes:
             found = self.run(mode, n, static, inside=inside)
             self.compare(mode, n, found)

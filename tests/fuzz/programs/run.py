@@ -93,17 +93,22 @@ def loss_of(outputs: Sequence[Any]) -> Any:
     return total
 
 
-def step_of(function: Callable[..., Any]) -> Callable[..., Any]:
+def step_of(program: Program, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function with the backward run inside."""
 
     def step(*arguments: Any) -> Any:
         outputs = function(*arguments)
-        loss = loss_of(outputs)
+        loss = loss_of([*outputs, *plain(program, arguments)])
         if loss is not None:
             loss.backward()
         return outputs
 
     return step
+
+
+def plain(program: Program, given: Sequence[Any]) -> list[Any]:
+    """The arguments without a gradient, which have a history if the program wrote to them what has one."""
+    return [x for x, described in zip(given, program.inputs, strict=True) if not described.grad]
 
 
 def mixed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -125,7 +130,7 @@ def ours(program: Program, n: int, function: Callable[..., Any], inside: bool = 
     leaves = [t for t, x in zip(given, program.inputs) if x.grad]
     outputs = function(*given)
     if not inside:
-        loss = loss_of(outputs)
+        loss = loss_of([*outputs, *plain(program, given)])
         if loss is not None and twice and leaves:
             first = paddle.grad([loss], leaves, create_graph=True, allow_unused=True)
             loss = loss_of([g for g in first if g is not None])
@@ -160,7 +165,8 @@ def judged(
     given = [leaf(x, x.array(n)) for x in program.inputs]
     leaves = [v.t for v, x in zip(given, program.inputs) if x.grad]
     outputs = [v.t for v in names["program"](*given)]
-    loss, grads = _loss(outputs), [None] * len(leaves)
+    loss = _loss([*outputs, *(v.t for v in plain(program, given))])
+    grads: list[torch.Tensor | None] = [None] * len(leaves)
     if loss is not None and leaves:
         grads = torch.autograd.grad(loss, leaves, create_graph=twice, allow_unused=True)
         if twice:

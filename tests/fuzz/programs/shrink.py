@@ -164,17 +164,17 @@ def script(program: Program, failure: Failure) -> str:
         LOSS,
     ]
     inside = "step" in mode
+    names = ", ".join(x.name for x in program.inputs)
+    counted = ", ".join(["[*outputs", *(x.name for x in program.inputs if not x.grad)]) + "]"
     if inside:
-        lines.append(
-            "\ndef step(*given):\n    outputs = program(*given)\n    loss_of(outputs).backward()\n    return outputs\n"
-        )
+        body = [f"outputs = program({names})", f"loss_of({counted}).backward()", "return outputs"]
+        lines += ["", f"def step({names}):", *(f"    {line}" for line in body), ""]
     lines.append(f"\nrun = {'step' if inside else 'program'}")
     if "mixed" in mode:
         lines.append(MIXED)
     if "captured" in mode:
         lines.append("run = paddle.jit.to_static(run)")
     for n in program.sizes:
-        names = ", ".join(x.name for x in program.inputs)
         lines.append(f"\npaddle.seed({program.seed})")
         for x in program.inputs:
             array = x.array(n)
@@ -190,10 +190,10 @@ def script(program: Program, failure: Failure) -> str:
         lines.append(f"outputs = {call}")
         leaves = ", ".join(x.name for x in program.inputs if x.grad)
         if "twice" in mode:
-            lines.append(f"first = paddle.grad([loss_of(outputs)], [{leaves}], create_graph=True, allow_unused=True)")
+            lines.append(f"first = paddle.grad([loss_of({counted})], [{leaves}], create_graph=True, allow_unused=True)")
             lines.append("loss_of([g for g in first if g is not None]).backward()")
         elif not inside:
-            lines.append("if any(not y.stop_gradient for y in outputs):\n    loss_of(outputs).backward()")
+            lines.append(f"if any(not y.stop_gradient for y in {counted}):\n    loss_of({counted}).backward()")
         lines.append(f"print(*outputs, *(x.grad for x in [{leaves}]), sep='\\n')")
         try:
             if not program.tags & {"random"} and not program.invalid:
