@@ -1743,9 +1743,6 @@ def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = No
     if need_tensor(value, "masked_scatter", "value").dtype is not x.dtype:
         raise op_error(ValueError, "masked_scatter", f"a value of dtype {x.dtype.name}", value.dtype.name)
     mask = F.broadcast_to(mask, tuple(x.shape))
-    count = int(F.count_true(mask).item())
-    if value.size < count:
-        raise op_error(ValueError, "masked_scatter", f"at least {count} values", value.size)
     return F.masked_scatter(x, mask, F.reshape(value, (value.size,)))
 
 

@@ -619,7 +619,7 @@ class Maxout(Op):
 
 @register
 class Rrelu(Op):
-    """x where it is positive, elsewhere x times a slope drawn from [lower, upper).
+    """x where it is not negative, elsewhere x times a slope drawn from [lower, upper).
 
     One word an element; drawn again for the gradient.
     """
@@ -638,7 +638,7 @@ class Rrelu(Op):
     def apply(self, v: Any, x: Any, lower: Any, upper: Any, seed: Any, offset: Any) -> Any:
         (u,) = uniforms(x.shape, 1, seed, offset, dt.float32)
         slope = F.cast(F.add(F.mul(u, upper - lower), lower), dtype=v.dtype)
-        return F.where(F.gt(x, 0), v, F.mul(v, slope))
+        return F.where(F.lt(x, 0), F.mul(v, slope), v)
 
     @in_compute_type
     def decompose(self, x, lower, upper, seed, offset):

@@ -80,6 +80,8 @@ def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
     rule = RULES.get(op, "none")
     if a is b:
         found = a
+    elif rule == "none" and a.is_floating and b.is_floating and current().amp()[0]:
+        found = LATTICE[a, b]  # mixed precision makes low operands, and casts them
     elif rule == "none":
         raise op_error(ValueError, op, "operands of one dtype", f"{a.name} and {b.name}", "Cast one of them first.")
     elif a.is_complex != b.is_complex or (a.is_floating and b.is_floating and bool(a_ndim) == bool(b_ndim)):

@@ -152,7 +152,8 @@ ACTIVATIONS = {
     "mish": ("F.mish({0})", "F.mish({0})"),
     "softplus": ("F.softplus({0})", "F.softplus({0})"),
     "softsign": ("F.softsign({0})", "F.softsign({0})"),
-    "leaky_relu": ("F.leaky_relu({0}, 0.1)", "F.leaky_relu({0}, 0.1)"),
+    # Its slope at 0 is 1, in PyTorch the lower one.
+    "leaky_relu": ("F.leaky_relu({0}, 0.1)", "torch.where({0} < 0, 0.1 * {0}, {0})"),
     "hardtanh": ("F.hardtanh({0})", "F.hardtanh({0})"),
     "hardswish": ("F.hardswish({0})", "F.hardswish({0})"),
     "hardshrink": ("F.hardshrink({0})", "F.hardshrink({0})"),
