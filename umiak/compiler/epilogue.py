@@ -10,6 +10,7 @@ from umiak.compiler.calls import live
 from umiak.core import dispatch
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
+from umiak.ir.rewrite import Sweep
 from umiak.ops import activation, convolution, elementwise, linalg, movement
 from umiak.ops.base import Op, register
 
@@ -81,9 +82,8 @@ def with_epilogues(
         for v in o.values:
             users.setdefault(id(v), []).append(o)
     kept = {id(v) for v in results if v is not None}
-    table: dict[int, Value] = {}
     gone: set[int] = set()
-    calls: dict[int, tuple] = {}  # the last operation of a chain -> what stands for the chain
+    calls: dict[int, tuple] = {}  # the last operation of a chain -> op, operands and params that stand for the chain
     for o in operations:
         if type(o.op) not in (linalg.Matmul, linalg.Linear, convolution.Conv) or o.op.effect:
             continue
@@ -105,25 +105,27 @@ def with_epilogues(
         if found is not None:
             steps, extras, chain = found
             gone.update(map(id, chain))
-            calls[id(chain[-1])] = (Followed(inner=inner, steps=steps), (*operands, *extras), o.params, chain[-1])
+            calls[id(chain[-1])] = Followed(inner=inner, steps=steps), (*operands, *extras), o.params
     if not calls:
         return list(operations), list(results)
-    out: list[Operation] = []
-    for o in operations:
-        if id(o) in calls:
-            op, xs, params, last = calls[id(o)]
-            made = Operation(op, (table.get(id(x), x) for x in xs), params, [last.results[0].meta])
-        elif id(o) in gone:
-            continue
-        elif any(id(v) in table for v in o.values):
-            made = Operation(o.op, (table.get(id(x), x) for x in o.operands), o.params, [r.meta for r in o.results])
-        else:
-            out.append(o)
-            continue
-        out.append(made)
-        table.update({id(r): m for r, m in zip(o.results, made.results, strict=True)})
-    moved = [None if v is None else table.get(id(v), v) for v in results]
+    out, moved = _Joined(calls, gone).run(operations, results)
     return live(out, moved, effects=True), moved
+
+
+class _Joined(Sweep):
+    """Chains as the calls that stand for them, in the places of their last operations."""
+
+    def __init__(self, calls: dict[int, tuple], gone: set[int]) -> None:
+        super().__init__()
+        self.calls = calls
+        self.gone = gone
+
+    def visit(self, o: Operation) -> None:
+        if id(o) in self.calls:
+            op, operands, params = self.calls[id(o)]
+            self.put(o, o.replace(op, map(self.current, operands), params))
+        elif id(o) not in self.gone:
+            self.keep(o)
 
 
 def _start(o: Operation) -> tuple[Op, tuple, tuple[str, ...], list, list[Operation]]:

@@ -332,10 +332,7 @@ def _once(operations: Sequence[Operation]) -> tuple[list[Operation], dict[int, V
     table: dict[int, Value] = {}
     out: list[Operation] = []
     for o in operations:
-        operands = [table.get(id(x), x) if type(x) is Value else x for x in o.operands]
-        made = o
-        if any(x is not y for x, y in zip(operands, o.operands, strict=True)):
-            made = Operation(o.op, operands, o.params, [r.meta for r in o.results])
+        made = o.over(table.get(id(x), x) if type(x) is Value else x for x in o.operands)
         first = made if o.op.random else seen.setdefault(call_identity(made)[:3], made)
         if first is made:
             out.append(made)
@@ -344,8 +341,7 @@ def _once(operations: Sequence[Operation]) -> tuple[list[Operation], dict[int, V
 
 
 def _again(o: Operation, moved: Any, table: dict[int, Value]) -> Operation:
-    if all(moved(x) is x for x in o.operands):
-        return o
-    made = Operation(o.op, map(moved, o.operands), o.params, [r.meta for r in o.results])
-    table.update({id(r): c for r, c in zip(o.results, made.results, strict=True)})
+    made = o.over(map(moved, o.operands))
+    if made is not o:
+        table.update({id(r): c for r, c in zip(o.results, made.results, strict=True)})
     return made

@@ -16,7 +16,7 @@ from umiak.compiler.epilogue import Followed
 from umiak.core import dispatch
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
-from umiak.ir.tracer import SymTensor, Tracer
+from umiak.ir.tracer import SymTensor, Traced, Tracer
 from umiak.ops import convolution, create, movement, reduce
 from umiak.ops.base import Op, register
 
@@ -114,31 +114,29 @@ def worth_it(operations: Sequence[Operation], prefers: Prefers) -> bool:
     return count >= FEWEST
 
 
-class Layouts:
-    """Records the operations of a program again, in order: :meth:`enter` its inputs, :meth:`record` each operation,
-    and :meth:`result` for what it returns."""
+class Layouts(Traced):
+    """Records the operations of a program again. ``table``: by identity values as they were, channels first."""
 
     def __init__(self, tracer: Tracer, prefers: Prefers) -> None:
-        self.tracer = tracer
+        super().__init__(tracer)
         self.prefers = prefers
-        # By id of the value: as it was; with channels last; a view of the one as the other, where there is only one.
-        self.first: dict[int, SymTensor] = {}
+        # By id of the value: with channels last; a view of the one as the other, where there is only one.
         self.last: dict[int, SymTensor] = {}
         self.views: dict[int, SymTensor] = {}
 
-    def enter(self, value: Value, stand_in: SymTensor) -> None:
-        self.first[id(value)] = stand_in
-
     def result(self, v: Value) -> SymTensor:
         """A value as the program returns it: dense, as it was."""
-        if id(v) in self.first:
-            return self.first[id(v)]
+        if id(v) in self.table:
+            return self.table[id(v)]
         x = self.last[id(v)]
         return self.tracer.record(Relaid(perm=to_first(x.ndim)), [x], ())
 
+    def current(self, x: Any) -> Any:
+        return self.as_first(x) if type(x) is Value else x
+
     def as_first(self, v: Value) -> SymTensor:
-        if id(v) in self.first:
-            return self.first[id(v)]
+        if id(v) in self.table:
+            return self.table[id(v)]
         if id(v) not in self.views:
             x = self.last[id(v)]
             self.views[id(v)] = F.permute(x, perm=to_first(x.ndim))
@@ -148,7 +146,7 @@ class Layouts:
         """An image with channels last; perhaps a view."""
         if id(v) in self.last:
             return self.last[id(v)]
-        x = self.first[id(v)]
+        x = self.table[id(v)]
         if dense:
             self.last[id(v)] = self.tracer.record(Relaid(perm=to_last(x.ndim)), [x], ())
             return self.last[id(v)]
@@ -156,13 +154,10 @@ class Layouts:
             self.views[id(v)] = F.permute(x, perm=to_last(x.ndim))
         return self.views[id(v)]
 
-    def record(self, o: Operation) -> None:
+    def visit(self, o: Operation) -> None:
         made = self.convolved(o) or self.pointwise(o) or self.reduced(o)
         if made is None:
-            operands = [self.as_first(x) if type(x) is Value else x for x in o.operands]
-            found = self.tracer.record(o.op, operands, o.params)
-            for r, y in zip(o.results, found if isinstance(found, tuple) else (found,), strict=True):
-                self.first[id(r)] = y
+            super().visit(o)
         else:
             where, y = made
             where[id(o.results[0])] = y
@@ -176,7 +171,7 @@ class Layouts:
             self.as_last(x, dense=i > 1) if image else self.as_first(x)  # type: ignore[arg-type]
             for i, (x, image) in enumerate(zip(o.operands, op.images, strict=True))
         ]
-        return self.last if op.image else self.first, self.tracer.record(op, operands, o.params)
+        return self.last if op.image else self.table, self.tracer.record(op, operands, o.params)
 
     def pointwise(self, o: Operation) -> tuple[dict, SymTensor] | None:
         """Element by element, with an image of the result's shape that has channels last already."""
@@ -223,7 +218,7 @@ class Layouts:
             return None
         given = {k: getattr(o.op, k) for k in o.op.static_fields}
         op = type(o.op)(**{**given, "axes": tuple(sorted(axes))})
-        return self.last if o.op.keepdim else self.first, self.tracer.record(op, [x], o.params)
+        return self.last if o.op.keepdim else self.table, self.tracer.record(op, [x], o.params)
 
 
 def _is_vector(x: Value, shape: tuple) -> bool:

@@ -32,7 +32,7 @@ from umiak.ir.linearise import linearise
 from umiak.ir.meta import Meta, Strided, dense, identical, weak_kind
 from umiak.ir.program import Operation, Value
 from umiak.ir.scope import Scope
-from umiak.ir.tracer import SymTensor, Tracer
+from umiak.ir.tracer import SymTensor, Traced, Tracer
 from umiak.ops import numbers
 from umiak.ops.base import Op
 
@@ -547,14 +547,13 @@ class Vjp:
     def _expanded(self, g: Gradient) -> Vjp:
         """Traced once more: a composite has its own derivative, so it is only expanded after that was taken."""
         with plain_modes(), Tracer(g.classes.scope, expand=g.expand) as tracer:
-            table = {id(v): tracer.input(v.meta) for v in [*self.operands, *self.saved, *self.grads] if v is not None}
-            for o in self.operations:
-                xs = tuple(table[id(x)] if type(x) is Value else x for x in o.operands)
-                results = as_tuple(dispatch.apply(o.op, xs, o.params))
-                table.update({id(r): y for r, y in zip(o.results, results, strict=True)})
+            again = Traced(tracer)
+            given = [v for v in [*self.operands, *self.saved, *self.grads] if v is not None]
+            again.stand(given, [tracer.input(v.meta) for v in given])
+            again.run(self.operations)
 
         def moved(items: list) -> list:
-            return [None if v is None else table[id(v)].value for v in items]
+            return [None if v is None else again.result(v).value for v in items]
 
         made = moved(self.made)
         operations = live(tracer.operations, made)

@@ -21,6 +21,7 @@ from umiak.compiler.layout import Relaid
 from umiak.compiler.lower.group import ROWWISE, lowerable
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value, call_identity, is_pure
+from umiak.ir.rewrite import Sweep, Table
 from umiak.ops import movement
 
 # Of a concatenation that each of them computes for itself.
@@ -31,18 +32,14 @@ def simplify(
     operations: Sequence[Operation], results: Sequence[Value | None]
 ) -> tuple[list[Operation], list[Value | None]]:
     """The same computation, and what its results are now."""
-    sweep = _Sweep(operations, results)
-    for o in operations:
-        sweep.add(o)
-    return sweep.out, [None if v is None else sweep.current(v) for v in results]
+    return _Simplify(operations, results).run(operations, results)
 
 
-class _Sweep:
-    """One pass. ``table``: what stands for the values of the original operations."""
+class _Simplify(Sweep):
+    """One pass. A rule ``rule(sweep, operation, operands)`` says whether it has dealt with an operation."""
 
     def __init__(self, operations: Sequence[Operation], results: Sequence[Value | None]) -> None:
-        self.out: list[Operation] = []
-        self.table: dict[int, Any] = {}
+        super().__init__()
         self.seen: dict[tuple, Operation] = {}
         self.epoch = 0  # how many calls came so far that are kernels of their own
         self.kept = {id(v) for v in results if v is not None}
@@ -55,18 +52,20 @@ class _Sweep:
             self.readers[key] = self.readers.get(key, 0) + 1
         self.origin: dict[int, Value] = {}  # of a new value: the original one, whose readers were counted
 
-    def current(self, x: Any) -> Any:
-        return self.table.get(id(x), x) if type(x) is Value else x
-
-    def add(self, o: Operation) -> None:
+    def visit(self, o: Operation) -> None:
         operands = [self.current(x) for x in o.operands]
         if o.regions or not is_pure(o):
-            self.emit(o, o.op, operands, o.params)
-            return
-        rule = RULES.get(o.op.name)
-        if rule is not None and rule(self, o, operands):
-            return
-        self.emit(o, o.op, operands, o.params)
+            self.keep(o, operands)
+        elif not any(rule(self, o, operands) for rule in RULES.of(o.op.name)):
+            self.emit(o, operands)
+
+    def put(self, o: Operation, made: Operation) -> Operation:
+        for r, new in zip(o.results, made.results, strict=True):
+            if r is not new:
+                self.origin[id(new)] = r
+                if id(r) in self.kept:
+                    self.given.add(id(new))
+        return super().put(o, made)
 
     def same(self, r: Value, x: Any) -> bool:
         """The result ``r`` is ``x``."""
@@ -82,24 +81,15 @@ class _Sweep:
         self.origin.setdefault(id(x), r)
         return True
 
-    def emit(self, o: Operation, op: Any, operands: Sequence[Any], params: tuple) -> bool:
-        """The results of ``o`` are those of this call."""
-        if op is o.op and params is o.params and all(x is y for x, y in zip(operands, o.operands, strict=True)):
-            made = o
-        else:
-            made = Operation(op, operands, params, [r.meta for r in o.results])
-        if not made.regions and is_pure(made) and not op.random:
+    def emit(self, o: Operation, operands: Sequence[Any], op: Any = None) -> bool:
+        """The results of ``o`` are those of this call, which has an earlier one's if they are equal."""
+        made = o.over(operands) if op is None else o.replace(op, operands, ())
+        if not made.op.random:
             first = self.first(made)
             if first is not made and not any(id(r) in self.kept for r in o.results):
-                self.table.update({id(r): new for r, new in zip(o.results, first.results, strict=True)})
+                self.stand(o.results, first.results)
                 return True
-        for r, new in zip(o.results, made.results, strict=True):
-            if r is not new:
-                self.table[id(r)] = new
-                self.origin[id(new)] = r
-                if id(r) in self.kept:
-                    self.given.add(id(new))
-        self.out.append(made)
+        self.put(o, made)
         return True
 
     def call(self, op: Any, operands: Sequence[Any], params: tuple, meta: Any) -> Value:
@@ -124,7 +114,7 @@ class _Sweep:
         return self.readers.get(id(self.origin.get(id(v), v)), 0) == 1
 
 
-def _unchanged(s: _Sweep, o: Operation, operands: list) -> bool:
+def _unchanged(s: _Simplify, o: Operation, operands: list) -> bool:
     """Calls whose result has the shape and type of their operand, and then its elements."""
     x = operands[0]
     if type(x) is not Value or x.meta.dtype is not o.results[0].meta.dtype:
@@ -132,18 +122,18 @@ def _unchanged(s: _Sweep, o: Operation, operands: list) -> bool:
     return identical(x.meta.shape, o.results[0].meta.shape) and s.same(o.results[0], x)
 
 
-def _reshape(s: _Sweep, o: Operation, operands: list) -> bool:
+def _reshape(s: _Simplify, o: Operation, operands: list) -> bool:
     x = operands[0]
     if type(x) is Value and x.operation is not None and type(x.operation.op) is movement.Reshape:
         x = x.operation.operands[0]
-    return _unchanged(s, o, [x]) or s.emit(o, o.op, [x], o.params)
+    return _unchanged(s, o, [x]) or s.emit(o, [x])
 
 
-def _pow(s: _Sweep, o: Operation, operands: list) -> bool:
+def _pow(s: _Simplify, o: Operation, operands: list) -> bool:
     return type(operands[1]) in (int, float) and operands[1] == 1 and _unchanged(s, o, operands)
 
 
-def _split(s: _Sweep, o: Operation, operands: list) -> bool:
+def _split(s: _Simplify, o: Operation, operands: list) -> bool:
     """Parts as views of the whole."""
     start: Any = 0
     op = movement.Slice(axes=(o.op.axis,))
@@ -158,7 +148,7 @@ def _split(s: _Sweep, o: Operation, operands: list) -> bool:
     return True
 
 
-def _slice(s: _Sweep, o: Operation, operands: list) -> bool:
+def _slice(s: _Simplify, o: Operation, operands: list) -> bool:
     """All of the operand, or a part that is one of those of a concatenation; both in their order."""
     (x,), (r,) = operands, o.results
     starts, _, steps = o.params
@@ -186,7 +176,7 @@ def _part(x: Value, axis: int, start: Any, like: Value) -> Value | None:
     return None
 
 
-def _sum(s: _Sweep, o: Operation, operands: list) -> bool:
+def _sum(s: _Simplify, o: Operation, operands: list) -> bool:
     """A sum of scattered parts that make up the whole: their concatenation."""
     shape = o.results[0].meta.shape
     if any(type(x) is not Value or not identical(x.meta.shape, shape) for x in operands):
@@ -205,10 +195,10 @@ def _sum(s: _Sweep, o: Operation, operands: list) -> bool:
         at = at + value.meta.shape[axis]
     if not identical(at, shape[axis]):
         return False
-    return s.emit(o, movement.Concat(axis=axis), [v for _, v in parts], ())
+    return s.emit(o, [v for _, v in parts], movement.Concat(axis=axis))
 
 
-def _scattered(s: _Sweep, x: Any) -> tuple[int, list[tuple[Any, Value]]] | None:
+def _scattered(s: _Simplify, x: Any) -> tuple[int, list[tuple[Any, Value]]] | None:
     """(axis, [(start, part)]) of a value that is zero but for parts along one axis."""
     o = x.operation if type(x) is Value else None
     if o is None or not s.alone(x):
@@ -232,17 +222,19 @@ def _scattered(s: _Sweep, x: Any) -> tuple[int, list[tuple[Any, Value]]] | None:
     return o.op.region.axes[0], [(start, value)]
 
 
-RULES: dict[str, Any] = {
-    "reshape": _reshape,
-    "split": _split,
-    "slice": _slice,
-    "broadcast_to": _unchanged,
-    "sum_to": _unchanged,
-    "cast": _unchanged,
-    "copy": _unchanged,
-    "pow": _pow,
-    "add": _sum,
-}
+RULES = Table(
+    [
+        ("reshape", _reshape),
+        ("split", _split),
+        ("slice", _slice),
+        ("broadcast_to", _unchanged),
+        ("sum_to", _unchanged),
+        ("cast", _unchanged),
+        ("copy", _unchanged),
+        ("pow", _pow),
+        ("add", _sum),
+    ]
+)
 
 
 def turns(o: Operation) -> bool:
@@ -261,7 +253,9 @@ def apart(
     inside: set[int] = set()  # operations that a kernel computes, as opposed to views that a library is given
 
     def again(o: Operation) -> Operation:
-        made = Operation(o.op, o.operands, o.params, [r.meta for r in o.results], o.regions)
+        made = o.replace()
+        for r in made.results:
+            r.id = -1  # one of several
         for i, x in enumerate(o.operands):
             if type(x) is Value:
                 readers.setdefault(id(x), []).append((made, i))
@@ -282,7 +276,7 @@ def apart(
                     own.setdefault(id(user), []).append((user, i))
             if turns(o) and own and (len(own) > 1 or any(type(u.op) in ROWWISE for u, _ in users[0])):
                 # Once as memory of its own, for all that compute with it.
-                copy = again(Operation(Relaid(perm=o.op.perm), o.operands, (), [o.results[0].meta]))
+                copy = again(o.replace(Relaid(perm=o.op.perm), params=()))
                 give(copy.results[0], [pair for those in own.values() for pair in those])
                 users = [[pair for pair in users[0] if id(pair[0]) not in own]]
                 own = {}

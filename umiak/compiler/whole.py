@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from umiak.core.dispatch import CallProgram
 from umiak.ir.expr import Sym
 from umiak.ir.program import Operation, Program, Value
 from umiak.ir.sym import evaluate
-from umiak.ir.tracer import Tracer
+from umiak.ir.tracer import Traced, Tracer
 
 
 @dataclass(frozen=True)
@@ -83,17 +83,7 @@ def _expanded(program: Program, operations: Sequence[Operation], wanted: Sequenc
     assert expand is not None, "a backend that fuses"
     if not any(expand(o.op) for o in operations):
         return operations, program.inputs, list(wanted), []
-    table: dict[int, Any] = {}
-
-    def again(tracer: Tracer, inputs: Sequence[Any]) -> list[Any]:
-        table.update({id(v): x for v, x in zip(program.inputs, inputs, strict=True)})
-        for o in operations:
-            made = tracer.record(o.op, [table[id(x)] if type(x) is Value else x for x in o.operands], o.params)
-            made = made if isinstance(made, tuple) else (made,)
-            table.update({id(r): y for r, y in zip(o.results, made, strict=True)})
-        return [None if v is None else table[id(v)] for v in wanted]
-
-    return _traced_again(program, program.inputs, again, expand)
+    return _traced_again(program, operations, program.inputs, wanted, expand, Traced)
 
 
 def _laid_out(
@@ -108,31 +98,33 @@ def _laid_out(
     if not worth_it(operations, backend.channels_last):
         return operations, inputs, wanted, conditions
 
-    def again(tracer: Tracer, stand_ins: Sequence[Any]) -> list[Any]:
-        layouts = Layouts(tracer, backend.channels_last)
-        for v, x in zip(inputs, stand_ins, strict=True):
-            layouts.enter(v, x)
-        for o in operations:
-            layouts.record(o)
-        return [None if v is None else layouts.result(v) for v in wanted]
-
-    operations, inputs, results, more = _traced_again(program, inputs, again, None, conditions)
-    return operations, inputs, results, [*conditions, *more]
+    made = _traced_again(
+        program, operations, inputs, wanted, None, lambda t: Layouts(t, backend.channels_last), conditions
+    )
+    return *made[:3], [*conditions, *made[3]]
 
 
 def _traced_again(
-    program: Program, inputs: Sequence[Value], again: Any, expand: Any, known: Sequence[Sym] = ()
+    program: Program,
+    operations: Sequence[Operation],
+    inputs: Sequence[Value],
+    wanted: Sequence[Value | None],
+    expand: Any,
+    sweep: Callable[[Tracer], Traced],
+    known: Sequence[Sym] = (),
 ) -> tuple[list[Operation], list[Value], list[Value | None], list[Sym]]:
-    """(operations, inputs, results, new conditions) of what ``again(tracer, inputs)`` records, which gives the results.
+    """(operations, inputs, results, new conditions) of operations that are recorded once more.
 
-    It knows the program's guards and checks, and what is ``known`` besides.
+    The tracer knows the program's guards and checks, and what is ``known`` besides.
     """
     scratch = Program(symbols=list(program.symbols), guards=[*program.guards, *known], checks=list(program.checks))
     tracer = Tracer(program=scratch, expand=expand)
     before = len(tracer.scope.guards), len(tracer.scope.checks)
     with plain_modes(), tracer:
+        again = sweep(tracer)
         stand_ins = [tracer.input(v.meta) for v in inputs]
-        made = again(tracer, stand_ins)
+        again.stand(inputs, stand_ins)
+        _, made = again.run(operations, wanted)
     scope = tracer.scope
     conditions = [*scope.guards[before[0] :], *(c.condition for c in scope.checks[before[1] :])]
     return tracer.operations, [x.value for x in stand_ins], [None if x is None else x.value for x in made], conditions

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-
 from umiak.ir.builder import scope_of
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
@@ -16,10 +14,10 @@ from umiak.ir.program import (
     Write,
     call_identity,
     is_pure,
-    map_operand,
     order_class,
     walk,
 )
+from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import Scope
 
 
@@ -46,36 +44,31 @@ def _sweep_dead(block: Block, live: set[int]) -> None:
 def merge_common(program: Program) -> Program:
     """Compute equal calls once. Random draws and calls with an effect are never merged, even with equal operands, and
     outputs remain values of their own, as each is a tensor of its own for the caller."""
-    replaced: dict[int, Operand] = {}
-    _sweep_common(program.body, {}, replaced, {id(x) for x in program.outputs})
-    program.effects = [Write(w.target, _current(w.value, replaced)) for w in program.effects]
-    return program.renumber()
+    return _Common(program).program(program).renumber()
 
 
-def _current(x: Operand, replaced: dict[int, Operand]) -> Operand:
-    return map_operand(x, lambda v: replaced.get(id(v), v))
+class _Common(Sweep):
+    in_place = True
 
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.outputs = {id(x) for x in program.outputs}
+        self.seen: dict[tuple, Operation] = {}
 
-def _sweep_common(
-    block: Block, outer: dict[tuple, Operation], replaced: dict[int, Operand], outputs: Container[int]
-) -> None:
-    # A region sees the calls made before it; the calls made inside stay inside.
-    seen = dict(outer)
-    kept = []
-    for operation in block.operations:
-        operation.operands = tuple(_current(x, replaced) for x in operation.operands)
-        if operation.regions:
-            for region in operation.regions:
-                _sweep_common(region, seen, replaced, outputs)
-        elif not operation.op.random and order_class(operation.op) is None:
-            first = seen.setdefault(call_identity(operation), operation)
-            if first is not operation and not any(id(r) in outputs for r in operation.results):
-                for old, new in zip(operation.results, first.results, strict=True):
-                    replaced[id(old)] = new
-                continue
-        kept.append(operation)
-    block.operations = kept
-    block.outputs = [_current(x, replaced) for x in block.outputs]
+    def block(self, block: Block) -> None:
+        # A region sees the calls made before it; the calls made inside stay inside.
+        outer, self.seen = self.seen, dict(self.seen)
+        super().block(block)
+        self.seen = outer
+
+    def visit(self, o: Operation) -> None:
+        self.keep(o)
+        if o.regions or o.op.random or order_class(o.op) is not None:
+            return
+        first = self.seen.setdefault(call_identity(o), o)
+        if first is not o and not any(id(r) in self.outputs for r in o.results):
+            self.out.pop()
+            self.stand(o.results, first.results)
 
 
 def fold_sizes(program: Program) -> Program:

@@ -83,6 +83,38 @@ class Operation:
         """The operands that are values, with repetitions."""
         return tuple(x for x in self.operands if type(x) is Value)
 
+    def replace(
+        self,
+        op: Any = None,
+        operands: Iterable[Operand] | None = None,
+        params: Iterable[Any] | None = None,
+        metas: Iterable[Meta] | None = None,
+        regions: Iterable[Block] | None = None,
+    ) -> Operation:
+        """A new call with what is given exchanged; every other property is that of this one.
+
+        The results keep their numbers, and whether gradients flow through them, unless ``metas`` are of another count.
+        """
+        made = Operation(
+            self.op if op is None else op,
+            self.operands if operands is None else operands,
+            self.params if params is None else params,
+            [r.meta for r in self.results] if metas is None else metas,
+            self.regions if regions is None else regions,
+        )
+        made.order, made.again = self.order, self.again
+        if len(made.results) == len(self.results):
+            for old, new in zip(self.results, made.results, strict=True):
+                new.id, new.stop = old.id, old.stop
+        return made
+
+    def over(self, operands: Iterable[Operand]) -> Operation:
+        """The same call over these operands: itself, where they are its own."""
+        operands = tuple(operands)
+        if all(x is y for x, y in zip(operands, self.operands, strict=True)):
+            return self
+        return self.replace(operands=operands)
+
     def __repr__(self) -> str:
         from umiak.ir.printer import show_operation
 
@@ -268,18 +300,13 @@ def _copy_block(block: Block, table: dict[int, Value], mapping: dict[Sym, Any]) 
 
 
 def _copy_operation(operation: Operation, table: dict[int, Value], mapping: dict[Sym, Any]) -> Operation:
-    out = Operation(
-        operation.op,
-        (_mapped(x, table, mapping) for x in operation.operands),
-        substitute(operation.params, mapping) if mapping else operation.params,
-        (_meta(r.meta, mapping) for r in operation.results),
+    out = operation.replace(
+        operands=[_mapped(x, table, mapping) for x in operation.operands],
+        params=substitute(operation.params, mapping) if mapping else None,
+        metas=[_meta(r.meta, mapping) for r in operation.results] if mapping else None,
+        regions=[_copy_block(r, table, mapping) for r in operation.regions],
     )
-    for old, new in zip(operation.results, out.results, strict=True):
-        table[id(old)] = new
-        new.id = old.id
-        new.stop = old.stop
-    out.regions = tuple(_copy_block(r, table, mapping) for r in operation.regions)
-    out.order, out.again = operation.order, operation.again
+    table.update({id(old): new for old, new in zip(operation.results, out.results, strict=True)})
     return out
 
 

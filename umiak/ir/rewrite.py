@@ -1,4 +1,7 @@
-"""The rewrite driver: tables of rules, run to a fixpoint.
+"""The driver of rewrites: passes over operations, and tables of rules that are run to a fixpoint.
+
+A :class:`Sweep` takes operations in their order and builds the list anew; what stands for the values of operations that
+it exchanges is put in where they are read. A pass is a sweep that says what becomes of an operation (``visit``).
 
 A rule is an op name and a function ``rule(operation, build)``. It returns None where it does not apply, and otherwise
 what stands for each result: a value, or a number. ``build(op, operands, params)`` adds operations before the
@@ -11,103 +14,166 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
 from umiak.ir.builder import Builder
-from umiak.ir.program import Block, Operand, Operation, Program, Value, Write, map_operand
+from umiak.ir.program import Block, Operand, Operation, Program, Value, Write
 from umiak.ir.verifier import verify as verify_program
 
 Build: TypeAlias = Callable[..., "tuple[Value, ...]"]
 Rule: TypeAlias = Callable[[Operation, Build], "Sequence[Operand] | Operand | None"]
 
 
+class Sweep:
+    """One pass over operations. ``out``: those that there are so far; ``table``: by identity what stands for values.
+
+    By default operations are left as they are, but for their operands. An operation that has others is a new one, or,
+    with ``in_place``, itself.
+    """
+
+    in_place = False
+
+    def __init__(self) -> None:
+        self.out: list[Operation] = []
+        self.table: dict[int, Any] = {}
+
+    def current(self, x: Any) -> Any:
+        """What stands for an operand now."""
+        return self.table.get(id(x), x) if type(x) is Value else x
+
+    def visit(self, o: Operation) -> None:
+        """What becomes of an operation."""
+        self.keep(o)
+
+    def keep(self, o: Operation, operands: Iterable[Any] | None = None) -> Operation:
+        """The operation remains, over ``operands`` (by default what stands for its own)."""
+        operands = [self.current(x) for x in o.operands] if operands is None else operands
+        if self.in_place:
+            o.operands = tuple(operands)
+            for region in o.regions:
+                self.block(region)
+            self.out.append(o)
+            return o
+        return self.put(o, o.over(operands))
+
+    def put(self, o: Operation, made: Operation) -> Operation:
+        """``made`` takes the place of ``o``."""
+        if made is not o:
+            self.stand(o.results, made.results)
+        self.out.append(made)
+        return made
+
+    def stand(self, old: Iterable[Value], new: Iterable[Any]) -> None:
+        """Let other values or numbers stand for some."""
+        self.table.update({id(a): b for a, b in zip(old, new, strict=True)})
+
+    # --- what is swept
+
+    def run(
+        self, operations: Iterable[Operation], results: Sequence[Value | None] = ()
+    ) -> tuple[list[Operation], list[Any]]:
+        """The operations that stand for these, and the values that stand for their results."""
+        for o in operations:
+            self.visit(o)
+        return self.out, [None if v is None else self.result(v) for v in results]
+
+    def result(self, v: Value) -> Any:
+        """What the caller gets for a value."""
+        return self.current(v)
+
+    def block(self, block: Block) -> None:
+        """A block, in place."""
+        outer, self.out = self.out, []
+        for o in block.operations:
+            self.visit(o)
+        block.operations, self.out = self.out, outer
+        block.outputs = [self.current(x) for x in block.outputs]
+
+    def program(self, program: Program) -> Program:
+        """A whole program, in place: all blocks and the final writes."""
+        self.block(program.body)
+        program.effects = [Write(w.target, self.current(w.value)) for w in program.effects]
+        return program
+
+
 class Table:
     """Rules by op name, in order. ``"*"`` stands for every op."""
 
-    def __init__(self, rules: Iterable[tuple[str, Rule]] = ()) -> None:
-        self.rules: tuple[tuple[str, Rule], ...] = tuple(rules)
-        self._by_name: dict[str, tuple[Rule, ...]] = {}
+    def __init__(self, rules: Iterable[tuple[str, Any]] = ()) -> None:
+        self.rules: tuple[tuple[str, Any], ...] = tuple(rules)
+        self._by_name: dict[str, tuple[Any, ...]] = {}
 
     def __add__(self, other: Table) -> Table:
         return Table(self.rules + other.rules)
 
-    def on(self, *names: str) -> Callable[[Rule], Rule]:
+    def on(self, *names: str) -> Callable[[Any], Any]:
         """Decorator: enter a rule for these ops."""
 
-        def enter(rule: Rule) -> Rule:
+        def enter(rule: Any) -> Any:
             self.rules += tuple((name, rule) for name in names)
             self._by_name.clear()
             return rule
 
         return enter
 
-    def of(self, name: str) -> tuple[Rule, ...]:
+    def of(self, name: str) -> tuple[Any, ...]:
         found = self._by_name.get(name)
         if found is None:
             found = self._by_name[name] = tuple(rule for n, rule in self.rules if n in (name, "*"))
         return found
 
 
-class _Sweep:
-    """One pass over all blocks, building each operation list anew."""
+class _Rules(Sweep):
+    """One application of a table to all blocks of a program."""
+
+    in_place = True
 
     def __init__(self, program: Program, table: Table, log: list | None) -> None:
+        super().__init__()
         self.builder = Builder(program)
-        self.program = program
-        self.table = table
+        self.rules = table
         self.log = log
-        self.replaced: dict[int, Operand] = {}
         self.changed = False
 
-    def run(self) -> bool:
-        self.block(self.program.body)
-        self.program.effects = [Write(w.target, self.current(w.value)) for w in self.program.effects]
-        self.program.guards = list(self.builder.scope.guards)
-        self.program.checks = list(self.builder.scope.checks)
-        return self.changed
+    def program(self, program: Program) -> Program:
+        super().program(program)
+        program.guards = list(self.builder.scope.guards)
+        program.checks = list(self.builder.scope.checks)
+        return program
 
-    def current(self, x: Operand) -> Operand:
-        """What now stands for an operand."""
-        return map_operand(x, lambda v: self.replaced.get(id(v), v))
+    def build(self, op: Any, operands: Iterable[Operand], params: Iterable[Any] = ()) -> tuple[Value, ...]:
+        made = self.builder.make(op, operands, params)
+        self.out.append(made)
+        return made.results
 
-    def block(self, block: Block) -> None:
-        old, block.operations = block.operations, []
-        for operation in old:
-            operation.operands = tuple(map(self.current, operation.operands))
-            for region in operation.regions:
-                self.block(region)
-            # Set here, since a rule may have been working inside a region.
-            self.builder.block, self.builder.again = block, operation.again
-            if not self.apply(operation):
-                block.operations.append(operation)
-        block.outputs = [self.current(x) for x in block.outputs]
+    def visit(self, o: Operation) -> None:
+        mark = len(self.out)
+        self.keep(o)
+        self.out.pop()
+        self.builder.again = o.again
+        for rule in self.rules.of(o.name):
+            found = rule(o, self.build)
+            if found is not None:
+                results = tuple(found) if isinstance(found, (tuple, list)) else (found,)
+                if self.keeps_stops(o, results, mark):
+                    self.replaced(rule, o, results)
+                    return
+            # A rule that gave up half way leaves nothing behind.
+            del self.out[mark:]
+        self.out.append(o)
 
-    def apply(self, operation: Operation) -> bool:
-        for rule in self.table.of(operation.name):
-            mark = len(self.builder.block.operations)
-            found = rule(operation, self.builder.append)
-            if found is None:
-                # A rule that gave up half way leaves nothing behind.
-                del self.builder.block.operations[mark:]
-                continue
-            results = tuple(found) if isinstance(found, (tuple, list)) else (found,)
-            if not self.keep_stops(operation, results, mark):
-                del self.builder.block.operations[mark:]
-                continue
-            if len(results) != len(operation.results):
-                counts = f"{len(results)} results for {len(operation.results)}"
-                raise ValueError(f"rule {rule.__name__} gives {counts} of\n  {operation!r}")
-            for value, new in zip(operation.results, results, strict=True):
-                self.replaced[id(value)] = new
-            self.changed = True
-            if self.log is not None:
-                self.log.append((rule.__name__, repr(operation)))
-            return True
-        return False
+    def replaced(self, rule: Any, o: Operation, results: tuple) -> None:
+        if len(results) != len(o.results):
+            counts = f"{len(results)} results for {len(o.results)}"
+            raise ValueError(f"rule {rule.__name__} gives {counts} of\n  {o!r}")
+        self.stand(o.results, results)
+        self.changed = True
+        if self.log is not None:
+            self.log.append((rule.__name__, repr(o)))
 
-    def keep_stops(self, operation: Operation, results: Sequence[Operand], mark: int) -> bool:
+    def keeps_stops(self, o: Operation, results: Sequence[Operand], mark: int) -> bool:
         """Where no gradient flows, none may flow after; a value that others use too cannot be closed for them."""
-        made = {id(o) for o in self.builder.block.operations[mark:]}
+        made = {id(x) for x in self.out[mark:]}
         pairs = [
             (old, new)
-            for old, new in zip(operation.results, results, strict=False)
+            for old, new in zip(o.results, results, strict=False)
             if old.stop and type(new) is Value and not new.stop
         ]
         if any(id(new.producer) not in made for _, new in pairs):
@@ -120,12 +186,14 @@ class _Sweep:
 def rewrite(
     program: Program, table: Table, verify: bool = False, limit: int = 100, log: list[tuple[str, str]] | None = None
 ) -> Program:
-    """Apply the rules of ``table`` in place until none applies.
+    """Apply the rules of ``table`` in place until none applies, inside of regions too.
 
     ``verify`` checks the program after every sweep. ``log`` collects (rule, operation) for dumps.
     """
     for _ in range(limit):
-        if not _Sweep(program, table, log).run():
+        sweep = _Rules(program, table, log)
+        sweep.program(program)
+        if not sweep.changed:
             return program.renumber()
         if verify:
             verify_program(program)

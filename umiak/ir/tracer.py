@@ -22,6 +22,7 @@ from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta, Strided, dense
 from umiak.ir.parser import known_ops
 from umiak.ir.program import Block, Operand, Operation, Program, Value
+from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import Scope
 
 OBSERVE_TRACE = 1  # the bit of the context's observers that sends every call here; see umiak/core/context.pxd
@@ -536,6 +537,22 @@ class Tracer:
                         "[trace] requires captured tensors that are written to to share no memory with other captured "
                         f"tensors, got {name} and {other} over one storage. Make the view inside of the traced function"
                     )
+
+
+class Traced(Sweep):
+    """A pass whose operations ``tracer`` records anew, so that composites may come out as their parts, with types that
+    are inferred again. ``table``: by identity the tensors that stand for values."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        super().__init__()
+        self.tracer = tracer
+
+    def visit(self, o: Operation) -> None:
+        made = self.tracer.record(o.op, [self.current(x) for x in o.operands], o.params)
+        self.stand(o.results, made if isinstance(made, tuple) else (made,))
+
+    def result(self, v: Value) -> SymTensor:
+        return self.table[id(v)]
 
 
 def alias(view: SymTensor, value: SymTensor) -> SymTensor:
