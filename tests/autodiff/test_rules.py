@@ -8,6 +8,7 @@ from harness import leaf, run_traced, tensor, values
 
 from umiak import ops as F
 from umiak.autodiff import rules
+from umiak.autodiff.graph import pullback
 from umiak.core import dtype as dt
 from umiak.core import tape
 from umiak.ir.meta import Meta
@@ -32,6 +33,16 @@ class Written(Same):
 class Short(Same):
     def vjp(self, s, g):
         return (g,)
+
+
+class Residual(Same):
+    """What its gradient reads is made by the forward call beside the result."""
+
+    def forward_train(self, needs, x, y):
+        return F.mul(x, y), (F.exp(x),)
+
+    def vjp(self, s, g):
+        return F.mul(g, s.residuals[0]), F.mul(g, s.inputs[0])
 
 
 class Single(Op):
@@ -103,6 +114,21 @@ def test_only_what_is_needed_is_given(cls, needs):
 def test_what_has_none_gives_none():
     assert recorded(Refused()) == ([], [False, False])
     assert recorded(Bare()) == ([], [False, False])
+
+
+def test_residuals_that_were_not_kept_are_made_again():
+    names, given = recorded(Residual())
+    assert given == [True, True] and names == ["mul", "exp", "mul", "mul"]
+
+
+def test_a_program_with_an_op_of_which_nothing_is_said_is_refused():
+    """With the operation, and what stands around it."""
+    with Tracer() as tracer:
+        x = tracer.input(Meta((3, 4), dt.float64), stop_gradient=False)
+        y = tracer.record(Bare(), (F.mul(x, 2.0), x), ())
+        g = tracer.input(Meta((3, 4), dt.float64))
+        with pytest.raises(TypeError, match=r"(?s)^\[bare\] declares neither vjp nor decompose, in\n.*mul.*bare"):
+            pullback(tracer, list(tracer.operations), [(y.value, g.value)], [x.value])
 
 
 def test_one_gradient_needs_no_tuple():

@@ -219,4 +219,16 @@ class Draw:
                 parts.insert(self.integer(0, len(parts)), "...")
             elif axis < len(shape):
                 parts.append("...")
-        return ", ".join(parts), tensors
+        return ", ".join(_apart(parts) if lists else parts), tensors
+
+
+def _apart(parts: list[str]) -> list[str]:
+    """An index with arrays in which integers stand apart from them: NumPy takes those for arrays too, which moves the
+    dims of the result; the reference framework and PyTorch do not. Such integers become slices of one element.
+    """
+    arrays = [k for k, part in enumerate(parts) if part[0] in "[{"]
+    numbers = [k for k, part in enumerate(parts) if part.lstrip("-").isdigit()]
+    places = sorted(arrays + numbers)
+    if places == list(range(places[0], places[-1] + 1)):
+        return parts
+    return [f"{part}:{int(part) + 1 or ''}" if k in numbers else part for k, part in enumerate(parts)]
