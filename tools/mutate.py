@@ -281,8 +281,8 @@ OF_MODULES: dict[str, list[str]] = {
         "tests/compiler/test_simplify.py", "tests/runtime/test_executor.py", "tests/jit", "tests/fuzz",
     ],
     "umiak.autodiff.graph": [
-        "tests/ir/test_graph.py", "tests/jit", "tests/paddle/test_incubate_autograd.py", "tests/core/test_tape.py",
-        "tests/runtime/test_executor.py", "tests/fuzz",
+        "tests/autodiff", "tests/ir/test_graph.py", "tests/jit", "tests/paddle/test_incubate_autograd.py",
+        "tests/core/test_tape.py", "tests/runtime/test_executor.py", "tests/fuzz",
     ],
     "umiak.autodiff.rules": [
         "tests/autodiff", "tests/ir/test_graph.py", "tests/core/test_tape.py", "tests/jit", "tests/amp/test_amp.py",
@@ -290,7 +290,7 @@ OF_MODULES: dict[str, list[str]] = {
     ],
     "umiak.autodiff.saved": [
         "tests/paddle/test_saved_tensors.py", "tests/paddle/test_pylayer.py", "tests/paddle/test_recompute.py",
-        "tests/fuzz",
+        "tests/jit/test_python_gradients.py", "tests/fuzz",
     ],
     "umiak.autodiff.recompute": ["tests/paddle/test_recompute.py", "tests/jit", "tests/fuzz"],
     "umiak.ops.base": [

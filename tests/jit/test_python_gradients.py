@@ -497,36 +497,3 @@ def test_what_is_detached_has_no_gradient_of_any_order(rng):
     first = [paddle.grad(g(x), x, create_graph=True)[0] for g in (captured, f)]
     close(*first)
     close(*(paddle.grad((g * g).sum(), x)[0] for g in first))
-
-
-@pytest.mark.parametrize("captured", [False, True])
-@pytest.mark.parametrize("written", [False, True])
-def test_what_a_layer_saved_must_not_change(captured, written):
-    """A write between the forward and the backward run is seen in a program as it is in eager mode."""
-
-    class Square(PyLayer):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensor()
-            return 2 * x * g
-
-    def step(x):
-        h = x * 1
-        y = Square.apply(h)
-        if written:
-            h.add_(x)
-        y.sum().backward()
-
-    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
-    run = to_static(step) if captured else step
-    if written:
-        with pytest.raises(RuntimeError, match="modified in place"):
-            run(x)
-    else:
-        run(x)
-        assert x.grad.tolist() == [2.0, 4.0]

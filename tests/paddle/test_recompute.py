@@ -362,6 +362,33 @@ def test_something_saved_that_changes():
 
 
 @MODES
+@pytest.mark.parametrize("write", ["clip_", "sin_", "exp_"])
+def test_something_without_elements_that_is_written_to(use_reentrant, write):
+    """There is nothing that changes: also what autograd functions keep of it stays as it was."""
+
+    class Square(paddle.autograd.PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensor()
+            return 2 * x * g
+
+    def function(x):
+        none = x[x > 100]
+        y = Square.apply(none)
+        getattr(none, write)()
+        return x * 2, none, y
+
+    x = leaf(3)
+    sum(y.sum() for y in recompute(function, x, use_reentrant=use_reentrant)).backward()
+    assert x.grad.tolist() == [2.0] * 3
+
+
+@MODES
 def test_a_function_that_does_something_else(use_reentrant):
     for late in (
         lambda x: (x * x)[:2],

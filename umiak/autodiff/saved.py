@@ -74,8 +74,10 @@ class SavedTensor:
 
 
 def version_of(x: Any) -> Any:
-    """The version of a tensor, or of the first of what was packed; 0 for what has none. In a trace, its value."""
+    """The version of a tensor, or of the first of what was packed; 0 for what has none, or no elements that could
+    change. In a trace, its value.
+    """
     x = x[0] if type(x) is tuple else x
     if isinstance(x, SymTensor):
         return x.value
-    return x.inplace_version if isinstance(x, Tensor) and x.storage is not None else 0
+    return x.inplace_version if isinstance(x, Tensor) and x.storage is not None and x.size else 0
