@@ -256,14 +256,13 @@ class Mean(Reduction):
 
 @register
 class Logsumexp(Reduction):
-    """log(sum(exp(x))), without overflow."""
+    """log(sum(exp(x))), without overflow; -inf where there is nothing to add."""
 
-    needs_element = True
     amp = "deny"
 
     @in_compute_type
     def decompose(self, x):
-        top = F.max(x, axes=self.axes, keepdim=True)
+        top = F.max(x, axes=self.axes, keepdim=True, empty=True)
         top = F.where(F.isfinite(top), top, 0)
         total = F.log(F.sum(F.exp(F.sub(x, top)), axes=self.axes, keepdim=True))
         out = F.add(total, top)
