@@ -143,10 +143,14 @@ class Judge:
 
     def names(self) -> dict[str, Any]:
         return {"torch": torch, "np": np, "F": torch.nn.functional, "made": self.made, "draw": self.draw,
-                "at_least": at_least, "unbound": unbound}  # fmt: skip
+                "noisy": self.noisy, "at_least": at_least, "unbound": unbound}  # fmt: skip
 
     def made(self, tensor: Any) -> Variable:
-        return make(self.noise(torch.as_tensor(tensor)))
+        return make(self.noisy(tensor))
+
+    def noisy(self, value: Any) -> torch.Tensor:
+        """A result; what is written is one, too, so that a value which is 0 by a write is not taken to be 0 exactly."""
+        return self.noise(torch.as_tensor(value))
 
     def draw(self, shape: Any, kind: str) -> torch.Tensor:
         """The numbers that the program drew here, which cannot be derived."""

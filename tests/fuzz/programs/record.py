@@ -106,12 +106,12 @@ class Statement:
             value = self._filled(op.judge, tensors)
             if op.region:
                 region = self._filled(op.region, ["i", *arrays[1:]])
-                text = f"{first}.view(lambda i: {region}).write({value})"
+                text = f"{first}.view(lambda i: {region}).write(noisy({value}))"
             else:
-                text = f"{first}.write({value})"
+                text = f"{first}.write(noisy({value}))"
         elif form == "rewrite":
             region = self._filled(op.region, ["i", *arrays[1:]])
-            text = f"{first}.view(lambda i: {region}).write({self._filled(op.judge, [first, *arrays[1:]])})"
+            text = f"{first}.view(lambda i: {region}).write(noisy({self._filled(op.judge, [first, *arrays[1:]])}))"
         else:
             text = self._filled(op.judge, [first, *arrays[1:]] if form == "take" else list(self.operands))
             text = f"{targets} = {text}" if targets else text
