@@ -71,9 +71,15 @@ NAMES = {
         "cpu_places create_global_var create_parameter ctr_metric_bundle cuda_places data default_main_program "
         "default_startup_program deserialize_persistables deserialize_program device_guard global_scope gradients "
         "ipu_shard_guard is_persistable load load_from_file load_inference_model load_program_state load_vars "
-        "name_scope nn normalize_program program_guard py_func quantization register_op save save_inference_model "
+        "name_scope normalize_program program_guard py_func quantization register_op save save_inference_model "
         "save_to_file save_vars scope_guard serialize_persistables serialize_program set_ipu_shard set_program_state "
         "xpu_places "
+    ),
+    "paddle.static.nn": (
+        "batch_norm bilinear_tensor_product continuous_value_model conv2d conv2d_transpose conv3d conv3d_transpose "
+        "create_parameter deform_conv2d embedding fc group_norm instance_norm layer_norm nce prelu py_func row_conv "
+        "sequence_conv sequence_expand sequence_first_step sequence_last_step sequence_pool sequence_softmax "
+        "sparse_embedding spectral_norm static_pylayer "
     ),
     "paddle.tensor": "MmapStorage",
     "paddle.utils": (

@@ -335,10 +335,11 @@ def to_static(
     The function may call ``backward`` and the ``step`` and ``clear_grad`` of optimizers: a whole training step is then
     one program. Gradients of a captured layer are otherwise as usual, by ``backward`` on what it returns.
 
-    What depends on data or happens outside of tensors cannot be captured and raises an error: branches on the values of
-    tensors, conversions to numbers or NumPy, changes of Python state. Hooks of tensors and ``PyLayer`` are captured;
-    what they compute is differentiated again only by ``paddle.grad`` inside of the function. A ``print`` happens at the
-    capture only. After ``clear_grad`` in a captured function gradients are None.
+    What depends on data or happens outside of tensors cannot be captured and raises an error: ``if`` and ``while`` on
+    the values of tensors (``paddle.static.nn.cond`` and ``while_loop`` are captured), conversions to numbers or NumPy,
+    changes of Python state. Hooks of tensors and ``PyLayer`` are captured; what they compute is differentiated again
+    only by ``paddle.grad`` inside of the function. A ``print`` happens at the capture only. After ``clear_grad`` in a
+    captured function gradients are None.
 
     Args:
         function: a function, a method, or a ``Layer``, whose ``forward`` is captured; None: a decorator.

@@ -1775,6 +1775,9 @@ MADE_INSIDE = {
     "followed": "made by the compiler inside of programs; tests of the executor run some",
     "channels_last": "made by the compiler inside of programs; tests of layouts run some",
     "relaid": "made by the compiler inside of programs; tests of layouts run some",
+    "cond": "its regions are programs; tests of control flow run them",
+    "while_": "its regions are programs; tests of control flow run them",
+    "scan": "its region is a program; tests of control flow run it",
     "detached": "made by captured functions for gradients that are differentiated again; their tests run some",
     "with_gradient": "made by captured functions, and taken out of programs before they run",
 }

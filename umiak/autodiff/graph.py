@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from umiak import ops as F
-from umiak.autodiff import rules
+from umiak.autodiff import control, rules
 from umiak.autodiff.custom import resolve
 from umiak.core import context
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Operation, Program, Value, defined_by, extract, order_class, uses
+from umiak.ir.program import Operation, Program, Value, defined_by, extract, is_pure, uses
+from umiak.ir.scope import Scope
 from umiak.ir.tracer import SymTensor, Tracer, symbolic
 
 
@@ -161,13 +162,16 @@ class _Driver:
         if custom is not None:
             self.spread(operation, (*custom[1](*grads), *(None for _ in operation.results)), needs)
             return
-        if not rules.differentiable(op):
+        if not operation.regions and not rules.differentiable(op):
             if rules.declares_none(op):
                 return
             raise TypeError(f"[{op.name}] declares neither vjp nor decompose, in\n{self.around(operation)}")
         # Inside of the region itself, values are there.
         anew = operation.again > 0 and operation.again != self.tracer.builder.again
         source = self.computed_again(operation, next(g for g in grads if g is not None)) if anew else operation
+        if operation.regions:
+            self.spread(operation, control.pull(self.tracer, source, grads, needs), needs)
+            return
         residuals = self.residuals(source, needs) if op.forward_train is not None else None
         inputs = tuple(symbolic(x) if type(x) is Value else x for x in source.operands)
         outputs = tuple(map(symbolic, source.results))
@@ -192,7 +196,7 @@ class _Driver:
         """
         region = operation.again
         if region not in self.again:
-            own = [o for o in self.operations if o.again == region and order_class(o.op) is None]
+            own = [o for o in self.operations if o.again == region and is_pure(o)]
             made = {id(r) for o in own for r in o.results}
             read = {id(v): v for o in own for v in o.values if id(v) not in made}
             # Parameters need none: what is made of them alone may be shared, and what is seen by a view is not donated.
@@ -212,12 +216,13 @@ class _Driver:
 
         The results keep their identity, because the caller may hold them.
         """
-        body, mark = self.program.body, len(self.program.ops)
+        builder = self.tracer.builder
+        mark = len(builder.block.operations)
         inputs = tuple(symbolic(x) if type(x) is Value else x for x in operation.operands)
         outputs, residuals = operation.op.forward_train(needs, *inputs, *operation.params)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        added = body.operations[mark:]
-        del body.operations[mark:]
+        added = builder.block.operations[mark:]
+        del builder.block.operations[mark:]
         if not residuals:
             return ()
         made = [y._value for y in outputs]
@@ -231,7 +236,9 @@ class _Driver:
             new.results = tuple(exchange.get(id(r), r) for r in new.results)
             for i, r in enumerate(new.results):
                 r.producer, r.index = new, i
-        at = next(i for i, o in enumerate(body.operations) if o is operation)
+        body, at = next(
+            (b, i) for b in [builder.block, *builder.outer] for i, o in enumerate(b.operations) if o is operation
+        )
         body.operations[at : at + 1] = added
         for new in added:
             new.again = operation.again
@@ -266,18 +273,23 @@ class Derivative:
 
 
 def derivative(
-    program: Program, wrt: Iterable[int], present: Iterable[int] | None = None, live: Tracer | None = None
+    program: Program,
+    wrt: Iterable[int],
+    present: Iterable[int] | None = None,
+    live: Tracer | None = None,
+    scope: Scope | None = None,
 ) -> Derivative:
     """Forward and backward programs for the inputs numbered ``wrt``, given the gradients of the outputs ``present``.
 
     By default every continuous output has a gradient. The program itself is not changed, unless gradients need Python
     functions (hooks, custom gradients): then they are traced by ``live``, the tracer that made the program, into it.
+    ``scope``: where what the derivative takes for granted is noted, if the program is a region of another one.
     """
     joint = program.copy() if live is None else program
     inputs, outputs = list(joint.inputs), list(joint.outputs)
     present = tuple(i for i, y in enumerate(outputs) if _continuous(y)) if present is None else tuple(present)
     written = {id(w.target) for w in joint.effects}
-    tracer = Tracer(program=joint) if live is None else live
+    tracer = Tracer(scope, joint) if live is None else live
     with tracer:
         # What a run overwrites is kept as a copy; those that nothing reads are removed again.
         copies = {id(v): F.copy(symbolic(v)).value for v in inputs if id(v) in written}

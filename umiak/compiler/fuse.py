@@ -20,7 +20,7 @@ from umiak.compiler.lower.terminal import terminal_of
 from umiak.compiler.simplify import turns
 from umiak.ir.expr import Sym
 from umiak.ir.meta import dense, identical, identity
-from umiak.ir.program import Operation, Value, call_identity
+from umiak.ir.program import Operation, Value, call_identity, is_pure
 
 MAX_POINTERS = 24  # of a kernel
 # Of a group. A nest is lowered on trial for each join, and long kernels gain little: what is in registers is spilled.
@@ -172,7 +172,7 @@ class _Fusion:
         """The operation as a part of its own."""
         joinable = lowerable(o.op) and not o.op.effect and terminal_of(o) is None
         part = _Part([o], joinable, o.op.elementwise, set(self.producers(o)))
-        if o.op.effect:
+        if not is_pure(o):
             if self.effect is not None:
                 part.sources.add(self.effect)
             self.effect = part

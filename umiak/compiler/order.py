@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from umiak.ir.program import Operation, Value
+from umiak.ir.program import Operation, Value, is_pure
 
 
 def early_writes(
@@ -30,7 +30,9 @@ def early_writes(
     moved: set[int] = set()
     for i, o in enumerate(operations):
         # One that others read might keep values alive for longer where it comes early.
-        if o.op.effect or any(id(r) in readers or wanted.count(id(r)) != 1 or id(r) not in replaced for r in o.results):
+        if any(id(r) in readers or wanted.count(id(r)) != 1 or id(r) not in replaced for r in o.results):
+            continue
+        if not is_pure(o):
             continue
         after = [position[id(v.operation)] for v in o.values if v.operation is not None]
         for r in o.results:

@@ -9,6 +9,7 @@ from typing import Any
 from umiak.compiler.calls import call_program, live, scalars_in
 from umiak.compiler.dump import dump
 from umiak.compiler.epilogue import with_epilogues
+from umiak.compiler.flow import Flow, flow
 from umiak.compiler.fuse import fuse
 from umiak.compiler.layout import Layouts, worth_it
 from umiak.compiler.order import early_writes
@@ -16,17 +17,18 @@ from umiak.compiler.plan import expander, plain_modes, show_operations
 from umiak.compiler.simplify import apart, simplify
 from umiak.core.dispatch import CallProgram
 from umiak.ir.expr import Sym
-from umiak.ir.program import Operation, Program, Value
+from umiak.ir.program import Block, Operation, Program, Value, bound
+from umiak.ir.scope import symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import Traced, Tracer
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A program as calls. ``symbols``: the numbers that it wants, in order; ``conditions``: it may only stand for
-    the program where they hold, since composites were expanded under them."""
+    """A program as calls, or as a flow where it has regions. ``symbols``: the numbers that calls want, in order;
+    ``conditions``: it may only stand for the program where they hold, since composites were expanded under them."""
 
-    calls: CallProgram
+    calls: CallProgram | Flow
     symbols: tuple[Sym, ...]
     conditions: tuple[Sym, ...] = ()
 
@@ -36,16 +38,48 @@ class Lowered:
 
 def lower(program: Program, wanted: Sequence[Value | None]) -> Lowered:
     """One call per operation."""
-    return _calls(live(program.ops, wanted, effects=True), program.inputs, wanted)
+    operations = live(program.ops, wanted, effects=True)
+    if any(o.regions for o in operations):
+        return Lowered(flow(operations, program.inputs, wanted, {}, _plain), ())
+    symbols = scalars_in(operations)
+    return Lowered(_calls(operations, program.inputs, wanted, symbols), tuple(symbols))
+
+
+def _plain(region: Block) -> Flow:
+    wanted = [v if type(v) is Value else None for v in region.outputs]
+    return flow(live(region.operations, wanted, effects=True), region.arguments, wanted, {}, _plain)
 
 
 def lower_fused(
     program: Program, wanted: Sequence[Value | None], backend: Any, donate: Mapping[int, int | None]
 ) -> Lowered:
-    """Groups of operations as calls, for a backend that has kernels for them.
+    """Groups of operations as calls, for a backend that has kernels for them; regions are lowered alike.
 
     ``donate``: inputs whose memory may become that of one of ``wanted``, or of any value (None).
     """
+    operations, inputs, results, conditions, given = _fused(program, wanted, backend, donate)
+    if not any(o.regions for o in operations):
+        symbols = scalars_in(operations)
+        return Lowered(_calls(operations, inputs, results, symbols, given), tuple(symbols), tuple(conditions))
+    inside = {s for o in program.walk() for s in bound(o)}
+
+    def region(block: Block) -> Flow:
+        wanted = [v if type(v) is Value else None for v in block.outputs]
+        known = [*program.guards, *conditions]
+        body = Program(program.name, block, symbols=program.symbols, guards=known, checks=program.checks)
+        operations, inputs, results, more, _ = _fused(body, wanted, backend, {})
+        if any(s in inside for s in symbols_of(tuple(more))):  # known too late
+            return _plain(block)
+        conditions.extend(more)
+        return flow(operations, inputs, results, {}, region)
+
+    return Lowered(flow(operations, inputs, results, given, region), (), tuple(conditions))
+
+
+def _fused(
+    program: Program, wanted: Sequence[Value | None], backend: Any, donate: Mapping[int, int | None]
+) -> tuple[list[Operation], list[Value], list[Value | None], list[Sym], dict[int, Value | None]]:
+    """(operations, inputs, results, conditions, what inputs are given up to) of a block without its regions."""
     operations, results = with_epilogues(program.ops, wanted, backend.follows)
     operations, inputs, results, conditions = _expanded(program, operations, results, backend)
     operations, results = simplify(operations, results)
@@ -60,21 +94,18 @@ def lower_fused(
         if j is None or (results[j] is not None and id(inputs[i]) not in seen)
     }
     replaced = {id(results[j]): inputs[i] for i, j in donate.items() if j is not None and results[j] is not None}
-    operations = early_writes(operations, results, replaced)
-    return _calls(operations, inputs, results, conditions, given)
+    return early_writes(operations, results, replaced), inputs, results, conditions, given
 
 
 def _calls(
     operations: Sequence[Operation],
     inputs: Sequence[Value],
     results: Sequence[Value | None],
-    conditions: Sequence[Sym] = (),
+    symbols: Sequence[Sym],
     donate: Mapping[int, Value | None] | None = None,
-) -> Lowered:
-    symbols = scalars_in(operations)
+) -> CallProgram:
     # The numbers are handed in by whoever runs it; the sources are not read.
-    calls = call_program(operations, inputs, results, symbols, [(0, 0)] * len(symbols), donate)
-    return Lowered(calls, tuple(symbols), tuple(conditions))
+    return call_program(operations, inputs, results, symbols, [(0, 0)] * len(symbols), donate)
 
 
 def _expanded(program: Program, operations: Sequence[Operation], wanted: Sequence[Value | None], backend: Any) -> tuple:

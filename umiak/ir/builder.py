@@ -29,6 +29,7 @@ class Builder:
         self.program = program if program is not None else Program()
         self.scope = scope if scope is not None else scope_of(self.program)
         self.block = self.program.body
+        self.outer: list[Block] = []  # the blocks around it, the program's first
         self._next = 1 + max((v.id for v in _numbered(self.program)), default=-1)
         self.again = 0  # the region to be computed again that calls belong to now
         self._orders: dict[str, int] = {}
@@ -39,7 +40,7 @@ class Builder:
 
     def input(self, meta: Meta, constant: str | None = None) -> Value:
         """A new input; with ``constant``, one that a captured tensor of that name is bound to."""
-        value = self._number(self.program.body.argument(meta))
+        value = self.number(self.program.body.argument(meta))
         if constant is not None:
             if constant in self.program.constants:
                 raise ValueError(f"the program has a constant {constant!r} already")
@@ -64,7 +65,7 @@ class Builder:
         operation = Operation(op, operands, params, metas, regions)
         operation.again = self.again
         for value in operation.results:
-            self._number(value)
+            self.number(value)
         cls = order_class(op)
         if cls is not None:
             operation.order = self._orders.get(cls, 0)
@@ -75,7 +76,7 @@ class Builder:
         """Append the same call over what ``table`` has for its values; the table is told of its results."""
         made = copy_operation(operation, table)
         for value in made.results:
-            self._number(value)
+            self.number(value)
         self.block.operations.append(made)
         return made
 
@@ -84,12 +85,13 @@ class Builder:
         """A block for a region: ``with builder.region(metas) as block:`` and set ``block.outputs``."""
         outer, block = self.block, Block(metas)
         for value in block.arguments:
-            self._number(value)
+            self.number(value)
         self.block = block
+        self.outer.append(outer)
         try:
             yield block
         finally:
-            self.block = outer
+            self.block = self.outer.pop()
 
     def write(self, target: Value, value: Operand) -> None:
         """Note that the input's storage ends as ``value``; a later write to it replaces an earlier one."""
@@ -106,7 +108,8 @@ class Builder:
         program.checks = list(self.scope.checks)
         return program.renumber()
 
-    def _number(self, value: Value) -> Value:
+    def number(self, value: Value) -> Value:
+        """Give a new value its number."""
         value.id = self._next
         self._next += 1
         return value

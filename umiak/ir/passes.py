@@ -12,31 +12,41 @@ from umiak.ir.program import (
     Program,
     Value,
     Write,
+    bound,
     call_identity,
+    is_closed,
     is_pure,
+    numbers_of,
     order_class,
     walk,
 )
 from umiak.ir.rewrite import Sweep
-from umiak.ir.scope import Scope
+from umiak.ir.scope import Scope, symbols_of
 
 
 def remove_dead(program: Program) -> Program:
-    """Drop operations whose results nothing needs. What has an effect stays."""
+    """Drop operations whose results, and numbers, nothing needs. What has an effect stays."""
     live = {id(w.value) for w in program.effects}
-    _sweep_dead(program.body, live)
+    numbers: set[Sym] | None = None
+    if any(o.regions for o in program.ops):
+        numbers = set(symbols_of([x for x in program.outputs if type(x) is Sym]))
+    _sweep_dead(program.body, live, numbers)
     return program.renumber()
 
 
-def _sweep_dead(block: Block, live: set[int]) -> None:
+def _sweep_dead(block: Block, live: set[int], numbers: set[Sym] | None) -> None:
+    """``numbers``: the symbols that are read behind, where operations may bind some."""
     live.update(id(x) for x in block.outputs)
     kept = []
     for operation in reversed(block.operations):
-        if is_pure(operation) and not any(id(r) in live for r in operation.results):
+        read = any(id(r) in live for r in operation.results) or not is_pure(operation)
+        if not (read or (numbers is not None and not numbers.isdisjoint(bound(operation)))):
             continue
         for region in operation.regions:
-            _sweep_dead(region, live)
+            _sweep_dead(region, live, numbers)
         live.update(id(x) for x in operation.operands)
+        if numbers is not None:
+            numbers.update(numbers_of(operation))
         kept.append(operation)
     block.operations = kept[::-1]
 
@@ -56,13 +66,17 @@ class _Common(Sweep):
         self.seen: dict[tuple, Operation] = {}
 
     def block(self, block: Block) -> None:
-        # A region sees the calls made before it; the calls made inside stay inside.
+        # The calls made inside of a region stay inside.
         outer, self.seen = self.seen, dict(self.seen)
         super().block(block)
         self.seen = outer
 
     def visit(self, o: Operation) -> None:
+        outer = self.seen
+        if is_closed(o):  # others see the calls made before them
+            self.seen = {}
         self.keep(o)
+        self.seen = outer
         if o.regions or o.op.random or order_class(o.op) is not None:
             return
         first = self.seen.setdefault(call_identity(o), o)

@@ -275,6 +275,32 @@ def is_pure(operation: Operation) -> bool:
     return order_class(operation.op) is None and all(is_pure(inner) for r in operation.regions for inner in walk(r))
 
 
+def is_closed(operation: Operation) -> bool:
+    """Whether the regions of an operation read no values but their arguments."""
+    return getattr(operation.op, "closed", False)
+
+
+def bound(operation: Operation) -> tuple[Sym, ...]:
+    """The symbols that an operation gives a value to: after its run, or while its regions run."""
+    names = getattr(operation.op, "binds", ())
+    if not names:
+        return ()
+    found = (x for n, x in zip(operation.op.param_fields, operation.params, strict=True) if n in names)
+    return tuple(x for x in found if type(x) is Sym)
+
+
+def numbers_of(operation: Operation) -> dict[Sym, None]:
+    """The symbols that a call reads as operands and params; those that it binds are among them."""
+    return symbols_of([*(x for x in operation.operands if type(x) is Sym), operation.params])
+
+
+def free(block: Block) -> list[Value]:
+    """The values that a block reads from outside, in order; regions of its operations are closed."""
+    own = {id(v) for v in block.arguments} | {id(r) for o in block.operations for r in o.results}
+    read = [*(v for o in block.operations for v in o.values), *(x for x in block.outputs if type(x) is Value)]
+    return list({id(v): v for v in read if id(v) not in own}.values())
+
+
 def map_operand(x: Operand, replace: Callable[[Value], Operand]) -> Operand:
     return replace(x) if type(x) is Value else x
 

@@ -10,7 +10,7 @@ parent has a new value and take their view of it again. What remains of a write 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -161,6 +161,8 @@ class SymTensor(Tensor):
             raise RuntimeError(
                 "[register_hook] requires a tensor of a captured function or an eager one, got a bare one"
             )
+        if self._tracer.frames:
+            raise RuntimeError("[register_hook] requires a tensor outside of branches and loop bodies, got one inside")
         value = self.value
         if value.hooks is None:
             value.hooks = []
@@ -215,6 +217,34 @@ def symbolic(value: Value, tracer: Tracer | None = None) -> SymTensor:
     return out
 
 
+class Frame:
+    """What happens to tensors from outside while a region is traced. ``arguments``: what stands for those of the
+    region; ``written``: tensors from outside whose memory was written to."""
+
+    def __init__(self, block: Block, arguments: Sequence[SymTensor]) -> None:
+        self.block = block
+        self.arguments = arguments
+        self.written: dict[int, SymTensor] = {}
+        self._before: dict[int, tuple] = {}
+
+    def keep(self, x: SymTensor) -> None:
+        """Note what a tensor is, to which it goes back."""
+        self._before.setdefault(id(x), (x, x._value, x._seen, x._stop, x._made))
+
+    def write(self, target: SymTensor, root: SymTensor) -> None:
+        """``target``, a view of ``root`` or itself, is about to be written to."""
+        view: SymTensor | None = target
+        while view is not None and view is not root:
+            self.keep(view)
+            view = view.parent
+        self.keep(root)
+        self.written[id(root)] = root
+
+    def restore(self) -> None:
+        for x, *state in self._before.values():
+            x._value, x._seen, x._stop, x._made = state
+
+
 class Tracer:
     """Records calls into a program. Use as a context manager: ops run inside are recorded here.
 
@@ -243,6 +273,7 @@ class Tracer:
         # Inputs and captured tensors by what stands for them, with the value they came in with.
         self._roots: list[tuple[SymTensor, Value]] = []
         self._captured: dict[int, SymTensor] = {}
+        self.frames: list[Frame] = []  # of the regions that are being traced from functions
         self._inner: set[int] = set()  # ids of inputs whose tensors are no leaves: eager calls may write to them
         for name, tensor in self.builder.program.captured.items():
             self._captured[id(tensor)] = self._root(self.builder.program.constants[name])
@@ -319,6 +350,11 @@ class Tracer:
                 f"{x!r} belongs to another trace. "
                 "Pass tensors to a traced function as arguments, and return its results"
             )
+        block = x._block
+        if block is not None and block is not self.builder.block and not any(block is b for b in self.builder.outer):
+            raise RuntimeError(
+                f"{x!r} was made inside of a branch or loop body, and is not known outside. Return it from there"
+            )
         return x
 
     def given(self, x: SymTensor) -> bool:
@@ -347,6 +383,14 @@ class Tracer:
         if op.view and len(made) == 1:
             self._link(made[0], operands[0], op, params)
         return made if op.multiple(len(made)) else made[0]
+
+    def repeat(self, operation: Operation, operands: Iterable[Any]) -> tuple[SymTensor, ...]:
+        """Append an operation with closed regions once more, over other operands."""
+        made = operation.replace(operands=[x.value if isinstance(x, SymTensor) else x for x in operands])
+        for value in made.results:
+            self.builder.number(value)
+        self.operations.append(made)
+        return tuple(symbolic(v, self) for v in made.results)
 
     def _result(self, value: Value, flows: bool, operands: tuple) -> SymTensor:
         value.stop = not flows
@@ -382,10 +426,12 @@ class Tracer:
         while root.parent is not None and root.shares_memory():
             root = root.parent
         if root._block is not self.builder.block:
-            raise RuntimeError(
-                f"[in-place] requires a tensor made inside the branch or loop body, got {root!r} from outside. "
-                "Return the new value from the branch instead"
-            )
+            if not self.frames or self.frames[-1].block is not self.builder.block:
+                raise RuntimeError(
+                    f"[in-place] requires a tensor made inside the branch or loop body, got {root!r} from outside. "
+                    "Return the new value from the branch instead"
+                )
+            self.frames[-1].write(target, root)
         wanted = context.current().grad_enabled and any(root is leaf for leaf, _ in self.gradient_roots())
         if wanted and id(root) not in self._inner:
             raise RuntimeError(
@@ -511,6 +557,24 @@ class Tracer:
         with self.builder.region(metas) as block:
             yield block, [symbolic(v, self) for v in block.arguments]
 
+    @contextmanager
+    def frame(self, arguments: Sequence[SymTensor]) -> Iterator[Frame]:
+        """Tensors from outside of the region that is being traced may be written to inside; afterwards they are what
+        they were."""
+        frame = Frame(self.builder.block, arguments)
+        self.frames.append(frame)
+        try:
+            yield frame
+        finally:
+            self.frames.pop()
+            frame.restore()
+
+    def replaced(self, root: SymTensor, x: SymTensor, made: bool) -> None:
+        """``root`` is from here on what ``x`` is, the result of an operation whose regions write to it."""
+        if root._block is not self.builder.block:
+            self.frames[-1].write(root, root)
+        root._value, root._stop, root._made = x._value, x._stop, made
+
     # --- the end
 
     def finish(self, outputs: Iterable[Any], name: str = "") -> Program:
@@ -548,7 +612,8 @@ class Traced(Sweep):
         self.tracer = tracer
 
     def visit(self, o: Operation) -> None:
-        made = self.tracer.record(o.op, [self.current(x) for x in o.operands], o.params)
+        operands = [self.current(x) for x in o.operands]
+        made = self.tracer.repeat(o, operands) if o.regions else self.tracer.record(o.op, operands, o.params)
         self.stand(o.results, made if isinstance(made, tuple) else (made,))
 
     def result(self, v: Value) -> SymTensor:

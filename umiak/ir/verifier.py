@@ -7,7 +7,7 @@ from typing import Any
 from umiak.ir import sym as dim
 from umiak.ir.builder import infer, scope_of
 from umiak.ir.meta import Meta
-from umiak.ir.program import Block, Operation, Program, Value, defined, order_class
+from umiak.ir.program import Block, Operation, Program, Value, defined, is_closed, order_class
 from umiak.ir.scope import symbols_of
 
 
@@ -71,8 +71,10 @@ class _Verifier:
             self.operand(x, operation)
         self.number(operation.params, operation)
         for region in operation.regions:
-            # What a region defines is not visible after it.
+            # What a region defines is not visible after it, nor what is outside within a closed one.
             outer = set(self.visible)
+            if is_closed(operation):
+                self.visible = set()
             self.block(region, operation)
             self.visible = outer
         cls = order_class(operation.op)

@@ -11,6 +11,7 @@ What would tie the program to the data of the first run is refused: reading data
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -26,9 +27,10 @@ from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.passes import merge_common, remove_dead
-from umiak.ir.program import Operation, Program, Value, uses
+from umiak.ir.program import Operation, Program, Value, bound, uses
+from umiak.ir.scope import symbols_of
 from umiak.ir.sym import cdiv, evaluate
-from umiak.ir.tracer import OBSERVE_TRACE, SymTensor, Tracer, symbolic
+from umiak.ir.tracer import OBSERVE_TRACE, Frame, SymTensor, Tracer, symbolic
 from umiak.ops.gradient import WithGradient
 from umiak.runtime.executor import Executor
 
@@ -104,6 +106,23 @@ class Capture(Tracer):
         finally:
             ambient.observers, ambient.trace = held, stack
 
+    @contextmanager
+    def frame(self, arguments: Sequence[SymTensor]) -> Iterator[Frame]:
+        casts, self.casts = self.casts, dict(self.casts)  # what is cast inside is not known outside
+        try:
+            with super().frame(arguments) as frame:
+                yield frame
+        finally:
+            self.casts = casts
+
+    def _refuse_inside(self, who: str) -> None:
+        """Refuse what a captured function does once, where it stands in a branch or a loop body."""
+        if self.frames:
+            raise CaptureError(
+                f"{who} stands in a branch or loop body of paddle.static.nn, whose operations alone can be captured. "
+                "Do it in the captured function itself"
+            )
+
     # --- what dispatch, generators, arrays and the tape ask a tracer for
 
     def record(self, op: Any, operands: Iterable[Any], params: Iterable[Any]) -> Any:
@@ -145,8 +164,8 @@ class Capture(Tracer):
         """Data of a tensor is asked for."""
         raise CaptureError(
             f"the data of a tensor of shape {list(x.shape)} are read while the function is captured: what depends on "
-            "them would be the same at every run. Write a branch on data as an op (paddle.where), and keep "
-            "conversions to NumPy or Python out of the function"
+            "them would be the same at every run. Write a branch on data as an op (paddle.where, "
+            "paddle.static.nn.cond), and keep conversions to NumPy or Python out of the function"
         )
 
     def python_node(self, name: str, inputs: Sequence[Any], outputs: Sequence[Any], backward: Callable) -> None:
@@ -154,6 +173,7 @@ class Capture(Tracer):
 
         ``backward`` says by an attribute ``traceable`` that it computes with tensors alone.
         """
+        self._refuse_inside(f"{name}, a gradient written in Python,")
         if not getattr(backward, "traceable", False):
             raise CaptureError(f"{name} has a gradient written in Python, which a captured function cannot hold")
         xs, ys = [self.tensor(x) for x in inputs], [self.tensor(y) for y in outputs]
@@ -210,6 +230,7 @@ class Capture(Tracer):
 
     def backward(self, tensors: Sequence[Any], grads: Sequence[Any]) -> None:
         """Gradients of tensors into ``.grad`` of the leaves."""
+        self._refuse_inside("backward()")
         self.differentiated = True
         leaves = self._leaves()
         taken: dict[int, tuple[Any, list]] = {}
@@ -269,7 +290,8 @@ class Capture(Tracer):
                 g = F.full(1.0, dtype=y.dtype, shape=tuple(y.shape))
             seeds.append((y.value, self.operand(g)))
         self.asked = True
-        operations, targets = list(self.operations), [recorded(self.tensor(x).value) for x in wrt]
+        blocks = [*self.builder.outer, self.builder.block]
+        operations, targets = [o for b in blocks for o in b.operations], [recorded(self.tensor(x).value) for x in wrt]
         hooks = {
             id(recorded(root.value)): [entry for entry in leaf._hooks if type(entry) is not tape.Sink]
             for root, leaf in self._leaves() if leaf._hooks
@@ -279,21 +301,38 @@ class Capture(Tracer):
         enabled, ambient.grad_enabled = ambient.grad_enabled, True  # decompositions are differentiated on the way
         ambient.set_amp(0, amp[1], 0)  # gradients are not cast
         try:
-            found = pullback(self, operations, seeds, targets, hooks)
+            found = pullback(self, operations, seeds, [*targets, *self._carried(targets)], hooks)
         finally:
             ambient.set_amp(*amp)
             ambient.grad_enabled, self.creating = enabled, creating
+        if any(g is not None for g in found[len(targets) :]):
+            raise CaptureError(
+                "paddle.grad in a loop body is asked for the gradient of what depends on values that the loop carries "
+                "with respect to a tensor that these may depend on: their history is that of earlier iterations, which "
+                "is not known inside. Ask for it outside of the loop, or detach them"
+            )
         if not create_graph:
             known = set(map(id, operations))
             for o in self.operations:
                 if id(o) not in known:
                     for r in o.results:
                         r.stop = True
-        made = [None if v is None else symbolic(v, self) for v in found]
+        made = [None if v is None else symbolic(v, self) for v in found[: len(targets)]]
         for g in made:
             if g is not None:
                 g._stop = not create_graph
         return made
+
+    def _carried(self, targets: Sequence[Value]) -> list[Value]:
+        """What loops around carry into here and a gradient may reach, unless all targets are made here, of which it
+        cannot depend."""
+        if not self.frames:
+            return []
+        here = set(map(id, self.operations))
+        if all(id(v.producer) in here for v in targets):
+            return []
+        given = [x for f in self.frames for x in f.arguments if not x._stop and _continuous(x)]
+        return [x._value for x in given if not any(x._value is v for v in targets)]
 
     def gradients_of(
         self,
@@ -320,6 +359,7 @@ class Capture(Tracer):
 
         ``read`` raises :class:`Stale` where the program does not fit any more.
         """
+        self._refuse_inside("the step of an optimizer")
         source = _Source(read, undo)
         n = sum(len(s.symbols) for s in self.sources)
         source.symbols = [
@@ -379,7 +419,9 @@ class _Pair:
         self.given = given
         self.saved = d.saved
         self.forward, self.backward = Executor(d.forward, disjoint=True), Executor(d.backward)
-        self.asked = [s for s, where in self.backward.sources.items() if where is None]  # numbers for the backward part
+        # Numbers for the backward part; some of those that it binds itself it may read before.
+        self.asked = [s for s, where in self.backward.sources.items() if where is None]
+        self.inside = self.backward.inside
         names = {id(v): n for n, v in d.forward.constants.items()}
         self.inputs = [names.get(id(v)) for v in d.forward.inputs]
 
@@ -427,7 +469,11 @@ class Captured:
         # Where a tensor with a history outside is, whose gradient goes on there.
         self.outer: list[Any] = [arguments.get(key, leaf) for key, (leaf, _) in capture.outer.items()]
         made += [g for _, g in capture.outer.values()]
-        traced = capture.finish([*outputs, *made], name)
+        # Streams of which a run takes words as branches and loops go: how many is known, and taken, when it has run.
+        inside = {s for o in capture.builder.program.walk() if o.regions for s in bound(o)}
+        self.late = [any(s in inside for s in symbols_of(stream.words)) for stream in self.streams]
+        late = [stream.words for stream, is_late in zip(self.streams, self.late) if is_late]
+        traced = capture.finish([*outputs, *made, *late], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
         _apart(capture, outputs)
         wanted = {id(v) for _, v in capture.gradient_roots()}
@@ -577,8 +623,8 @@ class Captured:
     def _draw(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> list[tuple[Generator, int, int]]:
         """Take the words of this run out of the streams: (generator, offset, words) of each."""
         taken: list[tuple[Generator, int, int]] = []
-        for stream in self.streams:
-            words = stream.words
+        for stream, is_late in zip(self.streams, self.late):
+            words = 0 if is_late else stream.words
             if type(words) is Sym:
                 words = evaluate(words, self._sizes(tensors))
             generator = stream.find()
@@ -601,6 +647,11 @@ class Captured:
                     self._executor = Executor(self.program, disjoint=True)
                 with context.no_grad_guard():
                     found = self._executor(*tensors, numbers=env)
+            if any(self.late):
+                count = sum(self.late)
+                for (generator, _, _), words in zip(itertools.compress(taken, self.late), found[-count:]):
+                    generator.reserve(words)
+                del found[-count:]
         except BaseException:
             for generator, offset, words in taken:
                 generator.give_back(offset, words)
@@ -628,7 +679,7 @@ class Captured:
         pair = self._pair
         bound = pair.bound(tensors)
         with context.no_grad_guard():
-            found = pair.forward(*tensors, numbers=env)
+            found = pair.forward(*tensors, numbers=env, found=env)
         saved = [bound[i] if kind == "input" else found[i] for kind, i in pair.saved]
         versions = [(x, x.inplace_version) for (kind, _), x in zip(pair.saved, saved) if kind == "input"]
         sources = [bound[i] for i in self.wrt]
@@ -636,6 +687,7 @@ class Captured:
         zeros = [(tuple(results[i].shape), results[i].dtype) for i in pair.given]
         known = env if all(s in env for s in pair.asked) else {**env, **self._sizes(tensors)}
         numbers: dict[Any, Any] = {s: known[s] for s in pair.asked}
+        numbers.update({s: env[s] for s in pair.inside if s in env})
 
         def run(*grads: Tensor | None) -> tuple:
             for x, version in versions:

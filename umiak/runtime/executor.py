@@ -9,12 +9,14 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.compiler import plan, whole
+from umiak.compiler.flow import Flow
 from umiak.core import context, dispatch
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
-from umiak.ir.program import Program, Value
+from umiak.ir.program import Program, Value, bound, numbers_of
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import evaluate
+from umiak.runtime import control
 
 AMP_MODES = 0xFFFF00FE
 
@@ -25,6 +27,15 @@ def _extent(x: Tensor) -> tuple[int, int]:
         return 0, 0
     reach = [(n - 1) * s for n, s in zip(x.shape, x.strides, strict=True)]
     return x.offset + sum(r for r in reach if r < 0), x.offset + sum(r for r in reach if r > 0) + 1
+
+
+def _numbers_read(program: Program) -> set[Sym]:
+    """The symbols that something in a program reads."""
+    found = {s for o in program.walk() for s in numbers_of(o)}
+    conditions = [*program.guards, *(c.condition for c in program.checks)]
+    shapes = [v.meta.shape for v in program.inputs]
+    ends = [x for x in (*program.outputs, *(w.value for w in program.effects)) if type(x) is Sym]
+    return found.union(symbols_of([*conditions, *shapes, *ends]))
 
 
 class Executor:
@@ -42,15 +53,19 @@ class Executor:
 
     ``disjoint``: refuse inputs with a final write that share memory with others (see ``Program.disjoint``), which
     otherwise are taken for tensors of their own until the writes.
+
+    A program with branches or loops is run by :mod:`umiak.runtime.control`; a call enters the numbers that these bind
+    in ``found``.
     """
 
     def __init__(self, program: Program, donate: Iterable[int | str] = (), disjoint: bool = False) -> None:
-        for operation in program.ops:
-            if operation.regions:
-                raise TypeError(f"[{operation.name}] requires an executor with control flow, got a straight-line one")
         self.program = program
         self.disjoint = disjoint
-        self.sources = program.sources()
+        self.inside = {s for o in program.walk() if o.regions for s in bound(o)}
+        self.sources = {s: w for s, w in program.sources().items() if s not in self.inside}
+        if None in self.sources.values():
+            read = _numbers_read(program)
+            self.sources = {s: w for s, w in self.sources.items() if w is not None or s in read}
         self.wanted = [v if type(v) is Value else None for v in [*program.outputs, *(w.value for w in program.effects)]]
         self._lowered: dict[str | None, whole.Lowered] = {}
         place = {id(v): i for i, v in enumerate(program.inputs)}
@@ -72,13 +87,15 @@ class Executor:
             f"among {sorted(constants)}, got {x!r}"
         )
 
-    def __call__(self, *tensors: Tensor, numbers: Mapping[Sym | str, Any] | None = None) -> list[Any]:
+    def __call__(
+        self, *tensors: Tensor, numbers: Mapping[Sym | str, Any] | None = None, found: dict[Any, Any] | None = None
+    ) -> list[Any]:
         program = self.program
         inputs = self._bind(tensors)
         for i, (x, v) in enumerate(zip(inputs, program.inputs, strict=True)):
             if x.dtype is not v.meta.dtype or x.ndim != len(v.meta.shape):
                 self._refuse(i, x)
-        env: dict[Any, Any] = {}
+        env: dict[Any, Any] = {s: n for s, n in (numbers or {}).items() if s in self.inside} if self.inside else {}
         for s, where in self.sources.items():
             if where is not None:
                 env[s] = inputs[where[0]].shape[where[1]]
@@ -90,23 +107,28 @@ class Executor:
                 env[s] = float(value) if s.kind == "float" else operator.index(value)
         self._check(inputs, env)
         lowered = self.lowered(inputs, env)
-        found = lowered.calls.run(inputs, [env[s] for s in lowered.symbols], self._given(inputs))
+        if isinstance(lowered.calls, Flow):
+            made = control.run(lowered.calls, inputs, env, self._given(inputs))
+            if found is not None:
+                found.update(env)
+        else:
+            made = lowered.calls.run(inputs, [env[s] for s in lowered.symbols], self._given(inputs))
         n = len(program.outputs)
         if program.effects:
             # All values are those from before any write, so what shares memory with a target is copied first; a value
             # that took the target's memory is there already.
             targets = [inputs[i] for i in self.targets]
             written = {id(t.storage) for t in targets}
-            made = [F.copy(v) if isinstance(v, Tensor) and id(v.storage) in written else v for v in found[:n]]
+            outputs = [F.copy(v) if isinstance(v, Tensor) and id(v.storage) in written else v for v in made[:n]]
             values = [
                 v if v is t or id(v.storage) not in written else F.copy(v)
-                for t, v in zip(targets, found[n:], strict=True)
+                for t, v in zip(targets, made[n:], strict=True)
             ]
             for target, value in zip(targets, values, strict=True):
                 if value is not target:
                     dispatch.assign(target, value)
-            found = made
-        return [self._output(x, y, env) for x, y in zip(program.outputs, found[:n], strict=True)]
+            made = outputs
+        return [self._output(x, y, env) for x, y in zip(program.outputs, made[:n], strict=True)]
 
     def _given(self, inputs: Sequence[Tensor]) -> bytes | None:
         """Which inputs' memory this run gives up; a written one's only where no other input is in the same memory."""

@@ -1,0 +1,212 @@
+"""Branches and loops over tensors: in a captured function operations of the program, otherwise plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umiak import ops as F
+from umiak.core.context import current
+from umiak.core.tensor import Tensor
+from umiak.runtime import regions
+from umiak.util import pytree
+from umiak.util.errors import op_error
+
+
+def _function(who: str, what: str, f: Any) -> Callable[..., Any]:
+    if f is None:
+        return lambda *_: None
+    if not callable(f):
+        raise op_error(TypeError, who, f"{what} that can be called, or None", type(f).__name__)
+    return f
+
+
+def _flag(who: str, pred: Any) -> Any:
+    if not isinstance(pred, (Tensor, bool)):
+        raise op_error(TypeError, who, "a bool tensor with one element as condition", type(pred).__name__)
+    return pred
+
+
+def _flat(who: str, x: Any, form: list[pytree.Structure]) -> list[Any]:
+    """The leaves of a result, whose structure must be that of earlier ones."""
+    leaves, structure = pytree.flatten(x)
+    if form and structure != form[0]:
+        raise op_error(TypeError, who, f"results of one structure ({form[0]})", structure)
+    form.append(structure)
+    return leaves
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    name: str | None = None,
+    return_names: Sequence[str] | None = None,
+) -> Any:
+    """What ``true_fn`` returns where ``pred`` is true, else what ``false_fn`` does.
+
+    In a captured function both become part of the program, which decides when it runs; each may write to tensors from
+    outside. There they must return the same structure, with tensors of one shape and dtype at each place, or numbers.
+
+    Args:
+        pred: a bool tensor with one element.
+        true_fn: a function without arguments; None: nothing happens, and None is returned.
+        false_fn: the same for the other case.
+        name: accepted.
+        return_names: accepted.
+
+    Raises:
+        TypeError: a condition or function of another type; in a captured function, results that do not go together.
+
+    Example:
+        >>> import paddle
+        >>> @paddle.jit.to_static
+        ... def clipped(x):
+        ...     return paddle.static.nn.cond(x.sum() > 10, lambda: x * 0.1, lambda: x)
+        >>> clipped(paddle.full([2], 10.0)).tolist(), clipped(paddle.ones([2])).tolist()
+        ([1.0, 1.0], [1.0, 1.0])
+    """
+    then, other = _function("cond", "a true_fn", true_fn), _function("cond", "a false_fn", false_fn)
+    if isinstance(_flag("cond", pred), bool) or not current().trace:
+        return then() if pred else other()
+    form: list[pytree.Structure] = []
+    leaves = regions.cond(pred, lambda: _flat("cond", then(), form), lambda: _flat("cond", other(), form))
+    return form[0].unflatten(leaves)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Sequence[Any],
+    is_test: bool = False,
+    name: str | None = None,
+) -> list[Any]:
+    """Apply ``body`` to ``loop_vars`` as long as ``cond`` of them holds, and return what they are then.
+
+    In a captured function the loop is one operation, whose number of iterations data decide. There tensors keep their
+    shape and dtype from iteration to iteration, and numbers that the body changes become tensors.
+
+    Args:
+        cond: takes the values, and returns a bool tensor with one element.
+        body: takes the values, and returns as many, a list or tuple of them or the only one.
+        loop_vars: tensors, or structures of them.
+        is_test: accepted.
+        name: accepted.
+
+    Raises:
+        TypeError: something that cannot be called, or values that are no list or tuple.
+        ValueError: no values, or another number of them from the body.
+
+    Example:
+        >>> import paddle
+        >>> i, total = paddle.zeros([1], "int64"), paddle.zeros([1])
+        >>> n, total = paddle.static.nn.while_loop(lambda i, t: i < 4, lambda i, t: [i + 1, t + 2], [i, total])
+        >>> int(n), float(total)
+        (4, 8.0)
+    """
+    for what, f in (("a cond", cond), ("a body", body)):
+        if not callable(f):
+            raise op_error(TypeError, "while_loop", f"{what} that can be called", type(f).__name__)
+    if not isinstance(loop_vars, (list, tuple)):
+        raise op_error(TypeError, "while_loop", "loop_vars that are a list or tuple", type(loop_vars).__name__)
+    if not loop_vars:
+        raise op_error(ValueError, "while_loop", "at least one of loop_vars", "none")
+
+    def values(made: Any) -> list[Any]:
+        made = list(made) if isinstance(made, (list, tuple)) else [made]
+        if len(made) != len(loop_vars):
+            raise op_error(ValueError, "while_loop", f"{len(loop_vars)} values from the body", len(made))
+        return made
+
+    now = list(loop_vars)
+    if current().trace:
+        form: list[pytree.Structure] = []
+        leaves = _flat("while_loop", now, form)
+        found = regions.while_loop(
+            lambda leaves: _flag("while_loop", cond(*form[0].unflatten(leaves))),
+            lambda leaves: _flat("while_loop", values(body(*form[0].unflatten(leaves))), form),
+            leaves,
+        )
+        return form[0].unflatten(found)
+    while _flag("while_loop", cond(*now)):
+        now = values(body(*now))
+    return now
+
+
+def case(pred_fn_pairs: Sequence[tuple[Any, Callable[[], Any]]], default: Any = None, name: str | None = None) -> Any:
+    """What the function beside the first true condition returns; where none is, what ``default`` does.
+
+    Args:
+        pred_fn_pairs: pairs of a bool tensor with one element and a function without arguments.
+        default: a function without arguments; None: the last of the others.
+        name: accepted.
+
+    Raises:
+        TypeError: pairs of another type.
+        ValueError: no pairs.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([1])
+        >>> paddle.static.nn.case([(x < 0, lambda: -x), (x < 2, lambda: x * 3)], default=lambda: x).tolist()
+        [3.0]
+    """
+    if not isinstance(pred_fn_pairs, (list, tuple)):
+        raise op_error(TypeError, "case", "a list or tuple of pairs", type(pred_fn_pairs).__name__)
+    if not pred_fn_pairs:
+        raise op_error(ValueError, "case", "at least one pair", "none")
+    for pair in pred_fn_pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2 or not callable(pair[1]):
+            raise op_error(TypeError, "case", "tuples of a condition and a function", repr(pair))
+        _flag("case", pair[0])
+    pairs = list(pred_fn_pairs)
+    last = pairs.pop()[1] if default is None else _function("case", "a default", default)
+    return _first(pairs, last)
+
+
+def _first(pairs: Sequence[tuple[Any, Callable[[], Any]]], last: Callable[[], Any]) -> Any:
+    if not pairs:
+        return last()
+    (pred, function), *rest = pairs
+    return cond(pred, function, lambda: _first(rest, last))
+
+
+def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str | None = None) -> Any:
+    """What the function of the number ``branch_index`` returns; where there is none, what ``default`` does.
+
+    Args:
+        branch_index: an integer tensor with one element.
+        branch_fns: a dict of functions without arguments by number, a list of pairs of these, or a list of functions,
+            whose numbers are their places.
+        default: a function without arguments; None: that of the largest number.
+        name: accepted.
+
+    Raises:
+        TypeError: an index or functions of another type.
+        ValueError: no functions, or two of one number.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([1])
+        >>> fns = {1: lambda: x + 1, 2: lambda: x + 2}
+        >>> paddle.static.nn.switch_case(paddle.full([1], 2, "int64"), fns).tolist()
+        [3.0]
+    """
+    if not isinstance(branch_index, Tensor) or branch_index.dtype.name not in ("uint8", "int32", "int64"):
+        got = branch_index.dtype.name if isinstance(branch_index, Tensor) else type(branch_index).__name__
+        raise op_error(TypeError, "switch_case", "an index of uint8, int32 or int64", got)
+    if not isinstance(branch_fns, (list, tuple, dict)):
+        raise op_error(TypeError, "switch_case", "branch_fns in a dict, list or tuple", type(branch_fns).__name__)
+    found: dict[int, Callable[[], Any]] = {}
+    for i, entry in enumerate(branch_fns.items() if isinstance(branch_fns, dict) else branch_fns):
+        key, function = entry if isinstance(entry, tuple) else (i, entry)
+        if not isinstance(key, int) or not callable(function):
+            raise op_error(TypeError, "switch_case", "functions, or pairs of an int and a function", repr(entry))
+        if key in found:
+            raise op_error(ValueError, "switch_case", "each number once", key)
+        found[key] = function
+    if not found:
+        raise op_error(ValueError, "switch_case", "at least one function", "none")
+    keys = sorted(found)
+    last = found[keys.pop()] if default is None else _function("switch_case", "a default", default)
+    return _first([(F.eq(branch_index, key), found[key]) for key in keys], last)

@@ -1,0 +1,254 @@
+"""Derivatives of operations with regions, for the walk back over programs.
+
+A region is differentiated as a program is: cut into a part that runs forward, which also yields what the other part
+reads, and one that runs backward. The operation gets the forward parts as its regions, and results for what they yield
+besides; the gradient is another operation of the kind, whose regions are the backward parts. Of a branch those are the
+results that only this branch has; of a loop, stacks with a slice for each iteration, over which a reversed ``Scan``
+goes. Both are ordinary operations again, so that they have derivatives of their own.
+
+How often a ``while`` runs is known afterwards only. Within another region its stacks would have a size for each
+iteration of that one: it is computed again instead, from its operands, where its gradient is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.ir.meta import Meta
+from umiak.ir.program import Block, Operation, Program, Value, bound, is_pure, numbers_of, walk
+from umiak.ir.scope import symbols_of
+from umiak.ir.tracer import SymTensor, Tracer, symbolic
+from umiak.ops.control import Cond, Scan, While
+
+if TYPE_CHECKING:
+    from umiak.autodiff.graph import Derivative
+
+
+def pull(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs: Sequence[bool]) -> list[Any]:
+    """The gradients of the operands of ``o``, recorded by ``tracer``; ``o`` yields from now on what they need."""
+    return _cond(tracer, o, grads, needs) if type(o.op) is Cond else _loop(tracer, o, grads, needs)
+
+
+def _continuous(x: Any) -> bool:
+    return type(x) is Value and x.meta.dtype is not None and (x.meta.dtype.is_floating or x.meta.dtype.is_complex)
+
+
+class _Half:
+    """A region as two programs; ``own``: how many results it has to yield besides those that it had."""
+
+    def __init__(self, tracer: Tracer, region: Block, wrt: Sequence[int], present: Sequence[int]) -> None:
+        from umiak.autodiff.graph import derivative  # the walk comes here for operations with regions
+
+        scope = tracer.scope
+        program = Program("", region, [], {}, list(scope.symbols), list(scope.guards), list(scope.checks)).copy()
+        _again(program)
+        self.present = [i for i in present if _continuous(region.outputs[i])]
+        self.d: Derivative = derivative(program, wrt, self.present, scope=scope)
+        self.arguments = len(region.arguments)
+        self.outputs = len(region.outputs)
+        self.own = len(self.d.forward.outputs) - self.outputs
+
+    def record(self, tracer: Tracer, inputs: Sequence[Value]) -> list[SymTensor | None]:
+        """Record the backward part over values for what is saved and for the gradients that are present."""
+        table = {id(v): x for v, x in zip(self.d.backward.inputs, inputs, strict=True)}
+        for o in self.d.backward.ops:
+            tracer.builder.copy(o, table)
+        made = self.d.backward.outputs
+        return [None if v is None else symbolic(table[id(v)], tracer) for v in made]
+
+
+def _again(program: Program) -> None:
+    """Mark what has sizes that are known inside of a region only as computed again in the backward part: loops without
+    a known number of iterations, and what depends on that number."""
+    inside = {s for o in program.ops if type(o.op) is While for s in bound(o)}
+    if not inside:
+        return
+    count = 1 + max((o.again for o in walk(program.body)), default=0)
+    for o in program.ops:
+        if o.again > 0 or inside.isdisjoint([*numbers_of(o), *symbols_of([r.meta.shape for r in o.results])]):
+            continue
+        if not is_pure(o):
+            raise RuntimeError(
+                "[while_loop] requires a body without communication for a gradient where it stands inside of another "
+                "loop or branch, got one that communicates: its iterations would be run a second time"
+            )
+        o.again = count
+
+
+def _zeros(like: Any) -> Any:
+    return F.full(0.0, shape=like.meta.shape, dtype=like.meta.dtype)
+
+
+def _extend(tracer: Tracer, o: Operation, regions: Sequence[Block], metas: Sequence[Meta]) -> list[Value]:
+    """Other regions for an operation, and the results that it has besides."""
+    o.regions = tuple(regions)
+    first = len(o.results)
+    fresh = [Value(m, o, first + i) for i, m in enumerate(metas)]
+    for v in fresh:
+        tracer.builder.number(v)
+    o.results += tuple(fresh)
+    return fresh
+
+
+def _distinct(values: Sequence[Value]) -> tuple[list[Value], list[int]]:
+    """The values once each, and where each is."""
+    places: dict[int, int] = {}
+    kept: list[Value] = []
+    for v in values:
+        if id(v) not in places:
+            places[id(v)] = len(kept)
+            kept.append(v)
+    return kept, [places[id(v)] for v in values]
+
+
+# --- branches --------------------------------------------------------------------------------------------------------
+
+
+def _cond(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs: Sequence[bool]) -> list[Any]:
+    wrt = [i for i, need in enumerate(needs[1:]) if need]
+    present = [i for i, g in enumerate(grads) if g is not None]
+    halves = [_Half(tracer, r, wrt, present) for r in o.regions]
+    n = len(o.results)
+    own = [list(h.d.forward.outputs[n:]) for h in halves]
+    if any(own):
+        halves[0].d.forward.body.outputs += [None] * len(own[1])
+        halves[1].d.forward.body.outputs[n:n] = [None] * len(own[0])
+        metas = [v.meta for half in own for v in half]  # type: ignore[union-attr]
+        _extend(tracer, o, [h.d.forward.body for h in halves], metas)
+    read: list[list[Value]] = []
+    for k, h in enumerate(halves):
+        first = 0 if k == 0 else len(own[0])
+        saved = [
+            o.operands[1 + i] if kind == "input" else o.results[i if i < n else i + first] for kind, i in h.d.saved
+        ]
+        read.append([*saved, *(grads[i].value for i in h.present)])  # type: ignore[list-item, union-attr]
+    xs, places = _distinct([v for values in read for v in values])
+    at = [places[: len(read[0])], places[len(read[0]) :]]
+    reached = [any(h.d.backward.outputs[k] is not None for h in halves) for k in range(len(wrt))]
+    blocks = []
+    for h, mine in zip(halves, at, strict=True):
+        with tracer.region(v.meta for v in xs) as (block, arguments):
+            made = h.record(tracer, [arguments[i].value for i in mine])
+            block.outputs = [
+                (_zeros(o.operands[1 + i]) if g is None else g).value
+                for i, g, any_ in zip(wrt, made, reached, strict=True) if any_
+            ]  # fmt: skip
+        blocks.append(block)
+    results = iter(tracer.builder.append(Cond(), (o.operands[0], *xs), o.params, blocks) if any(reached) else ())
+    found: list[Any] = [None] * len(needs)
+    for i, any_ in zip(wrt, reached, strict=True):
+        if any_:
+            found[1 + i] = symbolic(next(results), tracer)
+    return found
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def _reached(body: Block, wanted: set[int]) -> set[int]:
+    """The outputs, by number, that depend on the arguments ``wanted``."""
+    ids = {id(body.arguments[i]) for i in wanted}
+    for o in body.operations:
+        if any(id(v) in ids for v in o.values):
+            ids.update(id(r) for r in o.results if not r.stop and _continuous(r))
+    return {j for j, y in enumerate(body.outputs) if id(y) in ids}
+
+
+def _loop(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs: Sequence[bool]) -> list[Any]:
+    op, body = o.op, o.regions[-1]
+    n = op.carried
+    sliced = op.sliced if type(op) is Scan else 0
+    if type(op) is Scan:
+        length, index = o.params
+        results = list(range(len(grads)))
+    else:
+        length, index = o.params
+        results = [j for j in range(len(grads)) if j != n]  # the number of iterations has none
+    of = dict(zip(results, range(len(results)), strict=True))  # result -> output of the body
+    # A carried value has a gradient where it depends on what wants one, in this iteration or an earlier one.
+    wanted = {i for i, need in enumerate(needs) if need}
+    while more := {j for j in _reached(body, wanted) if j < n and j not in wanted and _continuous(body.arguments[j])}:
+        wanted |= more
+    wrt = sorted(wanted)
+    stacks = [(k, of[k]) for k, g in enumerate(grads) if g is not None and k in of and of[k] >= n]
+    half = _Half(tracer, body, wrt, [*(j for j in wrt if j < n), *(j for _, j in stacks)])
+    d = half.d
+    outputs, base = half.outputs, d.forward.body
+    result_of = {j: o.results[k] for k, j in of.items()}
+
+    # What is saved: constants as they are, slices as the operand that they are of, everything else as a stack.
+    extra: list[Value] = list(base.outputs[outputs:])  # type: ignore[arg-type]
+    base.outputs = base.outputs[:outputs]
+    kept: dict[int, int] = {}  # by identity, what the body yields besides -> which of these it is
+    yielded: list[Value] = []
+
+    def stack(v: Value) -> tuple[str, int]:
+        if id(v) not in kept:
+            kept[id(v)] = len(yielded)
+            yielded.append(v)
+        return "own", kept[id(v)]
+
+    where: list[tuple[str, Any]] = []
+    for kind, i in d.saved:
+        if kind == "input":
+            if i < n:
+                where.append(stack(base.arguments[i]))
+            else:
+                where.append(("slice" if i < n + sliced else "whole", o.operands[i]))
+        elif i < n:
+            where.append(stack(base.outputs[i]))  # type: ignore[arg-type]
+        elif i < outputs:
+            where.append(("slice", result_of[i]))
+        else:
+            where.append(stack(extra[i - outputs]))
+    if type(op) is While and not yielded and not any(kind == "slice" for kind, _ in where) and not stacks:
+        # Something whose size says how often the loop ran.
+        with tracer.region() as (scratch, _):
+            stack(F.full(False, shape=(), dtype=dt.bool).value)
+        base.operations += scratch.operations
+    own = []
+    if yielded:
+        base.outputs += yielded
+        metas = [Meta((length, *v.meta.shape), v.meta.dtype) for v in yielded]
+        own = _extend(tracer, o, [*o.regions[:-1], base], metas)
+    given = [("slice", own[x]) if kind == "own" else (kind, x) for kind, x in where]
+    given += [("carried", j) for j in wrt if j < n and j in half.present]
+    given += [("slice", grads[k].value) for k, j in stacks if j in half.present]  # type: ignore[union-attr]
+
+    carried = [j for j in wrt if j < n]
+    constants = [i for i in wrt if i >= n + sliced]
+    slices, _ = _distinct([*(x for kind, x in given if kind == "slice"), *own])
+    wholes, _ = _distinct([x for kind, x in given if kind == "whole"])
+    start = [grads[j] if j < len(grads) and grads[j] is not None else None for j in carried]
+    first = [g if g is not None else _zeros(o.operands[j]) for g, j in zip(start, carried, strict=True)]
+    first += [_zeros(o.operands[i]) for i in constants]
+    metas = [x.meta for x in first]
+    metas += [Meta(v.meta.shape[1:], v.meta.dtype) for v in slices]
+    metas += [v.meta for v in wholes]
+    with tracer.region(metas) as (block, arguments):
+        own_grads = dict(zip(carried, arguments, strict=False))
+        sums = dict(zip(constants, arguments[len(carried) :], strict=False))
+        rest = arguments[len(first) :]
+        stands = {id(v): x for v, x in zip([*slices, *wholes], rest, strict=True)}
+        inputs = [own_grads[x].value if kind == "carried" else stands[id(x)].value for kind, x in given]
+        made = dict(zip(wrt, half.record(tracer, inputs), strict=True))
+        yields: list[Any] = []
+        for j in carried:
+            yields.append(made[j] if made[j] is not None else _zeros(o.operands[j]))
+        for i in constants:
+            yields.append(sums[i] if made[i] is None else F.add(sums[i], made[i]))
+        parts = [i for i in wrt if n <= i < n + sliced and made[i] is not None]
+        yields += [made[i] for i in parts]
+        block.outputs = [y.value for y in yields]
+    reverse = not op.reverse if type(op) is Scan else True
+    scan = Scan(carried=len(first), sliced=len(slices), reverse=reverse)
+    operands = [*(x.value for x in first), *slices, *wholes]
+    found = tracer.builder.append(scan, operands, (length, index), (block,))
+    out: list[Any] = [None] * len(needs)
+    for i, v in zip([*carried, *constants, *parts], found, strict=True):
+        if needs[i]:
+            out[i] = symbolic(v, tracer)
+    return out

@@ -1,0 +1,156 @@
+"""Runs programs with control flow: branches and loops are decided here, what lies between them C replays.
+
+A condition is read on the host, which waits for whoever computes it. Regions are lowered as programs are, so that calls
+within them are fused; numbers are looked up by symbol, and those that an operation binds are entered as it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umiak import ops as F
+from umiak.compiler.flow import Controlled, Flow, Straight
+from umiak.core.tensor import Tensor
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ir.sym import evaluate
+from umiak.ops.control import Cond, Scan, While
+
+WIDTH = 16  # tensors that are joined at a time, so that few classes of such calls exist
+
+Env = dict[Any, Any]
+
+
+def run(flow: Flow, inputs: Sequence[Tensor | None], env: Env, given: bytes | None = None) -> list[Any]:
+    """The outputs for these inputs, and numbers by symbol. ``given``: as for ``CallProgram.run``."""
+    values: list[Any] = [*inputs, *[None] * (flow.slots - len(inputs))]
+    for part, drops in zip(flow.parts, flow.drops, strict=True):
+        xs = [values[i] for i in part.reads]
+        if type(part) is Straight:
+            bits = None if given is None else bytes(given[i] if i >= 0 else 0 for i in part.gives)
+            made = part.calls.run(xs, [env[s] for s in part.symbols], bits)
+            for i, y in zip(part.makes, made, strict=True):
+                values[i] = y
+        else:
+            assert type(part) is Controlled
+            for i, y in zip(part.makes, _apart(RUN[type(part.operation.op)](part, xs, env), xs), strict=True):
+                if i >= 0:
+                    values[i] = y
+        for i in drops:
+            values[i] = None
+    return [None if i < 0 else values[i] for i in flow.outputs]
+
+
+def holds(flag: Tensor) -> bool:
+    """The value of a condition: the host waits for it."""
+    return bool(flag)
+
+
+def _bind(env: Env, symbol: Any, value: int) -> None:
+    if type(symbol) is Sym:
+        env[symbol] = value
+
+
+def _apart(made: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+    """Results that are tensors of their own: a region may yield what it was given, or one value twice."""
+    seen = {id(x) for x in given}
+    out = []
+    for y in made:
+        if y is not None and id(y) in seen:
+            y = F.copy(y)
+        seen.add(id(y))
+        out.append(y)
+    return out
+
+
+def _cond(part: Controlled, xs: list[Any], env: Env) -> list[Any]:
+    taken = holds(xs[0])
+    _bind(env, part.operation.params[0], int(taken))
+    made = run(part.regions[0 if taken else 1], xs[1:], env)
+    return [
+        _blank(r.meta, env) if y is None and i >= 0 else y
+        for y, r, i in zip(made, part.operation.results, part.makes, strict=True)
+    ]
+
+
+def _blank(meta: Meta, env: Env) -> Tensor:
+    """In the place of what the other branch alone makes: nothing reads it, and it has no memory to speak of."""
+    shape = tuple(evaluate(n, env) for n in meta.shape)
+    return F.broadcast_to(F.full(0, shape=(), dtype=meta.dtype), shape=shape)
+
+
+def _while(part: Controlled, xs: list[Any], env: Env) -> list[Any]:
+    o = part.operation
+    trips, index = o.params
+    condition, body = part.regions
+    n = o.op.carried
+    carried, rest = xs[:n], xs[n:]
+    stacks = _Stacks(part, n + 1)
+    count = 0
+    while True:
+        _bind(env, index, count)
+        if not holds(run(condition, [*carried, *rest], env)[0]):
+            break
+        made = run(body, [*carried, *rest], env)
+        carried = made[:n]
+        stacks.add(made[n:])
+        count += 1
+    _bind(env, trips, count)
+    total = F.full(count, shape=(), dtype=o.results[n].meta.dtype) if part.makes[n] >= 0 else None
+    return [*carried, total, *stacks.done(env)]
+
+
+def _scan(part: Controlled, xs: list[Any], env: Env) -> list[Any]:
+    o = part.operation
+    length, index = o.params
+    (body,) = part.regions
+    n, m = o.op.carried, o.op.carried + o.op.sliced
+    carried, sliced, rest = xs[:n], xs[n:m], xs[m:]
+    stacks = _Stacks(part, n)
+    places = range(evaluate(length, env))
+    for at in reversed(places) if o.op.reverse else places:
+        _bind(env, index, at)
+        made = run(body, [*carried, *(_slice(x, at) for x in sliced), *rest], env)
+        carried = made[:n]
+        stacks.add(made[n:])
+    return [*carried, *stacks.done(env, o.op.reverse)]
+
+
+RUN: dict[Any, Callable[[Controlled, list[Any], Env], list[Any]]] = {Cond: _cond, While: _while, Scan: _scan}
+
+
+def _slice(x: Tensor, at: int) -> Tensor:
+    shape = tuple(x.shape)
+    part = F.slice(x, axes=(0,), starts=(at,), sizes=(1,), steps=(1,))
+    return F.reshape(part, shape=shape[1:])
+
+
+class _Stacks:
+    """What the iterations of a loop yield to be stacked: the results from number ``first`` on."""
+
+    def __init__(self, part: Controlled, first: int) -> None:
+        self.metas = [r.meta for r in part.operation.results[first:]]
+        self.wanted = [i >= 0 for i in part.makes[first:]]
+        self.rows: list[list[Any]] = [[] for _ in self.metas]
+
+    def add(self, made: Sequence[Any]) -> None:
+        for row, y, wanted in zip(self.rows, made, self.wanted, strict=True):
+            if wanted:
+                row.append(y)
+
+    def done(self, env: Env, reverse: bool = False) -> list[Any]:
+        return [
+            _joined(row[::-1] if reverse else row, meta, env) if wanted else None
+            for row, meta, wanted in zip(self.rows, self.metas, self.wanted, strict=True)
+        ]
+
+
+def _joined(row: list[Any], meta: Meta, env: Env) -> Tensor:
+    """Tensors as the slices of one."""
+    if not row:
+        return F.full(0, shape=(0, *(evaluate(n, env) for n in meta.shape[1:])), dtype=meta.dtype)
+    parts = [F.stack(row[i : i + WIDTH], axis=0) for i in range(0, len(row), WIDTH)]
+    while len(parts) > 1:
+        parts = [F.concat(parts[i : i + WIDTH], axis=0) for i in range(0, len(parts), WIDTH)]
+    return parts[0]

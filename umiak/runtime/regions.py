@@ -1,0 +1,397 @@
+"""Python functions as regions of the program that is being traced.
+
+``cond``, ``while_loop`` and ``scan`` take functions over lists of leaves (tensors and whatever else) and record one
+operation. A function is traced with whatever it reads from around it; that becomes operands. Tensors from around it
+that it writes to become results, and carried values of a loop. What a loop carries is known once its body was traced:
+it is traced again until nothing is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umiak import ops as F
+from umiak.core import context
+from umiak.core import dtype as dt
+from umiak.core.dtype import DType
+from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
+from umiak.ir.expr import Sym
+from umiak.ir.meta import Meta
+from umiak.ir.program import Block, Value, bound, free, walk
+from umiak.ir.rewrite import Sweep
+from umiak.ir.scope import symbols_of
+from umiak.ir.tracer import SymTensor, Tracer, current, symbolic
+from umiak.ops.control import Cond, Scan, While
+from umiak.util.errors import op_error
+
+
+class _Body:
+    """One trace of a function as a region. ``leaves``: what it returned, ``stops``: whether gradients stop there.
+
+    The arguments are ``carried`` (types, and whether gradients stop), tensors from outside that are written to, with
+    whether gradients stop at the start, and ``more``. The function gets the first and the last of these.
+    """
+
+    def __init__(
+        self,
+        tracer: Tracer,
+        call: Callable[[list[SymTensor]], list[Any]],
+        carried: Sequence[tuple[Meta, bool]] = (),
+        roots: Sequence[tuple[SymTensor, bool]] = (),
+        more: Sequence[Meta] = (),
+    ) -> None:
+        metas = [*(m for m, _ in carried), *(r.meta for r, _ in roots), *more]
+        n, m = len(carried), len(carried) + len(roots)
+        with tracer.region(metas) as (self.block, arguments), tracer.frame(arguments) as frame:
+            for x, (_, stop) in zip(arguments, carried, strict=False):
+                x._stop = stop
+            for (root, stop), x in zip(roots, arguments[n:m], strict=True):
+                frame.keep(root)
+                root._value, root._stop = x._value, stop
+                x._stop = stop
+            self.leaves = call([*arguments[:n], *arguments[m:]])
+            tensors = {i: tracer.tensor(x) for i, x in enumerate(self.leaves) if isinstance(x, Tensor)}
+            self.values = {i: x.value for i, x in tensors.items()}
+            self.stops = {i: x.stop_gradient for i, x in tensors.items()}
+            self.written: dict[int, SymTensor] = dict(frame.written)
+            self.after = {k: (r._value, r._stop, r._made) for k, r in self.written.items()}
+
+    def of(self, root: SymTensor) -> tuple[Value, bool, bool]:
+        """What a tensor from outside is at the end: value, whether gradients stop, whether it was written."""
+        return self.after.get(id(root)) or (root._value, root._stop, root._made)
+
+
+class _Into(Sweep):
+    in_place = True
+
+
+def _close(blocks: Sequence[Block]) -> list[Value]:
+    """Make what the blocks read from outside their last arguments; returns it."""
+    outside = list({id(v): v for b in blocks for v in free(b)}.values())
+    for b in blocks:
+        into = _Into()
+        into.stand(outside, [b.argument(v.meta) for v in outside])
+        into.block(b)
+    return outside
+
+
+def _tensor(x: Any, dtype: DType | None) -> Any:
+    """A leaf as a tensor of ``dtype``, where that is asked for."""
+    if dtype is None or isinstance(x, Tensor):
+        return x
+    return F.full(x, shape=(), dtype=dtype)
+
+
+def _dtype_of(x: Any) -> DType | None:
+    """The dtype of a Python number as a tensor."""
+    if isinstance(x, bool):
+        return dt.bool
+    if isinstance(x, int) or (type(x) is Sym and x.kind == "int"):
+        return dt.int64
+    return dt.from_id(context.current().state.default_dtype) if isinstance(x, float) else None
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and type(a) is not Sym and bool(a == b))
+
+
+def _flag(who: str, tracer: Tracer, x: Any) -> SymTensor:
+    if isinstance(x, bool):
+        x = F.full(x, shape=(), dtype=dt.bool)
+    if not isinstance(x, Tensor) or x.dtype is not dt.bool:
+        got = f"a tensor of {x.dtype.name}" if isinstance(x, Tensor) else repr(x)
+        raise op_error(TypeError, who, "a bool tensor with one element as condition", got)
+    return tracer.tensor(x)
+
+
+def _results(tracer: Tracer, values: Sequence[Value], stops: Sequence[bool]) -> list[SymTensor]:
+    flows = context.current().grad_enabled
+    out = []
+    for v, stop in zip(values, stops, strict=True):
+        v.stop = not flows
+        x = symbolic(v, tracer)
+        x._stop = not flows or stop
+        out.append(x)
+    return out
+
+
+# --- streams of random numbers: a region draws from where the program stands, and the program goes on behind it ------
+
+
+def _words(tracer: Tracer) -> dict[int, Any]:
+    return {key: stream.words for key, (_, stream) in getattr(tracer, "streams", {}).items()}
+
+
+def _set_words(tracer: Tracer, words: dict[int, Any]) -> None:
+    for key, (_, stream) in getattr(tracer, "streams", {}).items():
+        stream.words = words.get(key, 0)
+
+
+def _drawn(tracer: Tracer, before: dict[int, Any]) -> dict[int, Any]:
+    """How many words were drawn since."""
+    now = _words(tracer)
+    return {key: now[key] - before.get(key, 0) for key in now}
+
+
+def _steady(who: str, drawn: dict[int, Any], inside: set[Sym]) -> None:
+    if not inside.isdisjoint(symbols_of(list(drawn.values()))):
+        raise op_error(
+            RuntimeError,
+            who,
+            "as many random numbers in every run of a loop body or branch that stands inside of another one",
+            "one whose number depends on data",
+            "Draw them before, in the captured function itself",
+        )
+
+
+def _inside(block: Block) -> set[Sym]:
+    """The symbols that operations of a region bind."""
+    return {s for o in walk(block) for s in bound(o)}
+
+
+# --- branches --------------------------------------------------------------------------------------------------------
+
+
+def cond(pred: Any, then: Callable[[], list[Any]], other: Callable[[], list[Any]]) -> list[Any]:
+    """The leaves that the one function or the other returns, by an operation that decides when the program runs.
+
+    Leaves that are not tensors must be equal, or numbers, of which it makes tensors.
+    """
+    tracer = current()
+    flag = _flag("cond", tracer, pred)
+    before = _words(tracer)
+    dtypes: dict[int, DType] = {}
+    bodies: list[_Body] = []
+    drawn: list[dict[int, Any]] = []
+
+    def traced(function: Callable[[], list[Any]]) -> None:
+        def call(_: list[SymTensor]) -> list[Any]:
+            return [_tensor(x, dtypes.get(i)) for i, x in enumerate(function())]
+
+        bodies.append(_Body(tracer, call))
+        drawn.append(_drawn(tracer, before))
+        _set_words(tracer, before)
+
+    while True:
+        traced(then)
+        traced(other)
+        a, b = bodies
+        if len(a.leaves) != len(b.leaves):
+            raise op_error(TypeError, "cond", f"as many results of both branches ({len(a.leaves)})", len(b.leaves))
+        more = {i: _common(x, y) for i, (x, y) in enumerate(zip(a.leaves, b.leaves, strict=True))}
+        if all(t is None for t in more.values()):
+            break
+        dtypes.update({i: t for i, t in more.items() if t is not None})
+        bodies.clear()
+        drawn.clear()
+    for body, words in zip(bodies, drawn, strict=True):
+        _steady("cond", words, _inside(body.block))
+    taken = tracer.scope.symbol("int", lo=0, hi=1)
+    roots = list({**a.written, **b.written}.values())
+    tensors = sorted(a.values)
+    for body in bodies:
+        body.block.outputs = [*(body.values[i] for i in tensors), *(body.of(r)[0] for r in roots)]
+    made = tracer.builder.append(Cond(), (flag.value, *_close([a.block, b.block])), (taken,), (a.block, b.block))
+    stops = [a.stops[i] and b.stops[i] for i in tensors] + [a.of(r)[1] and b.of(r)[1] for r in roots]
+    results = _results(tracer, made, stops)
+    for r, x in zip(roots, results[len(tensors) :], strict=True):
+        tracer.replaced(r, x, a.of(r)[2] or b.of(r)[2])
+    total = {}
+    for key in {*before, *drawn[0], *drawn[1]}:
+        m, n = drawn[0].get(key, 0), drawn[1].get(key, 0)
+        total[key] = before.get(key, 0) + (m if dim.same(m, n) else dim.where(taken == 1, m, n))
+    _set_words(tracer, total)
+    out = list(a.leaves)
+    for i, x in zip(tensors, results, strict=False):
+        out[i] = x
+    return out
+
+
+def _common(a: Any, b: Any) -> DType | None:
+    """The dtype of a tensor in the place of two leaves that differ; None where they need none."""
+    if isinstance(a, Tensor) and isinstance(b, Tensor):
+        return None
+    found = None
+    if isinstance(a, Tensor) or isinstance(b, Tensor):
+        x, y = (a, b) if isinstance(a, Tensor) else (b, a)
+        found = x.dtype if _dtype_of(y) is not None else None
+    elif _same(a, b):
+        return None
+    elif _dtype_of(a) is _dtype_of(b):
+        found = _dtype_of(a)
+    if found is None:
+        raise op_error(
+            TypeError, "cond", "tensors, numbers of one kind or equal values of both branches", f"{a!r} and {b!r}"
+        )
+    return found
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+class _Loop:
+    """What a loop carries: leaves (tensors, and numbers that change), and tensors from outside that are written to."""
+
+    def __init__(self, tracer: Tracer, who: str, leaves: Sequence[Any]) -> None:
+        self.tracer, self.who = tracer, who
+        self.first = [tracer.tensor(x) if isinstance(x, Tensor) else x for x in leaves]
+        self.stops = {i: x.stop_gradient for i, x in enumerate(self.first) if isinstance(x, Tensor)}
+        self.roots: dict[int, tuple[SymTensor, bool]] = {}  # with whether gradients stop at the start of an iteration
+        self.index = tracer.scope.symbol("int", lo=0)
+        self.before = _words(tracer)
+        self.drawn: dict[int, Any] = {}  # words in each iteration
+
+    @property
+    def at(self) -> list[int]:
+        """The leaves that are carried."""
+        return sorted(self.stops)
+
+    def stand(self, count: Any) -> dict[int, Any]:
+        """Where streams are after ``count`` iterations."""
+        return {k: self.before.get(k, 0) + count * self.drawn.get(k, 0) for k in {*self.before, *self.drawn}}
+
+    def trace(self, call: Callable[[list[Any], list[SymTensor]], list[Any]], more: Sequence[Meta] = ()) -> _Body:
+        """``call(leaves, more)`` as a region."""
+        at = self.at
+
+        def run(arguments: list[SymTensor]) -> list[Any]:
+            leaves = list(self.first)
+            for i, x in zip(at, arguments, strict=False):
+                leaves[i] = x
+            return call(leaves, arguments[len(at) :])
+
+        _set_words(self.tracer, self.stand(self.index))
+        carried = [(self.first[i].meta, self.stops[i]) for i in at]
+        return _Body(self.tracer, run, carried, list(self.roots.values()), more)
+
+    def condition(self, call: Callable[[list[Any]], Any]) -> _Body:
+        made = self.trace(lambda leaves, _: [_flag(self.who, self.tracer, call(leaves))])
+        if made.written or any(type(n) is Sym or n for n in _drawn(self.tracer, self.stand(self.index)).values()):
+            raise op_error(
+                RuntimeError, self.who, "a condition that only computes", "one that draws random numbers or writes"
+            )
+        return made
+
+    def settled(self, made: _Body) -> bool:
+        """Whether the loop was what the trace took it for; what is new of it is known from here on."""
+        steady = True
+        drawn = {k: n for k, n in _drawn(self.tracer, self.stand(self.index)).items() if type(n) is Sym or n}
+        if not all(dim.same(n, self.drawn.get(k, 0)) for k, n in drawn.items()):
+            _steady(self.who, drawn, {self.index, *_inside(made.block)})
+            self.drawn, steady = drawn, False
+        for k, r in made.written.items():
+            stop = made.after[k][1] and (r._stop if k not in self.roots else self.roots[k][1])
+            if k not in self.roots or stop != self.roots[k][1]:
+                self.roots[k], steady = (r, stop), False
+        for i, x in enumerate(self.first):
+            y = made.leaves[i]
+            if i in self.stops:
+                if not isinstance(y, Tensor):
+                    raise op_error(TypeError, self.who, f"a tensor from the body as value {i}", repr(y))
+                if self.stops[i] and not made.stops[i]:
+                    self.stops[i], steady = False, False
+            elif isinstance(y, Tensor) or not _same(x, y):
+                dtype = y.dtype if isinstance(y, Tensor) else _dtype_of(x)
+                if _dtype_of(x) is None or dtype is None:
+                    raise op_error(TypeError, self.who, f"{x!r}, which is no tensor, again as value {i}", repr(y))
+                self.first[i], self.stops[i], steady = F.full(x, shape=(), dtype=dtype), True, False
+        return steady
+
+    def result(self, made: _Body) -> list[Value]:
+        """What an iteration leaves to the next."""
+        out = []
+        for i in self.at:
+            x = made.leaves[i]
+            out.append(made.values[i] if isinstance(x, Tensor) else None)
+        return [*out, *(made.of(r)[0] for r, _ in self.roots.values())]  # type: ignore[list-item]
+
+    def start(self) -> list[Value]:
+        return [*(self.first[i].value for i in self.at), *(r._value for r, _ in self.roots.values())]
+
+    def done(self, made: _Body, values: Sequence[Value], count: Any) -> list[Any]:
+        """The leaves after the loop, which ran ``count`` times; ``values``: the carried ones."""
+        at, flows = self.at, list(self.roots.values())
+        stops = [self.stops[i] and made.stops[i] for i in at]
+        stops += [stop and made.of(r)[1] for r, stop in flows]
+        results = _results(self.tracer, values, stops)
+        for (r, _), x in zip(flows, results[len(at) :], strict=True):
+            self.tracer.replaced(r, x, r._made or made.of(r)[2])
+        _set_words(self.tracer, self.stand(count))
+        out = list(self.first)
+        for i, x in zip(at, results, strict=False):
+            out[i] = x
+        return out
+
+
+def while_loop(
+    condition: Callable[[list[Any]], Any], body: Callable[[list[Any]], list[Any]], leaves: Sequence[Any]
+) -> list[Any]:
+    """``leaves`` after ``body`` was applied to them as long as ``condition`` held.
+
+    Shapes and dtypes of tensors stay. Numbers that the body changes become tensors; what else is no tensor stays.
+    """
+    tracer = current()
+    loop = _Loop(tracer, "while_loop", leaves)
+    while True:
+        test = loop.condition(condition)
+        made = loop.trace(lambda leaves, _: _converted(tracer, loop, body(leaves)))
+        if len(made.leaves) != len(leaves):
+            raise op_error(TypeError, "while_loop", f"{len(leaves)} values from the body", len(made.leaves))
+        if loop.settled(made):
+            break
+    trips = tracer.scope.symbol("int", lo=0)
+    test.block.outputs = [test.values[0]]
+    made.block.outputs = [*loop.result(made)]
+    start = loop.start()
+    n = len(start)
+    operands = (*start, *_close([test.block, made.block]))
+    found = tracer.builder.append(While(carried=n), operands, (trips, loop.index), (test.block, made.block))
+    return loop.done(made, found[:n], trips)
+
+
+def scan(
+    body: Callable[[list[Any], list[SymTensor]], tuple[list[Any], list[Any]]],
+    leaves: Sequence[Any],
+    sliced: Sequence[Tensor],
+    length: Any,
+    reverse: bool = False,
+) -> tuple[list[Any], list[Any]]:
+    """``leaves, made = body(leaves, slices)`` for each of ``length`` slices of the tensors ``sliced`` along their first
+    axes: the leaves at the end, and the stacks of what was made. With ``reverse`` from the last slice to the first."""
+    tracer = current()
+    loop = _Loop(tracer, "scan", leaves)
+    n = len(leaves)
+    xs = [tracer.tensor(x) for x in sliced]
+    metas = [Meta(x.meta.shape[1:], x.meta.dtype) for x in xs]
+
+    def call(leaves: list[Any], slices: list[SymTensor]) -> list[Any]:
+        for s, x in zip(slices, xs, strict=True):
+            s._stop = x.stop_gradient
+        carried, made = body(leaves, slices)
+        if len(carried) != n:
+            raise op_error(TypeError, "scan", f"{n} values from the body", len(carried))
+        return [*_converted(tracer, loop, carried), *made]
+
+    while True:
+        made = loop.trace(call, metas)
+        if loop.settled(made):
+            break
+    count = len(made.leaves) - n
+    stacked = [made.values[n + k] for k in range(count)]
+    made.block.outputs = [*loop.result(made), *stacked]
+    start = loop.start()
+    op = Scan(carried=len(start), sliced=len(xs), reverse=reverse)
+    operands = (*start, *(x.value for x in xs), *_close([made.block]))
+    found = tracer.builder.append(op, operands, (length, loop.index), (made.block,))
+    out = loop.done(made, found[: len(start)], length)
+    return out, _results(tracer, found[len(start) :], [made.stops[n + k] for k in range(count)])
+
+
+def _converted(tracer: Tracer, loop: _Loop, leaves: list[Any]) -> list[Any]:
+    """What the body made, with tensors where the loop carries some."""
+    return [
+        _tensor(x, loop.first[i].dtype if i in loop.stops and _dtype_of(x) is not None else None)
+        for i, x in enumerate(leaves)
+    ]
