@@ -88,17 +88,17 @@ def test_fork_has_the_modes_of_its_parent():
     ambient.values["test"] = 1
     try:
         with no_grad_guard():
-            ambient.deterministic = True
+            ambient.set_amp(1, dt.bfloat16.id)
             child = ambient.fork()
     finally:
-        ambient.deterministic = False
+        ambient.set_amp(0, 0)
         del ambient.values["test"]
     assert child.state is ambient.state
     assert in_thread(lambda: context.current().grad_enabled, child) is False
-    assert child.deterministic and child.values["test"] == 1
+    assert child.amp() == (1, dt.bfloat16.id, 0) and child.values["test"] == 1
     child.grad_enabled = True
     child.values["test"] = 2
-    assert "test" not in ambient.values and not ambient.deterministic
+    assert "test" not in ambient.values and ambient.amp() == (0, 0, 0)
 
 
 def test_amp_is_the_threads_own():
@@ -267,20 +267,20 @@ def test_a_place_is_the_ranks_default():
     assert in_thread(lambda: tensor([1.0]).place, rank) is NULL
 
 
-def test_backward_keeps_modes():
+def test_backward_runs_without_amp_and_gives_the_modes_back():
     ambient = context.current()
-    ambient.deterministic = True
+    ambient.set_amp(1, dt.bfloat16.id)
     try:
         before = ambient.plan_mode
         x = leaf([2.0])
         seen = []
-        x.register_hook(lambda g: seen.append((ambient.deterministic, ambient.grad_enabled)))
+        x.register_hook(lambda g: seen.append((ambient.amp()[0], ambient.grad_enabled)))
         tape.grad([F.mul(x, x)], [x])
         tape.grad([F.mul(x, x)], [x], create_graph=True)
-        assert seen == [(True, False), (True, True)]
+        assert seen == [(0, False), (0, True)]
         assert ambient.plan_mode == before
     finally:
-        ambient.deterministic = False
+        ambient.set_amp(0, 0)
 
 
 def test_modes_are_restored_by_failed_calls():

@@ -532,17 +532,17 @@ def test_amp_gradients_of_a_cast_parameter_add_up(layer):
     assert w.grad.dtype is dt.float32
 
 
-def test_deterministic_mode_has_plans_of_its_own():
+def test_modes_have_plans_of_their_own():
     ambient = context.current()
     op = F.REGISTRY["exp"]()
     op.clear()
     x = tensor([1.0])
     F.exp(x)
-    ambient.deterministic = True
+    ambient.set_amp(1, dt.bfloat16.id)
     try:
         F.exp(x)
     finally:
-        ambient.deterministic = False
+        ambient.set_amp(0, 0)
     assert op.table_size() == 2
 
 

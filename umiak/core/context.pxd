@@ -7,7 +7,6 @@ from umiak.core.place cimport PLACE_COUNT
 cdef enum:
     # plan modes: part of the L1 key
     MODE_GRAD = 1
-    MODE_DETERMINISTIC = 256
     AMP_SHIFT = 1            # bits 1-2: level; 3-7: dtype id; 16-31: custom list id
     # observer modes: any of them takes the Python path
     OBSERVE_TRACE = 1

@@ -17,7 +17,6 @@ class EngineContext:
     trace: list
     values: dict[Any, Any]
     grad_enabled: bool  # settable
-    deterministic: bool
     observers: int
     plan_mode: int
     place: Place  # read-only: where ops without tensor operands run now

@@ -59,17 +59,6 @@ cdef class EngineContext:
             self.plan_mode &= ~<uint64_t>MODE_GRAD
 
     @property
-    def deterministic(self):
-        return (self.plan_mode & MODE_DETERMINISTIC) != 0
-
-    @deterministic.setter
-    def deterministic(self, bint on):
-        if on:
-            self.plan_mode |= MODE_DETERMINISTIC
-        else:
-            self.plan_mode &= ~<uint64_t>MODE_DETERMINISTIC
-
-    @property
     def observers(self):
         return self.observers
 
