@@ -303,15 +303,20 @@ OF_MODULES: dict[str, list[str]] = {
     "umiak.ops.numbers": [
         "tests/paddle/test_numbers.py", "tests/paddle/test_promotion.py", "tests/core/test_dispatch.py",
     ],
+    "umiak.spmd.placement": ["tests/spmd"],
+    "umiak.spmd.rule": ["tests/spmd"],
+    "umiak.spmd.propagate": ["tests/spmd"],
+    "umiak.spmd.part": ["tests/spmd"],
     "umiak.ops.custom": ["tests/ops/test_custom.py"],
     "umiak.ops.collective": [
-        "tests/ops/test_meta.py::test_shard_strings_of_collectives", "tests/ops/test_meta.py::test_messages",
+        "tests/spmd/test_rule.py", "tests/ops/test_meta.py::test_messages",
         "tests/paddle/distributed/test_collectives.py::test_virtual_ranks",
     ],
 }  # fmt: skip
 # Where ops are tested: by the samples, and wherever a test has the op's name.
 OF_OPS = [
-    "tests/ops", "tests/ir/test_every_op.py", "tests/paddle/test_gradients.py", "tests/paddle/test_calls.py",
+    "tests/ops", "tests/spmd/test_sharded.py", "tests/ir/test_every_op.py",
+    "tests/paddle/test_gradients.py", "tests/paddle/test_calls.py",
     "tests/nn/test_functional.py", "tests/nn/test_losses.py", "tests/paddle/test_linalg.py", "tests/paddle/test_fft.py",
     "tests/paddle/test_indexing.py", "tests/paddle/test_creation.py", "tests/core/test_each.py",
     "tests/backends/test_pooling.py", "tests/backends/test_cpu_searching.py", "tests/backends/test_attention.py",

@@ -1,4 +1,4 @@
-"""What ``infer`` and ``shard`` say of a call, against what the call does."""
+"""What ``infer`` says of a call, against what the call does; and what ``shard`` says (see also tests/spmd)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 from references import MADE_INSIDE
-from samples import ARRAYS, Case, ShowsNothing, all_cases, cases_of, is_tensor, over_samples, usable
+from samples import ARRAYS, Case, ShowsNothing, all_cases, cases_of, over_samples, usable
 
 from umiak import ops as F
+from umiak import spmd
 from umiak.compiler import plan as planner
 from umiak.core import dtype as dt
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta
 from umiak.ir.sym import evaluate
+from umiak.spmd.rule import parse
 
 
 def as_tuple(x: Any) -> tuple:
@@ -96,53 +98,6 @@ def test_wrong_shapes_are_refused_in_words(case: Case) -> None:
 
 # --- sharding --------------------------------------------------------------------------------------------------------
 
-COMBINE = {"sum", "prod", "min", "max", "any", "all", "mean", "whole"}
-NAME = re.compile(r"1|[a-z]\w*")
-
-
-def parse_shard(text: str) -> tuple[list[list[str]], list[list[str]], dict[str, str]]:
-    head, _, tail = text.partition(";")
-    left, arrow, right = head.partition("->")
-    assert arrow, f"no arrow in {text!r}"
-    how = dict(word.split("=") for word in tail.split())
-    operands = [part.split() for part in left.split(",")]
-    return operands, [part.split() for part in right.split(",")], how
-
-
-@over_samples(quick=100, where=lambda case: case.cls.shard is not None)
-def test_shard_strings_name_every_axis(case: Case) -> None:
-    text = case.op.shard(*case.metas(), *case.params)
-    operands, results, how = parse_shard(text)
-    if not case.sample.inputs:
-        assert operands == [[]], text
-        operands = []
-    assert len(operands) == len(case.sample.inputs), f"{text!r}: {len(operands)} operands of {len(case.sample.inputs)}"
-    made = case.call(*case.operands())
-    assert len(results) == len(made), f"{text!r}: {len(results)} results of {len(made)}"
-    for where, names, x in [
-        *(("operand", *p) for p in zip(operands, case.sample.inputs)),
-        *(("result", *p) for p in zip(results, made)),
-    ]:
-        rank = x.ndim if is_tensor(x) else np.ndim(x) if isinstance(x, ARRAYS) else 0
-        assert len(names) == rank, f"{text!r}: {where} {names} has rank {rank}"
-        assert all(NAME.fullmatch(n) for n in names), f"{text!r}: odd names in {names}"
-    assert set(how.values()) <= COMBINE, f"{text!r}: unknown ways to combine"
-    of_operands = {n for names in operands for n in names if n != "1"}
-    of_results = {n for names in results for n in names if n != "1"}
-    assert set(how) <= of_operands | of_results, f"{text!r}: {set(how) - of_operands - of_results} names no axis"
-    reduced = of_operands - of_results
-    assert reduced <= set(how), f"{text!r}: {reduced - set(how)} is reduced, and nothing says how"
-    assert all(how[n] == "whole" for n in set(how) & of_results), f"{text!r}: combines an axis that results have"
-    # Dims of one name are cut alike: their sizes are equal, or one a multiple of the other (grouped heads, repeats).
-    sizes: dict[str, int] = {}
-    for names, x in [*zip(operands, case.sample.inputs), *zip(results, made)]:
-        shape = x.shape if hasattr(x, "shape") else ()
-        for n, size in zip(names, shape):
-            if n != "1" and how.get(n) != "whole":
-                low, high = sorted((sizes.setdefault(n, size), size))
-                assert low == high or low == 0 or high % low == 0, f"{text!r}: {n} has sizes {low} and {high}"
-
-
 BROADCAST = [
     name
     for name, cls in F.REGISTRY.items()
@@ -158,8 +113,9 @@ def test_what_is_broadcast_is_not_cut(name: str) -> None:
 
     def strings(first: tuple, others: tuple) -> tuple:
         shapes = (first, *(others for _ in cls.inputs[1:]))
-        (x, *rest), (z,), how = parse_shard(cls().shard(*(Meta(s, dt.float32) for s in shapes)))
-        assert not how
+        rule = parse(name, cls().shard(*(Meta(s, dt.float32) for s in shapes)), len(shapes))
+        (x, *rest), (z,) = rule.operands, rule.results
+        assert not rule.how
         assert all(y == rest[0] for y in rest)
         return x, rest[0], z
 
@@ -167,26 +123,10 @@ def test_what_is_broadcast_is_not_cut(name: str) -> None:
     assert x == y == z
     assert len({*z, "1"}) == 3
     a, b = z
-    assert strings((2, 1), (1, 3)) == ([a, "1"], ["1", b], [a, b])
-    assert strings((2, 3), (3,)) == ([a, b], [b], [a, b])
-    assert strings((1,), (2, 3)) == (["1"], [a, b], [a, b])
-    assert strings((), (2, 1)) == ([], [a, "1"], [a, "1"])
-
-
-def collective_cases() -> list[Case]:
-    return [c for c in all_cases() if c.cls.__module__ == "umiak.ops.collective"]
-
-
-@pytest.mark.parametrize("name", sorted({c.name for c in collective_cases()}))
-def test_shard_strings_of_collectives(name: str) -> None:
-    """They are whole, whatever the samples: every axis is named, by 1 or by a name that the result has too."""
-    for case in cases_of(name):
-        metas = case.metas()
-        operands, results, how = parse_shard(case.op.shard(*metas, *case.params))
-        made = as_tuple(case.op.infer(*metas, *case.params))
-        assert [len(o) for o in operands] == [len(m.shape) for m in metas if m is not None], str(case)
-        assert [len(r) for r in results] == [len(m.shape) for m in made], str(case)
-        assert set(how.values()) <= COMBINE, str(case)
+    assert strings((2, 1), (1, 3)) == ((a, "1"), ("1", b), (a, b))
+    assert strings((2, 3), (3,)) == ((a, b), (b,), (a, b))
+    assert strings((1,), (2, 3)) == (("1",), (a, b), (a, b))
+    assert strings((), (2, 1)) == ((), (a, "1"), (a, "1"))
 
 
 # --- messages: a group of one sends none, so that they have no samples ------------------------------------------------
@@ -208,11 +148,15 @@ def test_messages_go_to_ranks_of_the_group(name: str, made: tuple) -> None:
 
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2, 1)])
 def test_messages_are_whole(shape: tuple) -> None:
-    whole = ["1"] * len(shape)
+    whole = ("1",) * len(shape)
     send, recv = F.REGISTRY["send"](group="g"), F.REGISTRY["recv"](group="g", dtype=dt.float32)
-    assert parse_shard(send.shard(Meta(shape, dt.float32), 2, 1)) == ([whole], [["1"]], {})
-    assert parse_shard(recv.shard(None, 2, 1, shape)) == ([[]], [whole], {})
-    assert parse_shard(recv.shard(Meta((0,), dt.float32), 2, 1, shape)) == ([["1"]], [whole], {})
+    for op, token, params, sides in (
+        (send, Meta(shape, dt.float32), (2, 1), (whole, ("1",))),
+        (recv, None, (2, 1, shape), ((), whole)),
+        (recv, Meta((0,), dt.float32), (2, 1, shape), (("1",), whole)),
+    ):
+        rule = spmd.call(op, [token], params).rule
+        assert (rule.operands, rule.results, rule.how) == ((sides[0],), (sides[1],), ())
 
 
 # --- ops without a string ---------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from typing import Any
 
-from umiak.ops.base import REGISTRY, Op, Param, Sample, Saved, function, param, register
+from umiak.ops.base import REGISTRY, Box, Op, Param, Part, Sample, Saved, function, param, register
 
 # Every module of this folder is a family of ops.
 for _family in pkgutil.iter_modules(__path__):
@@ -27,4 +27,4 @@ def __getattr__(name: str) -> Any:
     return found
 
 
-__all__ = ["REGISTRY", "Op", "Param", "Sample", "Saved", "function", "param", "register"]
+__all__ = ["REGISTRY", "Box", "Op", "Param", "Part", "Sample", "Saved", "function", "param", "register"]

@@ -10,10 +10,11 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.dispatch import apply
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops.base import Op, Saved
+from umiak.ops.base import Op, Part, Saved
 
 # Kinds of dtype, one letter each: what an op accepts is written as a string of them, "fc" for floating and complex.
 KIND_NAMES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
@@ -275,6 +276,20 @@ def shard_along(x: Meta, axes: Iterable[int], results: int = 1) -> str:
     """One operand, results of its shape; ``axes`` must be whole on each shard."""
     names = factor_names(len(x.shape))
     return shard_string([names], [names] * results, **{names[a]: "whole" for a in axes})
+
+
+def with_shape(self: Op, part: Part, *args: Any) -> Any:
+    """``on_part`` of an op whose param ``shape`` is the shape of its result."""
+    n = len(args) - len(self.param_fields)
+    params = (part.results[0].sizes if k == "shape" else v for k, v in zip(self.param_fields, args[n:], strict=True))
+    return apply(self, args[:n], tuple(params))
+
+
+def once(part: Part, x: Any, *factors: str) -> Any:
+    """``x`` on the first part of each of ``factors``, zeros on the others: what is added to a sum over the parts."""
+    if part.first(*factors):
+        return x
+    return zeros(x) if is_tensor(x) else 0
 
 
 # --- samples -------------------------------------------------------------------------------------------------------

@@ -635,18 +635,22 @@ class Rrelu(Op):
         accept(self, "f", x)
         return Meta(x.shape, x.dtype)
 
-    def apply(self, v: Any, x: Any, lower: Any, upper: Any, seed: Any, offset: Any) -> Any:
-        (u,) = uniforms(x.shape, 1, seed, offset, dt.float32)
+    @in_compute_type
+    def on_part(self, part, x, *params):
+        return self.apply(part.results[0], x, x, *params)
+
+    def apply(self, shape: Any, v: Any, x: Any, lower: Any, upper: Any, seed: Any, offset: Any) -> Any:
+        (u,) = uniforms(shape, 1, seed, offset, dt.float32)
         slope = F.cast(F.add(F.mul(u, upper - lower), lower), dtype=v.dtype)
         return F.where(F.lt(x, 0), F.mul(v, slope), v)
 
     @in_compute_type
     def decompose(self, x, lower, upper, seed, offset):
-        return self.apply(x, x, lower, upper, seed, offset)
+        return self.apply(x.shape, x, x, lower, upper, seed, offset)
 
     @vjp_in_compute_type
     def vjp(self, s, g):
-        return (self.apply(g, s.inputs[0], *s.params),)
+        return (self.apply(s.inputs[0].shape, g, s.inputs[0], *s.params),)
 
     def shard(self, x, *params):
         return shard_pointwise(x)

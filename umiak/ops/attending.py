@@ -107,7 +107,7 @@ class Attending(Op):
         if mask is not None:
             names = ("b", "h", "s", "t")[4 - len(mask.shape) :]
             of_mask = ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(mask.shape, names, strict=True)]
-        how = dict.fromkeys(("t", "d", "s") if self.causal else ("t", "d"), "whole")
+        how = dict.fromkeys(("t", "d", "s") if self.causal else ("t", "d"), "whole") | {"h": "filled"}
         return ["b", "s", "h", "d"], ["b", "t", "h", "d"], ["b", "t", "h", "e"], of_mask, ["b", "s", "h", "e"], how
 
 
@@ -192,7 +192,7 @@ class AttentionTrain(Attending):
 
     def shard(self, q, k, v, mask, scale):
         fq, fk, fv, fm, out, how = self.factors(mask)
-        return shard_string([fq, fk, fv, fm], [out, ["b", "h", "s"]], **how)
+        return shard_string([fq, fk, fv, fm], [out, ["b", "h", "s"]], **how, e="same")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -234,11 +234,10 @@ class AttentionGrad(Attending):
 
     def shard(self, q, k, v, out, lse, g, mask, scale):
         fq, fk, fv, fm, fo, how = self.factors(mask)
-        # The gradients of key and value add up over the queries: those stay whole.
         results = [fq, fk, fv, fm] if self.with_mask else [fq, fk, fv]
-        how |= dict.fromkeys(("s", "e"), "whole")
-        if self.with_mask:
-            how |= {f: "whole" for f in ("b", "h") if f not in fm}
+        # Parts of queries, of values, and of what the mask is broadcast to, add up.
+        how |= {f: "sum" for f in "bse" if f not in how and any(f not in r for r in results)}
+        how["h"] = "filled" if all("h" in r for r in results) else "sum,filled"
         return shard_string([fq, fk, fv, fo, ["b", "h", "s"], fo, fm], results, **how)
 
     @staticmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -50,6 +50,29 @@ class Sample:
     params: dict = field(default_factory=dict)
     differentiable: tuple[int, ...] | None = None  # default: every floating or complex array
     note: str = ""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A part of a tensor of shape ``whole``: so many elements of each dim from ``starts`` on."""
+
+    starts: tuple
+    sizes: tuple
+    whole: tuple
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which part of a sharded call is computed: the boxes of its operands (None for numbers and absent ones) and of its
+    results, and for each factor that is cut its place among the parts."""
+
+    operands: tuple[Box | None, ...]
+    results: tuple[Box, ...]
+    places: Mapping[str, int]
+
+    def first(self, *factors: str) -> bool:
+        """Whether this is the first part of each of the factors: the one that adds what must be added once."""
+        return not any(self.places.get(f) for f in factors)
 
 
 class Saved:
@@ -140,19 +163,20 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
 
     # Properties; lists anywhere else are computed from these.
     elementwise: ClassVar[bool] = False
-    linear: ClassVar[bool] = False
-    monotone: ClassVar[bool] = False
+    # Which operands partial sums, and partial extrema, pass through: True for all together, else groups of names.
+    linear: ClassVar[bool | tuple] = False
+    monotone: ClassVar[bool | tuple] = False
     view: ClassVar[bool] = False
     random: ClassVar[bool] = False
     effect: ClassVar[str | None] = None
     amp: ClassVar[str] = "promote"  # "allow" low precision, "deny" it, "promote" mixed operands, "keep" what comes
-    foreign: ClassVar[dict[str, Any]] = {}
 
     # Optional parts of a record.
     decompose: ClassVar[Any] = None
     vjp: ClassVar[Any] = None
     forward_train: ClassVar[Any] = None
     shard: ClassVar[Any] = None
+    on_part: ClassVar[Any] = None
     strides: ClassVar[Any] = None
     variadic_outputs: ClassVar[bool] = False
 

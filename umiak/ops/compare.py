@@ -31,6 +31,7 @@ class Where(Op):
     """``x`` where ``cond`` holds, elsewhere ``y``. A value that is not chosen leaves no trace, be it NaN."""
 
     inputs = ("cond", "x", "y")
+    linear = monotone = (("x", "y"),)
     elementwise = True
 
     def infer(self, cond, x, y):

@@ -121,6 +121,7 @@ class Conv(Convolution):
     """Cross-correlation of ``x`` with the kernels ``w``."""
 
     inputs = ("x", "w")
+    linear = ("x", "w")
 
     def infer(self, x, w, groups, *geometry):
         dtype = self.check(x, w, groups=groups, geometry=geometry)
@@ -149,6 +150,7 @@ class ConvInputGrad(Convolution):
     """
 
     inputs = ("g", "w")
+    linear = ("g", "w")
     sizes: tuple = param("ints")
 
     def infer(self, g, w, groups, *geometry_and_sizes):
@@ -185,6 +187,7 @@ class ConvWeightGrad(Convolution):
     """The transpose of :class:`Conv` in its kernels, of spatial ``sizes``."""
 
     inputs = ("x", "g")
+    linear = ("x", "g")
     sizes: tuple = param("ints")
 
     def infer(self, x, g, groups, *geometry_and_sizes):
@@ -226,6 +229,7 @@ class ConvTranspose(Convolution):
     """
 
     inputs = ("x", "w")
+    linear = ("x", "w")
     extra: tuple = param("ints")
 
     def _sizes(self, x, w, geometry, extra):

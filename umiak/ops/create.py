@@ -9,7 +9,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, draw, factor_names, shard_string, sizes
+from umiak.ops._common import accept, draw, factor_names, shard_string, sizes, with_shape
 from umiak.ops.base import Op, Sample, param, register
 
 
@@ -38,6 +38,8 @@ class Full(Op):
 
     def shard(self, value, shape):
         return shard_string([[]], [factor_names(len(shape))])
+
+    on_part = with_shape
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -75,8 +77,11 @@ class Iota(Op):
         return Meta((size,), self.dtype)
 
     def shard(self, start, step, size):
-        # A shard of a counter starts elsewhere: the partitioner gives it another start.
-        return shard_string([[], []], [["a"]], a="whole")
+        return shard_string([[], []], [["a"]])
+
+    def on_part(self, part, start, step, size):
+        (first,), (own,) = part.results[0].starts, part.results[0].sizes
+        return F.iota(start + step * first, step, dtype=self.dtype, size=own)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -125,6 +130,8 @@ class SumTo(Op):
         out = ["1" if g else f for f, g in zip(names[lead:], gone, strict=True)]
         summed = names[:lead] + [f for f, g in zip(names[lead:], gone, strict=True) if g]
         return shard_string([names], [out], **dict.fromkeys(summed, "sum"))
+
+    on_part = with_shape
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -154,17 +154,11 @@ LN2, LN10 = math.log(2), math.log(10)
 Exp = unary("Exp", "e to the x", d=lambda x, y: y, monotone=True, amp="deny")
 Exp2 = unary("Exp2", "2 to the x", d=lambda x, y: F.mul(y, LN2), monotone=True, amp="deny")
 Expm1 = unary("Expm1", "exp(x) - 1, accurate near 0", d=lambda x, y: F.add(y, 1), monotone=True, amp="deny")
-Log = unary("Log", "Natural logarithm", d=lambda x, y: F.reciprocal(x), lo=0.2, monotone=True, amp="deny")
-Log2 = unary(
-    "Log2", "Logarithm to base 2", d=lambda x, y: F.reciprocal(F.mul(x, LN2)), lo=0.2, monotone=True, amp="deny"
-)
-Log10 = unary(
-    "Log10", "Logarithm to base 10", d=lambda x, y: F.reciprocal(F.mul(x, LN10)), lo=0.2, monotone=True, amp="deny"
-)
-Log1p = unary(
-    "Log1p", "log(1 + x), accurate near 0", d=lambda x, y: F.reciprocal(F.add(x, 1)), lo=-0.8, monotone=True, amp="deny"
-)
-Sqrt = unary("Sqrt", "Square root", d=lambda x, y: F.div(0.5, y), lo=0.2, monotone=True)
+Log = unary("Log", "Natural logarithm", d=lambda x, y: F.reciprocal(x), lo=0.2, amp="deny")
+Log2 = unary("Log2", "Logarithm to base 2", d=lambda x, y: F.reciprocal(F.mul(x, LN2)), lo=0.2, amp="deny")
+Log10 = unary("Log10", "Logarithm to base 10", d=lambda x, y: F.reciprocal(F.mul(x, LN10)), lo=0.2, amp="deny")
+Log1p = unary("Log1p", "log(1 + x), accurate near 0", d=lambda x, y: F.reciprocal(F.add(x, 1)), lo=-0.8, amp="deny")
+Sqrt = unary("Sqrt", "Square root", d=lambda x, y: F.div(0.5, y), lo=0.2)
 Rsqrt = unary("Rsqrt", "1/sqrt(x)", d=lambda x, y: F.mul(F.div(y, x), -0.5), lo=0.2, amp="deny")
 Logistic = unary("Logistic", "1/(1 + exp(-x)), the sigmoid", d=lambda x, y: F.mul(y, F.sub(1, y)), monotone=True)
 
@@ -180,23 +174,20 @@ def _across_one(x: Any) -> Any:
 Sin = unary("Sin", "Sine", d=lambda x, y: F.cos(x))
 Cos = unary("Cos", "Cosine", d=lambda x, y: F.neg(F.sin(x)))
 Tan = unary("Tan", "Tangent", d=lambda x, y: F.add(square(y), 1), lo=-1.0, hi=1.0, amp="deny")
-Asin = unary(
-    "Asin", "Inverse sine", d=lambda x, y: F.rsqrt(F.sub(1, square(x))), lo=-0.8, hi=0.8, monotone=True, amp="deny"
-)
+Asin = unary("Asin", "Inverse sine", d=lambda x, y: F.rsqrt(F.sub(1, square(x))), lo=-0.8, hi=0.8, amp="deny")
 Acos = unary("Acos", "Inverse cosine", d=lambda x, y: F.neg(F.rsqrt(F.sub(1, square(x)))), lo=-0.8, hi=0.8, amp="deny")
 Atan = unary("Atan", "Inverse tangent", d=lambda x, y: F.reciprocal(F.add(square(x), 1)), monotone=True)
 Sinh = unary("Sinh", "Hyperbolic sine", d=lambda x, y: F.cosh(x), monotone=True, amp="deny")
 Cosh = unary("Cosh", "Hyperbolic cosine", d=lambda x, y: F.sinh(x), amp="deny")
 Tanh = unary("Tanh", "Hyperbolic tangent", d=lambda x, y: F.sub(1, square(y)), monotone=True)
 Asinh = unary("Asinh", "Inverse hyperbolic sine", d=lambda x, y: F.rsqrt(F.add(square(x), 1)), monotone=True)
-Acosh = unary("Acosh", "Inverse hyperbolic cosine", d=lambda x, y: _across_one(x), lo=1.2, hi=3.0, monotone=True)
+Acosh = unary("Acosh", "Inverse hyperbolic cosine", d=lambda x, y: _across_one(x), lo=1.2, hi=3.0)
 Atanh = unary(
     "Atanh",
     "Inverse hyperbolic tangent",
     d=lambda x, y: F.reciprocal(F.sub(1, square(x))),
     lo=-0.8,
     hi=0.8,
-    monotone=True,
     amp="deny",
 )
 
@@ -225,7 +216,6 @@ Erfinv = unary(
     lambda x, y: F.mul(F.exp(square(y)), 1 / TWO_OVER_SQRT_PI),
     lo=-0.8,
     hi=0.8,
-    monotone=True,
     amp="deny",
 )
 Lgamma = unary("Lgamma", "log |gamma(x)|", "f", lambda x, y: F.digamma(x), lo=0.3, hi=4.0)
@@ -324,9 +314,15 @@ class Cast(Unary):
 
     amp = "keep"
     kinds = "bifc"
-    linear = True
-    monotone = True
     dtype: Any
+
+    @property
+    def linear(self):
+        return self.dtype.is_floating or self.dtype.is_complex
+
+    @property
+    def monotone(self):
+        return self.dtype.is_floating
 
     def result_dtype(self, dtype):
         return self.dtype
@@ -465,14 +461,23 @@ def _copysign_vjp(x: Any, y: Any, out: Any, g: Any) -> tuple:
     return (F.mul(g, F.mul(F.sign(x), F.sign(out))) if is_tensor(x) else None), (zeros(y) if is_tensor(y) else None)
 
 
-Add = binary("Add", "x + y; for bool, or", "bifc", lambda x, y, out, g: (g, g), linear=True)
-Sub = binary("Sub", "x - y", "ifc", lambda x, y, out, g: (g, F.neg(g)), linear=True)
-Mul = binary("Mul", "x * y; for bool, and", "bifc", lambda x, y, out, g: (F.mul(g, conj(y)), F.mul(g, conj(x))))
+XY = (("x", "y"),)  # in both together
+
+Add = binary("Add", "x + y; for bool, or", "bifc", lambda x, y, out, g: (g, g), linear=XY)
+Sub = binary("Sub", "x - y", "ifc", lambda x, y, out, g: (g, F.neg(g)), linear=XY)
+Mul = binary(
+    "Mul",
+    "x * y; for bool, and",
+    "bifc",
+    lambda x, y, out, g: (F.mul(g, conj(y)), F.mul(g, conj(x))),
+    linear=("x", "y"),
+)
 Div = binary(
     "Div",
     "x / y",
     "fc",
     lambda x, y, out, g: (F.div(g, conj(y)), F.neg(F.div(F.mul(g, conj(out)), conj(y)))),
+    linear=("x",),
     lo_y=0.5,
     amp="deny",
 )

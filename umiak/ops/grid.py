@@ -171,8 +171,8 @@ class AffineGrid(Op):
         return F.reshape(out, shape=(batch, *sizes, n))
 
     def shard(self, theta, sizes):
-        made = [f"p{i}" for i in range(len(sizes))]
-        return shard_string([["b", "n", "m"]], [["b", *made, "n"]], m="whole")
+        # The places of a part of the grid would depend on where it lies.
+        return shard_string([["b", "n", "m"]], [["b", *["1"] * len(sizes), "n"]], n="whole", m="whole")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -18,6 +18,7 @@ from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import (
     accept,
+    aligned,
     broadcast_shape,
     cast_to,
     check_axes,
@@ -25,6 +26,7 @@ from umiak.ops._common import (
     draw,
     factor_names,
     is_tensor,
+    once,
     same_dtype,
     same_shape,
     shard_along,
@@ -32,7 +34,7 @@ from umiak.ops._common import (
     sizes,
     zeros,
 )
-from umiak.ops.base import Op, Sample, param, register
+from umiak.ops.base import Box, Op, Sample, param, register
 from umiak.ops.movement import demand
 
 MODES = ("set", "add", "mul", "min", "max")
@@ -72,6 +74,7 @@ class Take(Op):
     """Slices of ``x`` at ``index`` along ``axis``; the dims of ``index`` stand where that dim stood."""
 
     inputs = ("x", "index")
+    linear = monotone = ("x",)
     axis: int
 
     def infer(self, x, index):
@@ -109,6 +112,7 @@ class TakeAlong(Op):
     """``out[..., i, ...] = x[..., index[..., i, ...], ...]`` along ``axis``; the other dims of both are equal."""
 
     inputs = ("x", "index")
+    linear = monotone = ("x",)
     axis: int
 
     def infer(self, x, index):
@@ -150,6 +154,7 @@ class GatherNd(Op):
     """
 
     inputs = ("x", "index")
+    linear = monotone = ("x",)
     depth: int
 
     def infer(self, x, index):
@@ -189,6 +194,7 @@ class IndexGet(Op):
     """
 
     inputs = ("x", "*indices")
+    linear = monotone = ("x",)
 
     def infer(self, x, *indices):
         return Meta((*_broadcast_indices(self, x, indices), *x.shape[len(indices) :]), x.dtype)
@@ -276,6 +282,14 @@ def _full_like(updates: Any, gather: Callable, out: Any) -> Any:
     return updates if is_tensor(updates) else F.full(updates, dtype=out.dtype, shape=sizes(gather(out)))
 
 
+def _within(box: Box, axis: int, index: Any) -> tuple:
+    """Which elements of an index into the whole lie in a box of it, and where they lie there; the others get 0."""
+    first, own, whole = box.starts[axis], box.sizes[axis], box.whole[axis]
+    place = F.sub(F.where(F.lt(index, 0), F.add(index, whole), index), first)
+    here = F.logical_and(F.ge(place, 0), F.lt(place, own))
+    return here, F.where(here, place, 0)
+
+
 class Scatter(Op):
     """``x`` with ``updates`` combined into the places an index names. ``mode``: set, add, mul, min or max.
 
@@ -328,9 +342,26 @@ class Put(Scatter):
 
     def shard(self, x, index, updates):
         names, a = factor_names(len(x.shape)), self.axis
-        return _shard_scatter(
-            names, index, updates, [*names[:a], *["1"] * len(index.shape), *names[a + 1 :]], names[a : a + 1]
-        )
+        if self.mode != "add" or updates.weak:
+            return _shard_scatter(
+                names, index, updates, [*names[:a], *["1"] * len(index.shape), *names[a + 1 :]], names[a : a + 1]
+            )
+        inner = factor_names(len(index.shape), "i")
+        own = [*names[:a], *inner, *names[a + 1 :]]
+        return shard_string([names, inner, own], [names], **dict.fromkeys(inner, "sum"))
+
+    def on_part(self, part, x, index, updates):
+        """In mode "add" each part adds its updates, to the x of the first one, and where they lie in its part of x."""
+        if self.mode != "add" or not is_tensor(updates):
+            return F.put(x, index, updates, axis=self.axis, mode=self.mode)
+        inner, box = factor_names(index.ndim, "i"), part.operands[0]
+        if box.sizes[self.axis] != box.whole[self.axis]:
+            if not box.sizes[self.axis]:
+                return x
+            here, index = _within(box, self.axis, index)
+            after = tuple(range(index.ndim, index.ndim + x.ndim - self.axis - 1))
+            updates = F.where(F.unsqueeze(here, axes=after) if after else here, updates, 0)
+        return F.put(once(part, x, *inner), index, updates, axis=self.axis, mode="add")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -479,9 +510,10 @@ class IndexPut(Op):
         return F.scatter_nd(x, index, values, depth=len(indices), mode=self.mode)
 
     def shard(self, x, values, *indices):
-        names = factor_names(len(x.shape))
-        own = [["1"] * len(m.shape) for m in (values, *indices)]
-        return shard_string([names, *own], [names], **dict.fromkeys(names, "whole"))
+        names, k = factor_names(len(x.shape)), len(indices)
+        own = [["1"] * len(m.shape) for m in indices]
+        selected = ["1"] * max(map(len, own)) + names[k:]
+        return shard_string([names, aligned(selected, values), *own], [names], **dict.fromkeys(names[:k], "whole"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -501,6 +533,7 @@ class Embedding(Op):
     """
 
     inputs = ("index", "weight")
+    linear = ("weight",)
     padded: bool = False
     padding_idx: int = param("int", -1)
 
@@ -511,7 +544,10 @@ class Embedding(Op):
         return Meta((*index.shape, weight.shape[1]), weight.dtype)
 
     def decompose(self, index, weight, padding_idx):
-        rows = F.take(weight, index, axis=0)
+        return self.rows(index, weight, index, padding_idx)
+
+    def rows(self, place, weight, index, padding_idx):
+        rows = F.take(weight, place, axis=0)
         if not self.padded:
             return rows
         return F.where(F.unsqueeze(F.eq(index, padding_idx), axes=(index.ndim,)), 0, rows)
@@ -524,7 +560,15 @@ class Embedding(Op):
 
     def shard(self, index, weight, padding_idx):
         inner = factor_names(len(index.shape), "i")
-        return shard_string([inner, ["v", "d"]], [[*inner, "d"]], v="whole")
+        return shard_string([inner, ["v", "d"]], [[*inner, "d"]], v="sum")
+
+    def on_part(self, part, index, weight, padding_idx):
+        if "v" not in part.places:
+            return self.rows(index, weight, index, padding_idx)
+        if not part.operands[1].sizes[0]:
+            return F.full(0, dtype=weight.dtype, shape=part.results[0].sizes)
+        here, own = _within(part.operands[1], 0, index)
+        return F.where(F.unsqueeze(here, axes=(index.ndim,)), self.rows(own, weight, index, padding_idx), 0)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -626,7 +670,7 @@ class MaskedSelectSized(Op):
     """The ``count`` elements of ``x`` where ``mask``, of its shape, holds, in row-major order."""
 
     inputs = ("x", "mask")
-    linear = True
+    linear = monotone = ("x",)
     count: int = param("int")
 
     def infer(self, x, mask, count):
@@ -661,7 +705,7 @@ class MaskedScatter(Op):
     """
 
     inputs = ("x", "mask", "values")
-    linear = True
+    linear = monotone = (("x", "values"),)
 
     def infer(self, x, mask, values):
         accept(self, "b", mask)
@@ -868,7 +912,7 @@ class Histogram(Op):
 class Triangle(Op):
     """The last two dims of ``x`` with one side of a diagonal kept, the rest zero."""
 
-    linear = True
+    linear = monotone = True
     diagonal: int = param("int", 0)
 
     def infer(self, x, diagonal):

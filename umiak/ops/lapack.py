@@ -17,7 +17,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import back, conj, draw, factor_names, same_dtype, shard_string, sizes, zeros
+from umiak.ops._common import aligned, back, conj, draw, factor_names, same_dtype, shard_string, sizes, zeros
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import broadcast_sizes, counter
 from umiak.ops.linalg import adjoint, transpose
@@ -142,6 +142,12 @@ class Factor(Op):
             demand(self, x.shape[-1] == x.shape[-2], "square matrices", tuple(x.shape))
         return tuple(x.shape[:-2]), x.shape[-2], x.shape[-1]
 
+    def shard_pair(self, x: Any, y: Any, of_x: list, of_y: list) -> tuple[list, list]:
+        """Factors of two operands with broadcast batches, given those of their matrices; and of the result's batch."""
+        names = factor_names(max(len(x.shape), len(y.shape)) - 2, "b")
+        own = [[*aligned(names, Meta(m.shape[:-2], None)), *inner] for m, inner in ((x, of_x), (y, of_y))]
+        return own, [f if any(f in o for o in own) else "1" for f in names]
+
     def shard_batch(self, *ranks: int, batch: int, results: tuple) -> str:
         """Batch dims pass; the matrices are whole. ``ranks`` and ``results`` count the dims besides the batch."""
         names = factor_names(batch, "b")
@@ -227,9 +233,8 @@ class CholeskySolve(Factor):
         return solve_triangular(factor, half, self.upper, transpose=not self.upper)
 
     def shard(self, b, factor):
-        return shard_string(
-            [["1"] * len(b.shape), ["1"] * len(factor.shape)], [["1"] * max(len(b.shape), len(factor.shape))]
-        )
+        own, batch = self.shard_pair(b, factor, ["k", "j"], ["k", "i"])
+        return shard_string(own, [[*batch, "1", "j"]], i="whole", k="whole")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -615,15 +620,7 @@ class Solver(Factor):
         return Meta((*broadcast_sizes(self, head, other), rows, columns), dtype)
 
     def shard(self, x, y):
-        rank = max(len(x.shape), len(y.shape))
-        names = factor_names(rank - 2, "b")
-        own = []
-        for m, inner in ((x, ["i", "k"]), (y, ["k", "j"])):
-            head = names[rank - len(m.shape) :]
-            own.append(
-                ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(m.shape, head, strict=False)] + inner
-            )
-        batch = [f if any(f in o for o in own) else "1" for f in names]
+        own, batch = self.shard_pair(x, y, ["i", "k"], ["k", "j"])
         return shard_string(own, [[*batch, "1", "j"]], i="whole", k="whole")
 
 
@@ -823,11 +820,12 @@ class Lstsq(Factor):
         return None if gx is None else back(gx, x), None if gy is None else back(gy, y)
 
     def shard(self, x, y, rcond):
-        rank = max(len(x.shape), len(y.shape))
-        return shard_string(
-            [["1"] * len(x.shape), ["1"] * len(y.shape)],
-            [["1"] * n for n in (rank, rank - 1, len(x.shape) - 2, len(x.shape) - 1)],
-        )
+        own, batch = self.shard_pair(x, y, ["k", "i"], ["k", "j"])
+        head = own[0][:-2]
+        # The rank and the singular values are those of x alone.
+        same = dict.fromkeys((*(f for f in batch if f not in head), "j"), "same")
+        results = [[*batch, "1", "j"], [*batch, "j"], head, [*head, "1"]]
+        return shard_string(own, results, i="whole", k="whole", **same)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

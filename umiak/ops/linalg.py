@@ -48,6 +48,7 @@ class Matmul(Op):
     """
 
     inputs = ("x", "y")
+    linear = ("x", "y")
     amp = "allow"
     transpose_x: bool = False
     transpose_y: bool = False
@@ -156,6 +157,7 @@ class Linear(Op):
     """``x @ weight + bias``, where weight is ``[in, out]``."""
 
     inputs = ("x", "weight", "bias?")
+    linear = (("x", "bias"), ("weight", "bias"))
     amp = "allow"
 
     def infer(self, x, weight, bias):
@@ -189,6 +191,9 @@ class Linear(Op):
         lead = factor_names(len(x.shape) - 1, "b")
         return shard_string([[*lead, "k"], ["k", "j"], [] if bias is None else ["j"]], [[*lead, "j"]], k="sum")
 
+    def on_part(self, part, x, weight, bias):
+        return F.linear(x, weight, bias if part.first("k") else None)
+
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
         yield Sample((draw(rng, (2, 3)), draw(rng, (3, 4)), draw(rng, (4,))))
@@ -206,6 +211,7 @@ class Bmm(Op):
     """Products of the matrices of two batches: ``[b, i, k] @ [b, k, j]``."""
 
     inputs = ("x", "y")
+    linear = ("x", "y")
     amp = "allow"
 
     def infer(self, x, y):
@@ -235,6 +241,7 @@ class Tensordot(Op):
     """
 
     inputs = ("x", "y")
+    linear = ("x", "y")
     amp = "allow"
     axes_x: tuple
     axes_y: tuple
@@ -290,6 +297,7 @@ class Cross(Op):
     """Vector product along ``axis``, of size 3; the other dims broadcast."""
 
     inputs = ("x", "y")
+    linear = ("x", "y")
     axis: int
 
     def infer(self, x, y):
@@ -334,6 +342,7 @@ class Kron(Op):
     """Kronecker product: every element of ``x`` times the whole of ``y``. The operands have one rank."""
 
     inputs = ("x", "y")
+    linear = ("x", "y")
 
     def infer(self, x, y):
         if len(x.shape) != len(y.shape):
@@ -347,7 +356,7 @@ class Kron(Op):
 
     def shard(self, x, y):
         names, inner = factor_names(len(x.shape)), factor_names(len(y.shape), "y")
-        return shard_string([names, inner], [["1"] * len(names)], **dict.fromkeys((*names, *inner), "whole"))
+        return shard_string([names, inner], [names], **dict.fromkeys(inner, "whole"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -24,6 +24,7 @@ from umiak.ops._common import (
     factor_names,
     in_compute_type,
     is_tensor,
+    once,
     reduced_shape,
     same_dtype,
     same_shape,
@@ -340,7 +341,7 @@ class Clip(Several):
 
     inputs = ("x", "min?", "max?")
     kinds = "if"
-    monotone = True
+    monotone = ("x", "min", "max")
 
     def decompose(self, x, min, max):
         if min is not None:
@@ -497,6 +498,7 @@ class Outer(Op):
     """Every element of a vector times every element of another."""
 
     inputs = ("x", "y")
+    linear = ("x", "y")
 
     def infer(self, x, y):
         if len(x.shape) != 1 or len(y.shape) != 1:
@@ -526,6 +528,7 @@ class Dot(Op):
     """Products along the last dim added up. Nothing is conjugated."""
 
     inputs = ("x", "y")
+    linear = ("x", "y")
 
     def infer(self, x, y):
         if not x.shape:
@@ -589,6 +592,7 @@ class Addmm(Op):
     """beta*input + alpha*(x @ y), for matrices or batches of them."""
 
     inputs = ("input", "x", "y")
+    linear = (("input", "x"), ("input", "y"))
     amp = "allow"
     beta: float = param(default=1.0)
     alpha: float = param(default=1.0)
@@ -616,8 +620,10 @@ class Addmm(Op):
         batch = [f"n{i}" for i in range(len(x.shape) - 2)]
         out = [*batch, "i", "j"]
         own = aligned(out, input)
-        # The input is added once, so a partial sum over k would repeat it.
-        return shard_string([own, [*batch, "i", "k"], [*batch, "k", "j"]], [out], k="whole")
+        return shard_string([own, [*batch, "i", "k"], [*batch, "k", "j"]], [out], k="sum")
+
+    def on_part(self, part, input, x, y, beta, alpha):
+        return F.addmm(once(part, input, "k"), x, y, beta, alpha)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -760,29 +766,39 @@ class Spaced(Op):
         accept(self, "if", Meta((), self.dtype))
         return Meta((size,), self.dtype)
 
-    def spaced(self, start: Any, stop: Any, size: Any) -> Any:
+    def decompose(self, start, stop, size, *params):
+        return self.made(0, size, start, stop, size, *params)
+
+    def on_part(self, part, *args):
+        return self.made(*part.results[0].starts, *part.results[0].sizes, *args)
+
+    def made(self, first: Any, count: Any, *args: Any) -> Any:
+        """``count`` of the numbers, from that with the index ``first``."""
+        raise TypeError(f"[{self.name}] defines no numbers")
+
+    def spaced(self, first: Any, count: Any, start: Any, stop: Any, size: Any) -> Any:
         """In float64 for integers and float64, otherwise float32.
 
         Counted from both ends, so that the last is ``stop``.
         """
         work = dt.float32 if self.dtype.is_floating and self.dtype is not dt.float64 else dt.float64
         start, stop = (cast_to(v, work) if is_tensor(v) else F.full(v, dtype=work, shape=()) for v in (start, stop))
-        i = F.iota(0, 1, dtype=dt.int64, size=size)
+        i = F.iota(first, 1, dtype=dt.int64, size=count)
         step = F.div(F.sub(stop, start), dim.to_float(dim.maximum(size - 1, 1)))
         low = F.add(F.mul(F.cast(i, dtype=work), step), start)
         high = F.sub(stop, F.mul(F.cast(F.sub(size - 1, i), dtype=work), step))
         return F.where(F.lt(i, (size + 1) // 2), low, high)
 
     def shard(self, start, stop, *params):
-        return shard_string([[], []], [["1"]])
+        return shard_string([[], []], [["a"]])
 
 
 @register
 class Linspace(Spaced):
     """``size`` numbers spaced evenly from ``start`` to ``stop``, both included."""
 
-    def decompose(self, start, stop, size):
-        return cast_to(self.spaced(start, stop, size), self.dtype)
+    def made(self, first, count, start, stop, size):
+        return cast_to(self.spaced(first, count, start, stop, size), self.dtype)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -803,8 +819,8 @@ class Logspace(Spaced):
 
     base: float = param(default=10.0)
 
-    def decompose(self, start, stop, size, base):
-        return cast_to(F.pow(base, self.spaced(start, stop, size)), self.dtype)
+    def made(self, first, count, start, stop, size, base):
+        return cast_to(F.pow(base, self.spaced(first, count, start, stop, size)), self.dtype)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -27,6 +27,7 @@ from umiak.ops._common import (
     shard_along,
     shard_string,
     sizes,
+    with_shape,
     zeros,
 )
 from umiak.ops.base import Op, Sample, param, register
@@ -81,7 +82,8 @@ class View(Op):
     """Results share memory with ``x``. ``injective``: no element of ``x`` is seen twice."""
 
     view = True
-    linear = True
+    linear: ClassVar[bool | tuple] = True
+    monotone: ClassVar[bool | tuple] = True
     injective: ClassVar[bool] = True
 
     def vjp(self, s, g):
@@ -123,7 +125,9 @@ class BroadcastTo(View):
             "1" if isinstance(n, int) and n == 1 else f
             for n, f in zip(x.shape, names[len(shape) - len(x.shape) :], strict=True)
         ]
-        return shard_string([own], [[f if f in own else "1" for f in names]])
+        return shard_string([own], [names])
+
+    on_part = with_shape
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -157,22 +161,15 @@ class Reshape(View):
         return (F.reshape(g, shape=sizes(s.inputs[0])),)
 
     def shard(self, x, shape):
-        """Factors pass where a run of dims keeps its leading size; only whole dims that stand alone on both sides are
-        named.
+        """Dims are matched in groups of equal product, from the left; the leading dims of a group have one factor where
+        one's size is a multiple of the other's, so that parts of both hold the same elements.
         """
         own, new = factor_names(len(x.shape)), ["1"] * len(shape)
-        i = 0
-        while i < min(len(own), len(shape)) and x.shape[i] is shape[i]:
-            new[i] = own[i]
-            i += 1
-        while i < min(len(own), len(shape)) and _same_int(x.shape[i], shape[i]):
-            new[i] = own[i]
-            i += 1
-        j = 1
-        while j <= min(len(own), len(shape)) - i and _same_int(x.shape[-j], shape[-j]):
-            new[-j] = own[-j]
-            j += 1
+        for i, j in _leading(tuple(x.shape), tuple(shape)):
+            new[j] = own[i]
         return shard_string([own], [new], **{f: "whole" for f in own if f not in new})
+
+    on_part = with_shape
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -185,8 +182,30 @@ class Reshape(View):
         yield Sample((draw(rng, (2, 2), dt.bool),), params={"shape": (4,)})
 
 
-def _same_int(m: Any, n: Any) -> bool:
-    return isinstance(m, int) and isinstance(n, int) and m == n
+def _leading(old: tuple, new: tuple) -> Iterator[tuple[int, int]]:
+    """The dims that lead groups of equal product and of which one's size divides the other's, in pairs."""
+    i, p, q = 0, len(old), len(new)
+    while i < min(p, q) and dim.same(old[i], new[i]):
+        yield i, i
+        i += 1
+    tail = []
+    while min(p, q) > i and dim.same(old[p - 1], new[q - 1]):
+        p, q = p - 1, q - 1
+        tail.append((p, q))
+    j = i
+    while i < p and j < q:
+        m, n = old[i], new[j]
+        if dim.same(dim.maximum(m, n) % dim.maximum(dim.minimum(m, n), 1), 0):
+            yield i, j
+        if not all(isinstance(v, int) for v in (*old[i:p], *new[j:q])):
+            break
+        i, j = i + 1, j + 1
+        while m != n and (i < p or j < q):
+            if (m < n and i < p) or j == q:
+                m, i = m * old[i], i + 1
+            else:
+                n, j = n * new[j], j + 1
+    yield from tail
 
 
 def _regroup(shape: tuple, strides: tuple, target: tuple) -> tuple | None:
@@ -227,6 +246,7 @@ class OptimizationBarrier(View):
     """
 
     inputs = ("x", "after?")
+    linear = monotone = ("x",)
 
     def infer(self, x, after=None):
         return Meta(tuple(x.shape), x.dtype)
@@ -591,9 +611,19 @@ class ScatterView(Op):
         return (g if self.accumulate else F.scatter_view(g, 0, region=self.region, args=args)), gvalue
 
     def shard(self, base, value, args):
-        names = factor_names(len(base.shape))
-        other = [] if value.weak else ["1"] * len(value.shape)
-        return shard_string([names, other], [names], **dict.fromkeys(names, "whole"))
+        if value.weak and "shape" in self.region.param_fields:  # no box of a value says what the view's part is
+            names = factor_names(len(base.shape))
+            return shard_string([names, []], [names], **dict.fromkeys(names, "whole"))
+        seen, _, whole = self.region.shard(base, *unflatten_params(self.region, args)).partition(";")
+        own, _, shown = (part.strip() for part in seen.partition("->"))
+        made = set(shown.split()) - set(own.split())  # what the view repeats is added up
+        shown = "" if value.weak else " ".join("1" if f in made else f for f in shown.split())
+        return f"{own}, {shown} -> {own} ;{whole}"
+
+    def on_part(self, part, base, value, args):
+        if "shape" in self.region.param_fields and is_tensor(value):
+            args = part.operands[1].sizes
+        return F.scatter_view(base, value, region=self.region, accumulate=self.accumulate, args=args)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -831,7 +861,7 @@ class Concat(Op):
     """Tensors joined along ``axis``."""
 
     inputs = ("*xs",)
-    linear = True
+    linear = monotone = True
     axis: int
 
     def infer(self, *xs):
@@ -885,7 +915,7 @@ class Stack(Op):
     """Tensors of one shape, joined along a new dim that stands at ``axis`` of the result."""
 
     inputs = ("*xs",)
-    linear = True
+    linear = monotone = True
     axis: int = 0
 
     def infer(self, *xs):
@@ -916,7 +946,7 @@ class Stack(Op):
 class Split(Op):
     """Consecutive parts of ``x`` along ``axis``, of the sizes ``sections``: a tuple of results."""
 
-    linear = True
+    linear = monotone = True
     variadic_outputs = True
     axis: int
     sections: tuple = param("ints")
@@ -963,7 +993,7 @@ class Split(Op):
 class Unbind(Op):
     """The ``count`` slices of ``x`` along ``axis``, without that dim. The number of results is static."""
 
-    linear = True
+    linear = monotone = True
     variadic_outputs = True
     axis: int
     count: int
@@ -997,7 +1027,7 @@ class Unbind(Op):
 class Flip(Op):
     """``x`` in reverse order along ``axes``."""
 
-    linear = True
+    linear = monotone = True
     axes: tuple
 
     def infer(self, x):
@@ -1023,7 +1053,7 @@ class Flip(Op):
 class Roll(Op):
     """``x`` moved by ``shifts`` along ``axes``; what leaves at one end enters at the other."""
 
-    linear = True
+    linear = monotone = True
     axes: tuple
     shifts: tuple = param("ints")
 
@@ -1061,7 +1091,7 @@ class Roll(Op):
 class Tile(Op):
     """``x`` repeated as a whole: ``repeats[i]`` copies along dim i. Has at least as many repeats as dims."""
 
-    linear = True
+    linear = monotone = True
     repeats: tuple = param("ints")
 
     def infer(self, x, repeats):
@@ -1078,7 +1108,10 @@ class Tile(Op):
 
     def shard(self, x, repeats):
         names = factor_names(len(x.shape))
-        return shard_string([names], [["1"] * len(repeats)], **dict.fromkeys(names, "whole"))
+        lead = len(repeats) - len(names)
+        kept = [f for f, r in zip(names, repeats[lead:], strict=True) if dim.same(r, 1)]
+        out = ["1"] * lead + [f if f in kept else "1" for f in names]
+        return shard_string([names], [out], **{f: "whole" for f in names if f not in kept})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -1093,7 +1126,7 @@ class Tile(Op):
 class RepeatInterleave(Op):
     """Each element along ``axis`` ``repeats`` times in a row."""
 
-    linear = True
+    linear = monotone = True
     axis: int
     repeats: int = param("int")
 
@@ -1157,7 +1190,7 @@ class RepeatInterleaveSized(Op):
 class DiagEmbed(Op):
     """Zeros with the last dim of ``x`` on the diagonal of dims ``axis1`` and ``axis2``, ``offset`` above the main."""
 
-    linear = True
+    linear = monotone = True
     axis1: int
     axis2: int
     offset: int = param("int", 0)

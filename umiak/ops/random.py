@@ -27,13 +27,14 @@ from umiak.ops._common import (
     draw,
     factor_names,
     in_compute_type,
+    is_tensor,
     same_dtype,
     shard_pointwise,
     shard_string,
     sizes,
     widen,
 )
-from umiak.ops.base import Op, Sample, param, register
+from umiak.ops.base import Box, Op, Sample, param, register
 
 
 class Random(Op):
@@ -72,8 +73,10 @@ class Philox(Random):
         return Meta(self.shaped(shape), dt.int64)
 
     def shard(self, shape, seed, offset):
-        # A shard is made by philox_part, which counts elements in the whole.
         return shard_string([], [factor_names(len(shape))])
+
+    def on_part(self, part, shape, seed, offset):
+        return words_of(part.results[0], seed, offset)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -108,6 +111,11 @@ class PhiloxPart(Random):
     def shard(self, shape, *params):
         return shard_string([], [factor_names(len(shape))])
 
+    def on_part(self, part, shape, starts, whole, seed, offset):
+        own = part.results[0]
+        starts = tuple(a + b for a, b in zip(starts, own.starts, strict=True))
+        return F.philox_part(own.sizes, starts, whole, seed, offset)
+
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
         for shape, starts, whole in (
@@ -119,6 +127,18 @@ class PhiloxPart(Random):
             yield Sample((), {}, {"shape": shape, "starts": starts, "whole": whole, "seed": 7, "offset": 5})
 
 
+def words_of(shape: Any, seed: Any, offset: Any, more: tuple = ()) -> Any:
+    """Philox bits for a tensor of ``shape``, or for a box of one, with new last dims of sizes ``more``."""
+    if not isinstance(shape, Box):
+        return F.philox((*shape, *more), seed, offset)
+    starts = (*shape.starts, *(0 for _ in more))
+    return F.philox_part((*shape.sizes, *more), starts, (*shape.whole, *more), seed, offset)
+
+
+def _rank(shape: Any) -> int:
+    return len(shape.sizes if isinstance(shape, Box) else shape)
+
+
 # --- uniform numbers -----------------------------------------------------------------------------------------------
 
 
@@ -126,12 +146,14 @@ def uniforms(shape: Any, k: int, seed: Any, offset: Any, dtype: DType, open_ends
     """``k`` tensors of uniform numbers in [0, 1), or in (0, 1) with ``open_ends``: float64 of 53 bits, otherwise
     float32 of 24.
 
+    ``shape`` may be a box of a larger tensor: its numbers are those that the whole has there.
+
     The open kind has the values (i + 0.5) / 2**n, which never round to 0 or 1.
     """
-    shape, rank = tuple(shape), len(shape)
+    rank = _rank(shape)
     wide = dtype.compute is dt.float64
     trail = ((k,) if k > 1 else ()) + ((2,) if wide else ())
-    bits = F.philox(shape + trail, seed, offset)
+    bits = words_of(shape, seed, offset, trail)
 
     def pick(x: Any, axis: int, i: int) -> Any:
         return F.squeeze(F.slice(x, axes=(axis,), starts=(i,), sizes=(1,), steps=(1,)), axes=(axis,))
@@ -167,6 +189,9 @@ class Stream(Random):
 
     def shard(self, shape, *params):
         return shard_string([], [factor_names(len(shape))])
+
+    def on_part(self, part, shape, *params):
+        return self.decompose(part.results[0], *params)
 
     def value(self, u: list, *params: Any) -> Any:
         """The element from ``words`` uniform numbers in (0, 1)."""
@@ -277,8 +302,8 @@ class Geometric(Stream):
 
 def word63(shape: Any, seed: Any, offset: Any) -> Any:
     """Uniform integers from 0 to 2**63 - 1; two words each."""
-    rank = len(shape)
-    bits = F.philox((*shape, 2), seed, offset)
+    rank = _rank(shape)
+    bits = words_of(shape, seed, offset, (2,))
     high, low = (
         F.squeeze(F.slice(bits, axes=(rank,), starts=(i,), sizes=(1,), steps=(1,)), axes=(rank,)) for i in (0, 1)
     )
@@ -347,7 +372,13 @@ class Bernoulli(Random):
         return Meta(p.shape, p.dtype)
 
     def decompose(self, p, seed, offset):
-        (u,) = uniforms(p.shape, 1, seed, offset, dt.float32)
+        return self.drawn(p.shape, p, seed, offset)
+
+    def on_part(self, part, p, seed, offset):
+        return self.drawn(part.results[0], p, seed, offset)
+
+    def drawn(self, shape, p, seed, offset):
+        (u,) = uniforms(shape, 1, seed, offset, dt.float32)
         return F.cast(F.lt(u, cast_to(p, dt.float32)), dtype=p.dtype)
 
     def shard(self, p, *params):
@@ -379,6 +410,17 @@ class Drawn(Random):
     def shard(self, *args):
         return shard_pointwise(*args[: len(self.inputs)])
 
+    def decompose(self, *args):
+        operands = [x for x in args[: len(self.inputs)] if is_tensor(x)]
+        return self.drawn(broadcast_shape(self, *operands), *args)
+
+    def on_part(self, part, *args):
+        return self.drawn(part.results[0], *args)
+
+    def drawn(self, shape: Any, *args: Any) -> Any:
+        """The elements of ``shape``, or of a box of the whole."""
+        raise TypeError(f"[{self.name}] defines no elements")
+
 
 @register
 class StandardGamma(Drawn):
@@ -392,8 +434,8 @@ class StandardGamma(Drawn):
     TRIES: ClassVar[int] = 6
 
     @in_compute_type
-    def decompose(self, alpha, seed, offset):
-        u = uniforms(alpha.shape, self.words, seed, offset, dt.float32, open_ends=True)
+    def drawn(self, shape, alpha, seed, offset):
+        u = uniforms(shape, self.words, seed, offset, dt.float32, open_ends=True)
         u = [cast_to(v, alpha.dtype) for v in u]
         # Below 1: gamma(alpha) is gamma(alpha + 1) * u**(1/alpha).
         small = F.lt(alpha, 1)
@@ -440,8 +482,8 @@ class Poisson(Drawn):
     inputs = ("rate",)
     words = 2
 
-    def decompose(self, rate, seed, offset):
-        (u,) = uniforms(rate.shape, 1, seed, offset, dt.float64, open_ends=True)
+    def drawn(self, shape, rate, seed, offset):
+        (u,) = uniforms(shape, 1, seed, offset, dt.float64, open_ends=True)
         mean = cast_to(rate, dt.float64)
         # Ten standard deviations and a little: beyond what 53 bits can reach.
         reach = F.add(F.mul(F.sqrt(mean), 10), 40)
@@ -470,11 +512,11 @@ class Binomial(Drawn):
     inputs = ("n", "p")
     words = 2
 
-    def decompose(self, n, p, seed, offset):
+    def drawn(self, shape, n, p, seed, offset):
         out = n.dtype
         n, p = cast_to(n, dt.float64), cast_to(p, dt.float64)
-        shape = sizes(F.add(n, p))
         (u,) = uniforms(shape, 1, seed, offset, dt.float64, open_ends=True)
+        shape = sizes(u)
         hi = F.broadcast_to(n, shape=shape)
 
         def cdf(k: Any) -> Any:
@@ -513,12 +555,28 @@ class Masked(Random):
         accept(self, "f", x)
         return Meta(x.shape, x.dtype)
 
-    def kept(self, x: Any, p: Any, seed: Any, offset: Any) -> Any:
-        shape = sizes(x)
-        if self.axes is not None:
-            shape = tuple(n if i in self.axes else 1 for i, n in enumerate(shape))
-        (u,) = uniforms(shape, 1, seed, offset, dt.float32)
+    def kept(self, shape: Any, p: Any, seed: Any, offset: Any) -> Any:
+        """Which elements of a tensor of ``shape``, or of a box of one, stay."""
+
+        def own(sizes: Any, other: int) -> tuple:
+            return tuple(n if self.axes is None or i in self.axes else other for i, n in enumerate(sizes))
+
+        if isinstance(shape, Box):
+            mask: Any = Box(own(shape.starts, 0), own(shape.sizes, 1), own(shape.whole, 1))
+        else:
+            mask = own(shape, 1)
+        (u,) = uniforms(mask, 1, seed, offset, dt.float32)
         return F.ge(u, p)
+
+    def decompose(self, x, *params):
+        return self.dropped(sizes(x), x, *params)
+
+    def on_part(self, part, x, *params):
+        return self.dropped(part.results[0], x, *params)
+
+    def dropped(self, shape: Any, x: Any, *params: Any) -> Any:
+        """``x``, of ``shape`` or a box of the whole, without the elements that are dropped."""
+        raise TypeError(f"[{self.name}] defines no mask")
 
     def shard(self, x, *params):
         return shard_pointwise(x)
@@ -547,18 +605,15 @@ class Dropout(Masked):
 
     mode: str = "upscale_in_train"
 
-    def apply_mask(self, v: Any, x: Any, p: Any, seed: Any, offset: Any) -> Any:
-        kept = self.kept(x, p, seed, offset)
+    def dropped(self, shape, v, p, seed, offset):
+        kept = self.kept(shape, p, seed, offset)
         if self.mode == "downscale_in_infer":
             return F.where(kept, v, 0)
         # With p == 1 nothing is kept; the divisor must not be 0 all the same, or derivatives of the rest are 0/0.
         return F.where(kept, F.div(v, dim.maximum(1.0 - p, 1e-12)), 0)
 
-    def decompose(self, x, p, seed, offset):
-        return self.apply_mask(x, x, p, seed, offset)
-
     def vjp(self, s, g):
-        return (self.apply_mask(g, s.inputs[0], *s.params),)
+        return (self.dropped(sizes(g), g, *s.params),)
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
@@ -578,17 +633,17 @@ class AlphaDropout(Masked):
         return ((1.0 - p) * (1.0 + p * self.LIMIT * self.LIMIT)) ** -0.5
 
     @in_compute_type
-    def decompose(self, x, p, seed, offset):
+    def dropped(self, shape, x, p, seed, offset):
         # With p == 1 the scale is infinite: everything is dropped, to 0.
         keep = dim.minimum(p, 1.0 - 1e-12)
         a = self.scale(keep)
-        kept = F.add(F.mul(F.where(self.kept(x, p, seed, offset), x, self.LIMIT), a), -a * self.LIMIT * keep)
+        kept = F.add(F.mul(F.where(self.kept(shape, p, seed, offset), x, self.LIMIT), a), -a * self.LIMIT * keep)
         return F.mul(kept, dim.where(p == 1.0, 0.0, 1.0))
 
     def vjp(self, s, g):
         x, p = s.inputs[0], s.params.p
         a = self.scale(dim.minimum(p, 1.0 - 1e-12))
-        return (F.where(self.kept(x, *s.params), F.mul(g, a), 0),)
+        return (F.where(self.kept(sizes(x), *s.params), F.mul(g, a), 0),)
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
@@ -613,7 +668,13 @@ class Categorical(Random):
         return Meta(tuple(logits.shape[:-1]), dt.int64)
 
     def decompose(self, logits, seed, offset):
-        noise = F.gumbel(dt.float32, sizes(logits), seed, offset)
+        return self.drawn(sizes(logits), logits, seed, offset)
+
+    def on_part(self, part, logits, seed, offset):
+        return self.drawn(part.operands[0], logits, seed, offset)
+
+    def drawn(self, shape, logits, seed, offset):
+        noise = Gumbel(dt.float32).decompose(shape, seed, offset)
         return F.argmax(F.add(cast_to(logits, dt.float32), noise), axis=logits.ndim - 1)
 
     def shard(self, logits, *params):
@@ -648,13 +709,20 @@ class Multinomial(Random):
         return Meta((*x.shape[:-1], k), dt.int64)
 
     def decompose(self, x, k, seed, offset):
+        return self.drawn(sizes(x), (*sizes(x)[:-1], k), x, k, seed, offset)
+
+    def on_part(self, part, x, *params):
+        return self.drawn(part.operands[0], part.results[0], x, *params)
+
+    def drawn(self, shape, drawn, x, k, seed, offset):
+        """``shape``, of x, and that ``drawn``, or boxes of the wholes."""
         x, last = widen(x), x.ndim - 1
         if not self.replacement:
-            (u,) = uniforms(x.shape, 1, seed, offset, dt.float32, open_ends=True)
+            (u,) = uniforms(shape, 1, seed, offset, dt.float32, open_ends=True)
             rate = F.div(x, cast_to(F.neg(F.log(u)), x.dtype))
             return F.top_k(rate, axis=last, k=k)[1]
         cdf = F.cumsum(x, axis=last)
-        (u,) = uniforms((*sizes(x)[:-1], k), 1, seed, offset, dt.float32)
+        (u,) = uniforms(drawn, 1, seed, offset, dt.float32)
         total = F.slice(cdf, axes=(last,), starts=(x.shape[last] - 1,), sizes=(1,), steps=(1,))
         below = F.le(F.unsqueeze(cdf, axes=(last,)), F.unsqueeze(F.mul(cast_to(u, x.dtype), total), axes=(last + 1,)))
         return F.sum(F.cast(below, dtype=dt.int64), axes=(last + 1,))

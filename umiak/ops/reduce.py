@@ -247,7 +247,7 @@ class Mean(Reduction):
     kinds = "fc"
     linear = True
     amp = "deny"
-    how = "mean"
+    how = "avg"
 
     @in_compute_type
     def decompose(self, x):

@@ -66,7 +66,8 @@ def scatter_nd(op, out, x, index, updates):
     if op.depth:
         combine(out, coordinates(op, x, index), updates, op.mode)
         return
-    updates = np.broadcast_to(updates, (*index.shape[:-1], *x.shape)).reshape(-1, *x.shape)
+    updates = np.broadcast_to(updates, (*index.shape[:-1], *x.shape))
+    updates = updates.reshape(np.prod(index.shape[:-1], dtype=int), *x.shape)
     for update in updates:
         out[...] = update if op.mode == "set" else COMBINE[op.mode](out, update)
 
