@@ -50,8 +50,10 @@ def pullback(
     seeds: Sequence[tuple[Value, Value]],
     wrt: Sequence[Value | None],
     hooks: Mapping[int, Sequence] | None = None,
+    final: bool = False,
 ) -> list[Value | None]:
     """Gradients of the seeded values with respect to ``wrt`` through operations that ``tracer`` has just recorded.
+    With ``final`` no gradient flows through them.
 
     ``hooks``: entries that come before those of a value, by id; None where gradients are only parts of those that hooks
     are for.
@@ -59,7 +61,14 @@ def pullback(
     driver = _Driver(tracer, tracer.builder.program, wrt, operations, hooks)
     for y, g in seeds:
         driver.seed(y, g)
-    return driver.run()
+    found = driver.run()
+    if final:
+        # Calls of the forward part that were exchanged for their training forms belong to it.
+        for o in tracer.operations:
+            if id(o) not in driver.forward:
+                for r in o.results:
+                    r.stop = True
+    return found
 
 
 def _tracer_of(program: Program) -> Tracer:

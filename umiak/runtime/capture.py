@@ -301,7 +301,7 @@ class Capture(Tracer):
         enabled, ambient.grad_enabled = ambient.grad_enabled, True  # decompositions are differentiated on the way
         ambient.set_amp(0, amp[1], 0)  # gradients are not cast
         try:
-            found = pullback(self, operations, seeds, [*targets, *self._carried(targets)], hooks)
+            found = pullback(self, operations, seeds, [*targets, *self._carried(targets)], hooks, not create_graph)
         finally:
             ambient.set_amp(*amp)
             ambient.grad_enabled, self.creating = enabled, creating
@@ -311,12 +311,6 @@ class Capture(Tracer):
                 "with respect to a tensor that these may depend on: their history is that of earlier iterations, which "
                 "is not known inside. Ask for it outside of the loop, or detach them"
             )
-        if not create_graph:
-            known = set(map(id, operations))
-            for o in self.operations:
-                if id(o) not in known:
-                    for r in o.results:
-                        r.stop = True
         made = [None if v is None else symbolic(v, self) for v in found[: len(targets)]]
         for g in made:
             if g is not None:
