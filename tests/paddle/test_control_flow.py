@@ -289,6 +289,58 @@ def test_loops_write_to_tensors_from_outside() -> None:
     agree(function, X)
 
 
+@pytest.mark.parametrize("where", ["branch", "loop", "branch in a loop"])
+@pytest.mark.parametrize("what", ["leaf", "inner", "part", "constant"])
+@pytest.mark.parametrize("step", [False, True])
+def test_writes_leave_the_history_that_eager_calls_leave(where: str, what: str, step: bool) -> None:
+    """In no_grad the history of what was there, else that of what is written; for a backward run in- and outside."""
+
+    def function(x: Any, w: Any) -> Any:
+        y = x * 1.0 if what in ("inner", "part") else paddle.zeros([3], "float64") if what == "constant" else x
+        z = y + w * 2
+
+        def write() -> None:
+            if what == "leaf":
+                with paddle.no_grad():
+                    y.multiply_(paddle.full([3], 0.5, "float64"))
+            elif what == "part":
+                with paddle.no_grad():
+                    y[1:].copy_(w[:2] * 2, True)
+                y[:1].add_(w[:1])
+            elif what == "inner":
+                with paddle.no_grad():
+                    y.scale_(2.0)
+                    y.scale_(0.75)
+            else:
+                y.copy_(w * w.sum(), True)
+
+        def loop(body: Callable[[], None]) -> None:
+            while_loop(lambda i: i < 2, lambda i: [body(), i + 1][1], [paddle.zeros([], "int64")])
+
+        if where == "branch":
+            cond(w.sum() > 0, write, None)
+        elif where == "loop":
+            loop(write)
+        else:
+            loop(lambda: cond(w.sum() > 0, write, None))
+        total = z.sum() + (y * 3).sum()
+        if step:
+            total.backward()
+        return total, y * 1.0
+
+    found = []
+    for f in (function, static(function)):
+        for sign in (1.0, -1.0):
+            x, w = tensor(X), tensor(X * sign)
+            total, y = f(x, w)
+            if not step:
+                total.backward()
+            rows = [v.numpy().copy() for v in (total, y, x.detach())]
+            found.append(rows + [np.zeros(3) if v.grad is None else v.grad.numpy() for v in (x, w)])
+    for a, b in zip(found[2] + found[3], found[0] + found[1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
 def test_nested_bodies_write_to_tensors_from_outside() -> None:
     def function(x: Any) -> Any:
         y = x + 0.0

@@ -240,6 +240,10 @@ class Frame:
         self.keep(root)
         self.written[id(root)] = root
 
+    def before(self, x: SymTensor) -> Value:
+        """The value that a tensor had outside."""
+        return self._before[id(x)][1]
+
     def restore(self) -> None:
         for x, *state in self._before.values():
             x._value, x._seen, x._stop, x._made = state
@@ -569,11 +573,15 @@ class Tracer:
             self.frames.pop()
             frame.restore()
 
-    def replaced(self, root: SymTensor, x: SymTensor, made: bool) -> None:
-        """``root`` is from here on what ``x`` is, the result of an operation whose regions write to it."""
+    def replaced(self, root: SymTensor, x: SymTensor, made: bool, quiet: bool) -> None:
+        """``root`` is from here on what ``x`` is, the result of an operation whose regions write to it; ``quiet``: they
+        do so in no_grad."""
         if root._block is not self.builder.block:
             self.frames[-1].write(root, root)
-        root._value, root._stop, root._made = x._value, x._stop, made
+        if quiet:
+            root._value = self._without_record(root, x._value)
+        else:
+            root._value, root._stop, root._made = x._value, x._stop, made
 
     # --- the end
 

@@ -24,6 +24,7 @@ from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import symbols_of
 from umiak.ir.tracer import SymTensor, Tracer, current, symbolic
 from umiak.ops.control import Cond, Scan, While
+from umiak.runtime.capture import recorded
 from umiak.util.errors import op_error
 
 
@@ -49,18 +50,30 @@ class _Body:
                 x._stop = stop
             for (root, stop), x in zip(roots, arguments[n:m], strict=True):
                 frame.keep(root)
+                # One that does not want a gradient at first has its wish from what an iteration writes.
+                root._made = root._made or (root._stop and not stop)
                 root._value, root._stop = x._value, stop
                 x._stop = stop
+            before = {id(root): root._value for root, _ in roots}
             self.leaves = call([*arguments[:n], *arguments[m:]])
             tensors = {i: tracer.tensor(x) for i, x in enumerate(self.leaves) if isinstance(x, Tensor)}
             self.values = {i: x.value for i, x in tensors.items()}
             self.stops = {i: x.stop_gradient for i, x in tensors.items()}
             self.written: dict[int, SymTensor] = dict(frame.written)
             self.after = {k: (r._value, r._stop, r._made) for k, r in self.written.items()}
+            # Those that were written in no_grad only, and so have the history that they had.
+            self.quiet = {
+                k for k, r in self.written.items()
+                if recorded(r._value) is recorded(before[k] if k in before else frame.before(r))
+            }  # fmt: skip
 
     def of(self, root: SymTensor) -> tuple[Value, bool, bool]:
         """What a tensor from outside is at the end: value, whether gradients stop, whether it was written."""
         return self.after.get(id(root)) or (root._value, root._stop, root._made)
+
+    def is_quiet(self, root: SymTensor) -> bool:
+        """Whether the history of a tensor from outside stays as it was."""
+        return id(root) in self.quiet or id(root) not in self.written
 
 
 class _Into(Sweep):
@@ -197,7 +210,7 @@ def cond(pred: Any, then: Callable[[], list[Any]], other: Callable[[], list[Any]
     stops = [a.stops[i] and b.stops[i] for i in tensors] + [a.of(r)[1] and b.of(r)[1] for r in roots]
     results = _results(tracer, made, stops)
     for r, x in zip(roots, results[len(tensors) :], strict=True):
-        tracer.replaced(r, x, a.of(r)[2] or b.of(r)[2])
+        tracer.replaced(r, x, a.of(r)[2] or b.of(r)[2], a.is_quiet(r) and b.is_quiet(r))
     total = {}
     for key in {*before, *drawn[0], *drawn[1]}:
         m, n = drawn[0].get(key, 0), drawn[1].get(key, 0)
@@ -317,7 +330,7 @@ class _Loop:
         stops += [stop and made.of(r)[1] for r, stop in flows]
         results = _results(self.tracer, values, stops)
         for (r, _), x in zip(flows, results[len(at) :], strict=True):
-            self.tracer.replaced(r, x, r._made or made.of(r)[2])
+            self.tracer.replaced(r, x, r._made or made.of(r)[2], made.is_quiet(r))
         _set_words(self.tracer, self.stand(count))
         out = list(self.first)
         for i, x in zip(at, results, strict=False):
