@@ -240,7 +240,20 @@ class Generator:
         invalid = False
         if d.chance(0.03):
             invalid = self.mistake()
-        return used(Program(self.seed, tuple(d.inputs), tuple(self.statements), outputs, tuple(order), nest, invalid))
+        made = used(Program(self.seed, tuple(d.inputs), tuple(self.statements), outputs, tuple(order), nest, invalid))
+        return made if invalid else self.with_region(made)
+
+    def with_region(self, program: Program) -> Program:
+        """Some statements as a branch or a loop body."""
+        d = self.draw
+        if not d.chance(0.3):
+            return program
+        a = d.integer(0, len(program.statements) - 1)
+        b = d.integer(a + 1, min(len(program.statements), a + 4))
+        if not program.can_be_region(a, b):
+            return program
+        ways = ["then", "else"] if program.read(a, b) else ["then", "loop", "loop of branches"]
+        return replace(program, nest=(a, b), how=d.choose(ways))
 
     def mistake(self) -> bool:
         """Append a statement that the judge refuses at every size, if one is found soon."""

@@ -74,6 +74,20 @@ class Op:
     tags: frozenset[str] = frozenset()
 
 
+# Calls of a function without arguments, by conditions that data decide.
+_SUM = "{x}.astype('float32').sum()"
+REGIONS = {
+    "call": "inner()",
+    "then": f"paddle.static.nn.cond({_SUM} < 1e30, inner, inner)",
+    "else": f"paddle.static.nn.cond({_SUM} > 1e30, inner, inner)",
+    # Its results are what it writes to tensors from outside.
+    "loop": f"paddle.static.nn.while_loop(lambda k: k + 0 * {_SUM} < 1, lambda k: [inner(), k + 1][1], "
+    "[paddle.zeros([])])",
+    "loop of branches": f"paddle.static.nn.while_loop(lambda k: k < 1, lambda k: "
+    f"[paddle.static.nn.cond({_SUM} < 1e30, inner, inner), k + 1][1], [paddle.zeros([], 'int64')])",
+}
+
+
 @dataclass(frozen=True)
 class Statement:
     op: Op
@@ -130,22 +144,38 @@ class Program:
     sizes: tuple[int, ...]  # of "n", in the order of the runs
     nest: tuple[int, int] | None = None  # statements that stand in a function of their own
     invalid: bool = False  # the judge refuses the last statement
+    how: str = "call"  # the function is called: plainly, or as a key of REGIONS, which is once too
 
     @property
     def tags(self) -> frozenset[str]:
         return frozenset().union(*(s.op.tags for s in self.statements))
 
-    def _body(self, lines: list[str], targets: list[tuple[str, ...]]) -> str:
+    def read(self, a: int, b: int) -> list[str]:
+        """What statements from ``a`` to ``b`` make and others read."""
+        later = {x for s in self.statements[b:] for x in s.operands} | set(self.outputs)
+        return [t for s in self.statements[a:b] for t in s.targets if t in later]
+
+    def can_be_region(self, a: int, b: int) -> bool:
+        """Whether statements from ``a`` to ``b`` can be a branch: none is refused there, and no view of memory outside
+        leaves, which is another tensor then, as any result is."""
+        inside, read = self.statements[a:b], set(self.read(a, b))
+        if any(s.op.form == "turn" or s.op.tags & {"hook", "cut"} for s in inside):
+            return False
+        return all(s.op.form in ("compute", "take") for s in inside if read & set(s.targets))
+
+    def _body(self, lines: list[str], targets: list[tuple[str, ...]], judge: bool = False) -> str:
         if self.nest is not None:
             a, b = self.nest
-            made = ", ".join(t for names in targets[a:b] for t in names)
+            how = "call" if judge else self.how
+            made = ", ".join(self.read(a, b) if how != "call" else (t for names in targets[a:b] for t in names))
             inner = textwrap.indent("\n".join([*lines[a:b], f"return {made}"]), "    ")
-            call = f"{made} = inner()" if made else "inner()"
+            call = REGIONS[how].format(x=self.inputs[0].name)
+            call = f"{made} = {call}" if made else call
             lines = [*lines[:a], f"def inner():\n{inner}", call, *lines[b:]]
         return "\n".join([*lines, f"return {', '.join(self.outputs)},"])
 
-    def _function(self, lines: list[str]) -> str:
-        body = self._body(lines, [s.targets for s in self.statements])
+    def _function(self, lines: list[str], judge: bool = False) -> str:
+        body = self._body(lines, [s.targets for s in self.statements], judge)
         names = ", ".join(x.name for x in self.inputs)
         return f"def program({names}):\n{textwrap.indent(body, '    ')}\n"
 
@@ -155,7 +185,7 @@ class Program:
 
     def judge(self) -> str:
         """The program for the judge."""
-        return self._function([s.judge() for s in self.statements])
+        return self._function([s.judge() for s in self.statements], judge=True)
 
     def arrays(self, n: int) -> dict[str, np.ndarray]:
         return {x.name: x.array(n) for x in self.inputs}

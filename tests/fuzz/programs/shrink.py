@@ -77,8 +77,9 @@ def smaller(program: Program) -> Iterator[Program]:
 
 def without(program: Program, i: int) -> Iterator[Program]:
     """The program without a statement, and those that need its values."""
-    gone, kept = set(program.statements[i].targets), []
+    gone, kept, places = set(program.statements[i].targets), [], []
     for k, s in enumerate(program.statements):
+        places.append(len(kept))
         if k == i or any(x in gone for x in s.operands):
             gone |= set(s.targets)
         else:
@@ -88,7 +89,12 @@ def without(program: Program, i: int) -> Iterator[Program]:
     if not outputs and kept:
         outputs = (kept[-1].operands[0],)
     if outputs:
-        yield used(replace(program, statements=tuple(kept), outputs=outputs, nest=None))
+        found = replace(program, statements=tuple(kept), outputs=outputs, nest=None)
+        if program.nest is not None and program.how != "call":
+            a, b = (places[k] if k < len(places) else len(kept) for k in program.nest)
+            if a < b and found.can_be_region(a, b):
+                yield used(replace(found, nest=(a, b)))
+        yield used(found)
 
 
 def cut(program: Program, i: int) -> Iterator[Program]:
