@@ -382,6 +382,33 @@ def test_buffers_and_parameters_are_written() -> None:
         np.testing.assert_allclose(state.numpy(), X * 2.5)
 
 
+def test_results_have_memory_of_their_own() -> None:
+    """Not that of a tensor which the program writes over, by a view or as it is; nor do two results share it."""
+    state = paddle.zeros([4], "float64")
+
+    @static
+    def function(x: Any) -> Any:
+        a, b, c = cond(x.sum() > 0, lambda: (state[1:], state, state), lambda: (state[:-1] * 1.0, state * 2, state))
+        with paddle.no_grad():
+            state.add_(x)
+        (d,) = while_loop(lambda y: y.sum() < 0, lambda y: y + 1, [state])
+        return a * 2, a, b, c, d
+
+    old = np.zeros(4)
+    for value in (1.0, -0.5, 2.0):
+        x = tensor(np.full(4, value), False)
+        made = function(x)
+        part, whole = (old[1:], old) if value > 0 else (old[:-1], old * 2)
+        new = old + value
+        for a, b in zip(made, [part * 2, part, whole, old, new], strict=True):
+            np.testing.assert_allclose(a.numpy(), b)
+        np.testing.assert_allclose(state.numpy(), new)
+        for y in made[1:]:  # the caller may write to what it got
+            y.add_(paddle.ones(y.shape, "float64"))
+        np.testing.assert_allclose(state.numpy(), new)
+        old = new
+
+
 def test_random_numbers_are_those_of_eager_calls() -> None:
     """Of branches that draw differently, of loops, of one in the other; and what is drawn afterwards."""
 
@@ -618,6 +645,20 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
 def test_refusals_of_captured_functions(what: str) -> None:
     function, message = REFUSED[what]
     with pytest.raises((TypeError, ValueError, RuntimeError), match=message):
+        static(function)(tensor(X))
+
+
+def test_a_body_that_never_settles_is_refused() -> None:
+    def function(x: Any) -> Any:
+        sizes: list[int] = []
+
+        def body(y: Any) -> Any:
+            sizes.append(1)
+            return y + paddle.rand([4 * len(sizes)], "float64").sum()
+
+        return looped(body, x, 2)
+
+    with pytest.raises(RuntimeError, match="does the same whenever it is traced"):
         static(function)(tensor(X))
 
 

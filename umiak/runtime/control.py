@@ -53,13 +53,15 @@ def _bind(env: Env, symbol: Any, value: int) -> None:
 
 
 def _apart(made: Sequence[Any], given: Sequence[Any]) -> list[Any]:
-    """Results that are tensors of their own: a region may yield what it was given, or one value twice."""
-    seen = {id(x) for x in given}
+    """Results with memory of their own: a region may yield what it was given, a view of it, or one value twice. What
+    reads the results does not know, and the operands may be written over."""
+    seen = {id(x.storage) for x in given}
     out = []
     for y in made:
-        if y is not None and id(y) in seen:
-            y = F.copy(y)
-        seen.add(id(y))
+        if y is not None:
+            if id(y.storage) in seen:
+                y = F.copy(y)
+            seen.add(id(y.storage))
         out.append(y)
     return out
 

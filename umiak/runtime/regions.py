@@ -27,6 +27,8 @@ from umiak.ops.control import Cond, Scan, While
 from umiak.runtime.capture import recorded
 from umiak.util.errors import op_error
 
+MOST_ATTEMPTS = 50  # to trace a body: each finds something new that the loop carries
+
 
 class _Body:
     """One trace of a function as a region. ``leaves``: what it returned, ``stops``: whether gradients stop there.
@@ -255,6 +257,7 @@ class _Loop:
         self.index = tracer.scope.symbol("int", lo=0)
         self.before = _words(tracer)
         self.drawn: dict[int, Any] = {}  # words in each iteration
+        self.attempts = 0
 
     @property
     def at(self) -> list[int]:
@@ -290,6 +293,11 @@ class _Loop:
     def settled(self, made: _Body) -> bool:
         """Whether the loop was what the trace took it for; what is new of it is known from here on."""
         steady = True
+        self.attempts += 1
+        if self.attempts > MOST_ATTEMPTS:
+            raise op_error(
+                RuntimeError, self.who, "a body that does the same whenever it is traced", "one that differs each time"
+            )
         drawn = {k: n for k, n in _drawn(self.tracer, self.stand(self.index)).items() if type(n) is Sym or n}
         if not all(dim.same(n, self.drawn.get(k, 0)) for k, n in drawn.items()):
             _steady(self.who, drawn, {self.index, *_inside(made.block)})
