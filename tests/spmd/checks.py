@@ -76,9 +76,12 @@ def in_parts(x: np.ndarray, kind: str, rng: Any) -> tuple[np.ndarray, np.ndarray
                 other = np.full_like(x, 0 if kind == "max" else 255)
             return np.where(turn % 2, x, other), np.where(turn % 2, other, x)
         whole = x if kind == "sum" else x + x
-        uneven = (turn < 2) & np.isfinite(x) & signed
-        first = np.where(uneven, whole + whole, np.where(turn % 2, whole, 0))
-        return first.astype(x.dtype), np.where(uneven, -whole, np.where(turn % 2, 0, whole)).astype(x.dtype)
+        # Twice and less once; two halves; all and nothing, also of what has no halves.
+        zero = np.zeros_like(x)
+        first = np.where(turn == 0, whole + whole, whole / 2 if is_real(x) else zero)
+        plain = (turn > 1) | ~np.isfinite(x) | (not signed)
+        first = np.where(plain, np.where(turn % 2, whole, zero), first).astype(x.dtype)
+        return first, np.where(plain, np.where(turn % 2, zero, whole), whole - first).astype(x.dtype)
 
 
 def is_real(x: Any) -> bool:

@@ -77,6 +77,7 @@ def test_mistakes_in_strings_are_noticed(name, monkeypatch):
         ("mul", "linear", True), ("sum", "monotone", True), ("neg", "monotone", True), ("log", "monotone", True),
         ("softmax", "linear", True), ("max", "linear", True), ("matmul", "linear", True), ("sub", "monotone", ("y",)),
         ("div", "linear", ("y",)), ("take", "monotone", ("index",)), ("logistic", "linear", True),
+        ("alpha_dropout", "linear", True),
     ],
 )  # fmt: skip
 def test_mistaken_properties_are_noticed(name, word, value, monkeypatch):

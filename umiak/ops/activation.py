@@ -566,6 +566,8 @@ class TwoOperands(Op):
 class Swiglu(TwoOperands):
     """silu(x) * y."""
 
+    linear = ("y",)
+
     @in_compute_type
     def decompose(self, x, y):
         return F.mul(F.silu(x), y)

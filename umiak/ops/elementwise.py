@@ -509,10 +509,18 @@ Pow = binary(
     amp="deny",
 )
 Maximum = binary(
-    "Maximum", "The larger; NaN where either is", "bif", _shared(lambda x, y: F.gt(x, y), lambda x, y: F.lt(x, y))
+    "Maximum",
+    "The larger; NaN where either is",
+    "bif",
+    _shared(lambda x, y: F.gt(x, y), lambda x, y: F.lt(x, y)),
+    monotone=("x", "y"),
 )
 Minimum = binary(
-    "Minimum", "The smaller; NaN where either is", "bif", _shared(lambda x, y: F.lt(x, y), lambda x, y: F.gt(x, y))
+    "Minimum",
+    "The smaller; NaN where either is",
+    "bif",
+    _shared(lambda x, y: F.lt(x, y), lambda x, y: F.gt(x, y)),
+    monotone=("x", "y"),
 )
 Fmax = binary("Fmax", "The larger; of a number and NaN, the number", "if", _first_wins(lambda x, y: F.ge(x, y)))
 Fmin = binary("Fmin", "The smaller; of a number and NaN, the number", "if", _first_wins(lambda x, y: F.le(x, y)))

@@ -172,7 +172,7 @@ class Ihfft(Transform):
 class FftShift(Op):
     """The zero frequency moved to the middle of ``axes``; with ``inverse``, back to the front."""
 
-    linear = True
+    linear = monotone = True
     axes: tuple
     inverse: bool = False
 

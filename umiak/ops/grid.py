@@ -35,6 +35,7 @@ class GridSample(Op):
     """
 
     inputs = ("x", "grid")
+    linear = ("x",)
     amp = "deny"
     mode: str = "bilinear"
     padding: str = "zeros"

@@ -533,7 +533,7 @@ class Embedding(Op):
     """
 
     inputs = ("index", "weight")
-    linear = ("weight",)
+    linear = monotone = ("weight",)
     padded: bool = False
     padding_idx: int = param("int", -1)
 

@@ -219,6 +219,7 @@ class CholeskySolve(Factor):
     """The solution of ``A x = b``, given the Cholesky factor of A."""
 
     inputs = ("b", "factor")
+    linear = ("b",)
     upper: bool = False
 
     def infer(self, b, factor):
@@ -611,6 +612,7 @@ class Solver(Factor):
     """``op(x)^-1 y`` for matrices y, with broadcast batches."""
 
     inputs = ("x", "y")
+    linear = ("y",)
 
     def infer(self, x, y):
         dtype = same_dtype(self, x, y)

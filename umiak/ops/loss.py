@@ -152,6 +152,7 @@ class NllLoss(Classified):
     """-logp of each row's class, times the weight of that class; 0 where the label is ``ignore_index``."""
 
     inputs = ("logp", "labels", "weight?")
+    linear = ("logp",)
 
     def infer(self, logp, labels, weight, ignore_index):
         if weight is not None:

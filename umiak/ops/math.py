@@ -873,6 +873,7 @@ class Trapezoid(Op):
     """
 
     inputs = ("y", "x?")
+    linear = ("y",)
     axis: int
     cumulative: bool = False
     dx: float = param(default=1.0)

@@ -770,6 +770,7 @@ class Pad(Padding):
     """
 
     inputs = ("x", "value")
+    monotone = ("x",)
 
     def infer(self, x, value, lo, hi):
         if value.weak is None:

@@ -603,6 +603,7 @@ class Dropout(Masked):
     ``mode`` "upscale_in_train" divides the others by 1 - p; "downscale_in_infer" leaves them.
     """
 
+    linear = monotone = True  # what is kept is the same on all ranks
     mode: str = "upscale_in_train"
 
     def dropped(self, shape, v, p, seed, offset):

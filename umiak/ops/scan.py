@@ -134,6 +134,7 @@ class LinearScan(Op):
     """
 
     inputs = ("a", "b")
+    linear = ("b",)
     axis: int
     reverse: bool = False
 

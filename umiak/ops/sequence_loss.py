@@ -263,6 +263,7 @@ class ScaleGradient(Op):
     """``x`` itself; its gradient is multiplied by ``factor``, a number or what broadcasts to x."""
 
     inputs = ("x", "factor")
+    linear = monotone = ("x",)
     amp = "keep"
 
     def infer(self, x, factor):
