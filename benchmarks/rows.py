@@ -112,7 +112,7 @@ def faster(
     return enter
 
 
-def within(name: str, what: str, factor: float) -> Callable[[Maker], None]:
+def within(name: str, what: str, factor: float, section: str = DISPATCH) -> Callable[[Maker], None]:
     """A row that passes when the first side takes at most ``factor`` times as long as our plain path."""
 
     def enter(make: Maker) -> None:
@@ -121,6 +121,6 @@ def within(name: str, what: str, factor: float) -> Callable[[Maker], None]:
             inverse = Spread(1 / c.ratio.median, 1 / c.ratio.high, 1 / c.ratio.low)
             return Outcome(with_spread(c.ours), with_spread(c.other), times(inverse), inverse.median <= factor)
 
-        add_row(name, what, f"≤ {factor:g}× our plain path", measure)
+        add_row(name, what, f"≤ {factor:g}× our plain path", measure, section)
 
     return enter

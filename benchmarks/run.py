@@ -23,6 +23,7 @@ from rows import ROWS, SECTIONS, Outcome, Section
 README = Path(__file__).with_name("README.md")
 MODULES = (
     "eager",
+    "captured",
     "growth",
     "startup",
     "kernels",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 import logging
@@ -12,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from paddle.jit.state import Draws, State
+from paddle.jit.state import Draws, State, exactly
 from paddle.nn.layer.layers import Layer
 from paddle.static.input import InputSpec
 from umiak.core.array import from_numpy
+from umiak.core.captured import Stale
 from umiak.core.context import current
+from umiak.core.entries import Entry, StaticCall
 from umiak.core.tensor import Tensor
-from umiak.runtime.capture import Capture, Captured, CaptureError, Stale
+from umiak.runtime.capture import Capture, Captured, CaptureError
 from umiak.util import pytree
 from umiak.util.errors import op_error
 
@@ -26,6 +29,7 @@ _LOG = logging.getLogger("paddle.jit")
 # Of one function. Beyond it the oldest goes: a constant argument that differs in every call would fill memory.
 MOST_PROGRAMS = 64
 MOST_ALIKE = 4  # for the same arguments
+MOST_TENSORS = 64  # of a call that is compared in C
 
 
 class _Programs:
@@ -39,8 +43,26 @@ class _Programs:
         self.dynamic: dict[tuple, list[Captured] | None] = {}
 
 
-class StaticFunction:
-    """A function whose calls are captured as programs: made by :func:`to_static`."""
+@dataclass
+class _Call:
+    """A call and the programs for calls like it. ``leaves`` have a :class:`_Again` for a tensor that came before."""
+
+    programs: _Programs
+    sizes: tuple
+    tensors: list[Tensor]
+    leaves: list[Any]
+    structure: pytree.Structure
+    state: tuple
+
+
+class StaticFunction(StaticCall):
+    """A function whose calls are captured as programs: made by :func:`to_static`.
+
+    A call is compared in C with the entries that calls before have left (``umiak.core.entries``). What none serves
+    comes to :meth:`_general`, which says what a call means.
+    """
+
+    __call__ = StaticCall.__call__  # of this class, so that it can be exchanged
 
     def __init__(self, function: Callable[..., Any], input_spec: Any = None, instance: Any = None) -> None:
         functools.update_wrapper(self, function)
@@ -63,6 +85,12 @@ class StaticFunction:
             found = StaticFunction(self._function, self._input_spec, instance)
             instance.__dict__[name] = found
         return found
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
+        """Of a copied layer: what was captured stays with the original."""
+        made = type(self)(copy.deepcopy(self._function, memo), self._input_spec, copy.deepcopy(self._instance, memo))
+        memo[id(self)] = made
+        return made
 
     @property
     def dygraph_function(self) -> Callable[..., Any]:
@@ -105,7 +133,7 @@ class StaticFunction:
                 out += captures or ()
         return out
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def _general(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         ambient = current()
         if ambient.trace or not ambient.state.values.get(_SWITCH, True):
             return self.dygraph_function(*args, **kwargs)
@@ -143,58 +171,74 @@ class StaticFunction:
                 del self._programs[next(iter(self._programs))]
                 _LOG.warning("%s has been captured for %d kinds of arguments", self.__name__, MOST_PROGRAMS)
         sizes = tuple([tuple(x.shape) for x in tensors])
+        call = _Call(programs, sizes, tensors, leaves, structure, state)
         for captured in programs.fixed.get(sizes, ()):
             try:
-                return captured.out.unflatten(captured.run(tensors))
+                return self._run(call, captured, ())
             except Stale:
                 continue
-        return self._other(programs, sizes, tensors, leaves, structure, key)
+        return self._other(call)
 
-    def _other(
-        self,
-        programs: _Programs,
-        sizes: tuple,
-        tensors: list[Tensor],
-        leaves: list[Any],
-        structure: pytree.Structure,
-        key: tuple,
-    ) -> Any:
+    def _run(self, call: _Call, captured: Captured, axes: Sequence[Iterable[int]]) -> Any:
+        """Run a capture for a call, and have calls like it find it at once. Raises ``Stale``."""
+        entry = self._entry(call, captured, axes)
+        found = captured.run(call.tensors)
+        if entry is not None:
+            self._enter(entry)
+        return captured.out.unflatten(found)
+
+    def _entry(self, call: _Call, captured: Captured, axes: Sequence[Iterable[int]]) -> Entry | None:
+        """What later calls are compared with; None where C could not."""
+        state = self._state
+        assert state is not None
+        if len(call.tensors) > MOST_TENSORS or any(isinstance(x, np.ndarray) for x in call.leaves):
+            return None
+        snapshot = state.snapshot()
+        if state.now() != call.state or not snapshot.same():
+            return None
+        free = [frozenset(a) for a in axes] or [frozenset()] * len(call.tensors)
+        return Entry(
+            captured, call.structure, call.leaves, _Again, snapshot, free, call.programs.first, captured.out
+        )  # fmt: skip
+
+    def _other(self, call: _Call) -> Any:
         """A call whose sizes are new. The first ones are captured as they are; those that differ then, as symbols."""
+        programs, sizes = call.programs, call.sizes
         if programs.first is None and self._specs is None:
             programs.first = sizes
         # What broadcasts or is empty does other things, and has programs of its own.
-        axes, special = _without_zero_and_one(self._axes(programs, sizes, leaves), sizes)
+        axes, special = _without_zero_and_one(self._axes(programs, sizes, call.leaves), sizes)
         kind = axes, special
         if any(axes):
             for captured in programs.dynamic.get(kind) or ():
                 try:
-                    return captured.out.unflatten(captured.run(tensors))
+                    return self._run(call, captured, axes)
                 except Stale:
                     continue
             if programs.dynamic.setdefault(kind, []) is not None:
                 try:
-                    captured = self._capture(tensors, leaves, structure, axes)
+                    captured = self._capture(call, axes)
                 except (CaptureError, TypeError, ValueError, NotImplementedError) as error:
                     # Something asks for a size as a number: each size then has a program, which raises what is wrong.
                     _LOG.info("%s is captured for each size: %s", self.__name__, error)
                     programs.dynamic[kind] = None
                 else:
-                    return self._first_run(captured, tensors, programs.dynamic[kind])
-        captured = self._capture(tensors, leaves, structure, tuple(frozenset() for _ in tensors))
+                    return self._first_run(call, captured, axes, programs.dynamic[kind])
+        captured = self._capture(call, tuple(frozenset() for _ in call.tensors))
         if len(programs.fixed) == MOST_PROGRAMS:
             del programs.fixed[next(iter(programs.fixed))]
-        return self._first_run(captured, tensors, programs.fixed.setdefault(sizes, []))
+        return self._first_run(call, captured, (), programs.fixed.setdefault(sizes, []))
 
-    def _first_run(self, captured: Captured, tensors: list[Tensor], those: Any) -> Any:
+    def _first_run(self, call: _Call, captured: Captured, axes: Sequence[Iterable[int]], those: Any) -> Any:
         try:
-            found = captured.run(tensors)
+            found = self._run(call, captured, axes)
         except Stale:
             raise CaptureError(
                 f"{self.__name__} changes what it is captured for (a gradient or a flag) in a way that a program cannot"
             ) from None
         those.append(captured)
         del those[:-MOST_ALIKE]
-        return captured.out.unflatten(found)
+        return found
 
     def _axes(self, programs: _Programs, sizes: tuple, leaves: list[Any]) -> tuple[frozenset, ...]:
         if self._specs is not None:
@@ -219,19 +263,18 @@ class StaticFunction:
             for a, b in zip(programs.first, sizes, strict=True)
         )
 
-    def _capture(
-        self, tensors: list[Tensor], leaves: list[Any], structure: pytree.Structure, axes: Sequence[Iterable[int]]
-    ) -> Captured:
+    def _capture(self, call: _Call, axes: Sequence[Iterable[int]]) -> Captured:
         found: list[pytree.Structure] = []
         function = self.dygraph_function
+        leaves = call.leaves
 
-        def call(stand_ins: list[Any]) -> list[Any]:
+        def run(stand_ins: list[Any]) -> list[Any]:
             given = iter(stand_ins)
             filled = [
                 stand_ins[x.at] if type(x) is _Again else next(given) if isinstance(x, (Tensor, np.ndarray)) else x
                 for x in leaves
             ]
-            args, kwargs = structure.unflatten(filled)
+            args, kwargs = call.structure.unflatten(filled)
             made, form = pytree.flatten(function(*args, **kwargs))
             found.append(form)
             return made
@@ -239,7 +282,7 @@ class StaticFunction:
         state = self._state
         assert state is not None
         before, draws = state.fresh(), Draws()
-        captured = Captured.of(call, tensors, axes, self.__name__, state.tensors())
+        captured = Captured.of(run, call.tensors, axes, self.__name__, state.tensors())
         after = state.fresh()
         if before != after:
             raise CaptureError(
@@ -260,12 +303,12 @@ _SWITCH = "enable_to_static"  # of the rank's values
 
 
 def _constant(x: Any) -> Any:
-    """A constant argument as a part of a key: 1, 1.0 and True are three."""
+    """A constant argument as a part of a key: 1, 1.0 and True are three, 0.0 and -0.0 two."""
     try:
         hash(x)
     except TypeError:
         return _Same(x)
-    return type(x), x
+    return exactly(x)
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ import enum
 import random
 import sys
 from collections.abc import Callable, Container, Iterator
-from functools import partial
+from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
-from paddle.nn.layer.layers import Layer, changes
+from paddle.nn.layer.layers import CHANGES, HookTable, Layer, changes
+from umiak.core.entries import Snapshot, Watch
 from umiak.core.tensor import Tensor
 
 # Packages whose functions depend on their arguments, or whose state is a key of its own.
@@ -28,17 +29,39 @@ def _is_simple(x: Any) -> bool:
     return isinstance(x, _SIMPLE) or (isinstance(x, (tuple, frozenset)) and all(map(_is_simple, x)))
 
 
+def exactly(x: Any) -> tuple:
+    """A value that can be compared, of its type: 0.0 and -0.0 are two."""
+    return (float, x.hex()) if type(x) is float else (type(x), x)
+
+
 def _seen(x: Any) -> Any:
     """What is compared of a value: itself where it is simple, a container's simple items, otherwise its identity."""
     if _is_simple(x):
-        return type(x), x
-    if hasattr(x, "order"):  # a table of hooks
+        return exactly(x)
+    if isinstance(x, HookTable):
         return tuple(map(id, x.order))
     if type(x) in (list, set):
         return type(x), tuple(_seen(i) if _is_simple(i) else id(i) for i in x)
     if type(x) is dict:
         return dict, tuple((k, _seen(v) if _is_simple(v) else id(v)) for k, v in x.items())
     return id(x)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A place of a value: a cell, where ``key`` is None, or a dict."""
+
+    name: str
+    holder: Any
+    key: str | None
+
+    def value(self) -> Any:
+        if self.key is not None:
+            return self.holder.get(self.key)
+        try:
+            return self.holder.cell_contents
+        except ValueError:
+            return None
 
 
 class State:
@@ -49,7 +72,9 @@ class State:
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.reads: list[tuple[str, Callable[[], Any]]] = []
+        # What is read: a name to tell, and where it is, a cell or the name in a dict.
+        self.reads: list[_Read] = []
+        self._containers: list[Any] = []  # lists, sets and dicts in attributes of layers that a function names
         self.layers: list[Layer] = []
         self._known: set[int] = set()
         self._names: dict[str, None] = {}  # that the functions use, of globals and attributes
@@ -57,6 +82,7 @@ class State:
         self._held: list[Any] = [function]  # so that ids stay those of these objects
         self._changes = self._token = -1
         self._layer_state: tuple = ()
+        self._watch: Watch | None = None
         self._tokens: dict[tuple, int] = {}  # a number for each state that the layers have been in
         self._function(function)
         self._attributes()
@@ -65,7 +91,8 @@ class State:
         if isinstance(f, MethodType):
             owner = f.__self__
             f = f.__func__
-            self._value(f"{f.__name__}.self", lambda: owner)
+            self._held.append(owner)
+            self._visit(f"{f.__name__}.self", owner)
         wrapped = getattr(f, "__wrapped__", None)
         if wrapped is not None:
             self._function(wrapped)
@@ -74,11 +101,11 @@ class State:
         names = list(_names(f.__code__))
         self._names.update(dict.fromkeys(names))
         for name, cell in zip(f.__code__.co_freevars, f.__closure__ or ()):
-            self._value(name, partial(_content, cell))
+            self._value(_Read(name, cell, None))
         space = f.__globals__
         for name in names:
             if name in space:
-                self._value(name, partial(space.get, name))
+                self._value(_Read(name, space, name))
                 if isinstance(space[name], ModuleType):
                     self._module(space[name], names)
 
@@ -95,18 +122,18 @@ class State:
             return
         for name in names:
             if _is_simple(module.__dict__.get(name, self)):
-                self.reads.append((f"{module.__name__}.{name}", partial(module.__dict__.get, name)))
+                self.reads.append(_Read(f"{module.__name__}.{name}", module.__dict__, name))
 
-    def _value(self, name: str, read: Callable[[], Any]) -> None:
-        x = read()
+    def _value(self, read: _Read) -> None:
+        x = read.value()
         self._held.append(x)
-        if isinstance(x, (ModuleType, Tensor, type)):
-            self.reads.append((name, lambda: id(read())))
-            return
-        self.reads.append((name, read))
+        self.reads.append(read)
+        self._visit(read.name, x)
+
+    def _visit(self, name: str, x: Any) -> None:
         if isinstance(x, (FunctionType, MethodType)):
             self._function(x)
-        else:
+        elif not isinstance(x, (ModuleType, Tensor, type)):
             self._object(name, x)
 
     def _object(self, name: str, x: Any) -> None:
@@ -140,7 +167,7 @@ class State:
                     if isinstance(x, Layer):
                         self._object(f"{prefix}.{name}", vars(x)[name])
                     else:
-                        self._value(f"{prefix}.{name}", partial(vars(x).get, name))
+                        self._value(_Read(f"{prefix}.{name}", vars(x), name))
 
     def tensors(self) -> list[Tensor]:
         """The tensors among it, those of layers included."""
@@ -152,9 +179,21 @@ class State:
         """All of it, to compare; layers as a number."""
         if self._changes != changes():
             self._look()
-        return tuple([_seen(read()) for _, read in self.reads]), self._token
+        return tuple([_seen(r.value()) for r in self.reads]), self._token, tuple(map(_seen, self._containers))
+
+    def snapshot(self) -> Snapshot:
+        """The same as objects, for C to compare."""
+        if self._changes != changes():
+            self._look()
+        if self._watch is None:
+            self._watch = Watch([(r.holder, r.key) for r in self.reads], CHANGES)
+        return self._watch.take(self._containers)
 
     def _look(self) -> None:
+        self._containers = [
+            v for layer in self.layers for n, v in layer.__dict__.items()
+            if type(v) in (list, set, dict) and n in self._names and n not in _TABLES
+        ]  # fmt: skip
         self._layer_state = tuple(_layer_state(layer, self._names) for layer in self.layers)
         self._token = self._tokens.setdefault(self._layer_state, len(self._tokens))
         self._changes = changes()
@@ -162,13 +201,13 @@ class State:
     def fresh(self) -> tuple:
         """As :meth:`now`, with all of the layers and what their containers hold."""
         self._look()
-        return tuple([_seen(read()) for _, read in self.reads]), self._layer_state
+        return tuple([_seen(r.value()) for r in self.reads]), self._layer_state
 
     def difference(self, before: tuple, after: tuple) -> str:
         """What is different between two states, in words."""
-        for (name, _), a, b in zip(self.reads, before[0], after[0]):
+        for read, a, b in zip(self.reads, before[0], after[0]):
             if a != b:
-                return name
+                return read.name
         for layer, a, b in zip(self.layers, before[1], after[1]):
             if a != b:
                 changed = [x[0] for x, y in zip(a, b) if x != y] or ["its parameters, buffers or sublayers"]
@@ -195,13 +234,6 @@ def _layer_state(layer: Layer, named: Container[str]) -> tuple:
 
 def _is_own(module: str | None) -> bool:
     return (module or "").split(".")[0] in _OWN
-
-
-def _content(cell: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
 
 
 def _names(code: CodeType) -> Iterator[str]:

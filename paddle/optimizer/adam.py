@@ -53,6 +53,8 @@ class _Moments(Optimizer):
     def _params(self, state: State) -> tuple:
         """The params of this step's op. Most parameters share them: the same tuple is parsed once."""
         hyper, steps = state.hyper, state.steps
+        if type(steps) is not int:  # a formula is asked for
+            return self._make_params(hyper, steps)
         found = self._latest.get(id(hyper))
         if found is None or found[0] != steps:
             found = self._latest[id(hyper)] = steps, self._make_params(hyper, steps)

@@ -1,20 +1,33 @@
 """A step of an optimizer inside of a captured function: its updates are operations of the program.
 
-The rate and the count of steps differ between runs. They are numbers of the program, read from the optimizer before
-each run, which also counts the step.
+The rate and the count of steps differ between runs, and with them the numbers of the updates. What ``_row`` says of a
+step is therefore traced once, with symbols for both: the formulas are evaluated in C before each run, which also counts
+the step. Where ``_row`` decides by these numbers, it is asked again at every run instead.
 """
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
-from umiak.core.context import current
+from paddle.optimizer.lr import LRScheduler
+from umiak.compiler.plan import scalar_program
+from umiak.core.captured import Stale
+from umiak.core.context import current, no_grad_guard
 from umiak.core.each import apply_each_into
+from umiak.core.scalar import double_bits
+from umiak.core.steps import StepNumbers
 from umiak.core.tensor import Tensor
-from umiak.runtime.capture import Capture, CaptureError, Stale
+from umiak.ir.expr import Sym, kind_of, symbol
+from umiak.ir.linearise import linearise
+from umiak.ir.scope import get_scope, set_scope, symbols_of
+from umiak.runtime.capture import Capture, CaptureError
 
 if TYPE_CHECKING:
     from paddle.optimizer.optimizer import Optimizer, State
+
+_LOG = logging.getLogger("paddle.jit")
+RATE, STEP = symbol("rate", kind="float"), symbol("step", lo=1)
 
 
 def capturing() -> Capture | None:
@@ -55,9 +68,16 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list) -> None:
             raise CaptureError(f"[{who}] requires its schedule to be stepped outside of the captured function")
 
     tracer.conditions.append(unchanged)
-    numbers = [x for _, _, row in rows for x in _numbers(row)]
-    symbols = iter(tracer.numbers(numbers, _Reader(optimizer, rows), lambda: _count(stepped, -1)))
-    for op, many in _by_op(rows, symbols).items():
+    with tracer.paused():
+        formulas = _Formulas.of(optimizer, rows)
+    if formulas is None:
+        numbers = [x for _, _, row in rows for x in _numbers(row)]
+        symbols = tracer.numbers(numbers, _Reader(optimizer, rows), lambda: _count(stepped, -1))
+    else:
+        found = tracer.numbers(formulas.values, formulas.numbers())
+        symbols = [found[at] for at in formulas.places]
+    given = iter(symbols)
+    for op, many in _by_op(rows, given).items():
         apply_each_into(op, many)
     for op, many in casts.items():
         apply_each_into(op, many)
@@ -72,6 +92,169 @@ def _make_states(optimizer: Optimizer, tracer: Capture, groups: list) -> None:
                 with tracer.paused():
                     optimizer._make_state(p, group["_hyper"])
         group["_states"] = None
+
+
+# --- formulas --------------------------------------------------------------------------------------------------------
+
+
+class _Later:
+    """A state before a step whose number is a symbol."""
+
+    def __init__(self, state: Any) -> None:
+        self._state = state
+        self.steps = STEP
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._state, name)
+
+
+class _Formulas:
+    """The numbers of rows as expressions in RATE and STEP.
+
+    What does not depend on the rate is one number for all rows that have the same formula and have done as many steps.
+    ``values`` are the distinct numbers at the capture, ``places`` says which of them each number of the rows is.
+    """
+
+    def __init__(self, optimizer: Optimizer, rows: list, found: list[list[Any]]) -> None:
+        self.optimizer, self.rows, self.found = optimizer, rows, found
+        self.values: list[Any] = []
+        self.places: list[int] = []
+        self.keys: list[tuple[Any, int]] = []  # of each value: its formula, and the row that it is computed for
+        known: dict[Any, int] = {}
+        for i, (state, _, row) in enumerate(rows):
+            for value, formula in zip(_numbers(row), found[i], strict=True):
+                own = i if type(formula) is Sym and RATE in symbols_of(formula) else -1 - state.steps
+                exact = formula if type(formula) is Sym else (type(value), double_bits(float(value)), value)
+                at = known.setdefault((own, exact), len(self.values))
+                if at == len(self.values):
+                    self.values.append(value)
+                    self.keys.append((formula, i))
+                self.places.append(at)
+
+    @classmethod
+    def of(cls, optimizer: Optimizer, rows: list) -> _Formulas | None:
+        """None where the numbers are not found so."""
+        from paddle.optimizer.optimizer import Optimizer
+
+        try:
+            if type(optimizer).get_lr is not Optimizer.get_lr:
+                raise TypeError("it has a get_lr of its own")
+            return cls(optimizer, rows, _traced(optimizer, rows))
+        except Exception as error:  # whatever _row does with a symbol that it cannot be asked for
+            who = type(optimizer).__name__
+            _LOG.info("the numbers of %s's step are asked for in Python before each run: %s", who, error)
+            return None
+
+    def numbers(self) -> StepNumbers:
+        """What evaluates them."""
+        slots = [state for state, _, _ in self.rows]
+        first: dict[int, int] = {}
+        leaders = [first.setdefault(state.steps, i) for i, state in enumerate(slots)]
+        rates = [-1] * len(slots)
+        programs: list[Any] = []
+        made: dict[tuple, tuple[int, tuple[int, ...]]] = {}
+        wanted: dict[int, list[int]] = {}  # by row: numbers that are no rates
+        for at, (formula, row) in enumerate(self.keys):
+            if formula is RATE:
+                rates[row] = at
+            else:
+                wanted.setdefault(row, []).append(at)
+        formulas = []
+        for row, numbers in wanted.items():
+            exprs = tuple(self.keys[at][0] for at in numbers)
+            key = tuple(x if type(x) is Sym else (type(x), double_bits(float(x)), x) for x in exprs)
+            if key not in made:
+                linear = linearise(exprs, [RATE, STEP])
+                made[key] = len(programs), linear.outputs
+                programs.append(scalar_program(linear))
+            program, registers = made[key]
+            formulas.append((program, row, list(zip(registers, numbers, strict=True))))
+        return StepNumbers(
+            vars(self.optimizer), LRScheduler, list(slots), leaders, rates, programs, formulas, len(self.values),
+            self.renew,
+        )  # fmt: skip
+
+    def renew(self) -> None:
+        """The optimizer has another attribute: raise Stale where the formulas are others then."""
+        try:
+            now = _traced(self.optimizer, self.rows)
+        except Exception as error:
+            raise Stale from error
+        for a, b in zip(self.found, now, strict=True):
+            if not all(_exactly(x, y) for x, y in zip(a, b, strict=True)):
+                raise Stale
+
+
+def _traced(optimizer: Any, rows: list) -> list[list[Any]]:
+    """The formulas of the numbers of each row. Raises where `_row` cannot be traced, or gives another row."""
+    scope = get_scope()
+    set_scope(None)  # what would be decided by a symbol is an error
+    found = []
+    try:
+        with no_grad_guard():
+            for state, op, row in rows:
+                if optimizer._states.get(state.param) is not state:
+                    raise ValueError("its states were exchanged")
+                later: Any = _Later(state)
+                now, traced = optimizer._row(later, state.target, RATE)
+                if now is not op:
+                    raise ValueError(f"it is {now} instead of {op}")
+                found.append(_formulas_of(row, traced))
+    finally:
+        set_scope(scope)
+    _confirm(optimizer, rows, found)
+    return found
+
+
+def _formulas_of(row: Any, traced: Any) -> list[Any]:
+    """What stands in the places of a row's numbers; the rest has to be the same."""
+    flat = [*row[1], *row[2]]
+    other = [*traced[1], *traced[2]]
+    found: list[Any] = []
+    if len(flat) != len(other) or any(x is not y for x, y in zip(row[0], traced[0], strict=True)):
+        raise ValueError("its rows differ")
+    for i, (x, y) in enumerate(zip(flat, other, strict=True)):
+        if _is_number(x):
+            if kind_of(y) != kind_of(x):
+                raise ValueError(f"its number {x} becomes {y}")
+            found.append(y)
+        elif i != 1 and x is not y and (isinstance(x, Tensor) or x != y):
+            raise ValueError(f"its operand or param {x} becomes {y}")
+    # Numbers of operands come before those of params, as in `_numbers`.
+    return found
+
+
+def _confirm(optimizer: Optimizer, rows: list, found: list[list[Any]]) -> None:
+    """Compare formulas, as C evaluates them, with what ``_row`` says, for two rates and steps."""
+    checked: set[tuple] = set()
+    for (state, _, _), formulas in zip(rows, found, strict=True):
+        key = (id(state.hyper), state.steps, *(id(x) if type(x) is Sym else x for x in formulas))
+        if key in checked:
+            continue
+        checked.add(key)
+        linear = linearise(formulas, [RATE, STEP])
+        program = scalar_program(linear)
+        for rate, more in ((0.0371, 1), (1.3e-5, 17)):
+            state.steps += more
+            try:
+                with no_grad_guard():
+                    _, row = optimizer._row(state, state.target, rate)
+            finally:
+                state.steps -= more
+            registers = program.evaluate([double_bits(rate), state.steps + more])
+            for value, at in zip(_numbers(row), linear.outputs, strict=True):
+                if registers[at] != (double_bits(value) if type(value) is float else value):
+                    raise ValueError(f"its number {value} is not what its formula gives")
+
+
+def _exactly(x: Any, y: Any) -> bool:
+    """Whether formulas are the same."""
+    if type(x) is Sym or type(y) is Sym:
+        return x is y
+    return type(x) is type(y) and double_bits(float(x)) == double_bits(float(y)) and x == y
+
+
+# --- without formulas ------------------------------------------------------------------------------------------------
 
 
 class _Reader:

@@ -24,7 +24,6 @@ from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
 from umiak.core.each import (
-    Slot,
     apply_each,
     apply_each_into,
     drop_gradients,
@@ -32,6 +31,7 @@ from umiak.core.each import (
     step_rows,
     write_rows,
 )
+from umiak.core.slot import Slot
 from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows
 

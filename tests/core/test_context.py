@@ -382,7 +382,7 @@ for _reason, _names in {
         "paddle.tensor.manipulation:_CONCAT paddle.tensor.manipulation:_PERMUTE paddle.tensor.manipulation:_STACK "
         "paddle.tensor.methods:_PERMUTE"
     ),
-    "numbers that only grow, for identities": "paddle.nn.layer.layers:HookRemoveHelper paddle.nn.layer.layers:_CHANGES",
+    "numbers that only grow, for identities": "paddle.nn.layer.layers:HookRemoveHelper paddle.nn.layer.layers:CHANGES",
     "worker processes of this process, which its children must let go of": "paddle.io.pool:_pools",
     "public on the class, as in the reference framework": "paddle.amp.debugging:TensorCheckerConfig",
 }.items():

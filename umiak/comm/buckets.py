@@ -26,13 +26,13 @@ from umiak.comm.group import Group
 from umiak.comm.task import Task
 from umiak.core import tape
 from umiak.core.array import from_numpy, to_numpy
+from umiak.core.captured import Stale
 from umiak.core.context import current, no_grad_guard
 from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor, empty
 from umiak.observe.recorder import Recorder, now
 from umiak.observe.recording import COMMUNICATION
-from umiak.runtime.capture import Stale
 from umiak.runtime.selected_rows import SelectedRows, add_to
 from umiak.util.errors import op_error
 

@@ -13,6 +13,15 @@ class OpBase:
     def table_size(self) -> int: ...
     def clear(self) -> None: ...
 
+class CallProgram:
+    """A list of op calls over numbered values, replayed in C."""
+
+    steps_ops: list[OpBase]
+    def __init__(
+        self, n_inputs: int, steps: list, outputs: list, numbers: list, scalars: Any, sources: list
+    ) -> None: ...
+    def run(self, inputs: list, ints: list, given: bytes | None = None) -> list[Any]: ...
+
 def apply(op: OpBase, operands: tuple, params: tuple = ()) -> Any:
     """Run ``op``. Operands are tensors, numbers or None; returns a Tensor or a tuple of them."""
 

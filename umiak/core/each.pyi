@@ -30,19 +30,6 @@ def gradients(tensors: list) -> list[Tensor | None]:
 def drop_gradients(tensors: list) -> None:
     """Set ``.grad`` of each to None."""
 
-class Slot:
-    """What an optimizer keeps for one parameter, as far as :func:`step_rows` reads it: what is updated, what a step
-    writes into, state tensors, numbers (one object for all that are equal), a dict whose ``"learning_rate"`` is a
-    factor on the optimizer's, and the number of steps done.
-    """
-
-    target: Any
-    outs: tuple
-    values: tuple
-    hyper: Any
-    rate: dict
-    steps: int
-
 # What an operand of a row is: the target, the gradient, the rate, nothing, or a state tensor (4 for the first).
 def step_rows(
     slots: list[Any],

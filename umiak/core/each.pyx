@@ -16,6 +16,7 @@ from libc.string cimport memcpy, memset
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport *
 from umiak.core.dtype cimport ITEMSIZE
+from umiak.core.slot cimport Slot
 from umiak.core.storage cimport ACCESS_HOST, place_access, resident, use_on_stream
 from umiak.core.stream cimport RUNNING
 from umiak.core.tensor cimport *
@@ -610,16 +611,6 @@ def drop_gradients(list tensors not None):
 
 
 # ---- steps of optimizers ---------------------------------------------------------------------------------------------
-cdef class Slot:
-    """What an optimizer keeps for one parameter, as far as :func:`step_rows` reads it."""
-    cdef public object target              # what is updated
-    cdef public tuple outs                 # what a step writes into: the target, then the values
-    cdef public tuple values               # state tensors
-    cdef public object hyper               # numbers, one object for all that are equal
-    cdef public dict rate                  # its "learning_rate" is a factor on the optimizer's
-    cdef public int64_t steps              # steps done
-
-
 cdef enum:
     # what an operand of a row is, in a layout; from FIRST_VALUE on, a state tensor
     IS_TARGET = 0

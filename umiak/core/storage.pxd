@@ -48,6 +48,7 @@ cdef int set_allocator(int place, Allocator a) except -1
 cdef Allocator get_allocator(int place)                # sets the place up if need be
 cdef int place_access(int place) except -1             # ACCESS_* of its allocator
 cdef int move_to(Storage s, char* data, int64_t capacity, int64_t handle) except -1    # copies; the caller frees the old memory
+cdef bint exchange(Storage s, Storage other) noexcept  # of their memory, where that is possible
 cdef int adopt(Storage s, Storage other) except -1     # foreign memory becomes other's, which is given up
 cdef int forsake(Storage s) except -1                  # foreign memory is let go of
 cdef int make_resident(Storage s) except -1            # slow path of resident()

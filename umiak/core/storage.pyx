@@ -183,6 +183,19 @@ cdef int move_to(Storage s, char* data, int64_t capacity, int64_t handle) except
     return 0
 
 
+cdef bint exchange(Storage s, Storage other) noexcept:
+    """Let two storages of one size have each other's memory. False, and nothing is done, where somebody may know an address."""
+    if s.place != other.place or s.stream != other.stream or s.nbytes != other.nbytes or s.state | other.state or s.pins | other.pins or \
+            s.allocator is None or s.allocator is not other.allocator or s.later is not None or other.later is not None or RUNNING[s.place]:
+        return False
+    s.data, other.data = other.data, s.data
+    s.capacity, other.capacity = other.capacity, s.capacity
+    s.handle, other.handle = other.handle, s.handle
+    s.generation += 1
+    other.generation += 1
+    return True
+
+
 cdef int adopt(Storage s, Storage other) except -1:
     """Foreign memory becomes that of ``other``, which holds the same contents and is given up."""
     s.data = other.data

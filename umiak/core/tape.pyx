@@ -663,7 +663,8 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
         if len(result) != node.n_edges:
             raise RuntimeError(
                 f"[{node.name}] requires as many gradients as tensor inputs ({node.n_edges}), got {len(result)}")
-        for i in range(len(result)):
+        # Of a captured function's program the shapes are known.
+        for i in range(len(result) if node.in_meta is not None else 0):
             if edge_at(node, i) != <PyObject*>None and isinstance(result[i], Tensor):
                 shape, dtype = node.in_meta[i]
                 if (<Tensor>result[i]).kind & KIND_SELECTED_ROWS and result[i].full_shape == shape:

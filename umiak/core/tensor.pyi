@@ -44,6 +44,7 @@ class Tensor:
     numel: int  # C field; paddle's face wraps it as a method
     offset: int  # bytes
     stop_gradient: bool
+    _grad: Tensor | None  # `grad`, of which nothing is asked
     grad: Tensor | None
     is_leaf: bool
     grad_fn: Node | None

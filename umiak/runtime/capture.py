@@ -11,7 +11,6 @@ What would tie the program to the data of the first run is refused: reading data
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,7 +19,8 @@ from umiak import ops as F
 from umiak.autodiff.custom import cut, is_custom, resolve
 from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
-from umiak.core import context, dispatch, tape
+from umiak.core import context, tape
+from umiak.core.captured import AskedNumbers, Backward, CapturedRun, Numbers, Part, Stream
 from umiak.core.generator import Generator
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
@@ -48,24 +48,19 @@ class CaptureError(RuntimeError):
     """The function does what cannot be captured."""
 
 
-class Stale(Exception):
-    """A captured function does not serve these arguments, or this state, any more: capture it anew."""
-
-
 class _Source:
-    """Numbers of one origin: ``read()`` gives them, in the order of ``symbols``, for the coming run."""
+    """Numbers of one origin and the symbols that stand for them."""
 
-    def __init__(self, read: Callable[[], Sequence[Any]], undo: Callable[[], None]) -> None:
-        self.read = read
-        self.undo = undo
-        self.symbols: list[Sym] = []
+    def __init__(self, numbers: Numbers, symbols: list[Sym]) -> None:
+        self.numbers = numbers
+        self.symbols = symbols
 
 
 class _Stream:
     """What is drawn from one generator. ``words``: how many, so far."""
 
-    def __init__(self, find: Callable[[], Generator], seed: Sym, offset: Sym) -> None:
-        self.find = find
+    def __init__(self, stream: Stream, seed: Sym, offset: Sym) -> None:
+        self.stream = stream
         self.seed = seed
         self.offset = offset
         self.words: Any = 0
@@ -152,7 +147,7 @@ class Capture(Tracer):
         if held is None:
             n = len(self.streams)
             stream = _Stream(
-                _finder(generator), self.number("int", name=f"seed{n}"), self.number("int", name=f"offset{n}")
+                _stream(generator), self.number("int", name=f"seed{n}"), self.number("int", name=f"offset{n}")
             )
             held = self.streams[id(generator)] = generator, stream
         stream = held[1]
@@ -348,33 +343,37 @@ class Capture(Tracer):
             )
         return made
 
-    def numbers(self, values: Sequence[Any], read: Callable[[], Sequence[Any]], undo: Callable[[], None]) -> list[Sym]:
+    def numbers(
+        self,
+        values: Sequence[Any],
+        read: Callable[[], Sequence[Any]] | Numbers,
+        undo: Callable[[], None] | None = None,
+    ) -> list[Sym]:
         """Symbols for numbers that ``read()`` gives at every run; ``undo()`` takes back one that failed.
 
-        ``read`` raises :class:`Stale` where the program does not fit any more.
+        ``read`` raises ``captured.Stale`` where the program does not fit any more. It may be a ``Numbers`` as well.
         """
         self._refuse_inside("the step of an optimizer")
-        source = _Source(read, undo)
         n = sum(len(s.symbols) for s in self.sources)
-        source.symbols = [
-            self.number("float" if isinstance(v, float) else "int", name=f"number{n + i}") for i, v in enumerate(values)
-        ]
-        self.sources.append(source)
-        return source.symbols
+        kinds = ["float" if isinstance(v, float) else "int" for v in values]
+        symbols = [self.number(kind, name=f"number{n + i}") for i, kind in enumerate(kinds)]
+        numbers = read if isinstance(read, Numbers) else AskedNumbers(kinds, read, undo)
+        self.sources.append(_Source(numbers, symbols))
+        return symbols
 
     def restore(self) -> None:
         """Put back the gradients that tracing has replaced."""
         for leaf, held in self.leaves.values():
-            leaf.grad = held
+            leaf._grad = held  # as it was: the sizes of what stands for it are symbols
 
 
-def _finder(generator: Generator) -> Callable[[], Generator]:
+def _stream(generator: Generator) -> Stream:
     """The generator at run time: where it is the default one of a place, that of the rank that runs."""
     state = context.current().state
     for place, found in state.generators.items():
         if found is generator:
-            return lambda: context.current().state.generators[place]
-    return lambda: generator
+            return Stream(place, None)
+    return Stream(-1, generator)
 
 
 def _continuous(x: Any) -> bool:
@@ -412,20 +411,10 @@ class _Pair:
         d = derivative(program, wrt, given, live)
         self.given = given
         self.saved = d.saved
-        self.forward, self.backward = Executor(d.forward, disjoint=True), Executor(d.backward)
-        # Numbers for the backward part; some of those that it binds itself it may read before.
-        self.asked = [s for s, where in self.backward.sources.items() if where is None]
-        self.inside = self.backward.inside
-        names = {id(v): n for n, v in d.forward.constants.items()}
-        self.inputs = [names.get(id(v)) for v in d.forward.inputs]
-
-    def bound(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        """The inputs of the forward part."""
-        arguments = iter(tensors)
-        return [self.forward.program.captured[n] if n is not None else next(arguments) for n in self.inputs]
+        self.forward, self.backward = d.forward, d.backward
 
 
-class Captured:
+class Captured(CapturedRun):
     """A captured function for one class of arguments.
 
     ``Captured.of(function, tensors, dynamic)`` runs ``function`` on stand-ins of ``tensors``; it returns a list of
@@ -435,12 +424,19 @@ class Captured:
     """
 
     def __init__(
-        self, capture: Capture, tensors: Sequence[Tensor], leaves: Sequence[Any], name: str, owners: Iterable[Tensor]
+        self,
+        capture: Capture,
+        tensors: Sequence[Tensor],
+        leaves: Sequence[Any],
+        name: str,
+        owners: Iterable[Tensor],
+        pinned: dict[int, Tensor],
     ) -> None:
-        self.streams = [stream for _, stream in capture.streams.values()]
-        self.sources = capture.sources
-        self.constants = [None if isinstance(x, (Tensor, Sym)) else x for x in leaves]
-        self.tensors = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, Sym))]
+        self._streams = [stream for _, stream in capture.streams.values()]
+        # The numbers of a run, in order.
+        self._symbols = [s for source in capture.sources for s in source.symbols]
+        self._symbols += [s for stream in self._streams for s in (stream.seed, stream.offset)]
+        places = [i for i, x in enumerate(leaves) if isinstance(x, (Tensor, Sym))]
         met = {id(x) for x in capture.builder.program.captured.values()}
         kept: list[tuple[Any, Tensor]] = list(capture._leaves())
         # Tensors of which the function read the gradient alone.
@@ -448,49 +444,62 @@ class Captured:
         arguments = {id(r): i for i, (r, _) in enumerate(capture._roots[: len(tensors)])}
         captured = capture.captured()
         # Where a leaf is: the number of an argument, or the captured tensor itself.
-        self.leaves: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
+        owners_of_grads: list[Any] = [arguments.get(id(r), leaf) for r, leaf in kept]
         grads = [leaf.grad for _, leaf in kept]
         before = [capture.leaves.get(id(leaf), (leaf, leaf.grad))[1] for _, leaf in kept]
-        self.absent = [g is None for g in before]
-        self.replaced = [(at, isinstance(g, SymTensor)) for at, (g, b) in enumerate(zip(grads, before)) if g is not b]
-        outputs: list[Any] = [x if type(x) is Sym else capture.tensor(x) for x in (leaves[i] for i in self.tensors)]
+        replaced = [(at, isinstance(g, SymTensor)) for at, (g, b) in enumerate(zip(grads, before)) if g is not b]
+        outputs: list[Any] = [x if type(x) is Sym else capture.tensor(x) for x in (leaves[i] for i in places)]
         # Where an input is that the function wrote to and that has a history by that: it is assigned after the run.
-        self.assigned: list[Any] = []
+        assigned: list[Any] = []
         for root in capture.derived():
-            self.assigned.append(arguments.get(id(root), captured.get(id(root))))
+            assigned.append(arguments.get(id(root), captured.get(id(root))))
             outputs.append(symbolic(root._value, capture))
-        made = [grads[at] for at, present in self.replaced if present]
+        made = [grads[at] for at, present in replaced if present]
         # Where a tensor with a history outside is, whose gradient goes on there.
-        self.outer: list[Any] = [arguments.get(key, leaf) for key, (leaf, _) in capture.outer.items()]
+        outer: list[Any] = [arguments.get(key, leaf) for key, (leaf, _) in capture.outer.items()]
         made += [g for _, g in capture.outer.values()]
         # Streams of which a run takes words as branches and loops go: how many is known, and taken, when it has run.
         inside = {s for o in capture.builder.program.walk() if o.regions for s in bound(o)}
-        self.late = [any(s in inside for s in symbols_of(stream.words)) for stream in self.streams]
-        late = [stream.words for stream, is_late in zip(self.streams, self.late) if is_late]
-        traced = capture.finish([*outputs, *made, *late], name)
+        self._open = [any(s in inside for s in symbols_of(stream.words)) for stream in self._streams]
+        counts = [stream.words for stream, is_open in zip(self._streams, self._open) if is_open]
+        traced = capture.finish([*outputs, *made, *counts], name)
         self.stops = [type(x) is Sym or x.stop_gradient for x in outputs]
         _apart(capture, outputs)
         wanted = {id(v) for _, v in capture.gradient_roots()}
         self.wrt = [i for i, v in enumerate(traced.inputs) if id(v) in wanted and _continuous(v.meta)]
         open_ends = any(not s and _continuous(x) for s, x in zip(self.stops, outputs, strict=True))
-        self.records = not capture.differentiated and bool(self.wrt) and open_ends
+        records = not capture.differentiated and bool(self.wrt) and open_ends
         # Whether gradients of the program's results need Python functions, which only this trace can call.
-        self.custom = self.records and _has_python(traced)
+        self.custom = records and _has_python(traced)
         program = self.program = remove_dead(merge_common(resolve(traced.copy() if self.custom else traced)))
-        names = {id(v): n for n, v in program.constants.items()}
         # Gradients that the function met are those of the coming run, not those of the first one.
         held = {id(g): at for at, g in enumerate(before) if g is not None}
-        self.rebound = [(n, held[id(x)]) for n, x in program.captured.items() if id(x) in held]
-        if not (capture.differentiated or self.replaced or self.rebound):
-            self.leaves, self.absent = [], []  # gradients are none of its business
-        self.kept = [x for n, x in program.captured.items() if id(x) not in held]
-        self.needs = [x.stop_gradient for x in self.kept]
-        self.inputs = [names.get(id(v)) for v in program.inputs]
-        # Arguments that are captured tensors, and ids of captured tensors that no argument may be.
-        self.pinned: dict[int, Tensor] = {}
-        self.apart = set(map(id, self.kept)) if capture.asked or program.effects else set()
-        self.hooks = [leaf._hooks for _, leaf in kept] if self.leaves else []
-        self._executor: Executor | None = None
+        self._late = {n: held[id(x)] for n, x in program.captured.items() if id(x) in held}
+        if not (capture.differentiated or replaced or self._late):
+            owners_of_grads, before = [], []  # gradients are none of its business
+        own = [x for n, x in program.captured.items() if id(x) not in held]
+        self._prepare(
+            name=program.name or "captured",
+            pinned=sorted(pinned.items()),
+            apart=set(map(id, own)) if capture.asked or program.effects else set(),
+            leaves=owners_of_grads,
+            absent=[g is None for g in before],
+            hooks=[leaf._hooks for _, leaf in kept] if owners_of_grads else [],
+            kept=own,
+            needs=[x.stop_gradient for x in own],
+            sources=[s.numbers for s in capture.sources],
+            streams=[s.stream for s in self._streams],
+            open=self._open,
+            constants=[None if isinstance(x, (Tensor, Sym)) else x for x in leaves],
+            tensors=places,
+            replaced=replaced,
+            assigned=assigned,
+            outer=outer,
+            records=records,
+            results=len(program.outputs),
+        )
+        # Captured tensors that no argument may be.
+        self.known = own if capture.asked or program.effects else []
         self._pure: Executor | None = None  # without writes, for gradients of gradients
         self._pair: _Pair | None = None
         if self.custom:
@@ -521,7 +530,8 @@ class Captured:
         axes = [() if dynamic is None else dynamic[i] for i in range(len(tensors))]
         found = cls._of(function, tensors, axes, name, owners, {})
         # An argument that the function also knows by itself is one tensor there, if it is differentiated or written to.
-        pinned = {i: x for i, x in enumerate(tensors) if id(x) in found.apart}
+        known = set(map(id, found.known))
+        pinned = {i: x for i, x in enumerate(tensors) if id(x) in known}
         return cls._of(function, tensors, axes, name, owners, pinned) if pinned else found
 
     @classmethod
@@ -548,159 +558,55 @@ class Captured:
                 for condition in capture.conditions:
                     condition()
                 rest = [x for i, x in enumerate(tensors) if i not in pinned]
-                found = cls(capture, rest, leaves, name, owners)
-                found.pinned = pinned
-                return found
+                return cls(capture, rest, leaves, name, owners, pinned)
         finally:
             capture.restore()
 
-    # --- runs
+    # --- what runs ask for, which are in C
 
-    def run(self, tensors: Sequence[Tensor]) -> list[Any]:
-        """Raises :class:`Stale` where the capture does not serve, before anything is changed."""
-        if self.pinned:
-            if any(tensors[i] is not x for i, x in self.pinned.items()):
-                raise Stale
-            tensors = [x for i, x in enumerate(tensors) if i not in self.pinned]
-        if self.apart and not self.apart.isdisjoint(map(id, tensors)):
-            raise Stale
-        leaves = [tensors[at] if type(at) is int else at for at in self.leaves]
-        written = [tensors[at] if type(at) is int else at for at in self.assigned]
-        if any(x.is_leaf and not x.stop_gradient for x in written):
-            raise Stale  # the next capture refuses to write to a leaf
-        if (
-            [x.grad is None for x in leaves] != self.absent
-            or [x.stop_gradient for x in self.kept] != self.needs
-            or [x._hooks for x in leaves] != self.hooks
-        ):
-            raise Stale
-        env: dict[Any, Any] = {}
-        taken: list[_Source] = []
-        try:
-            for source in self.sources:
-                env.update(zip(source.symbols, source.read(), strict=True))
-                taken.append(source)
-            self._fits(tensors, env)
-            self._rebind(leaves)
-            return self._run(tensors, leaves, env)
-        except BaseException:
-            for source in taken:
-                source.undo()
-            raise
+    def _executor_of(self, program: Program) -> Executor:
+        return Executor(program, disjoint=True, late=list(self._late))
 
-    def _rebind(self, leaves: Sequence[Tensor]) -> None:
-        """Have the programs read the gradients that there are now."""
-        forward = None if self._pair is None else self._pair.forward
-        made = [e.program for e in (self._executor, self._pure, forward) if e is not None]
-        for program in (self.program, *made):
-            for name, at in self.rebound:
-                if name in program.captured:
-                    program.captured[name] = leaves[at].grad
+    def _part(self, executor: Executor, symbols: Sequence[Sym], extras: Sequence[Any] = ()) -> Part:
+        places = {s: i for i, s in enumerate(symbols)}
+        numbers = [places[s] for s, at in executor.sources.items() if at is None]
+        return Part(executor, list(extras), [self._late[n] for n in executor.late], numbers)
 
-    def _sizes(self, tensors: Sequence[Tensor]) -> dict[Any, Any]:
-        """The values of the symbols that are sizes of inputs."""
-        program = self.program
-        given = iter(tensors)
-        bound = [program.captured[n] if n is not None else next(given) for n in self.inputs]
-        return {s: bound[at[0]].shape[at[1]] for s, at in program.sources().items() if at is not None}
+    def _plain(self) -> Part:
+        """The program without history."""
+        return self._part(self._executor_of(self.program), self._symbols, self._words())
 
-    def _fits(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> None:
-        guards = self.program.guards
-        if not guards:
-            return
-        known = {**env, **self._sizes(tensors)}
-        for stream in self.streams:
-            known[stream.seed] = known[stream.offset] = 0
-        if not all(evaluate(g, known) for g in guards):
-            raise Stale
+    def _words(self) -> list[Any]:
+        """How many words a run takes from each stream; 0 where that is known when it has run."""
+        return [0 if is_open else s.words for s, is_open in zip(self._streams, self._open, strict=True)]
 
-    def _draw(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> list[tuple[Generator, int, int]]:
-        """Take the words of this run out of the streams: (generator, offset, words) of each."""
-        taken: list[tuple[Generator, int, int]] = []
-        for stream, is_late in zip(self.streams, self.late):
-            words = 0 if is_late else stream.words
-            if type(words) is Sym:
-                words = evaluate(words, self._sizes(tensors))
-            generator = stream.find()
-            env[stream.seed], env[stream.offset] = generator.reserve(words)
-            taken.append((generator, env[stream.offset], words))
-        return taken
+    def _recording(self) -> tuple[Part, Backward]:
+        """Its forward part, and the backward one."""
+        pair = self._pair or _Pair(self.program, self.wrt, self._given(self.program))
+        forward, backward = self._executor_of(pair.forward), Executor(pair.backward)
+        # Where a number of the backward part is known from: the forward part's symbols, the run's, or a region.
+        known: dict[Sym, Any] = {s: -1 - i for i, s in enumerate(self._symbols)}
+        known.update((s, i) for i, s in enumerate(forward.sources))
+        asked = [s for s, at in backward.sources.items() if at is None]
+        return (
+            self._part(forward, self._symbols, self._words()),
+            Backward(self._part(backward, asked), pair.saved, self.wrt, pair.given, [known.get(s, s) for s in asked]),
+        )
 
-    def _run(self, tensors: Sequence[Tensor], leaves: list[Tensor], env: dict[Any, Any]) -> list[Any]:
-        ambient = context.current()
-        amp = ambient.amp()
-        if amp[0]:
-            ambient.set_amp(0, amp[1], 0)
-        taken: list[tuple[Generator, int, int]] = []
-        try:
-            taken = self._draw(tensors, env)
-            if self.records and ambient.grad_enabled:
-                found = self._recorded(tensors, env)
-            else:
-                if self._executor is None:
-                    self._executor = Executor(self.program, disjoint=True)
-                with context.no_grad_guard():
-                    found = self._executor(*tensors, numbers=env)
-            if any(self.late):
-                count = sum(self.late)
-                for (generator, _, _), words in zip(itertools.compress(taken, self.late), found[-count:]):
-                    generator.reserve(words)
-                del found[-count:]
-        except BaseException:
-            for generator, offset, words in taken:
-                generator.give_back(offset, words)
-            raise
-        finally:
-            if amp[0]:
-                ambient.set_amp(*amp)
-        made = iter(found[len(self.tensors) :])
-        for at, value in zip(self.assigned, made):
-            dispatch.assign(tensors[at] if type(at) is int else at, value)
-        for at, present in self.replaced:
-            leaves[at].grad = next(made) if present else None
-        if self.outer:
-            ends: list[Any] = [tensors[at] if type(at) is int else at for at in self.outer]
-            tape.backward(ends, list(made), True)
-        out = list(self.constants)
-        for i, y in zip(self.tensors, found):
-            out[i] = y
-        return out
+    def _holds(self, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> bool:
+        """Whether the guards hold."""
+        known = executor.environment(tensors, words)
+        return all(evaluate(g, known) for g in self.program.guards)
 
-    def _recorded(self, tensors: Sequence[Tensor], env: dict[Any, Any]) -> list[Any]:
-        """Run forward, and record one node that runs backward."""
-        if self._pair is None:
-            self._pair = _Pair(self.program, self.wrt, self._given(self.program))
-        pair = self._pair
-        bound = pair.bound(tensors)
-        with context.no_grad_guard():
-            found = pair.forward(*tensors, numbers=env, found=env)
-        saved = [bound[i] if kind == "input" else found[i] for kind, i in pair.saved]
-        versions = [(x, x.inplace_version) for (kind, _), x in zip(pair.saved, saved) if kind == "input"]
-        sources = [bound[i] for i in self.wrt]
-        results = found[: len(self.program.outputs)]
-        zeros = [(tuple(results[i].shape), results[i].dtype) for i in pair.given]
-        known = env if all(s in env for s in pair.asked) else {**env, **self._sizes(tensors)}
-        numbers: dict[Any, Any] = {s: known[s] for s in pair.asked}
-        numbers.update({s: env[s] for s in pair.inside if s in env})
+    def _drawn(self, stream: int, executor: Executor, tensors: Sequence[Tensor], words: Sequence[int]) -> int:
+        """How many words a run takes from a stream."""
+        return evaluate(self._words()[stream], executor.environment(tensors, words))
 
-        def run(*grads: Tensor | None) -> tuple:
-            for x, version in versions:
-                if x.inplace_version != version:
-                    raise RuntimeError(
-                        f"[{self.program.name}] requires what it read not to change before the gradient is computed, "
-                        f"got a tensor of shape {list(x.shape)} that was written to"
-                    )
-            if context.current().grad_enabled:
-                return self._again(tensors, env, sources, pair.given, grads)
-            full = [F.full(0.0, dtype=t, shape=s) if g is None else g for g, (s, t) in zip(grads, zeros, strict=True)]
-            return tuple(pair.backward(*saved, *full, numbers=numbers))
+    @staticmethod
+    def _zeros(shape: Sequence[int], dtype: Any) -> Tensor:
+        return F.full(0.0, dtype=dtype, shape=tuple(shape))
 
-        tape.python_node(self.program.name or "captured", sources, [results[i] for i in pair.given], run)
-        return results
-
-    def _again(
-        self, tensors: Sequence[Tensor], env: dict, sources: list[Tensor], given: list[int], grads: Sequence[Any]
-    ) -> tuple:
+    def _again(self, run: Any, grads: Sequence[Any]) -> tuple:
         """The gradients with a history of their own: through the operations, run one by one."""
         if self.custom:
             raise RuntimeError(
@@ -717,9 +623,11 @@ class Captured:
                     f"[{self.program.name}] requires create_graph=False: the captured function writes to tensors whose "
                     "values from before its gradient needs, and they are not kept. Call paddle.grad inside of it"
                 )
-            self._pure = Executor(cut(program))
-        ys = self._pure(*tensors, numbers=env)
-        pairs = [(ys[i], g) for i, g in zip(given, grads, strict=True) if g is not None and not ys[i].stop_gradient]
+            self._pure = Executor(cut(program), late=list(self._late))
+        numbers = dict(zip(self._symbols, run.numbers, strict=True))
+        words = [numbers[s] for s, at in self._pure.sources.items() if at is None]
+        ys = self._pure.from_words(run.arguments, words, {})
+        pairs = [(ys[i], g) for i, g in zip(run.given, grads, strict=True) if g is not None and not ys[i].stop_gradient]
         return tuple(
-            tape.grad([y for y, _ in pairs], sources, [g for _, g in pairs], create_graph=True, allow_unused=True)
+            tape.grad([y for y, _ in pairs], run.sources, [g for _, g in pairs], create_graph=True, allow_unused=True)
         )

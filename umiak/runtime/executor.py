@@ -1,24 +1,43 @@
-"""Runs a program: its operations are lowered to a call program once, then C replays them over dispatch."""
+"""Runs a program: its operations are lowered to a call program once, then C replays them over dispatch.
+
+What surrounds the calls at a run is C as well (``umiak.core.binding``). The same in Python is here: it says what a run
+means, serves where operations or inputs have to be seen one by one, and finds the words for what does not fit.
+"""
 
 from __future__ import annotations
 
 import operator
+import struct
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from umiak import ops as F
 from umiak.compiler import plan, whole
+from umiak.compiler.calls import SYM_TAGS, dtype_of
 from umiak.compiler.flow import Flow
-from umiak.core import context, dispatch
+from umiak.core import context, dispatch, place
+from umiak.core.binding import Binding, Lowering
+from umiak.core.dispatch import CallProgram
+from umiak.core.scalar import double_bits
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
+from umiak.ir.linearise import linearise
 from umiak.ir.program import Program, Value, bound, numbers_of
-from umiak.ir.scope import symbols_of
+from umiak.ir.scope import Check, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.runtime import control
 
 AMP_MODES = 0xFFFF00FE
+
+
+def word(x: Any) -> int:
+    """A number as the 64 bits that C gets."""
+    return double_bits(x) if type(x) is float else x
+
+
+def from_word(x: int) -> float:
+    return struct.unpack("d", struct.pack("q", x))[0]
 
 
 def _extent(x: Tensor) -> tuple[int, int]:
@@ -56,11 +75,20 @@ class Executor:
 
     A program with branches or loops is run by :mod:`umiak.runtime.control`; a call enters the numbers that these bind
     in ``found``.
+
+    ``late``: names of constants that come with every call instead, after the arguments.
     """
 
-    def __init__(self, program: Program, donate: Iterable[int | str] = (), disjoint: bool = False) -> None:
+    def __init__(
+        self,
+        program: Program,
+        donate: Iterable[int | str] = (),
+        disjoint: bool = False,
+        late: Sequence[str] = (),
+    ) -> None:
         self.program = program
         self.disjoint = disjoint
+        self.late = [n for n in late if n in program.constants]
         self.inside = {s for o in program.walk() if o.regions for s in bound(o)}
         self.sources = {s: w for s, w in program.sources().items() if s not in self.inside}
         if None in self.sources.values():
@@ -68,6 +96,7 @@ class Executor:
             self.sources = {s: w for s, w in self.sources.items() if w is not None or s in read}
         self.wanted = [v if type(v) is Value else None for v in [*program.outputs, *(w.value for w in program.effects)]]
         self._lowered: dict[str | None, whole.Lowered] = {}
+        self._binding: Binding | None = None
         place = {id(v): i for i, v in enumerate(program.inputs)}
         self.given = [place[id(self._input(x))] for x in donate]
         self.targets = [place[id(w.target)] for w in program.effects]
@@ -90,21 +119,31 @@ class Executor:
     def __call__(
         self, *tensors: Tensor, numbers: Mapping[Sym | str, Any] | None = None, found: dict[Any, Any] | None = None
     ) -> list[Any]:
+        given = numbers or {}
+        words = {s: self._number(s, given) for s, where in self.sources.items() if where is None}
+        made = self.binding().run(tensors, [word(x) for x in words.values()])
+        if made is not None:
+            return made
+        words.update((s, n) for s, n in given.items() if s in self.inside)
+        return self.general(tensors, words, found)
+
+    def _number(self, s: Sym, given: Mapping[Sym | str, Any]) -> Any:
+        if s not in given and s.name not in given:
+            raise ValueError(f"[program {self.program.name}] requires a value for the number {s.name!r}, got none")
+        value = given[s] if s in given else given[s.name]
+        return float(value) if s.kind == "float" else operator.index(value)
+
+    def general(
+        self, tensors: Sequence[Tensor], numbers: Mapping[Sym, Any], found: dict[Any, Any] | None = None
+    ) -> list[Any]:
+        """A run from Python."""
         program = self.program
         inputs = self._bind(tensors)
         for i, (x, v) in enumerate(zip(inputs, program.inputs, strict=True)):
             if x.dtype is not v.meta.dtype or x.ndim != len(v.meta.shape):
                 self._refuse(i, x)
-        env: dict[Any, Any] = {s: n for s, n in (numbers or {}).items() if s in self.inside} if self.inside else {}
-        for s, where in self.sources.items():
-            if where is not None:
-                env[s] = inputs[where[0]].shape[where[1]]
-            else:
-                given = numbers or {}
-                if s not in given and s.name not in given:
-                    raise ValueError(f"[program {program.name}] requires a value for the number {s.name!r}, got none")
-                value = given[s] if s in given else given[s.name]
-                env[s] = float(value) if s.kind == "float" else operator.index(value)
+        env: dict[Any, Any] = dict(numbers)
+        env.update((s, inputs[at[0]].shape[at[1]]) for s, at in self.sources.items() if at is not None)
         self._check(inputs, env)
         lowered = self.lowered(inputs, env)
         if isinstance(lowered.calls, Flow):
@@ -129,6 +168,90 @@ class Executor:
                     dispatch.assign(target, value)
             made = outputs
         return [self._output(x, y, env) for x, y in zip(program.outputs, made[:n], strict=True)]
+
+    # --- runs from C
+
+    def from_words(self, tensors: Sequence[Tensor], words: Sequence[int], found: dict[Any, Any]) -> list[Any]:
+        """:meth:`general`, with numbers as C has them; those that regions bind are read from ``found``, and entered."""
+        inside = {s: n for s, n in found.items() if s in self.inside}
+        return self.general(tensors, {**inside, **self._numbers(words)}, found)
+
+    def environment(self, tensors: Sequence[Tensor], words: Sequence[int]) -> dict[Sym, Any]:
+        """All symbols."""
+        inputs = self._bind(tensors)
+        sizes = {s: inputs[at[0]].shape[at[1]] for s, at in self.sources.items() if at is not None}
+        return {**sizes, **self._numbers(words)}
+
+    def symbol_words(self, tensors: Sequence[Tensor], words: Sequence[int]) -> list[int]:
+        """All symbols, in order, as C has them."""
+        env = self.environment(tensors, words)
+        return [word(env[s]) for s in self.sources]
+
+    def _numbers(self, words: Sequence[int]) -> dict[Sym, Any]:
+        given = [s for s, at in self.sources.items() if at is None]
+        return {s: from_word(x) if s.kind == "float" else x for s, x in zip(given, words, strict=True)}
+
+    def binding(self, extras: Sequence[Any] = ()) -> Binding:
+        """What runs the program from C; ``extras`` are further numbers that it computes."""
+        if self._binding is None:
+            self._binding = self._bound(extras)
+        return self._binding
+
+    def _bound(self, extras: Sequence[Any]) -> Binding:
+        program = self.program
+        bound = {id(v): program.captured[n] for n, v in program.constants.items() if n not in self.late}
+        order = {id(v): i for i, v in enumerate([*program.arguments(), *(program.constants[n] for n in self.late)])}
+        inputs = [(order.get(id(v), -1), bound.get(id(v)), dtype_of(v).id, v.meta.ndim) for v in program.inputs]
+        symbols = list(self.sources)
+        count = iter(range(len(symbols)))
+        origins = [(-1, next(count)) if at is None else at for at in self.sources.values()]
+        sizes = [n for v in program.inputs for n in v.meta.shape]
+        if any(o.regions for o in program.ops):
+            return self._unbound(inputs, origins)
+        computed = [y for y in program.outputs if type(y) is Sym]
+        checks = [Check(g, "") for g in program.guards if symbols_of(g)]
+        linear = linearise([*sizes, *computed, *extras], symbols, [*checks, *program.checks])
+        registers = iter(linear.outputs)
+        expected = [next(registers) for _ in sizes]
+        outputs = [
+            None if type(y) is Value else (next(registers), SYM_TAGS[y.kind]) if type(y) is Sym else (y,)
+            for y in program.outputs
+        ]
+        given = bytearray(len(inputs))
+        for i in self.given:
+            given[i] = 1
+        return Binding(
+            self, inputs, origins, plan.scalar_program(linear), expected, outputs, list(registers), self.targets,
+            bytes(given), self.disjoint,
+        )  # fmt: skip
+
+    def _unbound(self, inputs: list, origins: list) -> Binding:
+        """What hands every run to :meth:`general`: branches and loops are decided in Python."""
+        scalars = plan.scalar_program(linearise([], list(self.sources)))
+        return Binding(self, inputs, origins, scalars, [], [], [], [], bytes(len(inputs)), False, True)
+
+    def grouped(self, index: int) -> Lowering | None:
+        """The fused form for a place; None where its operations run one by one."""
+        backend = plan.BACKEND_OF(place.from_index(index))
+        return self._lowering(self._fused(backend)) if backend.fuses else self.apart()
+
+    def apart(self) -> Lowering | None:
+        """The operations one by one."""
+        return self._lowering(self._one_by_one())
+
+    def _lowering(self, lowered: whole.Lowered) -> Lowering | None:
+        if type(lowered.calls) is not CallProgram:
+            return None
+        symbols = list(self.sources)
+        conditions = None
+        if lowered.conditions:
+            conditions = plan.scalar_program(linearise([], symbols, [Check(c, "") for c in lowered.conditions]))
+        places = {s: i for i, s in enumerate(symbols)}
+        return Lowering(lowered.calls, [places[s] for s in lowered.symbols], conditions)
+
+    @staticmethod
+    def copied(x: Tensor) -> Tensor:
+        return F.copy(x)
 
     def _given(self, inputs: Sequence[Tensor]) -> bytes | None:
         """Which inputs' memory this run gives up; a written one's only where no other input is in the same memory."""
@@ -166,10 +289,14 @@ class Executor:
         seen = ambient.trace or ambient.plan_mode & AMP_MODES
         if not backend.fuses or seen or (ambient.grad_enabled and not all(x.stop_gradient for x in inputs)):
             return self._one_by_one()
+        found = self._fused(backend)
+        return found if found.fits(env) else self._one_by_one()
+
+    def _fused(self, backend: Any) -> whole.Lowered:
         found = self._lowered.get(backend.name)
         if found is None:
             found = self._lowered[backend.name] = whole.lower_fused(self.program, self.wanted, backend, self._donate)
-        return found if found.fits(env) else self._one_by_one()
+        return found
 
     def _one_by_one(self) -> whole.Lowered:
         found = self._lowered.get(None)
@@ -179,12 +306,12 @@ class Executor:
 
     def _bind(self, tensors: Sequence[Tensor]) -> list[Tensor]:
         program = self.program
-        names = {id(v): name for name, v in program.constants.items()}
-        arguments = program.arguments()
-        if len(tensors) != len(arguments):
-            raise ValueError(f"[program {program.name}] requires {len(arguments)} tensors, got {len(tensors)}")
-        given = iter(tensors)
-        return [program.captured[names[id(v)]] if id(v) in names else next(given) for v in program.inputs]
+        order = [*program.arguments(), *(program.constants[n] for n in self.late)]
+        if len(tensors) != len(order):
+            raise ValueError(f"[program {program.name}] requires {len(order)} tensors, got {len(tensors)}")
+        bound = {id(v): program.captured[n] for n, v in program.constants.items() if n not in self.late}
+        bound.update((id(v), x) for v, x in zip(order, tensors, strict=True))
+        return [bound[id(v)] for v in program.inputs]
 
     def _check(self, inputs: Sequence[Tensor], env: Mapping[Any, Any]) -> None:
         for i, (x, v) in enumerate(zip(inputs, self.program.inputs, strict=True)):

@@ -26,12 +26,13 @@ _IncompatibleKeys = namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected
 
 
 # How often an attribute of any layer was set: what has looked at layers knows whether to look again.
-_CHANGES = [0]
+# Of layers: one number, another object after each change.
+CHANGES = [0]
 
 
 def changes() -> int:
     """A number that grows whenever an attribute, a parameter, a sublayer or a hook of a layer is set or removed."""
-    return _CHANGES[0]
+    return CHANGES[0]
 
 
 class _Registry(dict):
@@ -54,23 +55,23 @@ class _Registry(dict):
         return {} if layer is None else layer.__dict__
 
     def __setitem__(self, name: str, value: Any) -> None:
-        _CHANGES[0] += 1
+        CHANGES[0] += 1
         super().__setitem__(name, value)
         self._namespace()[name] = value
 
     def __delitem__(self, name: str) -> None:
-        _CHANGES[0] += 1
+        CHANGES[0] += 1
         super().__delitem__(name)
         self._namespace().pop(name, None)
 
     def pop(self, name: str, *default: Any) -> Any:
-        _CHANGES[0] += 1
+        CHANGES[0] += 1
         if name in self:
             self._namespace().pop(name, None)
         return super().pop(name, *default)
 
     def popitem(self) -> tuple[str, Any]:
-        _CHANGES[0] += 1
+        CHANGES[0] += 1
         name, value = super().popitem()
         self._namespace().pop(name, None)
         return name, value
@@ -117,7 +118,7 @@ class HookRemoveHelper:
                 found.pop(self._hook_id, None)
 
 
-class _HookTable(dict):
+class HookTable(dict):
     """Hooks by number, as a dict that a handle can refer to weakly. ``order`` is a tuple of those there are now."""
 
     __slots__ = ("__weakref__", "order")
@@ -135,9 +136,9 @@ class _HookTable(dict):
 
 
 def _ordered(change: Callable) -> Callable:
-    def changed(self: _HookTable, *args: Any, **kwargs: Any) -> Any:
+    def changed(self: HookTable, *args: Any, **kwargs: Any) -> Any:
         result = change(self, *args, **kwargs)
-        _CHANGES[0] += 1
+        CHANGES[0] += 1
         self.order = tuple(self.values())
         return result
 
@@ -146,7 +147,7 @@ def _ordered(change: Callable) -> Callable:
 
 # A loop over a tuple needs no copy of the hooks: a hook that adds or removes others leaves the tuple as it is.
 for _name in ("__setitem__", "__delitem__", "pop", "popitem", "clear", "update", "setdefault", "__ior__"):
-    setattr(_HookTable, _name, _ordered(getattr(dict, _name)))
+    setattr(HookTable, _name, _ordered(getattr(dict, _name)))
 
 
 def _snake(name: str) -> str:
@@ -192,10 +193,10 @@ class Layer:
     _buffers: _Registry
     _sub_layers: _Registry
     _non_persistable_buffer_names_set: set[str]
-    _forward_pre_hooks: _HookTable
-    _forward_post_hooks: _HookTable
+    _forward_pre_hooks: HookTable
+    _forward_post_hooks: HookTable
     _hook_flags: dict[int, dict[str, bool]]
-    _state_dict_hooks: _HookTable
+    _state_dict_hooks: HookTable
 
     def __init__(self, name_scope: str | None = None, dtype: Any = "float32") -> None:
         d = self.__dict__
@@ -207,10 +208,10 @@ class Layer:
         d["_sub_layers"] = _Registry(self)
         d["_non_persistable_buffer_names_set"] = set()
         d["_rare_hooks"] = False
-        d["_forward_pre_hooks"] = _HookTable()
-        d["_forward_post_hooks"] = _HookTable()
+        d["_forward_pre_hooks"] = HookTable()
+        d["_forward_post_hooks"] = HookTable()
         d["_hook_flags"] = {}
-        d["_state_dict_hooks"] = _HookTable()
+        d["_state_dict_hooks"] = HookTable()
 
     # --- calling ---------------------------------------------------------------------------------------------------
 
@@ -290,7 +291,7 @@ class Layer:
         result = hook(self, inputs, kwargs, outputs) if flags["with_kwargs"] else hook(self, inputs, outputs)
         return outputs if result is None else result
 
-    def _add_hook(self, table: _HookTable, hook: Callable, prepend: bool, **flags: bool) -> HookRemoveHelper:
+    def _add_hook(self, table: HookTable, hook: Callable, prepend: bool, **flags: bool) -> HookRemoveHelper:
         handle = HookRemoveHelper(table)
         self._hook_flags[handle._hook_id] = flags
         if True in flags.values():
@@ -362,7 +363,7 @@ class Layer:
         elif name in _TABLES:
             d[name] = _Registry(self, value)
         else:
-            _CHANGES[0] += 1
+            CHANGES[0] += 1
             object.__setattr__(self, name, value)
 
     @staticmethod
@@ -638,7 +639,7 @@ class Layer:
         """Set training mode here and below (dropout drops, batch norm uses the batch)."""
         for layer in self.sublayers(include_self=True):
             layer.__dict__["training"] = mode
-        _CHANGES[0] += 1
+        CHANGES[0] += 1
         return self
 
     def eval(self) -> Layer:

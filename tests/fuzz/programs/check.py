@@ -56,6 +56,7 @@ class Failure(Exception):
 MODES = {
     "captured": 0.3,
     "captured step": 0.3,
+    "captured again": 0.2,
     "twice": 0.15,
     "captured twice": 0.06,
     "recomputed": 0.15,
@@ -103,6 +104,16 @@ class Expected:
             self.floor = max(self.floor, 1e-8)
         self.found = run.judged(program, n, None, draws, twice)
         self.shaken = [run.judged(program, n, Noise(seed, size), draws, twice) for seed in (1, 2)]
+
+    def moved(self) -> float:
+        """How much noise does to any part, times what is allowed; infinite where it is not known."""
+        most = 0.0
+        for k, (_, b) in enumerate(self.found.parts()):
+            for other in self.shaken:
+                a = other.parts()[k][1]
+                if a is not None and b is not None and b.size and b.dtype.kind == "f":
+                    most = max(most, float(np.abs(a - b).max()))
+        return self.times * most if np.isfinite(most) else np.inf
 
     def compare(self, mode: str, found: Found) -> bool:
         """False: rounding is magnified so much that nothing can be said of a part."""
@@ -229,6 +240,59 @@ class Check:
     def captured_step(self) -> None:
         """The same with the backward run inside."""
         self.captured("captured step", inside=True)
+
+    def captured_again(self) -> None:
+        """Many calls of one capture, between which sizes, modes, gradients and a number of Python's change: as in eager
+        mode, also where that refuses."""
+        mode = "captured again"
+        p, rng = self.program, np.random.default_rng([self.program.seed, 11])
+        inside = bool(rng.random() < 0.5)
+        function = run.function_of(p)
+        plain, other = (run.Scaled(run.step_of(p, function) if inside else function) for _ in range(2))
+        static = paddle.jit.to_static(other.function)
+        options: dict[str, Any] = {"grad": True, "frozen": False, "held": False}
+        n = self.first
+        for _ in range(10):
+            change = str(rng.choice(["size", "grad", "frozen", "held", "factor", "none"]))
+            if change == "size":
+                n = int(rng.choice(p.sizes))
+            elif change == "factor":
+                factor = float(rng.choice([1.0, 0.5, -1.0]))
+                plain.change(factor)
+                other.change(factor)
+            elif change != "none":
+                options[change] = not options[change]
+            found: list[Any] = []
+            for f in (plain.function, static):
+                try:
+                    found.append(run.ours(p, n, f, inside=inside, **options))
+                except Exception as error:
+                    found.append(error)
+            self.alike(f"{mode}, {n}, {options}", n, *found)
+        self.tally[mode] += 1
+
+    def alike(self, mode: str, n: int, a: Any, b: Any) -> None:
+        """Whether a captured run ``b`` did what the eager one did."""
+        if isinstance(b, Exception):
+            if not isinstance(a, Exception):
+                self.refused("captured", b)
+            return
+        if isinstance(a, Exception):
+            if not re.search(REFUSALS["a saved tensor was written to"][0], str(a)):
+                raise Failure(mode, f"runs where eager mode raises {type(a).__name__}: {a}") from a
+            return
+        moved = self.judge(n).moved()
+        for (what, x), (_, y) in zip(a.parts(), b.parts(), strict=True):
+            if (x is None) != (y is None):
+                raise Failure(mode, f"{what} is {y} and not {x}")
+            if x is None or not x.size:
+                continue
+            scale = max(1.0, float(np.abs(x).max()))
+            if x.dtype.kind != "f" or not np.isfinite(scale):
+                continue
+            off, allowed = float(np.abs(x - y).max()), self.judge(n).floor * scale + moved
+            if moved <= ILL * scale and not off <= 4 * allowed:
+                raise Failure(mode, f"{what} is\n{y}\nand not\n{x}\n({off:.3g} off, {allowed:.3g} allowed)")
 
     def twice(self, mode: str = "twice") -> None:
         """The gradient of the gradient."""

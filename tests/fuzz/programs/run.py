@@ -111,6 +111,22 @@ def plain(program: Program, given: Sequence[Any]) -> list[Any]:
     return [x for x, described in zip(given, program.inputs, strict=True) if not described.grad]
 
 
+class Scaled:
+    """The function with its results times a number of Python's, which changes between calls."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        factor = 1.0
+
+        def scaled(*arguments: Any) -> Any:
+            return tuple(y * factor if y.dtype.is_floating else y for y in function(*arguments))
+
+        def change(value: float) -> None:
+            nonlocal factor
+            factor = value
+
+        self.function, self.change = scaled, change
+
+
 def mixed(function: Callable[..., Any]) -> Callable[..., Any]:
     def under_amp(*arguments: Any) -> Any:
         with paddle.amp.auto_cast(level="O1", dtype="bfloat16"):
@@ -123,12 +139,30 @@ def again(function: Callable[..., Any], reentrant: bool) -> Callable[..., Any]:
     return lambda *arguments: recompute(function, *arguments, use_reentrant=reentrant)
 
 
-def ours(program: Program, n: int, function: Callable[..., Any], inside: bool = False, twice: bool = False) -> Found:
-    """Run a function of the program's arguments, and the backward run unless it is inside."""
+def ours(
+    program: Program,
+    n: int,
+    function: Callable[..., Any],
+    inside: bool = False,
+    twice: bool = False,
+    grad: bool = True,
+    frozen: bool = False,
+    held: bool = False,
+) -> Found:
+    """Run a function of the program's arguments, and the backward run unless it is inside.
+
+    ``grad``: whether the function is called with gradients enabled; ``frozen``: its arguments want none; ``held``: they
+    have one before.
+    """
     paddle.seed(program.seed)
     given = arguments(program, n)
     leaves = [t for t, x in zip(given, program.inputs) if x.grad]
-    outputs = function(*given)
+    for t in leaves:
+        t.stop_gradient = frozen
+        if held:
+            t.grad = paddle.ones_like(t)
+    with paddle.set_grad_enabled(grad):
+        outputs = function(*given)
     if not inside:
         loss = loss_of([*outputs, *plain(program, given)])
         if loss is not None and twice and leaves:

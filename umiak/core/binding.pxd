@@ -1,0 +1,85 @@
+"""What surrounds the calls of a program at every run: see binding.pyx."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint32_t
+
+from umiak.core.context cimport EngineContext
+from umiak.core.dispatch cimport CallProgram
+from umiak.core.place cimport PLACE_COUNT
+from umiak.core.scalar cimport ScalarProgram
+from umiak.core.tensor cimport Tensor
+
+cdef enum Fit:
+    MISFIT = 0                 # another dtype, rank or size, or a condition that does not hold
+    GENERAL = 1                # the executor has to see each operation, or its inputs are no dense tensors
+    FITS = 2
+
+cdef struct Origin:            # where the value of a symbol comes from
+    int input                  # >= 0: an input, whose size on axis `at` it is; -1: number `at` of the caller
+    int at
+
+cdef class Lowering:
+    """One way to run a program."""
+    cdef CallProgram calls
+    cdef int* at               # which symbols of the program the calls want
+    cdef int count
+    cdef ScalarProgram conditions          # over all symbols; None where this way always stands for the program
+
+cdef class Table:
+    """A set of addresses with a count and a mark each."""
+    cdef object memory
+    cdef void** keys
+    cdef int* counts
+    cdef int64_t mask
+    cdef int64_t find(self, void* key) noexcept
+    cdef int add(self, void* key) noexcept
+    cdef int mark(self, void* key) noexcept
+    cdef bint marked(self, void* key) noexcept
+
+cdef class Frame:
+    """What one run has of its own. Inputs are borrowed, results owned."""
+    cdef void* memory
+    cdef PyObject** inputs
+    cdef PyObject** outs
+    cdef int64_t* regs         # symbols, then whatever the scalar program computes
+    cdef int64_t* words        # what the calls want
+    cdef int64_t* scratch
+    cdef char* given
+    cdef int n_outs
+    cdef Lowering lowering     # None: not run from here
+
+cdef class Binding:
+    cdef readonly int n_inputs, n_arguments, n_symbols, n_numbers
+    cdef object owner
+    cdef list constants        # by input; None for an argument
+    cdef int* argument         # by input: number of the argument, -1 for a constant
+    cdef uint32_t* keys        # dtype and rank of the inputs
+    cdef Origin* origins       # of the symbols
+    cdef ScalarProgram scalars
+    cdef int* sizes            # registers of the sizes of all inputs, one input after the other
+    cdef int n_outputs
+    cdef list outputs          # None: a tensor; (register, kind) of a number; otherwise (value,)
+    cdef int* extras           # registers of further numbers that were asked for
+    cdef int n_targets
+    cdef int* targets          # inputs that are written to
+    cdef int* written          # arguments among them, as inputs; -1 ends it
+    cdef bytes donated         # a byte per input: given up with every run
+    cdef bint donates, disjoint, general
+    cdef int most_words, most_scratch
+    cdef Lowering apart
+    cdef list fused            # by place
+    # What is known of the storages of constants, while these are those of `storages`.
+    cdef void** storages
+    cdef Table known
+    cdef bytearray given
+    cdef Frame frame(self)
+    cdef int enter(self, Frame f, PyObject** arguments) except -1
+    cdef int number(self, Frame f, const int64_t* numbers) except -1
+    cdef int admit(self, Frame f, EngineContext ctx) except -1
+    cdef bint prepare(self, Lowering lowering)
+    cdef list execute(self, Frame f)
+    cdef bint give(self, Frame f) except -1
+    cdef int learn(self, Frame f) except -1
+    cdef bint overlapped(self, Frame f, int at) noexcept
+    cdef bint in_target(self, Frame f, Tensor v) noexcept
+    cdef int write(self, Frame f) except -1
+    cdef int put(self, Frame f, int at, Tensor made) except -1

@@ -1,0 +1,37 @@
+"""What surrounds the calls of a program at every run. See docs/design/capture.md."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from umiak.core.dispatch import CallProgram
+from umiak.core.scalar import ScalarProgram
+
+class Lowering:
+    """One way to run a program."""
+
+    def __init__(self, calls: CallProgram, at: list[int], conditions: ScalarProgram | None = None) -> None: ...
+
+class Binding:
+    """The inputs, numbers and conditions of a program, bound to memory at every run."""
+
+    n_inputs: int
+    n_arguments: int
+    n_symbols: int
+    n_numbers: int
+
+    def __init__(
+        self,
+        owner: Any,
+        inputs: list[tuple[int, Any, int, int]],
+        symbols: list[tuple[int, int]],
+        scalars: ScalarProgram,
+        sizes: list[int],
+        outputs: list[Any],
+        extras: list[int],
+        targets: list[int],
+        donated: bytes,
+        disjoint: bool,
+        general: bool = False,
+    ) -> None: ...
+    def run(self, arguments: tuple, numbers: Sequence[int]) -> list[Any] | None:
+        """The outputs; None where the owner has to run it."""

@@ -1,0 +1,430 @@
+# cython: language_level=3, binding=False
+"""What surrounds the calls of a program at every run: docs/design/capture.md.
+
+A binding is made once per program. A run puts arguments and constants into one array, reads sizes, evaluates all expressions over sizes
+and numbers in one scalar program, compares, finds out whose memory may be taken, and replays the calls. What it cannot do it leaves to
+its owner, the executor, before anything has changed.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.bytearray cimport PyByteArray_AS_STRING
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_XDECREF
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
+
+cimport cython
+from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
+from umiak.core.dispatch cimport AMP_MASK, FLAG_INNER, CallProgram, extent, quiet_copy
+from umiak.core.dtype cimport ITEMSIZE
+from umiak.core.place cimport PLACE_COUNT, Place
+from umiak.core.scalar cimport ScalarProgram
+from umiak.core.storage cimport exchange
+from umiak.core.tensor cimport *
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(PyObject*)
+
+from umiak.core.dispatch import assign
+
+cdef uint32_t CLASS = K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT
+
+
+cdef int* ints(values) except NULL:
+    cdef int* a = <int*>malloc((len(values) + 1) * sizeof(int))
+    cdef int i
+    if a == NULL:
+        raise MemoryError()
+    for i, v in enumerate(values):
+        a[i] = v
+    return a
+
+
+cdef class Lowering:
+    """``at``: which symbols of the program the calls want, in order. ``conditions``, a scalar program over all symbols, fails where the
+    calls may not stand for the program."""
+
+    def __init__(self, CallProgram calls not None, list at not None, ScalarProgram conditions=None):
+        self.calls = calls
+        self.at = ints(at)
+        self.count = len(at)
+        self.conditions = conditions
+
+    def __dealloc__(self):
+        free(self.at)
+
+
+@cython.final
+cdef class Table:
+    def __init__(self, int count):
+        cdef int64_t size = 16
+        while size < 2 * count + 2:
+            size *= 2
+        self.mask = size - 1
+        self.memory = PyBytes_FromStringAndSize(NULL, size * (sizeof(void*) + sizeof(int)))
+        self.keys = <void**>PyBytes_AS_STRING(self.memory)
+        self.counts = <int*>(self.keys + size)
+        memset(self.keys, 0, size * (sizeof(void*) + sizeof(int)))
+
+    cdef int64_t find(self, void* key) noexcept:
+        """Its place, or a free one."""
+        cdef int64_t j = (<int64_t>(<uint64_t>key * <uint64_t>0x9E3779B97F4A7C15 >> 20)) & self.mask
+        while self.keys[j] != NULL and self.keys[j] != key:
+            j = (j + 1) & self.mask
+        return j
+
+    cdef int add(self, void* key) noexcept:
+        """Count it; the count."""
+        cdef int64_t j = self.find(key)
+        self.keys[j] = key
+        self.counts[j] += 2
+        return self.counts[j] >> 1
+
+    cdef int mark(self, void* key) noexcept:
+        """Mark what was counted; the count."""
+        cdef int64_t j = self.find(key)
+        self.counts[j] |= 1
+        return self.counts[j] >> 1
+
+    cdef bint marked(self, void* key) noexcept:
+        return self.counts[self.find(key)] & 1
+
+
+@cython.final
+@cython.freelist(8)
+cdef class Frame:
+    def __dealloc__(self):
+        cdef int i
+        for i in range(self.n_outs):
+            Py_XDECREF(self.outs[i])
+        free(self.memory)
+
+
+cdef class Binding:
+    """``Binding(owner, inputs, symbols, scalars, sizes, outputs, extras, targets, donated, disjoint)``.
+
+    ``inputs``: (number of the argument or -1, the constant or None, dtype id, rank) of each. ``symbols``: (input, axis) or (-1, number) of
+    each. ``scalars`` computes from them the registers ``sizes`` of what the inputs' sizes should be, ``extras``, and those in ``outputs``,
+    where None is a tensor, (register, kind) a number and (value,) itself. ``targets`` are the inputs that are written to: the calls give
+    their values behind the outputs. ``donated``: a byte per input. ``disjoint``: refuse targets over memory of other inputs.
+    ``general``: every run is left to the owner.
+
+    ``owner`` is asked for lowerings: ``grouped(place index)``, where the operations run in groups, and ``apart()``, where each runs by
+    itself; None: there is none that runs from here. Its ``copied(tensor)`` is a copy with a history.
+    """
+
+    def __init__(self, owner, list inputs, list symbols, ScalarProgram scalars not None, list sizes, list outputs, list extras, list targets,
+                 bytes donated not None, bint disjoint, bint general=False):
+        cdef int i, n = len(inputs)
+        self.owner = owner
+        self.n_inputs = n
+        self.constants = [constant for _, constant, _, _ in inputs]
+        self.argument = ints([number for number, _, _, _ in inputs])
+        self.n_arguments = sum(1 for number, _, _, _ in inputs if number >= 0)
+        self.keys = <uint32_t*>ints([dtype | rank << K_RANK_SHIFT for _, _, dtype, rank in inputs])
+        self.n_symbols = len(symbols)
+        self.origins = <Origin*>malloc((len(symbols) + 1) * sizeof(Origin))
+        self.storages = <void**>calloc(n + 1, sizeof(void*))
+        if self.origins == NULL or self.storages == NULL:
+            raise MemoryError()
+        for i, (input, at) in enumerate(symbols):
+            self.origins[i].input = input
+            self.origins[i].at = at
+            self.n_numbers += input < 0
+        self.scalars = scalars
+        self.sizes = ints(sizes)
+        self.outputs = outputs
+        self.n_outputs = len(outputs)
+        self.extras = ints(extras)
+        self.targets = ints(targets)
+        self.n_targets = len(targets)
+        self.written = ints([i for i in targets if inputs[i][0] >= 0] + [-1])
+        self.donated = donated
+        self.donates = len(targets) > 0 or any(donated)
+        self.disjoint = disjoint
+        self.general = general
+        self.fused = [None] * PLACE_COUNT
+
+    def __dealloc__(self):
+        free(self.argument)
+        free(self.keys)
+        free(self.origins)
+        free(self.storages)
+        free(self.sizes)
+        free(self.extras)
+        free(self.targets)
+        free(self.written)
+
+    def run(self, tuple arguments not None, list numbers not None):
+        """The outputs; None where the owner has to run it. ``numbers`` are 64-bit words (of floats: the bits)."""
+        cdef EngineContext ctx = <EngineContext>context_pointer()
+        cdef Frame f
+        cdef PyObject** given
+        cdef int64_t* words
+        cdef int i, fit
+        if len(arguments) != self.n_arguments or len(numbers) != self.n_numbers:
+            return None
+        f = self.frame()
+        given = <PyObject**>malloc((self.n_arguments + self.n_numbers + 1) * 8)
+        if given == NULL:
+            raise MemoryError()
+        try:
+            words = <int64_t*>(given + self.n_arguments)
+            for i in range(self.n_arguments):
+                given[i] = <PyObject*><Tensor?>arguments[i]
+            for i in range(self.n_numbers):
+                words[i] = numbers[i]
+            self.enter(f, given)
+            fit = self.number(f, words)
+        finally:
+            free(given)
+        if fit == FITS:
+            fit = self.admit(f, ctx)
+        return self.execute(f) if fit == FITS else None
+
+    # ---- the parts of a run ------------------------------------------------------------------------------------------
+    cdef Frame frame(self):
+        cdef Frame f = Frame.__new__(Frame)
+        cdef int n_outs = self.n_outputs + self.n_targets
+        cdef size_t words = self.n_inputs + n_outs + self.scalars.n_regs + self.most_words + self.most_scratch + 8
+        cdef char* room = <char*>malloc(words * 8 + self.n_inputs + 8)
+        if room == NULL:
+            raise MemoryError()
+        f.memory = room
+        f.inputs = <PyObject**>room
+        f.outs = f.inputs + self.n_inputs
+        f.regs = <int64_t*>(f.outs + n_outs + 1)
+        f.words = f.regs + self.scalars.n_regs + 1
+        f.scratch = f.words + self.most_words + 1
+        f.given = <char*>(f.scratch + self.most_scratch + 1)
+        memset(f.outs, 0, (n_outs + 1) * 8)
+        return f
+
+    cdef int enter(self, Frame f, PyObject** arguments) except -1:
+        """Put the inputs into their places."""
+        cdef list constants = self.constants
+        cdef int i
+        for i in range(self.n_inputs):
+            f.inputs[i] = <PyObject*>constants[i] if self.argument[i] < 0 else arguments[self.argument[i]]
+        return 0
+
+    cdef int number(self, Frame f, const int64_t* numbers) except -1:
+        """Compare the class of the inputs, and give the symbols their values."""
+        cdef Origin* o
+        cdef Tensor t
+        cdef int i
+        cdef int odd = 0
+        for i in range(self.n_inputs):
+            t = <Tensor>f.inputs[i]
+            if t.kind:
+                if t.kind & ~<int>KIND_VIEW:
+                    odd = 1
+                else:
+                    refresh_if_view(t)
+            if (t.key & CLASS) != self.keys[i]:
+                return MISFIT
+        if odd or self.general:
+            return GENERAL
+        for i in range(self.n_symbols):
+            o = &self.origins[i]
+            f.regs[i] = numbers[o.at] if o.input < 0 else (<Tensor>f.inputs[o.input]).dims[o.at]
+        return FITS
+
+    cdef int admit(self, Frame f, EngineContext ctx) except -1:
+        """Whether the inputs are what the program is for, and how it is to run: nothing has been changed yet."""
+        cdef Lowering lowering
+        cdef Tensor t
+        cdef uint32_t keys = 0
+        cdef int i, d, k = 0, place
+        if self.scalars.run(f.regs):
+            return MISFIT
+        for i in range(self.n_inputs):
+            t = <Tensor>f.inputs[i]
+            keys |= t.key
+            for d in range(t.ndim):
+                if t.dims[d] != f.regs[self.sizes[k]]:
+                    return MISFIT
+                k += 1
+        if ctx.observers or len(ctx.trace):
+            return GENERAL
+        if self.donates and not self.give(f):
+            return MISFIT
+        if ctx.plan_mode & AMP_MASK or (ctx.plan_mode & MODE_GRAD and keys & K_NEEDS_GRAD):
+            lowering = None
+        else:
+            if self.n_inputs:
+                place = ((<Tensor>f.inputs[0]).key >> K_PLACE_SHIFT) & K_PLACE_MASK
+            else:
+                place = ctx.inner_place if ctx.inner_place >= 0 else (<Place>ctx.state.place).index
+            lowering = <Lowering>self.fused[place]
+            if lowering is None:
+                found = self.owner.grouped(place)
+                if found is None:
+                    return GENERAL
+                lowering = self.fused[place] = found
+                if self.prepare(lowering):
+                    return GENERAL                       # this frame has no room for it
+            if lowering.conditions is not None:
+                memcpy(f.scratch, f.regs, self.n_symbols * 8)
+                if lowering.conditions.run(f.scratch):
+                    lowering = None
+        if lowering is None:
+            if self.apart is None:
+                self.apart = self.owner.apart()
+                if self.apart is None or self.prepare(self.apart):
+                    return GENERAL
+            lowering = self.apart
+        f.lowering = lowering
+        return FITS
+
+    cdef bint prepare(self, Lowering lowering):
+        """Have frames hold what this lowering needs; whether those that there are do not."""
+        cdef bint more = False
+        if lowering.count > self.most_words:
+            self.most_words = lowering.count
+            more = True
+        if lowering.conditions is not None and lowering.conditions.n_regs > self.most_scratch:
+            self.most_scratch = lowering.conditions.n_regs
+            more = True
+        return more
+
+    cdef list execute(self, Frame f):
+        """Run what was admitted; the outputs."""
+        cdef list found = []
+        cdef int i
+        cdef object declared
+        for i in range(f.lowering.count):
+            f.words[i] = f.regs[f.lowering.at[i]]
+        f.n_outs = self.n_outputs + self.n_targets
+        f.lowering.calls.execute(f.inputs, f.words, f.outs, FLAG_INNER, f.given if self.donates else NULL)
+        if self.n_targets:
+            self.write(f)
+        for i in range(self.n_outputs):
+            declared = self.outputs[i]
+            if declared is None:
+                found.append(<object>f.outs[i] if f.outs[i] != NULL else None)
+            elif len(<tuple>declared) == 1:
+                found.append((<tuple>declared)[0])
+            else:
+                found.append(number_in(f.regs[declared[0]], declared[1]))
+        return found
+
+    # ---- memory ------------------------------------------------------------------------------------------------------
+    cdef bint give(self, Frame f) except -1:
+        """Say which inputs' memory this run gives up; of what is written to, that which no other input is in. False: it is refused."""
+        cdef Table arguments
+        cdef void* s
+        cdef int i, k
+        cdef bint alone = self.known is not None
+        for i in range(self.n_inputs):
+            if self.argument[i] < 0:
+                s = <void*>(<Tensor>f.inputs[i]).storage
+                if s != self.storages[i]:
+                    self.storages[i] = s
+                    alone = False
+        if not alone:
+            self.learn(f)
+        memcpy(f.given, PyByteArray_AS_STRING(self.given), self.n_inputs)
+        if not self.n_targets:
+            return True
+        arguments = Table(self.n_arguments)
+        alone = True
+        for i in range(self.n_inputs):
+            if self.argument[i] >= 0:
+                s = <void*>(<Tensor>f.inputs[i]).storage
+                if self.known.keys[self.known.find(s)] != NULL or arguments.add(s) > 1:
+                    alone = False
+        if not alone:
+            for k in range(self.n_targets):
+                if f.given[self.targets[k]]:
+                    s = <void*>(<Tensor>f.inputs[self.targets[k]]).storage
+                    for i in range(self.n_inputs):
+                        if i != self.targets[k] and <void*>(<Tensor>f.inputs[i]).storage == s:
+                            f.given[self.targets[k]] = 0
+        if self.disjoint:
+            for k in range(self.n_targets):
+                if not f.given[self.targets[k]] and self.overlapped(f, self.targets[k]):
+                    return False
+        return True
+
+    cdef int learn(self, Frame f) except -1:
+        """Look at the storages of the constants."""
+        cdef int i
+        self.known = Table(self.n_inputs)
+        self.given = bytearray(self.donated)
+        for i in range(self.n_inputs):
+            if self.argument[i] < 0:
+                self.known.add(self.storages[i])
+        for i in range(self.n_targets):
+            self.given[self.targets[i]] = 2
+            if self.argument[self.targets[i]] < 0 and self.known.mark(self.storages[self.targets[i]]) > 1:
+                self.given[self.targets[i]] = 0
+        return 0
+
+    cdef bint overlapped(self, Frame f, int at) noexcept:
+        """Whether another input has elements among those of this one."""
+        cdef Tensor x = <Tensor>f.inputs[at], t
+        cdef int64_t low, high, a, b
+        cdef int i
+        extent(x, &low, &high)
+        for i in range(self.n_inputs):
+            t = <Tensor>f.inputs[i]
+            if i != at and t.storage is x.storage and t.numel and x.numel:
+                extent(t, &a, &b)
+                if a < high and low < b:
+                    return True
+        return False
+
+    cdef bint in_target(self, Frame f, Tensor v) noexcept:
+        """Whether a tensor lies in memory that is written to."""
+        cdef int k = 0
+        if self.known.marked(<void*>v.storage):
+            return True
+        while self.written[k] >= 0:
+            if (<Tensor>f.inputs[self.written[k]]).storage is v.storage:
+                return True
+            k += 1
+        return False
+
+    cdef int write(self, Frame f) except -1:
+        """Give the targets their values. All values are those from before any write, so what shares memory with a target is copied first;
+        a value that took the target's memory is there already."""
+        cdef int i, n = self.n_outputs
+        cdef Tensor t
+        for i in range(n + self.n_targets):
+            if f.outs[i] == NULL or (i >= n and f.outs[i] == f.inputs[self.targets[i - n]]):
+                continue
+            t = <Tensor>f.outs[i]
+            if self.in_target(f, t):
+                self.put(f, i, self.owner.copied(t) if t.key & K_NEEDS_GRAD else quiet_copy(t))
+        for i in range(self.n_targets):
+            if f.outs[n + i] != f.inputs[self.targets[i]] and not take_memory(<Tensor>f.inputs[self.targets[i]], f.outs[n + i]):
+                assign(<Tensor>f.inputs[self.targets[i]], <Tensor>f.outs[n + i])
+        return 0
+
+    cdef int put(self, Frame f, int at, Tensor made) except -1:
+        cdef PyObject* old = f.outs[at]
+        Py_INCREF(made)
+        f.outs[at] = <PyObject*>made
+        Py_XDECREF(old)
+        return 0
+
+
+cdef bint take_memory(Tensor t, PyObject* value) noexcept:
+    """Have ``t`` take the memory of a value that nobody else has, instead of a copy of it."""
+    cdef Tensor v = <Tensor>value                        # one more reference
+    if t.kind or v.kind or t.node is not None or v.node is not None or v.counter is not None or Py_REFCNT(value) > 2 or \
+            Py_REFCNT(<PyObject*>v.storage) > 1 or (t.key ^ v.key) & ~<uint32_t>K_NEEDS_GRAD or \
+            (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK or t.offset or v.offset or t.storage.nbytes != t.numel * ITEMSIZE[t.key & K_DTYPE_MASK] or \
+            memcmp(t.dims, v.dims, 8 * t.ndim) != 0 or not exchange(t.storage, v.storage):
+        return False
+    bump_version(t)
+    return True
+
+
+cdef object number_in(int64_t word, int kind):
+    cdef double d
+    if kind == TAG_FLOAT:
+        memcpy(&d, &word, 8)
+        return d
+    return word != 0 if kind == TAG_BOOL else word

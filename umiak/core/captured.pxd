@@ -1,0 +1,57 @@
+"""A run of a captured function: see captured.pyx."""
+from libc.stdint cimport int64_t, uint32_t
+
+from umiak.core.binding cimport Binding, Frame
+from umiak.core.context cimport EngineContext
+from umiak.core.generator cimport Generator
+from umiak.core.tensor cimport Tensor
+
+cdef class Numbers:
+    """Numbers of one origin, which differ between runs."""
+    cdef readonly int count
+    cdef int read(self, int64_t* into) except -1           # for the coming run
+    cdef int undo(self) except -1                          # it failed
+
+cdef class Stream:
+    """What a function draws from one generator."""
+    cdef Generator generator   # None: the default one of `place`
+    cdef int place
+    cdef Generator find(self)
+
+cdef class Part:
+    """A program of a captured function, and where its arguments and numbers are among those of a run."""
+    cdef readonly object executor
+    cdef Binding binding
+    cdef int* late             # leaves whose gradients come behind the arguments
+    cdef int n_late
+    cdef int* numbers          # by number of the binding: which of the run's
+    cdef int n_numbers
+
+cdef class Backward:
+    """The gradient of a captured function as a program, and what its forward part keeps for it."""
+    cdef Part part
+    cdef int* saved            # inputs of the forward part, or -1 - i: its output i
+    cdef int n_saved
+    cdef int* wrt              # inputs of the forward part that have a gradient
+    cdef int n_wrt
+    cdef int* given            # outputs that have one
+    cdef int n_given
+    cdef list asked            # where its numbers are known from, see the class
+
+cdef class CapturedRun:
+    cdef readonly list pinned
+    cdef set apart
+    cdef list leaves, kept, hooks, streams, open, constants, tensors, replaced, assigned, outer
+    cdef readonly list sources
+    cdef bytes absent, needs
+    cdef bint records, leaves_are_arguments
+    cdef int n_results
+    cdef Part plain
+    cdef Part forward
+    cdef readonly Backward backward
+    cdef str name
+    cdef list attempt(self, list given)
+    cdef bint serves(self, list tensors, list leaves) except -1
+    cdef list run_part(self, EngineContext ctx, Part part, list tensors, list leaves)
+    cdef list spread(self, list found, list tensors, list leaves)
+    cdef int record(self, Part part, Frame f, list found, list arguments, list numbers, list words, dict inside) except -1

@@ -1,0 +1,73 @@
+"""A run of a captured function. See docs/design/capture.md."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umiak.core.generator import Generator
+from umiak.core.tensor import Tensor
+
+class Stale(Exception):
+    """A captured function does not serve these arguments, or this state, any more: capture it anew."""
+
+class Numbers:
+    """Numbers of one origin, which differ between runs."""
+
+    count: int
+
+class AskedNumbers(Numbers):
+    """Numbers that a Python function gives; ``take_back()`` follows a run that failed."""
+
+    def __init__(
+        self, kinds: list[str], ask: Callable[[], Sequence[Any]], take_back: Callable[[], None] | None
+    ) -> None: ...
+
+class Stream:
+    """What a function draws from one generator, or from the default one of a place."""
+
+    def __init__(self, place: int, generator: Generator | None) -> None: ...
+
+class Part:
+    """A program of a captured function, and where its arguments and numbers are among those of a run."""
+
+    executor: Any
+    def __init__(self, executor: Any, extras: list, late: list[int], numbers: list[int]) -> None: ...
+
+class Backward:
+    """The gradient of a captured function as a program, and what its forward part keeps for it."""
+
+    def __init__(
+        self,
+        part: Part,
+        saved: Sequence[tuple[str, int]],
+        wrt: list[int],
+        given: list[int],
+        asked: list[Any],
+    ) -> None: ...
+
+class CapturedRun:
+    """What runs a captured function; a subclass makes the programs."""
+
+    def _prepare(
+        self,
+        *,
+        name: str,
+        pinned: list[tuple[int, Tensor]],
+        apart: set[int],
+        leaves: list[Any],
+        absent: list[bool],
+        hooks: list[Any],
+        kept: list[Tensor],
+        needs: list[bool],
+        sources: list[Numbers],
+        streams: list[Stream],
+        open: list[bool],
+        constants: list[Any],
+        tensors: list[int],
+        replaced: list[tuple[int, bool]],
+        assigned: list[Any],
+        outer: list[Any],
+        records: bool,
+        results: int,
+    ) -> None: ...
+    def run(self, tensors: list[Tensor]) -> list[Any]:
+        """The leaves for these tensors. Raises :class:`Stale` where the capture does not serve."""

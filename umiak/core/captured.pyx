@@ -1,0 +1,470 @@
+# cython: language_level=3, binding=False
+"""A run of a captured function: docs/design/capture.md.
+
+Around the calls of its program (binding.pyx) a captured function compares what it was captured for, takes words out of random streams, asks
+for numbers that differ between runs, exchanges ``.grad`` of leaves, and records one node where gradients are wanted. A run that does not
+serve says so before anything has changed.
+"""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+cimport cython
+from umiak.core.binding cimport FITS, GENERAL, MISFIT, Binding, Frame
+from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
+from umiak.core.dispatch cimport AMP_MASK
+from umiak.core.generator cimport Generator, place_generator, reserve_words
+from umiak.core.tensor cimport *
+
+import operator
+
+from umiak.core.dispatch import assign
+from umiak.core.tape import backward
+
+class Stale(Exception):
+    """A captured function does not serve these arguments, or this state, any more: capture it anew."""
+
+
+cdef int* ints(values) except NULL:
+    cdef int* a = <int*>malloc((len(values) + 1) * sizeof(int))
+    cdef int i
+    if a == NULL:
+        raise MemoryError()
+    for i, v in enumerate(values):
+        a[i] = v
+    return a
+
+
+cdef class Numbers:
+    cdef int read(self, int64_t* into) except -1:
+        raise NotImplementedError
+
+    cdef int undo(self) except -1:
+        return 0
+
+
+@cython.final
+cdef class AskedNumbers(Numbers):
+    """Numbers that a Python function gives. It may raise :class:`Stale`; ``take_back()`` follows a run that failed."""
+    cdef list kinds
+    cdef object ask, take_back
+
+    def __init__(self, list kinds not None, ask, take_back):
+        self.count = len(kinds)
+        self.kinds = kinds
+        self.ask = ask
+        self.take_back = take_back
+
+    cdef int read(self, int64_t* into) except -1:
+        cdef list values = list(self.ask())
+        cdef double d
+        cdef int i
+        if len(values) != self.count:
+            raise ValueError(f"requires {self.count} numbers for a run, got {len(values)}")
+        for i in range(self.count):
+            if self.kinds[i] == "float":
+                d = values[i]
+                memcpy(&into[i], &d, 8)
+            else:
+                into[i] = operator.index(values[i])
+        return 0
+
+    cdef int undo(self) except -1:
+        self.take_back()
+        return 0
+
+
+@cython.final
+cdef class Stream:
+    """``place``: the index of one whose default generator it is, of the rank that runs; else ``generator`` itself."""
+
+    def __init__(self, int place, Generator generator):
+        self.place = place
+        self.generator = generator
+
+    cdef Generator find(self):
+        return place_generator(self.place) if self.generator is None else self.generator
+
+
+@cython.final
+cdef class Part:
+    """``late``: the leaves whose gradients the program gets, in the order of the executor's. ``numbers``: for each number of the program its
+    place among those of a run, which are the sources', then seed and offset of each stream."""
+
+    def __init__(self, executor, list extras not None, list late not None, list numbers not None):
+        self.executor = executor
+        self.binding = executor.binding(extras)
+        self.late = ints(late)
+        self.n_late = len(late)
+        self.numbers = ints(numbers)
+        self.n_numbers = len(numbers)
+
+    def __dealloc__(self):
+        free(self.late)
+        free(self.numbers)
+
+
+@cython.final
+cdef class Backward:
+    """``saved``: ("input", i) or ("output", i) of the forward part. ``asked``: for each number of the backward one, which symbol of the
+    forward part it is, -1 - i for number i of the run, or the symbol that a region of the forward part binds."""
+
+    def __init__(self, Part part not None, saved, list wrt not None, list given not None, list asked not None):
+        self.part = part
+        self.saved = ints([i if kind == "input" else -1 - i for kind, i in saved])
+        self.n_saved = len(saved)
+        self.wrt = ints(wrt)
+        self.n_wrt = len(wrt)
+        self.given = ints(given)
+        self.n_given = len(given)
+        self.asked = asked
+
+    def __dealloc__(self):
+        free(self.saved)
+        free(self.wrt)
+        free(self.given)
+
+
+cdef object run_frame(Part part, PyObject** arguments, const int64_t* words, list taken, dict inside):
+    """The outputs of a program that surrounds nothing; ``inside``: the numbers that regions of the forward part have bound."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef Frame f = part.binding.frame()
+    cdef int fit
+    part.binding.enter(f, arguments)
+    fit = part.binding.number(f, words)
+    if fit == FITS:
+        fit = part.binding.admit(f, ctx)
+    if fit == FITS:
+        return part.binding.execute(f)
+    return part.executor.from_words(taken, [words[i] for i in range(part.n_numbers)], dict(inside))
+
+
+cdef class CapturedRun:
+    """What a subclass, which made the capture, tells of it by :meth:`_prepare`; it also makes the programs: ``_plain()`` gives the part
+    without history, ``_recording()`` the forward part and its ``Backward``. ``_holds(executor, arguments, words)`` says whether the guards
+    hold where C could not; ``_again(...)`` computes gradients that have a history."""
+
+    def _prepare(self, *, name, pinned, apart, leaves, absent, hooks, kept, needs, sources, streams, open, constants, tensors, replaced, assigned, outer,
+                 records, results):
+        """``pinned``: (number, tensor) of arguments that are captured tensors; ``apart``: ids of captured tensors that no argument may be.
+        ``open``: whether it is known after the run alone how many words a stream gives; the last outputs say it then.
+        ``leaves``, whose ``.grad`` counts: captured tensors or numbers of arguments; ``absent``: whether they have none, ``hooks`` what
+        they have. ``kept``: captured tensors, ``needs``: their stop_gradient. ``constants``: the results, ``tensors``: the places of tensors
+        among them; ``replaced``: (leaf, whether a gradient comes) of those that get another one. ``assigned`` are written to after the run,
+        as they have a history then, ``outer`` have one before, and gradients that go on there. ``results``: outputs of the program."""
+        self.name = name
+        self.pinned = pinned
+        self.apart = apart
+        self.leaves = leaves
+        self.leaves_are_arguments = any(isinstance(x, int) for x in leaves)
+        self.absent = bytes(absent)
+        self.hooks = hooks
+        self.kept = kept
+        self.needs = bytes(needs)
+        self.sources = sources
+        self.streams = streams
+        self.open = open
+        self.constants = constants
+        self.tensors = tensors
+        self.replaced = replaced
+        self.assigned = assigned
+        self.outer = outer
+        self.records = records
+        self.n_results = results
+
+    @property
+    def _executor(self):
+        """What runs the program without history; None before its first run."""
+        return None if self.plain is None else self.plain.executor
+
+    def run(self, list tensors not None):
+        """The leaves for these tensors. Raises :class:`Stale` where the capture does not serve, before anything is changed."""
+        found = self.attempt(tensors)
+        if found is None:
+            raise Stale
+        return found
+
+    cdef list attempt(self, list given):
+        """The leaves; None where it does not serve."""
+        cdef EngineContext ctx = <EngineContext>context_pointer()
+        cdef uint64_t modes = ctx.plan_mode
+        cdef list tensors = given, leaves = self.leaves, found
+        cdef Part part
+        if self.pinned:
+            tensors = list(given)
+            for at, x in reversed(self.pinned):
+                if given[at] is not x:
+                    return None
+                del tensors[at]
+        if self.leaves_are_arguments:
+            leaves = [tensors[<int>x] if isinstance(x, int) else x for x in leaves]
+        if not self.serves(tensors, leaves):
+            return None
+        ctx.plan_mode = modes & ~<uint64_t>AMP_MASK
+        try:
+            if self.records and modes & MODE_GRAD:
+                if self.forward is None:
+                    self.forward, self.backward = self._recording()
+                part = self.forward
+            else:
+                if self.plain is None:
+                    self.plain = self._plain()
+                part = self.plain
+            ctx.plan_mode &= ~<uint64_t>MODE_GRAD
+            found = self.run_part(ctx, part, tensors, leaves)
+        except Stale:
+            return None
+        finally:
+            ctx.plan_mode = modes
+        return self.spread(found, tensors, leaves)
+
+    cdef bint serves(self, list tensors, list leaves) except -1:
+        """Whether tensors are in the state that the function was captured for."""
+        cdef const char* absent = self.absent
+        cdef const char* needs = self.needs
+        cdef Tensor t
+        cdef object wanted
+        cdef int i
+        if self.apart:
+            for x in tensors:
+                if <size_t><PyObject*>x in self.apart:
+                    return False
+        for i in range(len(leaves)):
+            t = <Tensor>leaves[i]
+            if (t._grad is None) != absent[i]:
+                return False
+            wanted = self.hooks[i]
+            if t.hooks:
+                if wanted is None or tuple(t.hooks) != wanted:
+                    return False
+            elif wanted is not None:
+                return False
+        for i in range(len(self.kept)):
+            t = <Tensor>self.kept[i]
+            refresh_if_view(t)
+            if (t.key & K_NEEDS_GRAD == 0) != needs[i]:
+                return False
+        for at in self.assigned:
+            t = <Tensor>(tensors[at] if isinstance(at, int) else at)
+            refresh_if_view(t)
+            if t.node is None and t.key & K_NEEDS_GRAD:
+                return False                             # the next capture refuses to write to a leaf
+        return True
+
+    cdef list run_part(self, EngineContext ctx, Part part, list tensors, list leaves):
+        cdef Binding binding = part.binding
+        cdef list arguments = list(tensors), found, words
+        cdef Frame f
+        cdef Generator generator
+        cdef int i, k, n = 0, n_sources = 0, read = 0, drawn = 0, fit
+        cdef int64_t count
+        cdef int64_t* numbers
+        cdef int64_t* chosen
+        cdef int64_t* draws
+        cdef PyObject** given
+        cdef dict inside = {}
+        cdef list generators = []
+        for source in self.sources:
+            n_sources += (<Numbers>source).count
+        n = n_sources + 2 * <int>len(self.streams)
+        for i in range(part.n_late):
+            arguments.append((<Tensor>leaves[part.late[i]])._grad)
+        numbers = <int64_t*>malloc((n + part.n_numbers + 2 * len(self.streams) + len(arguments) + 1) * 8)
+        if numbers == NULL:
+            raise MemoryError()
+        try:
+            chosen = numbers + n
+            draws = chosen + part.n_numbers
+            given = <PyObject**>(draws + 2 * len(self.streams))
+            k = 0
+            for source in self.sources:
+                (<Numbers>source).read(numbers + k)
+                read += 1
+                k += (<Numbers>source).count
+            for i in range(n_sources, n):
+                numbers[i] = 0                           # seeds and offsets decide nothing
+            for i in range(len(arguments)):
+                given[i] = <PyObject*>arguments[i]
+            for i in range(part.n_numbers):
+                chosen[i] = numbers[part.numbers[i]]
+            f = binding.frame()
+            binding.enter(f, given)
+            fit = binding.number(f, chosen)
+            if fit == FITS:
+                fit = binding.admit(f, ctx)
+            if fit != FITS:
+                words = [chosen[i] for i in range(part.n_numbers)]
+                if not self._holds(part.executor, arguments, words):
+                    raise Stale
+            # From here on it is a run.
+            for stream in self.streams:
+                count = f.regs[binding.extras[drawn]] if fit == FITS else self._drawn(drawn, part.executor, arguments, words)
+                generator = (<Stream>stream).find()
+                draws[2 * drawn] = reserve_words(generator, count)
+                draws[2 * drawn + 1] = count
+                numbers[n_sources + 2 * drawn] = <int64_t>generator.key
+                numbers[n_sources + 2 * drawn + 1] = draws[2 * drawn]
+                generators.append(generator)
+                drawn += 1
+            if drawn:
+                for i in range(part.n_numbers):
+                    chosen[i] = numbers[part.numbers[i]]
+                if fit == FITS:
+                    binding.number(f, chosen)
+            if fit == FITS:
+                found = binding.execute(f)
+            else:
+                words = [chosen[i] for i in range(part.n_numbers)]
+                found = part.executor.from_words(arguments, words, inside)
+            if part is self.forward:
+                words = [f.regs[i] for i in range(binding.n_symbols)] if fit == FITS else part.executor.symbol_words(arguments, words)
+                self.record(part, f, found, arguments, [numbers[i] for i in range(n)], words, inside)
+            k = self.n_results - <int>sum(self.open)
+            for i in range(drawn):
+                if self.open[i]:
+                    reserve_words(<Generator>generators[i], found[k])
+                    k += 1
+        except BaseException:
+            for i in range(drawn):
+                (<Generator>generators[i]).give_back(draws[2 * i], draws[2 * i + 1])
+            for i in range(read):
+                (<Numbers>self.sources[i]).undo()
+            raise
+        finally:
+            free(numbers)
+        return found
+
+    cdef list spread(self, list found, list tensors, list leaves):
+        """Put what a run gave into its places; the leaves of the function's result."""
+        cdef list out = list(self.constants)
+        cdef Tensor leaf
+        cdef int i, k = <int>len(self.tensors)
+        for i in range(k):
+            out[self.tensors[i]] = found[i]
+        for at in self.assigned:
+            assign(tensors[at] if isinstance(at, int) else at, found[k])
+            k += 1
+        for i, present in self.replaced:
+            leaf = <Tensor>leaves[i]
+            if present:
+                leaf.grad = found[k]
+                k += 1
+            else:
+                leaf._grad = None
+        if self.outer:
+            backward([tensors[at] if isinstance(at, int) else at for at in self.outer], found[k:k + len(self.outer)], True)
+        return out
+
+    # ---- gradients ---------------------------------------------------------------------------------------------------
+    cdef int record(self, Part part, Frame f, list found, list arguments, list numbers, list words, dict inside) except -1:
+        """Let the results have a node that runs backward. ``words``: the symbols of the forward part."""
+        cdef Backward b = self.backward
+        cdef Replay r = Replay.__new__(Replay)
+        cdef Node node = Node.__new__(Node)
+        cdef Tensor t
+        cdef int i, at
+        r.owner = self
+        r.backward = b
+        r.name = self.name
+        r.arguments = arguments
+        r.numbers = numbers
+        r.words = []
+        r.saved = []
+        r.versions = []
+        r.sources = []
+        for i in range(b.n_saved):
+            at = b.saved[i]
+            if at >= 0:
+                t = <Tensor>f.inputs[at]
+                r.versions.append(saved_version(t))
+            else:
+                t = <Tensor>found[-1 - at]
+                r.versions.append(None)
+            r.saved.append(t)
+        r.inside = inside
+        for what in b.asked:
+            if not isinstance(what, int):
+                r.words.append(inside[what])
+            else:
+                at = what
+                r.words.append(words[at] if at >= 0 else numbers[-1 - at])
+        del found[self.n_results:]
+        if b.n_given > 1:
+            r.like = [((<Tensor>found[b.given[i]]).shape, (<Tensor>found[b.given[i]]).dtype) for i in range(b.n_given)]
+        node.n_out = b.n_given
+        node.python = r
+        make_room(node, b.n_wrt, 0, 0)
+        for i in range(b.n_wrt):
+            t = <Tensor>f.inputs[b.wrt[i]]
+            refresh_if_view(t)
+            r.sources.append(t)
+            if not t.key & K_NEEDS_GRAD:
+                set_edge(node, i, None)
+                continue
+            set_edge(node, i, t if t.node is None else t.node)
+            node.edge_index[i] = t.shaped if t.node is None else t.out_index
+        for i in range(b.n_given):
+            t = <Tensor>found[b.given[i]]
+            t.node = node
+            t.out_index = i
+            t.key |= K_NEEDS_GRAD
+        tensor_slots().changes += 1
+        return 0
+
+
+@cython.final
+cdef class Replay:
+    """The gradient of one run, called by the tape with the gradients of the results."""
+    cdef CapturedRun owner
+    cdef Backward backward
+    cdef readonly str name
+    cdef readonly list sources             # what is differentiated with respect to
+    cdef readonly list arguments, numbers  # of the run
+    cdef list saved, versions, words
+    cdef dict inside           # numbers that regions of the forward part have bound
+    cdef list like                         # (shape, dtype) of the results that have a gradient, where these are several
+
+    @property
+    def call(self):
+        return self
+
+    @call.setter
+    def call(self, value):
+        # None: the tape lets go of it.
+        self.saved = self.versions = self.words = self.sources = self.arguments = self.numbers = None
+
+    @property
+    def given(self):
+        """The numbers of the results that have a gradient."""
+        return [self.backward.given[i] for i in range(self.backward.n_given)]
+
+    def __call__(self, *grads):
+        cdef Part part = self.backward.part
+        cdef list taken = list(self.saved)
+        cdef Tensor t
+        cdef int64_t* words
+        cdef PyObject** given
+        cdef int i
+        for i in range(len(taken)):
+            t = <Tensor>taken[i]
+            if self.versions[i] is not None and saved_version(t) != <uint32_t>self.versions[i]:
+                raise RuntimeError(
+                    f"[{self.name}] requires what it read not to change before the gradient is computed, got a tensor of shape {t.shape} "
+                    "that was written to")
+        if (<EngineContext>context_pointer()).plan_mode & MODE_GRAD:
+            return self.owner._again(self, grads)
+        for i, g in enumerate(grads):
+            taken.append(self.owner._zeros(*self.like[i]) if g is None else g)
+        given = <PyObject**>malloc((len(taken) + part.n_numbers + 1) * 8)
+        if given == NULL:
+            raise MemoryError()
+        try:
+            words = <int64_t*>(given + len(taken))
+            for i in range(len(taken)):
+                given[i] = <PyObject*>taken[i]
+            for i in range(part.n_numbers):
+                words[i] = self.words[i]
+            return tuple(run_frame(part, given, words, taken, self.inside))
+        finally:
+            free(given)

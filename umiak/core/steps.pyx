@@ -1,0 +1,151 @@
+# cython: language_level=3, binding=False
+"""The numbers of an optimizer's step in a captured function, computed in C: docs/design/capture.md.
+
+What an optimizer says of one step is a formula in the rate and the number of the step. Scalar programs hold these formulas; a run reads
+the rate and the counts of steps, and writes down their values.
+"""
+from libc.stdint cimport int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
+
+cimport cython
+from umiak.core.captured cimport Numbers
+from umiak.core.scalar cimport ScalarProgram
+from umiak.core.slot cimport Slot
+
+from umiak.core.captured import Stale
+
+
+cdef struct Formula:
+    int program
+    int slot                   # whose rate and steps it is computed from
+    int first                  # of its results, in `results`
+    int count
+
+
+@cython.final
+cdef class StepNumbers(Numbers):
+    """``StepNumbers(attributes, schedule, slots, leaders, rates, programs, formulas, count, renew)``.
+
+    ``attributes`` are the optimizer's: a run reads ``_learning_rate`` among them, a number or a ``schedule`` with ``last_lr``; where another
+    one differs from what it is now, ``renew()`` is asked whether the formulas still hold. ``leaders``: for each slot the one that has done
+    as many steps. ``rates``: which number is the rate of a slot, or -1. ``formulas`` are (program, slot, [(register, number)]); a program
+    gets rate and step. What a slot consists of may not change.
+    """
+    cdef dict attributes
+    cdef object schedule, renew
+    cdef list names, values    # of the attributes
+    cdef list slots, parts, programs
+    cdef int* leaders
+    cdef int* rates
+    cdef Formula* formulas
+    cdef int* results          # pairs (register, number)
+    cdef int n, n_formulas, most
+
+    def __init__(self, dict attributes not None, schedule, list slots not None, list leaders not None, list rates not None,
+                 list programs not None, list formulas not None, int count, renew):
+        cdef int i = 0, k = 0
+        self.attributes = attributes
+        self.schedule = schedule
+        self.slots = slots
+        self.parts = [parts_of(<Slot?>x) for x in slots]
+        self.n = len(slots)
+        self.programs = programs
+        self.count = count
+        self.renew = renew
+        self.n_formulas = len(formulas)
+        self.leaders = <int*>malloc((self.n + 1) * sizeof(int))
+        self.rates = <int*>malloc((self.n + 1) * sizeof(int))
+        self.formulas = <Formula*>malloc((self.n_formulas + 1) * sizeof(Formula))
+        self.results = <int*>malloc((2 * sum(len(pairs) for _, _, pairs in formulas) + 1) * sizeof(int))
+        if self.leaders == NULL or self.rates == NULL or self.formulas == NULL or self.results == NULL:
+            raise MemoryError()
+        for i in range(self.n):
+            self.leaders[i] = leaders[i]
+            self.rates[i] = rates[i]
+        for i, (program, slot, pairs) in enumerate(formulas):
+            self.formulas[i].program = program
+            self.formulas[i].slot = slot
+            self.formulas[i].first = k
+            self.formulas[i].count = len(pairs)
+            self.most = max(self.most, (<ScalarProgram?>programs[program]).n_regs)
+            for register, number in pairs:
+                self.results[k] = register
+                self.results[k + 1] = number
+                k += 2
+        self.remember()
+
+    def __dealloc__(self):
+        free(self.leaders)
+        free(self.rates)
+        free(self.formulas)
+        free(self.results)
+
+    cdef int remember(self) except -1:
+        self.names = [n for n in self.attributes if n != "_learning_rate" and n != "_written_back"]
+        self.values = [self.attributes[n] for n in self.names]
+        return 0
+
+    cdef bint changed(self) except -1:
+        """Whether the optimizer has another attribute than before, or another value of one."""
+        cdef int i
+        if len(self.attributes) != len(self.names) + 2:
+            return True
+        for i in range(len(self.names)):
+            if self.attributes.get(self.names[i]) is not self.values[i]:
+                return True
+        return False
+
+    cdef int read(self, int64_t* into) except -1:
+        cdef double rate, factor
+        cdef int64_t step
+        cdef Slot slot
+        cdef Formula* f
+        cdef int i, k
+        cdef object given = self.attributes["_learning_rate"]
+        cdef double* rates
+        cdef int64_t* regs
+        if self.changed():
+            self.renew()                                 # raises Stale
+            self.remember()
+        rate = given.last_lr if isinstance(given, self.schedule) else given
+        rates = <double*>malloc((self.n + self.most + 1) * 8)
+        if rates == NULL:
+            raise MemoryError()
+        try:
+            regs = <int64_t*>(rates + self.n)
+            for i in range(self.n):
+                slot = <Slot>self.slots[i]
+                if not is_as_before(slot, <tuple>self.parts[i]) or slot.steps != (<Slot>self.slots[self.leaders[i]]).steps:
+                    raise Stale
+                factor = slot.rate["learning_rate"]
+                rates[i] = rate * factor
+                if self.rates[i] >= 0:
+                    memcpy(&into[self.rates[i]], &rates[i], 8)
+            for i in range(self.n_formulas):
+                f = &self.formulas[i]
+                memcpy(&regs[0], &rates[f.slot], 8)
+                regs[1] = (<Slot>self.slots[f.slot]).steps + 1
+                if (<ScalarProgram>self.programs[f.program]).run(regs):
+                    raise Stale
+                for k in range(f.first, f.first + 2 * f.count, 2):
+                    into[self.results[k + 1]] = regs[self.results[k]]
+        finally:
+            free(rates)
+        for i in range(self.n):
+            (<Slot>self.slots[i]).steps += 1
+        return 0
+
+    cdef int undo(self) except -1:
+        cdef int i
+        for i in range(self.n):
+            (<Slot>self.slots[i]).steps -= 1
+        return 0
+
+
+cdef tuple parts_of(Slot slot):
+    return slot.target, slot.outs, slot.values, slot.hyper, slot.rate
+
+
+cdef inline bint is_as_before(Slot slot, tuple parts):
+    return slot.target is parts[0] and slot.outs is parts[1] and slot.values is parts[2] and slot.hyper is parts[3] and slot.rate is parts[4]
