@@ -53,10 +53,6 @@ class Layout:
     partial: tuple[tuple[int, str], ...] = ()
 
     @classmethod
-    def whole(cls, ndim: int) -> Layout:
-        return cls(((),) * ndim)
-
-    @classmethod
     def of(cls, placements: Sequence[Placement], ndim: int) -> Layout:
         """The layout of a tensor of rank ``ndim`` with one placement for each mesh axis, from the first; axes without
         one replicate."""

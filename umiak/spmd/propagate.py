@@ -44,10 +44,6 @@ class Propagation:
     results: tuple[Layout, ...]
     choices: tuple[Choice, ...]
 
-    def axes(self, factor: str) -> tuple[int, ...]:
-        """The mesh axes that cut a factor."""
-        return tuple(a for a, c in enumerate(self.choices) if c == factor)
-
 
 def groups(op: Op, kind: str, operands: Sequence[Meta | None]) -> Iterator[tuple[int, ...]]:
     """The operands, by number, of which partial values pass together while the others are held.
