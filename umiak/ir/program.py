@@ -272,7 +272,9 @@ def order_class(op: Any) -> str | None:
 
 def is_pure(operation: Operation) -> bool:
     """Whether nothing but its results depends on the operation."""
-    return order_class(operation.op) is None and all(is_pure(inner) for r in operation.regions for inner in walk(r))
+    if operation.op.effect:
+        return False
+    return not operation.regions or all(is_pure(inner) for r in operation.regions for inner in r.operations)
 
 
 def is_closed(operation: Operation) -> bool:
