@@ -1,7 +1,15 @@
-"""Which schedule a call takes: by sizes and strides alone. Functions of launcher.pyx."""
-from libc.stdint cimport int64_t
+"""Which variant of a kernel a launch takes, and with which integers: by sizes and strides alone. Nothing here knows of threads, nor
+of how a variant is run: that is launcher.pyx."""
+from libc.stdint cimport int64_t, uint64_t
+from libc.stdlib cimport malloc
 
-from umiak.backends.cpu.axes cimport COLUMN, ROW, SPLIT_COLUMN, SPLIT_ROW, STRIP, Record, Space
+from umiak.backends.cpu.axes cimport *
+
+cdef extern from *:
+    """
+    #define umiak_rarely(x) __builtin_expect(!!(x), 0)
+    """
+    bint umiak_rarely(bint x) nogil
 
 cdef enum:
     LANES = 8                   # an axis shorter than this leaves most of a vector idle
@@ -17,6 +25,9 @@ cdef enum:
     LONG_POINTS = 4096          # sums of more points of R go in runs; as in compiler/schedule/runs.py
     LONG_ROWS = 32              # and those of more rows of the innermost axis
     LONG_COLUMN = 256           # in columns
+    INLINE_DIMS = 512           # integers of a kernel for which a launch takes no memory
+    STREAMS = 1 << 30           # of a key, beside schedule, ranks and tile
+    LONG = 1 << 23
 
 
 cdef inline int64_t stride_at(const Record* rec, const int64_t* dims, int k, int axis) noexcept nogil:
@@ -128,3 +139,142 @@ cdef inline int tile_axis(const Record* rec, const int64_t* dims, const Space* s
             if s.size[a] >= LANES and dims[rec.n_axes + k * rec.n_axes + s.axis[a]] == 1:
                 return a
     return -1
+
+
+cdef inline int kind_of(int64_t stride) noexcept nogil:
+    if stride == 1 or stride == 0:
+        return <int>stride
+    return BACK if stride == -1 else PAIR if stride == 2 else ANY
+
+
+cdef inline bint in_place(const Record* rec, void** ptrs) noexcept nogil:
+    """Whether an output is an input, whose lines are in the cache already."""
+    cdef int i, k
+    for i in range(rec.n_pointers):
+        if rec.outputs >> i & 1:
+            for k in range(rec.n_pointers):
+                if k != i and ptrs[k] == ptrs[i]:
+                    return True
+    return False
+
+
+cdef inline bint streams(const Record* rec, void** ptrs, const int64_t* dims, const Space* s, int schedule) noexcept nogil:
+    """Whether the first output is large, and written in order."""
+    cdef int64_t points = s.points_p
+    if rec.order < 0 or rec.scatters or schedule > ROW or in_place(rec, ptrs):
+        return False
+    if schedule == ROW and moves(rec, dims, rec.order, rec.n_p, rec.n_axes):
+        points *= s.points_r
+    return points >= rec.stream_points
+
+
+cdef inline bint moves_at_all(const Record* rec, const int64_t* strides, int k) noexcept nogil:
+    """Whether access ``k`` has a stride along R, whatever the sizes are."""
+    cdef int a
+    for a in range(rec.n_p, rec.n_axes):
+        if strides[k * rec.n_axes + a] != 0:
+            return True
+    return False
+
+
+cdef inline int64_t* choose(Record* rec, void** ptrs, const int64_t* dims, Space* s, uint64_t* key, int64_t* room) noexcept nogil:
+    """The variant of a launch, as its ``key``, and the space that it walks. Gives the kernel's integers: in ``room``, which holds
+    INLINE_DIMS, or in memory that the caller frees; NULL where there is none. ``s.p`` is 0 where there are no points."""
+    cdef int64_t* own = room
+    cdef int64_t* to
+    cdef const int64_t* strides = dims + rec.n_axes
+    cdef const int64_t* of
+    cdef int schedule, main, n, a, k, kind_p, kind_r, axis_p, axis_r, n_r = rec.n_axes - rec.n_p
+    cdef uint64_t word
+    # Which axes there are.
+    main = (rec.order if rec.scatters else main_access(rec, dims)) if n_r else -1
+    n = collect(rec, dims, 0, rec.n_p, orders_p(rec, dims, main) if n_r else rec.order, s, 0)
+    if n < 0:
+        s.p = 0
+        return room
+    if n == 0:
+        s.axis[0] = -1
+        s.size[0] = 1
+        n = 1
+    s.p = n
+    s.points_p = s.points_r = 1
+    for a in range(n):
+        s.points_p *= s.size[a]
+    s.r = 0
+    s.blocks = s.block = 0
+    s.tile = -1
+    if n_r:
+        n = collect(rec, dims, rec.n_p, rec.n_axes, -1 if rec.ordered else main, s, s.p)
+        if n <= 0:
+            s.axis[s.p] = -1
+            s.size[s.p] = 1 + n
+            n = 1
+        s.r = n
+        for a in range(s.p, s.p + n):
+            s.points_r *= s.size[a]
+        schedule = choose_reduction(rec, dims, s, main)
+    else:
+        schedule = MAP
+        if s.p > 1:
+            s.tile = tile_axis(rec, dims, s)
+            if s.tile >= 0:
+                schedule = TILE
+            else:
+                widen(rec, s)
+    # The kernel's integers, and the key.
+    n = rec.n_extras + (s.p + s.r) * (1 + rec.n_accesses) + 2
+    if n > INLINE_DIMS:
+        own = <int64_t*>malloc(n * sizeof(int64_t))
+        if own == NULL:
+            return NULL
+    to = own
+    of = strides + rec.n_accesses * rec.n_axes
+    for a in range(rec.n_extras):
+        to[a] = of[a]
+    to += rec.n_extras
+    n = s.p + s.r
+    for a in range(n):
+        to[a] = s.size[a]
+    to += n
+    axis_p = s.axis[s.p - 1]
+    axis_r = s.axis[n - 1] if s.r else (s.axis[s.tile] if s.tile >= 0 else -1)
+    key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(s.tile + 1) << 24
+    if umiak_rarely(s.points_p * s.points_r >= rec.stream_points) and streams(rec, ptrs, dims, s, schedule):
+        key[0] |= STREAMS
+    if rec.sums and is_long(s, schedule):
+        key[0] |= LONG
+    word = 0
+    of = strides
+    for k in range(rec.n_accesses):
+        for a in range(n):
+            to[a] = of[s.axis[a]] if s.axis[a] >= 0 else 0
+        if axis_p >= 0:
+            kind_p = kind_of(of[axis_p])
+        else:                                             # one point: as the most common variant has it
+            kind_p = ANY if s.r else UNIT
+            to[s.p - 1] = kind_p == UNIT
+        if axis_r >= 0:
+            kind_r = kind_of(of[axis_r])
+        elif s.r:
+            kind_r = UNIT if moves_at_all(rec, strides, k) else ZERO
+            to[n - 1] = kind_r
+        else:
+            kind_r = ZERO
+        # Along the axis on which no lanes run a known stride is like any other.
+        if s.r:
+            if schedule == ROW or schedule == SPLIT_ROW:
+                if kind_p != ZERO:
+                    kind_p = ANY
+            elif kind_r != ZERO:
+                kind_r = ANY
+        word |= <uint64_t>(kind_p | kind_r << 4) << (8 * (k & 7))
+        if k & 7 == 7:
+            key[1 + (k >> 3)] = word
+            word = 0
+        to += n
+        of += rec.n_axes
+    if rec.n_accesses & 7:
+        key[rec.n_words - 1] = word
+    to[0] = s.blocks
+    to[1] = s.block
+    return own

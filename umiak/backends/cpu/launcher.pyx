@@ -13,7 +13,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from umiak.backends.cpu.axes cimport *
-from umiak.backends.cpu.choice cimport choose_reduction, is_long, orders_p, tile_axis, widen
+from umiak.backends.cpu.choice cimport INLINE_DIMS, LONG, STREAMS, choose, in_place
 from umiak.core.each cimport Rows
 
 from umiak.compiler.statistics import apart
@@ -45,7 +45,6 @@ cdef extern from *:
 
 cdef enum:
     MAX_ACCESSES = 240
-    INLINE_DIMS = 512
     GRAIN = 64                  # points of a lane axis that a part takes at least: no two write to one cache line
     # when threads are asked
     PARALLEL_NS = 25000         # less work than this is done before another thread has begun
@@ -79,9 +78,6 @@ cdef struct ManyWork:           # many rows in parts
     const int64_t* ends         # of each row, in units of GRAIN points from the first row on
     int64_t chunk               # units of a part
     int64_t failed              # row << 32 | code; what it was made with: none
-cdef enum:
-    STREAMS = 1 << 30           # of a key, beside schedule, ranks and tile
-    LONG = 1 << 23
 
 
 if umiak_scratch_init() != 0:
@@ -114,12 +110,6 @@ def install_parallel(size_t parallel, size_t threads):
 
 
 # ---- a launch --------------------------------------------------------------------------------------------------------
-cdef inline int kind_of(int64_t stride) noexcept nogil:
-    if stride == 1 or stride == 0:
-        return <int>stride
-    return BACK if stride == -1 else PAIR if stride == 2 else ANY
-
-
 cdef inline bint same_key(const Compiled* c, const uint64_t* key, int n_words) noexcept nogil:
     cdef int i
     for i in range(n_words):
@@ -151,12 +141,8 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     cdef Call call
     cdef uint64_t key[MAX_WORDS]
     cdef int64_t[INLINE_DIMS] inline_dims
-    cdef int64_t* own = inline_dims
-    cdef int64_t* to
-    cdef const int64_t* strides = dims + rec.n_axes
-    cdef const int64_t* of
-    cdef int schedule, main, n, a, k, kind_p, kind_r, axis_p, axis_r, n_r = rec.n_axes - rec.n_p, result
-    cdef uint64_t word
+    cdef int64_t* own
+    cdef int n, result
     cdef int64_t count
     cdef Compiled* variant
     cdef void* noted
@@ -167,96 +153,11 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
         if noted != NULL:
             ctx.local = ctx.shared = NULL
             return (<kernel_t>noted)(ptrs, inline_dims, scalars, &ctx, 0, count)
-    # Which axes there are.
-    main = (rec.order if rec.scatters else main_access(rec, dims)) if n_r else -1
-    n = collect(rec, dims, 0, rec.n_p, orders_p(rec, dims, main) if n_r else rec.order, &s, 0)
-    if n < 0:
+    own = choose(rec, ptrs, dims, &s, key, inline_dims)
+    if own == NULL:
+        return no_memory()
+    if s.p == 0:
         return 0
-    if n == 0:
-        s.axis[0] = -1
-        s.size[0] = 1
-        n = 1
-    s.p = n
-    s.points_p = s.points_r = 1
-    for a in range(n):
-        s.points_p *= s.size[a]
-    s.r = 0
-    s.blocks = s.block = 0
-    s.tile = -1
-    if n_r:
-        n = collect(rec, dims, rec.n_p, rec.n_axes, -1 if rec.ordered else main, &s, s.p)
-        if n <= 0:
-            s.axis[s.p] = -1
-            s.size[s.p] = 1 + n
-            n = 1
-        s.r = n
-        for a in range(s.p, s.p + n):
-            s.points_r *= s.size[a]
-        schedule = choose_reduction(rec, dims, &s, main)
-    else:
-        schedule = MAP
-        if s.p > 1:
-            s.tile = tile_axis(rec, dims, &s)
-            if s.tile >= 0:
-                schedule = TILE
-            else:
-                widen(rec, &s)
-    # The kernel's integers, and the key.
-    n = rec.n_extras + (s.p + s.r) * (1 + rec.n_accesses) + 2
-    if n > INLINE_DIMS:
-        own = <int64_t*>malloc(n * sizeof(int64_t))
-        if own == NULL:
-            return no_memory()
-    to = own
-    of = strides + rec.n_accesses * rec.n_axes
-    for a in range(rec.n_extras):
-        to[a] = of[a]
-    to += rec.n_extras
-    n = s.p + s.r
-    for a in range(n):
-        to[a] = s.size[a]
-    to += n
-    axis_p = s.axis[s.p - 1]
-    axis_r = s.axis[n - 1] if s.r else (s.axis[s.tile] if s.tile >= 0 else -1)
-    key[0] = <uint64_t>schedule | <uint64_t>s.p << 8 | <uint64_t>s.r << 16 | <uint64_t>(s.tile + 1) << 24
-    if umiak_unlikely(s.points_p * s.points_r >= rec.stream_points) and streams(rec, ptrs, dims, &s, schedule):
-        key[0] |= STREAMS
-    if rec.sums and is_long(&s, schedule):
-        key[0] |= LONG
-    word = 0
-    of = strides
-    for k in range(rec.n_accesses):
-        for a in range(n):
-            to[a] = of[s.axis[a]] if s.axis[a] >= 0 else 0
-        if axis_p >= 0:
-            kind_p = kind_of(of[axis_p])
-        else:                                             # one point: as the most common variant has it
-            kind_p = ANY if s.r else UNIT
-            to[s.p - 1] = kind_p == UNIT
-        if axis_r >= 0:
-            kind_r = kind_of(of[axis_r])
-        elif s.r:
-            kind_r = UNIT if moves_at_all(rec, strides, k) else ZERO
-            to[n - 1] = kind_r
-        else:
-            kind_r = ZERO
-        # Along the axis on which no lanes run a known stride is like any other.
-        if s.r:
-            if schedule == ROW or schedule == SPLIT_ROW:
-                if kind_p != ZERO:
-                    kind_p = ANY
-            elif kind_r != ZERO:
-                kind_r = ANY
-        word |= <uint64_t>(kind_p | kind_r << 4) << (8 * (k & 7))
-        if k & 7 == 7:
-            key[1 + (k >> 3)] = word
-            word = 0
-        to += n
-        of += rec.n_axes
-    if rec.n_accesses & 7:
-        key[rec.n_words - 1] = word
-    to[0] = s.blocks
-    to[1] = s.block
     # The code.
     variant = umiak_acquire_load(&rec.last)
     if variant == NULL or not same_key(variant, key, rec.n_words):
@@ -270,6 +171,7 @@ cdef int launch(void* self, void** ptrs, const int64_t* dims, const uint64_t* sc
     call.scalars = scalars
     if is_simple(rec, variant, &s, &call):
         count = count_of(&variant.phases[0], &s)
+        n = s.p + s.r
         umiak_note(&rec.memo, dims, rec.n_given, own, rec.n_extras + n * (1 + rec.n_accesses) + 2,
                    <void*>variant.phases[0].kernel, count)
         ctx.local = ctx.shared = NULL
@@ -285,36 +187,6 @@ cdef inline bint is_simple(const Record* rec, const Compiled* variant, const Spa
     """Whether a launch is one call of one kernel."""
     return <double>s.points_p * <double>s.points_r * rec.cost < PARALLEL_NS and variant.n_phases == 1 and \
         no_scratch(&variant.phases[0], call)
-
-
-cdef bint streams(const Record* rec, void** ptrs, const int64_t* dims, const Space* s, int schedule) noexcept nogil:
-    """Whether the first output is large, and written in order."""
-    cdef int64_t points = s.points_p
-    if rec.order < 0 or rec.scatters or schedule > ROW or in_place(rec, ptrs):
-        return False
-    if schedule == ROW and moves(rec, dims, rec.order, rec.n_p, rec.n_axes):
-        points *= s.points_r
-    return points >= rec.stream_points
-
-
-cdef bint in_place(const Record* rec, void** ptrs) noexcept nogil:
-    """Whether an output is an input, whose lines are in the cache already."""
-    cdef int i, k
-    for i in range(rec.n_pointers):
-        if rec.outputs >> i & 1:
-            for k in range(rec.n_pointers):
-                if k != i and ptrs[k] == ptrs[i]:
-                    return True
-    return False
-
-
-cdef inline bint moves_at_all(const Record* rec, const int64_t* strides, int k) noexcept nogil:
-    """Whether access ``k`` has a stride along R, whatever the sizes are."""
-    cdef int a
-    for a in range(rec.n_p, rec.n_axes):
-        if strides[k * rec.n_axes + a] != 0:
-            return True
-    return False
 
 
 cdef int launch_flat(void* self, void** ptrs, int64_t n, const uint64_t* scalars) noexcept nogil:
