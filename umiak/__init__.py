@@ -12,9 +12,10 @@ __version__ = "0.1.0"
 
 def _assemble() -> None:
     from umiak import backends, ops
+    from umiak.backends import transfer
     from umiak.backends.cpu import launcher, providers
     from umiak.compiler import plan
-    from umiak.core import context, dispatch, dlpack, tape
+    from umiak.core import array, context, dispatch, dlpack, tape
     from umiak.core.dtype import from_id
     from umiak.core.place import Place
     from umiak.core.tensor import Tensor
@@ -42,6 +43,8 @@ def _assemble() -> None:
     providers.common.follow(parallel.COUNT_ADDRESS)
     providers.before_gomp = lambda: parallel.set_driver("gomp")
     plan.install(backends.get, backends.find_kernel)
+    array.install(transfer.moved)
+    backends.provide(ops.REGISTRY["transfer"], transfer.kernel)
     records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(
         binary={
@@ -49,6 +52,7 @@ def _assemble() -> None:
         },
         unary={name: records[name]() for name in dispatch.UNARY_NAMES},
         copy=records["copy"](),
+        transfer=lambda x, place: ops.transfer(x, source=str(x.place), target=str(place)),
         scatter_view=scatter_view,
         write_through=write_through,
         slow_path=observe.slow_path,

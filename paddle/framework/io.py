@@ -25,7 +25,7 @@ from paddle.framework import trailer
 from paddle.framework.pickled import Array, Corrupt, DType, Machine, Pair, Span
 from paddle.framework.place import current_place
 from paddle.framework.random import GeneratorState
-from umiak.core.array import from_numpy, to_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.tensor import Tensor
 from umiak.util import parts
 from umiak.util.errors import op_error
@@ -356,7 +356,7 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
             tensors, _ = load_safetensors(os.fspath(path), current_place())
         except FileNotFoundError:
             raise op_error(ValueError, "load", "a file that exists", repr(os.fspath(path))) from None
-        return {k: to_numpy(t).copy() for k, t in tensors.items()} if configs.get("return_numpy") else tensors
+        return {k: host_values(t).copy() for k, t in tensors.items()} if configs.get("return_numpy") else tensors
     name = getattr(path, "name", "<file object>") if hasattr(path, "read") else os.fspath(path)
     try:
         found = _read_object(path) if hasattr(path, "read") else _read_file(name)

@@ -28,8 +28,8 @@ from paddle.tensor._args import axis_of, cast, dtype_of, need_tensor, op_error, 
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core import tape
-from umiak.core.array import from_numpy, to_numpy
-from umiak.core.context import current
+from umiak.core.array import from_numpy, host_values
+from umiak.core.context import place_guard
 from umiak.core.dispatch import apply1, install
 from umiak.core.dtype import DType
 from umiak.core.place import Place
@@ -46,14 +46,14 @@ _SIZE = Tensor.__dict__["numel"]
 
 
 def numpy(self: Tensor) -> np.ndarray:
-    """The elements as an array over the same memory (of the host; otherwise a copy).
+    """The elements as an array over the same memory (of the host; otherwise a copy, when all work on them is done).
 
     Example:
         >>> import paddle
         >>> paddle.ones([2]).numpy()
         array([1., 1.], dtype=float32)
     """
-    return to_numpy(self if self.place.device_type == "cpu" else self.cpu())
+    return host_values(self)
 
 
 def item(self: Tensor, *args: int) -> Any:
@@ -220,12 +220,9 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
 def _to_place(x: Tensor, place: Place) -> Tensor:
     if x.place is place:
         return x
-    a = to_numpy(x.detach())
-    made = from_numpy(a, place)
-    if not x.stop_gradient and current().grad_enabled:
-        source = x.place
-        tape.python_node("to", [x], [made], lambda g: (_to_place(g, source),))
-    made.stop_gradient = x.stop_gradient
+    made = F.transfer(x, source=str(x.place), target=str(place))
+    if made.stop_gradient != x.stop_gradient:
+        made.stop_gradient = x.stop_gradient  # in no_grad
     return made
 
 
@@ -373,7 +370,8 @@ def clear_gradient(self: Tensor, set_to_zero: bool = True) -> None:
     if g is None:
         return
     if set_to_zero and not g.is_selected_rows():
-        self.grad = F.full(0, g.dtype, tuple(g.shape))
+        with place_guard(g.place):
+            self.grad = F.full(0, g.dtype, tuple(g.shape))
     else:
         self.grad = None
 

@@ -305,6 +305,7 @@ ALLOWED: dict[tuple[str, str], str] = {}
 for _reason, _names in {
     "filled while modules are imported or by plug-ins; the same for every rank and thread": (
         "umiak.backends.base:_by_name umiak.backends.base:_broken umiak.backends.base:_discovered "
+        "umiak.backends.base:_everywhere "
         "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ops.base:REGISTRY "
         "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
         "umiak.compiler.lower.terminal:TERMINALS umiak.compiler.lower.regions:REGIONS "
@@ -317,7 +318,7 @@ for _reason, _names in {
         "umiak.compiler.plan:BACKEND_OF umiak.compiler.plan:FIND_KERNEL umiak.ir.scope:_getter umiak.ir.scope:_setter "
         "umiak.core.dispatch:ON_MISS umiak.core.dispatch:VJP_PLAN umiak.core.dispatch:SLOW_PATH "
         "umiak.core.dispatch:SLOW_ASSIGN umiak.core.dispatch:PROMOTE umiak.core.dispatch:EXPLAIN "
-        "umiak.core.dispatch:OUT_OF_RANGE "
+        "umiak.core.dispatch:OUT_OF_RANGE umiak.core.dispatch:TRANSFER umiak.core.array:MOVED "
         "umiak.core.dispatch:SLOW_BECOME umiak.core.dispatch:WRITE_THROUGH "
         "umiak.core.dispatch:COPY umiak.core.dispatch:SCATTER_VIEW umiak.core.dispatch:_slot_refs "
         "umiak.core.dispatch:BINARY_OPS umiak.core.dispatch:UNARY_OPS "

@@ -16,6 +16,7 @@ from harness import tensor, values
 from umiak import ops as F
 from umiak.core import context, dispatch
 from umiak.core.dtype import DType, convert
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir.meta import SHORT, Meta, weak_kind
 from umiak.ops.base import Op, Sample
@@ -89,6 +90,11 @@ class Case:
             else Meta((), None, weak_kind(x))
             for x in self.sample.inputs
         ]
+
+    def on(self, place: Place) -> Case:
+        """The same call for operands on another place: an op that names places names that one."""
+        named = {k: str(place) for k in ("source", "target") if self.name == "transfer"}
+        return replace(self, sample=replace(self.sample, attrs={**self.sample.attrs, **named}))
 
     def with_inputs(self, inputs: tuple) -> Case:
         return replace(self, sample=replace(self.sample, inputs=inputs))

@@ -109,7 +109,8 @@ class _Driver:
                 raise ValueError(f"[backward] requires a gradient of the output's type {y.meta}, got {g.meta}")
             made = symbolic(g)
         else:
-            made = F.full(g, shape=y.meta.shape, dtype=y.meta.dtype)
+            with context.place_guard(y.place):
+                made = F.full(g, shape=y.meta.shape, dtype=y.meta.dtype)
         self.add(y, made)
 
     def add(self, value: Value, g: SymTensor) -> None:
@@ -184,7 +185,9 @@ class _Driver:
         residuals = self.residuals(source, needs) if op.forward_train is not None else None
         inputs = tuple(symbolic(x) if type(x) is Value else x for x in source.operands)
         outputs = tuple(map(symbolic, source.results))
-        self.spread(operation, rules.vjp(op, inputs, outputs, residuals, operation.params, grads, needs), needs)
+        with context.place_guard(source.results[0].place):
+            made = rules.vjp(op, inputs, outputs, residuals, operation.params, grads, needs)
+        self.spread(operation, made, needs)
 
     def spread(self, operation: Operation, made: Sequence[SymTensor | None], needs: tuple[bool, ...]) -> None:
         """Add the gradients of the operands."""

@@ -11,6 +11,7 @@ from umiak.backends.base import (
     discover,
     find_kernel,
     get,
+    provide,
     register,
     unregister,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "discover",
     "find_kernel",
     "get",
+    "provide",
     "register",
     "unregister",
 ]

@@ -17,6 +17,7 @@ from umiak.ops.base import REGISTRY
 
 if TYPE_CHECKING:
     from umiak.compiler.plan import Call
+    from umiak.core.buffer import Buffer
     from umiak.ops.base import Op
 
 GROUP = "umiak.backends"
@@ -29,12 +30,15 @@ class Kernel(NamedTuple):
     int64_t stream)``, called with ``launch_self``; it returns 0, a code > 0 when it failed, or < 0 with a Python error
     set. ``dims`` are the integers it wants: expressions over the symbols of the call. Or in Python:
     ``run(op, outs, ins, params)`` with a list of arrays to write, a list of arrays, numbers and Nones to read, and a
-    tuple of numbers; beside a native one, it serves outputs that are not contiguous.
+    tuple of numbers; beside a native one, it serves outputs that are not contiguous. Where the host cannot read the
+    place's memory, arrays are :class:`umiak.core.buffer.Buffer`. Or over tensors: ``call(operands, params)`` gives a
+    tuple of new ones, by ops.
     """
 
     address: int = 0
     launch_self: int = 0
     run: Callable[[Any, list, list, tuple], None] | None = None
+    call: Callable[[tuple, tuple], tuple] | None = None
     residuals: bool = False  # it also writes the residuals of the op's forward_train when they follow the outputs
     keep: Any = None  # what must live as long as the kernel is used
     dims: Sequence[Any] | None = None
@@ -55,7 +59,7 @@ class Kernel(NamedTuple):
         plan.set_kernel(
             self.address,
             self.launch_self,
-            self.run,
+            self.call or self.run,
             self.keep,
             dims,
             self.flat,
@@ -86,6 +90,15 @@ class Backend:
     def stream_driver(self, place: Place) -> stream.StreamDriver | None:
         """Who answers for the streams of ``place``; None when all work is done as soon as it is handed in."""
         return None
+
+    def copy(self, target: Buffer, source: Buffer, stream: int) -> bool:
+        """Hand a copy of contiguous elements to ``stream``: of the place of ``target``, or where that is memory of the
+        host, of ``source``. At least one of them is of this backend's.
+
+        Memory of the host that is read has been read when this returns; whoever wants what is written there waits for
+        the stream. False, and nothing done, where elements have to go by way of the host.
+        """
+        raise NotImplementedError(f"backend {self.name!r} does not copy")
 
     def kernel(self, call: Call) -> Kernel | None:
         """How to run a class of calls: ``call.op`` on ``call.metas`` (a Meta or None each), and more.
@@ -128,10 +141,12 @@ def register(backend: Backend) -> Backend:
     if not backend.device_type or ":" in backend.device_type:
         raise ValueError(f"a backend must name its device type (without a colon), got {backend.device_type!r}")
     backend.name = backend.name or backend.device_type
-    former = _by_name.setdefault(backend.name, backend)
-    if former is not backend:
+    former = _by_name.get(backend.name)
+    if former is None:
+        _by_name[backend.name] = backend
+        forget_plans()
+    elif former is not backend:
         raise ValueError(f"there is a backend {backend.name!r} already, made by {type(former).__module__}")
-    forget_plans()
     return backend
 
 
@@ -148,10 +163,13 @@ def unregister(name: str) -> None:
     forget_plans()
 
 
-def discover() -> None:
-    """Load the backends of all installed distributions. Done once; a broken one is reported and skipped."""
+def discover(again: bool = False) -> None:
+    """Load the backends of all installed distributions. Done once; a broken one is reported and skipped.
+
+    ``again``: look for distributions that have come since.
+    """
     global _discovered
-    if _discovered:
+    if _discovered and not again:
         return
     # Imported here: it takes longer than everything else in this package together.
     from importlib.metadata import entry_points
@@ -199,12 +217,24 @@ def device_types() -> list[str]:
     return sorted({b.device_type for b in _by_name.values()})
 
 
+# Kernels of ops that are no device's business: (class of ops, what gives the kernel of a call)
+_everywhere: list[tuple[type[Op], Callable[[Call], Kernel]]] = []
+
+
+def provide(cls: type[Op], kernel: Callable[[Call], Kernel]) -> None:
+    """Let ``kernel(call)`` say how ops of a class run, wherever their operands are: no backend is asked."""
+    _everywhere.append((cls, kernel))
+
+
 def find_kernel(call: Call) -> Kernel | None:
-    """The first kernel among the backends of the call's place."""
+    """The kernel of an op that has one everywhere; else the first one among the backends of the call's place."""
+    for cls, kernel in _everywhere:
+        if isinstance(call.op, cls):
+            return kernel(call)
     for backend in chain(call.place.device_type):
-        kernel = backend.kernel(call)
-        if kernel is not None:
-            return kernel
+        found = backend.kernel(call)
+        if found is not None:
+            return found
     return None
 
 

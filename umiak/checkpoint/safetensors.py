@@ -22,7 +22,7 @@ from umiak.checkpoint.formats.safetensors import Entry, read_open_header
 from umiak.checkpoint.records import Block
 from umiak.checkpoint.storage import sync_folder, write_path
 from umiak.core import dtype as dt
-from umiak.core.array import from_numpy, to_numpy
+from umiak.core.array import from_numpy, host_values
 from umiak.core.dtype import DType
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
@@ -46,7 +46,7 @@ def save_safetensors(
     items = []
     for name, t in sorted(tensors.items()):
         shape = tuple(t.shape)
-        items.append((Block(name, t.dtype.name, shape, Box.whole(shape)), to_numpy(t.detach())))
+        items.append((Block(name, t.dtype.name, shape, Box.whole(shape)), host_values(t.detach())))
     path = os.fspath(path)
     folder, file = os.path.split(path)
     parts.sweep(folder, file)

@@ -272,6 +272,12 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
     traced = None
     if op.view:
         plan = view_plan(op, operands, classes, visible, common)
+    elif kernel is not None and kernel.call is not None:
+        plan = Plan(
+            op, PYTHON, out_ids, sources=list(classes.sources.values()), shape=shape, out_regs=registers,
+            infer_python=fallback, **common,
+        )  # fmt: skip
+        kernel.install(plan)
     elif kernel is not None:
         if train:
             traced = call.trace()

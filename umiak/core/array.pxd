@@ -11,3 +11,4 @@ cdef object operand_array(Tensor t)        # for the time of one kernel call: ke
 cdef object tensor_to_numpy(Tensor t)      # shares the memory and pins it for as long as the array lives
 cdef Tensor tensor_from_numpy(object array, int place, int share)
 cdef Tensor tensor_over(int dtype, int ndim, const int64_t* dims, const int64_t* strides, char* data, int place, object owner)
+cdef Tensor moved(Tensor t, int place)      # the elements on another place, without history

@@ -13,7 +13,7 @@ from umiak.util.errors import op_error
 from umiak.core.context cimport EngineContext, OBSERVE_TRACE, context_pointer
 from umiak.core.dtype cimport DType, ITEMSIZE, dtype_from_id, dtype_id_from_npt
 from umiak.core.place cimport Place, place_from_index
-from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Storage, foreign_storage, pin, place_access, resident, unpin
+from umiak.core.storage cimport ACCESS_DEVICE, ACCESS_HOST, ACCESS_NOTHING, Storage, foreign_storage, pin, place_access, resident, unpin
 from umiak.core.tensor cimport *
 
 cnp.import_array()
@@ -24,8 +24,11 @@ cdef extern from "numpy/arrayobject.h":
     int PyArray_SetBaseObject(PyObject* array, PyObject* base) except -1      # steals base
     PyObject* ndarray_type "((PyObject*)&PyArray_Type)"
 
+cdef object MOVED = None                   # (tensor, place) -> the same elements there, without history: see `install`
 cdef object BFLOAT16 = dtype_from_id(7).numpy
 cdef int UINT16_NPT = numpy.dtype("uint16").num
+cdef enum:
+    HOST = 0                   # the index of the place "cpu"
 
 
 @cython.final
@@ -68,13 +71,26 @@ cdef int need_host(int place, str what) except -1:
     return 0
 
 
-cdef object tensor_to_numpy(Tensor t):
-    cdef Pinned base
+cdef Tensor moved(Tensor t, int place):
+    """The elements on another place, contiguous and without history. What is read on the host is there when this returns."""
+    if MOVED is None:
+        raise RuntimeError(f"[to] requires a way to copy from {place_from_index(t.storage.place)} to {place_from_index(place)}, got none. Import umiak, not umiak.core.")
+    return <Tensor?>MOVED(t, place_from_index(place))
+
+
+cdef int ask_tracer(Tensor t) except -1:
+    """The tracer of a captured function refuses that data are read."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
-    if t.storage is None:
-        raise ValueError("[numpy] requires a tensor with data, got a symbolic one")
     if ctx.observers & OBSERVE_TRACE and ctx.trace and ctx.trace[len(ctx.trace) - 1].reads is not None:
         ctx.trace[len(ctx.trace) - 1].reads(t)
+    return 0
+
+
+cdef object tensor_to_numpy(Tensor t):
+    cdef Pinned base
+    if t.storage is None:
+        raise ValueError("[numpy] requires a tensor with data, got a symbolic one")
+    ask_tracer(t)
     need_host(t.storage.place, "numpy")
     resident(t.storage)
     array = make_array(t)
@@ -166,6 +182,8 @@ cdef Tensor tensor_from_numpy(object array, int place, int share):
             return tensor_over(dtype, cnp.PyArray_NDIM(a), <int64_t*>cnp.PyArray_DIMS(a), strides, <char*>cnp.PyArray_DATA(a), place, a)
         if share == SHARE_ALWAYS:
             raise ValueError(f"[from_numpy] requires an array that can be shared, got one that cannot: {reason}. Let it be copied.")
+    if access == ACCESS_DEVICE:
+        return moved(tensor_from_numpy(a, HOST, SHARE_IF_POSSIBLE), place)
     context = <EngineContext>context_pointer()
     t = new_tensor(dtype, cnp.PyArray_NDIM(a), <int64_t*>cnp.PyArray_DIMS(a), place, context.stream[place])
     if access == ACCESS_HOST:
@@ -180,14 +198,25 @@ cdef Tensor tensor_from_numpy(object array, int place, int share):
                 memcpy(target, source, nbytes)
         else:
             numpy.copyto(make_array(t), a)
-    elif access != ACCESS_NOTHING:
-        need_host(place, "from_numpy")
     return t
 
 
 # ---- Python face
 
+def install(moved):
+    """Set how elements come from one place to another: ``moved(tensor, place)``."""
+    global MOVED
+    MOVED = moved
+
+
 def to_numpy(Tensor t not None):
+    return tensor_to_numpy(t)
+
+
+def host_values(Tensor t not None):
+    if t.storage is not None and place_access(t.storage.place) == ACCESS_DEVICE:
+        ask_tracer(t)
+        t = moved(t, HOST)
     return tensor_to_numpy(t)
 
 

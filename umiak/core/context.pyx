@@ -150,6 +150,26 @@ def new_rank(int rank):
     return EngineContext(s)
 
 
+cdef class place_guard:
+    """``with place_guard(place):`` — calls without tensor operands run there; None changes nothing."""
+    cdef Place place
+    cdef int saved
+
+    def __init__(self, Place place):
+        self.place = place
+
+    def __enter__(self):
+        cdef EngineContext c = <EngineContext>context_pointer()
+        self.saved = c.inner_place
+        if self.place is not None:
+            c.inner_place = self.place.index
+
+    def __exit__(self, *exc):
+        cdef EngineContext c = <EngineContext>context_pointer()
+        c.inner_place = self.saved
+        return False
+
+
 cdef class no_grad_guard:
     """``with no_grad_guard():`` — calls inside are not recorded."""
     cdef uint64_t saved

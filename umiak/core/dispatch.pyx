@@ -18,6 +18,7 @@ from libc.math cimport trunc
 from libc.string cimport memcmp, memcpy
 from time import perf_counter
 
+from umiak.core.buffer import Buffer
 from umiak.util.errors import op_error
 from umiak.util.frames import folded
 from umiak.core.context import no_grad_guard
@@ -26,7 +27,7 @@ from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, RankSta
 from umiak.core.dtype cimport BOOL, DType, FLOAT32, ITEMSIZE, UINT8, dtype_from_id
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.scalar cimport ScalarProgram
-from umiak.core.storage cimport Storage, adopt, foreign_storage, forsake, pin, resident, unpin, use_on_stream
+from umiak.core.storage cimport ACCESS_HOST, Storage, adopt, foreign_storage, forsake, pin, place_access, resident, unpin, use_on_stream
 from umiak.core.stream cimport RUNNING
 from umiak.core.tensor cimport *
 
@@ -55,6 +56,7 @@ cdef object SCATTER_VIEW = None
 cdef object WRITE_THROUGH = None
 cdef object SLOW_BECOME = None
 cdef object TIMER = None
+cdef object TRANSFER = None
 cdef int64_t QUICK = NOGIL_ELEMENTS        # launches of fewer elements take the short way; while launches are timed, none
 cdef OpBase COPY = None
 cdef PyObject* BINARY_OPS[B_COUNT]
@@ -68,6 +70,7 @@ UNARY_NAMES = ("neg", "abs", "bitwise_not")
 def install(**slots):
     """Fill slots. ``binary`` and ``unary`` are dicts from operator name to interned op."""
     global ON_MISS, VJP_PLAN, SLOW_PATH, SLOW_ASSIGN, SLOW_BECOME, PROMOTE, EXPLAIN, OUT_OF_RANGE, COPY, SCATTER_VIEW, WRITE_THROUGH
+    global TRANSFER
     cdef int i
     for name, value in slots.items():
         _slot_refs[name] = value
@@ -82,6 +85,7 @@ def install(**slots):
         elif name == "scatter_view": SCATTER_VIEW = value
         elif name == "write_through": WRITE_THROUGH = value
         elif name == "copy": COPY = value
+        elif name == "transfer": TRANSFER = value
         elif name == "binary":
             for i, key in enumerate(BINARY_NAMES):
                 BINARY_OPS[i] = <PyObject*>value[key]
@@ -1070,13 +1074,17 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
     cdef list ins = [], results = []
     cdef object timer = TIMER, token, start, seconds
     cdef int i
+    cdef bint host = place_access(plan.place) == ACCESS_HOST
     bring_back(xs, n)
     RUNNING[plan.place] += 1                             # nothing moves under the arrays
     try:
         for i in range(n):
-            ins.append(operand_array(<Tensor>xs[i].t) if xs[i].t != NULL else number_of(&xs[i]))
+            if xs[i].t == NULL:
+                ins.append(number_of(&xs[i]))
+            else:
+                ins.append(operand_array(<Tensor>xs[i].t) if host else Buffer(<Tensor>xs[i].t))
         for i in range(plan.n_out):
-            results.append(operand_array(<Tensor>outs[i]))
+            results.append(operand_array(<Tensor>outs[i]) if host else Buffer(<Tensor>outs[i]))
         token = None if timer is None else timer.start()
         start = perf_counter()
         plan.kernel(plan.op, results, ins, unpack_params(plan.op, params, sig))
@@ -1346,6 +1354,8 @@ def assign(Tensor x not None, Tensor value not None):
         refuse_overlap("assign", x)
     if x is value:
         return x
+    if (x.key ^ value.key) & (K_PLACE_MASK << K_PLACE_SHIFT):
+        value = TRANSFER(value, x.place)
     if tracked and value.node is None:
         value = call1(COPY, value)                       # a node of its own, so that x becomes no leaf
     write_into(x, value)

@@ -12,11 +12,11 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 
-from umiak.core.array cimport SHARE_NEVER, operand_array, tensor_from_numpy, tensor_over
+from umiak.core.array cimport SHARE_NEVER, moved, operand_array, tensor_from_numpy, tensor_over
 from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.dtype cimport DTYPE_COUNT, ITEMSIZE, dtype_from_id
 from umiak.core.place cimport Place, place_from_index
-from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Storage, pin, place_access, resident, unpin
+from umiak.core.storage cimport ACCESS_DEVICE, ACCESS_HOST, ACCESS_NOTHING, Storage, pin, place_access, resident, unpin
 from umiak.core.stream cimport get_stream
 from umiak.core.tensor cimport *
 
@@ -177,6 +177,12 @@ def dlpack(Tensor self not None, stream=None, max_version=None, dl_device=None, 
     cdef size_t room = 2 * t.ndim * sizeof(int64_t)
     cdef dl_new* m
     cdef dl_old* old
+    cdef bint own = False
+    if dl_device is not None and tuple(dl_device) != device:
+        if dl_device[0] == DL_CPU and copy is not False and place_access(t.storage.place) == ACCESS_DEVICE:
+            t = moved(t, 0)
+            device = (DL_CPU, 0)
+            own = True
     if dl_device is not None and tuple(dl_device) != device:
         raise BufferError(f"[__dlpack__] requires the tensor's device {device} as dl_device, got {tuple(dl_device)}. Copy the tensor there first.")
     if device[0] == DL_CPU:
@@ -186,16 +192,17 @@ def dlpack(Tensor self not None, stream=None, max_version=None, dl_device=None, 
         # The consumer's stream is a handle of its own driver: all it may rely on is that our work is done.
         get_stream(t.storage.place, t.storage.stream).synchronize()
     resident(t.storage)
-    if copy:
+    if copy and not own:
         if device[0] != DL_CPU:
             raise BufferError("[__dlpack__] requires copy=None or False for memory of a device, got True")
         t = tensor_from_numpy(operand_array(t), t.storage.place, SHARE_NEVER)
+        own = True
     if max_version is not None and max_version[0] >= 1:
         m = <dl_new*>malloc(sizeof(dl_new) + room)
         if m == NULL:
             raise MemoryError()
         m.major, m.minor = VERSION
-        m.flags = FLAG_COPIED if copy else 0
+        m.flags = FLAG_COPIED if own else 0
         m.deleter = delete_new
         describe(&m.t, t, device, <int64_t*>(m + 1))
         capsule = PyCapsule_New(m, NEW, NULL)

@@ -19,6 +19,10 @@ cdef class StreamDriver:
     cdef int wait(self, StreamState* s, int64_t ticket) except -1                          # block until ticket is done
     cdef int join(self, StreamState* s, StreamState* other, int64_t ticket) except -1      # later work on s waits for it
     cdef int advance(self, StreamState* s, int64_t n) except -1                            # tests only
+    cdef int report(self, StreamState* s) except -1                                        # raise what failed and was not told yet
+
+cdef class QueueDriver(StreamDriver):
+    """The same by methods in Python."""
 
 cdef class Stream:
     cdef StreamState* state

@@ -1,9 +1,29 @@
 """Order of work on a place: streams, events, and the driver through which a backend answers for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 class StreamDriver:
     """A backend's side of its streams; subclassed in Cython."""
+
+class QueueDriver(StreamDriver):
+    """The streams of a place, by a subclass in Python. Tickets are what ``Stream.submit`` gives to each piece of work.
+
+    Methods are called with the GIL, by any thread. Those that wait should let other threads have it.
+    """
+
+    def completed(self, id: int) -> int:
+        """The last ticket of a stream up to which all is done, well or not."""
+
+    def synchronize(self, id: int, ticket: int) -> None:
+        """Wait until ``ticket`` of a stream is done, well or not."""
+
+    def after(self, id: int, event: Event) -> None:
+        """What is handed to a stream from now on waits for an event of another, perhaps of another place. Unless it is
+        overridden, the host waits."""
+
+    def failures(self, id: int) -> Sequence[tuple[str, BaseException]]:
+        """Of the work that is done: what failed since this was last asked, as names of ops and their errors, oldest
+        first. Whoever waits for the stream is told."""
 
 class Stream:
     """A queue of work on one place; what is handed in runs in order. Stream 0 is the default one."""

@@ -44,6 +44,49 @@ cdef class StreamDriver:
     cdef int advance(self, StreamState* s, int64_t n) except -1:
         raise RuntimeError(f"stream {s.id} of {place_name(s.place)} completes by itself; only null streams are advanced by hand")
 
+    cdef int report(self, StreamState* s) except -1:
+        return 0
+
+
+cdef class QueueDriver(StreamDriver):
+    """Streams of a backend written in Python; see stream.pyi for what a subclass defines."""
+
+    def completed(self, int64_t id):
+        raise NotImplementedError(f"{type(self).__name__} must say which ticket of stream {id} is done")
+
+    def synchronize(self, int64_t id, int64_t ticket):
+        raise NotImplementedError(f"{type(self).__name__} cannot wait for stream {id}")
+
+    def after(self, int64_t id, Event event):
+        event.synchronize()
+
+    def failures(self, int64_t id):
+        return ()
+
+    cdef int poll(self, StreamState* s) except -1:
+        cdef int64_t done = self.completed(s.id)
+        if done > s.completed:
+            s.completed = done
+        return 0
+
+    cdef int wait(self, StreamState* s, int64_t ticket) except -1:
+        self.synchronize(s.id, ticket)
+        return self.poll(s)
+
+    cdef int join(self, StreamState* s, StreamState* other, int64_t ticket) except -1:
+        self.after(s.id, new_event(get_stream(other.place, other.id), ticket))
+        return 0
+
+    cdef int report(self, StreamState* s) except -1:
+        cdef list failed = list(self.failures(s.id))
+        if not failed:
+            return 0
+        name, error = failed[0]
+        text = f"[{name}] failed on {place_name(s.place)} after it was launched: {type(error).__name__}: {error}"
+        if len(failed) > 1:
+            text += f". Of what was launched after it, this failed too: {', '.join([str(n) for n, _ in failed[1:]])}"
+        raise RuntimeError(text) from error
+
 
 def place_name(int place):
     """The name of a place index, for messages; works before any backend is known."""
@@ -161,6 +204,8 @@ cdef int wait_ticket(StreamState* s, int64_t ticket) except -1:
         (<StreamDriver>_drivers[s.place]).wait(s, ticket)
         if s.completed < ticket:
             raise RuntimeError(f"stream {s.id} of {place_name(s.place)} did not reach ticket {ticket}, it is at {s.completed}")
+    if _drivers[s.place] != NULL:
+        (<StreamDriver>_drivers[s.place]).report(s)
     return 0
 
 

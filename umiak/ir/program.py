@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta, identity
 from umiak.ir.scope import Check, substitute, symbols_of
+
+if TYPE_CHECKING:
+    from umiak.core.place import Place
 
 Operand: TypeAlias = "Value | Sym | bool | int | float | complex | None"
 
@@ -22,12 +25,16 @@ class Value:
     """One result of an operation, or one argument of a block. ``id`` is its number in printed text.
 
     ``stop`` says that no gradient flows through it (it was computed under ``no_grad``, or detached). ``hooks`` has an
-    entry ``[hook]`` for each that its gradient is passed through; copies of a program have none.
+    entry ``[hook]`` for each that its gradient is passed through; copies of a program have none. ``place`` is known of
+    what a trace was given and of what is made of that; None: where the program runs. It is not printed.
     """
 
-    __slots__ = ("hooks", "id", "index", "meta", "producer", "stop")
+    __slots__ = ("hooks", "id", "index", "meta", "place", "producer", "stop")
 
-    def __init__(self, meta: Meta, producer: Operation | Block, index: int, id: int = -1) -> None:
+    def __init__(
+        self, meta: Meta, producer: Operation | Block, index: int, id: int = -1, place: Place | None = None
+    ) -> None:
+        self.place = place
         self.meta = meta
         self.producer = producer
         self.index = index
@@ -64,7 +71,10 @@ class Operation:
         self.op = op
         self.operands: tuple[Operand, ...] = tuple(operands)
         self.params: tuple = tuple(params)
-        self.results: tuple[Value, ...] = tuple(Value(m, self, i) for i, m in enumerate(metas))
+        place = getattr(op, "target_place", None)
+        if place is None:
+            place = next((x.place for x in self.operands if type(x) is Value and x.place is not None), None)
+        self.results: tuple[Value, ...] = tuple(Value(m, self, i, place=place) for i, m in enumerate(metas))
         self.regions: tuple[Block, ...] = tuple(regions)
         # Number within its order class (see `order_class`); -1 while it has none.
         self.order = -1
@@ -321,7 +331,7 @@ def _copy_block(block: Block, table: dict[int, Value], mapping: dict[Sym, Any]) 
     out = Block(_meta(a.meta, mapping) for a in block.arguments)
     for old, new in zip(block.arguments, out.arguments, strict=True):
         table[id(old)] = new
-        new.id = old.id
+        new.id, new.place = old.id, old.place
     out.operations = [_copy_operation(o, table, mapping) for o in block.operations]
     out.outputs = [_mapped(x, table, mapping) for x in block.outputs]
     return out
@@ -357,6 +367,7 @@ def extract(
     names = {id(v): n for n, v in source.constants.items()}
     for value in inputs:
         table[id(value)] = out.body.argument(value.meta)
+        table[id(value)].place = value.place
         if (name := names.get(id(value))) is not None:
             out.constants[name] = table[id(value)]
             if name in source.captured:

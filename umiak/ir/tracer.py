@@ -114,8 +114,8 @@ class SymTensor(Tensor):
 
     @property
     def place(self) -> Any:  # type: ignore[override]
-        """Where the program will run."""
-        return context.current().place
+        """Where it will be when the program runs."""
+        return self._value.place or context.current().place
 
     @property
     def _base(self) -> SymTensor | None:  # type: ignore[override]
@@ -274,6 +274,7 @@ class Tracer:
         self.scope = self.builder.scope
         self.expand = expand
         self._observers: list[int] = []  # a tracer may be entered again while it is active
+        self.home: Any = None  # where the program runs what has no operands
         # Inputs and captured tensors by what stands for them, with the value they came in with.
         self._roots: list[tuple[SymTensor, Value]] = []
         self._captured: dict[int, SymTensor] = {}
@@ -285,6 +286,8 @@ class Tracer:
     def __enter__(self) -> Tracer:
         ambient = context.current()
         ambient.trace.append(self)
+        if not self._observers:
+            self.home = ambient.place
         self._observers.append(ambient.observers)
         # Calls without a symbolic operand belong to the program too: a captured weight may change between runs.
         ambient.observers |= OBSERVE_TRACE
@@ -319,13 +322,19 @@ class Tracer:
         """An input like ``x``. The sizes on the axes ``dynamic`` (default: all) are symbols with ``x``'s as hints."""
         axes = range(x.ndim) if dynamic is None else set(dynamic)
         shape = tuple(self.scope.size(hint=n) if axis in axes else n for axis, n in enumerate(x.shape))
-        made = self.input(Meta(shape, x.dtype), x.stop_gradient)
+        made = self._at(self.input(Meta(shape, x.dtype), x.stop_gradient), x)
         self._note_history(made, x)
         return made
 
     def _note_history(self, root: SymTensor, x: Tensor) -> None:
         if not x.is_leaf:
             self._inner.add(id(root))
+
+    def _at(self, stand_in: SymTensor, x: Tensor) -> SymTensor:
+        """What stands for ``x`` is where that is."""
+        if x.place is not context.current().place:
+            stand_in._value.place = x.place
+        return stand_in
 
     def number(self, kind: str = "float", hint: Any = None, name: str | None = None) -> Sym:
         """A number that the caller passes at every run: a learning rate, a random offset."""
@@ -340,7 +349,7 @@ class Tracer:
             # Held by the program, so that the id stays that of this tensor.
             program.captured[name] = x
             value = self.builder.input(Meta(tuple(x.shape), x.dtype), constant=name)
-            found = self._captured[id(x)] = self._root(value)
+            found = self._captured[id(x)] = self._at(self._root(value), x)
             found._stop = x.stop_gradient
             self._note_history(found, x)
         return found
@@ -382,6 +391,8 @@ class Tracer:
         if self.expand is not None and self.expand(op):
             return op.decompose(*operands, *params)
         results = self.builder.append(op, (x.value if isinstance(x, SymTensor) else x for x in operands), params)
+        if not any(isinstance(x, SymTensor) for x in operands) and self.home not in (None, context.current().place):
+            results = self._elsewhere(results)
         flows = context.current().grad_enabled
         made = tuple(self._result(v, flows, operands) for v in results)
         if op.view and len(made) == 1:
@@ -395,6 +406,11 @@ class Tracer:
             self.builder.number(value)
         self.operations.append(made)
         return tuple(symbolic(v, self) for v in made.results)
+
+    def _elsewhere(self, results: Iterable[Value]) -> tuple[Value, ...]:
+        """What was made of no tensor, on the place where that is wanted now: the program makes it where it runs."""
+        move = known_ops()["transfer"](source=str(self.home), target=str(context.current().place))
+        return tuple(self.builder.append(move, (v,))[0] for v in results)
 
     def _result(self, value: Value, flows: bool, operands: tuple) -> SymTensor:
         value.stop = not flows

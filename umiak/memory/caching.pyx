@@ -10,7 +10,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcpy
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 
-from umiak.core.storage cimport ACCESS_HOST, ACCESS_NOTHING, Allocator, Storage, move_to, out_of_memory
+from umiak.core.storage cimport ACCESS_DEVICE, ACCESS_HOST, ACCESS_NOTHING, Allocator, Storage, move_to, out_of_memory
 from umiak.core.stream cimport MAX_STREAMS, record_ticket, stream_idle, stream_state, synchronize_place, ticket_done
 
 import os
@@ -188,6 +188,36 @@ cdef class NullSource(Source):
         return ()
 
     cdef int load(self, char* target, int64_t nbytes, object kept) except -1:
+        return 0
+
+
+cdef class DeviceSource(Source):
+    """Memory that the host cannot read, through an object in Python: see caching.pyi."""
+
+    cdef object memory
+
+    def __cinit__(self, memory):
+        self.memory = memory
+        self.access = ACCESS_DEVICE
+        self.nothing = <char*><size_t>memory.take(64)
+        if self.nothing == NULL:
+            raise MemoryError(f"{type(memory).__name__} has no memory")
+
+    cdef char* take(self, int64_t nbytes) except? NULL:
+        return <char*><size_t>self.memory.take(nbytes)
+
+    cdef void give(self, char* data, int64_t nbytes) noexcept:
+        self.memory.give(<size_t>data, nbytes)
+
+    cdef int copy(self, char* target, const char* source, int64_t nbytes) except -1:
+        self.memory.move(<size_t>target, <size_t>source, nbytes)
+        return 0
+
+    cdef object save(self, const char* source, int64_t nbytes):
+        return self.memory.read(<size_t>source, nbytes)
+
+    cdef int load(self, char* target, int64_t nbytes, object kept) except -1:
+        self.memory.write(<size_t>target, kept)
         return 0
 
 
@@ -499,3 +529,8 @@ def host_allocator(int place, int64_t limit=0):
 def null_allocator(int place, int64_t limit=0):
     """An allocator of addresses without memory."""
     return CachingAllocator(place, NullSource(place), limit, 0)
+
+
+def device_allocator(int place, memory, int64_t limit=0):
+    """An allocator of memory that only a device can read."""
+    return CachingAllocator(place, DeviceSource(memory), limit, 0)

@@ -282,7 +282,8 @@ class Capture(Tracer):
                     "[backward] requires a tensor with stop_gradient=False, got one with stop_gradient=True"
                 )
             if g is None:
-                g = F.full(1.0, dtype=y.dtype, shape=tuple(y.shape))
+                with context.place_guard(y.value.place):
+                    g = F.full(1.0, dtype=y.dtype, shape=tuple(y.shape))
             seeds.append((y.value, self.operand(g)))
         self.asked = True
         blocks = [*self.builder.outer, self.builder.block]

@@ -129,7 +129,7 @@ def nan_check(op: Any, operands: tuple, params: tuple, results: tuple) -> None:
     for i, r in enumerate(results):
         if r.dtype.is_floating or r.dtype.is_complex:
             fine = F.all(F.isfinite(r.detach()), axes=tuple(range(r.ndim)), keepdim=False)
-            if not array.to_numpy(fine):
+            if not array.host_values(fine):
                 shapes = [list(x.shape) for x in operands if isinstance(x, Tensor)]
                 raise FloatingPointError(
                     f"[{op.name}] requires finite results under the NaN check, got NaN or Inf in output {i} "

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from umiak.core.array import from_numpy, to_numpy
+from umiak.core.array import from_numpy, host_values, to_numpy
 from umiak.core.storage import Storage, allocator
 from umiak.core.tensor import Tensor, empty
 from umiak.util.errors import op_error
@@ -145,7 +145,7 @@ class Offload:
 
     def moved(self, x: Tensor) -> Any:
         on_host = allocator(x.place.index).access == HOST
-        array = np.ascontiguousarray(to_numpy(x)).reshape(-1).view(np.uint8)
+        array = np.ascontiguousarray(host_values(x)).reshape(-1).view(np.uint8)
         if self.to == "memory" or (self.to is None and not on_host):
             return array.copy() if on_host else array
         if self.file is None or self.file.process != os.getpid():  # a forked child does not write into its parent's

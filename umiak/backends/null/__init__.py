@@ -10,7 +10,9 @@ from typing import Any
 
 from umiak.backends.base import Backend, Kernel
 from umiak.backends.null import collective, launch
-from umiak.core import storage, stream
+from umiak.core import storage
+from umiak.core import stream as streams
+from umiak.core.buffer import Buffer
 from umiak.core.place import Place
 from umiak.memory import caching
 
@@ -26,8 +28,12 @@ class NullBackend(Backend):
     def allocator(self, place: Place) -> storage.Allocator:
         return caching.null_allocator(place.index)
 
-    def stream_driver(self, place: Place) -> stream.StreamDriver:
+    def stream_driver(self, place: Place) -> streams.StreamDriver:
         return launch.NullDriver()
+
+    def copy(self, target: Buffer, source: Buffer, stream: int) -> bool:
+        streams.stream(target.storage.place, stream).submit()
+        return True
 
     def kernel(self, call: Any) -> Kernel:
         if type(call.op) in collective.NOTES:

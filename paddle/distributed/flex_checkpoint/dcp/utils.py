@@ -9,7 +9,8 @@ import numpy as np
 
 from paddle.distributed.flex_checkpoint.dcp.sharded_weight import ShardedWeight, make_replicated_sharded_weight
 from umiak import comm
-from umiak.core.array import from_numpy, to_numpy
+from umiak.core.array import from_numpy, host_values, to_numpy
+from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import assign
 from umiak.core.tensor import Tensor
@@ -79,8 +80,7 @@ def weights_of(state_dict: Mapping[str, Any], who: str) -> tuple[list[ShardedWei
 
 def on_host(t: Tensor) -> np.ndarray:
     """The values of a tensor; its own memory where that is the host's."""
-    t = t.detach()
-    return to_numpy(t if t.place.device_type == "cpu" else t.cpu())
+    return host_values(t.detach())
 
 
 class Destinations:
@@ -94,7 +94,7 @@ class Destinations:
         self.arrays: list[np.ndarray] = []
         for w in weights:
             t = w.local_tensor
-            if t.place.device_type == "cpu":
+            if access(t.place) == ACCESS_HOST:
                 self.arrays.append(to_numpy(t.detach()))
             else:
                 self.arrays.append(np.empty(tuple(t.shape), t.dtype.numpy))
@@ -107,7 +107,7 @@ class Destinations:
         with no_grad_guard():
             for w, array in zip(self.weights, self.arrays):
                 t = w.local_tensor
-                if t.place.device_type == "cpu":
+                if access(t.place) == ACCESS_HOST:
                     t._bump_version()
                 else:
                     assign(t, from_numpy(array, t.place))
