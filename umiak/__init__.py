@@ -5,6 +5,7 @@ This module is the assembler: it imports the layers in order and fills the slots
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
@@ -20,6 +21,7 @@ def _assemble() -> None:
     from umiak.core.place import Place
     from umiak.core.tensor import Tensor
     from umiak.ir import scope, tracer
+    from umiak.ops.collective import Collective
     from umiak.runtime import observe, parallel
 
     def get_scope() -> Any:
@@ -45,6 +47,7 @@ def _assemble() -> None:
     plan.install(backends.get, backends.find_kernel)
     array.install(transfer.moved)
     backends.provide(ops.REGISTRY["transfer"], transfer.kernel)
+    backends.provide(Collective, lambda call: import_module("umiak.comm.kernels").kernel(call))
     records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(
         binary={

@@ -20,16 +20,19 @@ from typing import Any
 import numpy as np
 
 from umiak import ops as F
+from umiak.backends.transfer import CPU
 from umiak.comm import groups
 from umiak.comm.errors import CommError
 from umiak.comm.group import Group
+from umiak.comm.span import nbytes
 from umiak.comm.task import Task
 from umiak.core import tape
-from umiak.core.array import from_numpy, to_numpy
+from umiak.core.array import from_numpy, host_values, to_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import current, no_grad_guard
 from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor, empty
 from umiak.observe.recorder import Recorder, now
 from umiak.observe.recording import COMMUNICATION
@@ -86,7 +89,7 @@ class Bucket(Flight):
         self.group, self.slots = group, slots
         self.pending = 0
         self.looked = False  # in this run, whether somebody has kept gradients of an earlier step
-        self.dtype = slots[0].leaf.dtype
+        self.dtype, self.place = slots[0].leaf.dtype, slots[0].leaf.place
         step = max(1, ALIGN // self.dtype.itemsize)
         self.starts = [0]
         for slot in slots:
@@ -97,12 +100,14 @@ class Bucket(Flight):
 
     def lay(self) -> None:
         """Take memory, of which the slots get views."""
-        self.flat = empty((self.starts[-1] + len(self.fine),), self.dtype)
-        self.array = to_numpy(self.flat)
-        self.array[...] = 0  # the gaps take part
-        self.word = self.array[self.starts[-1] :]  # what ranks tell each other
-        self.nbytes = self.array.nbytes
+        self.flat = empty((self.starts[-1] + len(self.fine),), self.dtype, self.place)
+        self.nbytes = nbytes(self.flat)
+        clear(self.flat)  # the gaps take part
         with no_grad_guard():
+            # What ranks tell each other.
+            self.word = F.slice(
+                self.flat, axes=(0,), starts=(self.starts[-1],), sizes=(len(self.fine),), steps=(1,)
+            ).detach()
             for i, slot in enumerate(self.slots):
                 part = F.slice(self.flat, axes=(0,), starts=(self.starts[i],), sizes=(slot.size,), steps=(1,))
                 slot.bucket, slot.view = self, F.reshape(part, shape=tuple(slot.leaf.shape)).detach()
@@ -122,23 +127,24 @@ class Bucket(Flight):
     def start(self, failed: bool) -> None:
         if not self.looked:
             self.look()
-        self.word[:] = self.fine
+        word = self.fine.copy()
         n = len(self.slots)
         for i, slot in enumerate(self.slots):
             held = slot.leaf.grad
             if held is None:
-                self.array[self.starts[i] : self.starts[i] + slot.size] = 0
-                self.word[i] = 0
+                clear(slot.view)
+                word[i] = 0
             elif held is not slot.view:
                 deposit(slot, held)
             if not slot.came:
-                self.word[n + i] = 1
+                word[n + i] = 1
         if failed:
-            self.word[2 * n] = 1
-        self.task = self.group.all_reduce(self.array, self.array, "avg")
+            word[2 * n] = 1
+        apply_into(_COPY, (self.word,), (from_numpy(word, self.place, None),))
+        self.task = self.group.all_reduce(self.flat, self.flat, "avg")
 
     def finish(self) -> None:
-        self.said = np.abs(self.word).astype(np.float32)
+        self.said = np.abs(host_values(self.word)).astype(np.float32)
         for i, slot in enumerate(self.slots):
             if self.said[i]:
                 slot.view._bump_version()
@@ -168,14 +174,14 @@ class Rows(Flight):
         leaf, held = slot.leaf, slot.leaf.grad
         with no_grad_guard():
             if held is not None and not isinstance(held, SelectedRows):
-                held = SelectedRows(from_numpy(np.arange(leaf.shape[0])), held.detach(), leaf.shape)
+                held = SelectedRows(from_numpy(np.arange(leaf.shape[0]), leaf.place), held.detach(), leaf.shape)
             if held is not None and held.shape[0] > leaf.shape[0]:
                 held = held.merged()
             self.held = held
             count = 0 if held is None else held.shape[0]
             self.mine = np.array([count, not slot.came, failed], np.int64)
             self.all = np.empty((self.group.size, 3), np.int64)
-        self.nbytes = 0 if held is None else to_numpy(held.index).nbytes + to_numpy(held.value()).nbytes
+        self.nbytes = 0 if held is None else nbytes(held.index) + nbytes(held.value())
         self.task = self.group.all_gather(self.all, self.mine)
         self.parts: tuple[np.ndarray, ...] | None = None
         self.rest: list[Task] = []
@@ -193,13 +199,13 @@ class Rows(Flight):
             return False
         # Parts of equal length: ranks have about as many rows.
         index = np.zeros(most, np.int64)
-        value = to_numpy(empty((most, *slot.leaf.shape[1:]), slot.leaf.dtype))
+        value = to_numpy(empty((most, *slot.leaf.shape[1:]), slot.leaf.dtype, CPU))
         if self.held is not None:
             n = int(self.mine[0])
-            index[:n] = to_numpy(self.held.index)
-            value[:n] = to_numpy(self.held.value())
+            index[:n] = host_values(self.held.index)
+            value[:n] = host_values(self.held.value())
         indexes = np.empty((size, most), np.int64)
-        values = to_numpy(empty((size, *value.shape), slot.leaf.dtype))
+        values = to_numpy(empty((size, *value.shape), slot.leaf.dtype, CPU))
         self.task = self.group.all_gather(indexes, index)
         self.rest = [self.group.all_gather(values, value)]
         self.parts = indexes, values
@@ -215,13 +221,21 @@ class Rows(Flight):
         index = np.concatenate([a[:n] for a, n in zip(indexes, counts)])
         value = np.concatenate([a[:n] for a, n in zip(values, counts)])
         with no_grad_guard():
-            whole = F.div(from_numpy(value), float(self.group.size))
-            slot.leaf.grad = SelectedRows(from_numpy(index), whole, slot.leaf.shape)
+            place = slot.leaf.place
+            whole = F.div(from_numpy(value, place), float(self.group.size))
+            slot.leaf.grad = SelectedRows(from_numpy(index, place), whole, slot.leaf.shape)
         self.parts = None
 
     def heard(self) -> tuple[np.ndarray, bool]:
         said = self.all.max(0)
         return said[1:2], bool(said[2])
+
+
+def clear(x: Tensor) -> None:
+    """Fill a tensor with zeros, in place."""
+    zero = from_numpy(np.zeros((), x.dtype.numpy), x.place)
+    with no_grad_guard():
+        apply_into(_COPY, (x,), (F.broadcast_to(zero, shape=tuple(x.shape)),))
 
 
 def deposit(slot: Slot, g: Any) -> None:
@@ -268,9 +282,6 @@ class Reducer:
         self.group = private(group)
         self.limit, self.last, self.unused = limit, last, unused
         self.slots = [Slot(name, leaf) for name, leaf in leaves]
-        for slot in self.slots:
-            if slot.leaf.place.device_type != "cpu":
-                raise op_error(ValueError, "DataParallel", "parameters on the CPU", f"{slot.name} on {slot.leaf.place}")
         self.sync = True
         self.buckets: list[Any] | None = None  # None: to be made at the end of the coming run
         self._sinks = [tape.Sink(self, i) for i in range(len(self.slots))]
@@ -344,7 +355,7 @@ class Reducer:
             tape.after_run(self._end)
             return
         tape.after_run(self._end, self._pulse)
-        kind = [(slot.frozen, slot.leaf.dtype) for slot in self.slots]
+        kind = [(slot.frozen, slot.leaf.dtype, slot.leaf.place) for slot in self.slots]
         if kind != self._kind:
             self._kind = kind
             self._forget()
@@ -541,7 +552,8 @@ class Reducer:
 
 
 def cut(slots: list[Slot], alone: set[int], limit: float, last: float) -> list[list[Slot]]:
-    """Slots in the order in which they are ready, cut into buckets of one dtype each; those of ``alone`` by themselves.
+    """Slots in the order in which they are ready, cut into buckets of one dtype and place each; those of ``alone`` by
+    themselves.
 
     The last bucket has at most ``last`` bytes, or one slot; the others have ``limit``, or less, so that there are some
     to be under way while others fill.
@@ -552,19 +564,21 @@ def cut(slots: list[Slot], alone: set[int], limit: float, last: float) -> list[l
 
     most = min(limit, max(SMALL, sum(map(size, slots)) / PARTS))
     found: list[tuple[int, list[Slot]]] = []
-    open_: dict[DType, tuple[float, int, list[Slot]]] = {}  # bytes so far, place of the slot that is ready last
+    # Bytes so far, and where in the order the slot stands that is ready last.
+    open_: dict[tuple[DType, Place], tuple[float, int, list[Slot]]] = {}
     bound = min(last, most)
     for at in reversed(range(len(slots))):
         slot = slots[at]
         if id(slot) in alone:
             found.append((at, [slot]))
             continue
-        held, ready, those = open_.get(slot.leaf.dtype, (0.0, at, []))
+        like = slot.leaf.dtype, slot.leaf.place
+        held, ready, those = open_.get(like, (0.0, at, []))
         if those and held + size(slot) > bound:
             found.append((ready, those[::-1]))
             held, ready, those = 0.0, at, []
             bound = most
-        open_[slot.leaf.dtype] = held + size(slot), ready, [*those, slot]
+        open_[like] = held + size(slot), ready, [*those, slot]
     found += [(ready, those[::-1]) for _, ready, those in open_.values()]
     return [part for _, part in sorted(found, key=lambda x: x[0])]
 
@@ -585,7 +599,7 @@ def broadcast_all(tensors: Sequence[Tensor], group: Group, root: int = 0) -> Non
     waiting: list[tuple[Task, Tensor, Any]] = []
     for x in tensors:
         own = x if x.is_contiguous() else F.copy(x.detach())
-        waiting.append((group.broadcast(to_numpy(own), root), x, own))
+        waiting.append((group.broadcast(own.detach(), root), x, own))
     for task, x, own in waiting:
         task.wait()
         if own is not x:

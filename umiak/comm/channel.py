@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from umiak.core.place import Place
+
 
 class Request(Protocol):
     """A message on its way. MPI's requests are such."""
@@ -28,7 +30,11 @@ class Channel(Protocol):
         """Start receiving into ``x``, whose size is that of the message. Messages of one tag keep their order."""
 
     def native(self, name: str, *args: Any) -> Request | None:
-        """Start a whole collective in the engine's own way; None where it has none for these arguments."""
+        """Start a whole collective in the engine's own way; None where it has none for these arguments. Operands are
+        flat arrays, or Buffers on places that it reaches."""
+
+    def reaches(self, place: Place) -> bool:
+        """Whether :meth:`native` takes operands that lie on a device, which the host cannot read."""
 
     def pause(self, waited: float, what: str) -> None:
         """What a thread does between two looks at an operation that it has waited ``waited`` seconds for."""

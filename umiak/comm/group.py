@@ -1,4 +1,7 @@
-"""Groups of ranks and what they do together. docs/design/comm.md has the table."""
+"""Groups of ranks and what they do together. docs/design/comm.md has the table.
+
+Data are contiguous: tensors on any place, or arrays of the host.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from umiak.comm import schedule
 from umiak.comm.channel import Channel
 from umiak.comm.errors import CommError, SizeMismatch
 from umiak.comm.sight import Sight, sentence
+from umiak.comm.span import Data, Span, described
 from umiak.comm.task import Task, timeout_flag
 from umiak.util import flags
 from umiak.util.errors import op_error
@@ -28,18 +32,6 @@ TAGS = 1 << 14  # collectives of a group that may be under way at once
 USER = 0  # messages of send and recv: tags from here on
 OBJECTS = 1 << 15  # those of objects
 COLLECTIVE = 1 << 16  # those of collectives
-
-
-def flat(x: np.ndarray) -> np.ndarray:
-    """``x`` without dims, over the same memory."""
-    if not x.flags.c_contiguous:
-        raise op_error(ValueError, "comm", "arrays that are contiguous", f"strides {x.strides} of {x.shape}")
-    return x.reshape(-1)
-
-
-def apart(x: np.ndarray, out: np.ndarray) -> np.ndarray:
-    """``x`` without dims, outside of the memory of ``out``: it is written while parts of ``x`` have yet to be sent."""
-    return flat(x.copy() if np.may_share_memory(x, out) else x)
 
 
 class Group:
@@ -192,144 +184,176 @@ class Group:
             )
         yield from steps(tag)
 
-    def _native(self, name: str, *args: Any) -> schedule.Steps | None:
-        if check_flag.value:
-            return None  # engines match collectives by the order of their starts, which is now that of the answers
-        made = self.channel.native(name, *args)
-        return None if made is None else iter_one(made)
+    def _by(
+        self,
+        name: str,
+        reads: Sequence[Span | None],
+        writes: Sequence[Span | None],
+        operands: Sequence[Span],
+        args: Sequence[Any],
+        messages: Callable[[int], schedule.Steps],
+    ) -> Callable[[int], schedule.Steps]:
+        """The steps of a collective: the engine's own way ``name`` where it has one for the operands, else by messages.
 
-    def all_reduce(self, out: np.ndarray, x: np.ndarray, op: str = "sum") -> Task:
+        What lies on a device that the channel does not reach goes by way of the host, which waits for what is read.
+        """
+
+        def steps(tag: int) -> schedule.Steps:
+            # With the check, engines would match collectives by the order of their starts, which is now that of the
+            # answers.
+            native = _no_way if check_flag.value or not name else self.channel.native
+            places = {s.device.place for s in (*reads, *writes) if s is not None and s.device is not None}
+            if places and all(map(self.channel.reaches, places)):
+                request = native(name, *(s.buffer for s in operands), *args)
+                if request is not None:
+                    yield [request]
+                    return
+            for span in reads:
+                if span is not None:
+                    span.fetch()
+            request = native(name, *(s.array for s in operands), *args)
+            if request is None:
+                yield from messages(tag)
+            else:
+                yield [request]
+            for span in writes:
+                if span is not None:
+                    span.land()
+
+        return steps
+
+    def all_reduce(self, out: Data, x: Data, op: str = "sum") -> Task:
         """``x`` of all ranks combined; ``out`` may be ``x``."""
-        a, b = flat(out), flat(x)
-        return self._start(
-            "all_reduce",
-            lambda tag: self._native("all_reduce", a, b, op) or schedule.all_reduce(self.channel, a, b, op, tag),
-            x.dtype,
-            x.shape,
-            op,
-        )
+        a, b = Span(out), Span(x)
 
-    def reduce(self, out: np.ndarray, x: np.ndarray, root: int, op: str = "sum") -> Task:
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.all_reduce(self.channel, a.array, b.array, op, tag)
+
+        return self._start("all_reduce", self._by("all_reduce", [b], [a], [a, b], [op], messages), *described(x), op)
+
+    def reduce(self, out: Data, x: Data, root: int, op: str = "sum") -> Task:
         """The same, on rank ``root`` of the group; elsewhere ``out`` is left as it is."""
-        a, b = flat(out), flat(x)
-        return self._start(
-            "reduce",
-            lambda tag: (
-                self._native("reduce", a, b, root, op) or schedule.all_reduce(self.channel, a, b, op, tag, root)
-            ),
-            x.dtype,
-            x.shape,
-            op,
-            f"to {root}",
-        )
+        a, b = Span(out), Span(x)
+        writes = [a] if self.rank == root else []
 
-    def reduce_scatter(self, out: np.ndarray, x: np.ndarray, op: str = "sum") -> Task:
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.all_reduce(self.channel, a.array, b.array, op, tag, root)
+
+        steps = self._by("reduce", [b], writes, [a, b], [root, op], messages)
+        return self._start("reduce", steps, *described(x), op, f"to {root}")
+
+    def reduce_scatter(self, out: Data, x: Data, op: str = "sum") -> Task:
         """``x`` of all ranks combined, cut into equal parts of which rank r gets part r."""
-        a, b = flat(out), apart(x, out)
+        a = Span(out)
+        b = Span(x).apart(a)
         self._parts("reduce_scatter", a, b)
-        return self._start(
-            "reduce_scatter",
-            lambda tag: (
-                self._native("reduce_scatter", a, b, op) or schedule.reduce_scatter(self.channel, a, b, op, tag)
-            ),
-            x.dtype,
-            x.shape,
-            op,
-        )
 
-    def all_gather(self, out: np.ndarray, x: np.ndarray) -> Task:
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.reduce_scatter(self.channel, a.array, b.array, op, tag)
+
+        steps = self._by("reduce_scatter", [b], [a], [a, b], [op], messages)
+        return self._start("reduce_scatter", steps, *described(x), op)
+
+    def all_gather(self, out: Data, x: Data) -> Task:
         """``x`` of all ranks, one after the other."""
-        a, b = flat(out), apart(x, out)
+        a = Span(out)
+        b = Span(x).apart(a)
         self._parts("all_gather", b, a)
-        return self._start(
-            "all_gather",
-            lambda tag: self._native("all_gather", a, b) or schedule.gather(self.channel, a, b, None, tag),
-            x.dtype,
-            x.shape,
-        )
 
-    def gather(self, out: np.ndarray | None, x: np.ndarray, root: int) -> Task:
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.gather(self.channel, a.array, b.array, None, tag)
+
+        return self._start("all_gather", self._by("all_gather", [b], [a], [a, b], [], messages), *described(x))
+
+    def gather(self, out: Data | None, x: Data, root: int) -> Task:
         """The same, on rank ``root`` of the group only; elsewhere ``out`` may be None."""
-        a, b = None if out is None else flat(out), flat(x)
+        a, b = None if out is None else Span(out), Span(x)
         if self.rank == root:
             self._parts("gather", b, a)
-        return self._start(
-            "gather",
-            lambda tag: schedule.gather(self.channel, a, b, root, tag),
-            x.dtype,
-            x.shape,
-            f"to {root}",
-        )
 
-    def scatter(self, out: np.ndarray, x: np.ndarray | None, root: int) -> Task:
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.gather(self.channel, None if a is None else a.array, b.array, root, tag)
+
+        writes = [a] if self.rank == root else []
+        return self._start("gather", self._by("", [b], writes, [], [], messages), *described(x), f"to {root}")
+
+    def scatter(self, out: Data, x: Data | None, root: int) -> Task:
         """Part r of what rank ``root`` has, on rank r; elsewhere ``x`` may be None."""
-        a, b = flat(out), None if x is None else flat(x)
+        a, b = Span(out), None if x is None else Span(x)
         if self.rank == root:
             self._parts("scatter", a, b)
-        return self._start(
-            "scatter",
-            lambda tag: schedule.scatter(self.channel, a, b, root, tag),
-            out.dtype,
-            out.shape,
-            f"from {root}",
-        )
 
-    def broadcast(self, x: np.ndarray, root: int) -> Task:
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.scatter(self.channel, a.array, None if b is None else b.array, root, tag)
+
+        reads = [b] if self.rank == root else []
+        steps = self._by("", reads, [a], [], [], messages)
+        return self._start("scatter", steps, *described(out), f"from {root}")
+
+    def broadcast(self, x: Data, root: int) -> Task:
         """``x`` of rank ``root``, on every rank, in place."""
-        a = flat(x)
-        return self._start(
-            "broadcast",
-            lambda tag: self._native("broadcast", a, root) or schedule.broadcast(self.channel, a, root, tag),
-            x.dtype,
-            x.shape,
-            f"from {root}",
-        )
+        a = Span(x)
+        reads, writes = ([a], []) if self.rank == root else ([], [a])
 
-    def all_to_all(self, out: np.ndarray, x: np.ndarray) -> Task:
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.broadcast(self.channel, a.array, root, tag)
+
+        steps = self._by("broadcast", reads, writes, [a], [root], messages)
+        return self._start("broadcast", steps, *described(x), f"from {root}")
+
+    def all_to_all(self, out: Data, x: Data) -> Task:
         """``x`` cut into equal parts, of which part r goes to rank r; ``out`` joins what comes."""
-        a, b = flat(out), apart(x, out)
+        a = Span(out)
+        b = Span(x).apart(a)
         if a.size != b.size or a.size % self.size:
             need = f"out of the size of x, a multiple of {self.size}"
             raise op_error(ValueError, "all_to_all", need, f"{a.size} and {b.size}")
         each = [b.size // self.size] * self.size
-        return self._start(
-            "all_to_all",
-            lambda tag: self._native("all_to_all", a, b) or schedule.all_to_all(self.channel, a, b, each, each, tag),
-            x.dtype,
-            x.shape,
-        )
 
-    def all_to_all_sized(self, out: np.ndarray, x: np.ndarray, sent: Sequence[int], received: Sequence[int]) -> Task:
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.all_to_all(self.channel, a.array, b.array, each, each, tag)
+
+        return self._start("all_to_all", self._by("all_to_all", [b], [a], [a, b], [], messages), *described(x))
+
+    def all_to_all_sized(self, out: Data, x: Data, sent: Sequence[int], received: Sequence[int]) -> Task:
         """``sent[r]`` rows of ``x`` go to rank r, ``received[r]`` come from it."""
-        if (sum(sent), sum(received), len(sent), len(received)) != (len(x), len(out), self.size, self.size):
-            need = f"rows for and from {self.size} ranks that add up to {len(x)} and {len(out)}"
+        rows = x.shape[0], out.shape[0]
+        if (sum(sent), sum(received), len(sent), len(received)) != (*rows, self.size, self.size):
+            need = f"rows for and from {self.size} ranks that add up to {rows[0]} and {rows[1]}"
             raise op_error(ValueError, "all_to_all_sized", need, f"{list(sent)} and {list(received)}")
         row = int(np.prod(x.shape[1:], dtype=int))
         counts = [n * row for n in sent], [n * row for n in received]
-        a, b = flat(out), apart(x, out)
+        a = Span(out)
+        b = Span(x).apart(a)
+
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.all_to_all(self.channel, a.array, b.array, *counts, tag)
+
+        dtype, shape = described(x)
         return self._start(
-            "all_to_all_sized",
-            lambda tag: schedule.all_to_all(self.channel, a, b, *counts, tag),
-            x.dtype,
-            x.shape[1:],
+            "all_to_all_sized", self._by("all_to_all_sized", [b], [a], [a, b], counts, messages), dtype, shape[1:]
         )
 
-    def permute(self, out: np.ndarray, x: np.ndarray, pairs: Sequence[tuple[int, int]]) -> Task:
+    def permute(self, out: Data, x: Data, pairs: Sequence[tuple[int, int]]) -> Task:
         """``x`` from rank a to rank b for each pair of places."""
-        a, b = flat(out), apart(x, out)
-        return self._start(
-            "permute", lambda tag: schedule.permute(self.channel, a, b, pairs, tag), x.dtype, x.shape, pairs
-        )
+        a = Span(out)
+        b = Span(x).apart(a)
+
+        def messages(tag: int) -> schedule.Steps:
+            return schedule.permute(self.channel, a.array, b.array, pairs, tag)
+
+        return self._start("permute", self._by("permute", [b], [a], [a, b], [pairs], messages), *described(x), pairs)
 
     def barrier(self) -> Task:
         """Complete once every rank has started it."""
-        return self._start("barrier", lambda tag: self._native("barrier") or schedule.barrier(self.channel, tag))
+        return self._start(
+            "barrier", self._by("barrier", [], [], [], [], lambda tag: schedule.barrier(self.channel, tag))
+        )
 
-    def _parts(self, what: str, part: np.ndarray, whole: np.ndarray | None) -> None:
+    def _parts(self, what: str, part: Span, whole: Span | None) -> None:
         if whole is None or whole.size != part.size * self.size or whole.dtype != part.dtype:
-            need = f"an array of {self.size} parts of {part.size} {part.dtype}"
-            got = "None" if whole is None else f"{whole.size} {whole.dtype}"
-            raise op_error(ValueError, what, need, got)
+            need = f"{self.size} parts of {part.size} {part.dtype}"
+            raise op_error(ValueError, what, need, "None" if whole is None else f"{whole.size} {whole.dtype}")
 
     # Between two ranks
 
@@ -338,24 +362,35 @@ class Group:
             raise op_error(ValueError, what, f"a place in the group below {self.size}", peer)
 
     def _message(
-        self, what: str, start: Callable[[np.ndarray, int, int], Any], x: np.ndarray, peer: int, tag: int
+        self,
+        what: str,
+        start: Callable[[np.ndarray, int, int], Any],
+        reads: Sequence[Span],
+        writes: Sequence[Span],
+        peer: int,
+        tag: int,
     ) -> Task:
         self._peer(what, peer)
         if not USER <= tag < OBJECTS:
             raise op_error(ValueError, what, f"a tag from {USER} to {OBJECTS - 1}", tag)
-        a = schedule.bytes_of(flat(x))
-        task = Task(self, f"{what} {self.ranks[peer]} (group {self.name!r})", iter_one(start(a, peer, tag)))
+        (span,) = (*reads, *writes)
+
+        def message(_: int) -> schedule.Steps:
+            yield [start(schedule.bytes_of(span.array), peer, tag)]
+
+        steps = self._by("", reads, writes, [], [], message)(tag)
+        task = Task(self, f"{what} {self.ranks[peer]} (group {self.name!r})", steps)
         if task._steps is not None:
             self._open[id(task)] = task
         return task
 
-    def send(self, x: np.ndarray, peer: int, tag: int = 0) -> Task:
+    def send(self, x: Data, peer: int, tag: int = 0) -> Task:
         """``x`` to the rank at place ``peer``. ``x`` must stay as it is until the task is complete."""
-        return self._message("send to rank", self.channel.send, x, peer, tag)
+        return self._message("send to rank", self.channel.send, [Span(x)], [], peer, tag)
 
-    def recv(self, x: np.ndarray, peer: int, tag: int = 0) -> Task:
+    def recv(self, x: Data, peer: int, tag: int = 0) -> Task:
         """Into ``x``, from the rank at place ``peer``."""
-        return self._message("recv from rank", self.channel.recv, x, peer, tag)
+        return self._message("recv from rank", self.channel.recv, [], [Span(x)], peer, tag)
 
     # Objects
 
@@ -430,6 +465,5 @@ class Group:
         self.channel.close()
 
 
-def iter_one(request: Any) -> schedule.Steps:
-    """The steps of an operation that is a single request."""
-    yield [request]
+def _no_way(name: str, *args: Any) -> None:
+    """The engine's own way where none may be taken."""

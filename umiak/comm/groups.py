@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from umiak.backends.ref.collective import GROUPS
 from umiak.comm import mpi
+from umiak.comm.ambient import GROUPS
 from umiak.comm.channel import Channel
 from umiak.comm.group import Group
 from umiak.comm.link import linked

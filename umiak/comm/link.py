@@ -15,6 +15,7 @@ import numpy as np
 
 from umiak.comm.channel import Channel, Request
 from umiak.comm.schedule import bytes_of
+from umiak.core.place import Place
 from umiak.util import flags
 from umiak.util.errors import op_error
 
@@ -101,6 +102,9 @@ class Link:
 
     def native(self, name: str, *args: Any) -> None:
         return None
+
+    def reaches(self, place: Place) -> bool:
+        return False
 
     def pause(self, waited: float, what: str) -> None:
         left = self.line.next()

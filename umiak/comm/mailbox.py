@@ -17,6 +17,7 @@ import numpy as np
 from umiak.comm.errors import CommError, SizeMismatch
 from umiak.comm.sight import ENDED, FAILED, Sight, look, where
 from umiak.comm.single import ARRIVED, Arrived
+from umiak.core.place import Place
 
 if TYPE_CHECKING:
     from umiak.comm.group import Group
@@ -214,6 +215,9 @@ class MailChannel:
 
     def native(self, name: str, *args: Any) -> None:
         return None
+
+    def reaches(self, place: Place) -> bool:
+        return False
 
     def pause(self, waited: float, what: str) -> None:
         self.job.wait(self.seat, waited, what)

@@ -20,6 +20,7 @@ from umiak.comm.departure import Departure
 from umiak.comm.errors import CommError, SizeMismatch
 from umiak.comm.launcher.supervisor import mapped
 from umiak.comm.watch import WATCH, Watch
+from umiak.core.place import Place
 from umiak.util.errors import op_error
 
 # What MPI launchers tell their ranks: number of ranks, by launcher.
@@ -88,6 +89,9 @@ class MPIChannel:
 
     def recv(self, x: np.ndarray, peer: int, tag: int) -> Any:
         return _Received(self.comm.Irecv([x, self._byte], peer, tag), self._status(), peer, x.size)
+
+    def reaches(self, place: Place) -> bool:
+        return False
 
     def native(self, name: str, *args: Any) -> Any | None:
         start = getattr(self, f"_{name}", None)

@@ -19,6 +19,7 @@ from umiak import memory
 from umiak.comm import groups
 from umiak.comm.errors import CommError
 from umiak.comm.group import Group
+from umiak.comm.span import Data, described, nbytes
 from umiak.comm.task import Task
 from umiak.core import context, stream
 from umiak.core.generator import seed_all
@@ -115,6 +116,9 @@ class PlannedChannel:
     def native(self, name: str, *args: Any) -> None:
         return None
 
+    def reaches(self, place: Place) -> bool:
+        return False
+
     def send(self, x: np.ndarray, peer: int, tag: int) -> Any:
         raise AssertionError("a planned group sends nothing")
 
@@ -144,68 +148,71 @@ class PlannedGroup(Group):
         if x is None:
             call = Call(self.name, name, said=said)
         else:
-            call = Call(self.name, name, str(x.dtype), tuple(x.shape), said, sent, received)
+            call = Call(self.name, name, *described(x), said, sent, received)
         self._plan.calls.append(call)
         self._role.calls.append(call)
         return Task(self, name, iter(()))  # type: ignore[arg-type]
 
-    def all_reduce(self, out: np.ndarray, x: np.ndarray, op: str = "sum") -> Task:
-        away = x.nbytes - x.nbytes // self.size
+    def all_reduce(self, out: Data, x: Data, op: str = "sum") -> Task:
+        away = nbytes(x) - nbytes(x) // self.size
         return self._note("all_reduce", x, 2 * away, 2 * away, op)
 
-    def reduce(self, out: np.ndarray, x: np.ndarray, root: int, op: str = "sum") -> Task:
-        away = x.nbytes - x.nbytes // self.size
-        sent, received = (away, 2 * away) if self.rank == root else (x.nbytes, away)
+    def reduce(self, out: Data, x: Data, root: int, op: str = "sum") -> Task:
+        away = nbytes(x) - nbytes(x) // self.size
+        sent, received = (away, 2 * away) if self.rank == root else (nbytes(x), away)
         return self._note("reduce", x, sent * (self.size > 1), received, op, f"to {root}")
 
-    def reduce_scatter(self, out: np.ndarray, x: np.ndarray, op: str = "sum") -> Task:
-        return self._note("reduce_scatter", x, x.nbytes - out.nbytes, x.nbytes - out.nbytes, op)
+    def reduce_scatter(self, out: Data, x: Data, op: str = "sum") -> Task:
+        return self._note("reduce_scatter", x, nbytes(x) - nbytes(out), nbytes(x) - nbytes(out), op)
 
-    def all_gather(self, out: np.ndarray, x: np.ndarray) -> Task:
-        return self._note("all_gather", x, (self.size - 1) * x.nbytes, (self.size - 1) * x.nbytes)
+    def all_gather(self, out: Data, x: Data) -> Task:
+        return self._note("all_gather", x, (self.size - 1) * nbytes(x), (self.size - 1) * nbytes(x))
 
-    def gather(self, out: np.ndarray | None, x: np.ndarray, root: int) -> Task:
+    def gather(self, out: Data | None, x: Data, root: int) -> Task:
         mine = self.rank == root
-        return self._note("gather", x, 0 if mine else x.nbytes, (self.size - 1) * x.nbytes * mine, f"to {root}")
+        return self._note("gather", x, 0 if mine else nbytes(x), (self.size - 1) * nbytes(x) * mine, f"to {root}")
 
-    def scatter(self, out: np.ndarray, x: np.ndarray | None, root: int) -> Task:
+    def scatter(self, out: Data, x: Data | None, root: int) -> Task:
         mine = self.rank == root
-        return self._note("scatter", out, (self.size - 1) * out.nbytes * mine, out.nbytes * (not mine), f"from {root}")
+        return self._note(
+            "scatter", out, (self.size - 1) * nbytes(out) * mine, nbytes(out) * (not mine), f"from {root}"
+        )
 
-    def broadcast(self, x: np.ndarray, root: int) -> Task:
+    def broadcast(self, x: Data, root: int) -> Task:
         place = (self.rank - root) % self.size  # in a binomial tree, of which each bit below the lowest is a child
         lowest = place & -place if place else 1 << (self.size - 1).bit_length()
         children = sum(place + (1 << k) < self.size for k in range(lowest.bit_length() - 1))
-        return self._note("broadcast", x, children * x.nbytes, x.nbytes * (place > 0), f"from {root}")
+        return self._note("broadcast", x, children * nbytes(x), nbytes(x) * (place > 0), f"from {root}")
 
-    def all_to_all(self, out: np.ndarray, x: np.ndarray) -> Task:
-        away = x.nbytes - x.nbytes // self.size
+    def all_to_all(self, out: Data, x: Data) -> Task:
+        away = nbytes(x) - nbytes(x) // self.size
         return self._note("all_to_all", x, away, away)
 
-    def all_to_all_sized(self, out: np.ndarray, x: np.ndarray, sent: Sequence[int], received: Sequence[int]) -> Task:
+    def all_to_all_sized(self, out: Data, x: Data, sent: Sequence[int], received: Sequence[int]) -> Task:
         row = math.prod(x.shape[1:]) * x.dtype.itemsize
         away, come = sum(sent) - sent[self.rank], sum(received) - received[self.rank]
         # The number of rows may differ from rank to rank.
-        call = Call(self.name, "all_to_all_sized", str(x.dtype), tuple(x.shape[1:]), (), away * row, come * row)
+        dtype, shape = described(x)
+        call = Call(self.name, "all_to_all_sized", dtype, shape[1:], (), away * row, come * row)
         self._plan.calls.append(call)
         self._role.calls.append(call)
         return Task(self, "all_to_all_sized", iter(()))  # type: ignore[arg-type]
 
-    def permute(self, out: np.ndarray, x: np.ndarray, pairs: Sequence[tuple[int, int]]) -> Task:
-        sent = x.nbytes * sum(a == self.rank != b for a, b in pairs)
-        received = x.nbytes * sum(b == self.rank != a for a, b in pairs)
+    def permute(self, out: Data, x: Data, pairs: Sequence[tuple[int, int]]) -> Task:
+        sent = nbytes(x) * sum(a == self.rank != b for a, b in pairs)
+        received = nbytes(x) * sum(b == self.rank != a for a, b in pairs)
         return self._note("permute", x, sent, received, tuple(pairs))
 
     def barrier(self) -> Task:
         return self._note("barrier", None, 0, 0)
 
-    def send(self, x: np.ndarray, peer: int, tag: int = 0) -> Task:
+    def send(self, x: Data, peer: int, tag: int = 0) -> Task:
         self._peer("send", peer)
-        return self._note("send", x, x.nbytes, 0, peer)
+        return self._note("send", x, nbytes(x), 0, peer)
 
-    def recv(self, x: np.ndarray, peer: int, tag: int = 0) -> Task:
+    def recv(self, x: Data, peer: int, tag: int = 0) -> Task:
         self._peer("recv", peer)
-        return self._note("recv", x, 0, x.nbytes, peer)
+        return self._note("recv", x, 0, nbytes(x), peer)
 
     def gather_objects(self, obj: Any) -> list[Any]:
         self._note("gather_objects", None, 0, 0)

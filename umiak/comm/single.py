@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from umiak.comm.errors import CommError
+from umiak.core.place import Place
 
 
 class Arrived:
@@ -70,6 +71,9 @@ class SingleChannel:
 
     def native(self, name: str, *args: Any) -> None:
         return None
+
+    def reaches(self, place: Place) -> bool:
+        return False
 
     def pause(self, waited: float, what: str) -> None:
         if waited > 1:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from umiak.backends.ref.collective import GROUPS
+from umiak.comm.ambient import GROUPS
 from umiak.comm.channel import Request
 from umiak.comm.errors import CommError
 from umiak.core.context import current

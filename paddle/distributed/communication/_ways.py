@@ -16,8 +16,9 @@ import numpy as np
 
 from umiak import comm
 from umiak import ops as F
-from umiak.backends.ref.collective import DEFERRED
+from umiak.comm.ambient import DEFERRED
 from umiak.core.array import from_numpy, to_numpy
+from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import current, no_grad_guard
 from umiak.core.dispatch import assign
 from umiak.core.dtype import DType
@@ -48,7 +49,7 @@ def straight(outs: Sequence[Tensor], ins: Sequence[Tensor] = (), cut: Sequence[T
     if ambient.observers & OBSERVE_TRACE:
         return False
     for x in (*outs, *ins, *cut):
-        if x._kind & ~KIND_VIEW or x.place.device_type != "cpu":
+        if x._kind & ~KIND_VIEW or access(x.place) != ACCESS_HOST:
             return False
     if not ambient.grad_enabled or all(x.stop_gradient for x in (*outs, *ins)):
         return True
@@ -119,12 +120,9 @@ def landed(task: comm.Task, land: Land | None, sync_op: bool) -> comm.Task:
 class Recorded:
     """The handle of an operation by the op: its result is assigned by whoever waits, in the order of the program."""
 
-    def __init__(
-        self, started: Sequence[tuple[comm.Task, Any]], finish: Callable[[], Any] | None, held: Sequence[Any] = ()
-    ) -> None:
+    def __init__(self, started: Sequence[tuple[comm.Task, Any]], finish: Callable[[], Any] | None) -> None:
         self._started = started
         self._finish = finish
-        self._held = held
         if finish is not None:
             current().values.setdefault(_PENDING, []).append(self)
 
@@ -155,7 +153,7 @@ class Recorded:
             pending = current().values.get(_PENDING, ())
             if self in pending:
                 pending.remove(self)
-        self._started = self._held = ()
+        self._started = ()
 
 
 def recorded(
@@ -186,9 +184,7 @@ def recorded(
     if not started:
         finish()
         return Recorded((), None)
-    # Arrays of operands do not keep their memory: these do until the end.
-    held = [to_numpy(t) for t in (x, made) if t is not None and t.place.device_type == "cpu"]
-    return Recorded(started, finish, held)
+    return Recorded(started, finish)
 
 
 @contextmanager

@@ -1,0 +1,211 @@
+"""How ops of communication run: on tensors of any place, by the group of that name. In a group of one nothing moves,
+and none is needed.
+
+What is sent lies part after part in memory, so other axes than the first are turned there and back, by ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from umiak import ops as F
+from umiak.backends.base import Kernel
+from umiak.comm.ambient import DEFERRED, GROUPS
+from umiak.core import dispatch
+from umiak.core.context import current
+from umiak.core.tensor import Tensor, empty
+from umiak.ops import collective as ops
+
+_COPY = F.Copy()
+
+Run = Callable[..., Tensor]
+RUN: dict[type, Run] = {}
+
+
+def kernel(call: Any) -> Kernel:
+    """How a class of calls runs."""
+    run, op = RUN[type(call.op)], call.op
+    return Kernel(call=lambda operands, params: (run(op, *operands, *params),))
+
+
+def _group(op: ops.Collective, size: int) -> Any:
+    groups = current().state.values.get(GROUPS, {})
+    group = groups.get(op.group)
+    if group is None or group.size != size:
+        known = {name: g.size for name, g in groups.items()}
+        op.fail(
+            RuntimeError,
+            f"a group {op.group!r} of {size} ranks",
+            f"groups and sizes {known}",
+            "Start the ranks with paddle.distributed.launch and call paddle.distributed.init_parallel_env() first.",
+        )
+    return group
+
+
+def _finish(task: Any, *tensors: Tensor) -> None:
+    """Wait, unless whoever called has asked for the task. The tensors live until then."""
+    deferred = current().values.get(DEFERRED)
+    if deferred is None:
+        task.wait()
+    else:
+        deferred.append((task, tensors))
+
+
+def enter(*classes: type[ops.Collective]) -> Callable[[Run], Run]:
+    """The decorated ``fn(op, x, size, *params)`` runs ops of these classes."""
+
+    def decorate(fn: Run) -> Run:
+        RUN.update(dict.fromkeys(classes, fn))
+        return fn
+
+    return decorate
+
+
+def together(*classes: type[ops.Collective]) -> Callable[[Run], Run]:
+    """One of several ranks, ``fn(op, group, x, *params)`` with ``x`` contiguous; alone, nothing moves."""
+
+    def decorate(fn: Run) -> Run:
+        @enter(*classes)
+        def run(op: ops.Collective, x: Tensor, size: int, *params: Any) -> Tensor:
+            return copied(x) if size == 1 else fn(op, _group(op, size), contiguous(x), *params)
+
+        return fn
+
+    return decorate
+
+
+# --- tensors without history, past the observers
+
+
+def plain(name: str, x: Tensor, *params: Any, **attributes: Any) -> Tensor:
+    """An op on one tensor."""
+    return dispatch.apply_plain(F.REGISTRY[name](**attributes), (x,), params)
+
+
+def copied(x: Tensor) -> Tensor:
+    return dispatch.apply_plain(_COPY, (x,))
+
+
+def contiguous(x: Tensor) -> Tensor:
+    return x if x.is_contiguous() else copied(x)
+
+
+def like(x: Tensor, shape: Sequence[int]) -> Tensor:
+    """New memory beside ``x``."""
+    return empty(tuple(shape), x.dtype, x.place)
+
+
+def zeros(x: Tensor) -> Tensor:
+    """Zeros like ``x``."""
+    return dispatch.apply_plain(F.REGISTRY["full"](dtype=x.dtype), (0,), (tuple(x.shape),))
+
+
+def cut(x: Tensor, axis: int, parts: int) -> Tensor:
+    """``x`` cut into equal parts along an axis, stacked on a new first one."""
+    shape = tuple(x.shape)
+    whole = plain("reshape", x, (*shape[:axis], parts, shape[axis] // parts, *shape[axis + 1 :]))
+    rest = [i for i in range(len(shape) + 1) if i != axis]
+    return contiguous(plain("permute", whole, perm=(axis, *rest)))
+
+
+def joined(parts: Tensor, axis: int) -> Tensor:
+    """The parts along the first axis, one after the other along ``axis`` of them."""
+    n, *shape = parts.shape
+    order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)]
+    turned = contiguous(plain("permute", parts, perm=tuple(order)))
+    return plain("reshape", turned, (*shape[:axis], n * shape[axis], *shape[axis + 1 :]))
+
+
+# --- the ops
+
+
+@together(ops.AllReduce)
+def all_reduce(op: Any, group: Any, x: Tensor) -> Tensor:
+    out = like(x, x.shape)
+    _finish(group.all_reduce(out, x, op.op), out, x)
+    return out
+
+
+@together(ops.ReduceTo)
+def reduce_to(op: Any, group: Any, x: Tensor, root: int, rank: int) -> Tensor:
+    out = like(x, x.shape) if rank == root else zeros(x)
+    _finish(group.reduce(out, x, root, op.op), out, x)
+    return out
+
+
+@together(ops.Broadcast)
+def broadcast(op: Any, group: Any, x: Tensor, root: int, rank: int) -> Tensor:
+    out = copied(x) if rank == root else like(x, x.shape)
+    _finish(group.broadcast(out, root), out)
+    return out
+
+
+@together(ops.AllGather)
+def all_gather(op: Any, group: Any, x: Tensor) -> Tensor:
+    shape = tuple(x.shape)
+    if op.axis == 0:
+        out = like(x, (group.size * shape[0], *shape[1:]))
+        _finish(group.all_gather(out, x), out, x)
+        return out
+    parts = like(x, (group.size, *shape))
+    group.all_gather(parts, x).wait()
+    return joined(parts, op.axis)
+
+
+@together(ops.ReduceScatter)
+def reduce_scatter(op: Any, group: Any, x: Tensor) -> Tensor:
+    shape = list(x.shape)
+    shape[op.axis] //= group.size
+    x = x if op.axis == 0 else cut(x, op.axis, group.size)
+    out = like(x, shape)
+    _finish(group.reduce_scatter(out, x, op.op), out, x)
+    return out
+
+
+@together(ops.AllToAll)
+def all_to_all(op: Any, group: Any, x: Tensor) -> Tensor:
+    if op.split_axis == op.concat_axis == 0:
+        out = like(x, x.shape)
+        _finish(group.all_to_all(out, x), out, x)
+        return out
+    parts = cut(x, op.split_axis, group.size)
+    come = like(x, parts.shape)
+    group.all_to_all(come, parts).wait()
+    return joined(come, op.concat_axis)
+
+
+@together(ops.AllToAllSized)
+def all_to_all_sized(op: Any, group: Any, x: Tensor, sent: tuple, received: tuple) -> Tensor:
+    out = like(x, (sum(received), *x.shape[1:]))
+    _finish(group.all_to_all_sized(out, x, sent, received), out, x)
+    return out
+
+
+@enter(ops.Fanout)
+def fanout(op: Any, x: Tensor, size: int) -> Tensor:
+    return copied(x)
+
+
+@enter(ops.CollectivePermute)
+def collective_permute(op: Any, x: Tensor, size: int) -> Tensor:
+    if size == 1:
+        return copied(x) if op.pairs else zeros(x)
+    x = contiguous(x)
+    out = like(x, x.shape)
+    _finish(_group(op, size).permute(out, x, op.pairs), out, x)
+    return out
+
+
+@enter(ops.Send)
+def send(op: Any, x: Tensor, size: int, peer: int) -> Tensor:
+    x = contiguous(x)
+    _finish(_group(op, size).send(x, peer), x)
+    return like(x, (0,))
+
+
+@enter(ops.Recv)
+def recv(op: Any, token: Tensor | None, size: int, peer: int, shape: tuple) -> Tensor:
+    out = empty(shape, op.dtype, current().place)
+    _finish(_group(op, size).recv(out, peer), out)
+    return out
