@@ -20,7 +20,8 @@ from paddle.regularizer import L1Decay, L2Decay, WeightDecayRegularizer
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.context import no_grad_guard
+from umiak.core.buffer import ACCESS_HOST, access
+from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
 from umiak.core.each import (
@@ -306,9 +307,9 @@ class Optimizer:
         """Bring rows that were updated apart to where they belong."""
         for state, index, taken in self._written_back:
             for whole, rows in zip(state.outs, taken, strict=True):
-                write_rows(whole, index, rows)
+                _put_rows(whole, index, rows)
             if state.master is not None:
-                write_rows(state.param, index, F.cast(taken[0], dtype=state.param.dtype))
+                _put_rows(state.param, index, F.cast(taken[0], dtype=state.param.dtype))
 
     def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         """One step of one parameter: an op, and what it writes into, its operands and its params.
@@ -353,7 +354,8 @@ class Optimizer:
         for name in self._accumulator_names():
             saved = self._take(state, name)
             if saved is None:
-                value: Any = F.full(self._initial(name), dtype=p.dtype.compute, shape=shape)
+                with place_guard(p.place):
+                    value: Any = F.full(self._initial(name), dtype=p.dtype.compute, shape=shape)
             else:
                 value = as_state(saved, p)
                 found += 1
@@ -618,6 +620,14 @@ def _with_penalties(common: WeightDecayRegularizer | None, states: list[Any], gr
 
 def _is_number(x: Any) -> bool:
     return isinstance(x, (int, float)) and not isinstance(x, bool)
+
+
+def _put_rows(whole: Tensor, index: Tensor, rows: Tensor) -> None:
+    """Write some rows of a tensor, each at most once."""
+    if access(whole.place) == ACCESS_HOST:
+        write_rows(whole, index, rows)
+    else:
+        apply_into(F.Copy(), (whole,), (F.put(whole, index, rows, axis=0),))
 
 
 def as_state(saved: Any, p: Tensor) -> Any:

@@ -242,3 +242,25 @@ def test_captured_with_a_gradient(fake):
         results.append([made.numpy(), x.grad.numpy(), weight.grad.numpy()])
     for a, b in zip(*results):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+@pytest.mark.parametrize("place", [FAKE, OTHER], ids=str)
+@pytest.mark.parametrize("kind", ["SGD", "Momentum", "AdamW", "RMSProp"])
+def test_training_beside_the_default_place(place, kind):
+    """Parameters on a device, while new tensors go to the host."""
+    found = []
+    for where in (CPU, place):
+        paddle.seed(1)
+        net = paddle.nn.Sequential(paddle.nn.Linear(3, 4), paddle.nn.Tanh(), paddle.nn.Linear(4, 2)).to(where)
+        options = {"learning_rate": 0.1, "parameters": net.parameters()}
+        optimizer = getattr(paddle.optimizer, kind)(**options)
+        for _ in range(3):
+            x = paddle.to_tensor(X, place=where)
+            loss = ((net(x) - 1.0) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad()
+        assert all(p.place is where for p in net.parameters())
+        found.append([loss.item(), *(p.numpy() for p in net.parameters())])
+    for a, b in zip(*found):
+        np.testing.assert_allclose(a, b, rtol=5e-3, atol=1e-3)

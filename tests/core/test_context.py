@@ -305,7 +305,7 @@ ALLOWED: dict[tuple[str, str], str] = {}
 for _reason, _names in {
     "filled while modules are imported or by plug-ins; the same for every rank and thread": (
         "umiak.backends.base:_by_name umiak.backends.base:_broken umiak.backends.base:_discovered "
-        "umiak.backends.base:_everywhere "
+        "umiak.backends.base:_everywhere umiak.comm.kernels:RUN "
         "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ops.base:REGISTRY "
         "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
         "umiak.compiler.lower.terminal:TERMINALS umiak.compiler.lower.regions:REGIONS "

@@ -84,6 +84,7 @@ for _name, _limit in {"i0": np.abs, "i1": np.positive}.items():
 REFERENCES["sign"] = np.sign  # torch gives 0 for NaN
 REFERENCES["heaviside"] = np.heaviside  # likewise
 REFERENCES["copy"] = lambda x: x.copy()
+REFERENCES["transfer"] = lambda x, source, target: x.copy()
 REFERENCES["complex"] = lambda a, b: np.asarray(a + 1j * np.asarray(b, a.dtype if hasattr(a, "dtype") else None))
 REFERENCES["betainc"] = lambda a, b, x: scipy.special.betainc(a, b, x)
 REFERENCES["polygamma"] = lambda x, n: to_numpy(torch.special.polygamma(n, to_torch(x)))

@@ -1,8 +1,13 @@
-"""What test_data_parallel_processes starts as processes of MPI: trains a little and prints what came out, as JSON."""
+"""What test_data_parallel_processes starts as processes of MPI: trains a little and prints what came out, as JSON.
+
+``fake`` as an argument: each rank trains on a device of its own, which enters as a third party's does.
+"""
 
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 
 import numpy as np
 
@@ -13,6 +18,9 @@ from paddle import distributed, nn
 def main() -> None:
     distributed.init_parallel_env()
     rank, world = distributed.get_rank(), distributed.get_world_size()
+    if sys.argv[1:]:
+        sys.path.append(str(Path(__file__).parents[2] / "support" / "fake_device"))
+        paddle.set_device(f"{sys.argv[1]}:{rank % 2}")
     paddle.seed(1 + rank)
     net = nn.Sequential(nn.Embedding(12, 8, sparse=True), nn.Linear(8, 32), nn.GELU(), nn.Linear(32, 12))
     model = paddle.DataParallel(net, comm_buffer_size=0.003, last_comm_buffer_size=0.001)

@@ -9,6 +9,7 @@ import numpy as np
 
 from umiak.backends.ref.registry import kernel
 from umiak.ops import elementwise as ops
+from umiak.ops.places import Transfer
 from umiak.util.errors import op_error
 
 
@@ -205,7 +206,7 @@ def complex_(op, out, re, im):
     out.real, out.imag = together(re, im)
 
 
-@kernel(ops.Copy, raw=True)
+@kernel(ops.Copy, Transfer, raw=True)
 def copy(op, out, x):
     np.copyto(out, x)
 
