@@ -159,8 +159,12 @@ def test_all_that_failed_is_named(fake):
         queue(FAKE).synchronize()
 
 
-def test_a_failure_shows_behind_a_copy_to_another_device(fake):
-    y = F.transfer(take(on(FAKE), [9]), source="fake:0", target="fake:1")
+@pytest.mark.parametrize("done", [False, True], ids=["under way", "done"])
+def test_a_failure_shows_behind_a_copy_to_another_device(fake, done):
+    x = take(on(FAKE), [9])
+    while done and not queue(FAKE).query():
+        time.sleep(1e-3)
+    y = F.transfer(x, source="fake:0", target="fake:1")
     with pytest.raises(RuntimeError, match=r"failed on fake:1 after it was launched: Upstream: \[take\] on fake:0"):
         array.host_values(y)
     with pytest.raises(RuntimeError, match=r"\[take\] failed on fake:0"):

@@ -287,7 +287,8 @@ cdef class Stream:
         if other == self.state:
             return
         refresh(other)
-        if other.completed >= event.ticket:
+        # What is done may have failed, which its driver alone knows.
+        if other.completed >= event.ticket and not isinstance(<object>_drivers[other.place] if _drivers[other.place] != NULL else None, QueueDriver):
             return
         if _drivers[self.state.place] == NULL:
             wait_ticket(other, event.ticket)
