@@ -19,6 +19,7 @@ class Toy:
     name: ClassVar[str]
     fields: ClassVar[tuple[str, ...]] = ()
     effect: ClassVar[str | None] = None
+    view: ClassVar[bool] = False
     random: ClassVar[bool] = False
     _table: ClassVar[dict]
     attributes: dict[str, Any]

@@ -196,3 +196,39 @@ def test_gradients_are_tensors_of_their_own():
         a.grad.zero_()
         g.zero_()
     assert b.grad.tolist() == [2.0, 2.0]
+
+
+EQUAL = {
+    "one call": lambda x: paddle.square(x),
+    "several calls": lambda x: paddle.exp(paddle.square(x) + 1.0),
+    "a sum": lambda x: paddle.square(x).sum(-1),
+    "softmax": lambda x: F.softmax(x * 2.0, -1),
+    "matmul": lambda x: paddle.matmul(x, x),
+    "a view": lambda x: (x * 2.0).t(),
+}
+
+
+@pytest.mark.parametrize("stop", [False, True], ids=["both", "one under no_grad"])
+@pytest.mark.parametrize("name", EQUAL)
+def test_equal_results_are_tensors_of_their_own(name, stop, rng):
+    f = EQUAL[name]
+
+    def both(x):
+        x = x + x.sum()
+        with paddle.no_grad() if stop else paddle.enable_grad():
+            a = f(x)
+        return a, f(x), x
+
+    data = rng.random(MATRIX)
+    found = []
+    for run in (both, to_static(both)):
+        x = paddle.to_tensor(data, stop_gradient=False)
+        a, b, c = run(x)
+        flags = [y.stop_gradient for y in (a, b, c)]
+        (b * b + (0 if stop else 2 * a)).sum().backward()
+        with paddle.no_grad():
+            a.zero_()
+        found.append([flags, x.grad.numpy(), a.numpy(), b.numpy()])
+    assert found[0][0] == found[1][0] == [stop, False, False]
+    for have, want in zip(found[1][1:], found[0][1:], strict=True):
+        np.testing.assert_allclose(have, want, rtol=1e-6)

@@ -225,7 +225,7 @@ class _Region:
             self.run()
         x, holder.value = holder.value, None
         assert x is not None
-        if x.inplace_version != holder.version and x.size:  # without elements there is nothing that changes
+        if x.inplace_version != holder.version and 0 not in x.shape:  # without elements there is nothing that changes
             raise RuntimeError(
                 f"[{NAME}] requires tensors that gradients need (shape {list(x.shape)}) as they were when they were "
                 "saved, got one modified in place by the function. Clone it before the in-place operation."

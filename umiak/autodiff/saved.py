@@ -80,4 +80,4 @@ def version_of(x: Any) -> Any:
     x = x[0] if type(x) is tuple else x
     if isinstance(x, SymTensor):
         return x.value
-    return x.inplace_version if isinstance(x, Tensor) and x.storage is not None and x.size else 0
+    return x.inplace_version if isinstance(x, Tensor) and x.storage is not None and 0 not in x.shape else 0

@@ -20,7 +20,7 @@ from umiak.compiler.lower.terminal import terminal_of
 from umiak.compiler.simplify import turns
 from umiak.ir.expr import Sym
 from umiak.ir.meta import dense, identical, identity
-from umiak.ir.program import Operation, Value, call_identity, is_pure
+from umiak.ir.program import Operation, Value, call_identity, is_pure, with_bases
 
 MAX_POINTERS = 24  # of a kernel
 # Of a group. A nest is lowered on trial for each join, and long kernels gain little: what is in registers is spilled.
@@ -62,6 +62,7 @@ class _Fusion:
             for v in o.values:
                 self.users.setdefault(id(v), []).append(o)
         self.kept = {id(v) for v in results if v is not None}
+        self.own = with_bases(results)
         self.parts: dict[_Part, None] = {}
         self.part_of: dict[int, _Part] = {}
         self.effect: _Part | None = None
@@ -215,7 +216,7 @@ class _Fusion:
         while ready:
             _, p = heappop(ready)
             del waits[p]
-            out += _call(p, self.users, self.kept, table)
+            out += _call(p, self.users, self.kept, self.own, table)
             for q in p.users:
                 waits[q] -= 1
                 if not waits[q]:
@@ -308,14 +309,14 @@ def is_nest(operations: Sequence[Operation], inputs: Sequence[Value], results: S
     return True
 
 
-def _call(p: _Part, users: Any, kept: set[int], table: dict[int, Value]) -> list[Operation]:
+def _call(p: _Part, users: Any, kept: set[int], own: set[int], table: dict[int, Value]) -> list[Operation]:
     def moved(x: Any) -> Any:
         return table.get(id(x), x) if type(x) is Value else x
 
     if len(p.operations) == 1 or all(o.op.view for o in p.operations):
         return [_again(o, moved, table) for o in p.operations]
     wanted = outside_reads(p.operations, users, kept)
-    operations, once = _once(p.operations)
+    operations, once = _once(p.operations, own)
     stands = [once.get(id(r), r) for r in wanted]
     results = list(dict.fromkeys(stands))
     inputs = inputs_of(operations)
@@ -326,14 +327,19 @@ def _call(p: _Part, users: Any, kept: set[int], table: dict[int, Value]) -> list
     return [call]
 
 
-def _once(operations: Sequence[Operation]) -> tuple[list[Operation], dict[int, Value]]:
-    """The operations without those that compute the same again, and what stands for the values of these."""
+def _once(operations: Sequence[Operation], own: set[int]) -> tuple[list[Operation], dict[int, Value]]:
+    """The operations without those that compute the same again, and what stands for the values of these.
+
+    What is in ``own`` is memory of its own for the caller, and computed again.
+    """
     seen: dict[tuple, Operation] = {}
     table: dict[int, Value] = {}
     out: list[Operation] = []
     for o in operations:
         made = o.over(table.get(id(x), x) if type(x) is Value else x for x in o.operands)
         first = made if o.op.random else seen.setdefault(call_identity(made)[:3], made)
+        if first is not made and any(id(r) in own for r in o.results):
+            first = made
         if first is made:
             out.append(made)
         table.update({id(r): f for r, f in zip(o.results, first.results, strict=True) if r is not f})

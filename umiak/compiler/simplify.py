@@ -20,7 +20,7 @@ from typing import Any
 from umiak.compiler.layout import Relaid
 from umiak.compiler.lower.group import ROWWISE, lowerable
 from umiak.ir.meta import identical
-from umiak.ir.program import Operation, Value, call_identity, is_pure
+from umiak.ir.program import Operation, Value, call_identity, is_pure, with_bases
 from umiak.ir.rewrite import Sweep, Table
 from umiak.ops import movement
 
@@ -43,6 +43,7 @@ class _Simplify(Sweep):
         self.seen: dict[tuple, Operation] = {}
         self.epoch = 0  # how many calls came so far that are kernels of their own
         self.kept = {id(v) for v in results if v is not None}
+        self.own = with_bases(results)
         self.given: set[int] = set()  # values that stand for one of them
         self.readers: dict[int, int] = {}
         for o in operations:
@@ -86,7 +87,7 @@ class _Simplify(Sweep):
         made = o.over(operands) if op is None else o.replace(op, operands, ())
         if not made.op.random:
             first = self.first(made)
-            if first is not made and not any(id(r) in self.kept for r in o.results):
+            if first is not made and not any(id(r) in self.own for r in o.results):
                 self.stand(o.results, first.results)
                 return True
         self.put(o, made)

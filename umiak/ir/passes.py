@@ -19,6 +19,7 @@ from umiak.ir.program import (
     numbers_of,
     order_class,
     walk,
+    with_bases,
 )
 from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import Scope, symbols_of
@@ -62,7 +63,7 @@ class _Common(Sweep):
 
     def __init__(self, program: Program) -> None:
         super().__init__()
-        self.outputs = {id(x) for x in program.outputs}
+        self.outputs = with_bases(program.outputs)
         self.seen: dict[tuple, Operation] = {}
 
     def block(self, block: Block) -> None:

@@ -379,6 +379,19 @@ def extract(
     return out.renumber()
 
 
+def with_bases(results: Iterable[Any]) -> set[int]:
+    """The ids of results and of the values that they are views of: each is a tensor of its own for the caller, and so
+    is its memory. Equal calls that lead to two of them are both made.
+    """
+    found: set[int] = set()
+    for v in results:
+        while type(v) is Value and id(v) not in found:
+            found.add(id(v))
+            made = v.operation
+            v = made.operands[0] if made is not None and made.op.view else None
+    return found
+
+
 def uses(operation: Operation) -> Iterator[Value]:
     """The values that an operation reads, those of its regions included."""
     yield from operation.values

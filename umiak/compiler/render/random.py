@@ -74,7 +74,8 @@ class Drawing(Expressions):
         wide = [tuple(self.wide(k, U32, w) for k in pair) for pair in rounds]
         at, self.at = self.at, depth
         first = self.ins(f"add i64 {place.scalar}, {self.ins(f'mul i64 {lanes.base}, {c}')}")
-        block, apart = self.ins(f"lshr i64 {first}, 2"), self.ins(f"and i64 {first}, 3")
+        # Lanes before those that are used may have places below 0 (the pieces of a concatenation): blocks round down.
+        block, apart = self.ins(f"ashr i64 {first}, 2"), self.ins(f"and i64 {first}, 3")
         buffer = self.stack(4 * w * chunks + 4)
         for q in range(chunks):
             start = self.splat(self.ins(f"add i64 {block}, {q * w}"), "i64", w)
