@@ -991,7 +991,7 @@ op(
 
 
 def compared(d: Draw) -> Proposal:
-    """Two values: of one with itself, the derivatives cancel each other, and what is left is rounding of large numbers."""
+    """Two values: of one with itself the derivatives cancel, and what is left is the rounding of large numbers."""
     x = d.rank(1, 2, 3)
     y = d.like(x)
     if x == y:
