@@ -23,6 +23,9 @@ cdef class Lowering:
     cdef int* at               # which symbols of the program the calls want
     cdef int count
     cdef ScalarProgram conditions          # over all symbols; None where this way always stands for the program
+    cdef list frozen           # as lists of launches, for some sizes; None where that is not tried
+    cdef int tried             # how often it was
+    cdef bint ran
 
 cdef class Table:
     """A set of addresses with a count and a mark each."""
@@ -54,6 +57,8 @@ cdef class Binding:
     cdef int* argument         # by input: number of the argument, -1 for a constant
     cdef uint32_t* keys        # dtype and rank of the inputs
     cdef Origin* origins       # of the symbols
+    cdef int* size_symbols     # those that are sizes
+    cdef int n_size_symbols
     cdef ScalarProgram scalars
     cdef int* sizes            # registers of the sizes of all inputs, one input after the other
     cdef int n_outputs
@@ -77,6 +82,7 @@ cdef class Binding:
     cdef int admit(self, Frame f, EngineContext ctx) except -1
     cdef bint prepare(self, Lowering lowering)
     cdef list execute(self, Frame f)
+    cdef int replay(self, Frame f, const char* given) except -1
     cdef bint give(self, Frame f) except -1
     cdef int learn(self, Frame f) except -1
     cdef bint overlapped(self, Frame f, int at) noexcept

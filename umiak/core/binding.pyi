@@ -35,3 +35,5 @@ class Binding:
     ) -> None: ...
     def run(self, arguments: tuple, numbers: Sequence[int]) -> list[Any] | None:
         """The outputs; None where the owner has to run it."""
+    def frozen(self) -> list[int]:
+        """The number of launches of each form of the program that is a list of them."""

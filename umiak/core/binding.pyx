@@ -15,8 +15,9 @@ from libc.string cimport memcmp, memcpy, memset
 
 cimport cython
 from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
-from umiak.core.dispatch cimport AMP_MASK, FLAG_INNER, CallProgram, extent, quiet_copy
+from umiak.core.dispatch cimport AMP_MASK, FLAG_INNER, CallProgram, extent, quiet_copy, timed
 from umiak.core.dtype cimport ITEMSIZE
+from umiak.core.frozen cimport Frozen, freeze
 from umiak.core.place cimport PLACE_COUNT, Place
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.storage cimport exchange
@@ -26,6 +27,10 @@ cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
 
 from umiak.core.dispatch import assign
+
+cdef enum:
+    MOST_FROZEN = 4            # sizes that a program is recorded for
+    MOST_TRIALS = 12
 
 cdef uint32_t CLASS = K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT
 
@@ -131,6 +136,8 @@ cdef class Binding:
             self.origins[i].input = input
             self.origins[i].at = at
             self.n_numbers += input < 0
+        self.size_symbols = ints([i for i, (input, _) in enumerate(symbols) if input >= 0])
+        self.n_size_symbols = len(symbols) - self.n_numbers
         self.scalars = scalars
         self.sizes = ints(sizes)
         self.outputs = outputs
@@ -149,6 +156,7 @@ cdef class Binding:
         free(self.argument)
         free(self.keys)
         free(self.origins)
+        free(self.size_symbols)
         free(self.storages)
         free(self.sizes)
         free(self.extras)
@@ -182,11 +190,22 @@ cdef class Binding:
             fit = self.admit(f, ctx)
         return self.execute(f) if fit == FITS else None
 
+    def frozen(self):
+        """The number of launches of each form of the program that is a list of them."""
+        cdef list found = []
+        cdef Lowering l
+        cdef Frozen one
+        for l in self.fused:
+            if l is not None and l.frozen is not None:
+                for one in l.frozen:
+                    found.append(one.n_launches)
+        return found
+
     # ---- the parts of a run ------------------------------------------------------------------------------------------
     cdef Frame frame(self):
         cdef Frame f = Frame.__new__(Frame)
         cdef int n_outs = self.n_outputs + self.n_targets
-        cdef size_t words = self.n_inputs + n_outs + self.scalars.n_regs + self.most_words + self.most_scratch + 8
+        cdef size_t words = self.n_inputs + n_outs + self.scalars.n_regs + self.most_words + self.most_scratch + self.n_symbols + 8
         cdef char* room = <char*>malloc(words * 8 + self.n_inputs + 8)
         if room == NULL:
             raise MemoryError()
@@ -195,8 +214,8 @@ cdef class Binding:
         f.outs = f.inputs + self.n_inputs
         f.regs = <int64_t*>(f.outs + n_outs + 1)
         f.words = f.regs + self.scalars.n_regs + 1
-        f.scratch = f.words + self.most_words + 1
-        f.given = <char*>(f.scratch + self.most_scratch + 1)
+        f.scratch = f.words + self.most_words + 1            # of conditions, or the sizes
+        f.given = <char*>(f.scratch + self.most_scratch + self.n_symbols + 1)
         memset(f.outs, 0, (n_outs + 1) * 8)
         return f
 
@@ -262,6 +281,7 @@ cdef class Binding:
                 if found is None:
                     return GENERAL
                 lowering = self.fused[place] = found
+                lowering.frozen = [] if lowering.calls.n_steps > 2 else None
                 if self.prepare(lowering):
                     return GENERAL                       # this frame has no room for it
             if lowering.conditions is not None:
@@ -296,7 +316,7 @@ cdef class Binding:
         for i in range(f.lowering.count):
             f.words[i] = f.regs[f.lowering.at[i]]
         f.n_outs = self.n_outputs + self.n_targets
-        f.lowering.calls.execute(f.inputs, f.words, f.outs, FLAG_INNER, f.given if self.donates else NULL)
+        self.replay(f, f.given if self.donates else NULL)
         if self.n_targets:
             self.write(f)
         for i in range(self.n_outputs):
@@ -308,6 +328,29 @@ cdef class Binding:
             else:
                 found.append(number_in(f.regs[declared[0]], declared[1]))
         return found
+
+    cdef int replay(self, Frame f, const char* given) except -1:
+        """Run the calls: as launches, where they were recorded for these sizes; else they are, from the second run on."""
+        cdef Lowering l = f.lowering
+        cdef Frozen frozen
+        cdef int i
+        if l.frozen is not None:
+            for i in range(self.n_size_symbols):
+                f.scratch[i] = f.regs[self.size_symbols[i]]
+            for frozen in l.frozen:
+                if frozen.run(f.inputs, f.words, f.scratch, given, f.outs):
+                    return 0
+            if l.ran and l.tried < MOST_TRIALS and not timed():
+                l.tried += 1
+                frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_symbols, given, self.targets, self.n_targets, f.outs)
+                if frozen is not None:
+                    l.frozen = [frozen, *l.frozen[:MOST_FROZEN - 1]]
+                elif not l.frozen:
+                    l.frozen = None
+                return 0
+            l.ran = True
+        l.calls.execute(f.inputs, f.words, f.outs, FLAG_INNER, given)
+        return 0
 
     # ---- memory ------------------------------------------------------------------------------------------------------
     cdef bint give(self, Frame f) except -1:

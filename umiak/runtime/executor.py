@@ -124,7 +124,7 @@ class Executor:
         made = self.binding().run(tensors, [word(x) for x in words.values()])
         if made is not None:
             return made
-        words.update((s, n) for s, n in given.items() if s in self.inside)
+        words.update((s, n) for s, n in given.items() if isinstance(s, Sym) and s in self.inside)
         return self.general(tensors, words, found)
 
     def _number(self, s: Sym, given: Mapping[Sym | str, Any]) -> Any:

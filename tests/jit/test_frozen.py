@@ -1,0 +1,152 @@
+"""Programs as lists of launches: from the second run of a size on they give what the calls give, errors included."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as F
+from paddle import nn
+from paddle.jit import to_static
+from umiak.core import dispatch
+from umiak.ops import REGISTRY
+from umiak.util import pytree
+
+
+def randn(*shape):
+    return paddle.randn(list(shape))
+
+
+def model(width=8):
+    paddle.seed(3)
+    return nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, 3))
+
+
+def frozen_of(static):
+    """How many launches each frozen form of a captured function has."""
+    return [n for c in static._captures() for n in c._executor.binding().frozen()]
+
+
+FUNCTIONS = {
+    "layers": lambda m, x: m(x),
+    "a view of a result": lambda m, x: m(x).reshape([-1, 1]).transpose([1, 0]),
+    "parts of a result": lambda m, x: paddle.split(m(x), 3, axis=1),
+    "one result twice": lambda m, x: (lambda y: (y, y, y * 2.0))(m(x)),
+    "reductions": lambda m, x: (F.softmax(m(x), -1).max(), m(x).sum(0), m(x).mean()),
+    "another dtype": lambda m, x: m(x).astype("float64").cumsum(0).astype("float32"),
+    "indices": lambda m, x: (m(x).argmax(-1), paddle.topk(m(x), 2)[0]),
+    "numbers made of sizes": lambda m, x: m(x) * x.shape[0] + paddle.arange(x.shape[0]).astype("float32").unsqueeze(1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_many_runs_of_several_sizes(name):
+    m = model()
+    static = to_static(lambda x: FUNCTIONS[name](m, x))
+    with paddle.no_grad():
+        kept = []
+        for n in (4, 4, 4, 6, 6, 6, 4, 5, 6, 5, 4):
+            x = randn(n, 8)
+            found, expected = static(x), FUNCTIONS[name](m, x)
+            found, expected = pytree.leaves(found), pytree.leaves(expected)
+            for a, b in zip(found, expected, strict=True):
+                assert a.dtype is b.dtype
+                np.testing.assert_allclose(a.numpy(), b.numpy(), 1e-5, 1e-5)
+            kept.append([(a, a.numpy()) for a in found])
+        for pairs in kept:  # results are tensors of their own
+            for a, value in pairs:
+                np.testing.assert_array_equal(a.numpy(), value)
+
+
+def test_a_training_step_is_launches():
+    m, other = model(), model()
+    found = []
+    for net, wrap in ((m, to_static), (other, lambda f: f)):
+        optimizer = paddle.optimizer.AdamW(0.01, parameters=net.parameters())
+
+        def step(x, net=net, optimizer=optimizer):
+            loss = (net(x) ** 2).mean()
+            loss.backward()
+            optimizer.step()
+            optimizer.clear_grad(set_to_zero=False)
+            return loss
+
+        run = wrap(step)
+        paddle.seed(5)
+        found.append([float(run(randn(4, 8))) for _ in range(8)])
+        if wrap is to_static:
+            (launches,) = frozen_of(run)
+            assert launches > 10
+    np.testing.assert_allclose(*found, 1e-4)
+    for p, q in zip(m.parameters(), other.parameters(), strict=True):
+        np.testing.assert_allclose(p.numpy(), q.numpy(), 1e-4, 1e-5)
+
+
+def test_a_launch_that_fails_says_it_in_the_words_of_the_op():
+    table, m = randn(5, 8), model()
+    static = to_static(lambda i: m(F.embedding(i, table)))
+    good, bad = paddle.to_tensor([0, 4, 2]), paddle.to_tensor([0, 9, 2])
+    with paddle.no_grad():
+        for _ in range(4):
+            static(good)
+        for function in (lambda i: m(F.embedding(i, table)), static, static):
+            with pytest.raises((IndexError, ValueError), match="9"):
+                function(bad)
+        np.testing.assert_allclose(static(good).numpy(), m(F.embedding(good, table)).numpy(), 1e-5)
+
+
+def test_what_is_not_as_it_was_recorded():
+    m = model()
+    static = to_static(lambda x: m(x))
+    with paddle.no_grad():
+        for _ in range(4):
+            static(randn(4, 8))
+        wide = randn(4, 16)
+        for x in (wide[:, ::2], randn(8, 4).t(), randn(5, 8)[1:]):
+            np.testing.assert_allclose(static(x).numpy(), m(x).numpy(), 1e-5, 1e-6)
+        REGISTRY["matmul"](False, False).clear()  # its plans are made again
+        x = randn(4, 8)
+        for _ in range(3):
+            np.testing.assert_allclose(static(x).numpy(), m(x).numpy(), 1e-5, 1e-6)
+        seen = []
+
+        class Timer:
+            def start(self):
+                return None
+
+            def stop(self, token, seconds, plan, operands, outputs, dims):
+                seen.append(plan)
+
+        dispatch.time_launches(Timer())
+        try:
+            static(x)
+        finally:
+            dispatch.time_launches(None)
+        assert seen
+
+
+def test_several_threads():
+    m = model(64)
+    static = to_static(lambda x: m(x))
+    xs = [randn(16, 64) for _ in range(4)]
+    with paddle.no_grad():
+        expected = [m(x).numpy() for x in xs]
+        for _ in range(3):
+            static(xs[0])
+    failed = []
+
+    def work(i):
+        with paddle.no_grad():
+            for _ in range(50):
+                if not np.allclose(static(xs[i]).numpy(), expected[i], 1e-4, 1e-5):
+                    failed.append(i)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed

@@ -1,0 +1,66 @@
+"""A call program for inputs of known sizes as a list of launches: see frozen.pyx."""
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint32_t, uint64_t
+
+from umiak.core.dispatch cimport CallProgram, flat_t, launch_t
+
+cdef struct Launch:
+    launch_t launch
+    flat_t flat                # NULL: `launch` is called
+    void* self
+    int64_t elements           # for `flat`
+    int64_t* dims              # for `launch`
+    int step                   # of the call program
+    int n_ptrs, first_ptr
+    int n_scalars, first_scalar
+
+cdef struct Pointer:
+    int root                   # -1: NULL
+    int64_t offset
+
+cdef struct Root:
+    int kind                   # of memory: R_INPUT, R_SCRATCH, R_TENSOR
+    int at                     # which input, or tensor
+    int64_t offset             # in the scratch memory
+
+cdef struct Copied:            # a value that an input gets in the end
+    Pointer source
+    int target
+    int64_t nbytes
+
+cdef class Frozen:
+    cdef CallProgram program
+    cdef list plans            # by launch
+    cdef list ops              # (op, size of its table, plans in it): tables that were not cleared since
+    cdef list explained        # by launch: how to describe its operands in an error
+    cdef uint64_t modes
+    cdef int place
+    cdef int n_inputs, n_sizes, n_roots, n_launches, n_outputs, n_results, n_copied, n_guards
+    cdef uint32_t* keys
+    cdef int64_t* sizes
+    cdef bytes given
+    cdef Root* roots
+    cdef Launch* launches
+    cdef Pointer* pointers
+    cdef int* scalars          # registers
+    cdef Copied* copied
+    cdef int* targets
+    cdef int* guards           # registers that sizes came from, and what was in them
+    cdef int64_t* guarded
+    cdef list made             # (dtype, place, shape, root) of new tensors
+    cdef list outputs          # by output: None, an int for a new tensor, or (tensor, shape, strides, offset) for a view of one
+    cdef int64_t work
+    cdef bint busy
+    cdef char* scratch
+    cdef void* room            # where scratch, pointers and numbers of a run are
+    cdef char** bases
+    cdef void** ptrs
+    cdef uint64_t* words
+    cdef int64_t* regs
+    cdef list dims             # keeps `Launch.dims`
+    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* given, PyObject** outs) except -1
+    cdef int play(self, int64_t stream, int* at) noexcept nogil
+    cdef int fail(self, int at, int code, int64_t stream) except -1
+
+cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* given,
+                   const int* targets, int n_targets, PyObject** outs)

@@ -1,0 +1,668 @@
+# cython: language_level=3, binding=False
+"""A call program for inputs of known sizes as a list of launches: docs/design/capture.md.
+
+Where kernels are short, most of the time of a call program goes into tensors that nobody sees and plans that are found again. For inputs
+of one class and size all of that is known after one run: which kernel each step launches, with which integers, and how long each value
+lives. What is left is a list of launches over one block of scratch memory, with new tensors for the outputs alone. A run that finds
+anything else than was recorded leaves it to the call program.
+"""
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_Occurred
+from cpython.object cimport PyObject
+from cpython.ref cimport Py_INCREF, Py_XDECREF
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy
+
+cimport cython
+from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
+from umiak.core.dispatch cimport *
+from umiak.core.dtype cimport ITEMSIZE
+from umiak.core.place cimport Place
+from umiak.core.scalar cimport ScalarProgram
+from umiak.core.storage cimport RESIDENT, Storage, foreign_storage
+from umiak.core.stream cimport RUNNING
+from umiak.core.tensor cimport *
+
+cdef enum:
+    R_INPUT = 0
+    R_SCRATCH = 1
+    R_TENSOR = 2
+    MOST_SCRATCH = 4 << 20     # beyond it kernels are long, and memory should not be kept between runs
+    MOST_STEPS = 1 << 16
+
+cdef uint32_t SEEN = ~<uint32_t>K_NEEDS_GRAD
+
+
+@cython.final
+cdef class Frozen:
+    def __dealloc__(self):
+        free(self.keys)
+        free(self.sizes)
+        free(self.roots)
+        free(self.launches)
+        free(self.pointers)
+        free(self.scalars)
+        free(self.copied)
+        free(self.targets)
+        free(self.guards)
+        free(self.guarded)
+        free(self.room)
+
+    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* given, PyObject** outs) except -1:
+        """1: ``outs`` has owned references; 0: this is no such run, and nothing was done."""
+        cdef EngineContext ctx = <EngineContext>context_pointer()
+        cdef ScalarProgram scalars = self.program.scalars
+        cdef Root* root
+        cdef Tensor t
+        cdef list made
+        cdef int i, at = 0, code
+        if self.busy or timed() or ctx.plan_mode & ~<uint64_t>MODE_GRAD != self.modes or \
+                (<Place>ctx.state.place).index != self.place or ctx.inner_place >= 0:
+            return 0
+        for i in range(self.n_sizes):
+            if sizes[i] != self.sizes[i]:
+                return 0
+        for i in range(self.n_inputs):
+            t = <Tensor>inputs[i]
+            if t.key & SEEN != self.keys[i] or t.storage.data == NULL:
+                return 0
+        if self.given is not None and (given == NULL or memcmp(given, PyBytes_AS_STRING(self.given), self.n_inputs) != 0):
+            return 0
+        for i in range(self.n_outputs - self.n_results):
+            t = <Tensor>inputs[self.targets[i]]
+            if t.kind or t.storage.later is not None:
+                return 0
+        for op, size, entries in self.ops:
+            if (<OpBase>op).capacity != <int>size or (<OpBase>op).entries < <int>entries:
+                return 0
+        memcpy(self.regs, words, scalars.n_inputs * sizeof(int64_t))
+        if scalars.run(self.regs):
+            return 0
+        for i in range(self.n_guards):
+            if self.regs[self.guards[i]] != self.guarded[i]:
+                return 0
+        self.busy = True
+        try:
+            made = [tensor_like(<tuple>x, ctx) for x in self.made]
+            for i in range(self.n_roots):
+                root = &self.roots[i]
+                if root.kind == R_SCRATCH:
+                    self.bases[i] = self.scratch + root.offset
+                else:
+                    t = <Tensor>inputs[root.at] if root.kind == R_INPUT else <Tensor>made[root.at]
+                    self.bases[i] = t.storage.data + t.offset
+            if self.work < NOGIL_ELEMENTS:
+                code = self.play(0, &at)
+            else:
+                RUNNING[self.place] += 1
+                with nogil:
+                    code = self.play(0, &at)
+                RUNNING[self.place] -= 1
+            if code:
+                self.fail(at, code, 0)
+            for i in range(self.n_copied):
+                memcpy(tensor_data(<Tensor>inputs[self.copied[i].target]),
+                       self.bases[self.copied[i].source.root] + self.copied[i].source.offset, self.copied[i].nbytes)
+        finally:
+            self.busy = False
+        for i in range(self.n_results):
+            declared = self.outputs[i]
+            if declared is None:
+                outs[i] = NULL
+                continue
+            t = <Tensor>made[declared] if isinstance(declared, int) else view_like(made, <tuple>declared)
+            Py_INCREF(t)
+            outs[i] = <PyObject*>t
+        for i in range(self.n_outputs - self.n_results):
+            t = <Tensor>inputs[self.targets[i]]
+            bump_version(t)
+            Py_INCREF(t)
+            outs[self.n_results + i] = <PyObject*>t
+        return 1
+
+    cdef int play(self, int64_t stream, int* at) noexcept nogil:
+        """All launches; the code of one that failed, which is number ``at``."""
+        cdef Launch* l
+        cdef Pointer* p
+        cdef int* registers
+        cdef int i, k, code
+        for i in range(self.n_launches):
+            l = &self.launches[i]
+            p = self.pointers + l.first_ptr
+            registers = self.scalars + l.first_scalar
+            for k in range(l.n_ptrs):
+                self.ptrs[k] = NULL if p[k].root < 0 else self.bases[p[k].root] + p[k].offset
+            for k in range(l.n_scalars):
+                self.words[k] = <uint64_t>self.regs[registers[k]]
+            if l.flat != NULL:
+                code = l.flat(l.self, self.ptrs, l.elements, self.words, stream)
+            else:
+                code = l.launch(l.self, self.ptrs, l.dims, self.words, stream)
+            if code:
+                at[0] = i
+                return code
+        return 0
+
+    cdef int fail(self, int at, int code, int64_t stream) except -1:
+        """Raise for a launch, in the words of its op."""
+        cdef Plan plan = <Plan>self.plans[at]
+        cdef Launch* l = &self.launches[at]
+        cdef Step* s = &self.program.steps[l.step]
+        cdef list operands = []
+        cdef Operand* xs
+        cdef object room
+        cdef int i, n_weak = 0
+        if code < 0:
+            if PyErr_Occurred():
+                return -1
+            raise RuntimeError(f"[{plan.op.name}] kernel failed with code {code}")
+        room = PyBytes_FromStringAndSize(NULL, (s.n_x + 1) * sizeof(Operand))
+        xs = <Operand*>PyBytes_AS_STRING(room)
+        for i, described in enumerate(self.explained[at]):
+            xs[i].t = NULL
+            xs[i].n_bits = 0
+            if isinstance(described, tuple):
+                operands.append(over(<char*>self.ptrs[i], <tuple>described, plan.place))
+                xs[i].t = <PyObject*>operands[len(operands) - 1]
+            else:
+                xs[i].desc = described
+                if described != TAG_ABSENT << K_TAG_SHIFT:
+                    xs[i].n_bits = 2 if described == TAG_COMPLEX << K_TAG_SHIFT else 1
+                    memcpy(xs[i].bits, self.words + n_weak, 8 * xs[i].n_bits)
+                    n_weak += xs[i].n_bits
+        launch_failed(plan, xs, s.n_x, self.words + n_weak, s.sig, code)
+        return 0
+
+
+cdef Tensor tensor_like(tuple made, EngineContext ctx):
+    cdef int64_t[K_RANK_MASK + 1] dims
+    cdef int i, n
+    dtype, place, shape = made
+    n = len(<tuple>shape)
+    for i in range(n):
+        dims[i] = (<tuple>shape)[i]
+    return new_tensor(dtype, n, dims, place, ctx.stream[<int>place])
+
+
+cdef Tensor view_like(list made, tuple declared):
+    cdef int64_t[K_RANK_MASK + 1] dims
+    cdef int64_t[K_RANK_MASK + 1] strides
+    cdef int i, n
+    at, shape, steps, offset = declared
+    n = len(<tuple>shape)
+    for i in range(n):
+        dims[i] = (<tuple>shape)[i]
+        strides[i] = (<tuple>steps)[i]
+    return new_view(<Tensor>made[at], n, dims, strides, offset)
+
+
+cdef Tensor over(char* data, tuple described, int place):
+    """A tensor over memory that is somebody's, for a message."""
+    cdef int64_t[K_RANK_MASK + 1] dims
+    cdef int64_t none = 0
+    cdef Tensor whole
+    dtype, shape, strides = described
+    whole = new_tensor(dtype, 1, &none, place, 0)
+    whole.storage = foreign_storage(place, data, 1 << 62, None)
+    return view_like([whole], (0, shape, strides, 0))
+
+
+# ---- recording -------------------------------------------------------------------------------------------------------
+cdef Plan plan_of(OpBase op, Operand* xs, int n, uint64_t sig, EngineContext ctx):
+    """The plan that a call without a gradient has, as dispatch finds it; None where there is none."""
+    cdef uint32_t[INLINE_X] descs
+    cdef uint64_t modes = ctx.plan_mode & ~<uint64_t>MODE_GRAD, h
+    cdef bint tensor = False
+    cdef Plan plan
+    cdef int i, j
+    if n > INLINE_X or not op.capacity:
+        return None
+    for i in range(n):
+        if xs[i].t != NULL:
+            tensor = True
+            descs[i] = (<Tensor>xs[i].t).key & SEEN
+        else:
+            descs[i] = xs[i].desc
+    if not tensor:
+        modes |= <uint64_t>((<Place>ctx.state.place).index + 1) << 40
+    h = key_hash(descs, n, modes, sig)
+    j = h & (op.capacity - 1)
+    while op.slots[j] != NULL:
+        if op.hashes[j] == h:
+            plan = <Plan>op.slots[j]
+            if plan.n_descs == n and plan.modes == modes and plan.sig == sig and same_words(plan.descs, descs, n):
+                return plan
+        j = (j + 1) & (op.capacity - 1)
+    return None
+
+
+cdef bint reads(ScalarProgram program, Plan plan, int register):
+    """Whether sizes or integers of a launch are computed from a register."""
+    cdef int i, k = 0
+    for i in range(program.n_code):
+        if program.code[i].a == register or program.code[i].b == register or program.code[i].c == register:
+            return True
+    for i in range(plan.n_out):
+        for _ in range(plan.out_rank[i]):
+            if plan.out_regs[k] == register:
+                return True
+            k += 1
+    for i in range(max(plan.n_dims, 0)):
+        if plan.dims[i] == register:
+            return True
+    return plan.n_dims < 0
+
+
+cdef tuple as_tuple(const int64_t* values, int n):
+    return tuple([values[i] for i in range(n)])
+
+
+cdef tuple memory_of(Tensor t):
+    """(dtype, place, shape, bytes, whether it is all of its memory)"""
+    cdef int dtype = t.key & K_DTYPE_MASK
+    cdef bint whole = not t.offset and not (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK and t.storage.nbytes == t.numel * ITEMSIZE[dtype]
+    return dtype, <int>((t.key >> K_PLACE_SHIFT) & K_PLACE_MASK), as_tuple(t.dims, t.ndim), t.storage.nbytes, whole
+
+
+cdef bint of_one_shape(list tensors):
+    cdef Tensor first, t
+    if not tensors:
+        return False
+    first = <Tensor>tensors[0]
+    for x in tensors:
+        t = <Tensor>x
+        if t.ndim != first.ndim or memcmp(t.dims, first.dims, 8 * t.ndim) != 0:
+            return False
+    return True
+
+
+@cython.final
+cdef class Recording:
+    """What is known of a run so far; ``whole`` is False once something came that is not a launch or a view."""
+    cdef CallProgram program
+    cdef bint whole
+    cdef dict roots            # id of a storage -> number
+    cdef list kinds            # by root: (R_INPUT, number, bytes where it begins, None) or (R_SCRATCH, step, 0, what it is)
+    cdef list last             # by root: the last step that uses it
+    cdef list launches         # (plan, step, flat, elements, dims, pointers, registers, descriptions)
+    cdef list guards           # (register, value)
+    cdef set shared            # ids of storages that several inputs have
+
+    cdef object pointer(self, Tensor t, int code, int step):
+        """(root, offset) of a tensor; None where it is not known."""
+        cdef object found = code if 0 <= code < self.program.n_inputs else self.roots.get(<size_t><void*>t.storage)
+        if found is None or (code >= self.program.n_inputs and <size_t><void*>t.storage in self.shared):
+            self.whole = False
+            return None
+        self.last[found] = step
+        return found, t.offset - self.kinds[found][2]
+
+    cdef int step(self, int i, Operand* xs, list results, bint into, uint64_t* params, EngineContext ctx) except -1:
+        """Record a step that was run."""
+        cdef CallProgram p = self.program
+        cdef Step* s = &p.steps[i]
+        cdef OpBase op = <OpBase>p.ops[i]
+        cdef Plan plan = plan_of(op, xs, s.n_x, s.sig, ctx)
+        cdef list tensors = [<object>xs[k].t for k in range(s.n_x) if xs[k].t != NULL]
+        cdef list dims = None, pointers = [], registers = [], described = []
+        cdef uint64_t* pack
+        cdef int64_t* regs
+        cdef PyObject* given[MAX_OUT + 1]
+        cdef Tensor t
+        cdef int k, j = 0, code
+        cdef bint flat = False, numbers = False
+        if plan is None or plan.has_streams:
+            self.whole = False
+            return 0
+        if len(results) == 1 and not into and any([results[0] is x for x in tensors]):
+            return 0                                     # it gave its operand
+        if plan.kind == PLAN_VIEW or plan.kind == PLAN_RESHAPE:
+            if into or (<Tensor>results[0]).storage is not (<Tensor>xs[0].t).storage:
+                self.whole = False
+            elif s.x[0] >= 0:
+                self.pointer(<Tensor>xs[0].t, s.x[0], i)
+            return 0
+        for k in range(s.n_x):
+            numbers |= xs[k].t == NULL and xs[k].n_bits > 0
+        for k in range(len(results)):
+            given[k] = <PyObject*>results[k]
+        given[len(results)] = NULL
+        if plan.kind != PLAN_LAUNCH or plan.launch == NULL or plan.n_out != plan.n_visible or plan.n_out != <int>len(results) or \
+                plan.shape is None or (plan.bounded and numbers) or (into and plan.n_dims >= 0 and not in_place(plan, xs, s.n_x, given)):
+            self.whole = False
+            return 0
+        # As `run_native` and `run` choose.
+        if plan.native and plan.elementwise and plan.flat != NULL and of_one_shape(tensors):
+            flat = True
+        elif plan.elementwise and plan.n_dims < 0 and of_one_shape(tensors):
+            t = <Tensor>tensors[0]
+            dims = list(as_tuple(t.dims, t.ndim))
+        else:
+            pack = <uint64_t*>malloc((2 * s.n_x + s.n_params + plan.shape.n_regs + 2) * 8)
+            if pack == NULL:
+                raise MemoryError()
+            try:
+                for k in range(s.n_x):
+                    if xs[k].t == NULL:
+                        memcpy(pack + j, xs[k].bits, 8 * xs[k].n_bits)
+                        j += xs[k].n_bits
+                memcpy(pack + j, params, 8 * s.n_params)
+                regs = <int64_t*>(pack + 2 * s.n_x + s.n_params)
+                load_sources(plan.sources, plan.n_sources, xs, pack, regs)
+                if plan.shape.run(regs):
+                    self.whole = False
+                    return 0
+                if plan.n_dims >= 0:
+                    dims = [regs[plan.dims[k]] for k in range(plan.n_dims)]
+                else:
+                    dims = [regs[k] for k in range(plan.shape.n_regs)]
+            finally:
+                free(pack)
+        for k in range(s.n_x):
+            code = s.x[k]
+            if xs[k].t != NULL:
+                t = <Tensor>xs[k].t
+                pointers.append(self.pointer(t, code, i))
+                described.append((<int>(t.key & K_DTYPE_MASK), as_tuple(t.dims, t.ndim), as_tuple(t.strides, t.ndim)))
+                continue
+            pointers.append((-1, 0))
+            described.append(<int>xs[k].desc)
+            if xs[k].n_bits:
+                registers.append(p.number_reg[-2 - code])
+                if xs[k].n_bits == 2:
+                    registers.append(p.number_reg2[-2 - code])
+        for k in range(s.n_params):
+            registers.append(s.params[k])
+        if dims is not None:
+            for k in range(plan.n_sources):
+                if plan.sources[k].operand < 0 and reads(plan.shape, plan, k):
+                    self.guards.append((registers[plan.sources[k].axis], None))
+        for k in range(len(results)):
+            t = <Tensor>results[k]
+            if not (into and any([t.storage is (<Tensor>x).storage for x in tensors])):
+                # New memory; a storage that was freed meanwhile may have had this address.
+                self.roots[<size_t><void*>t.storage] = len(self.kinds)
+                self.kinds.append((R_SCRATCH, i, 0, memory_of(t)))
+                self.last.append(i)
+            pointers.append(self.pointer(t, -1 if not into else self.input_of(t), i))
+        self.launches.append((plan, i, flat, (<Tensor>results[0]).numel, dims, pointers, registers, described))
+        return 0
+
+    cdef int input_of(self, Tensor t):
+        """Which input a tensor that was written to is; -1: none."""
+        cdef object found = self.roots.get(<size_t><void*>t.storage)
+        return found if found is not None and found < self.program.n_inputs else -1
+
+
+cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* given,
+                   const int* targets, int n_targets, PyObject** outs):
+    """Run a call program as ``execute`` does, and record it; None where it cannot be frozen."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef Recording r = Recording.__new__(Recording)
+    cdef PyObject** values
+    cdef int64_t* regs
+    cdef object room, room2
+    cdef Frozen made = None
+    cdef Tensor t
+    cdef int i, code, filled = p.n_inputs
+    room = PyBytes_FromStringAndSize(NULL, (p.n_values + 1) * 8)
+    room2 = PyBytes_FromStringAndSize(NULL, (p.scalars.n_regs + 1) * 8)
+    values = <PyObject**>PyBytes_AS_STRING(room)
+    regs = <int64_t*>PyBytes_AS_STRING(room2)
+    memcpy(regs, words, p.scalars.n_inputs * 8)
+    if p.scalars.run(regs):
+        raise ValueError("a size check inside a composite or gradient failed; the operands' shapes are inconsistent")
+    r.program = p
+    r.whole = p.n_steps <= MOST_STEPS
+    r.roots, r.kinds, r.last, r.launches, r.guards, r.shared = {}, [], [], [], [], set()
+    for i in range(p.n_inputs):
+        values[i] = inputs[i]
+        t = <Tensor>inputs[i]
+        if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
+            r.whole = False
+        if <size_t><void*>t.storage in r.roots:
+            r.shared.add(<size_t><void*>t.storage)
+        r.roots.setdefault(<size_t><void*>t.storage, i)
+        r.kinds.append((R_INPUT, i, t.offset, None))
+        r.last.append(-1)
+    try:
+        for i in range(p.n_steps):
+            filled = run_step(p, r, i, values, filled, regs, given, ctx)
+        for i in range(p.n_outputs):
+            code = p.outputs[i]
+            outs[i] = NULL
+            if code >= 0 and values[code] != NULL:
+                outs[i] = values[code]
+                Py_INCREF(<object>outs[i])
+        if r.whole:
+            made = frozen_of(r, inputs, sizes, n_sizes, given, targets, n_targets, outs, regs, ctx)
+    finally:
+        for i in range(p.n_inputs, filled):
+            Py_XDECREF(values[i])
+    return made
+
+
+cdef int run_step(CallProgram p, Recording r, int i, PyObject** values, int filled, int64_t* regs, const char* given,
+                  EngineContext ctx) except -1:
+    """One step as ``execute`` does it, recorded; the number of values that there are then."""
+    cdef Operand[INLINE_X] inline_xs
+    cdef Operand* xs = inline_xs
+    cdef uint64_t[INLINE_S] params
+    cdef PyObject* into[MAX_OUT + 1]
+    cdef object wide, result
+    cdef list results = []
+    cdef Step* s = &p.steps[i]
+    cdef int j, code
+    cdef bint taken
+    if s.n_x > INLINE_X:
+        wide = PyBytes_FromStringAndSize(NULL, s.n_x * sizeof(Operand))
+        xs = <Operand*>PyBytes_AS_STRING(wide)
+    for j in range(s.n_x):
+        code = s.x[j]
+        xs[j].n_bits = 0
+        xs[j].t = values[code] if code >= 0 else NULL
+        xs[j].desc = TAG_ABSENT << K_TAG_SHIFT
+        if code < -1:
+            xs[j].desc = p.number_tag[-2 - code] << K_TAG_SHIFT
+            xs[j].bits[0] = <uint64_t>regs[p.number_reg[-2 - code]]
+            xs[j].bits[1] = 0
+            xs[j].n_bits = 1
+            if p.number_tag[-2 - code] == TAG_COMPLEX:
+                xs[j].bits[1] = <uint64_t>regs[p.number_reg2[-2 - code]]
+                xs[j].n_bits = 2
+    for j in range(s.n_params):
+        params[j] = <uint64_t>regs[s.params[j]]
+    taken = s.n_donors and p.take_over(s, xs, values, into, FLAG_INNER, given)
+    if taken:
+        into[s.n_out] = NULL
+        for j in range(s.n_out):
+            results.append(<object>into[j])
+            Py_XDECREF(into[j])
+        dispatch(<OpBase>p.ops[i], xs, s.n_x, params, s.n_params, s.sig, FLAG_INNER | FLAG_INTO, into)
+    else:
+        result = dispatch(<OpBase>p.ops[i], xs, s.n_x, params, s.n_params, s.sig, FLAG_INNER, NULL)
+        results = list(result) if isinstance(result, tuple) else [result]
+        result = None
+    if len(results) != s.n_out:
+        raise TypeError(f"[{(<OpBase>p.ops[i]).name}] requires {s.n_out} tensors as results, got {len(results)}")
+    for x in results:
+        Py_INCREF(<Tensor?>x)
+        values[filled] = <PyObject*>x
+        filled += 1
+    if r.whole:
+        r.step(i, xs, results, taken, params, ctx)
+    for j in range(s.n_drop):
+        code = s.drop[j]
+        Py_XDECREF(values[code])
+        values[code] = NULL
+    return filled
+
+
+cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* sizes, int n_sizes, const char* given, const int* targets,
+                      int n_targets, PyObject** outs, int64_t* regs, EngineContext ctx):
+    cdef CallProgram p = r.program
+    cdef Frozen f = Frozen.__new__(Frozen)
+    cdef Tensor t
+    cdef list made = [], outputs = [], copied = []
+    cdef dict tensors = {}     # root -> number of a new tensor
+    cdef int i, k, root, n_ptrs = 0, n_scalars = 0, most_ptrs = 1, most_scalars = 1, n_results = p.n_outputs - n_targets
+    cdef int64_t scratch, at
+    cdef char* room
+    for i in range(p.n_outputs):
+        if outs[i] == NULL:
+            if i >= n_results:
+                return None
+            outputs.append(None)
+            continue
+        t = <Tensor>outs[i]
+        if i >= n_results and outs[i] == inputs[targets[i - n_results]]:
+            continue
+        found = r.roots.get(<size_t><void*>t.storage)
+        if found is None or r.kinds[found][0] == R_INPUT or t.kind:
+            return None
+        root = found
+        dtype, place, shape, _, whole = r.kinds[root][3]
+        if i >= n_results:
+            t = <Tensor>inputs[targets[i - n_results]]
+            if (t.key ^ (<Tensor>outs[i]).key) & (K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT | K_LAYOUT_MASK << K_LAYOUT_SHIFT) or t.kind or \
+                    (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK or memcmp(t.dims, (<Tensor>outs[i]).dims, 8 * t.ndim) != 0:
+                return None
+            copied.append((root, (<Tensor>outs[i]).offset, targets[i - n_results], t.numel * ITEMSIZE[t.key & K_DTYPE_MASK]))
+            r.last[root] = p.n_steps
+            continue
+        if root not in tensors:
+            if not whole:
+                return None
+            tensors[root] = len(made)
+            made.append((dtype, place, shape))
+        if (t.key & K_DTYPE_MASK) != <uint32_t>dtype:
+            return None
+        if as_tuple(t.dims, t.ndim) == shape and not t.offset and not (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
+            outputs.append(tensors[root])
+        else:
+            outputs.append((tensors[root], as_tuple(t.dims, t.ndim), as_tuple(t.strides, t.ndim), t.offset))
+    places, scratch = arranged(r, tensors)
+    if scratch > MOST_SCRATCH:
+        return None
+    f.program = p
+    f.modes = ctx.plan_mode & ~<uint64_t>MODE_GRAD
+    f.place = (<Place>ctx.state.place).index
+    f.n_inputs, f.n_sizes, f.n_roots, f.n_launches = p.n_inputs, n_sizes, <int>len(r.kinds), <int>len(r.launches)
+    f.n_outputs, f.n_results, f.n_copied, f.n_guards = p.n_outputs, n_results, <int>len(copied), <int>len(r.guards)
+    f.made, f.outputs = made, outputs
+    f.given = None if given == NULL else given[:p.n_inputs]
+    f.plans = [x[0] for x in r.launches]
+    f.explained = [x[7] for x in r.launches]
+    f.ops = [(op, (<OpBase>op).capacity, (<OpBase>op).entries) for op in {id(x): x for x in p.ops}.values()]
+    for x in r.launches:
+        n_ptrs += len(x[5])
+        n_scalars += len(x[6])
+        most_ptrs = max(most_ptrs, <int>len(x[5]))
+        most_scalars = max(most_scalars, <int>len(x[6]))
+    f.keys = <uint32_t*>calloc(f.n_inputs + 1, sizeof(uint32_t))
+    f.sizes = <int64_t*>calloc(n_sizes + 1, 8)
+    f.roots = <Root*>calloc(f.n_roots + 1, sizeof(Root))
+    f.launches = <Launch*>calloc(f.n_launches + 1, sizeof(Launch))
+    f.pointers = <Pointer*>calloc(n_ptrs + 1, sizeof(Pointer))
+    f.scalars = <int*>calloc(n_scalars + 1, sizeof(int))
+    f.copied = <Copied*>calloc(f.n_copied + 1, sizeof(Copied))
+    f.targets = <int*>calloc(n_targets + 1, sizeof(int))
+    f.guards = <int*>calloc(f.n_guards + 1, sizeof(int))
+    f.guarded = <int64_t*>calloc(f.n_guards + 1, 8)
+    f.room = malloc(scratch + 128 + 8 * (f.n_roots + most_ptrs + most_scalars + p.scalars.n_regs + 4))
+    if f.keys == NULL or f.sizes == NULL or f.roots == NULL or f.launches == NULL or f.pointers == NULL or f.scalars == NULL or \
+            f.copied == NULL or f.targets == NULL or f.guards == NULL or f.guarded == NULL or f.room == NULL:
+        raise MemoryError()
+    room = <char*>((<size_t>f.room + 63) & ~<size_t>63)
+    f.scratch = room
+    f.bases = <char**>(room + ((scratch + 63) & ~<int64_t>63))
+    f.ptrs = <void**>(f.bases + f.n_roots + 1)
+    f.words = <uint64_t*>(f.ptrs + most_ptrs + 1)
+    f.regs = <int64_t*>(f.words + most_scalars + 1)
+    for i in range(f.n_inputs):
+        f.keys[i] = (<Tensor>inputs[i]).key & SEEN
+    memcpy(f.sizes, sizes, 8 * n_sizes)
+    for i in range(n_targets):
+        f.targets[i] = targets[i]
+    for i in range(f.n_roots):
+        f.roots[i].kind = r.kinds[i][0]
+        f.roots[i].at = r.kinds[i][1]
+        if i in tensors:
+            f.roots[i].kind = R_TENSOR
+            f.roots[i].at = tensors[i]
+        elif f.roots[i].kind == R_SCRATCH:
+            f.roots[i].offset = places[i]
+    for i, (register, _) in enumerate(r.guards):
+        f.guards[i] = register
+        f.guarded[i] = regs[<int>register]
+    for i, (root, offset, target, nbytes) in enumerate(copied):
+        f.copied[i].source.root = root
+        f.copied[i].source.offset = offset
+        f.copied[i].target = target
+        f.copied[i].nbytes = nbytes
+    f.dims = []
+    n_ptrs = n_scalars = 0
+    for i, (plan, step, flat, elements, dims, pointers, registers, _) in enumerate(r.launches):
+        f.launches[i].launch = (<Plan>plan).launch
+        f.launches[i].flat = (<Plan>plan).flat if flat else NULL
+        f.launches[i].self = (<Plan>plan).launch_self
+        f.launches[i].elements = elements
+        f.launches[i].step = step
+        f.launches[i].n_ptrs, f.launches[i].first_ptr = <int>len(pointers), n_ptrs
+        f.launches[i].n_scalars, f.launches[i].first_scalar = <int>len(registers), n_scalars
+        f.work += elements
+        if dims is not None:
+            f.dims.append(PyBytes_FromStringAndSize(NULL, 8 * len(dims) + 8))
+            f.launches[i].dims = <int64_t*>PyBytes_AS_STRING(f.dims[len(f.dims) - 1])
+            for k in range(len(dims)):
+                f.launches[i].dims[k] = dims[k]
+        for root, offset in pointers:
+            f.pointers[n_ptrs].root = root
+            f.pointers[n_ptrs].offset = offset
+            n_ptrs += 1
+        for register in registers:
+            f.scalars[n_scalars] = register
+            n_scalars += 1
+    return f
+
+
+cdef tuple arranged(Recording r, dict tensors):
+    """(place in the scratch memory by root, its size): what lives at the same time lies apart."""
+    cdef list ends = [[] for _ in range(r.program.n_steps + 1)], starts = [[] for _ in range(r.program.n_steps + 1)]
+    cdef dict places = {}
+    cdef list free_parts = []  # (begin, end), in order
+    cdef int64_t top = 0, begin, size
+    cdef int root, step
+    for root in range(len(r.kinds)):
+        if r.kinds[root][0] == R_SCRATCH and root not in tensors:
+            starts[r.kinds[root][1]].append(root)
+            ends[r.last[root]].append(root)
+    for step in range(r.program.n_steps):
+        for root in starts[step]:
+            size = (<int64_t>r.kinds[root][3][3] + 63) & ~<int64_t>63 or 64
+            for i, (a, b) in enumerate(free_parts):
+                if b - a >= size:
+                    places[root] = a
+                    free_parts[i:i + 1] = [(a + size, b)] if b - a > size else []
+                    break
+            else:
+                places[root] = top
+                top += size
+        for root in ends[step]:
+            begin = places[root]
+            size = (<int64_t>r.kinds[root][3][3] + 63) & ~<int64_t>63 or 64
+            free_parts.append((begin, begin + size))
+        if ends[step]:
+            free_parts = joined(sorted(free_parts))
+    return places, top
+
+
+cdef list joined(list parts):
+    cdef list found = []
+    for a, b in parts:
+        if found and found[len(found) - 1][1] == a:
+            found[len(found) - 1] = (found[len(found) - 1][0], b)
+        else:
+            found.append((a, b))
+    return found
