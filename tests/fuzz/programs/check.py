@@ -41,6 +41,10 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
         r"writes to tensors whose values from before its gradient needs",
         lambda p, mode: mode == "captured twice" and inputs_written(p),
     ),
+    "a write within a branch changes a dtype": (
+        r"requires a tensor made inside the branch or loop body",
+        lambda p, mode: mode == "mixed precision, captured" and p.nest is not None and p.how != "call",
+    ),
 }  # fmt: skip
 
 
