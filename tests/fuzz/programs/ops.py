@@ -720,7 +720,10 @@ op(
 
 
 def channels(d: Draw) -> Proposal:
-    x = d.pick(lambda x: len(d.shape(x)) in (2, 3, 4) and not d.varying(x, 1) and d.shape(x)[1] > 0)
+    """Of at least one element: statistics of none are NaN, where PyTorch leaves them alone."""
+    x = d.pick(
+        lambda x: len(d.shape(x)) in (2, 3, 4) and not d.varying(x, 1) and all(0 not in v[x].shape for v in d.values)
+    )
     n = d.shape(x)[1]
     names = [d.input([n], dtype=d.dtypes[x]) for _ in range(2)]
     names += [d.input([n], dtype=d.dtypes[x], grad=False), d.input([n], dtype=d.dtypes[x], fill="positive", grad=False)]
