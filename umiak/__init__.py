@@ -17,7 +17,7 @@ def _assemble() -> None:
     from umiak.backends.cpu import launcher, providers
     from umiak.compiler import plan
     from umiak.core import array, context, dispatch, dlpack, tape
-    from umiak.core.dtype import from_id
+    from umiak.core.dtype import all_dtypes
     from umiak.core.place import Place
     from umiak.core.tensor import Tensor
     from umiak.ir import scope, tracer
@@ -62,9 +62,7 @@ def _assemble() -> None:
         slow_assign=tracer.slow_assign,
         slow_become=tracer.slow_become,
     )
-    tape.install(
-        records["add"](), records["copy"](), [records["full"](dtype=from_id(i)) for i in range(14)], plan.vjp_plan
-    )
+    tape.install(records["add"](), records["copy"](), [records["full"](dtype=d) for d in all_dtypes()], plan.vjp_plan)
     Tensor.__dlpack__ = dlpack.dlpack
     Tensor.__dlpack_device__ = dlpack.dlpack_device
     context.current().state.place = Place("cpu", 0)

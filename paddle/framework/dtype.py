@@ -10,25 +10,19 @@ import numpy as np
 from umiak.core import dtype as _dt
 from umiak.core.context import current
 from umiak.core.dtype import DType
+from umiak.util.dtypes import ROWS
 from umiak.util.errors import op_error
 
 dtype = DType
 
 # These names shadow builtins, also below; nothing in this module calls those.
-bool = _dt.bool
-uint8 = _dt.uint8
-int8 = _dt.int8
-int16 = _dt.int16
-int32 = _dt.int32
-int64 = _dt.int64
-float16 = half = _dt.float16
-bfloat16 = uint16 = _dt.bfloat16  # arrays that lack the type carry its bits as uint16
-float32 = float = _dt.float32
-float64 = double = _dt.float64
-complex64 = cfloat = _dt.complex64
-complex128 = cdouble = _dt.complex128
-float8_e4m3fn = _dt.float8_e4m3fn
-float8_e5m2 = _dt.float8_e5m2
+globals().update({d.name: d for d in _dt.all_dtypes()})
+half = _dt.float16
+uint16 = _dt.bfloat16  # arrays that lack the type carry its bits as uint16
+float = _dt.float32
+double = _dt.float64
+cfloat = _dt.complex64
+cdouble = _dt.complex128
 
 
 def get_default_dtype() -> str:
@@ -55,7 +49,7 @@ def set_default_dtype(d: Any) -> None:
         >>> paddle.set_default_dtype("float32")
     """
     found = _dt.convert(d)
-    if found not in (float16, bfloat16, float32, float64):
+    if found not in (_dt.float16, _dt.bfloat16, _dt.float32, _dt.float64):
         raise op_error(TypeError, "set_default_dtype", "float16, bfloat16, float32 or float64", found.name)
     current().state.default_dtype = found.id
 
@@ -73,8 +67,8 @@ class iinfo:
         found = _dt.convert(dtype)
         if not found.is_integer:
             raise op_error(ValueError, "iinfo", "an integer dtype", found.name)
-        info = np.iinfo(found.numpy)
-        self.min, self.max, self.bits, self.dtype = int(info.min), int(info.max), int(info.bits), found.name
+        self.min, self.max = ROWS[found.name].limits
+        self.bits, self.dtype = found.bits, found.name
 
     def __repr__(self) -> str:
         return f"paddle.iinfo(min={self.min}, max={self.max}, bits={self.bits}, dtype={self.dtype})"
@@ -99,7 +93,7 @@ class finfo:
         info = ml_dtypes.finfo(found.numpy)
         for name in ("min", "max", "eps", "resolution", "smallest_normal", "tiny"):
             setattr(self, name, info_number(getattr(info, name)))
-        self.bits, self.dtype = int(info.bits), found.name
+        self.bits, self.dtype = found.bits, found.name
 
     def __repr__(self) -> str:
         names = ("min", "max", "eps", "resolution", "smallest_normal", "tiny")

@@ -34,13 +34,6 @@ from umiak.util.regular_file import NotRegular
 NAME_TABLE = "StructuredToParameterName@@"
 SLICES = "UnpackBigParamInfor@@"  # how protocols below 4 store arrays beyond 4 GiB
 
-# Types that NumPy lacks, and the ones that carry their bits.
-_CARRIERS = {
-    np.dtype(ml_dtypes.bfloat16): np.uint16,
-    np.dtype(ml_dtypes.float8_e4m3fn): np.int8,
-    np.dtype(ml_dtypes.float8_e5m2): np.uint8,
-}
-
 
 # --- saving --------------------------------------------------------------------------------------------------------
 
@@ -60,7 +53,7 @@ class _Named:
 
 def _array(x: Tensor) -> np.ndarray:
     a = x.detach().numpy()
-    # Only bfloat16 has a carrier that the reverse way recognises; the float8 types keep their own.
+    # Only bfloat16 has a carrier that the reverse way recognises; the others keep ml_dtypes' own.
     return a.view(np.uint16) if a.dtype == ml_dtypes.bfloat16 else a
 
 

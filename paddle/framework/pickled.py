@@ -21,10 +21,10 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from paddle.framework.random import GeneratorState
+from umiak.util.dtypes import TABLE
 
 DEEPEST_TUPLE = 100
 MOST_COLLISIONS = 64
@@ -60,7 +60,7 @@ class Call:
 
 
 _CODE = re.compile(r"[<>|=]?(?:b1|i[1248]|u[1248]|f(?:2|4|8|16)|c(?:8|16|32)|[SUV]\d{1,9}|[Mm]8)")
-_OWN = {name: np.dtype(getattr(ml_dtypes, name)) for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2")}
+_OWN = {row.name: row.numpy for row in TABLE if row.numpy.type.__module__ != "numpy"}
 
 
 class DType:

@@ -108,7 +108,7 @@ def _run(net: Layer, given: list[Any], rows: dict[int, tuple[Any, Any]]) -> int:
 
 
 def _bytes(x: Any) -> int:
-    return math.prod(x.shape) * x.dtype.itemsize
+    return x.dtype.nbytes(math.prod(x.shape))
 
 
 def _parameter_bytes(net: Layer) -> int:

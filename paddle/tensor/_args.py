@@ -159,6 +159,19 @@ def become(x: Tensor, value: Tensor) -> Tensor:
     return dispatch.become(x, value)
 
 
+def write_part(x: Tensor, part: Callable[[Any], Any], value: Tensor) -> Tensor:
+    """Write ``value`` into the view that ``part`` makes of ``x``. Returns ``x``.
+
+    A part of a packed tensor is a copy: there the whole is written anew.
+    """
+    if not x.dtype.is_packed:
+        assign(part(x), value)
+        return x
+    wide = cast(x, x.dtype.carrier)
+    assign(part(wide), cast(value, wide.dtype))
+    return assign(x, cast(wide, x.dtype))
+
+
 # --- numbers, axes, shapes -----------------------------------------------------------------------------------------
 
 

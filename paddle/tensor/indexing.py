@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddle.tensor._args import cast, op_error
+from paddle.tensor._args import cast, op_error, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -263,8 +263,11 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
     basic, advanced = parse(x, item)
     region = basic(x)
     if not advanced:
-        shape = tuple(region.shape)
-        assign(region, _value(value, x, shape))
+        new = _value(value, x, tuple(region.shape))
+        if x.dtype.is_packed:
+            write_part(x, basic.__call__, new)
+        else:
+            assign(region, new)
         return
     if (
         len(advanced) == 1
@@ -275,7 +278,7 @@ def setitem(x: Tensor, item: Any, value: Any) -> None:
         new = _masked(region, mask, value, x)
     else:
         new = _put(region, advanced, value, x)
-    assign(region, new)
+    write_part(x, basic.__call__, new)
 
 
 def _value(value: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:

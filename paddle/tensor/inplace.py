@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from paddle.tensor import creation, elementwise, linalg, logic, manipulation, math, search
-from paddle.tensor._args import become, named, need_tensor, op_error
+from paddle.tensor._args import become, named, need_tensor, op_error, write_part
 from umiak import ops as F
 from umiak.core import dispatch
 from umiak.core import dtype as dt
@@ -160,15 +160,15 @@ def fill_diagonal_(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, n
         i = F.iota(0, 1, dt.int64, x.shape[0])
         return assign(x, F.index_put(x, F.full(value, x.dtype, (x.shape[0],)), [i] * x.ndim))
     rows, columns = x.shape
-    line = F.diagonal(x, 0, 1, offset)
-    assign(line, F.full(value, x.dtype, tuple(line.shape)))
+
+    def write(line: Callable[[Tensor], Tensor]) -> None:
+        write_part(x, line, F.full(value, x.dtype, tuple(line(x).shape)))
+
+    write(lambda x: F.diagonal(x, 0, 1, offset))
     if wrap and rows > columns:
-        start = columns + 1
-        while start < rows:
-            part = F.slice(x, (0,), (start,), (min(columns, rows - start),), (1,))
-            line = F.diagonal(part, 0, 1, offset)
-            assign(line, F.full(value, x.dtype, tuple(line.shape)))
-            start += columns + 1
+        for start in range(columns + 1, rows, columns + 1):
+            size = min(columns, rows - start)
+            write(lambda x, at=start, n=size: F.diagonal(F.slice(x, (0,), (at,), (n,), (1,)), 0, 1, offset))  # type: ignore[misc]
     return x
 
 

@@ -15,7 +15,6 @@ from paddle.tensor._args import (
     again,
     axes_of,
     axis_of,
-    become,
     dtype_of,
     hot,
     integer,
@@ -29,6 +28,7 @@ from paddle.tensor._args import (
     public,
     shape_of,
     tensor,
+    write_part,
 )
 from paddle.tensor._args import cast as _cast_to
 from umiak import ops as F
@@ -502,6 +502,8 @@ def bits(x: Tensor, d: Any) -> Tensor:
     """The memory of ``x`` read as another dtype; no gradient passes."""
     if d is x.dtype:
         return x
+    if d.is_packed or x.dtype.is_packed:
+        raise op_error(TypeError, "view", "dtypes of whole bytes", f"{x.dtype.name} as {d.name}", "Cast instead.")
     if x.ndim == 0 and d.itemsize != x.dtype.itemsize:
         raise op_error(ValueError, "view", "a rank of 1 or more to change the width of elements", "a 0-d tensor")
     try:
@@ -1183,10 +1185,13 @@ def slice_scatter(
         >>> paddle.slice_scatter(paddle.zeros([3]), paddle.ones([1]), [0], [1], [2], [1]).tolist()
         [0.0, 1.0, 0.0]
     """
-    out = F.copy(need_tensor(x, "slice_scatter"))
-    region = _sliced("slice_scatter", out, axes, starts, ends, strides)
-    become(region, F.broadcast_to(_cast_to(need_tensor(value, "slice_scatter", "value"), x.dtype), tuple(region.shape)))
-    return out
+
+    def region(x: Tensor) -> Tensor:
+        return _sliced("slice_scatter", x, axes, starts, ends, strides)
+
+    shape = tuple(region(need_tensor(x, "slice_scatter")).shape)
+    value = F.broadcast_to(_cast_to(need_tensor(value, "slice_scatter", "value"), x.dtype), shape)
+    return write_part(F.copy(x), region, value)
 
 
 def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str | None = None) -> Tensor:
@@ -1202,9 +1207,8 @@ def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str |
     want = [n for j, n in enumerate(x.shape) if j != k]
     if need_tensor(values, "select_scatter", "values").shape != want:
         raise op_error(ValueError, "select_scatter", f"values of shape {want}", values.shape)
-    out = F.copy(x)
-    become(F.slice(out, (k,), (i,), (1,), (1,)), F.unsqueeze(_cast_to(values, x.dtype), (k,)))
-    return out
+    value = F.unsqueeze(_cast_to(values, x.dtype), (k,))
+    return write_part(F.copy(x), lambda x: F.slice(x, (k,), (i,), (1,), (1,)), value)
 
 
 # --- diagonals -----------------------------------------------------------------------------------------------------
@@ -1242,13 +1246,11 @@ def fill_diagonal_tensor(
     x: Tensor, y: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, name: str | None = None
 ) -> Tensor:
     """``x`` with the diagonal of dims ``dim1`` and ``dim2`` replaced by ``y``."""
-    out = F.copy(need_tensor(x, "fill_diagonal_tensor"))
-    a, b = _two_axes(x, dim1, dim2, "fill_diagonal_tensor")
-    line = F.diagonal(out, a, b, offset)
-    if need_tensor(y, "fill_diagonal_tensor", "y").shape != line.shape:
-        raise op_error(ValueError, "fill_diagonal_tensor", f"a y of shape {line.shape}", y.shape)
-    become(line, _cast_to(y, x.dtype))
-    return out
+    a, b = _two_axes(need_tensor(x, "fill_diagonal_tensor"), dim1, dim2, "fill_diagonal_tensor")
+    shape = F.diagonal(x, a, b, offset).shape
+    if need_tensor(y, "fill_diagonal_tensor", "y").shape != shape:
+        raise op_error(ValueError, "fill_diagonal_tensor", f"a y of shape {shape}", y.shape)
+    return write_part(F.copy(x), lambda x: F.diagonal(x, a, b, offset), _cast_to(y, x.dtype))
 
 
 # --- gathering -----------------------------------------------------------------------------------------------------
@@ -1499,9 +1501,7 @@ def _scatter_along(
         made = F.scatter_along(corner, index, values, axis, mode=mode, include_self=include_self)
     if corner is x:
         return made
-    out = F.copy(x)
-    become(_cut_to(out, index, axis, op), made)
-    return out
+    return write_part(F.copy(x), lambda x: _cut_to(x, index, axis, op), made)
 
 
 @public(x="input")

@@ -183,7 +183,7 @@ def _rebuild(cls: type, array: np.ndarray, dtype: str, stop_gradient: bool, attr
     return made
 
 
-# Bits of types that other processes may lack travel as integers.
+# Bits of types that other processes may lack travel as integers; those of packed types one element per byte.
 _CARRIER = {2: np.uint16, 1: np.uint8}
 
 
@@ -287,7 +287,7 @@ def contiguous(self: Tensor) -> Tensor:
 
 
 def element_size(self: Tensor) -> int:
-    """Bytes per element."""
+    """Bytes per element; a TypeError where elements share bytes."""
     return self.dtype.itemsize
 
 
@@ -608,7 +608,7 @@ PROPERTIES: dict[str, property] = {
     "itemsize": property(lambda self: self.dtype.itemsize, doc="Bytes per element."),
     "layout": property(lambda self: "NCHW", doc="The order of dims of images."),
     "name": property(_name, _set_name, doc="A name, unique unless it is set."),
-    "nbytes": property(lambda self: self.size * self.dtype.itemsize, doc="Bytes of all elements."),
+    "nbytes": property(lambda self: self.dtype.nbytes(self.size), doc="Bytes of all elements."),
     "num_shard": _attribute("_num_shard", None),
     "persistable": _attribute("_persistable", False),
     "placements": _attribute("_placements", None),

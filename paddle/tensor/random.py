@@ -28,6 +28,7 @@ from umiak.core.dtype import DType
 from umiak.core.generator import Generator, default_generator
 from umiak.core.tensor import Tensor
 from umiak.ops.base import REGISTRY
+from umiak.util.dtypes import ROWS
 
 
 def draw(record: Any, size: int, run: Callable[[int, int], Tensor], generator: Generator | None = None) -> Tensor:
@@ -487,7 +488,7 @@ def random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Any 
     if to is None:
         exact = {dt.float16: 11, dt.bfloat16: 8, dt.float32: 24, dt.float64: 53}
         d = x.dtype
-        to = 2 if d.is_bool else 2 ** exact[d] + 1 if d in exact else 2 ** (8 * d.itemsize - (d is not dt.uint8)) - 1
+        to = 2 if d.is_bool else 2 ** exact[d] + 1 if d in exact else ROWS[d.name].limits[1]
     if from_ >= to:
         raise op_error(ValueError, "random_", "a from_ below to", f"{from_} and {to}")
     return become(x, cast(_draw("rand_int", dt.int64, tuple(x.shape), from_, to), x.dtype))

@@ -9,6 +9,7 @@ import numpy as np
 
 from umiak.core import storage
 from umiak.core.context import current
+from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -103,7 +104,7 @@ def array_text(a: np.ndarray, indent: int = INDENT, o: PrintOptions | None = Non
     """The elements of ``a`` in brackets; lines after the first are indented."""
     o = o or options()
     if a.dtype.kind not in "biufc":
-        a = a.astype(np.float32)  # types of ml_dtypes
+        a = a.astype(np.int8 if convert(a.dtype).is_integer else np.float32)  # types of ml_dtypes
     short = a.size > o.threshold
     shown = _shorten(a, o) if short else a
     texts = [_element(v, o) for v in shown.ravel().tolist()]

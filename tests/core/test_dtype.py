@@ -1,16 +1,23 @@
 import copy
 import pickle
+import re
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+import make_dtype_ids
+import paddle
 from umiak.core import dtype
 from umiak.core.dtype import DType, all_dtypes, convert, from_id
+from umiak.util import dtypes
 
 NAMES = (
-    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 float8_e4m3fn float8_e5m2"
+    "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 float8_e4m3fn float8_e5m2 "
+    "float8_e3m4 float8_e4m3 float8_e4m3b11fnuz float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu int4 uint4 float4_e2m1fn"
 ).split()
+PACKED = [d for d in all_dtypes() if d.is_packed]
 
 
 def test_ids_are_the_documented_ones():
@@ -22,7 +29,7 @@ def test_ids_are_the_documented_ones():
 @pytest.mark.parametrize("d", all_dtypes(), ids=repr)
 def test_each(d):
     assert repr(d) == f"paddle.{d.name}"
-    assert d.itemsize == d.numpy.itemsize
+    assert d.bits == (4 if d.is_packed else 8 * d.numpy.itemsize)
     assert d.npt == d.numpy.num == np.empty(0, d.numpy).dtype.num
     assert [d.is_bool, d.is_integer, d.is_floating, d.is_complex].count(True) == 1
     for same in (d, d.name, repr(d), d.numpy, d.numpy.type):
@@ -34,11 +41,57 @@ def test_each(d):
 def test_classes():
     assert [d.name for d in all_dtypes() if d.is_floating] == [n for n in NAMES if "float" in n]
     assert [d.name for d in all_dtypes() if d.is_integer] == [n for n in NAMES if "int" in n]
+    assert [d.name for d in PACKED] == "int4 uint4 float4_e2m1fn".split()
+    assert [d.name for d in all_dtypes() if d.is_continuous] == [
+        d.name for d in all_dtypes() if (d.is_floating or d.is_complex) and d not in PACKED
+    ]
+
+
+def test_the_ids_of_cython_are_made_of_the_table():
+    assert make_dtype_ids.TARGET.read_text() == make_dtype_ids.text()
+
+
+def test_every_type_is_among_the_names():
+    """In the stub of the core and in the public face."""
+    stub = Path(dtypes.__file__).parents[1] / "core" / "dtype.pyi"
+    assert re.findall(r"^(\w+): DType$", stub.read_text(), re.MULTILINE) == NAMES
+    assert all(getattr(paddle, name) is convert(name) and name in paddle.__all__ for name in NAMES)
+
+
+@pytest.mark.parametrize("d", all_dtypes(), ids=repr)
+def test_bytes(d):
+    """Whole bytes, rounded up; an element of a packed type has no size of its own."""
+    assert [d.nbytes(n) for n in (0, 1, 2, 7)] == [-(-n * d.bits // 8) for n in (0, 1, 2, 7)]
+    if d.is_packed:
+        with pytest.raises(TypeError, match=rf"requires a dtype of whole bytes, got {d.name} of 4 bits"):
+            _ = d.itemsize
+    else:
+        assert d.itemsize == d.numpy.itemsize
+
+
+@pytest.mark.parametrize("row", [r for r in dtypes.TABLE if r.kind == dtypes.FLOAT], ids=lambda r: r.name)
+def test_formats_are_those_of_the_twins(row):
+    """Bits, fields, bias and what is beside finite numbers, against what NumPy and ml_dtypes say of their types."""
+    info = ml_dtypes.finfo(row.numpy)
+    assert (info.bits, info.nmant, info.nexp) == (row.bits, row.mantissa, row.exponent)
+    one = np.array(1, row.numpy).view(f"u{row.numpy.itemsize}")
+    assert int(one) == row.bias << row.mantissa
+    with np.errstate(all="ignore"):
+        there = [str(np.array(v, np.float32).astype(row.numpy)) for v in (np.inf, np.nan)]
+    kinds = {("inf", "nan"): "ieee", ("nan", "nan"): ("fn", "fnuz", "exponent")}
+    assert row.special == "none" or row.special in kinds[tuple(there)]
+
+
+def test_limits_of_integers():
+    for row in dtypes.TABLE:
+        if row.kind in (dtypes.SIGNED, dtypes.UNSIGNED):
+            info = ml_dtypes.iinfo(row.numpy)
+            assert row.limits == (info.min, info.max)
 
 
 def test_compute_and_real():
     for d in all_dtypes():
-        low = d.is_floating and d.itemsize < 4
+        low = d.is_floating and d.bits < 32
         assert d.compute is (dtype.float32 if low else d)
         assert d.real is {dtype.complex64: dtype.float32, dtype.complex128: dtype.float64}.get(d, d)
 
@@ -69,5 +122,5 @@ def test_dtypes_are_fixed():
         DType()
     with pytest.raises(AttributeError):
         dtype.float32.itemsize = 8
-    with pytest.raises(ValueError, match="below 14"):
-        from_id(14)
+    with pytest.raises(ValueError, match=f"below {len(NAMES)}"):
+        from_id(len(NAMES))

@@ -1128,7 +1128,7 @@ def steps_before(power: float, beta: float) -> torch.Tensor:
 REFERENCES["sgd_update"] = lambda p, g, lr: torch_step(lambda ps: torch.optim.SGD(ps, float(lr)), {}, p, g, ())[0]
 
 
-REFERENCES["square_sum"] = lambda x: np.asarray(np.square(x).sum())
+REFERENCES["square_sum"] = lambda x: np.asarray(np.square(np.abs(x)).sum())
 REFERENCES["cleared"] = np.zeros_like
 REFERENCES["finite_probe"] = lambda x: np.asarray(0.0 if np.isfinite(x).all() else np.nan, np.float32)
 REFERENCES["penalised"] = lambda g, p, coeff, l1: g + coeff * (np.sign(p) if l1 else p)
@@ -1767,11 +1767,34 @@ def gather_tree(ids: Any, parents: Any) -> Any:
     return out
 
 
+def in_pairs(step: Callable) -> Callable:
+    """An update of complex numbers is one of pairs of real numbers."""
+
+    def pairs(x: Any) -> Any:
+        return np.stack([x.real, x.imag], -1) if isinstance(x, np.ndarray) and x.dtype.kind == "c" else x
+
+    def run(p: Any, *rest: Any, **named: Any) -> Any:
+        if np.asarray(p).dtype.kind != "c":
+            return step(p, *rest, **named)
+        made = step(*map(pairs, (p, *rest)), **named)
+        results = [y[..., 0] + 1j * y[..., 1] for y in (made if isinstance(made, tuple) else (made,)) if y is not None]
+        return tuple(results) if isinstance(made, tuple) else results[0]
+
+    return run
+
+
+for _name in [n for n in REFERENCES if n.endswith("_update")]:
+    REFERENCES[_name] = in_pairs(REFERENCES[_name])
+
+
 # --- the others ------------------------------------------------------------------------------------------------------
 
 # Records that no user calls: they have neither samples nor factors nor references of their own.
 MADE_INSIDE = {
     "with_casts": "made by the planner inside of plans; tests of mixed precision run it",
+    **dict.fromkeys(
+        ("carried", "pack", "unpack"), "made by the planner inside of plans; tests of packed dtypes run it"
+    ),
     "fused": "made by the compiler inside of call programs; every test of a composite or a gradient runs some",
     "followed": "made by the compiler inside of programs; tests of the executor run some",
     "channels_last": "made by the compiler inside of programs; tests of layouts run some",

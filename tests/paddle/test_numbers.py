@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import paddle
+from umiak import ops as F
 
 FLOATS = ["float16", "float32", "float64", "complex64", "complex128"]
 INTS = ["int8", "int16", "int32", "int64", "uint8"]
@@ -180,3 +181,32 @@ def test_arrays_are_cast():
     """An array has a dtype of its own: changing it is a cast, which drops what does not fit."""
     assert paddle.to_tensor(np.array([300]), dtype="uint8").tolist() == [44]
     assert paddle.to_tensor([300]).astype("uint8").tolist() == [44]
+
+
+USES = {
+    "full": (lambda x, v: paddle.full([3], v, "complex64"), lambda x, v: np.full(3, v)),
+    "full_like": (lambda x, v: paddle.full_like(x, v), lambda x, v: np.full(3, v)),
+    "fill_": (lambda x, v: x.fill_(v), lambda x, v: np.full(3, v)),
+    "multiply": (lambda x, v: x * v, lambda x, v: x * v),
+    "pow": (lambda x, v: x**v, lambda x, v: x**v),
+    "where": (lambda x, v: paddle.where(x.real() > 1, x, v), lambda x, v: np.where(x.real > 1, x, v)),
+    "masked_fill": (lambda x, v: paddle.masked_fill(x, x.real() > 1, v), lambda x, v: np.where(x.real > 1, v, x)),
+    "put": (
+        lambda x, v: paddle.put_along_axis(x, paddle.to_tensor([0]), v, 0),
+        lambda x, v: np.concatenate([[v], x[1:]]),
+    ),
+    "index_fill": (
+        lambda x, v: paddle.index_fill(x, paddle.to_tensor([0]), 0, v),
+        lambda x, v: np.concatenate([[v], x[1:]]),
+    ),
+    "pad": (lambda x, v: F.pad(x, v, axes=(0,), lo=(1,), hi=(0,)), lambda x, v: np.concatenate([[v], x])),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_every_complex_number_is_taken_anew(use):
+    """A plan serves all numbers of its class: what the first call came with stays nowhere."""
+    ours, plain = USES[use]
+    values = np.array([2 - 1j, 0.5 + 1j, 3], np.complex64)
+    for v in (0j, 1 + 2j, -0.5j):
+        np.testing.assert_allclose(ours(paddle.to_tensor(values), v).numpy(), plain(values, v), rtol=1e-5, atol=1e-6)

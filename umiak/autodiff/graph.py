@@ -266,7 +266,7 @@ class _Driver:
 
 
 def _continuous(x: Any) -> bool:
-    return type(x) is Value and x.meta.dtype is not None and (x.meta.dtype.is_floating or x.meta.dtype.is_complex)
+    return type(x) is Value and x.meta.dtype is not None and x.meta.dtype.is_continuous
 
 
 @dataclass(frozen=True)

@@ -181,7 +181,7 @@ class _Backward:
 
 
 def _differentiable(x: Any) -> bool:
-    return isinstance(x, Tensor) and (x.dtype.is_floating or x.dtype.is_complex)
+    return isinstance(x, Tensor) and x.dtype.is_continuous
 
 
 def _changed(required: str, got: Any) -> Exception:

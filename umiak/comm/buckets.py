@@ -36,6 +36,7 @@ from umiak.core.place import Place
 from umiak.core.tensor import Tensor, empty
 from umiak.observe.recorder import Recorder, now
 from umiak.observe.recording import COMMUNICATION
+from umiak.ops.base import packed_error
 from umiak.runtime.selected_rows import SelectedRows, add_to
 from umiak.util.errors import op_error
 
@@ -598,6 +599,8 @@ def broadcast_all(tensors: Sequence[Tensor], group: Group, root: int = 0) -> Non
     """Give the tensors the data of rank ``root`` of the group, in place."""
     waiting: list[tuple[Task, Tensor, Any]] = []
     for x in tensors:
+        if x.dtype.is_packed:
+            raise packed_error("broadcast", x.dtype, x.dtype.name)
         own = x if x.is_contiguous() else F.copy(x.detach())
         waiting.append((group.broadcast(own.detach(), root), x, own))
     for task, x, own in waiting:

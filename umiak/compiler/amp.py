@@ -11,13 +11,11 @@ from typing import Any, ClassVar
 from umiak import ops as F
 from umiak.autodiff import rules
 from umiak.core import dispatch
-from umiak.core.dtype import DType
-from umiak.core.dtype import convert as dtype_of
+from umiak.core.dtype import DType, float32, from_id
 from umiak.ir.meta import Meta
 from umiak.ops.base import Op, register
 
 LOW = ("float16", "bfloat16")
-NAMES = {6: "float16", 7: "bfloat16"}
 
 # Custom lists by id (the id is part of the plan modes): names forced to low precision, names kept at full precision,
 # and what becomes of ops that neither these nor the ops themselves decide on: "promote" (the widest operand decides),
@@ -38,8 +36,8 @@ def with_casts(op: Op, metas: Sequence[Meta | None], level: int, dtype_id: int, 
     """The op itself, or the op with casts that the mode asks for."""
     if op.view or op.amp == "keep":
         return op
-    low = dtype_of(NAMES[dtype_id])
-    full = dtype_of("float32")
+    low = from_id(dtype_id)
+    full = float32
     white, black, rest = CUSTOM[custom]
     kind = "allow" if op.name in white else "deny" if op.name in black else rest if op.amp == "promote" else op.amp
     floats = [m.dtype for m in metas if m is not None and m.dtype is not None and m.dtype.name in ("float32", *LOW)]

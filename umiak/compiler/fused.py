@@ -112,6 +112,7 @@ class Fused(Op):
     """The results of a group of operations. Operands: its tensors, then its float numbers."""
 
     inputs = ("*xs",)
+    packed = True  # its operations have been asked
     group: Any
     ints: tuple = param("ints")
 

@@ -81,6 +81,7 @@ class Relaid(Op):
     read the permuted one again and again."""
 
     inputs = ("x",)
+    packed = True
     perm: tuple
     vjp = None
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from umiak.autodiff import rules
-from umiak.compiler import amp
+from umiak.compiler import amp, packed
 from umiak.compiler.calls import call_program, live, scalars_in, used
 from umiak.compiler.dump import dump
 from umiak.compiler.epilogue import Followed
@@ -78,11 +78,15 @@ def place_of(op: Op, operands: Sequence[Any]) -> Any:
 
 def infer(op: Op, operands: Sequence[Any], params: tuple) -> tuple:
     """The results of a call on the concrete operands, or its error."""
+    metas = concrete_metas(operands)
+    op.refuse_packed(metas)
     try:
-        return as_tuple(op.infer(*concrete_metas(operands), *params))
+        results = as_tuple(op.infer(*metas, *params))
     except TypeError:
         numbers.refuse_large(op, operands)
         raise
+    op.refuse_packed(results)
+    return results
 
 
 def explain(op: Op, operands: tuple, params: tuple) -> None:
@@ -190,6 +194,8 @@ class Call:
         inputs: list[Any]  # values and numbers
         if not self.symbolic:
             raise NotANest("sizes that only Python knows")
+        if any(type(x) is complex for x in self.operands):
+            raise NotANest("a complex number, which no symbol stands for")
         if type(op) is Fused:
             group, count = op.group, len(op.group.arguments)
             env = group.bind([m.shape for m in self.classes.operands[:count]], self.classes.params[0])
@@ -252,9 +258,10 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
         op = amp.with_casts(op, metas, level, dtype_id, custom)
     place = place_of(op, operands)
     visible = infer(op, operands, params)
+    op = packed.carried(op, metas, visible)
     needs = tuple(isinstance(x, Tensor) and not x.stop_gradient for x in operands)
     wanted = bool(modes & MODE_GRAD) and any(needs) and rules.differentiable(op)
-    continuous = [i for i, m in enumerate(visible) if m.dtype.is_floating or m.dtype.is_complex]
+    continuous = [i for i, m in enumerate(visible) if m.dtype.is_continuous]
     wanted = wanted and bool(continuous)
     backend = BACKEND_OF(place)
     classes = symbols_for(op, operands, params)

@@ -130,7 +130,7 @@ class Timer:
 def _moved(operands: tuple, outputs: tuple, dims: Any) -> tuple[int, int]:
     """Of a kernel that says nothing of its work: the bytes of its tensors."""
     tensors = [x for x in (*operands, *outputs) if isinstance(x, Tensor)]
-    return sum(x.dtype.itemsize * math.prod(x.shape) for x in tensors), 0
+    return sum(x.dtype.nbytes(math.prod(x.shape)) for x in tensors), 0
 
 
 _timers = 0  # that want launches to be timed

@@ -10,8 +10,11 @@ from libc.string cimport memcpy
 import numpy
 
 from umiak.util.errors import op_error
+from umiak.util.packing import pack as pack_elements, unpack as unpack_elements
 from umiak.core.context cimport EngineContext, OBSERVE_TRACE, context_pointer
-from umiak.core.dtype cimport DType, ITEMSIZE, dtype_from_id, dtype_id_from_npt
+from umiak.core.dtype cimport (
+    BFLOAT16, DType, ITEMSIZE, PACKED_IDS, bytes_of, dtype_from_id, dtype_id_from_npt, is_in,
+)
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.storage cimport ACCESS_DEVICE, ACCESS_HOST, ACCESS_NOTHING, Storage, foreign_storage, pin, place_access, resident, unpin
 from umiak.core.tensor cimport *
@@ -25,7 +28,7 @@ cdef extern from "numpy/arrayobject.h":
     PyObject* ndarray_type "((PyObject*)&PyArray_Type)"
 
 cdef object MOVED = None                   # (tensor, place) -> the same elements there, without history: see `install`
-cdef object BFLOAT16 = dtype_from_id(7).numpy
+cdef object BFLOAT16_TYPE = dtype_from_id(BFLOAT16).numpy
 cdef int UINT16_NPT = numpy.dtype("uint16").num
 cdef enum:
     HOST = 0                   # the index of the place "cpu"
@@ -43,23 +46,42 @@ cdef class Pinned:
             unpin(self.storage)
 
 
+cdef object packed_bytes(Tensor t):
+    """The memory of a tensor whose elements share bytes, as uint8 of one dim."""
+    cdef cnp.npy_intp size = bytes_of(t.key & K_DTYPE_MASK, t.numel)
+    return cnp.PyArray_SimpleNewFromData(1, &size, cnp.NPY_UINT8, tensor_data(t))
+
+
 cdef inline object make_array(Tensor t):
     cdef cnp.npy_intp[64] strides
     cdef cnp.npy_intp* given = NULL
     cdef DType dtype = dtype_from_id(t.key & K_DTYPE_MASK)
     cdef PyObject* descr = <PyObject*>dtype.numpy
     cdef int i
+    if dtype.is_packed:
+        return packed_bytes(t)
     if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:          # not contiguous
         for i in range(t.ndim):
-            strides[i] = t.strides[i] * dtype.itemsize
+            strides[i] = t.strides[i] * ITEMSIZE[dtype.id]
         given = strides
     Py_INCREF(<object>descr)                                # the reference that NewFromDescr takes
     return PyArray_NewFromDescr(ndarray_type, descr, t.ndim, <cnp.npy_intp*>t.dims, given, tensor_data(t), cnp.NPY_ARRAY_WRITEABLE, NULL)
 
 
+cdef object unpacked(Tensor t):
+    """A copy: NumPy's twin of a packed dtype has an element per byte."""
+    return unpack_elements(make_array(t), t.numel, t.dtype.numpy).reshape(t.shape)
+
+
 cdef object operand_array(Tensor t):
     resident(t.storage)
-    return make_array(t)
+    return unpacked(t) if is_in(PACKED_IDS, t.key & K_DTYPE_MASK) else make_array(t)
+
+
+cdef int put_packed(Tensor t, object array) except -1:
+    """Write the elements of an array of the twin's dtype into a packed tensor."""
+    make_array(t)[...] = pack_elements(array)
+    return 0
 
 
 cdef int need_host(int place, str what) except -1:
@@ -93,6 +115,10 @@ cdef object tensor_to_numpy(Tensor t):
     ask_tracer(t)
     need_host(t.storage.place, "numpy")
     resident(t.storage)
+    if is_in(PACKED_IDS, t.key & K_DTYPE_MASK):
+        array = unpacked(t)
+        array.setflags(write=False)                        # nobody is to take a write to a copy for one to the tensor
+        return array
     array = make_array(t)
     base = Pinned.__new__(Pinned)
     base.storage = t.storage
@@ -127,6 +153,13 @@ cdef Tensor tensor_over(int dtype, int ndim, const int64_t* dims, const int64_t*
                 high += (t.dims[i] - 1) * t.strides[i]
         high += 1
     # A storage starts at a multiple of 64, so that alignment can be told from the offset alone.
+    if is_in(PACKED_IDS, dtype):                           # the caller has seen that it is contiguous
+        head = <uint64_t>data & 63
+        t.storage = foreign_storage(place, data - head, head + bytes_of(dtype, high), owner)
+        t.offset = head
+        t.key = <uint32_t>dtype | (<uint32_t>place << K_PLACE_SHIFT)
+        classify(t)
+        return t
     head = (<uint64_t>data + low * ITEMSIZE[dtype]) & 63
     t.storage = foreign_storage(place, data + low * ITEMSIZE[dtype] - head, head + (high - low) * ITEMSIZE[dtype], owner)
     t.offset = head - low * ITEMSIZE[dtype]
@@ -138,6 +171,8 @@ cdef Tensor tensor_over(int dtype, int ndim, const int64_t* dims, const int64_t*
 cdef str why_not_shared(cnp.ndarray a, int itemsize):
     """The reason why a tensor cannot lie over this array's memory, or None."""
     cdef int i
+    if not itemsize:
+        return "it has one element per byte and tensors of its dtype have several"
     if not cnp.PyArray_ISNOTSWAPPED(a):
         return "its bytes are swapped"
     if not cnp.PyArray_ISWRITEABLE(a):
@@ -164,7 +199,7 @@ cdef Tensor tensor_from_numpy(object array, int place, int share):
     a = array
     if cnp.PyArray_TYPE(a) == UINT16_NPT:
         a = a.view(a.dtype.newbyteorder("=")) if cnp.PyArray_ISNOTSWAPPED(a) else a.astype("uint16")
-        a = a.view(BFLOAT16)
+        a = a.view(BFLOAT16_TYPE)
     try:
         dtype = dtype_id_from_npt(cnp.PyArray_TYPE(a))
     except TypeError:
@@ -186,7 +221,9 @@ cdef Tensor tensor_from_numpy(object array, int place, int share):
         return moved(tensor_from_numpy(a, HOST, SHARE_IF_POSSIBLE), place)
     context = <EngineContext>context_pointer()
     t = new_tensor(dtype, cnp.PyArray_NDIM(a), <int64_t*>cnp.PyArray_DIMS(a), place, context.stream[place])
-    if access == ACCESS_HOST:
+    if access == ACCESS_HOST and not itemsize:
+        put_packed(t, a)
+    elif access == ACCESS_HOST:
         if cnp.PyArray_IS_C_CONTIGUOUS(a) and cnp.PyArray_ISNOTSWAPPED(a):
             nbytes = t.numel * itemsize
             target = tensor_data(t)

@@ -7,6 +7,7 @@ global, so a virtual rank is simply another RankState, and two threads never see
 import threading
 import weakref
 
+from umiak.core.dtype cimport FLOAT32
 from umiak.core.place cimport PLACE_COUNT, Place, place_from_index
 
 
@@ -23,7 +24,7 @@ cdef class RankState:
 
     def __init__(self, int rank=0):
         self.rank = rank
-        self.default_dtype = 8             # float32
+        self.default_dtype = FLOAT32
         self.place = None
         self.generators = {}
         self.names = {}

@@ -22,9 +22,9 @@ from umiak.core.buffer import Buffer
 from umiak.util.errors import op_error
 from umiak.util.frames import folded
 from umiak.core.context import no_grad_guard
-from umiak.core.array cimport operand_array
+from umiak.core.array cimport operand_array, put_packed
 from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, RankState, context_pointer
-from umiak.core.dtype cimport BOOL, DType, FLOAT32, ITEMSIZE, UINT8, dtype_from_id
+from umiak.core.dtype cimport BITS, BOOL, COMPLEX_IDS, DType, FLOAT32, FLOATING_IDS, ITEMSIZE, PACKED_IDS, UINT8, bytes_of, dtype_from_id, is_in
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.storage cimport ACCESS_HOST, Storage, adopt, foreign_storage, forsake, pin, place_access, resident, unpin, use_on_stream
@@ -340,7 +340,7 @@ cdef int load_sources(const Source* s, int count, const Operand* xs, const uint6
             elif s[i].axis < AXIS_OFFSET:
                 regs[i] = (<Tensor>t).strides[s[i].axis - AXIS_STRIDE]
             else:
-                regs[i] = (<Tensor>t).offset // ITEMSIZE[(<Tensor>t).key & K_DTYPE_MASK]
+                regs[i] = ((<Tensor>t).offset << 3) // BITS[(<Tensor>t).key & K_DTYPE_MASK]
     return 0
 
 
@@ -1088,6 +1088,9 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
         token = None if timer is None else timer.start()
         start = perf_counter()
         plan.kernel(plan.op, results, ins, unpack_params(plan.op, params, sig))
+        for i in range(plan.n_out):
+            if is_in(PACKED_IDS, plan.out_dtype[i]):
+                put_packed(<Tensor>outs[i], results[i])
         seconds = perf_counter() - start
     finally:
         RUNNING[plan.place] -= 1
@@ -1158,7 +1161,7 @@ cdef Tensor view_of(Plan plan, Tensor t, const int64_t* regs):
     for i in range(d):
         dims[i] = regs[plan.out_regs[i]]
         strides[i] = regs[plan.out_regs[d + i]]
-    cdef Tensor o = new_view(t, d, dims, strides, regs[plan.out_regs[2 * d]] * ITEMSIZE[plan.out_dtype[0]])
+    cdef Tensor o = new_view(t, d, dims, strides, bytes_of(plan.out_dtype[0], regs[plan.out_regs[2 * d]]))
     o.key = (o.key & ~<uint32_t>K_DTYPE_MASK) | plan.out_dtype[0]
     return o
 
@@ -1533,6 +1536,9 @@ cdef int extent(Tensor t, int64_t* low, int64_t* high) noexcept:
     cdef int64_t size = ITEMSIZE[t.key & K_DTYPE_MASK]
     cdef int i
     low[0] = t.offset
+    if size == 0:                                        # packed, so contiguous
+        high[0] = t.offset + bytes_of(t.key & K_DTYPE_MASK, t.numel)
+        return 0
     high[0] = t.offset + size
     for i in range(t.ndim):
         if t.strides[i] < 0:
@@ -2018,7 +2024,7 @@ cdef class CallProgram:
             elif (
                 own and Py_REFCNT(values[k]) > 2 or Py_REFCNT(<PyObject*>t.storage) > 1 or t.storage.allocator is None
                 or t.storage.pins or t.counter is not None or t.offset
-                or t.storage.nbytes != t.numel * ITEMSIZE[t.key & K_DTYPE_MASK]
+                or t.storage.nbytes != bytes_of(t.key & K_DTYPE_MASK, t.numel)
             ):
                 continue
             else:
@@ -2254,8 +2260,8 @@ cdef inline bint number_fits(int tag, uint32_t key) noexcept:
     cdef int dt = key & K_DTYPE_MASK
     if tag == TAG_BOOL: return True
     if tag == TAG_INT: return dt != BOOL
-    if tag == TAG_FLOAT: return dt >= 6
-    if tag == TAG_COMPLEX: return dt == 10 or dt == 11
+    if tag == TAG_FLOAT: return is_in(FLOATING_IDS | COMPLEX_IDS, dt)
+    if tag == TAG_COMPLEX: return is_in(COMPLEX_IDS, dt)
     return False
 
 
@@ -2289,7 +2295,7 @@ cdef object binary(int which, object a, object b):
             return binary_slow(which, a, b)
     if which == B_DIV or which == B_POW or which == B_MATMUL:
         # Integer division gives floats, a negative power of an integer is the face's business, and a number has no matmul.
-        if (key & K_DTYPE_MASK) < 6 or (which == B_MATMUL and (xs[0].t == NULL or xs[1].t == NULL)):
+        if not is_in(FLOATING_IDS | COMPLEX_IDS, key & K_DTYPE_MASK) or (which == B_MATMUL and (xs[0].t == NULL or xs[1].t == NULL)):
             return binary_slow(which, a, b)
     elif (key & K_DTYPE_MASK) == BOOL and which < B_MATMUL:
         return binary_slow(which, a, b)

@@ -14,13 +14,13 @@ from libc.stdlib cimport free, malloc
 
 from umiak.core.array cimport SHARE_NEVER, moved, operand_array, tensor_from_numpy, tensor_over
 from umiak.core.context cimport EngineContext, context_pointer
-from umiak.core.dtype cimport DTYPE_COUNT, ITEMSIZE, dtype_from_id
+from umiak.core.dtype cimport ITEMSIZE, PACKED_IDS, is_in
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.storage cimport ACCESS_DEVICE, ACCESS_HOST, ACCESS_NOTHING, Storage, pin, place_access, resident, unpin
 from umiak.core.stream cimport get_stream
 from umiak.core.tensor cimport *
 
-from umiak.core import dtype as dtypes
+from umiak.util.dtypes import TABLE
 
 cdef extern from "Python.h":
     int Py_IsInitialized() nogil
@@ -76,6 +76,7 @@ cdef enum:
     DL_CUDA_MANAGED = 13
     FLAG_READ_ONLY = 1
     FLAG_COPIED = 2
+    FLAG_PADDED = 4            # elements of less than a byte have one each
 
 cdef const char* OLD = "dltensor"
 cdef const char* OLD_USED = "used_dltensor"
@@ -84,13 +85,8 @@ cdef const char* NEW_USED = "used_dltensor_versioned"
 VERSION = (1, 1)               # the first with codes for float8
 
 # (code, bits) by dtype id.
-cdef dict CODES = {
-    "bool": (6, 8), "uint8": (1, 8), "int8": (0, 8), "int16": (0, 16), "int32": (0, 32), "int64": (0, 64),
-    "float16": (2, 16), "bfloat16": (4, 16), "float32": (2, 32), "float64": (2, 64), "complex64": (5, 64), "complex128": (5, 128),
-    "float8_e4m3fn": (10, 8), "float8_e5m2": (12, 8),
-}
-cdef dict ID_OF_CODE = {code: dtypes.convert(name).id for name, code in CODES.items()}
-cdef list CODE_OF_ID = [CODES[dtypes.from_id(i).name] for i in range(DTYPE_COUNT)]
+cdef list CODE_OF_ID = [(row.dlpack, row.bits) for row in TABLE]
+cdef dict ID_OF_CODE = {code: id for id, code in enumerate(CODE_OF_ID)}
 cdef tuple CODE_NAMES = ("int", "uint", "float", "opaque handle ", "bfloat", "complex", "bool", "float8_e3m4 ", "float8_e4m3 ",
                          "float8_e4m3b11fnuz ", "float8_e4m3fn ", "float8_e4m3fnuz ", "float8_e5m2 ", "float8_e5m2fnuz ", "float8_e8m0fnu ",
                          "float6_e2m3fn ", "float6_e3m2fn ", "float4_e2m1fn ")
@@ -275,6 +271,19 @@ cdef str why_copied(dl_tensor* d, uint64_t flags, int itemsize):
     return None
 
 
+cdef int refuse_spread(dl_tensor* d, uint64_t flags) except -1:
+    """Of elements that share bytes only whole runs can be taken."""
+    cdef int64_t step = 1
+    cdef int i
+    if flags & FLAG_PADDED:
+        raise BufferError(f"[from_dlpack] requires elements of {d.dtype.bits} bits to share bytes, got one per byte")
+    for i in range(d.ndim - 1, -1, -1):
+        if d.strides != NULL and d.shape[i] > 1 and d.strides[i] != step:
+            raise BufferError(f"[from_dlpack] requires elements of {d.dtype.bits} bits to lie one after the other, got strides. Copy them first.")
+        step *= d.shape[i]
+    return 0
+
+
 def from_dlpack(x, copy=None):
     """A tensor over the memory of ``x``, which has ``__dlpack__`` or is a capsule that nobody has taken.
 
@@ -323,7 +332,9 @@ def from_dlpack(x, copy=None):
     place = place_of(d.device)
     if n and place_access(place.index) == ACCESS_NOTHING:
         raise BufferError(f"[from_dlpack] requires a device with memory, got {place}")
-    reason = why_copied(d, flags, ITEMSIZE[dtype]) if n else None
+    if is_in(PACKED_IDS, dtype):
+        refuse_spread(d, flags)
+    reason = why_copied(d, flags, ITEMSIZE[dtype] or 1) if n else None
     if reason is not None and copy is False:
         raise BufferError(f"[from_dlpack] requires memory that can be shared, got some that cannot: {reason}. Let it be copied.")
     owner = Managed.__new__(Managed)

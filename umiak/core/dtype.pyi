@@ -8,15 +8,22 @@ class DType:
 
     id: int
     name: str
-    itemsize: int
+    bits: int
     npt: int
     numpy: numpy.dtype[Any]
     is_bool: bool
     is_integer: bool
     is_floating: bool
     is_complex: bool
+    is_packed: bool
+    is_continuous: bool
     compute: DType
     real: DType
+    carrier: DType
+
+    @property
+    def itemsize(self) -> int: ...
+    def nbytes(self, count: int) -> int: ...
 
 bool: DType
 uint8: DType
@@ -32,6 +39,15 @@ complex64: DType
 complex128: DType
 float8_e4m3fn: DType
 float8_e5m2: DType
+float8_e3m4: DType
+float8_e4m3: DType
+float8_e4m3b11fnuz: DType
+float8_e4m3fnuz: DType
+float8_e5m2fnuz: DType
+float8_e8m0fnu: DType
+int4: DType
+uint4: DType
+float4_e2m1fn: DType
 
 def convert(x: Any) -> DType:
     """The dtype of a DType, a name (``"float32"``, ``"paddle.float32"``, NumPy's spellings), a NumPy or Python type."""

@@ -1,25 +1,9 @@
 """Data types: interned records, one per id."""
 
-import ml_dtypes
 import numpy
 
-# In the order of ids: name, NumPy type, kind, compute, real.
-_TABLE = (
-    ("bool", numpy.bool_, "bool", "bool", "bool"),
-    ("uint8", numpy.uint8, "integer", "uint8", "uint8"),
-    ("int8", numpy.int8, "integer", "int8", "int8"),
-    ("int16", numpy.int16, "integer", "int16", "int16"),
-    ("int32", numpy.int32, "integer", "int32", "int32"),
-    ("int64", numpy.int64, "integer", "int64", "int64"),
-    ("float16", numpy.float16, "floating", "float32", "float16"),
-    ("bfloat16", ml_dtypes.bfloat16, "floating", "float32", "bfloat16"),
-    ("float32", numpy.float32, "floating", "float32", "float32"),
-    ("float64", numpy.float64, "floating", "float64", "float64"),
-    ("complex64", numpy.complex64, "complex", "complex64", "float32"),
-    ("complex128", numpy.complex128, "complex", "complex128", "float64"),
-    ("float8_e4m3fn", ml_dtypes.float8_e4m3fn, "floating", "float32", "float8_e4m3fn"),
-    ("float8_e5m2", ml_dtypes.float8_e5m2, "floating", "float32", "float8_e5m2"),
-)
+from umiak.util import dtypes
+from umiak.util.errors import op_error
 
 
 cdef class DType:
@@ -43,8 +27,21 @@ cdef class DType:
     def __deepcopy__(self, memo):
         return self
 
+    @property
+    def itemsize(self):
+        """Bytes of an element; a TypeError for packed types, whose elements have no address of their own."""
+        if self.is_packed:
+            raise op_error(
+                TypeError, "itemsize", "a dtype of whole bytes", f"{self.name} of {self.bits} bits", "Use .bits or .nbytes(count).")
+        return ITEMSIZE[self.id]
+
+    def nbytes(self, int64_t count):
+        """Bytes of ``count`` elements one after the other in memory."""
+        return bytes_of(self.id, count)
+
 
 cdef enum:
+    MOST_IDS = 32               # K_DTYPE_MASK + 1: what has room in keys
     NPT_COUNT = 1024            # user-defined types, those of ml_dtypes among them, are numbered from 256
 
 cdef list _all = []             # by id
@@ -55,31 +52,35 @@ cdef int[NPT_COUNT] _id_by_npt        # type number -> id, -1 where there is non
 cdef int _fill() except -1:
     cdef DType d
     cdef int i
-    if len(_TABLE) != DTYPE_COUNT:
-        raise RuntimeError("the table of dtypes and the enum of their ids differ in length")
+    if len(dtypes.TABLE) != DTYPE_COUNT or DTYPE_COUNT > MOST_IDS:
+        raise RuntimeError("the ids of dtypes are not those of their table: run tools/make_dtype_ids.py")
     for i in range(NPT_COUNT):
         _id_by_npt[i] = -1
-    for i, (name, scalar, kind, _, _) in enumerate(_TABLE):
+    for i, row in enumerate(dtypes.TABLE):
         d = DType.__new__(DType)
         d.id = i
-        d.name = name
-        d.numpy = numpy.dtype(scalar)
-        d.itemsize = d.numpy.itemsize
+        d.name = row.name
+        d.bits = row.bits
+        d.numpy = row.numpy
         d.npt = d.numpy.num
-        d.is_bool = kind == "bool"
-        d.is_integer = kind == "integer"
-        d.is_floating = kind == "floating"
-        d.is_complex = kind == "complex"
-        ITEMSIZE[i] = d.itemsize
+        d.is_bool = row.kind == dtypes.BOOL
+        d.is_integer = row.kind in (dtypes.SIGNED, dtypes.UNSIGNED)
+        d.is_floating = row.kind == dtypes.FLOAT
+        d.is_complex = row.kind == dtypes.COMPLEX
+        d.is_packed = row.packed
+        d.is_continuous = (d.is_floating or d.is_complex) and not d.is_packed
+        BITS[i] = row.bits
+        ITEMSIZE[i] = row.bits // 8
         if not 0 <= d.npt < NPT_COUNT:
-            raise RuntimeError(f"NumPy gave {name} the type number {d.npt}, beyond the table")
+            raise RuntimeError(f"NumPy gave {row.name} the type number {d.npt}, beyond the table")
         _id_by_npt[d.npt] = i
         _all.append(d)
-        for key in (d, name, "paddle." + name, scalar, d.numpy):
+        for key in (d, row.name, "paddle." + row.name, d.numpy.type, d.numpy):
             _by_key[key] = d
-    for d, (_, _, _, compute, real) in zip(_all, _TABLE):
-        d.compute = _by_key[compute]
-        d.real = _by_key[real]
+    for d, row in zip(_all, dtypes.TABLE):
+        d.compute = _by_key[row.compute or row.name]
+        d.real = _by_key[row.real or row.name]
+        d.carrier = _by_key[row.carrier or row.name]
     # Arrays whose type number differs from the canonical one, though the type is the same.
     for scalar in (numpy.longlong, numpy.dtype("q"), numpy.dtype("l"), numpy.dtype("i")):
         _id_by_npt[numpy.dtype(scalar).num] = _by_key[numpy.dtype(scalar)].id

@@ -586,9 +586,9 @@ def elements(Tensor x not None):
     """The elements of a contiguous tensor of one dim, as tensors without dims over the same memory."""
     cdef list found = []
     cdef int64_t i, none = 0
-    cdef int size = ITEMSIZE[x.key & K_DTYPE_MASK]
-    if x.kind or x.ndim != 1 or (x.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
-        raise ValueError(f"[elements] requires a contiguous tensor of one dim, got {x!r}")
+    cdef int size = ITEMSIZE[x.key & K_DTYPE_MASK]      # 0 where elements share bytes
+    if not size or x.kind or x.ndim != 1 or (x.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
+        raise ValueError(f"[elements] requires a contiguous tensor of one dim and a dtype of whole bytes, got {x!r}")
     for i in range(x.numel):
         found.append(new_view(x, 0, &none, &none, x.offset + i * size))
     return found
@@ -686,6 +686,8 @@ def write_rows(Tensor into not None, Tensor rows not None, Tensor values not Non
     cdef const char* source
     cdef char* target
     cdef int d
+    if not step:
+        raise TypeError(f"[write_rows] requires a dtype of whole bytes, got {into.dtype.name}")
     for t in (into, rows, values):
         if (<Tensor>t).kind & ~<uint8_t>KIND_VIEW or ((<Tensor>t).key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK or \
                 place_access((<Tensor>t).storage.place) != ACCESS_HOST:

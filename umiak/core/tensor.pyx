@@ -9,7 +9,7 @@ from libc.string cimport memcpy
 
 from umiak.util.errors import op_error
 from umiak.core.context cimport EngineContext, context_pointer
-from umiak.core.dtype cimport DType, ITEMSIZE, dtype_from_id
+from umiak.core.dtype cimport DType, PACKED_IDS, bytes_of, dtype_from_id, is_in
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.storage cimport Storage, new_storage, resident
 
@@ -193,7 +193,7 @@ cdef void classify(Tensor t) noexcept:
         t.key |= K_ALIGNED
 
 
-cdef int64_t MOST_ELEMENTS = (<int64_t>1 << 62) // 16    # of the widest dtype, so that bytes fit in 64 bits
+cdef int64_t MOST_ELEMENTS = (<int64_t>1 << 62) // 128   # of the widest dtype, so that its bits can be counted in 64
 
 
 cdef int64_t elements_of(int ndim, const int64_t* dims) noexcept:
@@ -241,7 +241,7 @@ cdef Tensor new_tensor(int dtype, int ndim, const int64_t* dims, int place, int6
     t.numel = n
     t.key = dtype | (ndim << K_RANK_SHIFT) | K_ALIGNED | (place << K_PLACE_SHIFT)
     t.kind = 0
-    t.storage = new_storage(place, n * ITEMSIZE[dtype], stream)
+    t.storage = new_storage(place, bytes_of(dtype, n), stream)
     return t
 
 
@@ -262,6 +262,8 @@ cdef Tensor new_view(Tensor base, int ndim, const int64_t* dims, const int64_t* 
     t.storage = base.storage
     t.counter = base.counter
     classify(t)
+    if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK and is_in(PACKED_IDS, t.key & K_DTYPE_MASK):
+        raise RuntimeError(f"a view of {t.dtype.name}, whose elements share bytes, must be contiguous")
     return t
 
 
@@ -633,7 +635,7 @@ def empty(shape, DType dtype not None, Place place=None):
         if size < 0:
             raise ValueError(f"[empty] requires sizes >= 0, got {list(shape)}")
         total *= size
-        if total * dtype.itemsize >= 1 << 62:
+        if total * dtype.bits >= 1 << 62:
             raise MemoryError(f"[empty] requires a size that memory can hold, got {list(shape)} of {dtype.name}")
         dims[n] = size
         n += 1

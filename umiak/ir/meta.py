@@ -7,27 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from umiak.ir.expr import Int, Sym
 from umiak.ir.text import show_expression
+from umiak.util.dtypes import TABLE
 
 if TYPE_CHECKING:
     from umiak.core.dtype import DType
 
 # Short names of dtypes in printed programs.
-SHORT = {
-    "bool": "b1",
-    "uint8": "u8",
-    "int8": "i8",
-    "int16": "i16",
-    "int32": "i32",
-    "int64": "i64",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float32": "f32",
-    "float64": "f64",
-    "complex64": "c64",
-    "complex128": "c128",
-    "float8_e4m3fn": "f8e4m3fn",
-    "float8_e5m2": "f8e5m2",
-}
+SHORT = {row.name: row.short for row in TABLE}
 LONG = {short: name for name, short in SHORT.items()}
 
 

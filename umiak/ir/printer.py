@@ -15,7 +15,7 @@ INDENT = "  "
 
 
 def is_dtype(x: Any) -> bool:
-    return hasattr(x, "itemsize") and getattr(x, "name", None) in SHORT
+    return hasattr(x, "compute") and getattr(x, "name", None) in SHORT
 
 
 def show_attribute(x: Any) -> str:

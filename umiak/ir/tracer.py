@@ -390,12 +390,14 @@ class Tracer:
         params = tuple(map(_param, params))
         if self.expand is not None and self.expand(op):
             return op.decompose(*operands, *params)
+        op.refuse_packed(x.meta for x in operands if isinstance(x, SymTensor))
         results = self.builder.append(op, (x.value if isinstance(x, SymTensor) else x for x in operands), params)
+        op.refuse_packed(x.meta for x in results)
         if not any(isinstance(x, SymTensor) for x in operands) and self.home not in (None, context.current().place):
             results = self._elsewhere(results)
         flows = context.current().grad_enabled
         made = tuple(self._result(v, flows, operands) for v in results)
-        if op.view and len(made) == 1:
+        if op.view and len(made) == 1 and op.shares(made[0].dtype):
             self._link(made[0], operands[0], op, params)
         return made if op.multiple(len(made)) else made[0]
 
@@ -502,7 +504,7 @@ class Tracer:
     @staticmethod
     def _wants(x: SymTensor) -> bool:
         """Whether ``x`` is to have a gradient."""
-        return not x._stop and (x.dtype.is_floating or x.dtype.is_complex)
+        return not x._stop and x.dtype.is_continuous
 
     def _without_record(self, x: SymTensor, value: Value) -> Value:
         """A value that is written in ``no_grad``, or through what is detached: history stays as it was."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -92,6 +92,12 @@ REGISTRY: dict[str, type[Op]] = {}
 FUNCTIONS: dict[str, Callable] = {}  # those made so far, see `function`
 
 
+def packed_error(op: str, dtype: Any, got: str) -> Exception:
+    """The error of an op that computes, for a packed dtype."""
+    hint = f"Packed dtypes are for storage: cast to {dtype.carrier.name} first, x.astype('{dtype.carrier.name}')."
+    return op_error(TypeError, op, "dtypes of whole bytes", got, hint)
+
+
 def snake(name: str) -> str:
     """``LayerNorm`` → ``layer_norm``; a Python keyword gets a trailing underscore."""
     out = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
@@ -167,6 +173,8 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
     linear: ClassVar[bool | tuple] = False
     monotone: ClassVar[bool | tuple] = False
     view: ClassVar[bool] = False
+    entire: ClassVar[bool] = False  # of a view: it has all elements of the operand, in their order
+    packed: ClassVar[bool] = False  # takes packed dtypes: it moves, compares or makes elements, and computes nothing
     random: ClassVar[bool] = False
     effect: ClassVar[str | None] = None
     amp: ClassVar[str] = "promote"  # "allow" low precision, "deny" it, "promote" mixed operands, "keep" what comes
@@ -198,6 +206,17 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
     def multiple(self, n_outputs: int) -> bool:
         """Whether a call gives a tuple. Ops with a variable number of outputs give one always."""
         return n_outputs != 1 or self.variadic_outputs
+
+    def shares(self, dtype: Any) -> bool:
+        """Whether the result of a call on a tensor of ``dtype`` shares its memory. A part of a packed tensor may begin
+        within a byte, so that there only views of the whole do."""
+        return self.view and (self.entire or not dtype.is_packed)
+
+    def refuse_packed(self, metas: Iterable[Any]) -> None:
+        """Refuse operands and results of packed dtypes where the op computes."""
+        for m in metas:
+            if m is not None and m.dtype is not None and m.dtype.is_packed and not self.packed:
+                raise packed_error(self.name, m.dtype, m.dtype.name)
 
     def fail(self, kind: type[Exception], required: str, got: Any, hint: str = "") -> Any:
         """Raise ``kind`` in the house form: op, what was required, what came, what to do."""

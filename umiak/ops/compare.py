@@ -15,7 +15,7 @@ from umiak.ops.elementwise import binary
 
 def compare(name: str, doc: str, kinds: str = "bif") -> type[Op]:
     """Make a comparison: a bool result, no gradient."""
-    return binary(name, doc, kinds, result=dt.bool)
+    return binary(name, doc, kinds, result=dt.bool, packed=True)
 
 
 Eq = compare("Eq", "x == y; False where either is NaN", "bifc")
@@ -30,6 +30,7 @@ Ge = compare("Ge", "x >= y")
 class Where(Op):
     """``x`` where ``cond`` holds, elsewhere ``y``. A value that is not chosen leaves no trace, be it NaN."""
 
+    packed = True
     inputs = ("cond", "x", "y")
     linear = monotone = (("x", "y"),)
     elementwise = True

@@ -17,6 +17,7 @@ from umiak.ops.base import Op, Sample, param, register
 class Full(Op):
     """Every element is ``value``, a number or a 0-d tensor, cast to ``dtype``."""
 
+    packed = True
     inputs = ("value",)
     dtype: Any
     shape: tuple = param("ints")

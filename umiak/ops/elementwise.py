@@ -300,6 +300,7 @@ Copy = unary(
     "bifc",
     linear=True,
     monotone=True,
+    packed=True,
     amp="keep",
     vjp=lambda self, s, g: (g,),
 )
@@ -314,11 +315,12 @@ class Cast(Unary):
 
     amp = "keep"
     kinds = "bifc"
+    packed = True
     dtype: Any
 
     @property
     def linear(self):
-        return self.dtype.is_floating or self.dtype.is_complex
+        return self.dtype.is_continuous
 
     @property
     def monotone(self):

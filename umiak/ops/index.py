@@ -73,6 +73,7 @@ def _check_mode(op: Op, x: Meta, modes: tuple = MODES) -> None:
 class Take(Op):
     """Slices of ``x`` at ``index`` along ``axis``; the dims of ``index`` stand where that dim stood."""
 
+    packed = True
     inputs = ("x", "index")
     linear = monotone = ("x",)
     axis: int
@@ -111,6 +112,7 @@ def _taken(op: Op, x: Meta, index: Meta) -> tuple:
 class TakeAlong(Op):
     """``out[..., i, ...] = x[..., index[..., i, ...], ...]`` along ``axis``; the other dims of both are equal."""
 
+    packed = True
     inputs = ("x", "index")
     linear = monotone = ("x",)
     axis: int
@@ -153,6 +155,7 @@ class GatherNd(Op):
     dims of x.
     """
 
+    packed = True
     inputs = ("x", "index")
     linear = monotone = ("x",)
     depth: int
@@ -193,6 +196,7 @@ class IndexGet(Op):
     other.
     """
 
+    packed = True
     inputs = ("x", "*indices")
     linear = monotone = ("x",)
 
@@ -298,6 +302,10 @@ class Scatter(Op):
 
     inputs = ("x", "index", "updates")
     abstract = True
+
+    @property
+    def packed(self):
+        return self.mode == "set"
 
     def check(self, x, index):
         """Refuse an index that does not fit x; the shape updates must have."""
@@ -490,6 +498,10 @@ class IndexPut(Op):
     inputs = ("x", "values", "*indices")
     mode: str = "set"
 
+    @property
+    def packed(self):
+        return self.mode == "set"
+
     def infer(self, x, values, *indices):
         _check_mode(self, x)
         same_dtype(self, x, values)
@@ -669,6 +681,7 @@ class NonzeroSized(Op):
 class MaskedSelectSized(Op):
     """The ``count`` elements of ``x`` where ``mask``, of its shape, holds, in row-major order."""
 
+    packed = True
     inputs = ("x", "mask")
     linear = monotone = ("x",)
     count: int = param("int")
@@ -704,6 +717,7 @@ class MaskedScatter(Op):
     row-major order.
     """
 
+    packed = True
     inputs = ("x", "mask", "values")
     linear = monotone = (("x", "values"),)
 

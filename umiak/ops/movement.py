@@ -82,6 +82,7 @@ class View(Op):
     """Results share memory with ``x``. ``injective``: no element of ``x`` is seen twice."""
 
     view = True
+    packed = True
     linear: ClassVar[bool | tuple] = True
     monotone: ClassVar[bool | tuple] = True
     injective: ClassVar[bool] = True
@@ -142,6 +143,7 @@ class BroadcastTo(View):
 class Reshape(View):
     """The elements of ``x``, in row-major order, under another shape. All sizes are resolved: no -1."""
 
+    entire = True
     shape: tuple = param("ints")
 
     def infer(self, x, shape):
@@ -245,6 +247,7 @@ class OptimizationBarrier(View):
     It comes after ``after``, of which nothing is read.
     """
 
+    entire = True
     inputs = ("x", "after?")
     linear = monotone = ("x",)
 
@@ -274,6 +277,7 @@ class OptimizationBarrier(View):
 class Overwritten(Op):
     """``value``, written over ``x`` without a record: the gradient is that of ``x``, as if nothing had been written."""
 
+    packed = True
     inputs = ("x", "value")
     amp = "keep"
 
@@ -380,6 +384,7 @@ class Slice(View):
 class Squeeze(View):
     """``x`` without the dims ``axes``, each of size 1."""
 
+    entire = True
     axes: tuple
 
     def infer(self, x):
@@ -412,6 +417,7 @@ class Squeeze(View):
 class Unsqueeze(View):
     """``x`` with dims of size 1 inserted, so that they stand at ``axes`` of the result."""
 
+    entire = True
     axes: tuple
 
     def infer(self, x):
@@ -597,6 +603,10 @@ class ScatterView(Op):
     accumulate: bool = False
     args: tuple = param("ints", ())
 
+    @property
+    def packed(self):
+        return not self.accumulate
+
     def infer(self, base, value, args):
         seen = self.region.infer(base, *unflatten_params(self.region, args))
         same_dtype(self, Meta(seen.shape, seen.dtype), value)
@@ -652,6 +662,7 @@ class WriteThrough(Op):
     end.
     """
 
+    packed = True
     inputs = ("base", "value")
     amp = "keep"
     linear = True
@@ -769,6 +780,7 @@ class Pad(Padding):
     wraps.
     """
 
+    packed = True
     inputs = ("x", "value")
     monotone = ("x",)
 
@@ -861,6 +873,7 @@ def _source(mode: str, i: Any, n: Any) -> Any:
 class Concat(Op):
     """Tensors joined along ``axis``."""
 
+    packed = True
     inputs = ("*xs",)
     linear = monotone = True
     axis: int
@@ -915,6 +928,7 @@ class Concat(Op):
 class Stack(Op):
     """Tensors of one shape, joined along a new dim that stands at ``axis`` of the result."""
 
+    packed = True
     inputs = ("*xs",)
     linear = monotone = True
     axis: int = 0
@@ -947,6 +961,7 @@ class Stack(Op):
 class Split(Op):
     """Consecutive parts of ``x`` along ``axis``, of the sizes ``sections``: a tuple of results."""
 
+    packed = True
     linear = monotone = True
     variadic_outputs = True
     axis: int
@@ -994,6 +1009,7 @@ class Split(Op):
 class Unbind(Op):
     """The ``count`` slices of ``x`` along ``axis``, without that dim. The number of results is static."""
 
+    packed = True
     linear = monotone = True
     variadic_outputs = True
     axis: int
@@ -1028,6 +1044,7 @@ class Unbind(Op):
 class Flip(Op):
     """``x`` in reverse order along ``axes``."""
 
+    packed = True
     linear = monotone = True
     axes: tuple
 
@@ -1054,6 +1071,7 @@ class Flip(Op):
 class Roll(Op):
     """``x`` moved by ``shifts`` along ``axes``; what leaves at one end enters at the other."""
 
+    packed = True
     linear = monotone = True
     axes: tuple
     shifts: tuple = param("ints")
@@ -1092,6 +1110,7 @@ class Roll(Op):
 class Tile(Op):
     """``x`` repeated as a whole: ``repeats[i]`` copies along dim i. Has at least as many repeats as dims."""
 
+    packed = True
     linear = monotone = True
     repeats: tuple = param("ints")
 
@@ -1127,6 +1146,7 @@ class Tile(Op):
 class RepeatInterleave(Op):
     """Each element along ``axis`` ``repeats`` times in a row."""
 
+    packed = True
     linear = monotone = True
     axis: int
     repeats: int = param("int")
@@ -1159,6 +1179,7 @@ class RepeatInterleave(Op):
 class RepeatInterleaveSized(Op):
     """Element i along ``axis`` ``repeats[i]`` times in a row; ``count`` is the sum of the repeats."""
 
+    packed = True
     inputs = ("x", "repeats")
     axis: int
     count: int = param("int")
@@ -1191,6 +1212,7 @@ class RepeatInterleaveSized(Op):
 class DiagEmbed(Op):
     """Zeros with the last dim of ``x`` on the diagonal of dims ``axis1`` and ``axis2``, ``offset`` above the main."""
 
+    packed = True
     linear = monotone = True
     axis1: int
     axis2: int

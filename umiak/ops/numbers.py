@@ -10,16 +10,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType
+from umiak.util.dtypes import ROWS
 from umiak.util.errors import op_error
 
 COMPARISONS = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 INT64 = (-(2**63), 2**63 - 1)
-_BOUNDS = {d: (int(np.iinfo(d.numpy).min), int(np.iinfo(d.numpy).max)) for d in dt.all_dtypes() if d.is_integer}
+_BOUNDS = {d: ROWS[d.name].limits for d in dt.all_dtypes() if d.is_integer}
 _NAMES = {bound: d.name for d, bound in _BOUNDS.items()}
 
 

@@ -25,6 +25,7 @@ from umiak.core.context import current
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.ops import numbers
+from umiak.ops.base import packed_error
 from umiak.util.errors import op_error
 
 # How an operation treats operands of different dtypes:
@@ -67,7 +68,8 @@ def _join(a: DType, b: DType) -> DType:
     return dt.convert(np.promote_types(a.numpy, b.numpy))
 
 
-LATTICE: dict[tuple[DType, DType], DType] = {(a, b): _join(a, b) for a in dt.all_dtypes() for b in dt.all_dtypes()}
+_WHOLE = [d for d in dt.all_dtypes() if not d.is_packed]
+LATTICE: dict[tuple[DType, DType], DType] = {(a, b): _join(a, b) for a in _WHOLE for b in _WHOLE}
 
 
 def default_float() -> DType:
@@ -78,6 +80,8 @@ def default_float() -> DType:
 def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
     """The dtype in which ``op`` runs on tensors of dtypes ``a`` and ``b``; raise where they do not mix."""
     rule = RULES.get(op, "none")
+    if (a.is_packed or b.is_packed) and (a is not b or op in FLOAT_RESULT):
+        raise packed_error(op, a if a.is_packed else b, f"{a.name} and {b.name}")
     if a is b:
         found = a
     elif rule == "none" and a.is_floating and b.is_floating and current().amp()[0]:
@@ -109,6 +113,8 @@ def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
 def with_number(op: str, d: DType, number: Any) -> DType:
     """The dtype in which ``op`` runs on a tensor of dtype ``d`` and a Python number."""
     level = _KINDS[type(number).__name__]
+    if d.is_packed and op not in numbers.COMPARISONS:
+        raise packed_error(op, d, d.name)
     if level <= kind(d):
         found = d
     elif level == 1:

@@ -378,7 +378,7 @@ def _stream(generator: Generator) -> Stream:
 
 
 def _continuous(x: Any) -> bool:
-    return x.dtype.is_floating or x.dtype.is_complex
+    return x.dtype.is_continuous
 
 
 def _apart(capture: Capture, outputs: Sequence[Any]) -> None:

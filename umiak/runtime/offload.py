@@ -130,9 +130,15 @@ class Offload:
         self.put = 0  # bytes put away so far
 
     def pack(self, x: Tensor) -> Tensor | Kept:
-        nbytes = math.prod(x.shape) * x.dtype.itemsize
+        nbytes = x.dtype.nbytes(math.prod(x.shape))
         storage = x.storage
-        if storage is None or nbytes < max(self.threshold, 1) or not x.stop_gradient or storage in self.keep:
+        if (
+            storage is None
+            or nbytes < max(self.threshold, 1)
+            or x.dtype.is_packed
+            or not x.stop_gradient
+            or storage in self.keep
+        ):
             return x
         same = self.known.setdefault(storage, {})
         key = (x.inplace_version, x.offset, tuple(x.shape), tuple(x.strides), x.dtype)

@@ -26,6 +26,7 @@ from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ir.tracer import OBSERVE_TRACE
+from umiak.ops.base import packed_error
 from umiak.ops.collective import check_reduction
 from umiak.util.errors import op_error
 
@@ -77,6 +78,8 @@ def joined(xs: Iterable[Tensor]) -> np.ndarray:
 
 def target(x: Tensor, keep: bool = False) -> tuple[np.ndarray, Land]:
     """A contiguous array to write to, and what makes it the tensor's value. ``keep``: it holds the elements already."""
+    if x.dtype.is_packed:
+        raise packed_error("collective", x.dtype, x.dtype.name)
     a = to_numpy(x)
     if a.flags.c_contiguous:
         return a, x._bump_version

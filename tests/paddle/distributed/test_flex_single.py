@@ -27,8 +27,12 @@ def equal(a, b):
 
 
 @pytest.mark.parametrize("safetensors", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "float8_e4m3fn"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "float8_e4m3fn", "float8_e5m2fnuz", "int4"])
 def test_values_come_back(tmp_path, dtype, safetensors):
+    if safetensors and dtype == "int4":
+        with pytest.raises(TypeError, match="The native format has all dtypes"):
+            save_state_dict({"a": tensor((2,), dtype)}, tmp_path, safetensors=True)
+        return
     state = {"a": tensor((3, 4), dtype), "b": tensor((), dtype, 1), "c": tensor((0, 2), dtype)}
     into = {k: paddle.zeros(t.shape, "float32").astype(dtype) for k, t in state.items()}
     save_state_dict(state, tmp_path, safetensors=safetensors)

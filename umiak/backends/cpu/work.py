@@ -28,7 +28,7 @@ def touched(x: Any) -> int:
     if not isinstance(x, Tensor):
         return 0
     count = math.prod(size for size, stride in zip(x.shape, x.strides, strict=True) if stride or not size)
-    return count * x.dtype.itemsize
+    return x.dtype.nbytes(count)
 
 
 def bytes_of(operands: Iterable[Any], outs: Iterable[Any]) -> int:

@@ -10,21 +10,13 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import scipy.special
 
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, ScalarType
+from umiak.compiler.loop.types import BOOL, DTYPES, F16, F32, ScalarType
 
 Array = Any  # np.ndarray or a NumPy number
-
-DTYPES: dict[str, np.dtype] = {
-    "bool": np.dtype(np.bool_),
-    **{f"{k}{n}": np.dtype(f"{'int' if k == 'i' else 'uint'}{n}") for k in "iu" for n in (8, 16, 32, 64)},
-    "f16": np.dtype(np.float16), "bf16": np.dtype(ml_dtypes.bfloat16), "f32": np.dtype(np.float32),
-    "f8e4m3": np.dtype(ml_dtypes.float8_e4m3fn), "f8e5m2": np.dtype(ml_dtypes.float8_e5m2), "f64": np.dtype(np.float64),
-}  # fmt: skip
 
 
 def evaluate(
@@ -188,7 +180,7 @@ def convert(a: Array, source: ScalarType, target: ScalarType) -> Array:
         return a.astype(np.float32) != 0 if source.is_storage else a != 0
     if source.is_storage:
         a, source = a.astype(np.float32), F32
-    if target in (BF16, F8E4M3, F8E5M2) or (target is F16 and source.bits == 64):
+    if target.is_storage and (target is not F16 or source.bits == 64):
         if source.is_integer:
             a = to_f64(a)
         if a.dtype == np.float64:

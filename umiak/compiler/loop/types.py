@@ -7,6 +7,12 @@ arithmetic. Complex numbers are pairs of floats everywhere below the ops.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from umiak.util import dtypes
 
 
 @dataclass(frozen=True)
@@ -38,13 +44,38 @@ class ScalarType:
         return self.name
 
 
-BOOL = ScalarType("bool", "b", 1)
-I8, I16, I32, I64 = (ScalarType(f"i{n}", "i", n) for n in (8, 16, 32, 64))
-U8, U16, U32, U64 = (ScalarType(f"u{n}", "u", n) for n in (8, 16, 32, 64))
-F16, BF16 = ScalarType("f16", "f", 16), ScalarType("bf16", "f", 16)
-F8E4M3, F8E5M2 = ScalarType("f8e4m3", "f", 8), ScalarType("f8e5m2", "f", 8)
-F32, F64 = ScalarType("f32", "f", 32), ScalarType("f64", "f", 64)
+_KINDS = {dtypes.BOOL: "b", dtypes.SIGNED: "i", dtypes.UNSIGNED: "u", dtypes.FLOAT: "f"}
 
-TYPES = {
-    t.name: t for t in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F8E4M3, F8E5M2, F32, F64)
-}  # fmt: skip
+
+@cache  # types are compared by identity
+def _scalar(row: dtypes.Row) -> ScalarType:
+    if row.kind == dtypes.BOOL:
+        return ScalarType("bool", "b", 1)
+    return ScalarType(row.short, _KINDS[row.kind], row.bits)
+
+
+# By the name of the data type. The parts of complex numbers are floats, and packed types are moved as whole bytes.
+STORED: dict[str, ScalarType] = {
+    row.name: _scalar(dtypes.ROWS[row.real or row.name]) for row in dtypes.TABLE if not row.packed
+}
+
+BOOL = STORED["bool"]
+I8, I16, I32, I64 = (STORED[f"int{n}"] for n in (8, 16, 32, 64))
+U8 = STORED["uint8"]
+U16, U32, U64 = (ScalarType(f"u{n}", "u", n) for n in (16, 32, 64))  # of numbers on their way: no tensor has them
+F16, BF16, F32, F64 = (STORED[name] for name in ("float16", "bfloat16", "float32", "float64"))
+F8E4M3FN, F8E5M2 = STORED["float8_e4m3fn"], STORED["float8_e5m2"]
+
+TYPES = {t.name: t for t in (*STORED.values(), U16, U32, U64)}
+
+# Their twins in NumPy, by name.
+DTYPES: dict[str, np.dtype[Any]] = {
+    **{t.name: np.dtype(f"uint{t.bits}") for t in TYPES.values() if t.kind == "u"},
+    **{t.name: dtypes.ROWS[name].numpy for name, t in STORED.items() if not dtypes.ROWS[name].real},
+}
+
+
+def bits_of(value: float, t: ScalarType) -> int:
+    """The bits of a number in a narrow float."""
+    with np.errstate(all="ignore"):
+        return int(np.asarray(value).astype(DTYPES[t.name]).view(f"u{t.bytes}"))

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.monoid import Monoid
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import BF16, BOOL, F8E4M3, F8E5M2, F16, F32, F64, I8, I16, I32, I64, U8, U64, ScalarType
+from umiak.compiler.loop.types import F32, F64, I64, STORED, U8, U32, U64, ScalarType
 from umiak.compiler.nest import Access, FailStage, Nest, NestBuffer, ReduceStage, Stage, StoreStage, position
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
@@ -29,11 +29,6 @@ Element: TypeAlias = "Node | tuple[Node, Node]"
 Index: TypeAlias = "tuple[Node, ...]"
 Rule: TypeAlias = "Callable[[Builder, Operation, int, Index], Element]"
 
-STORAGE: dict[str, ScalarType] = {
-    "bool": BOOL, "uint8": U8, "int8": I8, "int16": I16, "int32": I32, "int64": I64, "float16": F16, "bfloat16": BF16,
-    "float32": F32, "float64": F64, "complex64": F32, "complex128": F64, "float8_e4m3fn": F8E4M3, "float8_e5m2": F8E5M2,
-}  # fmt: skip
-
 
 class NotANest(Exception):
     """The operations do not form one nest; the planner runs them one by one."""
@@ -41,12 +36,19 @@ class NotANest(Exception):
 
 def storage_type(dtype: DType) -> ScalarType:
     """The type of numbers in memory (of the parts, for complex dtypes)."""
-    return STORAGE[dtype.name]
+    if dtype.is_packed:
+        raise NotANest("packed elements as numbers")
+    return STORED[dtype.name]
 
 
 def compute_type(dtype: DType) -> ScalarType:
     """The type that arithmetic is done in (of the parts, for complex dtypes)."""
-    return STORAGE[dtype.compute.name]
+    return storage_type(dtype.compute)
+
+
+def _cell(dtype: DType) -> ScalarType:
+    """What a buffer is made of: bytes, where elements share them."""
+    return U8 if dtype.is_packed else storage_type(dtype)
 
 
 RULES: dict[type, Rule] = {}
@@ -106,7 +108,7 @@ class Builder:
         """Declare an operand; buffers take the order of these calls."""
         assert value.meta.dtype is not None
         buffer = f"x{len(self._buffers)}"
-        self._buffers.append(NestBuffer(buffer, storage_type(value.meta.dtype)))
+        self._buffers.append(NestBuffer(buffer, _cell(value.meta.dtype)))
         self._inputs[id(value)] = _Input(buffer, value.meta, tuple(strides))
 
     def skip(self) -> None:
@@ -278,6 +280,16 @@ class Builder:
             return real
         return real, n.load(x.buffer, kind, n.add(address, 1), self.guard)
 
+    def code(self, x: Any, index: Index) -> Node:
+        """The bits of element ``index`` of a packed operand, as u32."""
+        operand = self._inputs.get(id(x))
+        if operand is None:
+            raise NotANest("packed elements that are not in memory")
+        place = self.address(operand.buffer, index, operand.strides)
+        byte = n.cast(n.load(operand.buffer, U8, n.call("shr", place, n.i64(1)), self.guard), U32)
+        shift = n.call("shl", n.call("and", place, n.i64(1)), n.i64(2))
+        return n.call("and", n.call("shr", byte, n.cast(shift, U32)), n.const(15, U32))
+
     def operand(self, operation: Operation, k: int, index: Index, type_: ScalarType | None = None) -> Element:
         """Element of operand ``k`` of an operation, which broadcasts to the result's shape; numbers take ``type_``."""
         x = operation.operands[k]
@@ -346,7 +358,7 @@ class Builder:
         """Declare an output; outputs follow the inputs."""
         assert meta.dtype is not None
         name = f"y{len(self._buffers)}"
-        self._buffers.append(NestBuffer(name, storage_type(meta.dtype), output=True))
+        self._buffers.append(NestBuffer(name, _cell(meta.dtype), output=True))
         return name
 
     def extra(self, name: str, type_: ScalarType, output: bool) -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from umiak.compiler.loop import functions
-from umiak.compiler.loop.evaluate import DTYPES
 from umiak.compiler.loop.node import (
     Node,
     add,
@@ -23,7 +20,7 @@ from umiak.compiler.loop.node import (
     select,
     walk,
 )
-from umiak.compiler.loop.types import F32, I32, I64, ScalarType
+from umiak.compiler.loop.types import F32, I32, I64
 
 # type -> (stored bits of the mantissa, bias of the exponent)
 _FORMATS = {"f32": (23, 127), "f64": (52, 1023)}
@@ -60,8 +57,3 @@ def _scale(a: Node, b: Node) -> Node:
     n = minimum(maximum(n, least), const(bias, whole))
     power = bitcast(call("shl", add(n, bias), const(bits, whole)), a.type)
     return mul(a, power)
-
-
-def bits_of(value: float, t: ScalarType) -> int:
-    """The bits of a number in a narrow float."""
-    return int(np.asarray(value).astype(DTYPES[t.name]).view(f"u{t.bytes}"))

@@ -12,8 +12,8 @@ import struct
 
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.tree import IN, OUT, SHARED, Buffer, Kernel
-from umiak.compiler.loop.types import BOOL, F32, F64, I64, ScalarType
-from umiak.compiler.render.basic import bits_of, expand
+from umiak.compiler.loop.types import BOOL, F32, F64, I64, ScalarType, bits_of
+from umiak.compiler.render.basic import expand
 from umiak.compiler.render.spmd import BLOCK, BLOCKS, HI, LO, THREADS, TID, Handle, Spmd, Update, words
 
 _INTEGERS = {8: "char", 16: "short", 32: "int", 64: "long"}

@@ -15,8 +15,8 @@ from typing import Any
 
 from umiak.compiler.loop.node import Node
 from umiak.compiler.loop.tree import IN, OUT, SHARED, Buffer, Kernel
-from umiak.compiler.loop.types import BOOL, F16, F32, F64, I64, ScalarType
-from umiak.compiler.render.basic import bits_of, expand, expand_ldexp
+from umiak.compiler.loop.types import BOOL, F16, F32, F64, I64, ScalarType, bits_of
+from umiak.compiler.render.basic import expand, expand_ldexp
 from umiak.compiler.render.spmd import (
     BLOCK,
     BLOCKS,

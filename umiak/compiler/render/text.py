@@ -6,14 +6,13 @@ that is open there. So an expression is placed where its operands are defined, a
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import BF16, F8E4M3, F8E5M2, F16, F32, ScalarType
+from umiak.compiler.loop.types import F32, ScalarType, bits_of
 from umiak.compiler.render.target import Target
 
 
@@ -36,39 +35,12 @@ def suffix(t: ScalarType, lanes: int = 0, memory: bool = False) -> str:
     return f"v{lanes}{name}" if lanes else name
 
 
-def narrow_bits(x: float, t: ScalarType) -> int:
-    """The bits of a float in a storage type: to nearest, ties to even."""
-    if t is F16:
-        try:
-            return struct.unpack("<H", struct.pack("<e", x))[0]
-        except OverflowError:
-            return 0xFC00 if x < 0 else 0x7C00
-    if t is BF16:
-        bits = struct.unpack("<I", struct.pack("<f", x))[0]
-        return 0x7FC0 if x != x else (bits + 0x7FFF + (bits >> 16 & 1)) >> 16
-    exponent_bits, mantissa_bits = {F8E4M3: (4, 3), F8E5M2: (5, 2)}[t]
-    sign = 0x80 if math.copysign(1.0, x) < 0 else 0
-    nan, infinity = (0x7F, 0x7F) if t is F8E4M3 else (0x7E, 0x7C)
-    if x != x:
-        return sign | nan
-    if x == 0:
-        return sign
-    if math.isinf(x):
-        return sign | infinity
-    bias = (1 << (exponent_bits - 1)) - 1
-    _, exponent = math.frexp(abs(x))
-    exponent = max(exponent - 1, 1 - bias)
-    units = round(abs(x) / 2.0 ** (exponent - mantissa_bits))
-    code = units + ((exponent + bias - 1) << mantissa_bits)
-    return sign | min(code, infinity)
-
-
 def literal(x: Any, t: ScalarType, memory: bool = False) -> str:
     """A number of a type as LLVM writes it."""
     if t.kind == "b":
         return ("1" if x else "0") if memory else "true" if x else "false"
     if t.is_storage:
-        return str(narrow_bits(float(x), t))
+        return str(bits_of(x, t))
     if t.kind == "f":
         return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
     return str(x)

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-import paddle
 from paddle.distributed.flex_checkpoint.dcp.load_state_dict import layout_of
 from paddle.distributed.flex_checkpoint.dcp.sharded_weight import ShardedStateDict
 from paddle.distributed.flex_checkpoint.dcp.utils import comm_group, on_host, weights_of
 from umiak import comm
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.execute import Memory, execute
 from umiak.checkpoint.plan import BUDGET, plan_load
 from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.sources import Sources, itemsize
-from umiak.core.array import to_numpy
+from umiak.core.array import from_numpy
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -65,9 +66,10 @@ def full_param(
         wanted = [Block(i.key, i.dtype, i.shape, Box.whole(i.shape)) for i in batch]
         # Every rank makes the same plan, as it has the same facts.
         plan = plan_load([wanted] * group.size, sources, layout=layout, sees=sees)
-        made: list[Tensor] = [paddle.empty(i.shape, i.dtype, device="cpu") for i in batch]
-        execute(plan.rank(group.rank), wanted, [to_numpy(t) for t in made], memory, group)
-        for info, t in zip(batch, made):
+        made = [np.empty(i.shape, numpy_dtype(i.dtype)) for i in batch]
+        execute(plan.rank(group.rank), wanted, made, memory, group)
+        for info, array in zip(batch, made):
+            t = from_numpy(array, Place("cpu"), copy=None)
             yield info.key, t if place is None or t.place is place else t.to(place)
 
 

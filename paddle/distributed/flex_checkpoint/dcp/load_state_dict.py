@@ -24,7 +24,7 @@ from umiak.checkpoint.plan import plan_load, slabs
 from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.sources import Sources, itemsize
 from umiak.checkpoint.storage import Reader, write_file
-from umiak.core.array import to_numpy
+from umiak.core.array import from_numpy
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -205,18 +205,17 @@ def load_merged_state_dict(
         [1.0, 1.0]
     """
     merged = _Merged(os.fspath(path), unique_id, aoa_config)
-    out: dict[str, Tensor] = {}
-    blocks, arrays = [], []
+    names, blocks, arrays = [], [], []
     for key, info in merged.infos.items():
         if prefix and not key.startswith(prefix):
             continue
         name = key[len(prefix) :].removeprefix(".") if prefix else key
-        host: Tensor = paddle.empty(info.shape, info.dtype, device="cpu")
-        out[name] = host
+        names.append(name)
         blocks.append(Block(key, info.dtype, info.shape, Box.whole(info.shape)))
-        arrays.append(to_numpy(host))
+        arrays.append(np.empty(info.shape, numpy_dtype(info.dtype)))
     with merged:
         merged.fill(blocks, arrays)
+    out = {name: from_numpy(array, Place("cpu"), copy=None) for name, array in zip(names, arrays)}
     place: Place = paddle.framework.current_place()
     if not offload and place.device_type != "cpu":
         out = {name: t.to(place) for name, t in out.items()}

@@ -83,8 +83,12 @@ def on_host(t: Tensor) -> np.ndarray:
     return host_values(t.detach())
 
 
+def _writable(t: Tensor) -> bool:
+    return access(t.place) == ACCESS_HOST and not t.dtype.is_packed
+
+
 class Destinations:
-    """Arrays to be written in place of tensors: their own memory, or scratch where that is not the host's.
+    """Arrays to be written in place of tensors: their own memory, or scratch where NumPy cannot write that.
 
     Leaving it as a context tells the tensors that their values have changed.
     """
@@ -94,7 +98,7 @@ class Destinations:
         self.arrays: list[np.ndarray] = []
         for w in weights:
             t = w.local_tensor
-            if access(t.place) == ACCESS_HOST:
+            if _writable(t):
                 self.arrays.append(to_numpy(t.detach()))
             else:
                 self.arrays.append(np.empty(tuple(t.shape), t.dtype.numpy))
@@ -107,7 +111,7 @@ class Destinations:
         with no_grad_guard():
             for w, array in zip(self.weights, self.arrays):
                 t = w.local_tensor
-                if access(t.place) == ACCESS_HOST:
+                if _writable(t):
                     t._bump_version()
                 else:
                     assign(t, from_numpy(array, t.place))

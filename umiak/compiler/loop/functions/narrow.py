@@ -28,38 +28,52 @@ from umiak.compiler.loop.node import (
 from umiak.compiler.loop.types import (
     BF16,
     BOOL,
-    F8E4M3,
-    F8E5M2,
-    F16,
     F32,
     F64,
     I32,
+    STORED,
     U8,
     U16,
     U32,
     U64,
     ScalarType,
 )
+from umiak.util.dtypes import FLOAT, TABLE, Row
 
 
 @dataclass(frozen=True)
 class Narrow:
-    """A format of ``mantissa`` stored bits. ``top``: the bits of the first magnitude that is not finite, which overflow
-    gives: infinity, or NaN where there is none."""
+    """A format of up to 16 bits, ``mantissa`` of them stored, with a sign unless ``special`` is ``"exponent"``
+    (``umiak.util.dtypes.Row`` has the kinds). ``top``: the code of the first magnitude that is not finite, which
+    overflow gives: infinity, or NaN where there is none; the last finite one where there is neither. ``nan``: of NaN.
+    """
 
+    bits: int
     mantissa: int
     bias: int
+    special: str
     top: int
     nan: int
 
 
+def _format(row: Row) -> Narrow:
+    sign = 1 << (row.bits - 1)
+    infinity = (sign - 1) >> row.mantissa << row.mantissa
+    top, nan = {
+        "ieee": (infinity, infinity | 1 << row.mantissa >> 1),
+        "fn": (sign - 1, sign - 1),
+        "fnuz": (sign, sign),
+        "none": (sign - 1, sign),  # as ml_dtypes has it, NaN becomes -0
+        "exponent": (255, 255),
+    }[row.special]
+    return Narrow(row.bits, row.mantissa, row.bias, row.special, top, nan)
+
+
 ROUND_BF16 = "bf16 of normal f32"  # among what is native: rounds as it should, but for denormals
 
-NARROW = {
-    F16: Narrow(10, 15, 0x7C00, 0x7E00),
-    F8E5M2: Narrow(2, 15, 0x7C, 0x7E),
-    F8E4M3: Narrow(3, 7, 0x7F, 0x7F),
-}
+# By the name of the data type; bfloat16 is the upper half of an f32.
+FORMATS = {row.name: _format(row) for row in TABLE if row.kind == FLOAT and row.bits < 32 and row.name != "bfloat16"}
+NARROW = {STORED[name]: f for name, f in FORMATS.items() if name in STORED}
 
 
 def convert(x: Node, to: ScalarType, native: frozenset[str] = frozenset()) -> Node:
@@ -97,26 +111,48 @@ def widen(x: Node) -> Node:
     """A storage type as f32."""
     if x.type is BF16:
         return bitcast(_shift("shl", _pattern(x), 16), F32)
-    f = NARROW[x.type]
-    bits = _pattern(x)
-    sign = _shift("shl", call("and", bits, _bits(1 << (x.type.bits - 1))), 32 - x.type.bits)
-    a = call("and", bits, _bits((1 << (x.type.bits - 1)) - 1))
+    return decode(_pattern(x), NARROW[x.type])
+
+
+def decode(bits: Node, f: Narrow) -> Node:
+    """The f32 whose code in a format stands in the low bits of ``bits`` (u32)."""
+    if f.special == "exponent":
+        power = select(eq(bits, _bits(0)), _bits(0x400000), _shift("shl", bits, 23))
+        return bitcast(select(eq(bits, _bits(f.nan)), _bits(0x7FC00000), power), F32)
+    sign = _shift("shl", call("and", bits, _bits(1 << (f.bits - 1))), 32 - f.bits)
+    a = call("and", bits, _bits((1 << (f.bits - 1)) - 1))
     moved = _shift("shl", a, 23 - f.mantissa)
     normal = add(moved, _bits((127 - f.bias) << 23))
     # Denormals are integers times a power of two.
     denormal = bitcast(mul(cast(cast(a, I32), F32), 2.0 ** (1 - f.bias - f.mantissa)), U32)
     result = select(lt(a, _bits(1 << f.mantissa)), denormal, normal)
-    # Infinity and NaN: all bits of the exponent.
-    result = select(le(_bits(f.top), a), call("or", moved, _bits(0x7F800000)), result)
-    return bitcast(call("or", result, sign), F32)
+    if f.special in ("ieee", "fn"):
+        # Infinity and NaN: all bits of the exponent.
+        result = select(le(_bits(f.top), a), call("or", moved, _bits(0x7F800000)), result)
+    result = call("or", result, sign)
+    if f.special == "fnuz":
+        result = select(eq(bits, _bits(f.nan)), _bits(0x7FC00000), result)
+    return bitcast(result, F32)
 
 
 def narrow(x: Node, to: ScalarType) -> Node:
     """f32 as a storage type."""
-    bits = bitcast(x, U32)
     if to is BF16:
+        bits = bitcast(x, U32)
         return bitcast(cast(select(ne(x, x), _quiet(bits), _shift("shr", _rounded(bits, 16), 16)), U16), to)
-    f = NARROW[to]
+    return bitcast(cast(encode(x, NARROW[to]), U8 if to.bits == 8 else U16), to)
+
+
+def encode(x: Node, f: Narrow) -> Node:
+    """The code of an f32 in a format, as u32."""
+    bits = bitcast(x, U32)
+    if f.special == "exponent":
+        # To the nearest power of two, up from the middle. Denormals of f32 are, as ml_dtypes has it, the smallest up to
+        # 2**-127 and the next one from there on.
+        up = _shift("shr", add(bits, _bits(0x400000)), 23)
+        code = select(lt(bits, _bits(0x800000)), select(lt(bits, _bits(0x400001)), _bits(0), _bits(1)), up)
+        # What is 0, negative, infinite, NaN or too large; the sign is the highest bit.
+        return select(lt(sub(bits, _bits(1)), _bits(0x7F400000 - 1)), code, _bits(f.nan))
     a = call("and", bits, _bits(0x7FFFFFFF))
     drop = 23 - f.mantissa
     normal = sub(_shift("shr", _rounded(a, drop), drop), _bits((127 - f.bias) << f.mantissa))
@@ -124,10 +160,13 @@ def narrow(x: Node, to: ScalarType) -> Node:
     aligner = const(2.0 ** (24 - f.bias - f.mantissa), F32)
     denormal = sub(bitcast(add(call("abs", x), aligner), U32), bitcast(aligner, U32))
     result = select(lt(a, _bits((128 - f.bias) << 23)), denormal, minimum(normal, _bits(f.top)))
-    if f.nan != f.top:
+    sign = _shift("shr", call("and", bits, _bits(0x80000000)), 32 - f.bits)
+    if f.special == "fnuz":
+        sign = select(eq(result, _bits(0)), _bits(0), sign)  # -0 would be NaN
+    if f.nan != f.top and f.special == "ieee":
         result = select(ne(x, x), _bits(f.nan), result)
-    sign = _shift("shr", call("and", bits, _bits(0x80000000)), 32 - to.bits)
-    return bitcast(cast(call("or", result, sign), U8 if to.bits == 8 else U16), to)
+    result = call("or", result, sign)
+    return select(ne(x, x), _bits(f.nan), result) if f.special == "none" else result
 
 
 def _quiet(bits: Node) -> Node:

@@ -1,0 +1,122 @@
+"""The data types: one row each, from which everything that names, numbers or sizes them is derived.
+
+Without the engine: processes that only move bytes import this, too. A new type is a new row at the end (ids are
+positions, and programs on disk and keys of dispatch hold them only by name). ``python tools/make_dtype_ids.py`` then
+writes the ids for Cython, ``core/dtype_ids.pxi``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+BOOL, SIGNED, UNSIGNED, FLOAT, COMPLEX = "bool", "signed", "unsigned", "float", "complex"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One data type. ``bits``: of an element in memory; types below 8 are packed, the first element in the low bits.
+
+    ``exponent``, ``mantissa``, ``bias``: of a float's fields, the sign apart. ``special``: what a float has beside
+    finite numbers: ``"ieee"`` infinities and NaNs (the largest exponent), ``"fn"`` NaNs alone (all bits of a
+    magnitude), ``"fnuz"`` one NaN alone (what would be -0), ``"exponent"`` powers of two without sign, zero or
+    infinities, and a NaN (all bits), ``"none"`` finite numbers alone.
+
+    ``compute``: what arithmetic is done in, where it is another type. ``carrier``: for packed types, one of whole bytes
+    that has all of its numbers. ``real``: of the parts of a complex number. ``short``: in printed programs and loop IR.
+    ``dlpack``: DLPack's type code. ``safetensors``: in the headers of its files; None where the format lacks it.
+    ``reference``: whether the reference framework has the type.
+    """
+
+    name: str
+    kind: str
+    bits: int
+    short: str
+    dlpack: int
+    safetensors: str | None = None
+    exponent: int = 0
+    mantissa: int = 0
+    bias: int = 0
+    special: str = ""
+    compute: str = ""
+    carrier: str = ""
+    real: str = ""
+    reference: bool = True
+
+    @property
+    def packed(self) -> bool:
+        """Whether several elements share a byte."""
+        return self.bits < 8
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The twin in NumPy or ml_dtypes. Packed types have one element per byte there."""
+        return np.dtype(getattr(ml_dtypes, self.name, None) or (np.bool_ if self.name == "bool" else self.name))
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The smallest and largest number of an integer type."""
+        sign = self.kind == SIGNED
+        return -sign << self.bits - 1, (1 << self.bits - sign) - 1
+
+    def nbytes(self, count: int) -> int:
+        """Bytes of ``count`` elements one after the other."""
+        return (count * self.bits + 7) // 8
+
+
+def _integer(name: str, bits: int, safetensors: str | None, **more: Any) -> Row:
+    signed = name.startswith("int")
+    short = f"{'i' if signed else 'u'}{bits}"
+    return Row(name, SIGNED if signed else UNSIGNED, bits, short, 0 if signed else 1, safetensors, **more)
+
+
+def _float(
+    name: str,
+    dlpack: int,
+    safetensors: str | None,
+    exponent: int,
+    mantissa: int,
+    special: str = "ieee",
+    bias: int | None = None,
+    **more: Any,
+) -> Row:
+    bits = (special != "exponent") + exponent + mantissa
+    short = name.replace("bfloat", "bf").replace("float", "f").replace("_", "")
+    bias = 2 ** (exponent - 1) - 1 if bias is None else bias
+    return Row(name, FLOAT, bits, short, dlpack, safetensors, exponent, mantissa, bias, special, **more)
+
+
+LOW: dict[str, Any] = {"compute": "float32"}
+OURS: dict[str, Any] = {"compute": "float32", "reference": False}
+
+# By id.
+TABLE: tuple[Row, ...] = (
+    Row("bool", BOOL, 8, "b1", 6, "BOOL"),
+    _integer("uint8", 8, "U8"),
+    _integer("int8", 8, "I8"),
+    _integer("int16", 16, "I16"),
+    _integer("int32", 32, "I32"),
+    _integer("int64", 64, "I64"),
+    _float("float16", 2, "F16", 5, 10, **LOW),
+    _float("bfloat16", 4, "BF16", 8, 7, **LOW),
+    _float("float32", 2, "F32", 8, 23),
+    _float("float64", 2, "F64", 11, 52),
+    Row("complex64", COMPLEX, 64, "c64", 5, "C64", real="float32"),
+    Row("complex128", COMPLEX, 128, "c128", 5, None, real="float64"),
+    _float("float8_e4m3fn", 10, "F8_E4M3", 4, 3, "fn", **LOW),
+    _float("float8_e5m2", 12, "F8_E5M2", 5, 2, **LOW),
+    _float("float8_e3m4", 7, None, 3, 4, **OURS),
+    _float("float8_e4m3", 8, None, 4, 3, **OURS),
+    _float("float8_e4m3b11fnuz", 9, None, 4, 3, "fnuz", 11, **OURS),
+    _float("float8_e4m3fnuz", 11, "F8_E4M3FNUZ", 4, 3, "fnuz", 8, **OURS),
+    _float("float8_e5m2fnuz", 13, "F8_E5M2FNUZ", 5, 2, "fnuz", 16, **OURS),
+    _float("float8_e8m0fnu", 14, "F8_E8M0", 8, 0, "exponent", **OURS),
+    _integer("int4", 4, None, carrier="int8", reference=False),
+    _integer("uint4", 4, None, carrier="uint8", reference=False),
+    _float("float4_e2m1fn", 17, "F4", 2, 1, "none", carrier="float32", **OURS),
+)
+
+ROWS: dict[str, Row] = {row.name: row for row in TABLE}
