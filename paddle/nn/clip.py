@@ -66,7 +66,7 @@ class ClipGradBase:
 
 
 class ClipGradByValue(ClipGradBase):
-    """Each element between ``min`` and ``max``; min is ``-max`` by default.
+    """Each element between ``min`` and ``max``; min is ``-max`` by default. Of complex ones, each part.
 
     Example:
         >>> import paddle
@@ -86,7 +86,9 @@ class ClipGradByValue(ClipGradBase):
         return f"Clip Gradient By Value, min = {self.min:f}, max={self.max:f}"
 
     def _clip(self, grads: list[Tensor]) -> list[Tensor]:
-        return apply_each(_CLIP, [((g, self.min, self.max), ()) for g in grads])
+        parts = [F.as_real(g) if g.dtype.is_complex else g for g in grads]
+        clipped = apply_each(_CLIP, [((g, self.min, self.max), ()) for g in parts])
+        return [F.as_complex(c) if g.dtype.is_complex else c for g, c in zip(grads, clipped, strict=True)]
 
 
 class ClipGradByNorm(ClipGradBase):
@@ -99,9 +101,9 @@ class ClipGradByNorm(ClipGradBase):
         return f"Gradient Clip By Norm, clip_norm={self.clip_norm:f}"
 
     def _clip(self, grads: list[Tensor]) -> list[Tensor]:
-        norms = {d: F.sqrt(square_sums(those)) for d, those in by_compute_type(grads).items()}
+        norms = {d: F.sqrt(square_sums(those)) for d, those in by_norm_type(grads).items()}
         factors = {d: iter(_elements(factor(self.clip_norm, norm))) for d, norm in norms.items()}
-        return scaled(grads, [next(factors[g.dtype.compute]) for g in grads])
+        return scaled(grads, [next(factors[norm_type(g)]) for g in grads])
 
 
 class ClipGradByGlobalNorm(ClipGradBase):
@@ -145,18 +147,23 @@ def _elements(x: Tensor) -> Sequence[Tensor]:
     return F.unbind(x, axis=0, count=x.shape[0]) if current().trace else elements(x)
 
 
-def by_compute_type(grads: Sequence[Tensor]) -> dict[DType, list[Tensor]]:
+def by_norm_type(grads: Sequence[Tensor]) -> dict[DType, list[Tensor]]:
     found: dict[DType, list[Tensor]] = {}
     for g in grads:
-        found.setdefault(g.dtype.compute, []).append(g)
+        found.setdefault(norm_type(g), []).append(g)
     return found
 
 
+def norm_type(g: Tensor) -> DType:
+    """What the norm of a gradient is computed in."""
+    return g.dtype.compute.real
+
+
 def square_sums(grads: Sequence[Tensor]) -> Tensor:
-    """The sums of squares of gradients of one compute type, as a tensor of one dim."""
+    """The sums of squares of gradients whose norms have one type, as a tensor of one dim."""
     if current().trace:
         return F.stack([F.square_sum(g) for g in grads], axis=0)
-    sums = empty((len(grads),), grads[0].dtype.compute, grads[0].place)
+    sums = empty((len(grads),), norm_type(grads[0]), grads[0].place)
     # What has as many dims is one batch.
     rows = sorted(zip(elements(sums), grads, strict=True), key=lambda pair: pair[1].ndim)
     apply_each_into(_SQUARE_SUM, [((s,), (g,), ()) for s, g in rows])
@@ -165,7 +172,7 @@ def square_sums(grads: Sequence[Tensor]) -> Tensor:
 
 def global_norm(grads: Sequence[Tensor]) -> Tensor:
     """The 2-norm of all elements of several gradients: float64 where one of them is, otherwise float32."""
-    totals: Any = [F.sum(square_sums(those), axes=(0,)) for those in by_compute_type(grads).values()]
+    totals: Any = [F.sum(square_sums(those), axes=(0,)) for those in by_norm_type(grads).values()]
     if len(totals) > 1:
         totals = [F.cast(t, dtype=dt.float64) for t in totals]
     total = totals[0]

@@ -67,7 +67,7 @@ class _Moments(Optimizer):
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
         # The reference framework keeps the power that the next step needs.
         beta1, beta2, *_ = map(self._saved_beta, state.hyper)
-        n, dtype = state.steps + 1, state.param.dtype.compute.numpy
+        n, dtype = state.steps + 1, state.param.dtype.compute.real.numpy
         return {"beta1_pow_acc": np.full([1], beta1**n, dtype), "beta2_pow_acc": np.full([1], beta2**n, dtype)}
 
     def _load_numbers(self, state: State) -> int:
@@ -330,7 +330,7 @@ class NAdam(_Moments):
         return math.prod(self._momentum(hyper, t) for t in range(1, steps + 1))
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
-        shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.numpy
+        shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.real.numpy
         product = self._product(state.hyper, n)
         values = {"momentum_decay_pow": 0.96**n, "beta2_pow": _rounded(state.hyper[1]) ** n, "mu_product": product}
         return {k: np.full(shape, v, dtype) for k, v in values.items()}
@@ -374,7 +374,7 @@ class RAdam(_Moments):
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
         beta1, beta2, _ = map(_rounded, state.hyper)
-        shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.numpy
+        shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.real.numpy
         return {
             "beta1_pow": np.full(shape, beta1**n, dtype),
             "beta2_pow": np.full(shape, beta2**n, dtype),

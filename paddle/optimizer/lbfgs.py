@@ -47,6 +47,11 @@ def descent(
     return direction, factors
 
 
+def _parts(g: Tensor) -> Tensor:
+    """A complex gradient as pairs of real numbers, which the vector of all parameters is made of."""
+    return F.as_real(g) if g.dtype.is_complex else g
+
+
 class LBFGS(Optimizer):
     """L-BFGS: descent along the gradient turned by an estimate of the curvature, which the last steps give (Liu and
     Nocedal, 1989).
@@ -128,7 +133,7 @@ class LBFGS(Optimizer):
                 grads = group["grad_clip"].clipped(params, grads)
             if group["_regularizer"] is not None or any(getattr(p, "regularizer", None) for p in params):
                 grads = _with_penalties(group["_regularizer"], [Penalised(p) for p in params], grads)
-            return F.concat([F.reshape(g, shape=(math.prod(g.shape),)) for g in grads], axis=0)
+            return F.concat([F.reshape(g, shape=(math.prod(g.shape),)) for g in map(_parts, grads)], axis=0)
 
     def _positions(self) -> list[Any]:
         return [F.copy(p.detach()) for p in self._trained()]
@@ -138,8 +143,10 @@ class LBFGS(Optimizer):
         at = 0
         with no_grad_guard():
             for p, start in zip(self._trained(), starts, strict=True):
-                n = math.prod(p.shape)
-                part = F.reshape(F.slice(direction, (0,), (at,), (n,), (1,)), shape=tuple(p.shape))
+                shape = (*p.shape, 2) if p.dtype.is_complex else tuple(p.shape)
+                n = math.prod(shape)
+                part = F.reshape(F.slice(direction, (0,), (at,), (n,), (1,)), shape=shape)
+                part = F.as_complex(part) if p.dtype.is_complex else part
                 p.set_value(F.add(start, F.mul(part, step)))
                 at += n
 

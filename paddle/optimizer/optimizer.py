@@ -354,8 +354,11 @@ class Optimizer:
         for name in self._accumulator_names():
             saved = self._take(state, name)
             if saved is None:
+                start = self._initial(name)
+                # Each part of a complex number is a number of its own.
+                filled = complex(start, start) if p.dtype.is_complex else start
                 with place_guard(p.place):
-                    value: Any = F.full(self._initial(name), dtype=p.dtype.compute, shape=shape)
+                    value: Any = F.full(filled, dtype=p.dtype.compute, shape=shape)
             else:
                 value = as_state(saved, p)
                 found += 1

@@ -13,17 +13,17 @@ from paddle import optimizer as O
 from paddle.regularizer import L1Decay, L2Decay
 
 
-def parameter(values, name=None, **attr):
-    values = np.asarray(values, np.float32)
+def parameter(values, name=None, dtype="float32", **attr):
+    values = np.asarray(values, dtype)
     attr = paddle.ParamAttr(name=name, initializer=nn.initializer.Assign(values), **attr)
-    return nn.Layer().create_parameter(list(values.shape), attr)
+    return nn.Layer().create_parameter(list(values.shape), attr, dtype=dtype)
 
 
 def descend(opt, p, grads):
     """Steps with given gradients; the values after each."""
     seen = []
     for g in grads:
-        (p * paddle.to_tensor(np.asarray(g, np.float32))).sum().backward()
+        p.grad = paddle.to_tensor(np.asarray(g, p.dtype.numpy))
         opt.step()
         opt.clear_grad()
         seen.append(p.numpy().copy())
@@ -65,16 +65,19 @@ PEERS = {
 }
 
 
+@pytest.mark.parametrize("dtype", ["float32", "complex64"])
 @pytest.mark.parametrize("name", PEERS)
-def test_updates(name, rng):
+def test_updates(name, dtype, rng):
     start, grads = rng.standard_normal((3, 4)), rng.standard_normal((8, 3, 4))
+    if dtype == "complex64":
+        start, grads = start + 1j * rng.standard_normal(start.shape), grads + 1j * rng.standard_normal(grads.shape)
     ours, theirs = PEERS[name]
-    p = parameter(start)
+    p = parameter(start, dtype=dtype)
     mine = descend(ours([p]), p, grads)
-    q = torch.nn.Parameter(torch.from_numpy(start.astype(np.float32)))
+    q = torch.nn.Parameter(torch.from_numpy(start.astype(dtype)))
     peer = theirs([q])
     for value, g in zip(mine, grads):
-        q.grad = torch.from_numpy(g.astype(np.float32))
+        q.grad = torch.from_numpy(g.astype(dtype))
         peer.step()
         np.testing.assert_allclose(value, q.detach().numpy(), rtol=2e-5, atol=2e-6)
 

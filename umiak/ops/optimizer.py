@@ -3,6 +3,9 @@ place.
 
 Arithmetic is done in the compute type of the parameter (or of its float32 master copy, passed as the parameter),
 whatever the dtype of the gradient. ``lr`` is a number or a 0-d tensor.
+
+A complex parameter is one of pairs of real numbers, each of which is updated by itself; its states are complex, too.
+Norms are those of all parts, which are those of the complex numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.dtype import DType
 from umiak.ir.meta import Meta
 from umiak.ops._common import accept, cast_to, draw, factor_names, is_tensor, same_shape, shard_reduce, shard_string
 from umiak.ops.base import Op, Sample, param, register
@@ -28,6 +32,11 @@ def mix(old: Any, new: Any, keep: Any) -> Any:
 def times(a: Any, b: Any) -> Any:
     """Product where either may be a number."""
     return F.mul(a, b) if is_tensor(a) or is_tensor(b) else a * b
+
+
+def in_parts(x: Any, wide: DType) -> Any:
+    """``x`` in the type ``wide``, or in that of its parts: a complex one with a last dim for them."""
+    return F.as_real(cast_to(x, wide)) if x.dtype.is_complex else cast_to(x, wide.real)
 
 
 class Update(Op):
@@ -46,7 +55,8 @@ class Update(Op):
 
     def infer(self, *args: Any) -> Any:
         p, g, lr, states = self.parts(args)
-        accept(self, "f", p, g, lr, *states)
+        accept(self, "c" if p.dtype.is_complex else "f", p, g, *states)
+        accept(self, "f", lr)
         for m in (g, *states):
             same_shape(self, p.shape, m.shape, "gradient and states of the shape of the parameter")
         if lr.weak is None and lr.shape:
@@ -58,10 +68,10 @@ class Update(Op):
         n = len(self.inputs)
         operands, params = args[:n], args[n:]
         wide = operands[0].dtype.compute
-        ready = (cast_to(v, wide) if is_tensor(v) else v for v in operands)
+        ready = (in_parts(v, wide) if is_tensor(v) else v for v in operands)
         results = self.step(*ready, *params)
         param, _, _, states = self.parts(args)
-        there = [v for v in results if v is not None]
+        there = [F.as_complex(v) if wide.is_complex else v for v in results if v is not None]
         new = tuple(cast_to(v, old.dtype) for v, old in zip(there, (param, *states), strict=True))
         return new if len(new) > 1 else new[0]
 
@@ -85,6 +95,8 @@ class Update(Op):
             ((3,), dt.bfloat16, dt.bfloat16, dt.float32, 0.1),
             ((), dt.float32, dt.float32, dt.float32, None),
             ((0, 2), dt.float32, dt.float32, dt.float32, 0.1),
+            ((2, 3), dt.complex128, dt.complex128, dt.complex128, 0.1),
+            ((3,), dt.complex64, dt.complex64, dt.complex64, None),
         ):
             held = {s: draw(rng, shape, m, 0.1 if s in cls.positive else -1.0, 1.0) for s in states}
             held["lr"] = lr if lr is not None else draw(rng, (), dt.float32, 0.1, 0.2)
@@ -370,17 +382,19 @@ class RpropUpdate(Update):
 
 @register
 class SquareSum(Op):
-    """The sum of the squares of all elements, in the compute type: what norms of gradients are made of."""
+    """The sum of the squares of all elements (of the parts of complex ones), in the compute type: what norms of
+    gradients are made of."""
 
     inputs = ("x",)
     vjp = None
 
     def infer(self, x):
-        accept(self, "f", x)
-        return Meta((), x.dtype.compute)
+        accept(self, "fc", x)
+        return Meta((), x.dtype.compute.real)
 
     def decompose(self, x):
-        return F.sum(square(cast_to(x, x.dtype.compute)), axes=tuple(range(x.ndim)))
+        parts = in_parts(x, x.dtype.compute)
+        return F.sum(square(parts), axes=tuple(range(parts.ndim)))
 
     def shard(self, x):
         return shard_reduce(x, tuple(range(len(x.shape))), False, "sum")
@@ -389,15 +403,15 @@ class SquareSum(Op):
     def samples(cls, rng: Any) -> Iterator[Sample]:
         for shape, dtype in (
             ((2, 3), dt.float64), ((5,), dt.float32), ((3, 2), dt.bfloat16), ((2,), dt.float16), ((), dt.float64),
-            ((0, 2), dt.float32),
+            ((0, 2), dt.float32), ((2, 3), dt.complex64), ((), dt.complex128),
         ):  # fmt: skip
-            yield Sample((draw(rng, shape, dtype),), {}, {})
+            yield Sample((draw(rng, shape, dtype),), {}, {}, ())
 
 
 @register
 class Penalised(Op):
     """The gradient plus the derivative of a penalty on the parameter: ``coeff * param``, or with ``l1`` ``coeff *
-    sign(param)``.
+    sign(param)``, which is z/|z| for complex z.
 
     Computed in the compute type of the gradient, whose dtype the result has.
     """
@@ -408,7 +422,8 @@ class Penalised(Op):
     l1: bool = False
 
     def infer(self, grad, param, coeff):
-        accept(self, "f", grad, param, coeff)
+        accept(self, "c" if grad.dtype.is_complex else "f", grad, param)
+        accept(self, "f", coeff)
         same_shape(self, param.shape, grad.shape, "a gradient of the shape of the parameter")
         return Meta(grad.shape, grad.dtype)
 
@@ -428,6 +443,8 @@ class Penalised(Op):
                 ((2, 3), dt.float64, dt.float64),
                 ((4,), dt.bfloat16, dt.float32),
                 ((), dt.float32, dt.float32),
+                ((2, 3), dt.complex128, dt.complex128),
+                ((3,), dt.complex64, dt.complex64),
             ):
                 yield Sample((draw(rng, shape, g), draw(rng, shape, p), 0.3), {"l1": l1}, {}, ())
 
@@ -506,13 +523,13 @@ class FiniteProbe(Op):
     vjp = None
 
     def infer(self, x):
-        accept(self, "f", x)
+        accept(self, "fc", x)
         return Meta((), dt.float32)
 
     def decompose(self, x):
         # Whatever x holds, x*0 is 0 or NaN.
-        zeros = cast_to(F.mul(cast_to(x, x.dtype.compute), 0), dt.float32)
-        return F.sum(zeros, axes=tuple(range(x.ndim)))
+        zeros = cast_to(F.mul(in_parts(x, x.dtype.compute), 0), dt.float32)
+        return F.sum(zeros, axes=tuple(range(zeros.ndim)))
 
     def shard(self, x):
         return shard_reduce(x, tuple(range(len(x.shape))), False, "sum")
@@ -525,7 +542,9 @@ class FiniteProbe(Op):
             ((2,), dt.bfloat16),
             ((), dt.float16),
             ((0, 2), dt.float32),
+            ((2, 3), dt.complex64),
         ):
             yield Sample((draw(rng, shape, dtype),), {}, {})
         yield Sample((np.array([1.0, np.inf], np.float32),), {}, {})
+        yield Sample((np.array([1.0, complex(0.0, np.inf)], np.complex64),), {}, {})
         yield Sample((np.array([[np.nan, 1e308]]),), {}, {})

@@ -75,30 +75,39 @@ class Constant(Initializer):
         return F.full(self.value, dtype=param.dtype, shape=tuple(param.shape))
 
 
+def _drawn(cls: Any, like: Tensor, *params: float, shape: tuple | None = None, dtype: Any = None) -> Tensor:
+    """Random numbers for a parameter; the parts of complex ones are drawn one after the other."""
+    shape, dtype = shape or tuple(like.shape), dtype or like.dtype
+    parts = [random_tensor(cls, shape, dtype.real, *params, place=like.place)]
+    if not dtype.is_complex:
+        return parts[0]
+    parts.append(random_tensor(cls, shape, dtype.real, *params, place=like.place))
+    return F.complex(*parts)
+
+
 class Uniform(Initializer):
-    """Uniform between ``low`` and ``high``."""
+    """Uniform between ``low`` and ``high``; of complex parameters, each part."""
 
     def __init__(self, low: float = -1.0, high: float = 1.0, name: str | None = None) -> None:
         self.low = low
         self.high = high
 
     def _values(self, param: Tensor) -> Tensor:
-        return random_tensor(
-            F.UniformRandom, param.shape, param.dtype, float(self.low), float(self.high), place=param.place
-        )
+        return _drawn(F.UniformRandom, param, float(self.low), float(self.high))
 
 
 class Normal(Initializer):
-    """Normal with ``mean`` and standard deviation ``std``."""
+    """Normal with ``mean`` and standard deviation ``std``; of complex parameters, each part with that mean and half of
+    the variance.
+    """
 
     def __init__(self, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> None:
         self.mean = mean
         self.std = std
 
     def _values(self, param: Tensor) -> Tensor:
-        return random_tensor(
-            F.NormalRandom, param.shape, param.dtype, float(self.mean), float(self.std), place=param.place
-        )
+        std = self.std * math.sqrt(0.5) if param.dtype.is_complex else self.std
+        return _drawn(F.NormalRandom, param, float(self.mean), float(std))
 
 
 class TruncatedNormal(Initializer):
@@ -219,11 +228,10 @@ class Orthogonal(Initializer):
             raise ValueError(f"[Orthogonal] requires a parameter of rank 2 or more, got shape {list(param.shape)}")
         rows = param.shape[0]
         cols = math.prod(param.shape[1:])
-        tall = random_tensor(
-            F.NormalRandom, (max(rows, cols), min(rows, cols)), param.dtype.compute, 0.0, 1.0, place=param.place
-        )
+        shape = max(rows, cols), min(rows, cols)
+        tall = _drawn(F.NormalRandom, param, 0.0, 1.0, shape=shape, dtype=param.dtype.compute)
         q, r = np.linalg.qr(tall.numpy())
-        q *= np.sign(np.diagonal(r))  # makes the distribution uniform over orthogonal matrices
+        q *= np.sign(np.diagonal(r))  # makes the distribution uniform over orthogonal (or unitary) matrices
         q = (q if rows >= cols else q.T).reshape(param.shape) * self.gain
         return Assign(q)._values(param)
 
