@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from paddle.optimizer.lr import LRScheduler
 from umiak.compiler.plan import scalar_program
 from umiak.core.captured import Stale
-from umiak.core.context import current, no_grad_guard
+from umiak.core.context import no_grad_guard
 from umiak.core.each import apply_each_into
 from umiak.core.scalar import double_bits
 from umiak.core.steps import StepNumbers
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger("paddle.jit")
 RATE, STEP = symbol("rate", kind="float"), symbol("step", lo=1)
-
-
-def capturing() -> Capture | None:
-    """The tracer of the function that is being captured, if there is one."""
-    stack = current().trace
-    return stack[-1] if stack and isinstance(stack[-1], Capture) else None
 
 
 def captured_step(optimizer: Optimizer, tracer: Capture, groups: list) -> None:

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paddle.nn.clip import ClipGradBase
-from paddle.optimizer.captured import captured_step, capturing
 from paddle.optimizer.lr import LRScheduler
 from paddle.regularizer import L1Decay, L2Decay, WeightDecayRegularizer
 from umiak import ops as F
@@ -31,8 +30,10 @@ from umiak.core.each import (
     gradients,
     step_rows,
     write_rows,
+    zero_gradients,
 )
 from umiak.core.slot import Slot
+from umiak.core.tape import capture_of
 from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows
 
@@ -46,7 +47,6 @@ TARGET, GRAD, RATE, ABSENT, VALUE = range(5)
 _STATE = ("param", "hyper", "master", "target", "name", "rate", "penalty", "values", "outs", "steps")
 _CASTS = {d: F.Cast(d) for d in (dt.float16, dt.bfloat16)}
 _FULL_RATE = {"learning_rate": 1.0}
-_CLEARED = F.Cleared()
 _PENALTIES: dict[type, Any] = {L2Decay: F.Penalised(False), L1Decay: F.Penalised(True)}
 
 
@@ -204,8 +204,10 @@ class Optimizer:
 
     def _step(self, groups: Iterable[tuple[dict[str, Any], Any]]) -> None:
         """One step of groups, each with given pairs of parameter and gradient, or None for all it has."""
-        tracer = capturing()
+        tracer = capture_of()
         if tracer is not None:
+            from paddle.optimizer.captured import captured_step
+
             with no_grad_guard():
                 captured_step(self, tracer, list(groups))
             return
@@ -519,20 +521,13 @@ class Optimizer:
     # --- gradients -------------------------------------------------------------------------------------------------
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
-        """Fill the gradients with zeros, or drop them with ``set_to_zero=False`` (cheaper). Selected rows are dropped
-        in any case, and gradients in a captured function.
+        """Set the gradients to zeros, or to None with ``set_to_zero=False``. Selected rows are dropped in any case, and
+        gradients in a captured function.
         """
-        if not set_to_zero or capturing() is not None:
+        if not set_to_zero or capture_of() is not None:
             drop_gradients(self._parameter_list)
-            return
-        rows = []
-        for p in self._parameter_list:
-            g = p.grad
-            if isinstance(g, SelectedRows):
-                p.grad = None
-            elif g is not None:
-                rows.append(((g,), (g,), ()))
-        apply_each_into(_CLEARED, rows)
+        else:
+            zero_gradients(self._parameter_list)
 
     clear_gradients = clear_grad
 

@@ -27,7 +27,6 @@ from paddle.tensor import (
 from paddle.tensor._args import axis_of, cast, dtype_of, need_tensor, op_error, shape_of
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core import tape
 from umiak.core.array import from_numpy, host_values
 from umiak.core.context import place_guard
 from umiak.core.dispatch import apply1, install
@@ -330,30 +329,6 @@ DTYPE_METHODS = {
 # --- gradients -----------------------------------------------------------------------------------------------------
 
 
-def backward(
-    self: Tensor, grad_tensor: Tensor | None = None, retain_graph: bool = False, dump_backward_graph_path: Any = None
-) -> None:
-    """Run gradients back from this tensor into ``.grad`` of the leaves it came from.
-
-    Args:
-        grad_tensor: the gradient of this tensor; by default ones.
-        retain_graph: whether the history may be used again.
-
-    Example:
-        >>> import paddle
-        >>> x = paddle.to_tensor(3.0, stop_gradient=False)
-        >>> (x * x).backward()
-        >>> float(x.grad)
-        6.0
-    """
-    if grad_tensor is not None:
-        if not isinstance(grad_tensor, Tensor):
-            raise op_error(TypeError, "backward", "a Tensor for grad_tensor", type(grad_tensor).__name__)
-        if grad_tensor.shape != self.shape:
-            raise op_error(ValueError, "backward", f"a grad_tensor of shape {self.shape}", grad_tensor.shape)
-    tape.backward1(self, grad_tensor, retain_graph)
-
-
 def clone(self: Tensor) -> Tensor:
     """A copy through which gradients pass."""
     return apply1(_COPY, self)
@@ -362,23 +337,6 @@ def clone(self: Tensor) -> Tensor:
 def gradient(self: Tensor) -> np.ndarray | None:
     """``.grad`` as an array, or None."""
     return None if self.grad is None else numpy(self.grad)
-
-
-def clear_gradient(self: Tensor, set_to_zero: bool = True) -> None:
-    """Set ``.grad`` to zeros, or to None with ``set_to_zero=False`` and where it is of selected rows."""
-    g = self.grad
-    if g is None:
-        return
-    if set_to_zero and not g.is_selected_rows():
-        with place_guard(g.place):
-            self.grad = F.full(0, g.dtype, tuple(g.shape))
-    else:
-        self.grad = None
-
-
-def clear_grad(self: Tensor) -> None:
-    """Set ``.grad`` to zeros, if there is one."""
-    clear_gradient(self)
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
@@ -648,9 +606,6 @@ SPECIAL: dict[str, Any] = {
 OWN: dict[str, Any] = {
     "apply": apply,
     "astype": astype,
-    "backward": backward,
-    "clear_grad": clear_grad,
-    "clear_gradient": clear_gradient,
     "clone": clone,
     "contiguous": contiguous,
     "cpu": cpu,

@@ -99,8 +99,8 @@ def test_sizes_that_broadcast_against_each_other(rng):
         close(found, f(x, y))
         found.sum().backward()
         grads = x.grad, y.grad
-        x.clear_grad()
-        y.clear_grad()
+        x.clear_gradient(False)
+        y.clear_gradient(False)
         f(x, y).sum().backward()
         close(grads[0], x.grad)
         close(grads[1], y.grad)

@@ -120,7 +120,7 @@ class Bucket(Flight):
     def look(self) -> None:
         """Before the first gradient of a step: leave the memory to those who have kept tensors or arrays over it."""
         self.looked = True
-        if any(slot.leaf.grad is not None for slot in self.slots):
+        if any(_held(slot.leaf) is not None for slot in self.slots):
             return
         if sys.getrefcount(self.flat.storage) > self.users or any(sys.getrefcount(s.view) > 2 for s in self.slots):
             self.lay()
@@ -131,10 +131,10 @@ class Bucket(Flight):
         word = self.fine.copy()
         n = len(self.slots)
         for i, slot in enumerate(self.slots):
-            held = slot.leaf.grad
+            held = _held(slot.leaf)
             if held is None:
                 clear(slot.view)
-                word[i] = 0
+                word[i] = tape.is_cleared(slot.leaf)
             elif held is not slot.view:
                 deposit(slot, held)
             if not slot.came:
@@ -149,7 +149,7 @@ class Bucket(Flight):
         for i, slot in enumerate(self.slots):
             if self.said[i]:
                 slot.view._bump_version()
-                if slot.leaf.grad is not slot.view:
+                if _held(slot.leaf) is not slot.view:
                     slot.leaf.grad = slot.view
 
     def heard(self) -> tuple[np.ndarray, bool]:
@@ -239,13 +239,18 @@ def clear(x: Tensor) -> None:
         apply_into(_COPY, (x,), (F.broadcast_to(zero, shape=tuple(x.shape)),))
 
 
+def _held(leaf: Tensor) -> Any:
+    """The gradient of a leaf; None also where it is zeros that nobody has looked at."""
+    return None if tape.is_cleared(leaf) else leaf.grad
+
+
 def deposit(slot: Slot, g: Any) -> None:
     """Add a gradient to that of a leaf, in the bucket's memory if it has one."""
     leaf, view = slot.leaf, slot.view
     if view is None:
         tape.add_gradient(leaf, g)
         return
-    held = leaf.grad
+    held = _held(leaf)
     if isinstance(g, SelectedRows):
         g = g.to_dense()
     if g.dtype is not view.dtype:
@@ -484,7 +489,7 @@ class Reducer:
         """Cut the gradients into buckets, on all ranks as rank 0 does."""
         order = list(dict.fromkeys(reversed(self._order)))[::-1]  # by the last gradient of each
         rest = [i for i, slot in enumerate(self.slots) if i not in set(order) and not slot.frozen]
-        rows = [i for i, slot in enumerate(self.slots) if isinstance(slot.leaf.grad, SelectedRows)]
+        rows = [i for i, slot in enumerate(self.slots) if isinstance(_held(slot.leaf), SelectedRows)]
         frozen = [slot.name for slot in self.slots if slot.frozen]
         said = self.group.gather_objects((order + rest[::-1], rows, frozen))
         for rank, (_, _, theirs) in zip(self.group.ranks, said):

@@ -232,7 +232,7 @@ cdef class CapturedRun:
                     return False
         for i in range(len(leaves)):
             t = <Tensor>leaves[i]
-            if (t._grad is None) != absent[i]:
+            if (t.held_grad is None and t.grad_state != GRAD_CLEARED) != absent[i]:
                 return False
             wanted = self.hooks[i]
             if t.hooks:
@@ -269,7 +269,7 @@ cdef class CapturedRun:
             n_sources += (<Numbers>source).count
         n = n_sources + 2 * <int>len(self.streams)
         for i in range(part.n_late):
-            arguments.append((<Tensor>leaves[part.late[i]])._grad)
+            arguments.append(tensor_grad(<Tensor>leaves[part.late[i]]))
         numbers = <int64_t*>malloc((n + part.n_numbers + 2 * len(self.streams) + len(arguments) + 1) * 8)
         if numbers == NULL:
             raise MemoryError()
@@ -348,10 +348,10 @@ cdef class CapturedRun:
         for i, present in self.replaced:
             leaf = <Tensor>leaves[i]
             if present:
-                leaf.grad = found[k]
+                set_grad(leaf, found[k])
                 k += 1
             else:
-                leaf._grad = None
+                set_grad(leaf, None)
         if self.outer:
             backward([tensors[at] if isinstance(at, int) else at for at in self.outer], found[k:k + len(self.outer)], True)
         return out

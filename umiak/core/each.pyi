@@ -30,6 +30,9 @@ def gradients(tensors: list) -> list[Tensor | None]:
 def drop_gradients(tensors: list) -> None:
     """Set ``.grad`` of each to None."""
 
+def zero_gradients(tensors: list) -> None:
+    """``clear_grad()`` of each."""
+
 # What an operand of a row is: the target, the gradient, the rate, nothing, or a state tensor (4 for the first).
 def step_rows(
     slots: list[Any],

@@ -600,14 +600,20 @@ def gradients(list tensors not None):
     cdef Tensor t
     for x in tensors:
         t = <Tensor?>x
-        found.append(t._grad if t.key & K_NEEDS_GRAD else None)
+        found.append(tensor_grad(t) if t.key & K_NEEDS_GRAD else None)
     return found
 
 
 def drop_gradients(list tensors not None):
     """Set ``.grad`` of each to None."""
     for x in tensors:
-        (<Tensor?>x)._grad = None
+        set_grad(<Tensor?>x, None)
+
+
+def zero_gradients(list tensors not None):
+    """``clear_grad()`` of each."""
+    for x in tensors:
+        tensor_slots().clear_grad(<Tensor?>x, True)
 
 
 # ---- steps of optimizers ---------------------------------------------------------------------------------------------

@@ -25,9 +25,6 @@ def python_node(
 ) -> Node:
     """Give ``outputs`` a node with a gradient in Python: ``backward(*output_grads) -> tuple`` (PyLayer, custom ops)."""
 
-def backward1(tensor: Tensor, grad: Tensor | None = None, retain_graph: bool = False) -> None:
-    """``backward`` of one tensor."""
-
 def install(add: Any, copy: Any, full: list, vjp_plan: Any) -> None:
     """Fill the tape's slots."""
 
@@ -63,6 +60,9 @@ def sink_of(leaf: Tensor) -> Sink | None:
 
 def add_gradient(leaf: Tensor, g: Tensor) -> None:
     """``leaf.grad += g``, where ``leaf`` has a sink or not."""
+
+def is_cleared(t: Tensor) -> bool:
+    """Whether ``t.grad`` is zeros that nobody has looked at: asking for it would have them made."""
 
 def after_run(call: Callable[[bool], Any], pulse: Callable[[], Any] | None = None) -> None:
     """``call(complete)`` once at the end of the outermost run of this thread, the modes being those of the run.

@@ -10,9 +10,10 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_DECREF, Py_INCREF, Py_XDECREF
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from umiak.core.dispatch import apply, drop_cast_weights
+from umiak.util.errors import op_error
 
 from umiak.core.context cimport AMP_SHIFT, EngineContext, MODE_GRAD, OBSERVE_PROFILE, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport (
@@ -723,17 +724,20 @@ cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
     cdef bint mine = Py_REFCNT(grad) <= 2 and g.node is None and not g.key >> K_LAYOUT_SHIFT & K_LAYOUT_MASK \
         and not g.kind & ~<uint32_t>KIND_SELECTED_ROWS and Py_REFCNT(<PyObject*>g.storage) == 1
     while True:
-        if leaf._grad is None:
+        if leaf.held_grad is None:
+            if leaf.grad_state == GRAD_CLEARED and not is_like(leaf, g):
+                make_zeros(leaf)
+                continue
             if not create:
                 if not mine:
                     g = <Tensor>apply(COPY, (g,), ()) if g.kind & KIND_SELECTED_ROWS else quiet_copy(g)
                     mine = True
                     continue
                 g.key &= ~<uint32_t>K_NEEDS_GRAD
-            leaf._grad = g
+            set_grad(leaf, g)
             return 0
-        old = <Tensor?>leaf._grad
-        leaf._grad = None
+        old = <Tensor?>leaf.held_grad
+        leaf.held_grad = None
         if not create and not (old.kind | g.kind) and old.node is None and Py_REFCNT(<PyObject*>old) <= 1 and old.ndim == g.ndim \
                 and (old.key & (K_DTYPE_MASK | K_LAYOUT_MASK << K_LAYOUT_SHIFT)) == (g.key & K_DTYPE_MASK):
             xs[0].t = <PyObject*>old
@@ -744,31 +748,91 @@ cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
             try:
                 dispatch(ADD, xs, 2, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, into)
             except BaseException:
-                leaf._grad = old
+                leaf.held_grad = old
                 raise
             g = old
         else:
             try:
                 g = call2(ADD, old, g)
             except BaseException:
-                leaf._grad = old
+                leaf.held_grad = old
                 raise
         mine = True
 
 
-cdef object ones_like(Tensor t):
+cdef bint is_like(Tensor t, Tensor g) noexcept:
+    """Whether ``g`` is a dense tensor of the dtype, place and shape of ``t``."""
+    return not (g.kind & ~<uint32_t>KIND_VIEW) and g.ndim == t.ndim \
+        and not (g.key ^ t.key) & (K_DTYPE_MASK | K_PLACE_MASK << K_PLACE_SHIFT) and memcmp(g.dims, t.dims, 8 * t.ndim) == 0
+
+
+cdef object full_like(Tensor t, double value, PyObject** into=NULL):
+    """A tensor of the shape, dtype and place of ``t``, or ``into`` filled; nothing is recorded or observed."""
+    cdef EngineContext ctx = <EngineContext>context_pointer()
+    cdef int outer_place = ctx.inner_place
+    cdef uint64_t modes = ctx.plan_mode
     cdef Operand[1] xs
     cdef uint64_t[64] shape
-    cdef double one = 1.0
     cdef int i
     xs[0].t = NULL
     xs[0].desc = TAG_FLOAT << K_TAG_SHIFT
     xs[0].bits[1] = 0
     xs[0].n_bits = 1
-    xs[0].bits[0] = (<uint64_t*>&one)[0]
+    xs[0].bits[0] = (<uint64_t*>&value)[0]
     for i in range(t.ndim):
         shape[i] = <uint64_t>t.dims[i]
-    return dispatch(<OpBase>FULL[t.key & K_DTYPE_MASK], xs, 1, shape, t.ndim, <uint64_t>(t.ndim + 1), FLAG_QUIET, NULL)
+    ctx.inner_place = (t.key >> K_PLACE_SHIFT) & K_PLACE_MASK
+    ctx.plan_mode = 0
+    try:
+        return dispatch(<OpBase>FULL[t.key & K_DTYPE_MASK], xs, 1, shape, t.ndim, <uint64_t>(t.ndim + 1),
+                        FLAG_QUIET if into == NULL else FLAG_QUIET | FLAG_INTO, into)
+    finally:
+        ctx.inner_place = outer_place
+        ctx.plan_mode = modes
+
+
+# ---- clearing --------------------------------------------------------------------------------------------------------
+cdef int make_zeros(Tensor t) except -1:
+    """The gradient of a cleared tensor, as somebody looks at it."""
+    cdef object zeros = full_like(t, 0.0)
+    if t.grad_state == GRAD_CLEARED:                     # still: making them may have run a collection
+        set_grad(t, zeros)
+    return 0
+
+
+cdef int clear_grad(Tensor t, bint to_zero) except -1:
+    """Zeros in place of the gradient, if there is one, or None.
+
+    Zeros that nobody would see are not written: the next contribution takes their place. Who has the tensor that is the gradient, or a
+    view of it, sees it become zero; arrays over its memory keep what they show, and so does a tensor that was assigned.
+    """
+    cdef PyObject* held = <PyObject*>t.held_grad
+    cdef PyObject* into[2]
+    cdef Tensor g
+    cdef bint seen
+    if t.held_grad is None or not to_zero or (<Tensor?>t.held_grad).kind & KIND_SELECTED_ROWS:
+        if t.held_grad is not None or not to_zero:
+            set_grad(t, None)
+        return 0
+    if capturing() is not None:
+        g = <Tensor>held
+        return set_grad(t, apply(FULL[g.key & K_DTYPE_MASK], (0,), (tuple((<object>g).shape),)))
+    seen = Py_REFCNT(held) > 1 or Py_REFCNT(<PyObject*>(<Tensor>held).storage) - (<Tensor>held).storage.pins > 1
+    g = <Tensor>held
+    if seen and t.grad_state == GRAD_MADE and g.node is None and not g.kind & ~<uint8_t>KIND_VIEW:
+        into[0] = held
+        into[1] = NULL
+        full_like(g, 0.0, into)
+    elif is_like(t, g):
+        set_grad(t, None, GRAD_CLEARED)
+    else:
+        set_grad(t, full_like(g, 0.0))
+    return 0
+
+
+def is_cleared(Tensor t not None):
+    """Whether ``t.grad`` is zeros that nobody has looked at: asking for it would have them made."""
+    return t.grad_state == GRAD_CLEARED
 
 
 cdef int check_start(Tensor t, object g) except -1:
@@ -836,9 +900,7 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
             t = <Tensor>roots[i]
             g = <object>grads[i]
             if g is None:
-                ctx.inner_place = (t.key >> K_PLACE_SHIFT) & K_PLACE_MASK
-                g = ones_like(t)
-                ctx.inner_place = outer_place
+                g = full_like(t, 1.0)
             if t.node is None:
                 run.give(t, t.shaped, <PyObject*>g)
             else:
@@ -978,15 +1040,21 @@ def backward(tensors, grads=None, bint retain_graph=False, bint create_graph=Fal
     drive(new_run(retain_graph or create_graph, create_graph), PySequence_Fast_ITEMS(roots), PySequence_Fast_ITEMS(weights), <int>len(roots))
 
 
-def backward1(Tensor tensor not None, grad=None, bint retain_graph=False):
-    """``backward`` of one tensor, without building lists for it in Python."""
+cdef object backward1(Tensor tensor, object grad, bint retain_graph):
+    """``backward`` of one tensor, without lists for it."""
     cdef PyObject* root = <PyObject*>tensor
     cdef PyObject* weight = <PyObject*>grad
     cdef object tracer = capturing()
+    if grad is not None:
+        if not isinstance(grad, Tensor):
+            raise op_error(TypeError, "backward", "a Tensor for grad_tensor", type(grad).__name__)
+        if grad.shape != (<object>tensor).shape:
+            raise op_error(ValueError, "backward", f"a grad_tensor of shape {(<object>tensor).shape}", grad.shape)
     if tracer is not None:
         tracer.backward([tensor], [grad])
-        return
+        return None
     drive(new_run(retain_graph, False), &root, &weight, 1)
+    return None
 
 
 def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_graph=False, bint allow_unused=False, no_grad_vars=None):
@@ -1106,3 +1174,8 @@ class _Python:
 
     def __call__(self, *grads):
         return self.call(*grads)
+
+
+tensor_slots().make_zeros = make_zeros
+tensor_slots().clear_grad = clear_grad
+tensor_slots().backward = backward1

@@ -42,6 +42,11 @@ cdef enum:
     KIND_UNMADE = 128          # never initialised (a subclass that does not call Tensor.__init__)
     KIND_VIEW = 64             # has a view record: refreshed before use, then dense
 
+    # what `Tensor.held_grad` is
+    GRAD_MADE = 0              # None, or what backward runs have summed up
+    GRAD_GIVEN = 1             # a tensor that was assigned
+    GRAD_CLEARED = 2           # None in place of zeros like the tensor, which nobody has looked at
+
 cdef class Version:
     """A version counter that an alias group owns apart from its storage (slices of a flat parameter buffer)."""
     cdef public uint32_t value
@@ -74,11 +79,12 @@ cdef class Tensor:
     cdef readonly int ndim
     cdef uint8_t kind
     cdef bint retains                      # keeps .grad although not a leaf
+    cdef uint8_t grad_state                # one of GRAD_*
     cdef uint32_t shaped                   # how often sizes, dtype or memory were exchanged in place
     cdef Storage storage                   # None for tensors without data (symbolic)
     cdef Version counter                   # None: the storage's own version
     cdef Node node
-    cdef public object _grad
+    cdef object held_grad                  # `.grad`, but for zeros that are not made yet: read it by `tensor_grad`
     cdef ViewRecord view
     cdef object hooks                      # gradient hooks (list) or None
     cdef object low                        # a parameter's copy in low precision, of version `low_version`
@@ -210,11 +216,14 @@ cdef enum:
     U_NOT
     U_COUNT
 
-# What dispatch.pyx fills in: the operators, and the renewal of views whose parent was written to.
+# What dispatch.pyx and tape.pyx fill in: the operators, the renewal of views whose parent was written to, gradients.
 ctypedef struct tensor_slots_t:
     object (*binary)(int which, object a, object b)
     object (*unary)(int which, object a)
     int (*refresh)(Tensor t) except -1
+    int (*make_zeros)(Tensor t) except -1
+    int (*clear_grad)(Tensor t, bint to_zero) except -1
+    object (*backward)(Tensor t, object grad, bint retain_graph)
     uint64_t changes           # how often any history changed by a write: a view compared at this count needs no walk
 
 cdef tensor_slots_t* tensor_slots() noexcept
@@ -222,4 +231,15 @@ cdef tensor_slots_t* tensor_slots() noexcept
 cdef inline int refresh_if_view(Tensor t) except -1:
     if t.kind & KIND_VIEW:
         return tensor_slots().refresh(t)
+    return 0
+
+cdef inline object tensor_grad(Tensor t):
+    """``t.grad``. Zeros that a clearing left out are made now."""
+    if t.grad_state == GRAD_CLEARED:
+        tensor_slots().make_zeros(t)
+    return t.held_grad
+
+cdef inline int set_grad(Tensor t, object g, int state=GRAD_MADE) except -1:
+    t.grad_state = state
+    t.held_grad = g
     return 0

@@ -287,6 +287,8 @@ cdef Tensor shallow(Tensor t):
 
 cdef int take_layout(Tensor t, Tensor other) except -1:
     """``t`` gets the memory, sizes and dtype of ``other``; what was a view of it is one of its former self."""
+    if t.grad_state == GRAD_CLEARED:
+        SLOTS.make_zeros(t)                              # those are like what it was
     reserve_rank(t, other.ndim)
     memcpy(t.dims, other.dims, other.ndim * sizeof(int64_t))
     memcpy(t.strides, other.strides, other.ndim * sizeof(int64_t))
@@ -405,7 +407,7 @@ cdef class Tensor:
 
     @property
     def grad(self):
-        return self._grad
+        return tensor_grad(self)
 
     @grad.setter
     def grad(self, value):
@@ -416,7 +418,39 @@ cdef class Tensor:
             g = value
             if (value.full_shape if g.kind & KIND_SELECTED_ROWS else g.shape) != self.shape:
                 raise ValueError(f"[grad] requires the tensor's shape {self.shape}, got {g.shape}")
-        self._grad = value
+        set_grad(self, value, GRAD_GIVEN)
+
+    @property
+    def _grad(self):
+        return tensor_grad(self)
+
+    @_grad.setter
+    def _grad(self, value):                              # whatever its shape
+        set_grad(self, value)
+
+    def clear_gradient(self, bint set_to_zero=True):
+        """Set ``.grad`` to zeros, or to None with ``set_to_zero=False`` and where it is of selected rows."""
+        SLOTS.clear_grad(self, set_to_zero)
+
+    def clear_grad(self):
+        """Set ``.grad`` to zeros, if there is one."""
+        SLOTS.clear_grad(self, True)
+
+    def backward(self, grad_tensor=None, bint retain_graph=False, dump_backward_graph_path=None):
+        """Run gradients back from this tensor into ``.grad`` of the leaves it came from.
+
+        Args:
+            grad_tensor: the gradient of this tensor; by default ones.
+            retain_graph: whether the history may be used again.
+
+        Example:
+            >>> import paddle
+            >>> x = paddle.to_tensor(3.0, stop_gradient=False)
+            >>> (x * x).backward()
+            >>> float(x.grad)
+            6.0
+        """
+        SLOTS.backward(self, grad_tensor, retain_graph)
 
     @property
     def is_leaf(self):

@@ -653,13 +653,13 @@ class Layer:
         return self
 
     def clear_gradients(self, set_to_zero: bool = True) -> None:
-        """Fill the gradients of all parameters with zeros, or drop them with ``set_to_zero=False``."""
+        """Set the gradients of all parameters to zeros, or to None with ``set_to_zero=False``."""
         for p in self.parameters():
             if not p.stop_gradient:
                 p.clear_gradient(set_to_zero)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients of all parameters, or fill them with zeros with ``set_to_none=False``."""
+        """Set the gradients of all parameters to None, or to zeros with ``set_to_none=False``."""
         self.clear_gradients(set_to_zero=not set_to_none)
 
     # --- saving and loading ----------------------------------------------------------------------------------------
