@@ -1,16 +1,18 @@
 """Functions of one and two operands that work element by element, made from two tables.
 
-Each costs one Python frame and one dispatch: the op is interned when this module is loaded, and what is rare (aliases,
-``out``, integer operands of floating functions, mixed dtypes) leaves the straight path.
+A call of the operands alone costs one dispatch: the op is interned when this module is loaded. What is rare (aliases,
+``out``, integer operands of floating functions, mixed dtypes) is left to a function of Python.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from paddle.tensor._args import MISSING, again, floating, missing, need_tensor, op_error, same_dtype
+from paddle.tensor._args import MISSING, again, floating, missing, named, need_tensor, op_error, same_dtype
 from umiak import ops as F
+from umiak.core.direct import by_op, by_operator
 from umiak.core.dispatch import apply1, apply2
 from umiak.core.tensor import Tensor
 from umiak.ops.base import REGISTRY
@@ -133,8 +135,29 @@ class Two(NamedTuple):
     out: bool = True
     sign: str | None = None
     shown: str = ""  # the signature, where it is not the usual one
-    slow: str = "None"  # what takes keywords of its own
+    slow: Callable | None = None  # what takes keywords of its own
     rare: tuple[str, ...] = ()  # those
+
+
+def _add_scaled(x: Any, y: Any, alpha: Any = 1) -> Tensor:
+    return need_tensor(x, "add") + (y if alpha == 1 else y * alpha)
+
+
+def _subtract_scaled(x: Any, y: Any, alpha: Any = 1) -> Tensor:
+    return need_tensor(x, "subtract") - (y if alpha == 1 else y * alpha)
+
+
+def _divide_rounded(x: Any, y: Any, rounding_mode: str | None = None) -> Tensor:
+    if rounding_mode not in (None, "floor", "trunc"):
+        raise op_error(ValueError, "divide", "a rounding_mode of None, 'trunc' or 'floor'", repr(rounding_mode))
+    if rounding_mode != "trunc":
+        return need_tensor(x, "divide") / y if rounding_mode is None else need_tensor(x, "divide") // y
+    x, y = same_dtype("floor_div", x, y)
+    if (x if isinstance(x, Tensor) else y).dtype.is_floating:
+        return F.trunc(F.div(x, y))
+    quotient, rest = F.floor_div(x, y), F.remainder(x, y)
+    # A floor below zero with something left is one below the truncated quotient.
+    return quotient + F.cast(F.logical_and(F.lt(quotient, 0), F.ne(rest, 0)), dtype=quotient.dtype)
 
 
 BINARY: dict[str, Two] = {
@@ -176,11 +199,9 @@ BINARY: dict[str, Two] = {
     "not_equal": Two("ne", "Whether x differs from y", ("[1, 2]", "[1, 3]", "[False, True]"), sign="!="),
     "pow": Two("pow", "x to the power y", ("[2.0]", "[3.0]", "[8.0]"), sign="**"),
     "remainder": Two("remainder", "x modulo y, with the sign of y", ("[-3]", "[2]", "[1]"), sign="%"),
-    "add": Two(
-        "add", "x + alpha*y", ("[1]", "[2]", "[3]"), sign="+", shown="alpha", slow="add_scaled", rare=("alpha",)
-    ),
+    "add": Two("add", "x + alpha*y", ("[1]", "[2]", "[3]"), sign="+", shown="alpha", slow=_add_scaled, rare=("alpha",)),
     "subtract": Two(
-        "sub", "x - alpha*y", ("[1]", "[2]", "[-1]"), sign="-", shown="alpha", slow="subtract_scaled", rare=("alpha",)
+        "sub", "x - alpha*y", ("[1]", "[2]", "[-1]"), sign="-", shown="alpha", slow=_subtract_scaled, rare=("alpha",)
     ),
     "divide": Two(
         "div",
@@ -188,7 +209,7 @@ BINARY: dict[str, Two] = {
         ("[1.0]", "[2.0]", "[0.5]"),
         sign="/",
         shown="rounding",
-        slow="divide_rounded",
+        slow=_divide_rounded,
         rare=("rounding_mode",),
     ),
 }
@@ -209,27 +230,6 @@ BINARY_ALIASES = {
 }
 
 
-def _add_scaled(x: Any, y: Any, alpha: Any = 1) -> Tensor:
-    return need_tensor(x, "add") + (y if alpha == 1 else y * alpha)
-
-
-def _subtract_scaled(x: Any, y: Any, alpha: Any = 1) -> Tensor:
-    return need_tensor(x, "subtract") - (y if alpha == 1 else y * alpha)
-
-
-def _divide_rounded(x: Any, y: Any, rounding_mode: str | None = None) -> Tensor:
-    if rounding_mode not in (None, "floor", "trunc"):
-        raise op_error(ValueError, "divide", "a rounding_mode of None, 'trunc' or 'floor'", repr(rounding_mode))
-    if rounding_mode != "trunc":
-        return need_tensor(x, "divide") / y if rounding_mode is None else need_tensor(x, "divide") // y
-    x, y = same_dtype("floor_div", x, y)
-    if (x if isinstance(x, Tensor) else y).dtype.is_floating:
-        return F.trunc(F.div(x, y))
-    quotient, rest = F.floor_div(x, y), F.remainder(x, y)
-    # A floor below zero with something left is one below the truncated quotient.
-    return quotient + F.cast(F.logical_and(F.lt(quotient, 0), F.ne(rest, 0)), dtype=quotient.dtype)
-
-
 def _binary_again(name: str, op: Any, x: Any, y: Any) -> Tensor:
     """Promote, or say why not."""
     if not isinstance(x, Tensor) and not isinstance(y, Tensor):
@@ -240,31 +240,79 @@ def _binary_again(name: str, op: Any, x: Any, y: Any) -> Tensor:
 
 # --- making them ---------------------------------------------------------------------------------------------------
 
-# The sources of the three kinds of function; {x} is the first parameter, _{op} the interned op.
-_UNARY = """
-def {name}({x}=MISSING, name=None, **kw):
-    if kw: return again({name}, kw, {{{x!r}: {x}}})
-    try: return apply1(_{op}, {x})
-    except TypeError:
-        if {x} is MISSING: raise missing({name}, {x}={x}) from None
-    return unary_again({name!r}, _{op}, {x}, {floating})
-"""
-# The operators of the core promote by themselves.
-_OPERATOR = """
-def {name}(x=MISSING, y=MISSING, name=None, **kw):
-    if kw: return again({name}, kw, {{"x": x, "y": y}}, {slow})
-    if isinstance(x, Tensor) and y is not MISSING: return x {sign} y
-    if y is MISSING: raise missing({name}, x=x, y=y)
-    return binary_again({name!r}, _{op}, x, y)
-"""
-_BINARY = """
-def {name}(x=MISSING, y=MISSING, name=None, **kw):
-    if kw: return again({name}, kw, {{"x": x, "y": y}})
-    try: return apply2(_{op}, x, y)
-    except TypeError:
-        if y is MISSING: raise missing({name}, x=x, y=y) from None
-    return binary_again({name!r}, _{op}, x, y)
-"""
+
+def _describe(fn: Any, shown: Callable, aliases: dict[str, str], known: tuple[str, ...]) -> None:
+    """What ``again`` and signatures need."""
+    fn.__wrapped__ = shown
+    fn._aliases, fn._known, fn._defaults = aliases, frozenset(known), {}
+
+
+def _unary(name: str, one: One) -> Callable:
+    op = REGISTRY[one.op]()
+
+    def fn(x: Any = MISSING, name: Any = None, **kw: Any) -> Tensor:
+        if kw:
+            return again(fn, kw, {"x": x})
+        try:
+            return apply1(op, x)
+        except TypeError:
+            if x is MISSING:
+                raise missing(fn, **{one.first: x}) from None
+        return _unary_again(fn.__name__, op, x, one.floating)
+
+    shown = "bits1" if name.startswith("bitwise") else f"{one.first}_out" if one.out else one.first
+    _describe(fn, _SHOWN[shown], {"input": "x"}, ("x", "name", "out"))
+    operand = f"{one.first}: a tensor" + ("; integers become floats first." if one.floating else ".")
+    fn.__doc__ = _doc(one.doc, operand, name, one.example[:1], one.example[1], one.out)
+    named(fn, name)
+    return by_op(fn, op)
+
+
+def _binary(name: str, two: Two) -> Callable:
+    op = REGISTRY[two.op]()
+
+    def fn(x: Any = MISSING, y: Any = MISSING, name: Any = None, **kw: Any) -> Tensor:
+        if kw:
+            return again(fn, kw, {"x": x, "y": y}, two.slow)
+        if y is MISSING:
+            raise missing(fn, x=x, y=y)
+        try:
+            if operate is None:
+                return apply2(op, x, y)
+        except TypeError:
+            pass
+        if operate is not None and isinstance(x, Tensor):
+            return operate(x, y)  # the operators of the core promote by themselves
+        return _binary_again(fn.__name__, op, x, y)
+
+    operate = _OPERATORS[two.sign] if two.sign else None
+    shown = two.shown or ("bits" if name.startswith("bitwise") else "xy_out" if two.out else "xy")
+    aliases = {"input": "x", "other": "y", **({"exponent": "y"} if name == "pow" else {})}
+    _describe(fn, _SHOWN[shown], aliases, ("x", "y", "name", "out", *two.rare))
+    operands = "x: a tensor.\ny: a tensor of the same dtype, or a number; shapes broadcast."
+    fn.__doc__ = _doc(two.doc, operands, name, two.example[:2], two.example[2], two.out)
+    named(fn, name)
+    return by_operator(fn, two.sign) if two.sign else by_op(fn, op)
+
+
+_OPERATORS: dict[str, Callable] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 # What signatures show: the straight path hides its rare keywords in **kw.
 _SHOWN: dict[str, Callable] = {
     "x": lambda x, name=None: None,
@@ -298,45 +346,8 @@ def _doc(text: str, operands: str, name: str, args: tuple[str, ...], result: str
 
 def _make() -> dict[str, Callable]:
     """Every function of the tables, by name."""
-    source = []
-    env: dict[str, Any] = {
-        "MISSING": MISSING,
-        "Tensor": Tensor,
-        "__name__": __name__,
-        "add_scaled": _add_scaled,
-        "again": again,
-        "apply1": apply1,
-        "apply2": apply2,
-        "binary_again": _binary_again,
-        "divide_rounded": _divide_rounded,
-        "missing": missing,
-        "subtract_scaled": _subtract_scaled,
-        "unary_again": _unary_again,
-    }
-    for entry in (*UNARY.values(), *BINARY.values()):
-        env[f"_{entry.op}"] = REGISTRY[entry.op]()
-    for name, one in UNARY.items():
-        source.append(_UNARY.format(name=name, x=one.first, op=one.op, floating=one.floating))
-    for name, two in BINARY.items():
-        template = _OPERATOR if two.sign else _BINARY
-        source.append(template.format(name=name, op=two.op, sign=two.sign, slow=two.slow))
-    exec(compile("\n".join(source), __file__, "exec"), env)
-    made = {}
-    for name, one in UNARY.items():
-        fn = made[name] = env[name]
-        bits = name.startswith("bitwise")
-        fn.__wrapped__ = _SHOWN["bits1" if bits else f"{one.first}_out" if one.out else one.first]
-        fn._aliases = {"input": "x"} if one.first == "x" else {"x": "input"}
-        fn._known, fn._defaults = frozenset((one.first, "name", "out")), {}
-        operand = f"{one.first}: a tensor" + ("; integers become floats first." if one.floating else ".")
-        fn.__doc__ = _doc(one.doc, operand, name, one.example[:1], one.example[1], one.out)
-    for name, two in BINARY.items():
-        fn = made[name] = env[name]
-        fn.__wrapped__ = _SHOWN[two.shown or ("bits" if name.startswith("bitwise") else "xy_out" if two.out else "xy")]
-        fn._aliases = {"input": "x", "other": "y", **({"exponent": "y"} if name == "pow" else {})}
-        fn._known, fn._defaults = frozenset(("x", "y", "name", "out", *two.rare)), {}
-        operands = "x: a tensor.\ny: a tensor of the same dtype, or a number; shapes broadcast."
-        fn.__doc__ = _doc(two.doc, operands, name, two.example[:2], two.example[2], two.out)
+    made = {name: _unary(name, one) for name, one in UNARY.items()}
+    made.update((name, _binary(name, two)) for name, two in BINARY.items())
     made.update({alias: made[name] for alias, name in {**UNARY_ALIASES, **BINARY_ALIASES}.items()})
     return made
 

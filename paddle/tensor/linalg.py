@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from paddle.tensor._args import (
@@ -28,6 +29,7 @@ from paddle.tensor._args import (
 from paddle.tensor.math import norm_kind
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.direct import by_op
 from umiak.core.dispatch import apply2
 from umiak.core.tensor import Tensor
 
@@ -38,6 +40,7 @@ _PLAIN = _MATMUL[False, False]
 # --- products ------------------------------------------------------------------------------------------------------
 
 
+@partial(by_op, op=_PLAIN)
 @hot("x, y, transpose_x=False, transpose_y=False, name=None, *, out=None", mat2="y")
 def matmul(
     x: Any = MISSING,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from paddle.tensor._args import (
@@ -28,6 +29,7 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.direct import by_reduction
 from umiak.core.dispatch import apply1, apply_reduce, reduction_key
 from umiak.core.tensor import Tensor
 from umiak.ops.base import REGISTRY
@@ -47,6 +49,7 @@ def _reducer(cls: type, table: dict, x: Tensor, axis: Any, keepdim: bool, op: st
     return found
 
 
+@partial(by_reduction, table=_SUMS)
 @hot("x, axis=None, dtype=None, keepdim=False, name=None, *, out=None")
 def sum(
     x: Any = MISSING, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: Any = None, **kw: Any
@@ -82,6 +85,7 @@ def sum(
     return apply1(_reducer(F.Sum, _SUMS, x, axis, keepdim, "sum"), x)
 
 
+@partial(by_reduction, table=_MEANS)
 @hot("x, axis=None, keepdim=False, name=None, *, dtype=None, out=None")
 def mean(x: Any = MISSING, axis: Any = None, keepdim: bool = False, name: Any = None, **kw: Any) -> Tensor:
     """The mean of elements.

@@ -9,12 +9,14 @@ import subprocess
 import sys
 import traceback
 from pathlib import Path
+from types import FunctionType
 
 import numpy as np
 import pytest
 
 import paddle
 import paddle.nn.functional as f
+from umiak.core.direct import Direct
 from umiak.util.errors import inside
 
 ROOT = Path(__file__).parents[2]
@@ -72,7 +74,7 @@ def functions():
     for module in MODULES:
         for name in dir(module):
             fn = getattr(module, name)
-            if inspect.isfunction(fn) and not name.startswith("_") and "._" not in fn.__module__:
+            if isinstance(fn, FunctionType | Direct) and not name.startswith("_") and "._" not in fn.__module__:
                 found.setdefault(fn, set()).add(name)
     return found
 

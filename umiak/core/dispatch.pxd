@@ -163,6 +163,7 @@ cdef object call1(OpBase op, Tensor x)
 cdef object call2(OpBase op, Tensor x, Tensor y)
 cdef int write_into(Tensor x, Tensor value) except -1
 cdef object apply_raw(OpBase op, tuple operands, tuple params, int flags)
+cdef int64_t reduction(Tensor x, object axis, bint keepdim) except -2      # see reduction_key
 cdef Tensor quiet_copy(Tensor t)
 cdef int extent(Tensor t, int64_t* low, int64_t* high) noexcept
 cdef tuple view_params(ViewRecord r)

@@ -817,15 +817,17 @@ cdef object run_native(Plan plan, Operand* xs, int n, const uint64_t* params, in
                 dims[d] = regs[plan.out_regs[d]]
             o = new_tensor(plan.out_dtype[0], plan.out_rank[0], dims, plan.place, stream)
     elements = o.numel
+    if o.storage.data == NULL:
+        resident(o.storage)
     bring_back(xs, n)
     for i in range(n):
         if xs[i].t != NULL:
-            ptrs[i] = address(xs[i].t)
+            ptrs[i] = tensor_data(<Tensor>xs[i].t)
             if (<Tensor>xs[i].t).numel > elements:
                 elements = (<Tensor>xs[i].t).numel
         else:
             ptrs[i] = NULL
-    ptrs[n] = address(<PyObject*>o)
+    ptrs[n] = tensor_data(o)
     made[0] = <PyObject*>o
     failed = launch(plan, ptrs, NULL if flat else regs, regs, scalars, stream, elements, xs, n, made)
     if failed:
@@ -2118,7 +2120,7 @@ def apply1(OpBase op not None, x):
     return apply_raw(op, (x,), (), 0)
 
 
-cdef inline int64_t reduction(Tensor x, object axis, bint keepdim) except -2:
+cdef int64_t reduction(Tensor x, object axis, bint keepdim) except -2:
     """See reduction_key."""
     cdef int overflow = 0
     cdef int64_t at = 64

@@ -98,7 +98,8 @@ cdef class ScalarProgram:
         cdef int i
         cdef Instr* k
         cdef int64_t a, b
-        memcpy(r + self.n_inputs, self.consts, self.n_const * sizeof(int64_t))
+        if self.n_const:
+            memcpy(r + self.n_inputs, self.consts, self.n_const * sizeof(int64_t))
         for i in range(self.n_code):
             k = &self.code[i]
             a = r[k.a]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from paddle.nn._ops import Records, random_apply, random_tensor
 from umiak import ops as F
+from umiak.core.direct import by_axis, by_op
 from umiak.core.dispatch import apply, apply1, apply2, apply_axis, assign, call_apart
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -40,6 +42,7 @@ _TANHSHRINK = F.Tanhshrink()
 _THRESHOLDED_RELU = F.ThresholdedRelu()
 
 
+@partial(by_op, op=_RELU)
 def relu(x: Tensor, name: str | None = None) -> Tensor:
     """``max(x, 0)``.
 
@@ -54,6 +57,7 @@ def relu(x: Tensor, name: str | None = None) -> Tensor:
     return apply1(_RELU, x)
 
 
+@partial(by_op, op=_RELU6)
 def relu6(x: Tensor, name: str | None = None) -> Tensor:
     """``min(max(x, 0), 6)``."""
     return apply1(_RELU6, x)
@@ -84,6 +88,7 @@ def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     return apply(_CELU, (x,), (float(alpha),))
 
 
+@partial(by_op, op=_GELU[False])
 def gelu(x: Any = None, approximate: bool | str = False, name: str | None = None, *, input: Any = None) -> Tensor:
     """x times the normal distribution function of x.
 
@@ -103,17 +108,20 @@ def gelu(x: Any = None, approximate: bool | str = False, name: str | None = None
     return apply1(_GELU[approximate], input if x is None else x)
 
 
+@partial(by_op, op=_SILU)
 def silu(x: Any = None, inplace: bool = False, name: str | None = None, *, input: Any = None) -> Tensor:
     """``x * sigmoid(x)``, written into x with ``inplace``."""
     x = input if x is None else x
     return _written(silu, x) if inplace else apply1(_SILU, x)
 
 
+@partial(by_op, op=_SILU)
 def swish(x: Tensor, name: str | None = None) -> Tensor:
     """``x * sigmoid(x)``."""
     return apply1(_SILU, x)
 
 
+@partial(by_op, op=_MISH)
 def mish(x: Tensor, name: str | None = None) -> Tensor:
     """``x * tanh(softplus(x))``."""
     return apply1(_MISH, x)
@@ -192,11 +200,13 @@ def thresholded_relu(x: Tensor, threshold: float = 1.0, value: float = 0.0, name
     return apply(_THRESHOLDED_RELU, (x,), (float(threshold), float(value)))
 
 
+@partial(by_op, op=_TANHSHRINK)
 def tanhshrink(x: Tensor, name: str | None = None) -> Tensor:
     """``x - tanh(x)``."""
     return apply1(_TANHSHRINK, x)
 
 
+@partial(by_op, op=_SOFTSIGN)
 def softsign(x: Tensor, name: str | None = None) -> Tensor:
     """``x / (1 + |x|)``."""
     return apply1(_SOFTSIGN, x)
@@ -209,6 +219,7 @@ def softplus(
     return apply(_SOFTPLUS, (input if x is None else x,), (float(beta), float(threshold)))
 
 
+@partial(by_op, op=_LOG_SIGMOID)
 def log_sigmoid(x: Any = None, name: str | None = None, *, input: Any = None) -> Tensor:
     """``log(sigmoid(x))``."""
     return apply1(_LOG_SIGMOID, input if x is None else x)
@@ -244,6 +255,7 @@ def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tenso
     return apply1(_SWIGLU_PACKED[x.ndim - 1], x) if y is None else apply2(_SWIGLU, x, y)
 
 
+@partial(by_axis, table=_SOFTMAX, axis=-1)
 def softmax(
     x: Any = None,
     axis: int = -1,
@@ -284,6 +296,7 @@ def softmax(
     return y if out is None else assign(out, y)
 
 
+@partial(by_axis, table=_LOG_SOFTMAX, axis=-1)
 def log_softmax(
     x: Any = None,
     axis: int = -1,

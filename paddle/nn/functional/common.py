@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from paddle.nn._ops import Records, random_apply
 from umiak import ops as F
 from umiak.core.array import from_numpy
+from umiak.core.direct import by_op
 from umiak.core.dispatch import apply, assign
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -22,6 +24,7 @@ _LINEAR = F.Linear()
 CHANNELS_LAST = frozenset(("NLC", "NHWC", "NDHWC"))
 
 
+@partial(by_op, op=_LINEAR, fewest=2)
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
     """``x @ weight + bias``.
 

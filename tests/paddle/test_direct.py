@@ -1,0 +1,142 @@
+"""Functions that are called without a frame of Python do what the functions in whose place they stand do."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import paddle
+import paddle.nn.functional as f
+from tests.support.harness import python_calls
+from umiak.core.direct import Direct
+
+FUNCTIONS = {
+    f"{fn.__module__}.{fn.__name__}": fn
+    for home in (paddle, f, paddle.Tensor)
+    for fn in vars(home).values()
+    if isinstance(fn, Direct)
+}
+
+
+def operands():
+    """What calls may bring: usual operands, and what is left to the function."""
+    x = paddle.to_tensor([[0.25, 0.5, 0.75], [0.125, 1.0, 0.375]])
+    ints, flags = paddle.to_tensor([[1, 2, 3], [6, 5, 4]]), paddle.to_tensor([[True, False, True]])
+    yield from ((x,), (ints,), (flags,), (paddle.to_tensor(0.5),), (paddle.zeros([0, 3]),), (x.astype("float64"),))
+    yield from ((x, x), (x, 0.5), (x, 2), (0.5, x), (x, ints), (ints, ints), (flags, flags), (x, x[0]), (x, x[:, :1]))
+    yield from (
+        (x, 0),
+        (x, -1),
+        (x, 1),
+        (x, 2),
+        (x, -3),
+        (x, None),
+        (x, True),
+        (x, [0, 1]),
+        (x, 2**70),
+        (x, ints[0, 0]),
+    )
+    yield from ((x, x.t()), (x, x.t(), x[0, :2]), (x, x.t(), None), (x, x, x), (x, np.ones((2, 3), "float32")))
+    yield from ((), (3,), ("text",), (None,), (x, "text"), (x, paddle.ones([5])), (np.ones((2, 3), "float32"), x))
+
+
+def keywords():
+    x = paddle.to_tensor([[0.25, 0.5, 0.75], [0.125, 1.0, 0.375]])
+    yield from (((x,), {"axis": 0}), ((x,), {"axis": -1}), ((x,), {"axis": 5}), ((x,), {"name": "y"}), ((), {"x": x}))
+    yield from (((), {"x": x, "y": x}), ((x,), {"y": x}), ((), {"input": x, "other": x}), ((x,), {"keepdim": True}))
+    yield from (((x,), {"axis": 0, "keepdim": True}), ((x, x), {"out": paddle.zeros([2, 3])}), ((x,), {"nothing": 1}))
+
+
+def outcome(fn, args, kwargs):
+    """A result with all that tells it from others, or the error."""
+    try:
+        y = fn(*args, **kwargs)
+    except Exception as error:
+        return type(error), str(error)
+    if not isinstance(y, paddle.Tensor):
+        return y
+    return y.dtype, y.shape, y.stop_gradient, y.numpy().tobytes()
+
+
+def test_there_are_many():
+    assert len(FUNCTIONS) > 100
+    assert {"add", "matmul", "softmax", "relu", "linear", "sum"} <= {name.rpartition(".")[2] for name in FUNCTIONS}
+
+
+@pytest.mark.parametrize("fn", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_it_is_the_function(fn):
+    both = []
+    for call in (fn, fn.function):  # each with operands of its own: some calls write into them
+        both.append([outcome(call, args, {}) for args in operands()])
+        both[-1] += [outcome(call, args, kwargs) for args, kwargs in keywords()]
+    assert both[0] == both[1]
+
+
+def test_usual_calls_enter_no_function():
+    x = paddle.ones([3, 3])
+    w, b = paddle.ones([3, 3]), paddle.ones([3])
+    w.stop_gradient = False
+    calls = [
+        lambda: paddle.add(x, w),
+        lambda: paddle.multiply(x, 2.0),
+        lambda: x.subtract(w),
+        lambda: paddle.exp(x),
+        lambda: x.tanh(),
+        lambda: paddle.maximum(x, w),
+        lambda: paddle.matmul(x, w),
+        lambda: x.matmul(w),
+        lambda: f.softmax(x),
+        lambda: f.softmax(w, axis=-1),
+        lambda: f.softmax(x, 0),
+        lambda: f.relu(w),
+        lambda: f.linear(x, w, b),
+        lambda: f.linear(x, w),
+        lambda: x.sum(),
+        lambda: x.mean(0),
+        lambda: paddle.sum(w, axis=1),
+        lambda: w.clear_grad(),
+        lambda: paddle.sum(w).backward(),
+    ]
+    for call in calls:
+        call()
+        call()
+        assert not python_calls(call), call
+
+
+def test_operators_of_subclasses_are_heard():
+    class Loud(paddle.Tensor):
+        def __add__(self, other):
+            return "loud"
+
+    x = Loud()
+    x._share(paddle.ones([2]))
+    assert paddle.add(x, paddle.ones([2])) == "loud" == x.add(1.0)
+
+
+def test_gradients():
+    x = paddle.to_tensor([[0.5, -1.0]], stop_gradient=False)
+    f.softmax(f.relu(paddle.multiply(x, 3.0)).sum(0)).sum().backward()
+    w = paddle.to_tensor([[1.0], [2.0]], stop_gradient=False)
+    f.linear(x, w).backward()
+    assert w.grad.tolist() == [[0.5], [-1.0]]
+
+
+@pytest.mark.parametrize("fn", [paddle.add, f.relu, paddle.sum])
+def test_it_looks_like_a_function(fn):
+    assert callable(fn) and fn.__name__ in repr(fn) and fn.__doc__ and fn.__module__.startswith("paddle.")
+    assert next(iter(inspect.signature(fn).parameters)) == "x"
+    assert pickle.loads(pickle.dumps(fn)) is fn is copy.deepcopy(fn)
+    assert inspect.isroutine(fn)
+
+
+def test_methods():
+    x = paddle.ones([2])
+    bound = x.add
+    assert bound(x).tolist() == [2, 2]
+    assert bound.__self__ is x
+    assert paddle.Tensor.add is paddle.add
+    assert next(map(paddle.Tensor.exp, [paddle.zeros([1])])).tolist() == [1]

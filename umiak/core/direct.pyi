@@ -1,0 +1,27 @@
+"""Public functions that are called without a frame of Python. See docs/design/face.md."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from umiak.core.dispatch import OpBase
+
+_F = TypeVar("_F", bound=Callable)
+
+class Direct:
+    """A callable in the place of a function, which makes the usual calls by itself."""
+
+    function: Callable
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+def by_operator(function: _F, sign: str) -> _F:
+    """``function(x, y)`` by ``x + y``, or what else ``sign`` says."""
+
+def by_op(function: _F, op: OpBase, fewest: int = -1) -> _F:
+    """``function(*operands)`` by an op without params, with at least ``fewest`` of its operands (all)."""
+
+def by_axis(function: _F, table: dict, axis: int) -> _F:
+    """``function(x, axis)`` by ``table[axis]``, an op of one operand; ``axis`` is what it is by default."""
+
+def by_reduction(function: _F, table: dict) -> _F:
+    """``function(x, axis)`` by ``table[reduction_key(x, axis, False)]``, if it is there."""

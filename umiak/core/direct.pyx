@@ -1,0 +1,229 @@
+# cython: language_level=3, binding=False
+"""Public functions that are called without a frame of Python: docs/design/face.md.
+
+A ``Direct`` stands in for a Python function, whose usual calls it makes by itself: the operands alone, by position, and an axis. All other
+calls are the function's, also those that fail here: they fail again there, in the function's words.
+"""
+cimport cython
+from cpython.object cimport PyObject, PyTypeObject
+from libc.stdint cimport int64_t, uint8_t
+
+from umiak.core.context cimport EngineContext, context_pointer
+from umiak.core.dispatch cimport OpBase, Operand, call1, dispatch, parse_operand, reduction
+from umiak.core.tensor cimport KIND_VIEW, Tensor
+
+SIGNS = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=")
+
+cdef extern from *:
+    """
+    static int umiak_open_call(PyTypeObject *t, Py_ssize_t offset) {
+        t->tp_vectorcall_offset = offset;
+        t->tp_call = PyVectorcall_Call;
+        t->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+        PyType_Modified(t);
+        return 0;
+    }
+    static PyObject *umiak_operate(int sign, PyObject *a, PyObject *b) {
+        switch (sign) {                                  /* in the order of SIGNS */
+        case 0: return PyNumber_Add(a, b);
+        case 1: return PyNumber_Subtract(a, b);
+        case 2: return PyNumber_Multiply(a, b);
+        case 3: return PyNumber_TrueDivide(a, b);
+        case 4: return PyNumber_FloorDivide(a, b);
+        case 5: return PyNumber_Remainder(a, b);
+        case 6: return PyNumber_Power(a, b, Py_None);
+        case 7: return PyNumber_MatrixMultiply(a, b);
+        case 8: return PyNumber_And(a, b);
+        case 9: return PyNumber_Or(a, b);
+        case 10: return PyNumber_Xor(a, b);
+        case 11: return PyObject_RichCompare(a, b, Py_LT);
+        case 12: return PyObject_RichCompare(a, b, Py_LE);
+        case 13: return PyObject_RichCompare(a, b, Py_GT);
+        case 14: return PyObject_RichCompare(a, b, Py_GE);
+        case 15: return PyObject_RichCompare(a, b, Py_EQ);
+        default: return PyObject_RichCompare(a, b, Py_NE);
+        }
+    }
+    """
+    int umiak_open_call(PyTypeObject*, Py_ssize_t offset) except -1
+    object umiak_operate(int sign, object, object)
+
+cdef extern from "Python.h":
+    ctypedef object (*vectorcallfunc)(PyObject*, PyObject**, size_t, PyObject*)
+    Py_ssize_t PyVectorcall_NARGS(size_t)
+    object PyObject_Vectorcall(object, PyObject**, size_t, PyObject*)
+    object PyObject_Call(object, tuple, dict)
+    object PyMethod_New(object, object)
+    bint PyLong_CheckExact(PyObject*)
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+    PyObject* PyDict_GetItemWithError(object, object) except? NULL
+    PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t)
+    Py_ssize_t PyTuple_GET_SIZE(PyObject*)
+    bint PyUnicode_Compare(PyObject*, object)
+
+cdef enum:
+    # what a call is
+    OPERATOR = 0               # of two operands, by Python's operator, which promotes
+    OPERANDS = 1               # of an op's operands, the last of which may be left out or None
+    AXIS = 2                   # of a tensor and an axis: the op of the axis is in a table
+    REDUCTION = 3              # likewise, by reduction_key
+    MOST = 3                   # operands
+
+
+cdef class Direct:
+    """A callable in the place of a function; as an attribute of a class it is a method."""
+    cdef vectorcallfunc vectorcall
+    cdef readonly object function
+    cdef dict __dict__         # of the function's attributes
+    cdef int way
+    cdef int sign              # of an operator
+    cdef int fewest            # operands that a call must have
+    cdef OpBase op
+    cdef object table          # a dict, or of a class of its own
+    cdef int64_t axis          # where none is given
+    cdef int64_t last          # the latest key of a reduction, and its op
+    cdef PyObject* last_op
+
+    def __init__(self, function):
+        self.function = function
+        self.last = -1
+        setattr(self, "__wrapped__", function)                   # whose signature is shown, unless it has a shown one itself
+        for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            setattr(self, name, getattr(function, name))
+        for name, value in vars(function).items():
+            setattr(self, name, value)
+        self.vectorcall = <vectorcallfunc>call
+
+    def __call__(self, *args, **kwargs):                 # the type has the slot: see umiak_open_call
+        return PyObject_Call(self.function, args, kwargs)
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    @property
+    def __code__(self):
+        return self.function.__code__
+
+    @property
+    def __defaults__(self):
+        return self.function.__defaults__
+
+    @property
+    def __kwdefaults__(self):
+        return self.function.__kwdefaults__
+
+    def __reduce__(self):
+        return self.function.__qualname__
+
+    def __repr__(self):
+        return f"<function {self.function.__qualname__}>"
+
+
+cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* names):
+    cdef Direct f = <Direct>callee
+    cdef Py_ssize_t n = PyVectorcall_NARGS(flags)
+    cdef PyObject* made = NULL
+    if n and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
+        try:
+            found = attempt(f, args, n, names)
+        except Exception:
+            found = None                                 # a mistake, of which the function says more
+        if found is not None:
+            return found
+    return PyObject_Vectorcall(f.function, args, flags, names)
+
+
+cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
+    """The result of a usual call; None for others."""
+    cdef Operand[MOST] xs
+    cdef int i
+    cdef Tensor x = <Tensor>args[0]
+    if x.kind & ~<uint8_t>KIND_VIEW:
+        return None
+    if f.way == OPERATOR:
+        return umiak_operate(f.sign, x, <object>args[1]) if n == 2 and names == NULL else None
+    if f.way == OPERANDS:
+        if names != NULL or n < f.fewest or n > f.op.n_operands:
+            return None
+        if f.op.n_operands == 1:
+            return call1(f.op, x)
+        for i in range(f.op.n_operands):
+            if i >= n:
+                parse_operand(None, &xs[i])
+            elif parse_operand(<object>args[i], &xs[i]) or xs[i].t != NULL and (<Tensor>xs[i].t).kind & ~<uint8_t>KIND_VIEW:
+                return None
+        return dispatch(f.op, xs, f.op.n_operands, NULL, 0, 0, 0, NULL)
+    return along(f, x, args, n, names)
+
+
+cdef object along(Direct f, Tensor x, PyObject** args, Py_ssize_t n, PyObject* names):
+    cdef PyObject* axis = NULL
+    cdef PyObject* op
+    cdef int64_t key = f.axis
+    cdef int overflow = 0
+    if n == 2 and names == NULL:
+        axis = args[1]
+    elif n == 1 and names != NULL and PyTuple_GET_SIZE(names) == 1 and PyUnicode_Compare(PyTuple_GET_ITEM(names, 0), "axis") == 0:
+        axis = args[1]
+    elif n != 1 or names != NULL:
+        return None
+    if f.way == REDUCTION:
+        key = reduction(x, None if axis == NULL else <object>axis, False)
+        if key < 0:
+            return None
+    else:
+        if axis != NULL:
+            if not PyLong_CheckExact(axis):
+                return None
+            key = PyLong_AsLongLongAndOverflow(<object>axis, &overflow)
+        if key < 0:
+            key += x.ndim
+        if overflow or not 0 <= key < x.ndim:
+            return None
+    if key != f.last:
+        op = PyDict_GetItemWithError(f.table, key)       # skips __missing__
+        if op == NULL:
+            return None
+        f.last = key
+        f.last_op = op                                   # records live for ever
+    return call1(<OpBase>f.last_op, x)
+
+
+cdef Direct _sample = Direct.__new__(Direct)
+umiak_open_call(<PyTypeObject*>Direct, <char*>&_sample.vectorcall - <char*><PyObject*>_sample)
+
+
+def by_operator(function, str sign):
+    """``function(x, y)`` by ``x + y``, or what else ``sign`` says."""
+    cdef Direct f = Direct(function)
+    f.way = OPERATOR
+    f.sign = SIGNS.index(sign)
+    return f
+
+
+def by_op(function, OpBase op not None, int fewest=-1):
+    """``function(*operands)`` by an op without params, with at least ``fewest`` of its operands (all)."""
+    cdef Direct f = Direct(function)
+    if op.n_params or op.variadic or op.n_operands > MOST:
+        raise ValueError(f"[by_op] requires an op of 1 to {MOST} operands without params, got {op!r}")
+    f.way = OPERANDS
+    f.op = op
+    f.fewest = op.n_operands if fewest < 0 else fewest
+    return f
+
+
+def by_axis(function, table, int64_t axis):
+    """``function(x, axis)`` by ``table[axis]``, an op of one operand; ``axis`` is what it is by default."""
+    cdef Direct f = Direct(function)
+    f.way = AXIS
+    f.table = table
+    f.axis = axis
+    return f
+
+
+def by_reduction(function, table):
+    """``function(x, axis)`` by ``table[reduction_key(x, axis, False)]``, if it is there; over all axes without an axis."""
+    cdef Direct f = Direct(function)
+    f.way = REDUCTION
+    f.table = table
+    return f
