@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any
 
+import numpy as np
 import torch
 from measure import Settings, Side
 from rows import DISPATCH, Pair, add_section, faster, within
@@ -82,6 +83,26 @@ calls("null", "", DISPATCH)
 calls("cpu", "cpu-", SMALL)
 
 
+# --- the same by name, defaults left out -----------------------------------------------------------------------------
+
+
+def named(ours_code: str, other_code: str, count: int) -> Pair:
+    names = "xyz"[:count]
+    mine = dict(zip(names, ours(count, device="cpu"), strict=True), paddle=paddle, F=paddle.nn.functional)
+    peers = dict(zip(names, theirs(count), strict=True), torch=torch, F=torch.nn.functional)
+    return Side(ours_code, mine, within=partial(on, "cpu")), Side(other_code, peers)
+
+
+for _name, _ours, _other, _count in (
+    ("add", "paddle.add(x, y)", "torch.add(x, y)", 2),
+    ("matmul", "paddle.matmul(x, y)", "torch.matmul(x, y)", 2),
+    ("softmax", "F.softmax(x)", "F.softmax(x, dim=-1)", 1),
+):
+    faster(f"named-{_name}", f"`{_ours}`", 10, section=SMALL)(
+        lambda settings, a=_ours, b=_other, n=_count: named(a, b, n)
+    )
+
+
 # --- shapes never seen before ----------------------------------------------------------------------------------------
 
 FRESH = 100  # shapes per round
@@ -135,9 +156,9 @@ clear()
 """
 
 
-def mlp(nn: Any, width: int = 8) -> Any:
+def mlp(nn: Any, width: int = 8, out: int | None = None) -> Any:
     return nn.Sequential(
-        nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width)
+        nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, out or width)
     )
 
 
@@ -145,13 +166,10 @@ def step(device: str) -> Pair:
     with on(device):
         net = mlp(paddle.nn)
         sgd = paddle.optimizer.SGD(0.01, parameters=net.parameters())
-    # Both drop their gradients; neither fills them with zeros.
-    clear = lambda: sgd.clear_grad(set_to_zero=False)  # noqa: E731
-    names = {"net": net, "sgd": sgd, "x": ours(1, device=device)[0], "clear": clear}
+    names = {"net": net, "sgd": sgd, "x": ours(1, device=device)[0], "clear": sgd.clear_grad}
     peer = mlp(torch.nn)
     descent = torch.optim.SGD(peer.parameters(), lr=0.01)
-    clear_peer = lambda: descent.zero_grad(set_to_none=True)  # noqa: E731
-    others = {"net": peer, "sgd": descent, "x": theirs(1)[0], "clear": clear_peer}
+    others = {"net": peer, "sgd": descent, "x": theirs(1)[0], "clear": descent.zero_grad}
     return Side(STEP, names, within=partial(on, device)), Side(STEP, others)
 
 
@@ -165,6 +183,60 @@ def gradients(device: str, prefix: str, section: str) -> None:
 
 gradients("null", "", DISPATCH)
 gradients("cpu", "cpu-", SMALL)
+
+
+# --- as tutorials write it: defaults everywhere ----------------------------------------------------------------------
+
+CLEARED = """
+(z * y + x).sum().backward()
+{}
+"""
+
+
+@faster("cleared", "`(z * y + x).sum().backward(); z.clear_grad()` (`z.grad = None`)", 18, section=SMALL)
+def _(settings: Settings) -> Pair:
+    mine, peers = ours(3, device="cpu"), theirs(3)
+    mine[2].stop_gradient = False
+    peers[2].requires_grad_()
+    a = Side(CLEARED.format("z.clear_grad()"), dict(zip("xyz", mine, strict=True)), within=partial(on, "cpu"))
+    return a, Side(CLEARED.format("z.grad = None"), dict(zip("xyz", peers, strict=True)))
+
+
+TUTORIAL = """
+loss = loss_fn(net(x), y)
+loss.backward()
+opt.step()
+opt.{}()
+"""
+
+
+def tutorial(loss: str, optimizer: str) -> Pair:
+    """A step of a 3-layer perceptron, 64 wide, 32 samples, ten outputs."""
+    generator = np.random.default_rng(0)
+    x = generator.standard_normal((32, 64)).astype("float32")
+    classes = loss == "CrossEntropyLoss"
+    y = generator.integers(0, 10, 32) if classes else generator.standard_normal((32, 10)).astype("float32")
+    with on("cpu"):
+        net = mlp(paddle.nn, 64, 10)
+        opt = getattr(paddle.optimizer, optimizer)(learning_rate=0.01, parameters=net.parameters())
+        mine = {"x": paddle.to_tensor(x), "y": paddle.to_tensor(y), "loss_fn": getattr(paddle.nn, loss)()}
+    peer = mlp(torch.nn, 64, 10)
+    descent = getattr(torch.optim, optimizer)(peer.parameters(), lr=0.01)
+    others = {"x": torch.tensor(x), "y": torch.tensor(y), "loss_fn": getattr(torch.nn, loss)()}
+    return (
+        Side(TUTORIAL.format("clear_grad"), {**mine, "net": net, "opt": opt}, within=partial(on, "cpu")),
+        Side(TUTORIAL.format("zero_grad"), {**others, "net": peer, "opt": descent}),
+    )
+
+
+for _loss, _short in (("MSELoss", "mse"), ("CrossEntropyLoss", "ce")):
+    for _optimizer in ("SGD", "Adam"):
+        faster(
+            f"tutorial-{_short}-{_optimizer.lower()}",
+            f"training step of a 3-layer MLP of width 64, 32 samples: `{_loss}`, `{_optimizer}`",
+            8,
+            section=SMALL,
+        )(lambda settings, a=_loss, b=_optimizer: tutorial(a, b))
 
 
 # --- against our plain path ------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from statistics import median
 from measure import Settings, Spread
 from rows import Outcome, add_row, times, with_spread
 
-LIMIT = 0.35  # seconds
+LIMIT = 0.25  # seconds
 CODE = "import time; begin = time.perf_counter(); import {}; print(time.perf_counter() - begin)"
 
 
