@@ -1,45 +1,10 @@
 """The API of PaddlePaddle 3.3 on the umiak engine."""
 
+from typing import TYPE_CHECKING
+
 from paddle import _distribution  # isort: skip  (refuses to share an environment with the reference framework)
 
-from paddle import (
-    amp,
-    autograd,
-    device,
-    distributed,
-    fft,
-    framework,
-    hapi,
-    incubate,
-    io,
-    jit,
-    linalg,
-    metric,
-    nn,
-    optimizer,
-    profiler,
-    regularizer,
-    signal,
-    special,
-    static,
-    tensor,
-    utils,
-    version,
-)
-from paddle.amp import (
-    autocast,
-    get_autocast_cpu_dtype,
-    get_autocast_dtype,
-    get_autocast_gpu_dtype,
-    is_autocast_enabled,
-)
-from paddle.autograd import (
-    enable_grad,
-    grad,
-    is_grad_enabled,
-    no_grad,
-    set_grad_enabled,
-)
+from paddle import _late, device, framework, nn, signal, tensor
 from paddle.device import (
     get_device,
     get_num_threads,
@@ -53,7 +18,6 @@ from paddle.device import (
     set_device,
     set_num_threads,
 )
-from paddle.distributed.data_parallel import DataParallel
 from paddle.framework import (
     CPUPlace,
     CUDAPinnedPlace,
@@ -67,16 +31,18 @@ from paddle.framework import (
     create_parameter,
     disable_signal_handler,
     disable_static,
+    enable_grad,
     get_cuda_rng_state,
     get_flags,
     get_rng_state,
     in_dynamic_mode,
-    load,
+    is_grad_enabled,
     manual_seed,
-    save,
+    no_grad,
     seed,
     set_cuda_rng_state,
     set_flags,
+    set_grad_enabled,
     set_rng_state,
 )
 from paddle.framework.dtype import (
@@ -115,7 +81,6 @@ from paddle.framework.dtype import (
     uint8,
     uint16,
 )
-from paddle.hapi import flops, summary
 from paddle.nn.functional import (
     adaptive_avg_pool1d,
     conv1d,
@@ -569,7 +534,43 @@ from paddle.tensor.attribute import (
 )
 from umiak.core.tensor import Tensor
 
-from paddle import _absent, _callables  # isort: skip  (they know the modules above)
+if TYPE_CHECKING:
+    from paddle import (
+        amp,
+        autograd,
+        distributed,
+        distribution,
+        fft,
+        hapi,
+        incubate,
+        io,
+        jit,
+        linalg,
+        metric,
+        optimizer,
+        profiler,
+        regularizer,
+        special,
+        static,
+        utils,
+        version,
+    )
+    from paddle.amp import (
+        autocast,
+        get_autocast_cpu_dtype,
+        get_autocast_dtype,
+        get_autocast_gpu_dtype,
+        is_autocast_enabled,
+    )
+    from paddle.autograd import grad
+    from paddle.distributed.data_parallel import DataParallel
+    from paddle.framework.io import load, save
+    from paddle.hapi.flops import flops
+    from paddle.hapi.summary import summary
+
+from paddle import _callables, _ready  # isort: skip  (they know the modules above)
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __version__ = "3.3.1"
 

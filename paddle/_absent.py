@@ -6,15 +6,12 @@ Nothing is done before such a name is asked for, and ``hasattr`` stays False.
 from __future__ import annotations
 
 import dis
-import importlib
 import importlib.abc
 import sys
-from collections.abc import Callable
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from paddle._absent_names import NAMES
-from umiak.core.tensor import Tensor
 
 _IMPORT_FROM = dis.opmap["IMPORT_FROM"]
 
@@ -26,16 +23,12 @@ def _error(owner: str, name: str, known: bool) -> AttributeError:
     return AttributeError(f"module {owner!r} has no attribute {name!r}", name=name, obj=sys.modules.get(owner))
 
 
-def _getter(module: str, names: frozenset[str]) -> Callable[[str], Any]:
-    def __getattr__(name: str) -> Any:
-        if name in names:
-            asking = sys._getframe(1)
-            if asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
-                # `from paddle import name` would replace an AttributeError by words of its own.
-                raise ImportError(f"{module}.{name} is not in Umiak yet", name=f"{module}.{name}")
-        raise _error(module, name, name in names)
-
-    return __getattr__
+def refuse(module: str, name: str, known: bool, asking: FrameType) -> Exception:
+    """The error for a name that a module does not have; ``known``: the reference has it."""
+    if known and asking.f_lasti >= 0 and asking.f_code.co_code[asking.f_lasti] == _IMPORT_FROM:
+        # `from paddle import name` would replace an AttributeError by words of its own.
+        return ImportError(f"{module}.{name} is not in Umiak yet", name=f"{module}.{name}")
+    return _error(module, name, known)
 
 
 class Absent:
@@ -61,15 +54,10 @@ class _Finder(importlib.abc.MetaPathFinder):
                 raise ModuleNotFoundError(f"{fullname} is not in Umiak yet", name=fullname)
 
 
-def _install() -> None:
-    """Let modules of this package, and tensors, know the names."""
-    for module, names in NAMES.items():
-        if module == "Tensor":
-            for name in names.split():
-                setattr(Tensor, name, Absent("Tensor", name))
-        else:
-            importlib.import_module(module).__getattr__ = _getter(module, frozenset(names.split()))  # type: ignore[method-assign]
-    sys.meta_path.append(_Finder())
+def mark(owner: type) -> None:
+    """Let a class know the names that are listed under its own."""
+    for name in NAMES[owner.__name__].split():
+        setattr(owner, name, Absent(owner.__name__, name))
 
 
-_install()
+sys.meta_path.append(_Finder())

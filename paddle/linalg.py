@@ -1,5 +1,6 @@
 """Linear algebra under one name."""
 
+from paddle import _late
 from paddle.tensor.linalg import (
     cholesky,
     cholesky_inverse,
@@ -39,6 +40,8 @@ from paddle.tensor.linalg import (
 )
 from paddle.tensor.manipulation import diagonal, matrix_transpose
 from paddle.tensor.stat import corrcoef, cov
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "cholesky",

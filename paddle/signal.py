@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle import _late
 from paddle.tensor._args import cast, floating, need_tensor, op_error
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = ["istft", "stft"]
 

@@ -60,16 +60,17 @@ def absent() -> dict[str, list[str]]:
     return {module: sorted(names) for module, names in sorted(found.items()) if names}
 
 
+def entry(key: str, names: list[str]) -> list[str]:
+    """The lines of a table for a key and its names."""
+    rows = textwrap.wrap(" ".join(names), 104)
+    if len(rows) == 1 and len(key) + len(rows[0]) < 104:
+        return [f'    "{key}": "{rows[0]}",\n']
+    return [f'    "{key}": (\n', *(f'        "{r} "\n' for r in rows), "    ),\n"]
+
+
 def text() -> str:
     """The file."""
-    lines = []
-    for module, names in absent().items():
-        rows = textwrap.wrap(" ".join(names), 108)
-        if len(rows) == 1 and len(module) + len(rows[0]) < 108:
-            lines.append(f'    "{module}": "{rows[0]}",\n')
-        else:
-            lines.append(f'    "{module}": (\n' + "".join(f'        "{r} "\n' for r in rows) + "    ),\n")
-    return HEAD + "".join(lines) + "}\n"
+    return HEAD + "".join(line for module, names in absent().items() for line in entry(module, names)) + "}\n"
 
 
 if __name__ == "__main__":

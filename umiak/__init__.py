@@ -11,18 +11,37 @@ from typing import Any
 __version__ = "0.1.0"
 
 
+# Switches of modules that are loaded when they are used. The environment is read then; who sets one before loads it.
+_SWITCHES = {
+    "umiak.backends.cpu.providers": "cpu_deterministic cpu_providers",
+    "umiak.checkpoint.checksum": "verify_checksums",
+    "umiak.comm.group": "check_collectives",
+    "umiak.comm.link": "comm_link",
+    "umiak.comm.task": "comm_look_s comm_timeout_s",
+    "umiak.compiler.dump": "dump dump_folder",
+    "umiak.compiler.jit.engine": "jit_keep jit_keep_mb",
+    "umiak.compiler.jit.processor": "jit_opt",
+    "umiak.compiler.jit.store": "jit_cache jit_cache_folder jit_cache_mb",
+    "umiak.compiler.record": "record_compilations",
+    "umiak.compiler.statistics": "time_kernels",
+    "umiak.runtime.roofline": "roof_gbs roof_gflops",
+    "umiak.util.log": "log",
+}
+
+
 def _assemble() -> None:
     from umiak import backends, ops
     from umiak.backends import transfer
-    from umiak.backends.cpu import launcher, providers
-    from umiak.compiler import plan
     from umiak.core import array, context, dispatch, dlpack, tape
     from umiak.core.dtype import all_dtypes
     from umiak.core.place import Place
     from umiak.core.tensor import Tensor
     from umiak.ir import scope, tracer
+    from umiak.ops import numbers
     from umiak.ops.collective import Collective
-    from umiak.runtime import observe, parallel
+    from umiak.runtime import parallel
+    from umiak.util import flags
+    from umiak.util.late import when_loaded
 
     def get_scope() -> Any:
         return context.current().values.get("sym_scope")
@@ -40,11 +59,28 @@ def _assemble() -> None:
         views, ends, args = tracer.flat_regions(regions)
         return ops.write_through(base, value, views=views, ends=ends, args=args)
 
+    def late(slot: str, module: str) -> Any:
+        """A slot of dispatch whose function is loaded with its first call."""
+
+        def first(*args: Any) -> Any:
+            function = getattr(import_module(module), slot)
+            dispatch.install(**{slot: function})
+            return function(*args)
+
+        return first
+
+    def follow_threads(providers: Any) -> None:
+        providers.common.follow(parallel.COUNT_ADDRESS)
+        providers.before_gomp = lambda: parallel.set_driver("gomp")
+
     scope.install(get_scope, set_scope)
-    launcher.install_parallel(parallel.ADDRESS, parallel.COUNT_ADDRESS)
-    providers.common.follow(parallel.COUNT_ADDRESS)
-    providers.before_gomp = lambda: parallel.set_driver("gomp")
-    plan.install(backends.get, backends.find_kernel)
+    when_loaded("umiak.compiler.plan", lambda plan: plan.install(backends.get, backends.find_kernel))
+    when_loaded("umiak.backends.cpu.providers", follow_threads)
+    when_loaded(
+        "umiak.backends.cpu.launcher",
+        lambda launcher: launcher.install_parallel(parallel.ADDRESS, parallel.COUNT_ADDRESS),
+    )
+    flags.declare_late({name: module for module, names in _SWITCHES.items() for name in names.split()})
     array.install(transfer.moved)
     backends.provide(ops.REGISTRY["transfer"], transfer.kernel)
     backends.provide(Collective, lambda call: import_module("umiak.comm.kernels").kernel(call))
@@ -58,11 +94,19 @@ def _assemble() -> None:
         transfer=lambda x, place: ops.transfer(x, source=str(x.place), target=str(place)),
         scatter_view=scatter_view,
         write_through=write_through,
-        slow_path=observe.slow_path,
+        on_miss=late("on_miss", "umiak.compiler.plan"),
+        explain=late("explain", "umiak.compiler.plan"),
+        out_of_range=numbers.out_of_range,
+        slow_path=late("slow_path", "umiak.runtime.observe"),
         slow_assign=tracer.slow_assign,
         slow_become=tracer.slow_become,
     )
-    tape.install(records["add"](), records["copy"](), [records["full"](dtype=d) for d in all_dtypes()], plan.vjp_plan)
+    tape.install(
+        records["add"](),
+        records["copy"](),
+        [records["full"](dtype=d) for d in all_dtypes()],
+        lambda *args: import_module("umiak.compiler.plan").vjp_plan(*args),
+    )
     Tensor.__dlpack__ = dlpack.dlpack
     Tensor.__dlpack_device__ = dlpack.dlpack_device
     context.current().state.place = Place("cpu", 0)

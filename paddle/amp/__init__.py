@@ -1,6 +1,8 @@
 """Mixed precision and loss scaling."""
 
-from paddle.amp import debugging
+from typing import TYPE_CHECKING
+
+from paddle import _late
 from paddle.amp.auto_cast import (
     auto_cast,
     autocast,
@@ -17,6 +19,11 @@ from paddle.amp.grad_scaler import GradScaler
 amp_guard = auto_cast
 amp_decorate = decorate
 AmpScaler = GradScaler
+
+if TYPE_CHECKING:
+    from paddle.amp import debugging
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "GradScaler",

@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from paddle import _late
 from paddle.amp.auto_cast import _op_names
 from umiak.compiler.fused import Fused
 from umiak.core import context, tape
@@ -26,6 +27,8 @@ from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.runtime import observe
 from umiak.util import flags
 from umiak.util.errors import op_error
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "DebugMode",

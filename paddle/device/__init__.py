@@ -1,17 +1,8 @@
 """Devices: which there are, which is current, their memory, streams and events."""
 
-from paddle.device import cuda
-from paddle.device.memory import (
-    empty_cache,
-    max_memory_allocated,
-    max_memory_reserved,
-    memory_allocated,
-    memory_reserved,
-    memory_summary,
-    reset_max_memory_allocated,
-    reset_max_memory_reserved,
-    reset_peak_memory_stats,
-)
+from typing import TYPE_CHECKING
+
+from paddle import _late
 from paddle.device.places import (
     Device,
     device,
@@ -38,15 +29,6 @@ from paddle.device.places import (
     set_device,
     set_rng_state,
 )
-from paddle.device.streams import (
-    Event,
-    Stream,
-    StreamContext,
-    current_stream,
-    set_stream,
-    stream_guard,
-    synchronize,
-)
 from paddle.device.threads import get_num_threads, set_num_threads
 from paddle.framework.place import XPUPlace
 from paddle.framework.random import get_rng_state, manual_seed
@@ -62,6 +44,31 @@ from paddle.tensor.creation import (
     LongTensor,
     ShortTensor,
 )
+
+if TYPE_CHECKING:
+    from paddle.device import cuda
+    from paddle.device.memory import (
+        empty_cache,
+        max_memory_allocated,
+        max_memory_reserved,
+        memory_allocated,
+        memory_reserved,
+        memory_summary,
+        reset_max_memory_allocated,
+        reset_max_memory_reserved,
+        reset_peak_memory_stats,
+    )
+    from paddle.device.streams import (
+        Event,
+        Stream,
+        StreamContext,
+        current_stream,
+        set_stream,
+        stream_guard,
+        synchronize,
+    )
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "BFloat16Tensor",

@@ -1,5 +1,6 @@
 """Training on many devices."""
 
+from paddle import _late
 from paddle.distributed import communication, fleet, rpc
 from paddle.distributed.communication import (
     P2POp,
@@ -58,6 +59,8 @@ from paddle.distributed.parallel import (
     init_parallel_env,
 )
 from paddle.distributed.spawn import spawn
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "P2POp",

@@ -1,11 +1,13 @@
 """What belongs to no single op: dtypes, places, modes, seeds, names, parameters, files."""
 
-from paddle.framework import io, random, unique_name
+from typing import TYPE_CHECKING
+
+from paddle import _late
+from paddle.framework import random, unique_name
 from paddle.framework.batch import batch
 from paddle.framework.dtype import dtype, finfo, get_default_dtype, iinfo, set_default_dtype
 from paddle.framework.flags import get_flags, set_flags
 from paddle.framework.grad_mode import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
-from paddle.framework.io import load, save
 from paddle.framework.mode import disable_signal_handler, disable_static, in_dynamic_mode
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter, create_parameter
@@ -28,8 +30,14 @@ from paddle.framework.random import (
     set_rng_state,
 )
 
+if TYPE_CHECKING:
+    from paddle.framework import io
+    from paddle.framework.io import load, save
+
 in_dynamic_or_pir_mode = in_dynamic_mode
 EagerParamBase = Parameter
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "CPUPlace",

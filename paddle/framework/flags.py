@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from paddle.framework.reference_flags import KNOWN
-from umiak.backends.cpu.providers import DETERMINISTIC
-from umiak.compiler import dump
 from umiak.util import flags as _flags
-from umiak.util import (
-    frames,
-    log,  # noqa: F401  (declares FLAGS_log)
-)
+from umiak.util import frames
 
-# Flags of the reference that have a meaning here stand where that meaning is (FLAGS_check_nan_inf in paddle.amp); these
-# are other names of switches of ours.
+# Flags of the reference that have a meaning here stand where that meaning is; these are names of switches of ours.
 _flags.define(
-    "cudnn_deterministic", False, "the same as FLAGS_cpu_deterministic", on_change=lambda on: DETERMINISTIC.set(on)
+    "cudnn_deterministic",
+    False,
+    "the same as FLAGS_cpu_deterministic",
+    on_change=lambda on: _flags.lookup("FLAGS_cpu_deterministic").set(on),
 )
 _flags.define(
     "print_ir",
     False,
     "print the operations of what is compiled: FLAGS_dump=operations",
-    on_change=lambda on: dump.FLAG.set("operations" if on else ""),
+    on_change=lambda on: _flags.lookup("FLAGS_dump").set("operations" if on else ""),
 )
+# Those of modules that are loaded when they are used.
+_LATE = {
+    "check_nan_inf": "paddle.amp.debugging",
+    "check_nan_inf_level": "paddle.amp.debugging",
+    "dataloader_start_method": "paddle.io.loader",
+}
+_flags.declare_late(_LATE)
 _flags.accept(KNOWN)
 frames.show_folded()
+
+
+def obey_environment() -> None:
+    """Load what the environment switches on: checks that nobody need ask for. The package is there by now."""
+    for name in ("FLAGS_check_nan_inf", "FLAGS_check_nan_inf_level"):
+        if name in os.environ:
+            _flags.lookup(name)
 
 
 def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:

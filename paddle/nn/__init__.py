@@ -1,13 +1,10 @@
 """Layers, containers, losses, initializers and gradient clipping."""
 
+from typing import TYPE_CHECKING
+
+from paddle import _late
 from paddle.framework.parameter import Parameter
-from paddle.nn import functional, init, initializer, utils
-from paddle.nn.clip import (
-    ClipGradByGlobalNorm,
-    ClipGradByNorm,
-    ClipGradByValue,
-)
-from paddle.nn.decode import BeamSearchDecoder, dynamic_decode
+from paddle.nn import functional, initializer
 from paddle.nn.layer.activation import (
     CELU,
     ELU,
@@ -159,32 +156,33 @@ from paddle.nn.layer.pooling import (
     MaxUnPool2D,
     MaxUnPool3D,
 )
-from paddle.nn.layer.rnn import (
-    GRU,
-    LSTM,
-    RNN,
-    BiRNN,
-    GRUCell,
-    LSTMCell,
-    RNNCellBase,
-    SimpleRNN,
-    SimpleRNNCell,
-)
-from paddle.nn.layer.transformer import (
-    MultiHeadAttention,
-    Transformer,
-    TransformerDecoder,
-    TransformerDecoderLayer,
-    TransformerEncoder,
-    TransformerEncoderLayer,
-)
-from paddle.nn.layer.vision import (
-    ChannelShuffle,
-    PixelShuffle,
-    PixelUnshuffle,
-)
 
 # Other names of the same layers.
+if TYPE_CHECKING:
+    from paddle.nn import init, utils
+    from paddle.nn.clip import ClipGradByGlobalNorm, ClipGradByNorm, ClipGradByValue
+    from paddle.nn.decode import BeamSearchDecoder, dynamic_decode
+    from paddle.nn.layer.rnn import (
+        GRU,
+        LSTM,
+        RNN,
+        BiRNN,
+        GRUCell,
+        LSTMCell,
+        RNNCellBase,
+        SimpleRNN,
+        SimpleRNNCell,
+    )
+    from paddle.nn.layer.transformer import (
+        MultiHeadAttention,
+        Transformer,
+        TransformerDecoder,
+        TransformerDecoderLayer,
+        TransformerEncoder,
+        TransformerEncoderLayer,
+    )
+    from paddle.nn.layer.vision import ChannelShuffle, PixelShuffle, PixelUnshuffle
+
 AdaptiveAvgPool1d = AdaptiveAvgPool1D
 AdaptiveAvgPool2d = AdaptiveAvgPool2D
 AdaptiveAvgPool3d = AdaptiveAvgPool3D
@@ -220,6 +218,8 @@ UpsamplingNearest2d = UpsamplingNearest2D
 ZeroPad1d = ZeroPad1D
 ZeroPad2d = ZeroPad2D
 ZeroPad3d = ZeroPad3D
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "CELU",

@@ -12,6 +12,10 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from paddle import _late
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
+
 
 def _require(ok: bool, kind: type[Exception], who: object, required: str, got: Any) -> None:
     if not ok:

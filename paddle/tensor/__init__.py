@@ -1,5 +1,6 @@
 """Functions on tensors, by family; methods and in-place forms come from the tables in methods.py and inplace.py."""
 
+from paddle import _late
 from paddle.framework.parameter import create_parameter
 from paddle.signal import istft, stft
 from paddle.tensor import methods
@@ -531,6 +532,8 @@ from paddle.tensor.stat import (
 from paddle.tensor.to_string import (
     set_printoptions,
 )
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "BFloat16Tensor",

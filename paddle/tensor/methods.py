@@ -28,7 +28,6 @@ from paddle.tensor._args import axis_of, cast, dtype_of, need_tensor, op_error, 
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy, host_values
-from umiak.core.context import place_guard
 from umiak.core.dispatch import apply1, install
 from umiak.core.dtype import DType
 from umiak.core.place import Place

@@ -323,7 +323,8 @@ for _reason, _names in {
         "umiak.core.dispatch:COPY umiak.core.dispatch:SCATTER_VIEW umiak.core.dispatch:_slot_refs "
         "umiak.core.dispatch:BINARY_OPS umiak.core.dispatch:UNARY_OPS "
         "umiak.core.tape:ADD umiak.core.tape:COPY umiak.core.tape:FULL umiak.core.tape:VJP_PLAN "
-        "umiak.core.stream:_opener umiak.backends.cpu.launcher:parallel_for umiak.backends.cpu.launcher:thread_count"
+        "umiak.core.stream:_opener umiak.backends.cpu.launcher:parallel_for umiak.backends.cpu.launcher:thread_count "
+        "umiak.util.late:_actions"
     ),
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"
@@ -339,7 +340,7 @@ for _reason, _names in {
         "umiak.core.stream:_opened umiak.core.stream:_states"
     ),
     "switches of the process, set by its environment or by set_flags for all of it": (
-        "umiak.util.flags:REGISTRY umiak.util.flags:ACCEPTED umiak.runtime.observe:CHECK"
+        "umiak.util.flags:REGISTRY umiak.util.flags:ACCEPTED umiak.util.flags:LATE umiak.runtime.observe:CHECK"
     ),
     "stands in where nothing installed a home for the scope: the layer used by itself": (
         "umiak.ir.scope:_slot umiak.ir.scope:_Slot"

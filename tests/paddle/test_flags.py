@@ -27,7 +27,10 @@ def as_before():
     values = {name: flag.value for name, flag in known.items()}
     yield
     for name in set(flags.REGISTRY) - set(known):
-        del flags.REGISTRY[name]
+        if name in flags.LATE:  # of a module that the test has loaded
+            flags.REGISTRY[name].set(flags.REGISTRY[name].default)
+        else:
+            del flags.REGISTRY[name]
     for name, value in values.items():
         if known[name].value != value:
             known[name].set(value)

@@ -23,7 +23,7 @@ from umiak.compiler.fused import Fused
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import has_rule, lowerable, nest_of
 from umiak.compiler.nest import Chain, Nest
-from umiak.core import context, dispatch
+from umiak.core import context
 from umiak.core.dispatch import CallProgram, Plan
 from umiak.core.scalar import ScalarProgram
 from umiak.core.tensor import Tensor
@@ -35,6 +35,7 @@ from umiak.ir.scope import Scope
 from umiak.ir.tracer import SymTensor, Traced, Tracer
 from umiak.ops import numbers
 from umiak.ops.base import Op
+from umiak.util.late import loaded
 
 LAUNCH, VIEW, RESHAPE, CALLS, PYTHON = range(5)
 AXIS_STRIDE, AXIS_OFFSET = 64, 128
@@ -609,7 +610,9 @@ def vjp_plan(plan: Plan, mask: int, recorded: bool = False) -> CallProgram:
 
 
 def install(backend_of: Callable[[Any], Any], find_kernel: Callable[..., Any]) -> None:
-    """Fill dispatch's slots; backends lie above this layer, so the assembler hands them in."""
+    """What backends there are: they lie above this layer, so the assembler hands them in."""
     global BACKEND_OF, FIND_KERNEL
     BACKEND_OF, FIND_KERNEL = backend_of, find_kernel
-    dispatch.install(on_miss=on_miss, explain=explain, out_of_range=numbers.out_of_range)
+
+
+loaded(__name__)

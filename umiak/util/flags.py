@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
 from typing import Any, Generic, TypeVar
 
 from umiak.util.errors import op_error
@@ -17,6 +17,7 @@ T = TypeVar("T", bool, int, float, str)
 
 PREFIX = "FLAGS_"
 REGISTRY: dict[str, Flag[Any]] = {}
+LATE: dict[str, str] = {}  # switches by full name whose module is not loaded yet, with its name
 ACCEPTED: dict[str, bool | int | float | str] = {}  # switches of other frameworks by full name, with their defaults
 
 _TRUE = ("1", "true", "yes", "on")
@@ -80,6 +81,11 @@ def define(
     return flag
 
 
+def declare_late(homes: Mapping[str, str]) -> None:
+    """Know switches (by name, without the prefix) of modules that are loaded when they are used."""
+    LATE.update({PREFIX + name: module for name, module in homes.items()})
+
+
 def accept(defaults: Mapping[str, bool | int | float | str]) -> None:
     """Know switches by name that change nothing: they hold what they are set to, and say once that nothing reads it."""
     ACCEPTED.update({PREFIX + name: default for name, default in defaults.items()})
@@ -90,13 +96,17 @@ def accept(defaults: Mapping[str, bool | int | float | str]) -> None:
 def _accepted(name: str) -> Flag[Any]:
     def tell(value: object) -> None:
         REGISTRY[name].on_change = None
-        logging.getLogger("umiak.flags").warning("%s is accepted and has no effect: nothing here reads it", name)
+        from umiak.util import log  # which has a switch itself
+
+        log.get("flags").warning("%s is accepted and has no effect: nothing here reads it", name)
 
     return define(name.removeprefix(PREFIX), ACCEPTED[name], "accepted, without effect", on_change=tell)
 
 
 def lookup(name: str) -> Flag[Any]:
     """The flag of a full name (``"FLAGS_benchmark"``)."""
+    if name not in REGISTRY and name in LATE:
+        import_module(LATE[name])
     try:
         return REGISTRY[name] if name in REGISTRY else _accepted(name)
     except KeyError:
@@ -106,7 +116,7 @@ def lookup(name: str) -> Flag[Any]:
 def _similar(name: str) -> str:
     import difflib  # for a mistake only
 
-    close = difflib.get_close_matches(name, REGISTRY, n=1)
+    close = difflib.get_close_matches(name, {**REGISTRY, **LATE}, n=1)
     return f"Did you mean {close[0]}?" if close else ""
 
 

@@ -1,5 +1,8 @@
 """Layers as functions."""
 
+from typing import TYPE_CHECKING
+
+from paddle import _late
 from paddle.nn.functional.activation import (
     celu,
     elu,
@@ -37,9 +40,6 @@ from paddle.nn.functional.activation import (
     thresholded_relu,
     thresholded_relu_,
 )
-from paddle.nn.functional.attention import (
-    scaled_dot_product_attention,
-)
 from paddle.nn.functional.common import (
     alpha_dropout,
     bilinear,
@@ -67,15 +67,6 @@ from paddle.nn.functional.conv import (
     conv3d,
     conv3d_transpose,
 )
-from paddle.nn.functional.distance import (
-    pairwise_distance,
-    pdist,
-)
-from paddle.nn.functional.flash_attention import (
-    flash_attention_v3_varlen,
-    flash_attn_qkvpacked,
-    flash_attn_varlen_qkvpacked,
-)
 from paddle.nn.functional.input import (
     embedding,
     embedding_renorm_,
@@ -92,23 +83,6 @@ from paddle.nn.functional.loss import (
     sigmoid_focal_loss,
     softmax_with_cross_entropy,
 )
-from paddle.nn.functional.loss_classes import (
-    adaptive_log_softmax_with_loss,
-    class_center_sample,
-    hsigmoid_loss,
-    margin_cross_entropy,
-)
-from paddle.nn.functional.loss_margin import (
-    cosine_embedding_loss,
-    hinge_embedding_loss,
-    margin_ranking_loss,
-    multi_label_margin_loss,
-    multi_label_soft_margin_loss,
-    multi_margin_loss,
-    soft_margin_loss,
-    triplet_margin_loss,
-    triplet_margin_with_distance_loss,
-)
 from paddle.nn.functional.loss_regression import (
     gaussian_nll_loss,
     kl_div,
@@ -117,10 +91,6 @@ from paddle.nn.functional.loss_regression import (
     poisson_nll_loss,
     smooth_l1_loss,
     square_error_cost,
-)
-from paddle.nn.functional.loss_sequence import (
-    ctc_loss,
-    rnnt_loss,
 )
 from paddle.nn.functional.norm import (
     batch_norm,
@@ -150,20 +120,46 @@ from paddle.nn.functional.pooling import (
     max_unpool2d,
     max_unpool3d,
 )
-from paddle.nn.functional.pooling_fractional import (
-    fractional_max_pool2d,
-    fractional_max_pool3d,
-)
-from paddle.nn.functional.rnn import gather_tree
-from paddle.nn.functional.vision import (
-    affine_grid,
-    channel_shuffle,
-    grid_sample,
-    pixel_shuffle,
-    pixel_unshuffle,
-    temporal_shift,
-)
 from paddle.tensor import sigmoid, tanh, tanh_
+
+if TYPE_CHECKING:
+    from paddle.nn.functional.attention import scaled_dot_product_attention
+    from paddle.nn.functional.distance import pairwise_distance, pdist
+    from paddle.nn.functional.flash_attention import (
+        flash_attention_v3_varlen,
+        flash_attn_qkvpacked,
+        flash_attn_varlen_qkvpacked,
+    )
+    from paddle.nn.functional.loss_classes import (
+        adaptive_log_softmax_with_loss,
+        class_center_sample,
+        hsigmoid_loss,
+        margin_cross_entropy,
+    )
+    from paddle.nn.functional.loss_margin import (
+        cosine_embedding_loss,
+        hinge_embedding_loss,
+        margin_ranking_loss,
+        multi_label_margin_loss,
+        multi_label_soft_margin_loss,
+        multi_margin_loss,
+        soft_margin_loss,
+        triplet_margin_loss,
+        triplet_margin_with_distance_loss,
+    )
+    from paddle.nn.functional.loss_sequence import ctc_loss, rnnt_loss
+    from paddle.nn.functional.pooling_fractional import fractional_max_pool2d, fractional_max_pool3d
+    from paddle.nn.functional.rnn import gather_tree
+    from paddle.nn.functional.vision import (
+        affine_grid,
+        channel_shuffle,
+        grid_sample,
+        pixel_shuffle,
+        pixel_unshuffle,
+        temporal_shift,
+    )
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -1,5 +1,6 @@
 """What new parameters are filled with."""
 
+from paddle import _late
 from paddle.nn.initializer.initializers import (
     Assign,
     Bilinear,
@@ -17,6 +18,8 @@ from paddle.nn.initializer.initializers import (
     calculate_gain,
     set_global_initializer,
 )
+
+__getattr__, __dir__ = _late.attributes_of(__name__)
 
 __all__ = [
     "Assign",

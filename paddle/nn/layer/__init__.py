@@ -1,1 +1,10 @@
 """Layers, one file per kind."""
+
+from typing import TYPE_CHECKING
+
+from paddle import _late
+
+if TYPE_CHECKING:
+    from paddle.nn.layer import rnn, transformer, vision
+
+__getattr__, __dir__ = _late.attributes_of(__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import paddle.nn.functional as F
 import paddle.tensor
@@ -15,10 +15,13 @@ from paddle.nn._spectral import iterate, matrix_of, scaled
 from paddle.nn.functional.norm import batch_norm_over, follow
 from paddle.nn.initializer import Constant, Normal
 from paddle.nn.layer.layers import Layer
-from umiak import comm, ops
+from umiak import ops
 from umiak.core.dispatch import apply
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
+
+if TYPE_CHECKING:
+    from umiak import comm
 
 _RMS = Records(ops.RmsNorm)
 
@@ -408,6 +411,8 @@ class SyncBatchNorm(_BatchNorm):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, None, name)
 
     def forward(self, x: Tensor) -> Tensor:
+        from umiak import comm
+
         total = self.total or (over_ranks(comm.world()) if comm.started() and comm.world().size > 1 else None)
         if total is None or not self.training:
             return super().forward(x)

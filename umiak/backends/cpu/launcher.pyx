@@ -17,6 +17,7 @@ from umiak.backends.cpu.choice cimport INLINE_DIMS, LONG, STREAMS, choose, in_pl
 from umiak.core.each cimport Rows
 
 from umiak.compiler.statistics import apart
+from umiak.util.late import loaded
 
 cdef extern from "Python.h":
     void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own
@@ -677,3 +678,6 @@ cdef Compiled* make(const uint64_t* key, int n_words, list phases) except NULL:
 def scratch_sizes():
     """Bytes of scratch that this thread keeps: of parts, of launches."""
     return umiak_scratch_size(0), umiak_scratch_size(1)
+
+
+loaded(__name__)

@@ -18,6 +18,7 @@ from umiak.backends.cpu.providers.launch import Dim, Launch, sizes, strides
 from umiak.ops import convolution as conv_ops
 from umiak.ops import linalg
 from umiak.util import flags, log
+from umiak.util.late import loaded
 
 if TYPE_CHECKING:
     from umiak.ops.base import Op
@@ -162,3 +163,6 @@ def _launch(
     record = convolution.Record(KINDS[type(op)], DTYPES[dtype], op.nd, libraries, steps)
     result = (*sizes(out, ranks[0]), *strides(out, ranks[0]))
     return Launch(name, convolution.ADDRESS, record.pointer, (*dims, *result), record)
+
+
+loaded(__name__)

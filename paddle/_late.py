@@ -1,0 +1,41 @@
+"""Names of this package that are not there when it is imported.
+
+Some are loaded when they are used: what an ``__init__`` file imports under ``TYPE_CHECKING``, so that a program which
+only computes need not wait for them. Others the reference has and Umiak does not yet: asking for one says so
+(``_absent.py``).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from paddle._absent import refuse
+from paddle._absent_names import NAMES as ABSENT
+from paddle._late_names import NAMES as LATE
+
+
+def attributes_of(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__getattr__`` and ``__dir__`` of a module."""
+    late = LATE.get(module, {})
+    homes = {name: home for home, names in late.items() for name in names.split()}
+    # A module below this one that names come from is an attribute, too.
+    homes.update((below, module) for above, _, below in (home.rpartition(".") for home in late) if above == module)
+    absent = frozenset(ABSENT.get(module, "").split())
+
+    def __getattr__(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise refuse(module, name, name in absent, sys._getframe(1))
+        if home == module:
+            return import_module(f"{module}.{name}")  # which makes it an attribute
+        value = getattr(import_module(home), name)
+        setattr(sys.modules[module], name, value)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*vars(sys.modules[module]), *homes})
+
+    return __getattr__, __dir__
