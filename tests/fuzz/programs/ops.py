@@ -136,7 +136,7 @@ UNARY = {
 }
 for _name, (_ours, _judge) in UNARY.items():
     # PyTorch's polygamma is exact to ten digits only.
-    _tags = "loose" if _name in ("digamma", "lgamma") else ""
+    _tags = "loose" if _name in ("digamma", "lgamma") else "cancels" if _name == "sinc" else ""
     op(_name, _ours, _judge, any_float, weight=0.25, tags=_tags)
     op(_name + "_", f"{{0}}.{_name}_()", _judge, any_float, "write", results=0, weight=0.14, tags=_tags)
 ACTIVATIONS = {

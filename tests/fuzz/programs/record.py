@@ -70,7 +70,6 @@ class Op:
     dtype: Any = None  # of the result, from dtypes of operands; None: their promotion
     weight: float = 1.0
     refused: bool = False  # what the judge refuses must be refused here
-    smooth: bool = True  # has derivatives; a second one too
     tags: frozenset[str] = frozenset()
 
 
