@@ -96,6 +96,11 @@ ON_REF = {
     **dict.fromkeys(("betainc", "igamma", "igammac", "polygamma"), "float32 float64"),
     "gcd": "int8 uint8",
     "nextafter": "bfloat16",
+    # complex numbers as params
+    "full": "complex64",
+    "pad": "complex128",
+    # between places
+    "transfer": "bfloat16 complex128 float32 float64 int64",
     # the CPU driver computes in float32 and float64: layers cast 16-bit operands
     "rnn": "bfloat16",
     **dict.fromkeys(("path_log_sums", "path_sums"), "bfloat16"),

@@ -384,7 +384,7 @@ def nearest(x: list[Fraction], t: ScalarType) -> np.ndarray:
     numbers = np.isfinite(everything.astype(np.float32))
     top = len(numbers) if numbers.all() else int(np.argmin(numbers))
     finite = [Fraction(float(v)) for v in everything[:top]]
-    finite.append(2 * finite[-1] - finite[-2])  # rounding to this overflows
+    finite.append(2 * finite[-1] - (0 if unsigned else finite[-2]))  # rounding to this overflows
     result = []
     for v in x:
         size = abs(v)
@@ -448,7 +448,9 @@ def test_narrowing_f64_rounds_once(t: ScalarType, rng: np.random.Generator) -> N
     expected[zero] = np.copysign(expected[zero].astype(np.float32), x[zero]).astype(expected.dtype)
     got = converted(x, F64, t)
     assert same(got, expected).all(), x[~same(got, expected)]
-    ends = np.array([INF, -INF, NAN, 1e300, -1e300, 5e-324, -5e-324])
+    ends = np.array([INF, -INF, NAN, 1e300, -1e300, -5e-324, 5e-324])
+    if t is STORED["float8_e8m0fnu"]:
+        ends = ends[:-1]  # the smallest number, where float32 has 0, which is NaN here
     assert same(converted(ends, F64, t), ends.astype(np.float32).astype(DTYPES[t.name])).all()
 
 

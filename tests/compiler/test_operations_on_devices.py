@@ -102,6 +102,7 @@ def test_casts_convert(device, t, rng):
     # Floats that an integer type does not hold become anything.
     roots = [cast(small if t.is_float and u.is_integer else x, u) for u in others]
     few = rng.integers(0, 100, 200).astype(DTYPES[t.name])
+    few = rng.choice(few[np.isfinite(few.astype(np.float64))], 200)  # narrow types do not reach 100, or have no 0
     compare(device, roots, [samples(t, rng), few], [t, t])
 
 

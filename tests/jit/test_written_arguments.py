@@ -140,3 +140,37 @@ def test_backward_inside_goes_on_outside(closure, backwards):
     have, want = outer_gradients(to_static, closure, backwards), outer_gradients(lambda f: f, closure, backwards)
     for a, b in zip(have, want, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-6)
+
+
+@pytest.mark.parametrize("tracked", [False, True], ids=["constant", "with a history"])
+@pytest.mark.parametrize("how", ["recorded", "not recorded", "called under no_grad"])
+def test_views_taken_under_no_grad(how, tracked):
+    """They are constants until something with a history is written to the memory."""
+
+    def f(b, w):
+        with paddle.no_grad():
+            v = b[0]
+            whole = v.reshape([2, 1])
+        if how == "recorded":
+            b.add_(w)
+        else:
+            with paddle.no_grad():
+                b.add_(w)
+        y = v * w
+        return v, whole, y, y + whole.sum()
+
+    found = []
+    for run in (f, to_static(f)):
+        w = paddle.to_tensor([2.0, 3.0], stop_gradient=False)
+        b = paddle.ones([2, 2]) * w if tracked else paddle.ones([2, 2])
+        with paddle.no_grad() if how == "called under no_grad" else paddle.enable_grad():
+            made = run(b, w)
+        flags = [y.stop_gradient for y in made]
+        terms = [(y * y).sum() for y in made if not y.stop_gradient]
+        if terms:
+            sum(terms).backward()
+        found.append((flags, [y.numpy() for y in made], None if w.grad is None else w.grad.tolist()))
+    assert found[1][0] == found[0][0]
+    assert found[1][2] == found[0][2]
+    for have, want in zip(found[1][1], found[0][1], strict=True):
+        np.testing.assert_array_equal(have, want)

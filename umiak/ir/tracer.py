@@ -32,8 +32,8 @@ class SymTensor(Tensor):
     """A tensor of a program under construction: a dtype, sizes that may be symbolic, and the value it stands for."""
 
     __slots__ = (
-        "_block", "_cut", "_former", "_made", "_parent", "_parent_shaped", "_seen", "_shaped", "_stop", "_strided",
-        "_tracer", "_value", "_view",
+        "_block", "_cut", "_former", "_made", "_parent", "_parent_shaped", "_quiet", "_seen", "_shaped", "_stop",
+        "_strided", "_tracer", "_value", "_view", "_writes",
     )  # fmt: skip
 
     _value: Value
@@ -45,6 +45,8 @@ class SymTensor(Tensor):
     _strided: Strided | None
     _stop: bool
     _cut: bool  # whether this shares memory and no history, whatever is written: what detach gives
+    _writes: int  # how many writes its history has seen
+    _quiet: int | None  # of a view taken in `no_grad`: the root's count then, until which it is a constant
     _made: bool  # whether its history is that of a value which the program has written to it
     _former: SymTensor | None  # what it was before its shape or dtype was last changed in place
     _shaped: int  # how often that happened
@@ -69,11 +71,23 @@ class SymTensor(Tensor):
         assert self._view is not None
         base, builder = self.parent.value, self._tracer.builder
         (value,) = builder.append(self._view[0], (base,), self._view[1])
-        value.stop = self._cut
+        value.stop = self.constant()
         if builder.block is self._block:
             self._stop = self.stop_gradient
             self._value, self._seen = value, base
         return value
+
+    def constant(self) -> bool:
+        """Whether it shares memory alone: as what detach gives, or as a view that was taken in ``no_grad``, as long as
+        nothing with a history is written to the memory."""
+        return self._cut or (self._quiet is not None and self._quiet == self.root()._writes)
+
+    def root(self) -> SymTensor:
+        """The tensor whose memory this shares."""
+        x = self
+        while x.parent is not None and x.shares_memory():
+            x = x.parent
+        return x
 
     def lags(self) -> bool:
         """Whether the parent has another value than when this view was last taken of it."""
@@ -131,7 +145,7 @@ class SymTensor(Tensor):
         if not self.lags():
             return self._stop
         assert self.parent is not None
-        return self._cut or self.parent.stop_gradient
+        return self.constant() or self.parent.stop_gradient
 
     @stop_gradient.setter
     def stop_gradient(self, stop: bool) -> None:
@@ -213,6 +227,7 @@ def symbolic(value: Value, tracer: Tracer | None = None) -> SymTensor:
     out._parent = out._view = out._seen = out._strided = out._former = None
     out._shaped = out._parent_shaped = 0
     out._cut = out._made = False
+    out._writes, out._quiet = 0, None
     out._stop = value.stop
     return out
 
@@ -399,6 +414,8 @@ class Tracer:
         made = tuple(self._result(v, flows, operands) for v in results)
         if op.view and len(made) == 1 and op.shares(made[0].dtype):
             self._link(made[0], operands[0], op, params)
+            if not flows:
+                made[0]._quiet = made[0].root()._writes
         return made if op.multiple(len(made)) else made[0]
 
     def repeat(self, operation: Operation, operands: Iterable[Any]) -> tuple[SymTensor, ...]:
@@ -444,9 +461,7 @@ class Tracer:
             raise ValueError(f"[assign] requires a value of {target.meta}, got {new.meta}")
         for m, n in zip(new.meta.shape, target.meta.shape, strict=True):
             dim.require(dim.eq(m, n), f"[assign] requires a value of {target.meta}, got {new.meta}")
-        root = target
-        while root.parent is not None and root.shares_memory():
-            root = root.parent
+        root = target.root()
         if root._block is not self.builder.block:
             if not self.frames or self.frames[-1].block is not self.builder.block:
                 raise RuntimeError(
@@ -481,6 +496,7 @@ class Tracer:
     def _write(self, x: SymTensor, value: Value, records: bool = True) -> None:
         records = records and context.current().grad_enabled
         if x.parent is None or not x.shares_memory():
+            x._writes += records
             x._value = value if records else self._without_record(x, value)
             return
         regions, base, cut = [x._view], x.parent, x._cut
@@ -535,11 +551,13 @@ class Tracer:
             "_former",
             "_parent",
             "_parent_shaped",
+            "_quiet",
             "_seen",
             "_shaped",
             "_stop",
             "_strided",
             "_view",
+            "_writes",
         ):
             setattr(before, name, getattr(target, name))
         links, last = [source], source
@@ -555,7 +573,7 @@ class Tracer:
         target._init_symbolic(source.dtype, source.ndim)
         target._stop = source._stop if flows or not view else target._stop
         target._former, target._shaped = before, target._shaped + 1
-        for name in ("_value", "_cut", "_parent", "_parent_shaped", "_seen", "_strided", "_view"):
+        for name in ("_value", "_cut", "_parent", "_parent_shaped", "_quiet", "_seen", "_strided", "_view"):
             setattr(target, name, getattr(source, name))
 
     # --- control flow
