@@ -15,7 +15,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 cimport cython
 from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
-from umiak.core.dispatch cimport AMP_MASK, FLAG_INNER, CallProgram, extent, quiet_copy, timed
+from umiak.core.dispatch cimport AMP_MASK, FLAG_INNER, CallProgram, extent, int_array, quiet_copy, timed
 from umiak.core.dtype cimport ITEMSIZE
 from umiak.core.frozen cimport Frozen, freeze
 from umiak.core.place cimport PLACE_COUNT, Place
@@ -35,23 +35,13 @@ cdef enum:
 cdef uint32_t CLASS = K_DTYPE_MASK | K_RANK_MASK << K_RANK_SHIFT
 
 
-cdef int* ints(values) except NULL:
-    cdef int* a = <int*>malloc((len(values) + 1) * sizeof(int))
-    cdef int i
-    if a == NULL:
-        raise MemoryError()
-    for i, v in enumerate(values):
-        a[i] = v
-    return a
-
-
 cdef class Lowering:
     """``at``: which symbols of the program the calls want, in order. ``conditions``, a scalar program over all symbols, fails where the
     calls may not stand for the program."""
 
     def __init__(self, CallProgram calls not None, list at not None, ScalarProgram conditions=None):
         self.calls = calls
-        self.at = ints(at)
+        self.at = int_array(at)
         self.count = len(at)
         self.conditions = conditions
 
@@ -124,9 +114,9 @@ cdef class Binding:
         self.owner = owner
         self.n_inputs = n
         self.constants = [constant for _, constant, _, _ in inputs]
-        self.argument = ints([number for number, _, _, _ in inputs])
+        self.argument = int_array([number for number, _, _, _ in inputs])
         self.n_arguments = sum(1 for number, _, _, _ in inputs if number >= 0)
-        self.keys = <uint32_t*>ints([dtype | rank << K_RANK_SHIFT for _, _, dtype, rank in inputs])
+        self.keys = <uint32_t*>int_array([dtype | rank << K_RANK_SHIFT for _, _, dtype, rank in inputs])
         self.n_symbols = len(symbols)
         self.origins = <Origin*>malloc((len(symbols) + 1) * sizeof(Origin))
         self.storages = <void**>calloc(n + 1, sizeof(void*))
@@ -136,16 +126,16 @@ cdef class Binding:
             self.origins[i].input = input
             self.origins[i].at = at
             self.n_numbers += input < 0
-        self.size_symbols = ints([i for i, (input, _) in enumerate(symbols) if input >= 0])
+        self.size_symbols = int_array([i for i, (input, _) in enumerate(symbols) if input >= 0])
         self.n_size_symbols = len(symbols) - self.n_numbers
         self.scalars = scalars
-        self.sizes = ints(sizes)
+        self.sizes = int_array(sizes)
         self.outputs = outputs
         self.n_outputs = len(outputs)
-        self.extras = ints(extras)
-        self.targets = ints(targets)
+        self.extras = int_array(extras)
+        self.targets = int_array(targets)
         self.n_targets = len(targets)
-        self.written = ints([i for i in targets if inputs[i][0] >= 0] + [-1])
+        self.written = int_array([i for i in targets if inputs[i][0] >= 0] + [-1])
         self.donated = donated
         self.donates = len(targets) > 0 or any(donated)
         self.disjoint = disjoint

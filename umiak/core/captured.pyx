@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 cimport cython
 from umiak.core.binding cimport FITS, GENERAL, MISFIT, Binding, Frame
 from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
-from umiak.core.dispatch cimport AMP_MASK
+from umiak.core.dispatch cimport AMP_MASK, int_array
 from umiak.core.generator cimport Generator, place_generator, reserve_words
 from umiak.core.tensor cimport *
 
@@ -22,23 +22,14 @@ import operator
 from umiak.core.dispatch import assign
 from umiak.core.tape import backward
 
+
 class Stale(Exception):
     """A captured function does not serve these arguments, or this state, any more: capture it anew."""
 
 
-cdef int* ints(values) except NULL:
-    cdef int* a = <int*>malloc((len(values) + 1) * sizeof(int))
-    cdef int i
-    if a == NULL:
-        raise MemoryError()
-    for i, v in enumerate(values):
-        a[i] = v
-    return a
-
-
 cdef class Numbers:
     cdef int read(self, int64_t* into) except -1:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must say its {self.count} numbers")
 
     cdef int undo(self) except -1:
         return 0
@@ -95,9 +86,9 @@ cdef class Part:
     def __init__(self, executor, list extras not None, list late not None, list numbers not None):
         self.executor = executor
         self.binding = executor.binding(extras)
-        self.late = ints(late)
+        self.late = int_array(late)
         self.n_late = len(late)
-        self.numbers = ints(numbers)
+        self.numbers = int_array(numbers)
         self.n_numbers = len(numbers)
 
     def __dealloc__(self):
@@ -112,11 +103,11 @@ cdef class Backward:
 
     def __init__(self, Part part not None, saved, list wrt not None, list given not None, list asked not None):
         self.part = part
-        self.saved = ints([i if kind == "input" else -1 - i for kind, i in saved])
+        self.saved = int_array([i if kind == "input" else -1 - i for kind, i in saved])
         self.n_saved = len(saved)
-        self.wrt = ints(wrt)
+        self.wrt = int_array(wrt)
         self.n_wrt = len(wrt)
-        self.given = ints(given)
+        self.given = int_array(given)
         self.n_given = len(given)
         self.asked = asked
 

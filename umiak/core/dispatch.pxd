@@ -164,6 +164,8 @@ cdef object call2(OpBase op, Tensor x, Tensor y)
 cdef int write_into(Tensor x, Tensor value) except -1
 cdef object apply_raw(OpBase op, tuple operands, tuple params, int flags)
 cdef int64_t reduction(Tensor x, object axis, bint keepdim) except -2      # see reduction_key
+cdef int* int_array(values) except NULL     # with room for one more; freed by the caller
+cdef void gather_operands(CallProgram p, const Step* s, Operand* xs, PyObject** values, const int64_t* regs) noexcept
 cdef Tensor quiet_copy(Tensor t)
 cdef int extent(Tensor t, int64_t* low, int64_t* high) noexcept
 cdef tuple view_params(ViewRecord r)

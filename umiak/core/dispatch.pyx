@@ -1731,6 +1731,26 @@ cdef int* int_array(values) except NULL:
     return a
 
 
+cdef void gather_operands(CallProgram p, const Step* s, Operand* xs, PyObject** values, const int64_t* regs) noexcept:
+    """The operands of a step: tensors among the values so far, and numbers."""
+    cdef int j, code
+    for j in range(s.n_x):
+        code = s.x[j]
+        xs[j].n_bits = 0
+        xs[j].t = values[code] if code >= 0 else NULL
+        if xs[j].t != NULL:
+            continue
+        xs[j].desc = TAG_ABSENT << K_TAG_SHIFT
+        if code < -1:
+            xs[j].desc = p.number_tag[-2 - code] << K_TAG_SHIFT
+            xs[j].bits[0] = <uint64_t>regs[p.number_reg[-2 - code]]
+            xs[j].bits[1] = 0
+            xs[j].n_bits = 1
+            if p.number_tag[-2 - code] == TAG_COMPLEX:
+                xs[j].bits[1] = <uint64_t>regs[p.number_reg2[-2 - code]]
+                xs[j].n_bits = 2
+
+
 cdef inline bint is_weight(Tensor t) noexcept:
     return t.node is None and t.key & K_NEEDS_GRAD != 0 and t.kind == 0 and (t.key & K_DTYPE_MASK) == FLOAT32
 
@@ -1933,25 +1953,7 @@ cdef class CallProgram:
                 if s.n_x > INLINE_X:
                     scratch3 = PyBytes_FromStringAndSize(NULL, s.n_x * sizeof(Operand))
                     xs = <Operand*>PyBytes_AS_STRING(scratch3)
-                for j in range(s.n_x):
-                    code = s.x[j]
-                    xs[j].n_bits = 0
-                    if code >= 0:
-                        xs[j].t = values[code]
-                        if values[code] == NULL:
-                            xs[j].desc = TAG_ABSENT << K_TAG_SHIFT
-                    elif code == -1:
-                        xs[j].t = NULL
-                        xs[j].desc = TAG_ABSENT << K_TAG_SHIFT
-                    else:
-                        xs[j].t = NULL
-                        xs[j].desc = self.number_tag[-2 - code] << K_TAG_SHIFT
-                        xs[j].bits[0] = <uint64_t>regs[self.number_reg[-2 - code]]
-                        xs[j].bits[1] = 0
-                        xs[j].n_bits = 1
-                        if self.number_tag[-2 - code] == TAG_COMPLEX:
-                            xs[j].bits[1] = <uint64_t>regs[self.number_reg2[-2 - code]]
-                            xs[j].n_bits = 2
+                gather_operands(self, s, xs, values, regs)
                 for j in range(s.n_params):
                     params[j] = <uint64_t>regs[s.params[j]]
                 if s.n_donors and self.take_over(s, xs, values, into, flags, given):

@@ -458,19 +458,7 @@ cdef int run_step(CallProgram p, Recording r, int i, PyObject** values, int fill
     if s.n_x > INLINE_X:
         wide = PyBytes_FromStringAndSize(NULL, s.n_x * sizeof(Operand))
         xs = <Operand*>PyBytes_AS_STRING(wide)
-    for j in range(s.n_x):
-        code = s.x[j]
-        xs[j].n_bits = 0
-        xs[j].t = values[code] if code >= 0 else NULL
-        xs[j].desc = TAG_ABSENT << K_TAG_SHIFT
-        if code < -1:
-            xs[j].desc = p.number_tag[-2 - code] << K_TAG_SHIFT
-            xs[j].bits[0] = <uint64_t>regs[p.number_reg[-2 - code]]
-            xs[j].bits[1] = 0
-            xs[j].n_bits = 1
-            if p.number_tag[-2 - code] == TAG_COMPLEX:
-                xs[j].bits[1] = <uint64_t>regs[p.number_reg2[-2 - code]]
-                xs[j].n_bits = 2
+    gather_operands(p, s, xs, values, regs)
     for j in range(s.n_params):
         params[j] = <uint64_t>regs[s.params[j]]
     taken = s.n_donors and p.take_over(s, xs, values, into, FLAG_INNER, given)
