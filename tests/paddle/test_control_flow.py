@@ -441,6 +441,32 @@ def test_a_branch_draws_though_nobody_reads_it() -> None:
         agree(function, X * sign, calls=2)
 
 
+@pytest.mark.parametrize("last", ["branch", "loop", "branch in a loop"])
+def test_a_region_draws_last_though_nobody_reads_it(last: str) -> None:
+    """Only the stream of random numbers knows that it ran."""
+
+    def draw() -> None:
+        F.dropout(paddle.ones([7]), 0.3)
+
+    def branch(x: Any) -> None:
+        cond(x.sum() > 0, draw, lambda: None)
+
+    def loop(body: Callable[[], None]) -> None:
+        while_loop(lambda i: i < 2, lambda i: [(body(), i + 1)[1]], [paddle.zeros([], "int64")])
+
+    def function(x: Any) -> Any:
+        if last == "branch":
+            branch(x)
+        elif last == "loop":
+            loop(draw)
+        else:
+            loop(lambda: cond(x.sum() > 0, draw, draw))
+        return x * 2
+
+    for sign in (1.0, -1.0):
+        agree(function, X * sign, calls=3)
+
+
 def test_recomputed_branches_and_loops() -> None:
     """Within ``recompute``, and around it."""
     from paddle.distributed.fleet.utils import recompute

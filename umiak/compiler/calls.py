@@ -12,7 +12,7 @@ from umiak.core.scalar import ScalarProgram
 from umiak.ir.expr import Sym
 from umiak.ir.linearise import linearise
 from umiak.ir.meta import identical
-from umiak.ir.program import Operation, Value, bound, is_pure, numbers_of, walk
+from umiak.ir.program import Operation, Value, bound, is_pure
 from umiak.ir.scope import symbols_of
 
 TAGS = {bool: 2, int: 3, float: 4, complex: 5}
@@ -20,21 +20,17 @@ SYM_TAGS = {"bool": 2, "int": 3, "float": 4}
 
 
 def live(operations: Sequence[Operation], outputs: Iterable[Value | None], effects: bool = False) -> list[Operation]:
-    """The operations that the outputs depend on, in order; with ``effects``, those that have one count as outputs."""
+    """The operations that the outputs depend on, in order; with ``effects``, those that have one count as outputs.
+
+    So do those that give a symbol its value: a program's numbers, which are not among ``outputs``, may read it.
+    `umiak.ir.passes.remove_dead` sees all readers and drops those that nothing needs.
+    """
     wanted = {id(v) for v in outputs if v is not None}
-    numbers: set[Sym] | None = set() if any(o.regions for o in operations) else None
     kept = []
     for operation in reversed(operations):
-        if (
-            (effects and not is_pure(operation))
-            or any(id(r) in wanted for r in operation.results)
-            or (numbers is not None and not numbers.isdisjoint(bound(operation)))
-        ):
+        if (effects and not is_pure(operation)) or bound(operation) or any(id(r) in wanted for r in operation.results):
             kept.append(operation)
             wanted.update(id(v) for v in operation.values)
-            if numbers is not None:
-                numbers.update(numbers_of(operation))
-                numbers.update(s for r in operation.regions for o in walk(r) for s in numbers_of(o))
     return kept[::-1]
 
 

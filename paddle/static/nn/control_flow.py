@@ -47,6 +47,8 @@ def cond(
 
     In a captured function both become part of the program, which decides when it runs; each may write to tensors from
     outside. There they must return the same structure, with tensors of one shape and dtype at each place, or numbers.
+    Each result is a tensor of its own there: a hook on it sees the gradient of what follows, not of what the function
+    itself went on to compute from it.
 
     Args:
         pred: a bool tensor with one element.

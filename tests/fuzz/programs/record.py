@@ -156,9 +156,13 @@ class Program:
 
     def can_be_region(self, a: int, b: int) -> bool:
         """Whether statements from ``a`` to ``b`` can be a branch: none is refused there, and no view of memory outside
-        leaves, which is another tensor then, as any result is."""
+        leaves, which is another tensor then, as any result is. So hooks on results, and gradients with respect to them,
+        know nothing of what the branch itself makes of them."""
         inside, read = self.statements[a:b], set(self.read(a, b))
         if any(s.op.form == "turn" or s.op.tags & {"hook", "cut"} for s in inside):
+            return False
+        shared = read & {x for s in inside for x in s.operands}
+        if any(s.op.tags & {"hook", "grad"} and s.operands[0] in shared for s in self.statements[b:]):
             return False
         return all(s.op.form in ("compute", "take") for s in inside if read & set(s.targets))
 
