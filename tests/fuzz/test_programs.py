@@ -14,7 +14,7 @@ from tests.fuzz.programs import run
 from tests.fuzz.programs.check import Failure, check
 from tests.fuzz.programs.generate import generate, leaf
 from tests.fuzz.programs.memory import Judge, Unclear
-from tests.fuzz.programs.ops import OPS
+from tests.fuzz.programs.ops.table import OPS
 from tests.fuzz.programs.record import Input, Program, Statement
 from tests.fuzz.programs.shrink import script, shrink
 from umiak.compiler.jit import store  # noqa: F401  declares the switch

@@ -13,7 +13,7 @@ import numpy as np
 import paddle
 from tests.fuzz.programs import run
 from tests.fuzz.programs.memory import Noise
-from tests.fuzz.programs.ops import promoted
+from tests.fuzz.programs.ops.dtypes import promoted
 from tests.fuzz.programs.record import Program
 from tests.fuzz.programs.run import Found
 from tests.fuzz.programs.saved import overwrites

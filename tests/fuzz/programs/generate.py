@@ -17,7 +17,8 @@ import torch
 
 from tests.fuzz.programs.draw import FLOATS, Draw, Refused
 from tests.fuzz.programs.memory import Judge, Noise, Unclear, Variable, make
-from tests.fuzz.programs.ops import OPS, promoted
+from tests.fuzz.programs.ops.dtypes import promoted
+from tests.fuzz.programs.ops.table import OPS
 from tests.fuzz.programs.record import Input, Op, Program, Statement, attributes, used
 
 LARGEST = 30.0
