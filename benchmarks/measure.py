@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import gc
 import os
+import platform
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import islice, repeat
+from pathlib import Path
 from typing import Any
 
 FEWEST = 5  # rounds of slow code
+_KINDS = {"cpu family": "family", "model": "model", "CPU part": "part"}  # in /proc/cpuinfo, on x86 and on ARM
 
 
 @dataclass
@@ -146,6 +149,34 @@ def pin(core: int | None = None) -> int:
         raise ValueError(f"[pin] requires one of the cores {allowed}, got {core}")
     os.sched_setaffinity(0, {core})
     return core
+
+
+def processor(text: str | None = None) -> str:
+    """The name of this machine's processor, by the text of /proc/cpuinfo."""
+    text = Path("/proc/cpuinfo").read_text() if text is None else text
+    pairs = (line.partition(":")[::2] for line in text.partition("\n\n")[0].splitlines())
+    known = {name.strip(): value.strip() for name, value in pairs}
+    # What is sold under one name may be of several families.
+    kind = ", ".join(f"{word} {known[field]}" for field, word in _KINDS.items() if field in known)
+    return known.get("model name", f"{platform.machine()} processor") + (f" ({kind})" if kind else "")
+
+
+def busy(core: int, seconds: float = 0.5, most: float = 0.05) -> str | None:
+    """Why a core is not quiet enough to measure on, by what others do there while this process waits."""
+
+    def ticks() -> tuple[int, int]:
+        line = next(x for x in Path("/proc/stat").read_text().splitlines() if x.startswith(f"cpu{core} "))
+        # user, nice, system, idle, waiting for a disk, interrupts of two kinds, stolen by other machines
+        counts = [int(x) for x in line.split()[1:9]]
+        return sum(counts), counts[3] + counts[4]
+
+    whole, idle = ticks()
+    time.sleep(seconds)
+    then, idle_then = ticks()
+    share = 1 - (idle_then - idle) / max(then - whole, 1)
+    return (
+        f"others take {share:.0%} of core {core}; on a quiet machine it is below {most:.0%}" if share > most else None
+    )
 
 
 def noise() -> str | None:

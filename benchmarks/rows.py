@@ -11,7 +11,8 @@ from measure import Comparison, Settings, Side, Spread, compare
 
 @dataclass(frozen=True)
 class Outcome:
-    """One measured row, as the table shows it; ``ratio`` enters the geometric mean of its section."""
+    """One measured row, as the table shows it; ``ratio``, the other side's time ÷ ours, enters the mean of its section
+    and what is compared with another day (baseline.py)."""
 
     ours: str
     other: str
@@ -119,7 +120,8 @@ def within(name: str, what: str, factor: float, section: str = DISPATCH) -> Call
         def measure(settings: Settings) -> Outcome:
             c = compare(*make(settings), settings)
             inverse = Spread(1 / c.ratio.median, 1 / c.ratio.high, 1 / c.ratio.low)
-            return Outcome(with_spread(c.ours), with_spread(c.other), times(inverse), inverse.median <= factor)
+            passed = inverse.median <= factor
+            return Outcome(with_spread(c.ours), with_spread(c.other), times(inverse), passed, c.ratio.median)
 
         add_row(name, what, f"≤ {factor:g}× our plain path", measure, section)
 

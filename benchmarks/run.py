@@ -2,6 +2,7 @@
 
 Ours and the peer's are measured by turns in this process, pinned to one core; README.md says how and why. The exit code
 is 0 when all targets are met, 1 when a row did not run or nothing could be written, 2 when a target is missed.
+With ``--against`` it is 1 when there was nothing to compare with, and 2 when a ratio is worth a warning.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import traceback
 from importlib.metadata import version
 from pathlib import Path
 
+import baseline
 import measure
 from rows import ROWS, SECTIONS, Outcome, Section
 
@@ -44,6 +46,7 @@ MODULES = (
 )
 EMPTY = Outcome("–", "–", "–", False)
 FAILED, MISSED = 1, 2
+ROUNDS = 41
 
 
 def line(name: str, outcome: Outcome | None) -> str:
@@ -61,13 +64,8 @@ def table(section: Section, lines: list[str]) -> str:
 
 def conditions() -> str:
     """What the figures depend on."""
-    model = "unknown processor"
-    for text in Path("/proc/cpuinfo").read_text().splitlines():
-        if text.startswith("model name"):
-            model = text.partition(":")[2].strip()
-            break
     versions = f"Python {platform.python_version()}, PyTorch {version('torch')}, Umiak {version('umiak')}"
-    return f"{model}, one core; {versions}; {datetime.date.today()}."
+    return f"{measure.processor()}, one core; {versions}; {datetime.date.today()}."
 
 
 def rows_of(section: Section) -> list[str]:
@@ -104,16 +102,25 @@ def options_of(argv: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--row", action="append", metavar="NAME", help="run this row (may be repeated); all by default")
     parser.add_argument("--section", action="append", metavar="NAME", help="run the rows of this table (likewise)")
     parser.add_argument("--list", action="store_true", help="name the rows and stop")
-    parser.add_argument("--rounds", type=int, default=41, help="rounds of each side (default %(default)s)")
+    parser.add_argument("--rounds", type=int, help=f"rounds of each side (default {ROUNDS})")
     parser.add_argument("--round-ms", type=float, default=2.0, help="length of a round (default %(default)s)")
     parser.add_argument("--core", type=int, help="core to run on (default: the last one)")
     parser.add_argument("--fastest", action="store_true", help="figures of the fastest rounds, for a busy machine")
     parser.add_argument("--check", action="store_true", help="only see that the rows run; measures nothing")
     parser.add_argument("--write", action="store_true", help="put the figures into README.md")
+    stored = {"nargs": "?", "type": Path, "const": baseline.STORED, "metavar": "FILE"}
+    parser.add_argument(
+        "--against", **stored, help=f"compare ratios with stored ones (default {baseline.STORED.name}), in short rounds"
+    )
+    parser.add_argument("--store", **stored, help="put the ratios of this processor there")
     parser.add_argument("--breakdown", action="store_true", help="what `import paddle` spends its time on")
     options = parser.parse_args(argv)
     if options.write and (options.check or options.fastest):
         parser.error("--write requires figures of all rounds, got --check or --fastest")
+    if options.store and (options.check or options.fastest or options.against):
+        parser.error("--store requires figures of all rounds, got --check, --fastest or --against")
+    if options.against and (options.check or options.write):
+        parser.error("--against requires a run of its own, got --check or --write")
     if options.breakdown:
         return options
     for module in MODULES:
@@ -122,6 +129,9 @@ def options_of(argv: list[str] | None) -> argparse.Namespace:
         for name in given or ():
             if name not in known:
                 parser.error(f"there is no {kind} {name!r}; there are {', '.join(known)}")
+    options.whole = not (options.row or options.section)  # the rows are not chosen by the user
+    if options.whole and (options.against or options.store):
+        options.row = [*baseline.ROWS]
     wanted = options.row or options.section
     options.names = [
         n for n, row in ROWS.items() if not wanted or n in (options.row or ()) or row.section in (options.section or ())
@@ -134,8 +144,11 @@ def settings_of(options: argparse.Namespace) -> measure.Settings:
     core = measure.pin(options.core)
     if options.check:
         return measure.Settings(2, 1e-5, core, cores, check=True)
-    settings = measure.Settings(options.rounds, options.round_ms / 1e3, core, cores, options.fastest)
-    noisy = measure.noise()
+    settings = measure.Settings(options.rounds or ROUNDS, options.round_ms / 1e3, core, cores, options.fastest)
+    if options.against:
+        settings.rounds, settings.row_s = options.rounds or baseline.ROUNDS, baseline.ROW_S
+    # A load average remembers what came before, such as tests; a short comparison asks for what is now.
+    noisy = measure.busy(core) if options.against else measure.noise()
     if noisy:
         settings.warnings.append(noisy)
     import umiak
@@ -143,6 +156,51 @@ def settings_of(options: argparse.Namespace) -> measure.Settings:
     if "site-packages" not in umiak.__file__:
         settings.warnings.append("umiak is an editable install, which looks for work at every import: use `make bench`")
     return settings
+
+
+def outcome_of(name: str, settings: measure.Settings) -> Outcome | None:
+    """A row measured; None, and a report, if it did not run."""
+    try:
+        return ROWS[name].measure(settings)
+    except Exception:
+        print(f"row {name} failed:\n{traceback.format_exc()}", file=sys.stderr)
+        return None
+
+
+def ratio_of(name: str, settings: measure.Settings) -> float | None:
+    outcome = outcome_of(name, settings)
+    return None if outcome is None else outcome.ratio
+
+
+def against(options: argparse.Namespace, settings: measure.Settings) -> int:
+    """Compare ratios with those of an earlier day."""
+    try:
+        known = baseline.read(options.against)
+    except ValueError as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    processor = measure.processor()
+    stored = known.get(processor, {})
+    names = [*dict.fromkeys([*options.names, *(stored if options.whole else ())])]
+    measured: dict[str, float] = {}
+    for name in names if stored else ():
+        ratio = ratio_of(name, settings) if name in ROWS else None
+        if ratio is not None and baseline.fell(name, stored, ratio):
+            ratio = max(ratio, ratio_of(name, settings) or 0.0)  # a moment of the machine does not come twice
+        if ratio is not None:
+            measured[name] = ratio
+    lines, found = baseline.report(processor, known, names, measured)
+    print("\n".join(lines))
+    for text in (*disturbances(settings), *found):
+        print(f"warning: {text}")
+    return 0 if not found else MISSED if measured else FAILED
+
+
+def disturbances(settings: measure.Settings) -> list[str]:
+    """Why the figures are not to be trusted."""
+    if settings.away <= 0.02:
+        return settings.warnings
+    return [*settings.warnings, f"the process was off its core for {settings.away:.0%} of a measurement"]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -159,20 +217,21 @@ def main(argv: list[str] | None = None) -> int:
     measured: dict[str, Outcome] = {}
     failed, missed = [], []
     with measure.one_thread():
+        if options.against:
+            return against(options, settings)
         for section in SECTIONS.values():
             names = [name for name in options.names if ROWS[name].section == section.name]
             if names and not options.check:
                 print(f"\n### {section.title}\n\n{table(section, [])}")
             for name in names:
-                try:
-                    measured[name] = ROWS[name].measure(settings)
-                except Exception:
+                outcome = outcome_of(name, settings)
+                if outcome is None:
                     failed.append(name)
-                    print(f"row {name} failed:\n{traceback.format_exc()}", file=sys.stderr)
                     continue
-                if not measured[name].passed:
+                measured[name] = outcome
+                if not outcome.passed:
                     missed.append(name)
-                print(f"{name} runs" if options.check else line(name, measured[name]), flush=True)
+                print(f"{name} runs" if options.check else line(name, outcome), flush=True)
             mean, reached = verdict(section, measured)
             if mean and not options.check:
                 print(f"\n{mean}")
@@ -182,15 +241,18 @@ def main(argv: list[str] | None = None) -> int:
     print(f"\ncore {settings.core}: {conditions()}")
     if missed:
         print(f"missed: {', '.join(missed)}")
-    if settings.away > 0.02:
-        settings.warnings.append(f"the process was off its core for {settings.away:.0%} of a measurement")
-    for text in settings.warnings:
+    warnings = disturbances(settings)
+    for text in warnings:
         print(f"warning: {text}", file=sys.stderr)
-    if options.write:
-        if settings.warnings:
-            print("nothing is written: figures with warnings do not go into the tables", file=sys.stderr)
+    if options.write or options.store:
+        if warnings:
+            print("nothing is written: figures with warnings are not kept", file=sys.stderr)
             return FAILED
-        write(measured)
+        if options.write:
+            write(measured)
+        if options.store:
+            ratios = {name: x.ratio for name, x in measured.items() if x.ratio is not None}
+            baseline.store(options.store, measure.processor(), ratios)
     return FAILED if failed else MISSED if missed else 0
 
 

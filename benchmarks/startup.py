@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from statistics import median
 
 from measure import Settings, Spread
 from rows import Outcome, add_row, times, with_spread
@@ -28,7 +27,7 @@ def measure(settings: Settings) -> Outcome:
             seen.append(once(module))
     ours, peer = Spread.of(figures["paddle"]), Spread.of(figures["torch"])
     ratio = Spread.of([b / a for a, b in zip(*figures.values(), strict=True)])
-    return Outcome(with_spread(ours), with_spread(peer), times(ratio), median(figures["paddle"]) <= LIMIT)
+    return Outcome(with_spread(ours), with_spread(peer), times(ratio), ours.median <= LIMIT, ratio.median)
 
 
 def breakdown(top: int = 25) -> str:
