@@ -24,9 +24,10 @@ class Block(nn.Module):
 
 
 class ResNet18(nn.Module):
-    def __init__(self) -> None:
+    def __init__(self, small: bool = False) -> None:
         super().__init__()
-        self.conv1, self.bn1, self.pool = conv(3, WIDTHS[0], 7, 2), nn.BatchNorm2d(WIDTHS[0]), nn.MaxPool2d(3, 2, 1)
+        self.conv1 = conv(3, WIDTHS[0], 3, 1) if small else conv(3, WIDTHS[0], 7, 2)
+        self.bn1, self.pool = nn.BatchNorm2d(WIDTHS[0]), None if small else nn.MaxPool2d(3, 2, 1)
         widths = (WIDTHS[0], *WIDTHS)
         self.blocks = nn.Sequential(
             *(
@@ -38,7 +39,8 @@ class ResNet18(nn.Module):
         self.head = nn.Linear(WIDTHS[-1], CLASSES)
 
     def forward(self, images, labels):
-        y = self.pool(F.relu(self.bn1(self.conv1(images))))
+        y = F.relu(self.bn1(self.conv1(images)))
+        y = y if self.pool is None else self.pool(y)
         return F.cross_entropy(self.head(self.blocks(y).mean(dim=(2, 3))), labels)
 
 

@@ -1,4 +1,4 @@
-"""ResNet-18 (He et al., 2015) with the stem for large images, on small ones: a training step."""
+"""ResNet-18 (He et al., 2015), with the stem for large images: a training step."""
 
 from __future__ import annotations
 
@@ -28,9 +28,12 @@ class Block(nn.Layer):
 
 
 class ResNet18(nn.Layer):
-    def __init__(self) -> None:
+    """``small``: with the stem for small images, which keeps their size."""
+
+    def __init__(self, small: bool = False) -> None:
         super().__init__()
-        self.conv1, self.bn1, self.pool = conv(3, WIDTHS[0], 7, 2), nn.BatchNorm2D(WIDTHS[0]), nn.MaxPool2D(3, 2, 1)
+        self.conv1 = conv(3, WIDTHS[0], 3, 1) if small else conv(3, WIDTHS[0], 7, 2)
+        self.bn1, self.pool = nn.BatchNorm2D(WIDTHS[0]), None if small else nn.MaxPool2D(3, 2, 1)
         widths = (WIDTHS[0], *WIDTHS)
         self.blocks = nn.Sequential(
             *(
@@ -42,7 +45,8 @@ class ResNet18(nn.Layer):
         self.head = nn.Linear(WIDTHS[-1], CLASSES)
 
     def forward(self, images, labels):
-        y = self.pool(F.relu(self.bn1(self.conv1(images))))
+        y = F.relu(self.bn1(self.conv1(images)))
+        y = y if self.pool is None else self.pool(y)
         return F.cross_entropy(self.head(self.blocks(y).mean(axis=[2, 3])), labels)
 
 

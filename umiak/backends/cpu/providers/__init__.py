@@ -75,6 +75,26 @@ DETERMINISTIC = flags.define(
 )
 
 
+WINOGRAD = {"auto": -1, "never": 0, "2": 2, "4": 4}
+
+
+def _choose(value: str) -> None:
+    if value not in WINOGRAD:
+        raise ValueError(f"[FLAGS_cpu_winograd] requires one of {', '.join(WINOGRAD)}, got {value}")
+    from umiak.backends.cpu.providers import winograd
+
+    winograd.choose(WINOGRAD[value])
+
+
+WINOGRAD_FLAG = flags.define(
+    "cpu_winograd",
+    "auto",
+    "convolutions of kernel 3 × 3 in float32 by Winograd's algorithm: auto (where it is faster), never, or in tiles of "
+    "2 or 4 outputs along an axis wherever it is possible; an infinity becomes NaN in the tiles that see it",
+    on_change=_choose,
+)
+
+
 @functools.cache
 def refusal(name: str) -> str | None:
     """Why a provider cannot be used here; None when it can."""

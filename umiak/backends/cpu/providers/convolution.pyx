@@ -13,10 +13,13 @@ from umiak.backends.cpu.providers.columns cimport (
 from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
-from umiak.backends.cpu.providers.gemm cimport T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, check, itemsize_of, narrow, widen
+from umiak.backends.cpu.providers.gemm cimport (
+    T_BF16, T_F16, T_F32, T_F64, USE_ONEDNN, USE_SMALL, check, itemsize_of, narrow, widen,
+)
 from umiak.backends.cpu.providers.layout cimport CHANNELS_FIRST, CHANNELS_LAST, ELSEWISE, layout_of, strides_of
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
+from umiak.backends.cpu.providers.winograd cimport by_winograd, winograd_tile
 
 cdef extern from "epilogue.h" nogil:
     enum:
@@ -386,6 +389,25 @@ cdef int by_library(
     return bad
 
 
+cdef bint steps_are_plain(const Launcher* self) noexcept nogil:
+    """Whether nothing follows but a bias, then relu."""
+    if self.steps > 2 or self.steps == 2 and self.step[0] != STEP_BIAS:
+        return False
+    return self.steps == 0 or self.step[self.steps - 1] == STEP_RELU or self.steps == 1 and self.step[0] == STEP_BIAS
+
+
+cdef double multiplications(const Launcher* self, const Geometry* q) noexcept nogil:
+    """Of a direct convolution; a product for each tap leaves out what it would see of pads."""
+    cdef double places = 1
+    cdef int i
+    for i in range(q.nd):
+        if self.kind == WEIGHT_GRAD and has_few_positions(q):
+            places *= q.out[i] * q.kernel[i] - q.lo[i] - q.hi[i]
+        else:
+            places *= q.out[i] * q.kernel[i]
+    return places * q.n * q.o * (q.c // q.groups)
+
+
 # --- the launch -----------------------------------------------------------------------------------------------------
 
 
@@ -398,7 +420,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     cdef int64_t* given[3]
     cdef int64_t by[3][5]
     cdef int i, bad = 0, r = q.nd + 2, out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
-    cdef int size = itemsize_of(dtype)
+    cdef int size = itemsize_of(dtype), tile
     cdef bint done = False
     all[0], all[1], all[2] = x, w, g
     for i in range(3):
@@ -411,6 +433,14 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     if dtype <= T_F64 and layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST and is_one_product(q):
         bad = one_product(self.libs, self.kind, dtype, q, x.data, w.data, g.data)
         return bad if bad else finish(self, dtype, g, r, extra)
+    if dtype == T_F32 and self.libs & USE_SMALL and layouts[1] == CHANNELS_FIRST:
+        tile = winograd_tile(self.kind, q, multiplications(self, q)) if steps_are_plain(self) else 0
+        if tile:
+            return by_winograd(
+                self.kind, tile, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <float*>x.data, <float*>w.data,
+                <float*>g.data, <const float*>extra[0] if self.extras else NULL,
+                self.steps > 0 and self.step[self.steps - 1] == STEP_RELU,
+            )
     if self.kind == WEIGHT_GRAD and dtype == T_F32 and self.libs & USE_ONEDNN and layouts[1] == CHANNELS_FIRST and has_few_positions(q):
         return by_taps(
             self.libs, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <const float*>x.data, <float*>w.data,

@@ -1,0 +1,479 @@
+/* What winograd.h includes once for each set of instructions. */
+#define PANEL (2 * LANES)
+#define UNROLL _Pragma("GCC unroll 16")
+
+/* --- transforms along one axis; `tile` is a constant once they are inlined --- */
+
+#define WINO_P 0.625f /* the points, their squares, and 1 / (2 p² (p² - r²)) */
+#define WINO_R 1.5f
+#define WINO_PP 0.390625f
+#define WINO_RR 2.25f
+#define WINO_NP (-0.68840336134453781f)
+#define WINO_NR 0.11951447245564893f
+#define WINO_N0 1.1377777777777778f /* 1 / (p² r²) */
+
+/* B' d */
+WINO_INLINE void WINO(from_input)(const int tile, const VEC *d, VEC *r) {
+    if (tile == 2) {
+        r[0] = d[2] - d[0];
+        r[1] = d[1] + d[2];
+        r[2] = d[2] - d[1];
+        r[3] = d[3] - d[1];
+        return;
+    }
+    const VEC pp = SET(WINO_PP), rr = SET(WINO_RR), sum = SET(WINO_PP + WINO_RR), product = SET(WINO_PP * WINO_RR);
+    const VEC ea = FNMA(rr, d[2], d[4]), oa = SET(WINO_P) * FNMA(rr, d[1], d[3]);
+    const VEC eb = FNMA(pp, d[2], d[4]), ob = SET(WINO_R) * FNMA(pp, d[1], d[3]);
+    r[0] = FMA(product, d[0], FNMA(sum, d[2], d[4]));
+    r[1] = ea + oa;
+    r[2] = ea - oa;
+    r[3] = eb + ob;
+    r[4] = eb - ob;
+    r[5] = FMA(product, d[1], FNMA(sum, d[3], d[5]));
+}
+
+/* A' m */
+WINO_INLINE void WINO(to_output)(const int tile, const VEC *m, VEC *y) {
+    if (tile == 2) {
+        y[0] = m[0] + m[1] + m[2];
+        y[1] = m[1] - m[2] + m[3];
+        return;
+    }
+    const VEC sp = m[1] + m[2], dp = m[1] - m[2], sr = m[3] + m[4], dr = m[3] - m[4];
+    y[0] = m[0] + (sp + sr);
+    y[1] = FMA(SET(WINO_P), dp, SET(WINO_R) * dr);
+    y[2] = FMA(SET(WINO_PP), sp, SET(WINO_RR) * sr);
+    y[3] = FMA(SET(WINO_P * WINO_PP), dp, FMA(SET(WINO_R * WINO_RR), dr, m[5]));
+}
+
+/* A y */
+WINO_INLINE void WINO(from_output)(const int tile, const VEC *y, VEC *r) {
+    if (tile == 2) {
+        r[0] = y[0];
+        r[1] = y[0] + y[1];
+        r[2] = y[0] - y[1];
+        r[3] = y[1];
+        return;
+    }
+    const VEC ea = FMA(SET(WINO_PP), y[2], y[0]), oa = SET(WINO_P) * FMA(SET(WINO_PP), y[3], y[1]);
+    const VEC eb = FMA(SET(WINO_RR), y[2], y[0]), ob = SET(WINO_R) * FMA(SET(WINO_RR), y[3], y[1]);
+    r[0] = y[0];
+    r[1] = ea + oa;
+    r[2] = ea - oa;
+    r[3] = eb + ob;
+    r[4] = eb - ob;
+    r[5] = y[3];
+}
+
+/* G g */
+WINO_INLINE void WINO(from_kernel)(const int tile, const VEC *g, VEC *r) {
+    if (tile == 2) {
+        const VEC half = SET(0.5f), e = half * (g[0] + g[2]), o = half * g[1];
+        r[0] = ZERO() - g[0];
+        r[1] = e + o;
+        r[2] = e - o;
+        r[3] = g[2];
+        return;
+    }
+    const VEC ea = SET(WINO_NP) * FMA(SET(WINO_PP), g[2], g[0]), oa = SET(WINO_NP * WINO_P) * g[1];
+    const VEC eb = SET(WINO_NR) * FMA(SET(WINO_RR), g[2], g[0]), ob = SET(WINO_NR * WINO_R) * g[1];
+    r[0] = SET(WINO_N0) * g[0];
+    r[1] = ea + oa;
+    r[2] = ea - oa;
+    r[3] = eb + ob;
+    r[4] = eb - ob;
+    r[5] = g[2];
+}
+
+/* G' m */
+WINO_INLINE void WINO(to_kernel)(const int tile, const VEC *m, VEC *g) {
+    if (tile == 2) {
+        const VEC half = SET(0.5f), s = half * (m[1] + m[2]);
+        g[0] = s - m[0];
+        g[1] = half * (m[1] - m[2]);
+        g[2] = s + m[3];
+        return;
+    }
+    const VEC sp = SET(WINO_NP) * (m[1] + m[2]), dp = m[1] - m[2], sr = SET(WINO_NR) * (m[3] + m[4]), dr = m[3] - m[4];
+    g[0] = FMA(SET(WINO_N0), m[0], sp + sr);
+    g[1] = FMA(SET(WINO_NP * WINO_P), dp, SET(WINO_NR * WINO_R) * dr);
+    g[2] = FMA(SET(WINO_PP), sp, FMA(SET(WINO_RR), sr, m[5]));
+}
+
+/* --- products --- */
+
+/* c[rows, vecs] = a b, or c += a b; rows of b are whole panels. Sums of WINOGRAD_DEPTH terms make sums of WINOGRAD_SPAN, and
+ * those the whole: an error grows with the root of how many terms are added one after the other. */
+WINO_INLINE void WINO(product)(const int rows, const int vecs, int64_t k, const float *a, int64_t am, int64_t ak,
+                               const float *b, float *c, int64_t cm, int add) {
+    float apart[ROWS * PANEL];
+    for (; k > 0; add = 1) {
+        float *const sums = add ? apart : c;
+        const int64_t by = add ? PANEL : cm;
+        for (int64_t done = 0; done < WINOGRAD_SPAN && k > 0; done += WINOGRAD_DEPTH, k -= WINOGRAD_DEPTH) {
+            VEC acc[ROWS][2];
+            UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vecs; v++) acc[i][v] = ZERO();
+            for (int64_t p = k < WINOGRAD_DEPTH ? k : WINOGRAD_DEPTH; p > 0; p--, a += ak, b += PANEL) {
+                VEC y[2];
+                UNROLL for (int v = 0; v < vecs; v++) y[v] = LOAD(b + v * LANES);
+                UNROLL for (int i = 0; i < rows; i++) {
+                    const VEC x = SET(a[i * am]);
+                    UNROLL for (int v = 0; v < vecs; v++) acc[i][v] = FMA(x, y[v], acc[i][v]);
+                }
+            }
+            UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vecs; v++) {
+                float *to = sums + i * by + v * LANES;
+                STORE(to, done ? (VEC)(LOAD(to) + acc[i][v]) : acc[i][v]);
+            }
+        }
+        if (add)
+            UNROLL for (int i = 0; i < rows; i++) UNROLL for (int v = 0; v < vecs; v++) {
+                float *to = c + i * cm + v * LANES;
+                STORE(to, LOAD(to) + LOAD(apart + i * PANEL + v * LANES));
+            }
+    }
+}
+
+typedef void (*WINO(product_t))(int64_t k, const float *a, int64_t am, int64_t ak, const float *b, float *c, int64_t cm,
+                                int add);
+#define WINO_PRODUCT(R, V)                                                                                             \
+    WINO_TARGET __attribute__((noinline)) static void WINO(product_##R##_##V)(                                         \
+        int64_t k, const float *a, int64_t am, int64_t ak, const float *b, float *c, int64_t cm, int add) {            \
+        WINO(product)(R, V, k, a, am, ak, b, c, cm, add);                                                              \
+    }
+#define WINO_ONE(R) WINO_PRODUCT(R, 1)
+#define WINO_TWO(R) WINO_PRODUCT(R, 2)
+KERNEL_CASES(WINO_ONE)
+KERNEL_CASES(WINO_TWO)
+#define WINO_NAME_ONE(R) WINO(product_##R##_1),
+#define WINO_NAME_TWO(R) WINO(product_##R##_2),
+static const WINO(product_t) WINO(products)[2][ROWS] = {{KERNEL_CASES(WINO_NAME_ONE)}, {KERNEL_CASES(WINO_NAME_TWO)}};
+
+WINO_TARGET static void WINO(multiply)(int vecs, int64_t m, int64_t k, const float *a, int64_t am, int64_t ak,
+                                       const float *b, float *c, int64_t cm, int add) {
+    while (m > 0) {
+        /* The last two pieces are alike: few rows leave the multipliers waiting. */
+        const int64_t r = m <= ROWS ? m : m < 2 * ROWS ? (m + 1) / 2 : ROWS;
+        WINO(products)[vecs - 1][r - 1](k, a, am, ak, b, c, cm, add);
+        m -= r;
+        a += r * am;
+        c += r * cm;
+    }
+}
+
+/* --- transforms of images --- */
+
+typedef struct {
+    int64_t image, y, x; /* which tile */
+} WINO(place);
+
+WINO_INLINE WINO(place) WINO(place_of)(const Winograd *q, int64_t t) {
+    const int64_t of = t % (q->down * q->across);
+    return (WINO(place)){t / (q->down * q->across), of / q->across, of % q->across};
+}
+
+WINO_INLINE void WINO(next)(const Winograd *q, WINO(place) *t) {
+    if (++t->x < q->across) return;
+    t->x = 0;
+    if (++t->y < q->down) return;
+    t->y = 0;
+    t->image++;
+}
+
+/* Transforms of the tiles [first, last) of an image: number e of tile t, channel c at v[e * slice + (t - first) * by +
+ * c / PANEL * panel + c % PANEL]. `output`: of m × m places, as A y A'; else of n × n, as B' d B. */
+WINO_INLINE void WINO(gather)(const int tile, const int output, const Winograd *q, const WinogradImage *x, int64_t first,
+                              int64_t last, float *v, int64_t slice, int64_t by, int64_t panel) {
+    const int n = tile + 2, s = output ? tile : n;
+    WINO(place) t = WINO(place_of)(q, first);
+    for (; first < last; first++, v += by, WINO(next)(q, &t)) {
+        const int64_t y0 = t.y * tile - x->top, x0 = t.x * tile - x->left;
+        const float *from[36];
+        const float *base = x->data + ((t.image * x->h + y0) * x->w + x0) * x->room;
+        for (int i = 0; i < s; i++)
+            for (int j = 0; j < s; j++) {
+                const int inside = y0 + i >= 0 && y0 + i < x->h && x0 + j >= 0 && x0 + j < x->w;
+                from[i * s + j] = inside ? base + (i * x->w + j) * x->room : q->nothing;
+            }
+        for (int64_t c = 0; c < x->room; c += LANES) {
+            float *to = v + c / PANEL * panel + c % PANEL;
+            VEC made[6][6];
+            UNROLL for (int j = 0; j < s; j++) {
+                VEC d[6], r[6];
+                UNROLL for (int i = 0; i < s; i++) d[i] = LOAD(from[i * s + j] + c);
+                if (output)
+                    WINO(from_output)(tile, d, r);
+                else
+                    WINO(from_input)(tile, d, r);
+                UNROLL for (int i = 0; i < n; i++) made[i][j] = r[i];
+            }
+            UNROLL for (int i = 0; i < n; i++) {
+                VEC r[6];
+                if (output)
+                    WINO(from_output)(tile, made[i], r);
+                else
+                    WINO(from_input)(tile, made[i], r);
+                UNROLL for (int j = 0; j < n; j++) STORE(to + (i * n + j) * slice, r[j]);
+            }
+        }
+    }
+}
+
+/* The tiles [first, last) of the result, its channels [low, high), of products m that lie as what `gather` makes. */
+WINO_INLINE void WINO(scatter)(const int tile, const Winograd *q, int64_t first, int64_t last, int64_t low, int64_t high,
+                               const float *m, int64_t slice, int64_t by) {
+    const int n = tile + 2;
+    const WinogradImage *y = &q->y;
+    WINO(place) t = WINO(place_of)(q, first);
+    for (; first < last; first++, m += by, WINO(next)(q, &t)) {
+        const int64_t y0 = t.y * tile, x0 = t.x * tile;
+        const int64_t rows = y->h - y0 < tile ? y->h - y0 : tile, columns = y->w - x0 < tile ? y->w - x0 : tile;
+        float *base = y->data + ((t.image * y->h + y0) * y->w + x0) * y->room;
+        for (int64_t c = low; c < high; c += LANES) {
+            const float *from = m + c - low;
+            float *to = base + c;
+            VEC made[4][6];
+            UNROLL for (int j = 0; j < n; j++) {
+                VEC d[6], r[4];
+                UNROLL for (int i = 0; i < n; i++) d[i] = LOAD(from + (i * n + j) * slice);
+                WINO(to_output)(tile, d, r);
+                UNROLL for (int i = 0; i < tile; i++) made[i][j] = r[i];
+            }
+            const VEC bias = q->bias ? LOAD(q->bias + c) : ZERO();
+            UNROLL for (int i = 0; i < tile; i++) {
+                VEC r[4];
+                WINO(to_output)(tile, made[i], r);
+                UNROLL for (int j = 0; j < tile; j++) {
+                    if (q->bias) r[j] = r[j] + bias;
+                    if (q->relu) r[j] = MAX(ZERO(), r[j]);
+                    if (i < rows && j < columns) STORE(to + (i * y->w + j) * y->room, r[j]);
+                }
+            }
+        }
+    }
+}
+
+/* --- transforms of kernels --- */
+
+/* d[column, row] = s[row, column]; rows of d are filled with zeros up to `room`. */
+WINO_TARGET static void WINO(turn)(const float *s, int64_t ss, int64_t rows, int64_t columns, float *d, int64_t ds,
+                                   int64_t room) {
+    for (int64_t i = 0; i < room; i += LANES)
+        for (int64_t j = 0; j < columns; j += LANES) {
+            const int64_t height = rows - i < LANES ? rows - i : LANES, width = columns - j < LANES ? columns - j : LANES;
+            const int64_t wide = room - i < LANES ? room - i : LANES;
+            VEC r[LANES];
+            if (height == LANES && width == LANES && wide == LANES) {
+                UNROLL for (int k = 0; k < LANES; k++) r[k] = LOAD(s + (i + k) * ss + j);
+                WINO(transpose)(r);
+                UNROLL for (int k = 0; k < LANES; k++) STORE(d + (j + k) * ds + i, r[k]);
+                continue;
+            }
+            for (int64_t k = 0; k < width; k++)
+                for (int64_t l = 0; l < wide; l++) d[(j + k) * ds + i + l] = l < height ? s[(i + l) * ss + j + k] : 0;
+        }
+}
+
+WINO_INLINE void WINO(transform)(const int tile, const int turned, const float *taps, float *u, int64_t slice) {
+    const int n = tile + 2;
+    VEC made[6][3];
+    UNROLL for (int j = 0; j < 3; j++) {
+        VEC g[3], r[6];
+        UNROLL for (int i = 0; i < 3; i++) g[i] = LOAD(taps + (turned ? 8 - 3 * i - j : 3 * i + j) * LANES);
+        WINO(from_kernel)(tile, g, r);
+        UNROLL for (int i = 0; i < n; i++) made[i][j] = r[i];
+    }
+    UNROLL for (int i = 0; i < n; i++) {
+        VEC r[6];
+        WINO(from_kernel)(tile, made[i], r);
+        UNROLL for (int j = 0; j < n; j++) STORE(u + (i * n + j) * slice, r[j]);
+    }
+}
+
+/* A panel of channels of the result, the channels [low, high) that are summed over: number e of channels c and k at
+ * u[e * slice + (c - low) * PANEL + k % PANEL]. */
+WINO_INLINE void WINO(kernel_panel)(const int tile, const Winograd *q, int64_t panel, int64_t low, int64_t high, float *u,
+                                    int64_t slice) {
+    float taps[9 * LANES * LANES], edge[10 * LANES];
+    for (int64_t k = panel * PANEL; k < q->y.room && k < (panel + 1) * PANEL; k += LANES, u += LANES) {
+        const int64_t lanes = q->y.c - k < LANES ? q->y.c - k : LANES;
+        if (q->turned)
+            for (int64_t c = low; c < high; c++) {
+                const float *s = q->w + c * q->w_summed + k * 9;
+                if (lanes < LANES || (c == q->x.c - 1 && k + LANES >= q->y.c)) {
+                    memset(edge, 0, sizeof edge);
+                    s = memcpy(edge, s, lanes * 9 * sizeof *s);
+                }
+                float *to = taps + (c - low) % LANES * 9 * LANES;
+                WINO(split)(s, to);
+                if ((c - low) % LANES == LANES - 1 || c == high - 1)
+                    for (int64_t e = c - (c - low) % LANES; e <= c; e++)
+                        WINO(transform)(tile, 1, taps + (e - low) % LANES * 9 * LANES, u + (e - low) * PANEL, slice);
+            }
+        else
+            for (int64_t c = low; c < high; c += LANES) {
+                const int64_t some = high - c < LANES ? high - c : LANES;
+                WINO(turn)(q->w + k * q->w_made + c * 9, q->w_made, lanes, some * 9, taps, LANES, LANES);
+                for (int64_t e = 0; e < some; e++)
+                    WINO(transform)(tile, 0, taps + e * 9 * LANES, u + (c - low + e) * PANEL, slice);
+            }
+    }
+}
+
+/* Kernels of the channels [low, high) of y, from their n² sums: those of channels k and c at d[e * slice + (k - low) * by + c]. */
+WINO_INLINE void WINO(collect)(const int tile, const Winograd *q, int64_t low, int64_t high, const float *d, int64_t slice,
+                               int64_t by) {
+    const int n = tile + 2;
+    for (int64_t k = low; k < high; k++, d += by)
+        for (int64_t c = 0; c < q->x.c; c += LANES) {
+            VEC made[3][6], g[9];
+            UNROLL for (int j = 0; j < n; j++) {
+                VEC m[6], r[3];
+                UNROLL for (int i = 0; i < n; i++) m[i] = LOAD(d + (i * n + j) * slice + c);
+                WINO(to_kernel)(tile, m, r);
+                UNROLL for (int i = 0; i < 3; i++) made[i][j] = r[i];
+            }
+            UNROLL for (int i = 0; i < 3; i++) WINO(to_kernel)(tile, made[i], g + 3 * i);
+            WINO(join)(g, q->x.c - c < LANES ? q->x.c - c : LANES, q->w + k * q->w_made + c * 9);
+        }
+}
+
+/* --- parts of the work --- */
+
+#define WINO_UNITS                                                                                                     \
+    const int64_t begin = part * q->units / q->parts, end = (part + 1) * q->units / q->parts;                          \
+    const int64_t points = (tile + 2) * (tile + 2);                                                                    \
+    (void)points;
+
+#define WINO_PART(NAME)                                                                                                \
+    WINO_TARGET static int WINO(NAME)(void *job, int64_t part) {                                                       \
+        const Winograd *q = (const Winograd *)job;                                                                     \
+        if (q->tile == 2)                                                                                              \
+            WINO(NAME##_of)(2, q, part);                                                                               \
+        else                                                                                                           \
+            WINO(NAME##_of)(4, q, part);                                                                               \
+        return 0;                                                                                                      \
+    }
+
+#define WINO_VECS(X, PANEL_) ((X).room - (PANEL_) * PANEL > LANES ? 2 : 1)
+
+WINO_INLINE void WINO(kernels_of)(const int tile, const Winograd *q, int64_t part) {
+    WINO_UNITS
+    for (int64_t p = begin; p < end; p++)
+        WINO(kernel_panel)(tile, q, p, 0, q->x.c, q->u + p * points * winograd_slice(q->x.c * PANEL), winograd_slice(q->x.c * PANEL));
+}
+WINO_PART(kernels)
+
+WINO_INLINE void WINO(images_of)(const int tile, const Winograd *q, int64_t part) {
+    WINO_UNITS
+    const int64_t slice = winograd_slice(q->tiles * q->x.room);
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t first = b * q->block, last = first + q->block < q->tiles ? first + q->block : q->tiles;
+        WINO(gather)(tile, 0, q, &q->x, first, last, q->v + first * q->x.room, slice, q->x.room, PANEL);
+    }
+}
+WINO_PART(images)
+
+WINO_INLINE void WINO(by_tiles_of)(const int tile, const Winograd *q, int64_t part) {
+    WINO_UNITS
+    const int64_t panels = winograd_panels(&q->y, LANES), wide = panels * PANEL;
+    const int64_t slice = winograd_slice(q->block * q->x.room), made = winograd_slice(q->block * wide);
+    const int64_t kernels = winograd_slice(q->x.c * PANEL);
+    float *v = q->scratch + part * q->each, *m = v + points * slice;
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t first = b * q->block, last = first + q->block < q->tiles ? first + q->block : q->tiles;
+        WINO(gather)(tile, 0, q, &q->x, first, last, v, slice, q->x.room, PANEL);
+        for (int64_t e = 0; e < points; e++)
+            for (int64_t p = 0; p < panels; p++)
+                WINO(multiply)(WINO_VECS(q->y, p), last - first, q->x.c, v + e * slice, q->x.room, 1,
+                               q->u + (p * points + e) * kernels, m + e * made + p * PANEL, wide, 0);
+        WINO(scatter)(tile, q, first, last, 0, q->y.room, m, made, wide);
+    }
+}
+WINO_PART(by_tiles)
+
+WINO_INLINE void WINO(by_channels_of)(const int tile, const Winograd *q, int64_t part) {
+    WINO_UNITS
+    const int64_t slice = winograd_slice(q->tiles * q->x.room), made = winograd_slice(q->tiles * PANEL);
+    const int64_t kernels = winograd_slice(WINOGRAD_CHUNK * PANEL);
+    float *u = q->scratch + part * q->each, *m = u + points * kernels;
+    for (int64_t p = begin; p < end; p++) {
+        const int vecs = WINO_VECS(q->y, p);
+        for (int64_t c = 0; c < q->x.c; c += WINOGRAD_CHUNK) {
+            const int64_t high = c + WINOGRAD_CHUNK < q->x.c ? c + WINOGRAD_CHUNK : q->x.c;
+            WINO(kernel_panel)(tile, q, p, c, high, u, kernels);
+            for (int64_t e = 0; e < points; e++)
+                WINO(multiply)(vecs, q->tiles, high - c, q->v + e * slice + c, q->x.room, 1, u + e * kernels, m + e * made,
+                               PANEL, c > 0);
+        }
+        WINO(scatter)(tile, q, 0, q->tiles, p * PANEL, p * PANEL + vecs * LANES, m, made, PANEL);
+    }
+}
+WINO_PART(by_channels)
+
+/* v in panels of channels, each [tiles, PANEL]; z as it is gathered. */
+WINO_INLINE void WINO(factors_of)(const int tile, const Winograd *q, int64_t part) {
+    WINO_UNITS
+    const int64_t tiles = q->last - q->first, wide = winograd_panels(&q->x, LANES) * PANEL;
+    const int64_t slice = winograd_slice(tiles * wide), other = winograd_slice(tiles * q->y.room);
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t low = b * q->block, high = low + q->block < tiles ? low + q->block : tiles;
+        WINO(gather)(tile, 0, q, &q->x, q->first + low, q->first + high, q->v + low * PANEL, slice, PANEL, tiles * PANEL);
+        WINO(gather)(tile, 1, q, &q->y, q->first + low, q->first + high, q->z + low * q->y.room, other, q->y.room, PANEL);
+    }
+}
+WINO_PART(factors)
+
+WINO_INLINE void WINO(gradient_of)(const int tile, const Winograd *q, int64_t part) {
+    WINO_UNITS
+    const int64_t tiles = q->last - q->first, panels = winograd_panels(&q->x, LANES), wide = panels * PANEL;
+    const int64_t slice = winograd_slice(tiles * wide), other = winograd_slice(tiles * q->y.room);
+    const int64_t sums = winograd_slice(q->block * wide);
+    for (int64_t b = begin; b < end; b++) {
+        const int64_t low = b * q->block, high = low + q->block < q->y.c ? low + q->block : q->y.c;
+        /* Sums of several rounds of tiles are kept, of all channels; else they are scratch. */
+        float *d = q->u ? q->u + b * points * sums : q->scratch + part * q->each;
+        for (int64_t e = 0; e < points; e++)
+            for (int64_t p = 0; p < panels; p++)
+                WINO(multiply)(WINO_VECS(q->x, p), high - low, tiles, q->z + e * other + low, 1, q->y.room,
+                               q->v + e * slice + p * tiles * PANEL, d + e * sums + p * PANEL, wide, q->add);
+        if (q->last == q->tiles) WINO(collect)(tile, q, low, high, d, sums, wide);
+    }
+}
+WINO_PART(gradient)
+
+static const WinogradKernels WINO(all) = {
+    LANES, WINO(kernels), WINO(images), WINO(by_tiles), WINO(by_channels), WINO(factors), WINO(gradient), WINO(turn),
+};
+
+#undef WINO
+#undef WINO_TARGET
+#undef WINO_INLINE
+#undef VEC
+#undef LANES
+#undef ROWS
+#undef ZERO
+#undef SET
+#undef LOAD
+#undef STORE
+#undef MAX
+#undef FMA
+#undef FNMA
+#undef KERNEL_CASES
+#undef PANEL
+#undef UNROLL
+#undef WINO_P
+#undef WINO_R
+#undef WINO_PP
+#undef WINO_RR
+#undef WINO_NP
+#undef WINO_NR
+#undef WINO_N0
+#undef WINO_PRODUCT
+#undef WINO_ONE
+#undef WINO_TWO
+#undef WINO_NAME_ONE
+#undef WINO_NAME_TWO
+#undef WINO_UNITS
+#undef WINO_PART
+#undef WINO_VECS
