@@ -22,6 +22,7 @@ from rows import Outcome, add_row, add_section, duration
 
 TRAINING = add_section("training", "Models: time of a step")
 TWICE = add_section("training-two", "Models with two threads: time of a step")
+LOW = add_section("training-low", "Models in bfloat16: time of a step")
 REFERENCE = add_section("training-reference", "Models against PaddlePaddle 3.3.1")
 MEMORY = add_section("training-memory", "Models: memory and the first step", figure="ratio, or the worst")
 HERE = Path(__file__).parent
@@ -37,6 +38,8 @@ MODELS = {
     "encoder": ("encoder inference, 6 layers, 384 wide, 8 × 128", 1.1, 1.25),
 }
 ABOVE_COMPILE = ("gpt", "resnet", "resnet_small", "encoder")
+# model: targets of eager and captured against PyTorch's autocast, and of captured against ours in float32, if any
+LOW_MODELS = {"gpt": (1.7, 2.1, 1.9), "resnet": (1.5, 1.5, None), "resnet_small": (1.5, 1.5, None)}
 COLD, WARM = 5.0, 1.5  # seconds from the start of Python to the end of the first step
 
 
@@ -129,6 +132,26 @@ def first(model: str, settings: Settings) -> Outcome:
     return Outcome(duration(cold), duration(warm), "cold, warm", cold <= COLD and warm <= WARM)
 
 
+def enter_low() -> None:
+    """Rows of mixed precision."""
+    for model, (eager, compiled, gain) in LOW_MODELS.items():
+        for level in ("o1", "o2"):
+            sides = [
+                ("eager", f"eager-{level}", "peer-autocast", eager, "PyTorch's autocast"),
+                ("compiled", f"compiled-{level}", "peer-autocast", compiled, "PyTorch's autocast"),
+            ]
+            if gain is not None:
+                sides.append(("gain", f"compiled-{level}", "compiled", gain, "ours in float32"))
+            for kind, a, b, factor, name in sides:
+                add_row(
+                    f"{model}-{level}-{kind}",
+                    f"{MODELS[model][0]}, `auto_cast` {level.upper()}, {'eager' if kind == 'eager' else 'captured'}",
+                    f"{name} takes ≥ {factor:g}×",
+                    partial(speed, a, b, model, factor, 1),
+                    LOW,
+                )
+
+
 def enter() -> None:
     for model, (what, eager, compiled) in MODELS.items():
         for section, threads, suffix in ((TRAINING, 1, ""), (TWICE, 2, "-2")):
@@ -171,3 +194,4 @@ def enter() -> None:
 
 
 enter()
+enter_low()

@@ -1,7 +1,8 @@
 """One side of a comparison, in a process of its own: ``python -m models.worker SIDE MODEL THREADS``.
 
 SIDE: ``eager`` and ``compiled`` (this project), ``peer`` and ``peer-compiled`` (PyTorch), ``reference`` (PaddlePaddle,
-in its own environment). Prints a line of JSON when ready: seconds from the start of Python to the end of the first
+in its own environment); in bfloat16 with ``-o1`` or ``-o2`` behind ours, for levels of ``auto_cast``, and ``-autocast``
+behind PyTorch's. Prints a line of JSON when ready: seconds from the start of Python to the end of the first
 step, and bytes by which memory grew since the import over a few steps. Then, for each line ``N`` read, the seconds of
 N steps.
 """
@@ -27,8 +28,8 @@ def resident(field: str) -> int:
     raise RuntimeError(f"[worker] requires {field} in /proc/self/status, got none")
 
 
-def ours(name: str, threads: int, compiled: bool) -> tuple[Callable[[], float], Callable[[], None]]:
-    """A step, which gives a number to compare, and what it is made of."""
+def ours(name: str, threads: int, compiled: bool, level: str) -> Callable[[], Callable[[], float]]:
+    """What makes a step, which gives a number to compare."""
     import paddle
 
     if hasattr(paddle, "set_num_threads"):
@@ -44,17 +45,20 @@ def ours(name: str, threads: int, compiled: bool) -> tuple[Callable[[], float], 
             call = paddle.jit.to_static(layer.__call__) if compiled else layer
 
             def infer() -> float:
-                with paddle.no_grad():
+                with paddle.no_grad(), paddle.amp.auto_cast(level != "O0", level=level, dtype="bfloat16"):
                     return float(call(*given).numpy().ravel()[0])
 
             return infer
         optimizer = paddle.optimizer.AdamW(RATE, parameters=layer.parameters(), weight_decay=DECAY)
+        if level == "O2":
+            layer, optimizer = paddle.amp.decorate(layer, optimizer, level="O2", dtype="bfloat16")
 
         def step(*data: paddle.Tensor) -> paddle.Tensor:
-            loss = layer(*data)
+            with paddle.amp.auto_cast(level != "O0", level=level, dtype="bfloat16"):
+                loss = layer(*data)
             loss.backward()
             optimizer.step()
-            optimizer.clear_grad(set_to_zero=False)
+            optimizer.clear_grad()
             return loss
 
         run = paddle.jit.to_static(step) if compiled else step
@@ -63,7 +67,7 @@ def ours(name: str, threads: int, compiled: bool) -> tuple[Callable[[], float], 
     return make
 
 
-def peer(name: str, threads: int, compiled: bool) -> Callable[[], Callable[[], float]]:
+def peer(name: str, threads: int, compiled: bool, low: bool) -> Callable[[], Callable[[], float]]:
     import torch
 
     torch.set_num_threads(threads)
@@ -79,7 +83,7 @@ def peer(name: str, threads: int, compiled: bool) -> Callable[[], Callable[[], f
             call = torch.compile(layer) if compiled else layer
 
             def infer() -> float:
-                with torch.inference_mode():
+                with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16, enabled=low):
                     return float(call(*given).numpy().ravel()[0])
 
             return infer
@@ -87,10 +91,11 @@ def peer(name: str, threads: int, compiled: bool) -> Callable[[], Callable[[], f
         run = torch.compile(layer) if compiled else layer
 
         def step() -> float:
-            loss = run(*given)
+            with torch.autocast("cpu", torch.bfloat16, enabled=low):
+                loss = run(*given)
             loss.backward()
             optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
+            optimizer.zero_grad()
             return loss.item()
 
         return step
@@ -99,9 +104,12 @@ def peer(name: str, threads: int, compiled: bool) -> Callable[[], Callable[[], f
 
 
 def main(side: str, name: str, threads: int) -> None:
-    compiled = side.endswith("compiled")
+    kind, *rest = side.split("-")
     begin = float(os.environ.get("BEGIN", time.time()))
-    make = (peer if side.startswith("peer") else ours)(name, threads, compiled)
+    if kind == "peer":
+        make = peer(name, threads, "compiled" in rest, "autocast" in rest)
+    else:
+        make = ours(name, threads, kind == "compiled", rest[0].upper() if rest else "O0")
     before = resident("VmRSS")
     step = make()
     step()
@@ -109,8 +117,9 @@ def main(side: str, name: str, threads: int) -> None:
     for _ in range(2):
         step()
     print(json.dumps({"first": first, "memory": resident("VmHWM") - before}), flush=True)
+    # CPU time stands still while another process has the core; with threads, it is the sum of theirs.
+    clock = time.process_time if threads == 1 else time.perf_counter
     for line in sys.stdin:
-        clock = time.perf_counter
         start = clock()
         for _ in range(int(line)):
             step()
