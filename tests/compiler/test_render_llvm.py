@@ -30,6 +30,7 @@ from loop_kernels import (
 
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.evaluate import DTYPES, evaluate
+from umiak.compiler.loop.functions.narrow import ROUND_BF16, convert
 from umiak.compiler.loop.monoid import (
     ALL,
     ANY,
@@ -86,6 +87,7 @@ from umiak.compiler.loop.types import (
     ScalarType,
 )  # fmt: skip
 from umiak.compiler.render.llvm import render_module
+from umiak.compiler.render.plan import LONG, Survey
 
 FLOATS, INTEGERS = (F32, F64), (I8, I16, I32, I64, U8, U16, U32, U64)
 SIZES = (0, 1, 3, 15, 16, 17, 33, 64, 65, 127, 131, 500)
@@ -856,6 +858,20 @@ def test_branches_around_what_is_seldom_needed(far, kind, target, rng):
     out = empty(F32, 100)
     Program(elementwise("k", f, [F32], kind=kind), target).run({"x0": x, "out": out}, cuts=cuts(100, 33))
     same(out, np.where(x < -100, -2 * x - 2, 3 * x).astype("f"))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_stands_behind_a_branch_alone_makes_a_loop_long(inside):
+    """A long expression that is rounded to bf16 is there without the branch for denormals too."""
+
+    def long(x):
+        for _ in range(LONG):
+            x = add(mul(x, x), 1.0)
+        return x
+
+    x = load("x", F32, P)
+    value = n.rarely(lt(x, -100.0), long(x), x) if inside else convert(long(x), BF16, frozenset(("bf16", ROUND_BF16)))
+    assert Survey(P, {"x": Buffer("x", F32, IN)}).add([value]).rare == inside
 
 
 @targets

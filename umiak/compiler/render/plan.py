@@ -34,7 +34,7 @@ class Survey:
         self.memory: set[int] = set()
         self.operations = 0
         self.nested = False
-        self.rare = False  # whether much stands behind a branch
+        self.rare = False  # whether much stands behind a branch alone
         self.gathers = False
         self.streams = False
         self.draws: set[int] = set()  # how far apart lanes read random words
@@ -67,7 +67,8 @@ class Survey:
                 if all(linear(a, self.axis) is not None for a in args):
                     continue
             elif x.attr is RARE:
-                self.rare |= len(list(walk([x.args[1]]))) > LONG
+                known = set(walk(x.args[::2]))
+                self.rare |= sum(n not in known for n in walk([x.args[1]])) > LONG
                 self.operations += 2
                 self.bits.add(max(x.type.bits, 8))
                 args = args[::2]
