@@ -139,6 +139,70 @@ def test_equal_groups_are_one_op():
     assert found[0] is found[1]
 
 
+def layer_mean(x):
+    """A row-wise operation whose divisor is a size."""
+    d = F.sub(x, F.div(F.sum(x, axes=(0,), keepdim=True), x.shape[0]))
+    return F.mul(d, F.rsqrt(F.add(F.div(F.sum(F.mul(d, d), axes=(0,), keepdim=True), x.shape[0]), 1e-5)))
+
+
+def layer_scaled(x):
+    return F.tanh(F.mul(F.exp(x), 1.0 / x.shape[1]))
+
+
+def layer_moved(x):
+    """A size that is a product of others, and a start that is one."""
+    n, m = x.shape
+    y = F.slice(x, axes=(1,), starts=(m // 2,), sizes=(m - m // 2,), steps=(1,))
+    return F.exp(F.reshape(F.neg(y), shape=(n * (m - m // 2),)))
+
+
+def layer_integers(x):
+    return F.mul(F.floor_div(F.cast(x, dtype=dtype.int32), x.shape[0]), 3)
+
+
+def layers(layer, shapes):
+    """(groups, values that differ from those of the calls one by one) of a program with a layer for each shape."""
+    rng = np.random.default_rng(3)
+    operations, inputs, results = traced(lambda *xs: tuple(map(layer, xs)), *[Meta(s, F32) for s in shapes])
+    fused, made = fuse(operations, results)
+    assert all(type(o.op) is Fused for o in fused)
+    arrays = [rng.standard_normal(s).astype(np.float32) * 4 for s in shapes]
+    found, expected = run(fused, inputs, made, arrays), run(operations, inputs, results, arrays)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+    return [o.op.group for o in fused]
+
+
+@pytest.mark.parametrize("layer", [layer_mean, layer_scaled, layer_moved], ids=lambda f: f.__name__)
+def test_layers_that_differ_in_sizes_and_numbers_share_a_group(layer):
+    one = layers(layer, [(6, 4)])
+    found = layers(layer, [(6, 4), (10, 8), (6, 4), (14, 16)])
+    assert len(found) == 4 * len(one)
+    assert len({id(g) for g in found}) == len(one)
+
+
+@pytest.mark.parametrize("layer", [layer_mean, layer_scaled, layer_moved, layer_integers], ids=lambda f: f.__name__)
+def test_layers_of_other_patterns_of_sizes_give_the_same(layer):
+    """Equal sizes, sizes of 1 and numbers that happen to be sizes are no sizes of their own."""
+    shapes = [(6, 4), (4, 4), (1, 4), (2, 4), (4, 2), (8, 16), (16, 8)]
+    one = layers(layer, [(6, 4)])
+    assert len({id(g) for g in layers(layer, shapes)}) > len(one)
+
+
+def test_what_is_the_same_in_all_layers_stays_known():
+    (group,) = set(layers(layer_mean, [(6, 4), (10, 8)]))
+    assert [x for o in group.operations for x in o.operands if type(x) is float] == [1e-5]
+    alone = layers(layer_mean, [(6, 4), (6, 4)])
+    assert not alone[0].ints
+    assert alone[0].arguments[0].meta.shape == (6, 4)
+
+
+def test_integers_divide_by_numbers_that_are_known():
+    found = layers(layer_integers, [(6, 4), (10, 8)])
+    assert len({id(g) for g in found}) == 2
+    assert [[x for o in g.operations for x in o.operands if type(x) is int] for g in found] == [[6, 3], [10, 3]]
+
+
 def test_long_chains_are_cut(rng, monkeypatch):
     """Joins of element-by-element operations are not tried as a whole; groups have an end."""
     count = 3 * MAX_OPERATIONS - 10

@@ -13,7 +13,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from umiak.compiler.calls import live
-from umiak.compiler.fused import Fused, make_group
+from umiak.compiler.fused import Fused, Loose, constants_of, make_group
 from umiak.compiler.lower.builder import NotANest, Trial
 from umiak.compiler.lower.group import ROWWISE, WINDOWS, lowerable, nest_of
 from umiak.compiler.lower.terminal import terminal_of
@@ -210,19 +210,47 @@ class _Fusion:
         """
         table: dict[int, Value] = {}
         out: list[Operation] = []
+        drafts = {p: _Draft(p, self) for p in self.parts}
+        self.loosen([d for d in drafts.values() if d.inputs])
         waits = {p: len(p.sources) for p in self.parts}
         ready = [(self.order[p.operations[-1]], p) for p in self.parts if not p.sources]
         heapify(ready)
         while ready:
             _, p = heappop(ready)
             del waits[p]
-            out += _call(p, self.users, self.kept, self.own, table)
+            out += drafts[p].calls(table)
             for q in p.users:
                 waits[q] -= 1
                 if not waits[q]:
                     heappush(ready, (self.order[q.operations[-1]], q))
         assert not waits, "parts that wait for each other"
         return out, table
+
+    @staticmethod
+    def loosen(drafts: Sequence[_Draft]) -> None:
+        """Have layers that differ in sizes and numbers alone share a group, and with it a plan and its kernels."""
+        kinds: dict[tuple, list[_Draft]] = {}
+        for d in drafts:
+            kinds.setdefault((_structure(d.operations, d.inputs, d.results), _divisors(d.operations)), []).append(d)
+        for alike in kinds.values():
+            sizes, numbers = zip(*(constants_of(d.operations, d.inputs) for d in alike), strict=True)
+            differ = frozenset(i for i, column in enumerate(zip(*numbers, strict=True)) if len(set(column)) > 1)
+            loose = Loose(any(s != sizes[0] for s in sizes), differ)
+            pointers = len(alike[0].inputs) + len(alike[0].results) + len(differ)  # a number has one, too
+            if loose != Loose() and pointers <= MAX_POINTERS and alike[0].is_nest(loose):
+                for d in alike:
+                    d.loose = loose
+
+
+def _divisors(operations: Sequence[Operation]) -> tuple[int, ...]:
+    """Numbers among the operands of integer operations: dividing by one that is known is several times faster."""
+    return tuple(
+        x
+        for o in operations
+        if not all(r.meta.dtype.is_floating for r in o.results)
+        for x in o.operands
+        if type(x) is int
+    )
 
 
 def outside_reads(operations: Sequence[Operation], users: dict[int, list[Operation]], kept: set[int]) -> list[Value]:
@@ -309,22 +337,40 @@ def is_nest(operations: Sequence[Operation], inputs: Sequence[Value], results: S
     return True
 
 
-def _call(p: _Part, users: Any, kept: set[int], own: set[int], table: dict[int, Value]) -> list[Operation]:
-    def moved(x: Any) -> Any:
-        return table.get(id(x), x) if type(x) is Value else x
+class _Draft:
+    """A part on its way to its calls."""
 
-    if len(p.operations) == 1 or all(o.op.view for o in p.operations):
-        return [_again(o, moved, table) for o in p.operations]
-    wanted = outside_reads(p.operations, users, kept)
-    operations, once = _once(p.operations, own)
-    stands = [once.get(id(r), r) for r in wanted]
-    results = list(dict.fromkeys(stands))
-    inputs = inputs_of(operations)
-    group, numbers, ints = make_group(operations, inputs, results)
-    call = Operation(Fused(group=group), [*map(moved, inputs), *numbers], (tuple(ints),), [r.meta for r in results])
-    made = dict(zip(results, call.results, strict=True))
-    table.update({id(r): made[s] for r, s in zip(wanted, stands, strict=True)})
-    return [call]
+    def __init__(self, p: _Part, fusion: _Fusion) -> None:
+        self.operations = p.operations
+        self.alone = len(p.operations) == 1 or all(o.op.view for o in p.operations)
+        self.inputs: list[Value] = []
+        self.loose = Loose()
+        if self.alone:
+            return
+        self.wanted = outside_reads(p.operations, fusion.users, fusion.kept)
+        self.operations, once = _once(p.operations, fusion.own)
+        self.stands = [once.get(id(r), r) for r in self.wanted]
+        self.results = list(dict.fromkeys(self.stands))
+        self.inputs = inputs_of(self.operations)
+
+    def calls(self, table: dict[int, Value]) -> list[Operation]:
+        """The part as calls over what ``table`` has for its operands."""
+
+        def moved(x: Any) -> Any:
+            return table.get(id(x), x) if type(x) is Value else x
+
+        if self.alone:
+            return [_again(o, moved, table) for o in self.operations]
+        group, numbers, ints = make_group(self.operations, self.inputs, self.results, self.loose)
+        metas = [r.meta for r in self.results]
+        call = Operation(Fused(group=group), [*map(moved, self.inputs), *numbers], (tuple(ints),), metas)
+        made = dict(zip(self.results, call.results, strict=True))
+        table.update({id(r): made[s] for r, s in zip(self.wanted, self.stands, strict=True)})
+        return [call]
+
+    def is_nest(self, loose: Loose) -> bool:
+        group, *_ = make_group(self.operations, self.inputs, self.results, loose)
+        return is_nest(group.operations, group.arguments, group.results)
 
 
 def _once(operations: Sequence[Operation], own: set[int]) -> tuple[list[Operation], dict[int, Value]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from umiak.core import dispatch
@@ -72,15 +74,21 @@ class Group:
 
 
 def _copied(
-    operations: Sequence[Operation], arguments: Sequence[Value], results: Sequence[Value], own: Callable[[Any], Any]
+    operations: Sequence[Operation],
+    arguments: Sequence[Value],
+    results: Sequence[Value],
+    own: Callable[[Any], Any],
+    number: Callable[[Any], Any] | None = None,
 ) -> tuple[list[Operation], list[Value], list[Value]]:
-    """Operations over new values, with every size, number and param passed through ``own``."""
+    """Operations over new values, with every size, number and param passed through ``own``; with ``number``, numbers
+    among the operands through that."""
+    number = number or own
     copies: dict[int, Value] = {}
     for i, v in enumerate(arguments):
         copies[id(v)] = Value(Meta(own(tuple(v.meta.shape)), v.meta.dtype), None, i)  # type: ignore[arg-type]
     made = []
     for o in operations:
-        operands = [copies[id(x)] if type(x) is Value else own(x) for x in o.operands]
+        operands = [copies[id(x)] if type(x) is Value else number(x) for x in o.operands]
         metas = [Meta(own(tuple(r.meta.shape)), r.meta.dtype) for r in o.results]
         made.append(Operation(o.op, operands, own(tuple(o.params)), metas))
         copies.update({id(r): c for r, c in zip(o.results, made[-1].results, strict=True)})
@@ -147,43 +155,100 @@ class Fused(Op):
         return f"fused({self.group!r})"
 
 
+def constants_of(operations: Sequence[Operation], arguments: Sequence[Value]) -> tuple[list, list]:
+    """(sizes, numbers) that are known, in the order in which :func:`make_group` comes to them."""
+    sizes: list[int] = []
+    numbers: list[str] = []
+
+    def see(x: Any) -> None:
+        if type(x) is tuple:
+            for y in x:
+                see(y)
+        elif type(x) is int and x > 1:
+            sizes.append(x)
+        elif type(x) is float:
+            numbers.append(x.hex())
+
+    for v in arguments:
+        see(v.meta.shape)
+    for o in operations:
+        numbers.extend(map(_exact, (x for x in o.operands if type(x) in (int, float))))
+        for r in o.results:
+            see(r.meta.shape)
+        see(o.params)
+    return sizes, numbers
+
+
+@dataclass(frozen=True)
+class Loose:
+    """What a group leaves to its callers although it is known, so that layers that differ in it are one group: sizes,
+    and numbers by their place in :func:`constants_of`."""
+
+    sizes: bool = False
+    numbers: frozenset[int] = frozenset()
+
+
 def make_group(
-    operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value]
+    operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value], loose: Loose | None = None
 ) -> tuple[Group, list[Any], list[Any]]:
     """The group, and the numbers and ints that its caller passes, in the caller's symbols."""
+    loose = loose or Loose()
     table: dict[Sym, Any] = {}
+    sizes: dict[int, Sym] = {}
     numbers: list[Sym] = []
     ints: list[Sym] = []
     given: tuple[list[Any], list[Any]] = ([], [])
+    places = itertools.count()  # of numbers that are known
 
-    def own(x: Any) -> Any:
+    def new_number(x: Any) -> Sym:
+        numbers.append(expr.symbol(f"f{len(numbers)}", kind="float"))
+        given[0].append(x)
+        return numbers[-1]
+
+    def new_int(x: Any) -> Sym:
+        ints.append(expr.symbol(f"k{len(ints)}", lo=None, kind="int"))
+        given[1].append(x)
+        return ints[-1]
+
+    def expression(x: Any) -> Any:
         """An expression of the caller in the group's symbols."""
-        if type(x) is tuple:
-            return tuple(own(y) for y in x)
         if type(x) is not Sym:
             return x
         found = table.get(x)
         if found is None:
             if x.op == "symbol":
-                if x.kind == "float":
-                    found = expr.symbol(f"f{len(numbers)}", kind="float")
-                    numbers.append(found)
-                    given[0].append(x)
-                else:
-                    found = expr.symbol(f"k{len(ints)}", lo=None, kind="int")
-                    ints.append(found)
-                    given[1].append(x)
+                found = new_number(x) if x.kind == "float" else new_int(x)
             else:
-                args = tuple(own(a) for a in x.args)
-                found = expr.rebuild(x.op, args)
+                found = expr.rebuild(x.op, tuple(map(expression, x.args)))
             table[x] = found
         return found
+
+    def own(x: Any) -> Any:
+        """A size or a param."""
+        if type(x) is tuple:
+            return tuple(map(own, x))
+        if type(x) is not int:
+            return number(x)
+        if x <= 1 or not loose.sizes:
+            return x
+        if x not in sizes:
+            sizes[x] = new_int(x)
+        return sizes[x]
+
+    def number(x: Any) -> Any:
+        """A number among the operands, or a float param."""
+        if type(x) not in (int, float):
+            return expression(x)
+        if next(places) not in loose.numbers:
+            return x
+        return new_int(x) if type(x) is int else new_number(x)
 
     count = 0
     for v in inputs:
         for size in v.meta.shape:
-            if type(size) is Sym and size not in table:
-                table[size] = expr.symbol(f"s{count}", lo=0)
+            known = table if type(size) is Sym else sizes
+            if (known is table or (loose.sizes and size > 1)) and size not in known:
+                known[size] = expr.symbol(f"s{count}", lo=0)  # type: ignore[index]
                 count += 1
-    group = Group(*_copied(operations, inputs, results, own), numbers, ints)
+    group = Group(*_copied(operations, inputs, results, own, number), numbers, ints)
     return group, *given
