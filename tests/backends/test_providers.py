@@ -343,17 +343,29 @@ def test_a_result_that_lies_otherwise_than_the_operands(rng):
             convolve(kind, x, w, g, words, shape, "float32", out=channels_last(np.zeros_like(like)))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.parametrize("x_last", [False, True])
 @pytest.mark.parametrize("g_last", [False, True])
-def test_gradients_of_kernels_over_few_positions(x_last, g_last, rng):
+def test_gradients_of_kernels_over_few_positions(x_last, g_last, dtype, rng):
     use("onednn")
     for shape in FEW_POSITIONS:
-        x, w, g, words = operands(rng, shape, "float32")
+        x, w, g, words = operands(rng, shape, dtype)
         x, g = channels_last(x) if x_last else x, channels_last(g) if g_last else g
-        got, _ = convolve(2, x, w, g, words, shape, "float32")
-        again = np.full(w.shape, 77, np.float32)
-        convolve(2, x, w, g, words, shape, "float32", out=with_gaps(again))
+        got, _ = convolve(2, x, w, g, words, shape, dtype)
+        again = np.full(w.shape, 77, numpy_type(dtype))
+        convolve(2, x, w, g, words, shape, dtype, out=with_gaps(again))
         assert got.flags.c_contiguous
+
+
+@pytest.mark.parametrize("positions", [(1, 1), (8, 8), (9, 9)])
+def test_gradients_of_kernels_in_bfloat16_are_summed_in_float32(positions, rng):
+    """However many positions there are: only the result is rounded."""
+    use("onednn")
+    shape = case(4, 32, 32, positions, 3, lo=1, hi=1)
+    x, w, g, words = operands(rng, shape, "bfloat16")
+    got, _ = convolve(2, x, w, g, words, shape, "bfloat16")
+    _, _, want = reference(2, x, w, g, shape)
+    np.testing.assert_allclose(wide(got), want, rtol=2**-8, atol=1e-5 * np.abs(want).max())
 
 
 def test_pads_never_meet_weights(rng):

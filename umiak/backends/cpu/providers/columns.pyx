@@ -1,5 +1,5 @@
 """Convolutions as products of matrices: patches as columns, a part of the positions at a time, so that they stay in cache."""
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from umiak.backends.cpu.providers.common cimport NO_MEMORY, copy_strided, give, take
@@ -12,8 +12,10 @@ cdef extern from "columns.h" nogil:
     void columns_add_f64(const ColumnsOf* q, double* x, const double* col, int64_t first, int64_t last)
 
 cdef extern from "taps.h" nogil:
+    void taps_pack_16(uint16_t* to, const uint16_t* source, int64_t n, int64_t apart, const int64_t* at, int64_t taps)
     void taps_pack_f32(float* to, const float* source, int64_t n, int64_t apart, const int64_t* at, int64_t taps)
     void taps_pack_f64(double* to, const double* source, int64_t n, int64_t apart, const int64_t* at, int64_t taps)
+    void taps_spread_16(uint16_t* to, const uint16_t* source, int64_t n, int64_t apart, const int64_t* at, int64_t taps)
     void taps_spread_f32(float* to, const float* source, int64_t n, int64_t apart, const int64_t* at, int64_t taps)
     void taps_spread_f64(double* to, const double* source, int64_t n, int64_t apart, const int64_t* at, int64_t taps)
     void taps_join_f32(float* to, const float* source, int64_t n, int64_t apart, int64_t taps)
@@ -315,9 +317,11 @@ cdef bint take_taps(const Geometry* q, const int64_t* kernel, int itemsize, void
     """Copy the taps of q out of kernels of sizes ``kernel``; False where they do not lie so that it is quick."""
     cdef int64_t at[MAX_TAPS]
     cdef int64_t apart, taps
-    if itemsize != 4 and itemsize != 8 or not taps_within(q, kernel, at, &apart, &taps):
+    if itemsize > 8 or itemsize < 2 or not taps_within(q, kernel, at, &apart, &taps):
         return False
-    if itemsize == 4:
+    if itemsize == 2:
+        taps_pack_16(<uint16_t*>to, <const uint16_t*>w, q.o * (q.c // q.groups), apart, at, taps)
+    elif itemsize == 4:
         taps_pack_f32(<float*>to, <const float*>w, q.o * (q.c // q.groups), apart, at, taps)
     else:
         taps_pack_f64(<double*>to, <const double*>w, q.o * (q.c // q.groups), apart, at, taps)
@@ -329,11 +333,13 @@ cdef bint put_taps(const Geometry* q, const int64_t* kernel, int64_t first, int 
     cdef int64_t at[MAX_TAPS]
     cdef int64_t apart, taps
     cdef int t
-    if itemsize != 4 and itemsize != 8 or not taps_within(q, kernel, at, &apart, &taps):
+    if itemsize > 8 or itemsize < 2 or not taps_within(q, kernel, at, &apart, &taps):
         return False
     for t in range(taps):
         at[t] += first
-    if itemsize == 4:
+    if itemsize == 2:
+        taps_spread_16(<uint16_t*>w, <const uint16_t*>taken, q.o * (q.c // q.groups), apart, at, taps)
+    elif itemsize == 4:
         taps_spread_f32(<float*>w, <const float*>taken, q.o * (q.c // q.groups), apart, at, taps)
     else:
         taps_spread_f64(<double*>w, <const double*>taken, q.o * (q.c // q.groups), apart, at, taps)

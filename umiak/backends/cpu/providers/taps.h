@@ -24,6 +24,7 @@
 #define TAPS_PACK_LOOP(N)                                                                                              \
     for (int64_t i = 0; i < n; i++)                                                                                    \
         for (int64_t t = 0; t < N; t++) to[i * N + t] = from[i * apart + at[t]];
+TAPS_PACK(uint16_t, taps_pack_16)
 TAPS_PACK(float, taps_pack_f32)
 TAPS_PACK(double, taps_pack_f64)
 
@@ -40,6 +41,7 @@ TAPS_PACK(double, taps_pack_f64)
 #define TAPS_SPREAD_LOOP(N)                                                                                            \
     for (int64_t i = 0; i < m; i++)                                                                                    \
         for (int64_t t = 0; t < N; t++) to[i * apart + at[t]] = from[i * N + t];
+TAPS_SPREAD(uint16_t, taps_spread_16)
 TAPS_SPREAD(float, taps_spread_f32)
 TAPS_SPREAD(double, taps_spread_f64)
 
