@@ -161,7 +161,7 @@ def layer_integers(x):
 
 
 def layers(layer, shapes):
-    """(groups, values that differ from those of the calls one by one) of a program with a layer for each shape."""
+    """The groups of a program with a layer for each shape, which gives what the calls one by one give."""
     rng = np.random.default_rng(3)
     operations, inputs, results = traced(lambda *xs: tuple(map(layer, xs)), *[Meta(s, F32) for s in shapes])
     fused, made = fuse(operations, results)
@@ -187,6 +187,18 @@ def test_layers_of_other_patterns_of_sizes_give_the_same(layer):
     shapes = [(6, 4), (4, 4), (1, 4), (2, 4), (4, 2), (8, 16), (16, 8)]
     one = layers(layer, [(6, 4)])
     assert len({id(g) for g in layers(layer, shapes)}) > len(one)
+
+
+def layer_images(x):
+    n, h, w, _ = x.shape
+    return F.sub(x, F.div(F.sum(x, axes=(0, 1, 2), keepdim=True), n * h * w))
+
+
+def test_layers_of_other_patterns_of_sizes_leave_the_same_numbers_open():
+    """As many images as rows make a group of its own, whose code is that of the others."""
+    found = dict.fromkeys(layers(layer_images, [(4, 6, 6, 8), (4, 4, 4, 16), (4, 3, 3, 32)]))
+    assert len(found) == 2
+    assert not [x for g in found for o in g.operations for x in o.operands if type(x) is int]
 
 
 def test_what_is_the_same_in_all_layers_stays_known():

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from umiak.compiler.calls import live
+from umiak.compiler.calls import dtype_of, live
 from umiak.compiler.fused import Fused, Loose, constants_of, make_group
 from umiak.compiler.lower.builder import NotANest, Trial
 from umiak.compiler.lower.group import ROWWISE, WINDOWS, lowerable, nest_of
@@ -124,13 +124,13 @@ class _Fusion:
         found = self.trials.get(key)
         if found is None:
             found = self.trials[key] = is_nest(operations, inputs, results)
-            self.exact[_structure(operations, inputs, results, exact=True)] = found
+            self.exact[_structure(operations, inputs, results, sizes=_KNOWN)] = found
         return found
 
     def holds(self, operations: Sequence[Operation]) -> bool:
         """Whether the operations, with the sizes that they have, are one kernel."""
         inputs, results = self.ends(operations)
-        key = _structure(operations, inputs, results, exact=True)
+        key = _structure(operations, inputs, results, sizes=_KNOWN)
         if key not in self.exact:
             self.exact[key] = is_nest(operations, inputs, results)
         return bool(inputs) and self.exact[key]
@@ -228,18 +228,26 @@ class _Fusion:
 
     @staticmethod
     def loosen(drafts: Sequence[_Draft]) -> None:
-        """Have layers that differ in sizes and numbers alone share a group, and with it a plan and its kernels."""
-        kinds: dict[tuple, list[_Draft]] = {}
+        """Have layers that differ in sizes and numbers alone share a group, and with it a plan and its kernels.
+
+        Layers in which other sizes happen to be equal (as many images as rows of an image) have groups of their own,
+        but code of the same text if they leave the same numbers open.
+        """
+        kinds: dict[tuple, dict[tuple, list[_Draft]]] = {}
         for d in drafts:
-            kinds.setdefault((_structure(d.operations, d.inputs, d.results), _divisors(d.operations)), []).append(d)
-        for alike in kinds.values():
-            sizes, numbers = zip(*(constants_of(d.operations, d.inputs) for d in alike), strict=True)
+            given = d.operations, d.inputs, d.results
+            patterns = kinds.setdefault((_structure(*given, sizes=_SOME), _divisors(d.operations)), {})
+            patterns.setdefault(_structure(*given), []).append(d)
+        for patterns in kinds.values():
+            found = [[constants_of(d.operations, d.inputs) for d in alike] for alike in patterns.values()]
+            numbers = [n for alike in found for _, n in alike]
             differ = frozenset(i for i, column in enumerate(zip(*numbers, strict=True)) if len(set(column)) > 1)
-            loose = Loose(any(s != sizes[0] for s in sizes), differ)
-            pointers = len(alike[0].inputs) + len(alike[0].results) + len(differ)  # a number has one, too
-            if loose != Loose() and pointers <= MAX_POINTERS and alike[0].is_nest(loose):
-                for d in alike:
-                    d.loose = loose
+            for alike, constants in zip(patterns.values(), found, strict=True):
+                loose = Loose(any(sizes != constants[0][0] for sizes, _ in constants), differ)
+                pointers = len(alike[0].inputs) + len(alike[0].results) + len(differ)  # a number has one, too
+                if loose != Loose() and pointers <= MAX_POINTERS and alike[0].is_nest(loose):
+                    for d in alike:
+                        d.loose = loose
 
 
 def _divisors(operations: Sequence[Operation]) -> tuple[int, ...]:
@@ -247,7 +255,7 @@ def _divisors(operations: Sequence[Operation]) -> tuple[int, ...]:
     return tuple(
         x
         for o in operations
-        if not all(r.meta.dtype.is_floating for r in o.results)
+        if not all(dtype_of(r).is_floating for r in o.results)
         for x in o.operands
         if type(x) is int
     )
@@ -276,23 +284,27 @@ def _is_float(x: Any) -> bool:
     return type(x) is float or (type(x) is Sym and x.kind == "float")
 
 
+_KNOWN, _PATTERN, _SOME = range(3)
+
+
 def _structure(
-    operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value], exact: bool = False
+    operations: Sequence[Operation], inputs: Sequence[Value], results: Sequence[Value], sizes: int = _PATTERN
 ) -> tuple:
     """What decides whether operations are a nest: equal for layers that differ in sizes only.
 
-    Sizes are numbered as they come: which are equal matters, and which are 1. With ``exact`` they are what they are.
+    Sizes are numbered as they come: which are equal matters, and which are 1. With ``_KNOWN`` they are what they are,
+    with ``_SOME`` it only matters which are 1.
     """
     number = {id(v): i for i, v in enumerate(inputs)}
-    sizes: dict[int, tuple] = {}
+    seen: dict[int, tuple] = {}
 
     def plain(x: Any) -> Any:
         if type(x) is tuple:
             return tuple(map(plain, x))
         if _is_float(x):
             return float
-        if type(x) is int and x > 1 and not exact:
-            return sizes.setdefault(x, ("size", len(sizes)))
+        if type(x) is int and x > 1 and sizes != _KNOWN:
+            return "size" if sizes == _SOME else seen.setdefault(x, ("size", len(seen)))
         return identity(x)
 
     rows = []

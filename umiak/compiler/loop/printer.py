@@ -133,7 +133,7 @@ def _show_statement(s: Statement, indent: str, lines: list[str], count: list[int
         lines.append(f"{indent}if {names.text(s.where)}:")
         _show_body(s.body, inside, lines, count)
     elif isinstance(s, Loop):
-        lines.append(f"{indent}{'parallel ' if s.parallel else ''}for {spell(s.axis)}:")
+        lines.append(f"{indent}{'parallel ' if s.parallel else ''}{'brief ' if s.brief else ''}for {spell(s.axis)}:")
         _show_body(s.body, inside, lines, count)
     elif isinstance(s, (Reduce, Scan)):
         init = "" if s.init is None else " from " + ", ".join(names.text(x) for x in s.init)

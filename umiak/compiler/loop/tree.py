@@ -57,11 +57,13 @@ class Statement:
 @dataclass(frozen=True)
 class Loop(Statement):
     """``body`` at each index. ``parallel``: iterations are independent and divided among threads (GPUs: the grid); at
-    most one loop of a kernel is, the outermost, and the caller says which part ``[lo, hi)`` of it to run."""
+    most one loop of a kernel is, the outermost, and the caller says which part ``[lo, hi)`` of it to run. ``brief``:
+    little of the kernel's work is here, and short code matters more than the fastest."""
 
     axis: Axis
     body: tuple[Statement, ...]
     parallel: bool = False
+    brief: bool = False
 
 
 @dataclass(frozen=True)

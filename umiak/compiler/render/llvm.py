@@ -282,5 +282,7 @@ class Function(Short):
         masked = survey.masked(self.target)
         if survey.rare and masked and not streaming and not survey.nested:
             copies = ()  # what is behind branches is long: it is there once
+        if s.brief and work > 8 and not survey.draws:
+            copies = () if masked and not streaming else (1,)
         plan = Plan(width, copies, masked, streaming)
         self.over_lanes(s.axis.index, lo, hi, plan, (), 0, lambda _: self.body(s.body))

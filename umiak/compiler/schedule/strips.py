@@ -115,7 +115,7 @@ class _Walker:
 
     def across(self, body: Sequence[Statement]) -> None:
         if body:
-            self.body.append(Loop(self.lanes, tuple(body)))
+            self.body.append(Loop(self.lanes, tuple(body), brief=True))
 
     def combined(self, s: ReduceStage | ScanStage, found: list[Statement]) -> None:
         """Keep what the blocks have found."""
@@ -171,10 +171,12 @@ class _Walker:
             if lo is not hi:
                 indices = [[*found.indices[:-1], add(last.index, q)] for q in range(count)]
                 body = [x for s in g.stages for x in self.rows(s, indices, places)]
-                walks.append(Loop(Axis(last.index, hi, lo, SERIAL, count), (Loop(self.lanes, tuple(body)),)))
+                brief = rows > 1 and count == 1  # the rows that are left over
+                lanes = Loop(self.lanes, tuple(body), brief=brief)
+                walks.append(Loop(Axis(last.index, hi, lo, SERIAL, count), (lanes,)))
         walks = list(loops(around, walks))
         if totals:
-            walks.append(Loop(self.lanes, tuple(x for t in totals for x in self.join(t, places))))
+            walks.append(Loop(self.lanes, tuple(x for t in totals for x in self.join(t, places)), brief=True))
             walks = [found.over(walks)]
         self.body.extend(walks)
         reduced = [t for t in totals if isinstance(t.s, ReduceStage)]
