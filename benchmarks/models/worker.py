@@ -2,9 +2,9 @@
 
 SIDE: ``eager`` and ``compiled`` (this project), ``peer`` and ``peer-compiled`` (PyTorch), ``reference`` (PaddlePaddle,
 in its own environment); in bfloat16 with ``-o1`` or ``-o2`` behind ours, for levels of ``auto_cast``, and ``-autocast``
-behind PyTorch's. Prints a line of JSON when ready: seconds from the start of Python to the end of the first
-step, and bytes by which memory grew since the import over a few steps. Then, for each line ``N`` read, the seconds of
-N steps.
+behind PyTorch's. Prints a line of JSON when ready: seconds from the start of Python to the end of the first step,
+seconds of CPU time that this step took alone, and bytes by which memory grew since the import over a few steps. Then,
+for each line ``N`` read, the seconds of N steps.
 """
 
 from __future__ import annotations
@@ -112,11 +112,12 @@ def main(side: str, name: str, threads: int) -> None:
         make = ours(name, threads, kind == "compiled", rest[0].upper() if rest else "O0")
     before = resident("VmRSS")
     step = make()
+    made = time.process_time()
     step()
-    first = time.time() - begin
+    alone, first = time.process_time() - made, time.time() - begin
     for _ in range(2):
         step()
-    print(json.dumps({"first": first, "memory": resident("VmHWM") - before}), flush=True)
+    print(json.dumps({"first": first, "step": alone, "memory": resident("VmHWM") - before}), flush=True)
     # CPU time stands still while another process has the core; with threads, it is the sum of theirs.
     clock = time.process_time if threads == 1 else time.perf_counter
     for line in sys.stdin:
