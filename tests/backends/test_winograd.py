@@ -195,6 +195,7 @@ def test_what_is_chosen(rng):
     assert [chosen((2, 64, 64, (24, 24)), kind) for kind in range(3)] == ["4", "4", "4"]
     assert [chosen((4, 64, 64, (8, 8)), kind) for kind in range(3)] == ["4", "4", "2"]
     assert [chosen((16, 256, 256, (2, 2)), kind) for kind in range(3)] == ["2", "2", "never"]
+    assert [chosen((n, 128, 128, (4, 4)), 2) for n in (8, 16)] == ["never", "4"]
     assert [chosen((2, 12, 64, (24, 24)), kind) for kind in range(3)] == ["never"] * 3
     assert [chosen((2, 64, 12, (24, 24)), kind) for kind in range(3)] == ["never"] * 3
 

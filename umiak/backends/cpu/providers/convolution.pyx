@@ -444,7 +444,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
         bad = one_product(self.libs, self.kind, dtype, q, x.data, w.data, g.data)
         return bad if bad else finish(self, dtype, g, r, extra)
     if dtype == T_F32 and self.libs & USE_SMALL and layouts[1] == CHANNELS_FIRST:
-        tile = winograd_tile(self.kind, q, multiplications(self, q)) if steps_are_plain(self) else 0
+        tile = winograd_tile(self.kind, q, multiplications(self, q), has_few_positions(q)) if steps_are_plain(self) else 0
         if tile:
             return by_winograd(
                 self.kind, tile, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <float*>x.data, <float*>w.data,

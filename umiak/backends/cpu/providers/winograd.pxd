@@ -1,7 +1,7 @@
 """Convolutions of kernel 3 × 3 by Winograd's minimal filtering."""
 from umiak.backends.cpu.providers.columns cimport Geometry
 
-cdef int winograd_tile(int kind, const Geometry* q, double direct) noexcept nogil
+cdef int winograd_tile(int kind, const Geometry* q, double direct, bint by_taps) noexcept nogil
 cdef int by_winograd(
     int kind, int tile, const Geometry* q, bint x_last, bint g_last, float* x, float* w, float* g, const float* bias, bint relu
 ) noexcept nogil

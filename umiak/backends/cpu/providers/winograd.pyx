@@ -43,7 +43,7 @@ cdef extern from "winograd.h" nogil:
     const WinogradKernels* winograd_kernels(int most)
 
 cdef enum:
-    BLOCK_BYTES = 1 << 19       # of the transforms and products of a block of tiles
+    BLOCK_BYTES = 1 << 20       # of the transforms and products of a block of tiles
     ROUND_BYTES = 1 << 22       # of transforms of a round of a gradient of kernels
     IMAGE_BYTES = 1 << 24       # of transformed images that are kept for all channels
     ROWS = 12                   # of a product that is written at once
@@ -57,7 +57,10 @@ cdef double WORTH_IT = 0.9
 
 cdef enum:
     FEWEST_CHANNELS = 16        # transforms of fewer fill no vectors, and sums of few terms hide no errors
-    FEWEST_PLACES = 1024        # that a gradient of kernels sums over: with fewer, tiles of 4 are too far from the direct sum
+    # Places that a gradient of kernels sums over, below which tiles of 4 are too far from the direct sum: from the library's, and from
+    # that of products for each tap.
+    FEWEST_PLACES = 1024
+    FEWEST_BY_TAPS = 256
 
 cdef int chosen = -1
 cdef int most_lanes = 16
@@ -84,8 +87,9 @@ cdef double work_of(int kind, int tile, const Geometry* q) noexcept nogil:
     return (tile + 2) * (tile + 2) * (tiles * (channels + IMAGE_COST * (q.c + q.o)) + KERNEL_COST * channels)
 
 
-cdef int winograd_tile(int kind, const Geometry* q, double direct) noexcept nogil:
-    """How many outputs along an axis a tile had better have; 0: another algorithm, of ``direct`` multiplications.
+cdef int winograd_tile(int kind, const Geometry* q, double direct, bint by_taps) noexcept nogil:
+    """How many outputs along an axis a tile had better have; 0: another algorithm, of ``direct`` multiplications, perhaps products for
+    each tap.
 
     It depends on sizes alone: the same call gives the same bits, whatever ran before and on how many threads.
     """
@@ -102,7 +106,7 @@ cdef int winograd_tile(int kind, const Geometry* q, double direct) noexcept nogi
     if min(q.c, q.o) < FEWEST_CHANNELS:
         return 0
     for i in range(2, 5, 2):
-        if i == 4 and kind == WEIGHT_GRAD and q.n * q.out[0] * q.out[1] < FEWEST_PLACES:
+        if i == 4 and kind == WEIGHT_GRAD and q.n * q.out[0] * q.out[1] < (FEWEST_BY_TAPS if by_taps else FEWEST_PLACES):
             continue
         work = work_of(kind, i, q)
         if work < least:
