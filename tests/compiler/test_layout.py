@@ -9,7 +9,7 @@ import pytest
 
 from umiak import ops as F
 from umiak.autodiff import graph
-from umiak.backends.cpu import providers
+from umiak.backends.cpu import libraries, providers
 from umiak.compiler.layout import ChannelsLast, Relaid
 from umiak.core import array, dtype
 from umiak.ir.tracer import Tracer
@@ -112,6 +112,21 @@ def test_forward_and_backward(rng):
     ops = check(loss, *xs, gradient=True, tolerance=2e-4)
     assert kinds(ops) == {"conv": 3, "conv_input_grad": 3, "conv_weight_grad": 3}
     assert moved(ops) == 1  # the gradient of what came in
+
+
+def test_bfloat16_between_casts(rng):
+    """As mixed precision has it: products in bfloat16, what is between them in float32."""
+
+    def low(x):
+        return F.cast(x, dtype=dtype.bfloat16)
+
+    def loss(x, w1, w2):
+        h = F.relu(F.cast(conv(low(x), low(w1)), dtype=dtype.float32))
+        return F.sum(F.cast(conv(low(h), low(w2)), dtype=dtype.float32), axes=(1, 2, 3))
+
+    xs = tensors(rng, (2, 16, 9, 9), (16, 16, 3, 3), (32, 16, 3, 3))
+    wanted = {"conv": 2, "conv_input_grad": 2, "conv_weight_grad": 2} if libraries.native_bfloat16() else {}
+    assert kinds(check(loss, *xs, gradient=True, tolerance=3e-2)) == wanted
 
 
 def test_sizes_that_are_symbols(rng):

@@ -88,7 +88,9 @@ def follows(op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequenc
 
 def channels_last(op: Any, metas: Sequence[Any]) -> bool:
     """Whether a convolution had better have channels last: where the library does it."""
-    return metas[0].dtype.name == "float32" and next(providers.available(), "") == "onednn"
+    dtype = metas[0].dtype.name
+    known = dtype == "float32" or (dtype == "bfloat16" and native_bfloat16())
+    return known and next(providers.available(), "") == "onednn"
 
 
 def native_bfloat16() -> bool:

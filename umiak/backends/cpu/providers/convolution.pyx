@@ -168,16 +168,6 @@ cdef bint has_few_positions(const Geometry* q) noexcept nogil:
     return q.groups == 1 and positions <= 16 and q.c >= 128 and q.o >= 128 and not is_pointwise(q, False)
 
 
-cdef bint better_widened(const Geometry* q) noexcept nogil:
-    """Whether the gradient of a kernel of bfloat16 is faster in float32: the library's primitive turns rows of positions round
-    first, which are short."""
-    cdef int64_t positions = 1
-    cdef int i
-    for i in range(q.nd):
-        positions *= q.out[i]
-    return positions <= 64 and not is_pointwise(q, False)
-
-
 cdef struct Recipe:            # how x, w and g are to lie
     int x, w, g
 
@@ -418,6 +408,18 @@ cdef double multiplications(const Launcher* self, const Geometry* q) noexcept no
     return places * q.n * q.o * (q.c // q.groups)
 
 
+cdef bint better_widened(const Launcher* self, const Geometry* q) noexcept nogil:
+    """Whether bfloat16 is faster by way of float32: where that multiplies less, and for the gradients of kernels over few
+    positions, whose rows the library's primitive turns round first."""
+    cdef int64_t positions = 1
+    cdef int i
+    for i in range(q.nd):
+        positions *= q.out[i]
+    if self.kind == WEIGHT_GRAD:
+        return positions <= 64 and not is_pointwise(q, False)
+    return steps_are_plain(self) and winograd_tile(self.kind, q, multiplications(self, q)) != 0
+
+
 # --- the launch -----------------------------------------------------------------------------------------------------
 
 
@@ -456,7 +458,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
             self.libs, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <const float*>x.data, <float*>w.data,
             <const float*>g.data,
         )
-    if dtype == T_BF16 and self.kind == WEIGHT_GRAD and better_widened(q):
+    if dtype == T_BF16 and self.libs & USE_SMALL and better_widened(self, q):
         return widened(self, q, x, w, g, extra)
     if self.libs & USE_ONEDNN and (dtype == T_F32 or dtype == T_BF16):
         for i in range(self.extras):
