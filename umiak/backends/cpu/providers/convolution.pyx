@@ -417,7 +417,7 @@ cdef bint better_widened(const Launcher* self, const Geometry* q) noexcept nogil
         positions *= q.out[i]
     if self.kind == WEIGHT_GRAD:
         return positions <= 64 and not is_pointwise(q, False)
-    return steps_are_plain(self) and winograd_tile(self.kind, q, multiplications(self, q)) != 0
+    return steps_are_plain(self) and winograd_tile(self.kind, q, multiplications(self, q), has_few_positions(q)) != 0
 
 
 # --- the launch -----------------------------------------------------------------------------------------------------
