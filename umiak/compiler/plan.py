@@ -35,6 +35,7 @@ from umiak.ir.scope import Scope
 from umiak.ir.tracer import SymTensor, Traced, Tracer
 from umiak.ops import numbers
 from umiak.ops.base import Op
+from umiak.util.garbage import Paused
 from umiak.util.late import loaded
 
 LAUNCH, VIEW, RESHAPE, CALLS, PYTHON = range(5)
@@ -241,6 +242,7 @@ def as_tuple(x: Any) -> tuple:
     return x if isinstance(x, tuple) else (x,)
 
 
+@Paused()
 def on_miss(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
     """Dispatch's slot: build the plan for this class of operands."""
     return build(op, operands, params, modes)

@@ -21,6 +21,7 @@ from umiak.ir.program import Block, Operation, Program, Value, bound
 from umiak.ir.scope import symbols_of
 from umiak.ir.sym import evaluate
 from umiak.ir.tracer import Traced, Tracer
+from umiak.util.garbage import Paused
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ def _plain(region: Block) -> Flow:
     return flow(live(region.operations, wanted, effects=True), region.arguments, wanted, {}, _plain)
 
 
+@Paused()
 def lower_fused(
     program: Program, wanted: Sequence[Value | None], backend: Any, donate: Mapping[int, int | None]
 ) -> Lowered:

@@ -24,6 +24,7 @@ from umiak.compiler.render import llvm
 from umiak.compiler.schedule.runs import sums_floats
 from umiak.core import array
 from umiak.core.tensor import Tensor
+from umiak.util.garbage import Paused
 
 # What an operation costs against an addition, on vectors.
 WEIGHTS = {"load": 2, "div": 6, "sqrt": 8, "rem": 12, "pow": 60} | {
@@ -163,6 +164,7 @@ def weigh(nest: Nest) -> tuple[int, int]:
     return operations, sum(_type(nest, a.buffer).bytes for a in nest.accesses if a.buffer is not None)
 
 
+@Paused()
 def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, int]], Any]:
     """A variant's phases as addresses, and what keeps them alive."""
     start = time.perf_counter()

@@ -10,7 +10,7 @@ import math
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
-from weakref import WeakValueDictionary
+from weakref import KeyedRef
 
 from umiak.compiler.loop.types import BOOL, F32, F64, I64, U32, ScalarType
 
@@ -92,8 +92,14 @@ RARE = "rare"
 COUNTED = "counted"  # `attr` of a div of an index by a size: neither is negative, and the size is not 0
 LEAVES = ("const", "dim", "word", "axis", "var")
 
-_interned: WeakValueDictionary[tuple, Node] = WeakValueDictionary()
+_interned: dict[tuple, KeyedRef] = {}  # what a WeakValueDictionary is, without its calls in Python
 _NONE: frozenset[Node] = frozenset()
+
+
+def _forget(reference: KeyedRef, table: dict[tuple, KeyedRef] = _interned) -> None:
+    """A node is gone; at the end of the process, when globals are, as well."""
+    if table.get(reference.key) is reference:
+        del table[reference.key]
 
 
 def make(op: str, type: ScalarType, args: tuple[Node, ...] = (), attr: Any = None) -> Node:
@@ -103,7 +109,8 @@ def make(op: str, type: ScalarType, args: tuple[Node, ...] = (), attr: Any = Non
         # 0.0, -0.0, 0 and False are different; so that NaN equals itself, floats go by their bits.
         ident = struct.pack("d", attr) if isinstance(attr, float) else (attr.__class__, attr)
     key = (op, type, tuple(map(id, args)), ident)
-    found = _interned.get(key)
+    reference = _interned.get(key)
+    found = None if reference is None else reference()
     if found is None:
         found = Node()
         found.op, found.type, found.args, found.attr = op, type, args, attr
@@ -113,7 +120,7 @@ def make(op: str, type: ScalarType, args: tuple[Node, ...] = (), attr: Any = Non
             found.axes = _NONE
         else:
             found.axes = args[0].axes if len(args) == 1 else frozenset().union(*(a.axes for a in args))
-        _interned[key] = found
+        _interned[key] = KeyedRef(found, _forget, key)
     return found
 
 
@@ -136,7 +143,7 @@ def const(value: Any, type: ScalarType) -> Node:
 
 
 def i64(value: int) -> Node:
-    return const(value, I64)
+    return _FEW.get(value) or const(value, I64)
 
 
 def dim(k: int) -> Node:
@@ -292,6 +299,9 @@ _EVALUATE: dict[str, Any] = {
     "not": lambda a: (not a) if isinstance(a, bool) else ~a,
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b, "lt": lambda a, b: a < b, "le": lambda a, b: a <= b,
 }  # fmt: skip
+
+
+_FEW = {value: const(value, I64) for value in range(-1, 129)}  # most numbers in indices
 
 
 # Short names for writing expressions. Python numbers take the type of the other operand.
