@@ -85,7 +85,7 @@ SIZES = [  # batch, queries, keys, heads, key heads, dim, value dim
 ]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("size", SIZES)
 def test_sizes(size, causal, dtype):
@@ -99,6 +99,29 @@ def test_narrow_types(size, dtype):
     rng = np.random.default_rng(1)
     b, sq, sk, h = size[:4]
     compare(*operands(*size, dtype), mask=draw(rng, (b, 1, sq, sk), dtype), dtype=dtype)
+
+
+@pytest.mark.parametrize("scale", [0.3, -0.3, 0.0])
+@pytest.mark.parametrize("dim", [2, 32, 34, 70, 128])
+@pytest.mark.parametrize("first", [0, 1, 2])
+def test_bfloat16_is_rounded_at_the_ends_alone(first, dim, scale):
+    """Products of its pairs give what float32 gives for the same numbers, wherever rows begin."""
+    whole = operands(2, 70, 150, 4, 2, dim + first, dim + first, "bfloat16")
+    low = [slice_op(tensor(x), axes=(3,), starts=(first,), sizes=(dim,), steps=(1,)) for x in whole]
+    full = [x.astype("float32") for x in low]
+
+    def apply(op, *inputs):
+        return dispatch.apply(op, inputs, (scale,))
+
+    out, lse = apply(ops.AttentionTrain(causal=True), *full[:3], None)
+    made, made_lse = apply(ops.AttentionTrain(causal=True), *low[:3], None)
+    close(made_lse, array.to_numpy(lse), "float32")
+    np.testing.assert_allclose(wide(array.to_numpy(made)), wide(array.to_numpy(out)), rtol=2**-8, atol=1e-5)
+    given = [array.from_numpy(array.to_numpy(made)), made_lse]  # the gradients of one result
+    wanted = apply(ops.AttentionGrad(causal=True), *full[:3], given[0].astype("float32"), lse, full[3], None)
+    for x, y in zip(apply(ops.AttentionGrad(causal=True), *low[:3], *given, low[3], None), wanted, strict=True):
+        x, y = (wide(array.to_numpy(v)) for v in (x, y))
+        np.testing.assert_allclose(x, y, rtol=2**-8, atol=1e-5 * max(1, np.abs(y).max()))
 
 
 MASKS = [(), (1,), (260,), (40, 1), (40, 260), (4, 40, 260), (2, 1, 1, 260), (2, 4, 1, 1), (1, 4, 40, 260)]

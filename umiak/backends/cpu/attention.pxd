@@ -28,6 +28,10 @@ ctypedef void (*give_t)(void* to, int64_t to_row, const void* source, int64_t so
 ctypedef void (*scores_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks) noexcept nogil
 ctypedef void (*scores_top_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks,
                              void* top) noexcept nogil
+ctypedef void (*pairs_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks,
+                        const void* factor) noexcept nogil
+ctypedef void (*pairs_top_t)(void* c, int64_t c_row, const void* a, int64_t a_panel, const void* b, int64_t k, int64_t blocks,
+                            void* top, const void* factor) noexcept nogil
 ctypedef void (*columns_t)(void* c, const void* a, const void* b, int64_t b_step, int64_t k, int64_t more, const void* factor) noexcept nogil
 ctypedef void (*adding_t)(void* c, const void* a, const void* b, int64_t k, int64_t blocks) noexcept nogil
 ctypedef void (*weigh_t)(void* scores, int64_t first, int64_t count, const void* top, void* most, void* total, void* factor) noexcept nogil
@@ -47,6 +51,10 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     give_t give
     scores_t[MAX_SIZES] scores, last_scores             # by size; of a whole strip, or its last vector
     scores_top_t scores_top                             # of the largest size
+    pack_t pack_pairs                                   # the same for bfloat16 in pairs, where the processor multiplies these
+    copy_t copy_pairs
+    pairs_t[MAX_SIZES] pairs, last_pairs
+    pairs_top_t pairs_top
     columns_t[MAX_ROWS + 1] columns                     # by rows
     adding_t[MAX_SIZES] adding, first_adding            # by size; of a whole panel, or its first vector
     weigh_t weigh
@@ -89,6 +97,7 @@ cdef struct Record:             # a class of calls
     Functions f
     Masking masking
     bint wide                   # computes in f64
+    bint pairs                  # has functions for pairs
     bint causal, mask, mask_bool, with_mask, with_lse
     int64_t size, stored, mask_stored       # bytes of a number computed with, of operands, of the mask
     int64_t lanes, width, rows, keys        # of a vector, a strip, a product's tile, a tile of scores
@@ -100,6 +109,8 @@ cdef struct Call:
     int64_t batch, queries, heads, dim, keys, key_heads, value_dim
     int64_t group, n_rows, n_strips         # query heads of a key head; their queries; strips of these
     int64_t dim_room, value_room            # whole vectors
+    bint pairs                  # scores are products of pairs: of so many of 32 bits
+    int64_t score_dim, score_value_dim
     Operand q, k, v, mask, out, lse, grad, dq, dk, dv, dmask
     Number scale, scale_log2, log2_e, one, zero
     # how a launch is divided
@@ -172,6 +183,15 @@ cdef inline void pack_strip(const Call* c, const Strip* s, const Operand* x, cha
     table_of(table, x, c, s)
     (c.rec.f.pack if x.stride[3] == c.rec.stored else c.rec.f.pack_any)(to, table, n, x.stride[3], scale)
 
+cdef inline void pack_scored(const Call* c, const Strip* s, const Operand* x, char* to, int64_t n, const Number* scale) noexcept nogil:
+    """A strip for :func:`score`: in pairs as it is, else times ``scale``."""
+    cdef void* table[MAX_WIDTH]
+    if not c.pairs:
+        pack_strip(c, s, x, to, n, scale)
+        return
+    table_of(table, x, c, s)
+    c.rec.f.pack_pairs(to, table, n // 2, 0, scale)
+
 cdef inline void unpack_strip(const Call* c, const Strip* s, const Operand* x, const char* source, int64_t n, const char* factor,
                               char* spare) noexcept nogil:
     """Write a strip's rows, which are contiguous; those beyond the last go to ``spare``."""
@@ -209,6 +229,25 @@ cdef inline void copy_keys(const Call* c, const Strip* s, const Operand* x, char
                            int64_t n) noexcept nogil:
     copy_panels(c, x, to, each, head_of(x, s) + first * x.stride[1], x.stride[1], count, n)
 
+cdef inline void copy_scored(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
+                             int64_t n) noexcept nogil:
+    """Rows of keys or values for :func:`score`."""
+    cdef const Record* rec = c.rec
+    cdef const char* source = head_of(x, s) + first * x.stride[1]
+    cdef int64_t done = 0
+    if not c.pairs:
+        copy_keys(c, s, x, to, each, first, count, n)
+        return
+    while done < n // 2:
+        rec.f.copy_pairs(to, rec.width * rec.size, source + done * rec.size, x.stride[1], count, min(rec.width, n // 2 - done), 0, &c.one)
+        to += each
+        done += rec.width
+
+cdef inline bint holds_pairs(const Operand* x, int64_t n) noexcept nogil:
+    """Whether rows of ``n`` elements are whole pairs."""
+    return (n % 2 == 0 and x.stride[3] == 2
+            and ((<int64_t>x.data) | x.stride[0] | x.stride[1] | x.stride[2]) % 4 == 0)
+
 cdef inline void copy_queries(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t n) noexcept nogil:
     cdef int64_t i
     if c.group == 1:
@@ -244,8 +283,9 @@ cdef inline int64_t head_of_strip(const Strip* s, int64_t at, int64_t seen) noex
     return between(0, s.half - at, seen)
 
 cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scores_row, const char* rows, int64_t panel,
-                       const char* packed, int64_t n, int64_t at, int64_t done, int64_t seen) noexcept nogil:
-    """Products of rows of a tile, of ``n`` columns, with the packed strip, after ``done`` of them: for lanes that see some of them."""
+                       const char* packed, int64_t n, const Number* factor, int64_t at, int64_t done, int64_t seen) noexcept nogil:
+    """Products of rows of a tile, of ``n`` columns, with the packed strip, after ``done`` of them: for lanes that see some of them.
+    Products of pairs are multiplied by ``factor``."""
     cdef const Record* rec = c.rec
     cdef int64_t low = head_of_strip(s, at, seen), row = rec.width * rec.size, blocks, left, last = row - rec.lanes * rec.size
     cdef int i
@@ -255,7 +295,10 @@ cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scor
     for i in range(rec.n_sizes):
         blocks = left // rec.sizes[i]
         if blocks:
-            rec.f.scores[i](scores, scores_row, rows, panel, packed, n, blocks)
+            if c.pairs:
+                rec.f.pairs[i](scores, scores_row, rows, panel, packed, n, blocks, factor)
+            else:
+                rec.f.scores[i](scores, scores_row, rows, panel, packed, n, blocks)
             blocks *= rec.sizes[i]
             scores += blocks * scores_row
             rows += blocks * row
@@ -264,7 +307,10 @@ cdef inline void score(const Call* c, const Strip* s, char* scores, int64_t scor
     for i in range(rec.n_sizes):
         blocks = left // rec.sizes[i]
         if blocks:
-            rec.f.last_scores[i](scores + last, scores_row, rows, panel, packed + last, n, blocks)
+            if c.pairs:
+                rec.f.last_pairs[i](scores + last, scores_row, rows, panel, packed + last, n, blocks, factor)
+            else:
+                rec.f.last_scores[i](scores + last, scores_row, rows, panel, packed + last, n, blocks)
             blocks *= rec.sizes[i]
             scores += blocks * scores_row
             rows += blocks * row

@@ -81,6 +81,7 @@ cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, c
     at = strided(&c.k, ptrs[1], at, 4, rec.stored)
     at = strided(&c.v, ptrs[2], at, 4, rec.stored)
     at = strided(&c.mask, ptrs[6 if gradient else 3], at, 4, rec.mask_stored)
+    c.pairs = rec.pairs and holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim)
     for i in range(4):
         if dims[7 + i] == 1:
             c.mask.stride[i] = 0
@@ -88,12 +89,15 @@ cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, c
         at = strided(&c.out, ptrs[3], at, 4, rec.stored)
         at = strided(&c.lse, ptrs[4], at, 3, rec.size)
         at = strided(&c.grad, ptrs[5], at, 4, rec.stored)
+        c.pairs = c.pairs and holds_pairs(&c.v, c.value_dim) and holds_pairs(&c.grad, c.value_dim)
         dense(&c.dq, ptrs[7], c.queries, c.heads, c.dim, rec.stored)
         dense(&c.dk, ptrs[8], c.keys, c.key_heads, c.dim, rec.stored)
         dense(&c.dv, ptrs[9], c.keys, c.key_heads, c.value_dim, rec.stored)
     else:
         dense(&c.out, ptrs[4], c.queries, c.heads, c.value_dim, rec.stored)
         dense(&c.lse, ptrs[5] if rec.with_lse else NULL, 1, c.heads, c.queries, rec.size)
+    c.score_dim = c.dim // 2 if c.pairs else c.dim
+    c.score_value_dim = c.value_dim // 2 if c.pairs else c.value_dim
     return 0
 
 
@@ -224,7 +228,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
         set_strip(s, c, first_strip + i)
         end = max(end, s.end)
         tiles += (s.end + rec.keys - 1) // rec.keys
-        pack_strip(c, s, &c.q, queries + i * of_queries, c.dim, &c.scale_log2)
+        pack_scored(c, s, &c.q, queries + i * of_queries, c.dim, &c.scale_log2)
         fill(rec, most + i * of_row, rec.width, -INFINITY)
     memset(total, 0, n_strips * of_row)
     memset(sums, 0, n_strips * of_sums)
@@ -232,7 +236,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     at = 0
     while at < end:
         count = min(rec.keys, end - at)
-        copy_keys(c, strips, &c.k, keys, panel, at, count, c.dim)
+        copy_scored(c, strips, &c.k, keys, panel, at, count, c.dim)
         copy_keys(c, strips, &c.v, values, panel, at, count, c.value_dim)
         for i in range(n_strips):
             s = &strips[i]
@@ -246,8 +250,11 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             fill(rec, top, rec.width, -INFINITY)
             blocks = min(free, head_of_strip(s, at, seen)) // rec.rows
             done = blocks * rec.rows
-            f.scores_top(scores, width, keys, panel, queries + i * of_queries, c.dim, blocks, top)
-            score(c, s, scores, width, keys, panel, queries + i * of_queries, c.dim, at, done, seen)
+            if c.pairs:
+                f.pairs_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top, &c.scale_log2)
+            else:
+                f.scores_top(scores, width, keys, panel, queries + i * of_queries, c.score_dim, blocks, top)
+            score(c, s, scores, width, keys, panel, queries + i * of_queries, c.score_dim, &c.scale_log2, at, done, seen)
             if free < seen:
                 rec.masking.apply(c, s, at, seen, free, packed, scores, width)
             ahead(&coming)
@@ -458,6 +465,13 @@ cdef class Attention:
         for i in range(1, rows + 1):
             f.columns[i] = <columns_t>at(functions, f"columns_{i}")
         self.rec.n_sizes = len(sizes)
+        self.rec.pairs = "pack_pairs" in functions
+        if self.rec.pairs:
+            f.pack_pairs, f.copy_pairs = <pack_t>at(functions, "pack_pairs"), <copy_t>at(functions, "copy_pairs")
+            f.pairs_top = <pairs_top_t>at(functions, "pairs_top")
+            for i in range(len(sizes)):
+                f.pairs[i] = <pairs_t>at(functions, f"pairs_{sizes[i]}_2")
+                f.last_pairs[i] = <pairs_t>at(functions, f"pairs_{sizes[i]}_1")
         for i in range(len(sizes)):
             self.rec.sizes[i] = sizes[i]
             f.scores[i] = <scores_t>at(functions, f"scores_{sizes[i]}_2")

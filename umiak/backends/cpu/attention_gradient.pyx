@@ -82,6 +82,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef char* base = memory
     cdef char* d_queries
     cdef char* keys
+    cdef char* score_keys
     cdef char* values
     cdef char* d_keys
     cdef char* d_values
@@ -102,7 +103,8 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     if memory == NULL or d_queries == NULL and queries_room(c) > 0:
         return NO_MEMORY
     keys = carve(&memory, panels_of(c, c.dim) * panel)
-    values = carve(&memory, panels_of(c, c.value_dim) * panel)
+    score_keys = carve(&memory, panels_of(c, c.score_dim) * panel) if c.pairs else keys
+    values = carve(&memory, panels_of(c, c.score_value_dim) * panel)
     d_keys = carve(&memory, panels_of(c, c.dim) * panel)
     d_values = carve(&memory, panels_of(c, c.value_dim) * panel)
     strips = <Strip*>carve(&memory, STRIPS * room(sizeof(Strip)))
@@ -128,7 +130,9 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     while lo < c.keys:
         hi = min(lo + c.chunk, c.keys)
         copy_keys(c, strips, &c.k, keys, panel, lo, hi - lo, c.dim)
-        copy_keys(c, strips, &c.v, values, panel, lo, hi - lo, c.value_dim)
+        if c.pairs:
+            copy_scored(c, strips, &c.k, score_keys, panel, lo, hi - lo, c.dim)
+        copy_scored(c, strips, &c.v, values, panel, lo, hi - lo, c.value_dim)
         for i in range(panels_of(c, c.dim)):
             memset(d_keys + i * panel, 0, (hi - lo) * strip)
         for i in range(panels_of(c, c.value_dim)):
@@ -144,8 +148,8 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                 continue
             for i in range(n):
                 s = &strips[i]
-                pack_strip(c, s, &c.q, queries + i * of_q, c.dim, &c.scale_log2)
-                pack_strip(c, s, &c.grad, grads + i * of_g, c.value_dim, &c.one)
+                pack_scored(c, s, &c.q, queries + i * of_q, c.dim, &c.scale_log2)
+                pack_scored(c, s, &c.grad, grads + i * of_g, c.value_dim, &c.one)
                 copy_queries(c, s, &c.q, query_rows + i * rec.width * strip, query_panel, c.dim)
                 copy_queries(c, s, &c.grad, grad_rows + i * rec.width * strip, query_panel, c.value_dim)
                 if not met:
@@ -168,10 +172,11 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                     else:
                         any = True
                         ahead(&coming)
-                        score(c, s, scores + i * strip, wide, keys + (at - lo) * strip, panel, queries + i * of_q, c.dim, at, 0, seen)
+                        score(c, s, scores + i * strip, wide, score_keys + (at - lo) * strip, panel, queries + i * of_q, c.score_dim,
+                              &c.scale_log2, at, 0, seen)
                         ahead(&coming)
-                        score(c, s, d_scores + i * strip, wide, values + (at - lo) * strip, panel, grads + i * of_g, c.value_dim,
-                              at, 0, seen)
+                        score(c, s, d_scores + i * strip, wide, values + (at - lo) * strip, panel, grads + i * of_g, c.score_value_dim,
+                              &c.one, at, 0, seen)
                         if free < seen:
                             clear_head(c, s, d_scores + i * strip, wide, at, seen)
                             rec.masking.apply(c, s, at, seen, free, packed, scores + i * strip, wide)

@@ -210,12 +210,12 @@ class Kernels(Emitter):
 # --- packing -------------------------------------------------------------------------------------------------------
 
 
-def pack(e: Kernels, name: str, width: int) -> str:
+def pack(e: Kernels, name: str, width: int, scaled: bool = True) -> str:
     """``name(to, rows, n, stride, scale)``: columns of rows; ``to[j, i] = rows[i][j] * scale``, ``width`` rows.
 
     Writes whole blocks of columns, in order.
     """
-    scale = e.spread("%scale")
+    scale = e.spread("%scale") if scaled else ""
     size = e.bytes
 
     def block(first: str, mask: str | None) -> None:
@@ -225,7 +225,7 @@ def pack(e: Kernels, name: str, width: int) -> str:
             table, rows = e.element("%rows", lane, 8), []
             for i in range(e.lanes):
                 p = e.element(e.pointer(table, i), first, e.stored.bytes)
-                rows.append(e.op("fmul", e.take(p, mask), scale))
+                rows.append(e.op("fmul", e.take(p, mask), scale) if scaled else e.take(p, mask))
             at = e.element(to, lane, size)
             for j, column in enumerate(e.transpose(rows)):
                 e.store(column, at, j * width * size)
@@ -249,17 +249,17 @@ def pack(e: Kernels, name: str, width: int) -> str:
     return e.function(name, "ptr %to, ptr %rows, i64 %n, i64 %stride, ptr %scale")
 
 
-def copy(e: Kernels, name: str) -> str:
+def copy(e: Kernels, name: str, scaled: bool = True) -> str:
     """``name(to, to_row, from, from_row, rows, n, stride, scale)``: rows times ``scale``. Vectors are written whole,
     zeros at the end (not by the version for strides)."""
-    scale = e.spread("%scale")
+    scale = e.spread("%scale") if scaled else ""
 
     def row(i: str) -> None:
         source, to = e.element("%from", i, "%from_row"), e.element("%to", i, "%to_row")
 
         def block(j: str, mask: str | None) -> None:
             x = e.take(e.element(source, j, "%stride" if e.lanes == 1 else e.stored.bytes), mask)
-            e.store(e.op("fmul", x, scale), e.element(to, j, e.bytes))
+            e.store(e.op("fmul", x, scale) if scaled else x, e.element(to, j, e.bytes))
 
         e.stretches("%n", block)
 
@@ -649,11 +649,35 @@ def of_mask(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[
     return made.load()
 
 
+@functools.cache
+def in_pairs(target: Target) -> tuple[dict[str, int], object]:
+    """Scores of bfloat16, two neighbours of a row at a time."""
+    made = Library(F32, target)
+    tile = made.tile
+    # What is moved is bits: an element of 32 stands for two.
+    made.enter("pack_pairs", pack, tile.width, False)
+    made.enter("copy_pairs", copy, False)
+    for rows, vecs in product(gemm_kernel.sizes_of(tile), (1, tile.vecs)):
+        name = f"pairs_{rows}_{vecs}"
+        made.texts[name] = gemm_kernel.scores(made.module, F32, tile, rows, vecs, name, pairs=True)
+    name = "pairs_top"
+    made.texts[name] = gemm_kernel.scores(made.module, F32, tile, tile.rows, tile.vecs, name, top=True, pairs=True)
+    return made.load()
+
+
+def multiplies_pairs(stored: ScalarType) -> bool:
+    """Whether the processor multiplies such elements itself."""
+    target = host()
+    return stored is BF16 and target.avx512 and "avx512bf16" in target.has
+
+
 def functions(stored: ScalarType, mask: ScalarType | None, backward: bool) -> tuple[dict[str, int], Tile, object]:
     """Addresses of the functions for operands and a mask of such types, how tiles are made, and what keeps the code."""
     target, type = host(), F64 if stored is F64 else F32
     parts = [shared(target, type), (gradient if backward else forward)(target, type), moving(target, type, stored)]
     if mask is not None:
         parts.append(of_mask(target, type, mask))
+    if multiplies_pairs(stored):
+        parts.append(in_pairs(target))
     addresses = {name: address for found, _ in parts for name, address in found.items()}
     return addresses, tile_of(target, type), [library for _, library in parts]

@@ -169,21 +169,53 @@ class Emitter(Writer):
         return "\n".join([f"define void @{name}({args}) #0 {{", "entry:", *self.scopes[0].lines, "  ret void", "}"])
 
 
+class Pairs(Emitter):
+    """Products of bfloat16 in float32: a step is two neighbours of a row of a, and of a column of b, in one word."""
+
+    def load(self, pointer: str, offset: Stride = 0) -> str:
+        words = self.ins(f"load <{self.lanes} x i32>, ptr {self.past(pointer, offset)}, align 4")
+        return self.two(words)
+
+    def spread(self, pointer: str, offset: Stride = 0) -> str:
+        word, full = self.ins(f"load i32, ptr {self.past(pointer, offset)}, align 4"), f"<{self.lanes} x i32>"
+        one = self.ins(f"insertelement {full} poison, i32 {word}, i64 0")
+        return self.two(self.ins(f"shufflevector {full} {one}, {full} poison, {full} zeroinitializer"))
+
+    def two(self, words: str) -> str:
+        return self.ins(f"bitcast <{self.lanes} x i32> {words} to <{2 * self.lanes} x bfloat>")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        pairs = f"<{2 * self.lanes} x bfloat>"
+        name = f"llvm.x86.avx512bf16.dpbf16ps.{self.lanes * 32}"
+        return self.call(self.vector, name, [(self.vector, c), (pairs, a), (pairs, b)])
+
+
 def sizes_of(tile: Tile) -> list[int]:
     """Rows of the tiles that any number of rows is made of, the largest first."""
     return [tile.rows, *(n for n in (8, 4, 2, 1) if n < tile.rows)]
 
 
-def scores(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, name: str, top: bool = False) -> str:
+def scores(
+    module: Module,
+    type: ScalarType,
+    tile: Tile,
+    rows: int,
+    vecs: int,
+    name: str,
+    top: bool = False,
+    pairs: bool = False,
+) -> str:
     """``name(c, c_row, a, a_panel, b, k, blocks)``: c = a b, in blocks of ``rows`` rows and ``vecs`` vectors.
 
     Rows of a and steps of b are ``tile.width`` elements long; what rows of a have more is in panels ``a_panel`` bytes
-    apart. With ``top`` a last argument points to the largest elements of the columns so far, which are raised.
+    apart. With ``top`` an argument points to the largest elements of the columns so far, which are raised. With
+    ``pairs``, k steps are of :class:`Pairs`, and a last argument points to a factor of the result.
     """
-    e = Emitter(module, type, tile.lanes)
+    e = (Pairs if pairs else Emitter)(module, type, tile.lanes)
+    factor = Emitter.spread(e, "%factor") if pairs else None
     width = tile.width * type.bytes
     down = e.times("%c_row", rows)
-    most = [e.load("%top", v * e.vector_bytes) for v in range(vecs)] if top else []
+    most = [Emitter.load(e, "%top", v * e.vector_bytes) for v in range(vecs)] if top else []
 
     def block(now: list[str]) -> list[str]:
         c, a, most = now[0], now[1], now[2:]
@@ -197,6 +229,8 @@ def scores(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, n
 
         first = [("ptr", a), ("ptr", "%b"), *([(e.vector, "zeroinitializer")] * (rows * vecs))]
         made = e.loop("0", "%k", tile.width, first, panel)[2:]
+        if factor is not None:
+            made = [e.op("fmul", x, factor) for x in made]
         e.store_tile([made[i * vecs : (i + 1) * vecs] for i in range(rows)], Matrix(c, "%c_row"))
         if top:
             # A tree: the maxima wait for each other less.
@@ -213,7 +247,7 @@ def scores(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, n
     for v, m in enumerate(done[2:]):
         e.store(m, "%top", v * e.vector_bytes)
     args = "ptr %c, i64 %c_row, ptr %a, i64 %a_panel, ptr %b, i64 %k, i64 %blocks"
-    return e.function(name, args + (", ptr %top" if top else ""))
+    return e.function(name, args + (", ptr %top" if top else "") + (", ptr %factor" if pairs else ""))
 
 
 def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -> str:
