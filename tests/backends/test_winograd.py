@@ -2,6 +2,7 @@
 
 import os
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -73,7 +74,7 @@ class Problem:
     def run(self, kind, arrange=first, epilogue=(), extra=()):
         ins, like = self.operands(kind)
         op = KINDS[kind][0](nd=2)
-        launch = providers.find(op, [Meta(v.shape, dt.float32) for v in ins], epilogue)
+        launch = providers.find(op, [Meta(v.shape, dt.convert(v.dtype)) for v in ins], epilogue)
         out = arrange(np.full_like(like, 77))
         assert call(launch, [*(arrange(v) for v in ins), *extra], [out], self.words)() == 0
         return out
@@ -247,6 +248,25 @@ def test_relu_keeps_nan(rng):
     for tile in (2, 4):
         winograd.choose(tile)
         assert np.isnan(problem.run(0, epilogue=("relu",))[0, :, :2, :2]).all()
+
+
+@pytest.mark.parametrize("arrange", [first, last])
+def test_bfloat16_by_way_of_float32(arrange, rng):
+    """Its results are float32's, rounded."""
+    problem = Problem(rng, 4, 64, 64, (16, 16))
+    for name in ("x", "w", "g"):
+        setattr(problem, name, getattr(problem, name).astype(ml_dtypes.bfloat16))
+    flags.set_flags({"FLAGS_cpu_winograd": "4"})
+    for kind in range(3):
+        got, want = problem.run(kind, arrange), problem.exact(kind)
+        assert got.dtype == ml_dtypes.bfloat16
+        assert np.abs(got.astype("float64") - want).max() <= 5e-3 * np.abs(want).max()
+        flags.set_flags({"FLAGS_cpu_winograd": "never"})
+        library = problem.run(kind, arrange)
+        flags.set_flags({"FLAGS_cpu_winograd": "4"})
+        # The rounding of a result is nearly all of the error.
+        wide = [np.abs(v.astype("float64") - want).mean() for v in (got, library)]
+        assert wide[0] <= 1.1 * wide[1]
 
 
 def test_layers_of_programs_and_eager_ones(rng):

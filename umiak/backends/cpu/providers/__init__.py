@@ -89,8 +89,8 @@ def _choose(value: str) -> None:
 WINOGRAD_FLAG = flags.define(
     "cpu_winograd",
     "auto",
-    "convolutions of kernel 3 × 3 in float32 by Winograd's algorithm: auto (where it is faster), never, or in tiles of "
-    "2 or 4 outputs along an axis wherever it is possible; an infinity becomes NaN in the tiles that see it",
+    "convolutions of kernel 3 × 3 in float32 (and bfloat16) by Winograd's algorithm: auto (where it is faster), never, "
+    "or in tiles of 2 or 4 outputs along an axis wherever it is possible; an infinity becomes NaN in tiles that see it",
     on_change=_choose,
 )
 

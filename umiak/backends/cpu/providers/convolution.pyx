@@ -408,16 +408,25 @@ cdef double multiplications(const Launcher* self, const Geometry* q) noexcept no
     return places * q.n * q.o * (q.c // q.groups)
 
 
+# A multiplication in the library's primitives for bfloat16, in those of float32, where the processor has dot products of bfloat16.
+cdef double BF16_WORK = 0.5
+
+
 cdef bint better_widened(const Launcher* self, const Geometry* q) noexcept nogil:
-    """Whether bfloat16 is faster by way of float32: where that multiplies less, and for the gradients of kernels over few
-    positions, whose rows the library's primitive turns round first."""
+    """Whether bfloat16 is faster by way of float32: where Winograd's algorithm is less work there, and for the gradients of kernels over
+    few positions, whose rows the library's primitive turns round first."""
+    cdef double direct = multiplications(self, q)
     cdef int64_t positions = 1
     cdef int i
     for i in range(q.nd):
         positions *= q.out[i]
-    if self.kind == WEIGHT_GRAD:
-        return positions <= 64 and not is_pointwise(q, False)
-    return steps_are_plain(self) and winograd_tile(self.kind, q, multiplications(self, q), has_few_positions(q)) != 0
+    if self.kind == WEIGHT_GRAD and positions <= 64 and not is_pointwise(q, False):
+        return True
+    if self.libs & USE_ONEDNN and library().isa > ISA_AVX512_BF16:
+        return False               # matrix units
+    if self.libs & USE_ONEDNN and library().isa == ISA_AVX512_BF16:
+        direct *= BF16_WORK
+    return steps_are_plain(self) and winograd_tile(self.kind, q, direct, has_few_positions(q)) != 0
 
 
 # --- the launch -----------------------------------------------------------------------------------------------------
