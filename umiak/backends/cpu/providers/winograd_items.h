@@ -255,23 +255,26 @@ WINO_INLINE void WINO(scatter)(const int tile, const Winograd *q, int64_t first,
 
 /* --- transforms of kernels --- */
 
-/* d[column, row] = s[row, column]; rows of d are filled with zeros up to `room`. */
+/* d[column, row] = s[row, column]; rows of d are filled with zeros up to `room`. Blocks follow each other along the longer side,
+ * where their lines lie next to each other. */
 WINO_TARGET static void WINO(turn)(const float *s, int64_t ss, int64_t rows, int64_t columns, float *d, int64_t ds,
                                    int64_t room) {
-    for (int64_t i = 0; i < room; i += LANES)
-        for (int64_t j = 0; j < columns; j += LANES) {
-            const int64_t height = rows - i < LANES ? rows - i : LANES, width = columns - j < LANES ? columns - j : LANES;
-            const int64_t wide = room - i < LANES ? room - i : LANES;
+    const int64_t down = (room + LANES - 1) / LANES, across = (columns + LANES - 1) / LANES;
+    for (int64_t block = 0; block < down * across; block++) {
+        const int64_t i = (down > across ? block % down : block / across) * LANES;
+        const int64_t j = (down > across ? block / down : block % across) * LANES;
+        const int64_t height = rows - i < LANES ? rows - i : LANES, width = columns - j < LANES ? columns - j : LANES;
+        const int64_t wide = room - i < LANES ? room - i : LANES;
+        if (height == LANES && width == LANES && wide == LANES) {
             VEC r[LANES];
-            if (height == LANES && width == LANES && wide == LANES) {
-                UNROLL for (int k = 0; k < LANES; k++) r[k] = LOAD(s + (i + k) * ss + j);
-                WINO(transpose)(r);
-                UNROLL for (int k = 0; k < LANES; k++) STORE(d + (j + k) * ds + i, r[k]);
-                continue;
-            }
-            for (int64_t k = 0; k < width; k++)
-                for (int64_t l = 0; l < wide; l++) d[(j + k) * ds + i + l] = l < height ? s[(i + l) * ss + j + k] : 0;
+            UNROLL for (int k = 0; k < LANES; k++) r[k] = LOAD(s + (i + k) * ss + j);
+            WINO(transpose)(r);
+            UNROLL for (int k = 0; k < LANES; k++) STORE(d + (j + k) * ds + i, r[k]);
+            continue;
         }
+        for (int64_t k = 0; k < width; k++)
+            for (int64_t l = 0; l < wide; l++) d[(j + k) * ds + i + l] = l < height ? s[(i + l) * ss + j + k] : 0;
+    }
 }
 
 WINO_INLINE void WINO(transform)(const int tile, const int turned, const float *taps, float *u, int64_t slice) {
