@@ -219,6 +219,35 @@ def test_windows_refused(call, message):
         call()
 
 
+IMAGES = (1, 4, 4, 4)
+COUNTS = {
+    "maxout": lambda x, n: F.maxout(x, n),
+    "group_norm": lambda x, n: F.group_norm(x, n),
+    "conv": lambda x, n: F.conv2d(x, paddle.ones([4, 4, 3, 3]), groups=n),
+    "conv_transpose": lambda x, n: F.conv2d_transpose(x, paddle.ones([4, 4, 3, 3]), groups=n),
+    "pixel_shuffle": lambda x, n: F.pixel_shuffle(x, n),
+    "pixel_unshuffle": lambda x, n: F.pixel_unshuffle(x, n),
+    "channel_shuffle": lambda x, n: F.channel_shuffle(x, n),
+    "temporal_shift": lambda x, n: F.temporal_shift(x, n),
+    "unfold": lambda x, n: F.unfold(x, 3, strides=n),
+    "unfold ": lambda x, n: F.unfold(x, 3, dilations=n),
+    "fold": lambda x, n: F.fold(x.reshape([1, 16, 4]), [4, 4], 2, strides=n),
+    "interpolate": lambda x, n: F.interpolate(x, size=[n, 4]),
+    "interpolate ": lambda x, n: F.interpolate(x, scale_factor=n),
+    "max_pool2d": lambda x, n: F.max_pool2d(x, 2, stride=n),
+    "avg_pool2d": lambda x, n: F.avg_pool2d(x, n),
+    "chunk": lambda x, n: paddle.chunk(x, n),
+    "split": lambda x, n: paddle.split(x, n),
+}
+
+
+@pytest.mark.parametrize("count", [0, -1])
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts_that_divide_sizes_are_at_least_one(name, count):
+    with pytest.raises(ValueError, match=rf"^\[{name.strip()}\] requires "):
+        COUNTS[name](paddle.ones(IMAGES), count)
+
+
 # --- pooling -------------------------------------------------------------------------------------------------------
 
 

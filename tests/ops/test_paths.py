@@ -308,10 +308,14 @@ WIDE = (
     never=dict.fromkeys(WIDE, "requires a low type"),
 )
 def test_low_precision_is_near_float32(case: Case) -> None:
-    """Operands rounded to a low type: the results are those of float32, rounded. A type that the op refuses is none."""
+    """Operands rounded to a low type: the results are those of float32, rounded. A type that the op refuses is
+    none, nor is one that lacks an operand's values: a logarithm of 0 in a type without infinities."""
     compared = 0
     for d in LOW:
         low = in_dtype(case, d)
+        if any(np.any(np.isnan(widen(a)) & ~np.isnan(b)) for a, b in zip(low.arrays, case.arrays, strict=True)
+               if dtype_of(b).is_floating):  # fmt: skip
+            continue
         try:
             metas = as_tuple(low.op.infer(*low.metas(), *low.params))
         except (TypeError, ValueError):

@@ -211,7 +211,7 @@ class GroupNorm(Normalisation):
 
     def infer(self, x, weight, bias, groups, eps):
         out = super().infer(x, weight, bias)
-        if not dim.eq(x.shape[self.axis] % groups, 0):
+        if not (dim.le(1, groups) and dim.eq(x.shape[self.axis] % groups, 0)):
             self.fail(ValueError, f"groups that divide the {x.shape[self.axis]} channels", groups)
         return out
 

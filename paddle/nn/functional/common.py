@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -294,15 +295,14 @@ def interpolate(
         raise ValueError("[interpolate] requires antialias=False, got True")
     axes = _spatial_axes(x.ndim, data_format)
     old = [x.shape[a] for a in axes]
-    if size is not None:
-        new = [int(n) for n in _each(size, len(axes))]
-        ratios = [n / m for n, m in zip(old, new, strict=True)]
-    else:
-        scales = [float(s) for s in _each(scale_factor, len(axes))]
-        new = [int(n * s) for n, s in zip(old, scales, strict=True)]
-        ratios = [n / m for n, m in zip(old, new, strict=True)] if recompute_scale_factor else [1 / s for s in scales]
+    scales = None if size is not None else [float(s) for s in _each(scale_factor, len(axes))]
+    new = [int(n) for n in (_each(size, len(axes)) if scales is None else map(operator.mul, old, scales))]
     if min(new) < 1:
         raise op_error(ValueError, "interpolate", "new sizes of at least 1", new)
+    if scales is None or recompute_scale_factor:
+        ratios = [n / m for n, m in zip(old, new, strict=True)]
+    else:
+        ratios = [1 / s for s in scales]
     if mode == "area":
         from paddle.nn.functional.pooling import adaptive_avg_pool
 
@@ -390,12 +390,16 @@ def _four_pads(paddings: Any) -> tuple[int, ...]:
     return tuple(pads * (4 // len(pads)))
 
 
-def _window_indices(size: int, kernel: int, stride: int, dilation: int, x: Tensor) -> Tensor:
+def _window_indices(who: str, size: int, kernel: int, stride: int, dilation: int, x: Tensor) -> Tensor:
     """``[kernel, windows]``: the places that each window reads."""
+    if min(kernel, stride, dilation) < 1:
+        raise op_error(
+            ValueError, who, "kernel_sizes, strides and dilations of 1 or more", f"{kernel}, {stride} and {dilation}"
+        )
     count = (size - dilation * (kernel - 1) - 1) // stride + 1
     if count < 1:
         raise op_error(
-            ValueError, "unfold", f"a kernel that fits a padded dim of {size}", f"{kernel} with dilation {dilation}"
+            ValueError, who, f"a kernel that fits a padded dim of {size}", f"{kernel} with dilation {dilation}"
         )
     return from_numpy(np.arange(kernel)[:, None] * dilation + np.arange(count) * stride, x.place)
 
@@ -413,8 +417,8 @@ def unfold(
     (kh, kw), (sh, sw), (dh, dw) = _pair(kernel_sizes), _pair(strides), _pair(dilations)
     top, left, bottom, right = _four_pads(paddings)
     x = F.pad(x, 0.0, mode="constant", axes=(2, 3), lo=(top, left), hi=(bottom, right))
-    rows = _window_indices(x.shape[2], kh, sh, dh, x)
-    cols = _window_indices(x.shape[3], kw, sw, dw, x)
+    rows = _window_indices("unfold", x.shape[2], kh, sh, dh, x)
+    cols = _window_indices("unfold", x.shape[3], kw, sw, dw, x)
     out = F.take(F.take(x, cols, axis=3), rows, axis=2)  # [N, C, kh, rows, kw, cols]
     n, c = x.shape[:2]
     out = F.permute(out, perm=(0, 1, 2, 4, 3, 5))
@@ -437,8 +441,8 @@ def fold(
         x = input
     (kh, kw), (sh, sw), (dh, dw), (h, w) = _pair(kernel_sizes), _pair(strides), _pair(dilations), _pair(output_sizes)
     top, left, bottom, right = _four_pads(paddings)
-    rows = _window_indices(h + top + bottom, kh, sh, dh, x)
-    cols = _window_indices(w + left + right, kw, sw, dw, x)
+    rows = _window_indices("fold", h + top + bottom, kh, sh, dh, x)
+    cols = _window_indices("fold", w + left + right, kw, sw, dw, x)
     n, c = x.shape[0], x.shape[1] // (kh * kw)
     if x.shape[1:] != [c * kh * kw, rows.shape[1] * cols.shape[1]]:
         raise op_error(ValueError, "fold", f"x of shape [N, C*{kh * kw}, {rows.shape[1] * cols.shape[1]}]", x.shape)

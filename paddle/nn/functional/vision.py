@@ -28,6 +28,8 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", nam
     """
     r, last = upscale_factor, _is_last("pixel_shuffle", x, data_format)
     n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
+    if r < 1:
+        raise op_error(ValueError, "pixel_shuffle", "an upscale_factor of 1 or more", r)
     if c % (r * r):
         raise op_error(ValueError, "pixel_shuffle", f"channels divisible by {r * r}", c)
     c //= r * r
@@ -44,6 +46,8 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW",
     """The inverse of :func:`pixel_shuffle`. Raises ValueError where the factor does not divide height and width."""
     r, last = downscale_factor, _is_last("pixel_unshuffle", x, data_format)
     n, c, h, w = (x.shape[i] for i in ((0, 3, 1, 2) if last else range(4)))
+    if r < 1:
+        raise op_error(ValueError, "pixel_unshuffle", "a downscale_factor of 1 or more", r)
     if h % r or w % r:
         raise op_error(ValueError, "pixel_unshuffle", f"height and width divisible by {r}", f"{h} and {w}")
     h, w = h // r, w // r
