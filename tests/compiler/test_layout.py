@@ -10,6 +10,7 @@ import pytest
 from umiak import ops as F
 from umiak.autodiff import graph
 from umiak.backends.cpu import libraries, providers
+from umiak.compiler.fused import Fused
 from umiak.compiler.layout import ChannelsLast, Relaid
 from umiak.core import array, dtype
 from umiak.ir.tracer import Tracer
@@ -112,6 +113,22 @@ def test_forward_and_backward(rng):
     ops = check(loss, *xs, gradient=True, tolerance=2e-4)
     assert kinds(ops) == {"conv": 3, "conv_input_grad": 3, "conv_weight_grad": 3}
     assert moved(ops) == 1  # the gradient of what came in
+
+
+def test_a_normalisation_and_what_follows_it_are_one_kernel_either_way(rng):
+    """Statistics, normalisation, residual and relu; the gradient of relu, its sums, and what they make of it."""
+
+    def residual(x, w0, w1, w2, a, b):
+        h = block(F.relu(F.batch_norm(conv(x, w0), a, b, axis=1, eps=1e-5)[0]), w1, w2, a, b)
+        return F.sum(F.mul(h, h), axes=(0, 1, 2, 3))
+
+    xs = tensors(rng, (2, 16, 9, 9), (32, 16, 3, 3), (32, 32, 3, 3), (32, 32, 3, 3), (32,), (32,))
+    ops = check(residual, *xs, gradient=True, tolerance=2e-4)
+    normalising = [o for o in ops if type(o) is Fused and "sqrt" in str(o)]
+    assert len(normalising) == 3
+    assert all("maximum" in str(o).split("sqrt")[1] for o in normalising)  # relu behind what was normalised
+    # Beside them only the gradients of the first two, since that of the last shares its kernel.
+    assert len([o for o in ops if type(o) is Fused]) == 5
 
 
 def test_bfloat16_between_casts(rng):
