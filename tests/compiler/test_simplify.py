@@ -225,6 +225,49 @@ def test_random_bits_are_made_where_they_are_read(rng):
     assert any("philox" in name and "mul" in name for name in groups(executor)), groups(executor)
 
 
+@pytest.mark.parametrize("wide", ["no", "a part", "the whole", "a result"])
+def test_narrowed_parts_of_a_concatenation(wide, rng):
+    """Where all of it is narrowed, it is concatenated narrow; nothing is done twice where somebody reads it wide."""
+    (x,) = tensors(rng, (4, 8))
+    low = convert("bfloat16")
+
+    def f(x):
+        whole = F.concat([F.tanh(x), F.exp(x)], axis=1)
+        a, b = F.split(whole, axis=0, sections=(2, 2))
+        c = F.slice(whole, axes=(0,), starts=(1,), sizes=(2,), steps=(1,))
+        made = [F.matmul(y, y, transpose_y=True) for y in (F.cast(v, dtype=low) for v in (a, b, c))]
+        if wide == "no":
+            return tuple(made)
+        return (
+            *made,
+            F.sum(b, axes=(1,)) if wide == "a part" else F.sum(whole, axes=(0,)) if wide == "the whole" else a,
+        )
+
+    program = traced(f, x, dynamic=())
+    operations, results = simplify.simplify(program.ops, program.outputs)
+    joined = [o for o in fuse.live(operations, results) if type(o.op) is movement.Concat]
+    assert [o.results[0].meta.dtype for o in joined] == [low if wide == "no" else F32]
+    executor = Executor(program)
+    same(executor(x), one_by_one(program, x))
+
+
+def test_what_a_library_made_narrow_is_concatenated_narrow(rng):
+    """The cast between is not memory."""
+    x, w = tensors(rng, (4, 8), (8, 8))
+    low = convert("bfloat16")
+
+    def f(x, w):
+        a = F.cast(F.matmul(F.cast(x, dtype=low), F.cast(w, dtype=low)), dtype=F32)
+        b = F.cast(F.matmul(F.cast(x, dtype=low), F.cast(w, dtype=low), transpose_y=True), dtype=F32)
+        first, second = F.split(F.concat([a, b], axis=0), axis=1, sections=(4, 4))
+        return F.sub(F.mul(first, 2.0), second)
+
+    program = traced(f, x, w, dynamic=())
+    executor = Executor(program)
+    same(executor(x, w), one_by_one(program, x, w))
+    assert "cast(dtype=paddle.float32)" not in groups(executor), groups(executor)
+
+
 def test_trials_that_promise_too_much(rng, monkeypatch):
     """A group that turns out not to be a kernel runs one by one."""
     x, y = tensors(rng, (4, 8), (4, 8))

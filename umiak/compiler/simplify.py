@@ -5,6 +5,7 @@ One sweep over straight-line operations; operands are exchanged for simpler valu
 * calls that leave an operand as it is (to its own shape or type, a power of 1);
 * equal calls;
 * a reshape of a reshape, parts of a concatenation;
+* casts to a narrower type of all parts of a concatenation, as casts of what is concatenated;
 * parts as views instead of copies (``split``), and sums of scattered parts, the gradients of views, as a concatenation;
 * a view for each reader, which can then be computed inside of the reader's kernel.
 
@@ -19,10 +20,10 @@ from typing import Any
 
 from umiak.compiler.layout import Relaid
 from umiak.compiler.lower.group import ROWWISE, lowerable
-from umiak.ir.meta import identical
+from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value, call_identity, is_pure, with_bases
 from umiak.ir.rewrite import Sweep, Table
-from umiak.ops import movement
+from umiak.ops import elementwise, movement
 
 # Of a concatenation that each of them computes for itself.
 MOST_READERS = 4
@@ -46,9 +47,12 @@ class _Simplify(Sweep):
         self.own = with_bases(results)
         self.given: set[int] = set()  # values that stand for one of them
         self.readers: dict[int, int] = {}
+        self.users: dict[int, list[Operation]] = {}
+        self.narrow: dict[int, Value] = {}  # concatenations of what is narrow, by the wide one
         for o in operations:
             for v in o.values:
                 self.readers[id(v)] = self.readers.get(id(v), 0) + 1
+                self.users.setdefault(id(v), []).append(o)
         for key in self.kept:
             self.readers[key] = self.readers.get(key, 0) + 1
         self.origin: dict[int, Value] = {}  # of a new value: the original one, whose readers were counted
@@ -110,6 +114,17 @@ class _Simplify(Sweep):
         near = o.op.elementwise or not o.values
         return self.seen.setdefault((*call_identity(o)[:3], self.epoch if near else None), o)
 
+    def narrowed(self, v: Value, op: Any) -> bool:
+        """Whether all that reads a value, or parts of it, is the cast ``op``."""
+        v = self.origin.get(id(v), v)
+        if id(v) in self.kept:
+            return False
+        for o in self.users.get(id(v), ()):
+            parts = o.results if type(o.op) in (movement.Slice, movement.Split) else ()
+            if o.op is not op and not (parts and all(self.narrowed(r, op) for r in parts)):
+                return False
+        return True
+
     def alone(self, v: Value) -> bool:
         """Whether one operation reads a value and nobody else."""
         return self.readers.get(id(self.origin.get(id(v), v)), 0) == 1
@@ -128,6 +143,27 @@ def _reshape(s: _Simplify, o: Operation, operands: list) -> bool:
     if type(x) is Value and x.operation is not None and type(x.operation.op) is movement.Reshape:
         x = x.operation.operands[0]
     return _unchanged(s, o, [x]) or s.emit(o, [x])
+
+
+def _cast(s: _Simplify, o: Operation, operands: list) -> bool:
+    """Parts of a concatenation, all of which are narrowed: parts of a concatenation of what is narrow."""
+    x, (r,) = operands[0], o.results
+    if _unchanged(s, o, operands):
+        return True
+    part = x.operation if type(x) is Value else None
+    if part is None or type(part.op) is not movement.Slice:
+        return False
+    whole: Any = part.operands[0]
+    joined, low = whole.operation, o.op.dtype
+    if joined is None or type(joined.op) is not movement.Concat:
+        return False
+    if low.bits >= whole.meta.dtype.bits or not s.narrowed(whole, o.op):
+        return False
+    narrow = s.narrow.get(id(whole))
+    if narrow is None:
+        parts = [s.call(o.op, [p], (), Meta(p.meta.shape, low)) for p in joined.operands]
+        narrow = s.narrow[id(whole)] = s.call(joined.op, parts, joined.params, Meta(whole.meta.shape, low))
+    return s.same(r, s.call(part.op, [narrow], part.params, r.meta))
 
 
 def _pow(s: _Simplify, o: Operation, operands: list) -> bool:
@@ -230,7 +266,7 @@ RULES = Table(
         ("slice", _slice),
         ("broadcast_to", _unchanged),
         ("sum_to", _unchanged),
-        ("cast", _unchanged),
+        ("cast", _cast),
         ("copy", _unchanged),
         ("pow", _pow),
         ("add", _sum),
@@ -241,6 +277,17 @@ RULES = Table(
 def turns(o: Operation) -> bool:
     """Whether neighbours of the result are no neighbours of the operand: a view that is slow to read along its rows."""
     return type(o.op) is movement.Permute and len(o.op.perm) > 0 and o.op.perm[-1] != len(o.op.perm) - 1
+
+
+def widens_for_concatenations(o: Operation, users: Sequence[Sequence[tuple[Operation, int]]]) -> bool:
+    """Whether a cast of what a library made stands between it and concatenations alone: these read what is narrow."""
+    x = o.operands[0] if type(o.op) is elementwise.Cast else None
+    if type(x) is not Value or x.operation is None or lowerable(x.operation.op):
+        return False
+    if any(type(user.op) is not movement.Concat for user, _ in users[0]):
+        return False
+    before, after = x.meta.dtype, o.results[0].meta.dtype
+    return before.is_floating and after.is_floating and before.bits < after.bits  # type: ignore[union-attr]
 
 
 def apart(
@@ -270,7 +317,8 @@ def apart(
     for o in reversed(operations):
         users = [readers.pop(id(r), []) for r in o.results]
         made_here = not o.values and lowerable(o.op)  # numbers, places, random bits: out of nothing
-        if len(users) == 1 and (o.op.view or made_here or type(o.op) is movement.Concat):
+        cheap = o.op.view or made_here or widens_for_concatenations(o, users)
+        if len(users) == 1 and (cheap or type(o.op) is movement.Concat):
             own: dict[int, list[tuple[Operation, int]]] = {}
             for user, i in users[0]:
                 if id(user) in inside:
@@ -284,7 +332,7 @@ def apart(
                 if not users[0] and id(o.results[0]) not in kept:
                     continue
             slices = all(type(user.op) is movement.Slice and id(user) in own for user, _ in users[0])
-            if o.op.view or made_here or (slices and len(own) <= MOST_READERS and id(o.results[0]) not in kept):
+            if cheap or (slices and len(own) <= MOST_READERS and id(o.results[0]) not in kept):
                 for those in own.values():
                     made = again(o)
                     inside.add(id(made))

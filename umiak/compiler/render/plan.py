@@ -35,6 +35,7 @@ class Survey:
         self.operations = 0
         self.nested = False
         self.rare = False  # whether much stands behind a branch alone
+        self.branches = False
         self.gathers = False
         self.streams = False
         self.draws: set[int] = set()  # how far apart lanes read random words
@@ -67,6 +68,7 @@ class Survey:
                 if all(linear(a, self.axis) is not None for a in args):
                     continue
             elif x.attr is RARE:
+                self.branches = True
                 known = set(walk(x.args[::2]))
                 self.rare |= sum(n not in known for n in walk([x.args[1]])) > LONG
                 self.operations += 2
