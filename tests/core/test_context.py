@@ -365,7 +365,7 @@ for _reason, _names in {
         "umiak.compiler.jit.codegen:_machines umiak.compiler.jit.engine:_prefixes umiak.compiler.jit.orc:_dropped "
         "umiak.compiler.jit.orc:_engine umiak.compiler.jit.processor:_hosts umiak.compiler.jit.store:_is_open "
         "umiak.compiler.jit.store:_opened umiak.compiler.jit.store:_unwritable umiak.compiler.jit.store:_warned "
-        "umiak.compiler.jit.symbols:_process umiak.compiler.jit.symbols:_registered"
+        "umiak.compiler.jit.symbols:_process umiak.compiler.jit.symbols:_registered umiak.backends.cpu.nests:_codes"
     ),
     "what the compiler did in this process, for people": (
         "umiak.compiler.dump:_printed umiak.compiler.dump:_written umiak.compiler.statistics:_kernels "

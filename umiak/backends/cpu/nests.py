@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import work
@@ -164,16 +165,41 @@ def weigh(nest: Nest) -> tuple[int, int]:
     return operations, sum(_type(nest, a.buffer).bytes for a in nest.accesses if a.buffer is not None)
 
 
+class _Code:
+    """A variant's phases as addresses, and what keeps them alive."""
+
+    __slots__ = ("__weakref__", "library", "name", "phases")
+
+    def __init__(self, name: str, phases: list[tuple[int, int, int, int, int]], library: Any) -> None:
+        self.name, self.phases, self.library = name, phases, library
+
+
+# By what a text is made from: sizes and strides are arguments of kernels, so nests that differ in them alone share one.
+_codes: WeakValueDictionary[tuple, _Code] = WeakValueDictionary()
+
+
 @Paused()
 def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, int]], Any]:
     """A variant's phases as addresses, and what keeps them alive."""
+    target = llvm.Target.host()
+    counts = len(nest.extras), len(nest.accesses)
+    key = (nest.name, counts, nest.buffers, nest.stages, variant, target, jit.host())
+    code = _codes.get(key)
+    if code is None:
+        code = _codes[key] = _compiled(nest, variant, target)
+    else:
+        statistics.count(code.name, "from_memory")
+    return code.phases, code
+
+
+def _compiled(nest: Nest, variant: Variant, target: llvm.Target) -> _Code:
     start = time.perf_counter()
     phases = schedule.kernels(nest, variant)
     scheduled = time.perf_counter()
     names = [name for p in phases for name in (p.kernel.name, f"{p.kernel.name}_local", f"{p.kernel.name}_global")]
     for p in phases:
         dump("loop", nest.name, partial(show_kernel, p.kernel))
-    text = llvm.render_module([p.kernel for p in phases], llvm.Target.host())
+    text = llvm.render_module([p.kernel for p in phases], target)
     statistics.add_time(names[0], "schedule", scheduled - start)
     statistics.add_time(names[0], "render", time.perf_counter() - scheduled)
     library = jit.load(text, names)
@@ -184,7 +210,7 @@ def build(nest: Nest, variant: Variant) -> tuple[list[tuple[int, int, int, int, 
         local = library.address(f"{name}_local") if spaces & {LOCAL, SHARED} else 0
         shared = library.address(f"{name}_global") if GLOBAL in spaces else 0
         found.append((library.address(name), local, shared, p.range, p.block))
-    return found, library
+    return _Code(names[0], found, library)
 
 
 def explain(op: Any, operands: tuple, params: tuple, code: int) -> None:
