@@ -11,8 +11,9 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
+from umiak import ops as F
 from umiak.autodiff import rules
 from umiak.compiler import amp, packed
 from umiak.compiler.calls import call_program, live, scalars_in, used
@@ -24,7 +25,9 @@ from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.lower.group import has_rule, lowerable, nest_of
 from umiak.compiler.nest import Chain, Nest
 from umiak.core import context
+from umiak.core import dtype as dt
 from umiak.core.dispatch import CallProgram, Plan
+from umiak.core.dtype import DType
 from umiak.core.scalar import ScalarProgram
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
@@ -50,13 +53,21 @@ FIND_KERNEL: Callable[..., Any]
 PYTHON_INFER: dict[str, str] = {}
 
 
+class Parts(NamedTuple):
+    """Symbols for a complex number, which is a tensor of ``dtype`` without dims where calls are traced."""
+
+    real: Sym
+    imag: Sym
+    dtype: DType
+
+
 @dataclass
 class Classes:
     """The symbols that stand for one class of operands, and where C reads them."""
 
     scope: Scope
     metas: list[Meta | None]
-    operands: list[Any]  # None, a Sym (number), or a Meta
+    operands: list[Any]  # None, a Sym or Parts (numbers), or a Meta
     params: tuple
     sources: dict[Sym, tuple[int, int]] = field(default_factory=dict)
 
@@ -130,7 +141,10 @@ def symbols_for(op: Op, operands: Sequence[Any], params: Sequence[Any]) -> Class
             kind = weak_kind(x)
             metas.append(Meta((), None, kind))
             if kind == "complex":
-                stand_ins.append(x)  # has no symbolic form: the gradient refuses it
+                beside = (y.dtype for y in operands if isinstance(y, Tensor) and y.dtype.is_complex)
+                real, imag = (scope.symbol("float", name=f"n{i}_{part}") for part in ("real", "imag"))
+                sources.update({real: (-1, word), imag: (-1, word + 1)})
+                stand_ins.append(Parts(real, imag, next(beside, dt.complex128)))
             else:
                 s = scope.symbol("float" if kind == "float" else "int", name=f"n{i}")
                 sources[s] = (-1, word)
@@ -433,11 +447,19 @@ class Trace:
 
 
 def stand_in(tracer: Tracer, x: Any) -> Any:
+    if type(x) is Parts:
+        real, imag = (F.full(part, dtype=x.dtype.real, shape=()) for part in (x.real, x.imag))
+        return F.complex(real, imag)
     return tracer.input(x) if isinstance(x, Meta) else x
 
 
 def values(tensors: Sequence[Any]) -> list:
     return [t.value if isinstance(t, SymTensor) else None for t in tensors]
+
+
+def inputs_of(operands: Sequence[Any], classes: Classes) -> list:
+    """The values of tensors among what stands for operands; what a trace makes of numbers is no input."""
+    return [v if isinstance(x, Meta) else None for v, x in zip(values(operands), classes.operands, strict=True)]
 
 
 def expander(backend: Any) -> Callable[[Op], bool] | None:
@@ -460,7 +482,7 @@ def trace_forward(op: Op, classes: Classes, needs: tuple | None, expand: Callabl
             results = as_tuple(outputs) + tuple(residuals)
         check_results(op, results)
     # One slot per operand, so that C can pass operands by position.
-    inputs = [v if v is not None else object() for v in values(operands)]
+    inputs = [v if v is not None else object() for v in inputs_of(operands, classes)]
     return Trace(list(tracer.operations), inputs, values(results))
 
 
@@ -591,7 +613,8 @@ def trace_vjp(g: Gradient, mask: int) -> Vjp:
                     f"[{g.op.name}] requires a gradient of operand {i}'s type {x.meta}, got {dx.meta} from its vjp"
                 )
     results = values(made)
-    return Vjp(live(tracer.operations, results), values(operands), values(saved), values(grads), results)
+    given = inputs_of(operands, g.classes)
+    return Vjp(live(tracer.operations, results), given, values(saved), values(grads), results)
 
 
 def finish_vjp(g: Gradient, v: Vjp) -> CallProgram:
