@@ -188,7 +188,7 @@ _CARRIER = {2: np.uint16, 1: np.uint8}
 def _reduce(self: Tensor) -> tuple:
     a = numpy(self.detach())
     if a.dtype.kind not in "biufc":
-        a = np.ascontiguousarray(a).view(_CARRIER[a.dtype.itemsize])
+        a = np.ascontiguousarray(a).reshape(a.shape).view(_CARRIER[a.dtype.itemsize])
     return _rebuild, (type(self), a, self.dtype.name, self.stop_gradient, _own(self))
 
 

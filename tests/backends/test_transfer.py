@@ -12,6 +12,7 @@ from harness import CPU, NULL, count_plans, leaf, tensor, values
 import paddle
 from umiak import ops as F
 from umiak.core import array, context, dispatch, stream, tape
+from umiak.core.dtype import all_dtypes
 from umiak.core.place import Place
 from umiak.core.tensor import empty
 from umiak.runtime.offload import Offload
@@ -41,6 +42,24 @@ def test_elements_come_as_they_are(way, dtype):
         assert y.place is place and y.shape == x.shape and y.dtype is x.dtype and y.storage is not x.storage
         x = y
     np.testing.assert_array_equal(back(x), X.astype(dtype))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (3, 5), (0, 3)], ids=str)
+@pytest.mark.parametrize("d", [d for d in all_dtypes() if d.bits < 16], ids=lambda d: d.name)
+def test_narrow_elements_in_bytes(d, shape, fake):
+    """Of packed dtypes two to a byte go over; kernels of the device read and write them there."""
+    codes = np.random.default_rng(0).integers(0, min(256, 1 << d.bits), shape).astype(np.uint8)
+    a = (codes & 1).astype(bool) if d.is_bool else codes.view(d.numpy)
+    x = paddle.to_tensor(a)
+    fake.device(FAKE).copies.clear()
+    y = x.to("fake:0")
+    assert [n for *_, n in fake.device(FAKE).copies] == ([d.nbytes(a.size)] if a.size else [])
+    mask = 15 if d.is_packed else 255
+    for z in (y, y.clone().to("fake:1"), y.reshape([-1]).flip(0).flip(0).reshape(x.shape)):
+        assert (z.dtype, z.shape) == (x.dtype, x.shape)
+        np.testing.assert_array_equal(z.numpy().view(np.uint8) & mask, a.view(np.uint8) & mask)
+    captured = paddle.jit.to_static(lambda x: x.to("fake:1").to("fake:0"))(y)
+    np.testing.assert_array_equal(captured.numpy().view(np.uint8) & mask, a.view(np.uint8) & mask)
 
 
 def test_views_and_nothing(fake):

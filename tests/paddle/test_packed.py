@@ -297,6 +297,16 @@ def test_kept_and_brought_back(d, tmp_path):
         paddle.save({"x": x}, str(tmp_path / "x.safetensors"))
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (3, 5)], ids=str)
+@pytest.mark.parametrize("d", all_dtypes(), ids=lambda d: d.name)
+def test_pickled(d, shape):
+    """What it holds and its shape, of every dtype."""
+    x = paddle.full(shape, 1, d.name)
+    y = pickle.loads(pickle.dumps(x))
+    assert (y.dtype, y.shape) == (x.dtype, x.shape)
+    np.testing.assert_array_equal(y.numpy(), x.numpy())
+
+
 @each
 def test_dlpack(d):
     """Out as elements of 4 bits that share bytes, and in again over the same memory."""

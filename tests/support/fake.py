@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,23 @@ FAKE = Place("fake", 0)
 OTHER = Place("fake", 1)
 
 
-@pytest.fixture(scope="module")
-def fake() -> Iterator[Any]:
+@contextmanager
+def installed() -> Iterator[Any]:
     """The backend, found by its entry point."""
     sys.path.insert(0, str(FOLDER))
     try:
         backends.discover(again=True)
     finally:
         sys.path.remove(str(FOLDER))
-    backend = backends.get("fake")
-    yield backend
-    for place in (FAKE, OTHER):
-        stream.synchronize(place.index)
-    backends.unregister("fake")
+    try:
+        yield backends.get("fake")
+    finally:
+        for place in (FAKE, OTHER):
+            stream.synchronize(place.index)
+        backends.unregister("fake")
+
+
+@pytest.fixture(scope="module")
+def fake() -> Iterator[Any]:
+    with installed() as backend:
+        yield backend

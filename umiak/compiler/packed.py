@@ -13,11 +13,12 @@ from umiak.ir.meta import Meta
 from umiak.ops._common import is_tensor
 from umiak.ops.base import Op, register
 from umiak.ops.packed import Pack, Unpack, unpacked
+from umiak.ops.places import Transfer
 
 
 def carried(op: Op, metas: Sequence[Meta | None], results: Sequence[Meta]) -> Op:
     """The op itself, or the op on carriers where operands or results are packed."""
-    if isinstance(op, (Pack, Unpack, Fused)):  # packed elements are their own business
+    if isinstance(op, (Pack, Unpack, Transfer, Fused)):  # packed elements are their own business
         return op
     dtypes = tuple(m.dtype for m in results)
     shares = op.view and op.shares(dtypes[0])

@@ -56,7 +56,7 @@ class Buffer:
     @property
     def nbytes(self) -> int:
         """Bytes of the elements, gaps between them left out."""
-        return self.size * self.dtype.itemsize
+        return self.dtype.nbytes(self.size)
 
     def host_bytes(self) -> np.ndarray:
         """The bytes of contiguous elements in memory of the host, as an array over them. It keeps nothing alive."""

@@ -1091,7 +1091,7 @@ cdef int launch_python(Plan plan, Operand* xs, int n, const uint64_t* params, ui
         start = perf_counter()
         plan.kernel(plan.op, results, ins, unpack_params(plan.op, params, sig))
         for i in range(plan.n_out):
-            if is_in(PACKED_IDS, plan.out_dtype[i]):
+            if host and is_in(PACKED_IDS, plan.out_dtype[i]):
                 put_packed(<Tensor>outs[i], results[i])
         seconds = perf_counter() - start
     finally:

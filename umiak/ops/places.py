@@ -31,6 +31,7 @@ class Transfer(Op):
     linear = True
     monotone = True
     amp = "keep"
+    packed = True
     source: str
     target: str
 

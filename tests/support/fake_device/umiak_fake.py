@@ -7,6 +7,7 @@ kernels are the NumPy definitions of ops, over the private memory.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -22,6 +23,7 @@ from umiak.core.context import current
 from umiak.core.place import Place
 from umiak.core.stream import Event, QueueDriver
 from umiak.memory import caching
+from umiak.util import packing
 
 COUNT = 2
 SIZE = 1 << 28  # bytes of a device; the system gives them when they are first written
@@ -69,10 +71,13 @@ class Memory:
         self.at(address, len(data))[:] = np.frombuffer(data, np.uint8)
 
     def array(self, span: Span) -> np.ndarray:
-        """The elements of a span, over this memory."""
-        strides = [s * span.dtype.itemsize for s in span.strides]
+        """The elements of a span, over this memory; of packed ones a copy."""
         if 0 in span.shape:
             return np.empty(span.shape, span.dtype)
+        if span.packed:
+            raw = self.at(span.address, -(-math.prod(span.shape) // packing.PER_BYTE))
+            return packing.unpack(raw, math.prod(span.shape), span.dtype).reshape(span.shape)
+        strides = [s * span.dtype.itemsize for s in span.strides]
         return np.ndarray(span.shape, span.dtype, self.bytes, span.address - self.base, strides)
 
 
@@ -81,7 +86,7 @@ class Span:
 
     def __init__(self, buffer: Buffer) -> None:
         self.address, self.shape, self.strides = buffer.pointer, buffer.shape, buffer.strides
-        self.dtype = buffer.dtype.numpy
+        self.dtype, self.packed = buffer.dtype.numpy, buffer.dtype.is_packed
 
 
 class Queue:
@@ -124,7 +129,7 @@ class Queue:
                 self.changed.notify_all()
 
     def wait(self, ticket: int) -> None:
-        with self.changed:
+        with self.device.awaited(), self.changed:
             if not self.changed.wait_for(lambda: self.completed >= ticket, PATIENCE):
                 raise TimeoutError(f"stream {self.id} of {self.device.place} is held at ticket {self.completed}")
 
@@ -142,6 +147,9 @@ class Device(QueueDriver):
         self.queues: dict[int, Queue] = {}
         self.running = threading.Event()
         self.running.set()
+        self.waiting = 0
+        self.lazy = False  # nothing runs while nobody waits
+        self.lock = threading.Lock()
         self.copies: list[tuple[str, str, int]] = []  # from, to, bytes
 
     @property
@@ -152,6 +160,21 @@ class Device(QueueDriver):
         if id not in self.queues:
             self.queues[id] = Queue(self, id)
         return self.queues[id]
+
+    @contextmanager
+    def awaited(self) -> Iterator[None]:
+        """Somebody waits for this device."""
+        with self.lock:
+            self.waiting += 1
+            if self.lazy:
+                self.running.set()
+        try:
+            yield
+        finally:
+            with self.lock:
+                self.waiting -= 1
+                if self.lazy and not self.waiting:
+                    self.running.clear()
 
     def completed(self, id: int) -> int:
         return self.queue(id).completed
@@ -220,7 +243,11 @@ class FakeBackend(backends.Backend):
 
             def job() -> None:
                 array = device.memory.array
-                found.run(op, list(map(array, to)), [array(x) if isinstance(x, Span) else x for x in of], params)
+                results = list(map(array, to))
+                found.run(op, results, [array(x) if isinstance(x, Span) else x for x in of], params)
+                for span, made in zip(to, results, strict=True):
+                    if span.packed:
+                        device.memory.write(span.address, packing.pack(made).tobytes())
 
             device.queue(current().get_stream(device.place)).put(op.name, job)
 
@@ -241,6 +268,23 @@ class FakeBackend(backends.Backend):
             to, of = target.pointer, source.pointer
             device.queue(stream).put("copy", lambda: np.copyto(a.memory.at(to, nbytes), b.memory.at(of, nbytes)))
         return True
+
+    @contextmanager
+    def lazy(self) -> Iterator[None]:
+        """What is queued on any device inside runs when somebody waits for that device, or after the end."""
+        devices = [self.device(Place("fake", i)) for i in range(COUNT)]
+        for device in devices:
+            with device.lock:
+                device.lazy = True
+                if not device.waiting:
+                    device.running.clear()
+        try:
+            yield
+        finally:
+            for device in devices:
+                with device.lock:
+                    device.lazy = False
+                    device.running.set()
 
     @contextmanager
     def held(self, place: Place) -> Iterator[None]:
