@@ -120,3 +120,30 @@ def test_gradients_of_calls_that_came_before():
     layer(x)
     first.sum().backward()
     assert layer.weight_orig.grad.numpy().any()
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [
+        (nn.BatchNorm1D, [0, 3]), (nn.BatchNorm1D, [2, 3, 0]), (nn.BatchNorm2D, [0, 3, 2, 2]),
+        (nn.BatchNorm2D, [2, 3, 2, 0]), (nn.BatchNorm3D, [1, 3, 2, 0, 2]),
+    ],
+)  # fmt: skip
+def test_a_batch_of_nothing_leaves_running_statistics_alone(layer, shape, captured):
+    """As in the reference framework; gradients of the parameters are zeros."""
+    norm = layer(3)
+    before = paddle.full([3], 0.25), paddle.full([3], 4.0)
+    norm._mean.set_value(before[0].numpy())
+    norm._variance.set_value(before[1].numpy())
+    x = paddle.zeros(shape)
+    x.stop_gradient = False
+    run = paddle.jit.to_static(lambda x: norm(x)) if captured else norm
+    y = run(x)
+    assert y.shape == shape
+    y.sum().backward()
+    assert norm._mean.tolist() == before[0].tolist()
+    assert norm._variance.tolist() == before[1].tolist()
+    assert norm.weight.grad.tolist() == norm.bias.grad.tolist() == [0.0] * 3
+    run(paddle.ones([2, *shape[1:]] if shape[0] == 0 else [4 if n == 0 else n for n in shape]))
+    assert norm._mean.tolist() != before[0].tolist()  # what has elements still moves them

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle.nn._ops import Records
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.dispatch import apply, apply_into, assign
 from umiak.core.tensor import Tensor
@@ -118,7 +119,7 @@ def batch_norm(
     Args:
         x: ``[N, C]`` or ``[N, C, *]``; channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``.
         running_mean, running_var: ``[C]``; in training they become ``momentum * running + (1 - momentum) * batch``,
-            in place (the variance is the biased one).
+            in place (the variance is the biased one); an x without elements leaves them alone.
         weight, bias: ``[C]``.
         training: take mean and variance from the batch; otherwise the running ones.
         momentum: how much of the running values stays.
@@ -132,7 +133,8 @@ def batch_norm(
     if not training or use_global_stats:
         return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (epsilon,))
     y, mean, var = apply(_BATCH[axis], (x, weight, bias), (epsilon,))
-    follow(running_mean, running_var, mean, var, momentum)
+    if not (type(x.size) is int and x.size == 0):
+        follow(running_mean, running_var, mean, var, momentum)
     return y
 
 
@@ -166,7 +168,7 @@ def batch_norm_over(
     v = x if wide is x.dtype else F.cast(x, dtype=wide)
     channels = x.shape[axis]
     count = math.prod(x.shape[i] for i in axes)
-    sums = total(F.concat([F.sum(v, axes=axes), F.full(count, dtype=wide, shape=(1,))], axis=0))
+    sums = total(F.concat([F.sum(v, axes=axes), made_on(x.place, F.full, count, wide, (1,))], axis=0))
     count_all = F.slice(sums, axes=(0,), starts=(channels,), sizes=(1,), steps=(1,))
     mean = F.div(F.slice(sums, axes=(0,), starts=(0,), sizes=(channels,), steps=(1,)), count_all)
     shape = tuple(channels if i == axis else 1 for i in range(x.ndim))

@@ -25,7 +25,7 @@ op(
 
 
 def channels(d: Draw) -> Proposal:
-    """Of at least one element: statistics of none are NaN, where PyTorch leaves them alone."""
+    """Of at least one element: of none there is nothing to compare."""
     x = d.pick(
         lambda x: len(d.shape(x)) in (2, 3, 4) and not d.varying(x, 1) and all(0 not in v[x].shape for v in d.values)
     )
