@@ -13,6 +13,7 @@ from paddle import nn
 from paddle.distributed import fleet
 from paddle.distributed.fleet.utils import recompute
 from paddle.incubate.distributed.fleet import recompute_sequential
+from tests.support.py_layers import Square
 from umiak import memory
 from umiak.autodiff import graph
 from umiak.core.place import Place
@@ -365,17 +366,6 @@ def test_something_saved_that_changes():
 @pytest.mark.parametrize("write", ["clip_", "sin_", "exp_"])
 def test_something_without_elements_that_is_written_to(use_reentrant, write):
     """There is nothing that changes: also what autograd functions keep of it stays as it was."""
-
-    class Square(paddle.autograd.PyLayer):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            (x,) = ctx.saved_tensor()
-            return 2 * x * g
 
     def function(x):
         none = x[x > 100]

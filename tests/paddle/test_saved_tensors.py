@@ -10,6 +10,7 @@ import pytest
 
 import paddle
 from paddle.autograd import PyLayer, saved_tensors_hooks
+from tests.support.py_layers import Square
 
 
 def leaf(*values):
@@ -30,21 +31,6 @@ class Exp(PyLayer):
         y, text, none = ctx.saved_tensor()
         assert (text, none) == ("text", None)
         return g * y
-
-
-class Square(PyLayer):
-    """Keeps its argument."""
-
-    @staticmethod
-    def forward(ctx, x):
-        ctx.save_for_backward(x)
-        assert ctx.saved_tensor()[0] is x
-        return x * x
-
-    @staticmethod
-    def backward(ctx, g):
-        (x,) = ctx.saved_tensors
-        return 2 * g * x
 
 
 def through(log):
