@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from paddle import _late
-from paddle.tensor._args import cast, floating, need_tensor, op_error
+from paddle.tensor._args import cast, floating, made_on, need_tensor, op_error
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.context import place_guard
 from umiak.core.tensor import Tensor
 
 __getattr__, __dir__ = _late.attributes_of(__name__)
@@ -18,7 +19,7 @@ __all__ = ["istft", "stft"]
 def _window(window: Any, win_length: int, n_fft: int, like: Tensor, op: str) -> Tensor:
     """The window, ones by default, zero-padded on both sides to ``n_fft``."""
     if window is None:
-        window = F.full(1, like.dtype.real, (win_length,))
+        window = made_on(like.place, F.full, 1, like.dtype.real, (win_length,))
     elif need_tensor(window, op, "window").ndim != 1 or window.shape[0] != win_length:
         raise op_error(ValueError, op, f"a window of shape [{win_length}]", window.shape)
     if win_length < n_fft:
@@ -173,6 +174,8 @@ def istft(
 def _overlap(frames: Tensor, total: int, hop: int) -> Tensor:
     """Frames ``[b, count, size]`` added up at their places in ``[b, total]``."""
     b, count, size = frames.shape
-    where = F.add(F.unsqueeze(F.iota(0, hop, dt.int64, count), (1,)), F.iota(0, 1, dt.int64, size))
+    with place_guard(frames.place):
+        where = F.add(F.unsqueeze(F.iota(0, hop, dt.int64, count), (1,)), F.iota(0, 1, dt.int64, size))
+        zeros = F.full(0, frames.dtype, (b, total))
     flat = F.reshape(frames, (b, count * size))
-    return F.put(F.full(0, frames.dtype, (b, total)), F.reshape(where, (count * size,)), flat, 1, mode="add")
+    return F.put(zeros, F.reshape(where, (count * size,)), flat, 1, mode="add")

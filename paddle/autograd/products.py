@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
@@ -44,7 +45,7 @@ def _call(func: Callable, xs: Any, op: str) -> tuple[Any, list[Tensor], list[Ten
 def _vectors(v: Any, like: list[Tensor], op: str) -> list[Tensor]:
     """``v`` as a list of tensors of the given shapes; ones for None."""
     if v is None:
-        return [F.full(1, x.dtype, tuple(x.shape)) for x in like]
+        return [made_on(x.place, F.full, 1, x.dtype, tuple(x.shape)) for x in like]
     found = list(v) if isinstance(v, (list, tuple)) else [v]
     if len(found) != len(like):
         raise op_error(ValueError, op, f"{len(like)} tensors in v", len(found))
@@ -59,7 +60,7 @@ def _vectors(v: Any, like: list[Tensor], op: str) -> list[Tensor]:
 
 def zeros_for(gradient: Tensor | None, x: Tensor) -> Tensor:
     """A gradient, or the zeros that None stands for."""
-    return F.full(0, x.dtype, tuple(x.shape)) if gradient is None else gradient
+    return made_on(x.place, F.full, 0, x.dtype, tuple(x.shape)) if gradient is None else gradient
 
 
 def _like(values: list[Tensor], given: Any) -> Any:
@@ -126,7 +127,7 @@ def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
         tangents = _vectors(v, inputs, "jvp")
         # u times the Jacobian is linear in u, whatever u is; its derivative along v is what is wanted.
         live = [i for i, y in enumerate(outputs) if not y.stop_gradient]
-        us = [F.full(0, outputs[i].dtype, tuple(outputs[i].shape)) for i in live]
+        us = [made_on(y.place, F.full, 0, y.dtype, tuple(y.shape)) for y in (outputs[i] for i in live)]
         for u in us:
             u.stop_gradient = False
         found: list[Tensor | None] = [None] * len(us)

@@ -8,7 +8,7 @@ from typing import Any
 from umiak import ops as F
 from umiak.autodiff.saved import SavedTensor
 from umiak.core import tape
-from umiak.core.context import current, no_grad_guard
+from umiak.core.context import current, no_grad_guard, place_guard
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -139,11 +139,16 @@ def _differentiable(x: Tensor) -> bool:
     return x.dtype.is_floating or x.dtype.is_complex
 
 
+def _zeros(shape: tuple, dtype: Any, place: Any) -> Tensor:
+    with place_guard(place):
+        return F.full(0, dtype, shape)
+
+
 def _backward(
     cls: type[PyLayer], ctx: PyLayerContext, inputs: list[Tensor], outputs: list[Tensor], tracked: list[int]
 ) -> Callable:
     """The gradient function of one call. It keeps shapes, not tensors: those would tie the outputs to themselves."""
-    metas = [(tuple(o.shape), o.dtype) for o in outputs]
+    metas = [(tuple(o.shape), o.dtype, o.place) for o in outputs]
     dtypes = [x.dtype for x in inputs]
     stops = [x.stop_gradient for x in inputs]
 
@@ -153,8 +158,8 @@ def _backward(
             full[i] = g
         if ctx.materialize_grads:
             full = [
-                F.full(0, d, s) if g is None and (d.is_floating or d.is_complex) else g
-                for g, (s, d) in zip(full, metas)
+                _zeros(*meta) if g is None and (meta[1].is_floating or meta[1].is_complex) else g
+                for g, meta in zip(full, metas)
             ]
         made = cls.backward(ctx, *full)
         found = list(made) if isinstance(made, (list, tuple)) else [made]

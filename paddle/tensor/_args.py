@@ -12,8 +12,10 @@ from umiak import ops as F
 from umiak.core import dispatch
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
+from umiak.core.context import place_guard
 from umiak.core.dispatch import assign
 from umiak.core.dtype import DType
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast, default_float, promote
 from umiak.util.errors import op_error
@@ -288,8 +290,14 @@ def tensor(x: Any, like: Tensor | None = None) -> Tensor:
             if isinstance(x, int)
             else default_float()
         )
-        return F.full(x, dtype=d, shape=())
-    return from_numpy(np.asarray(x))
+        return F.full(x, dtype=d, shape=()) if like is None else made_on(like.place, F.full, x, d, ())
+    return from_numpy(np.asarray(x), None if like is None else like.place)
+
+
+def made_on(place: Place, make: Callable[..., Tensor], *args: Any, **kw: Any) -> Tensor:
+    """What a function makes of no tensor, on ``place``."""
+    with place_guard(place):
+        return make(*args, **kw)
 
 
 def floating(x: Tensor) -> Tensor:

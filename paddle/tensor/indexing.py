@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from paddle.tensor._args import cast, op_error, write_part
+from paddle.tensor._args import cast, made_on, op_error, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.dispatch import apply, apply1, apply_rows, assign
+from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 
 
@@ -52,19 +53,19 @@ def _int(i: int, n: int, axis: int) -> int:
     return i + n if i < 0 else i
 
 
-def _one(item: Any) -> Any:
-    """An item as an int, a bool, a slice, None, Ellipsis, or an index tensor."""
+def _one(item: Any, place: Place) -> Any:
+    """An item as an int, a bool, a slice, None, Ellipsis, or an index tensor, made on ``place`` where it is none."""
     if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)):
         return item
     if isinstance(item, (list, tuple, range)):
-        item = _from_list(item)
+        item = _from_list(item, place)
     if isinstance(item, (np.ndarray, np.generic)):
         a = np.asarray(item)
         if a.dtype.kind not in "biu" and a.size:
             raise _bad(item)
         if a.ndim == 0:
             return bool(a) if a.dtype.kind == "b" else int(a)
-        return from_numpy(a if a.dtype.kind == "b" else a.astype(np.int64))
+        return from_numpy(a if a.dtype.kind == "b" else a.astype(np.int64), place)
     if isinstance(item, Tensor):
         if not (item.dtype.is_bool or item.dtype.is_integer):
             raise op_error(IndexError, "getitem", "an index of integer or bool dtype", item.dtype.name)
@@ -74,11 +75,11 @@ def _one(item: Any) -> Any:
     raise _bad(item)
 
 
-def _from_list(item: Any) -> Any:
+def _from_list(item: Any, place: Place) -> Any:
     if any(isinstance(i, Tensor) for i in item):
         item = [i.item() if isinstance(i, Tensor) and i.size == 1 else i for i in item]
         if any(isinstance(i, Tensor) for i in item):
-            return F.stack([i if isinstance(i, Tensor) else from_numpy(np.asarray(i)) for i in item], 0)
+            return F.stack([i if isinstance(i, Tensor) else from_numpy(np.asarray(i), place) for i in item], 0)
     a = np.asarray(item)
     return a.astype(np.int64) if a.size == 0 else a
 
@@ -99,7 +100,8 @@ def _consumed(item: Any) -> int:
 
 def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
     """The basic part of an index, and the advanced ones by the axis of the view (masks: the first)."""
-    items = [_one(i) for i in item] if isinstance(item, tuple) else [_one(item)]
+    place = x.place
+    items = [_one(i, place) for i in item] if isinstance(item, tuple) else [_one(item, place)]
     shape = x.shape
     used = sum(map(_consumed, (i for i in items if i is not Ellipsis)))
     if used > len(shape):
@@ -120,7 +122,7 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
         if i is None or isinstance(i, bool):
             insert.append(out)
             if i is not None:
-                advanced[out] = from_numpy(np.zeros(int(i), np.int64))
+                advanced[out] = from_numpy(np.zeros(int(i), np.int64), place)
             out += 1
         elif isinstance(i, int):
             axes.append(axis)
@@ -292,16 +294,21 @@ def _value(value: Any, x: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def _tensor(value: Any, x: Tensor) -> Tensor:
-    """``value`` as a tensor of the dtype of ``x``."""
+    """``value`` as a tensor of the dtype of ``x``, where ``x`` is."""
+    made = _made(value, x)
+    return made if made.place is x.place else F.transfer(made, source=str(made.place), target=str(x.place))
+
+
+def _made(value: Any, x: Tensor) -> Tensor:
     if isinstance(value, Tensor):
         return cast(value, x.dtype)
     if isinstance(value, (np.ndarray, np.generic, list, tuple)):
-        return cast(from_numpy(np.asarray(value)), x.dtype)
+        return cast(from_numpy(np.asarray(value), x.place), x.dtype)
     if not isinstance(value, (bool, int, float, complex)):
         raise op_error(TypeError, "setitem", "a Tensor, an array or a number", type(value).__name__)
     if isinstance(value, complex) and not x.dtype.is_complex:
         raise op_error(TypeError, "setitem", f"a real value for {x.dtype.name}", "a complex one")
-    return F.full(value, x.dtype, ())
+    return made_on(x.place, F.full, value, x.dtype, ())
 
 
 def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from paddle.tensor import creation, elementwise, linalg, logic, manipulation, math, search
-from paddle.tensor._args import become, named, need_tensor, op_error, write_part
+from paddle.tensor._args import become, made_on, named, need_tensor, op_error, write_part
 from umiak import ops as F
 from umiak.core import dispatch
 from umiak.core import dtype as dt
@@ -126,7 +126,7 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     """
     need_tensor(x, "fill_")
     value = F.reshape(value, ()) if isinstance(value, Tensor) else value
-    return assign(x, F.full(value, x.dtype, tuple(x.shape)))
+    return assign(x, made_on(x.place, F.full, value, x.dtype, tuple(x.shape)))
 
 
 def zero_(x: Tensor) -> Tensor:
@@ -157,12 +157,13 @@ def fill_diagonal_(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, n
     if x.ndim > 2:
         if len(set(x.shape)) > 1:
             raise op_error(ValueError, op, "equal sizes", x.shape)
-        i = F.iota(0, 1, dt.int64, x.shape[0])
-        return assign(x, F.index_put(x, F.full(value, x.dtype, (x.shape[0],)), [i] * x.ndim))
+        i = made_on(x.place, F.iota, 0, 1, dt.int64, x.shape[0])
+        values = made_on(x.place, F.full, value, x.dtype, (x.shape[0],))
+        return assign(x, F.index_put(x, values, [i] * x.ndim))
     rows, columns = x.shape
 
     def write(line: Callable[[Tensor], Tensor]) -> None:
-        write_part(x, line, F.full(value, x.dtype, tuple(line(x).shape)))
+        write_part(x, line, made_on(x.place, F.full, value, x.dtype, tuple(line(x).shape)))
 
     write(lambda x: F.diagonal(x, 0, 1, offset))
     if wrap and rows > columns:
@@ -209,7 +210,7 @@ def set_(
         [1.0, 1.0]
     """
     if source is None:
-        source = F.full(0, x.dtype, (0,))
+        source = made_on(x.place, F.full, 0, x.dtype, (0,))
     elif need_tensor(source, "set_", "source").dtype is not x.dtype:
         source = F.cast(source, dtype=x.dtype)
     if shape is not None or stride is not None or offset:

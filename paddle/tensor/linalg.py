@@ -18,6 +18,7 @@ from paddle.tensor._args import (
     hot,
     integers,
     into,
+    made_on,
     missing,
     need_tensor,
     number,
@@ -524,8 +525,8 @@ def cholesky_inverse(x: Tensor, upper: bool = False, name: str | None = None) ->
 
 
 def _identity(n: int, like: Tensor) -> Tensor:
-    at = F.eq(F.iota(0, 1, dt.int64, n), F.unsqueeze(F.iota(0, 1, dt.int64, n), (1,)))
-    return F.cast(at, dtype=like.dtype)
+    i = made_on(like.place, F.iota, 0, 1, dt.int64, n)
+    return F.cast(F.eq(i, F.unsqueeze(i, (1,))), dtype=like.dtype)
 
 
 @public
@@ -557,7 +558,7 @@ def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None 
         raise op_error(ValueError, "lu", "pivot=True", "pivot=False")
     x = _matrix(x, "lu")
     out = F.lu(x)
-    return (*out, F.full(0, dt.int32, tuple(x.shape[:-2]))) if get_infos else out
+    return (*out, made_on(x.place, F.full, 0, dt.int32, tuple(x.shape[:-2]))) if get_infos else out
 
 
 @public
@@ -910,7 +911,7 @@ def lstsq(
     least = builtins.max(m, n) * _eps(x) if rcond is None else float(rcond)
     solution, residuals, rank, values = F.lstsq(x, y, least)
     full = m > n and driver in ("gels", "gelsd", "gelss") and bool((rank == n).all())
-    nothing = F.full(0, x.dtype.real, (0,))
+    nothing = made_on(x.place, F.full, 0, x.dtype.real, (0,))
     return solution, residuals if full else nothing, rank, values if driver in ("gelsd", "gelss") else nothing
 
 

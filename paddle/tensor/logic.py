@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle.tensor._args import cast, need_tensor, public, same_dtype, tensor
+from paddle.tensor._args import cast, made_on, need_tensor, public, same_dtype, tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -21,7 +21,7 @@ def equal_all(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     """
     need_tensor(x, "equal_all")
     if x.shape != need_tensor(y, "equal_all", "y").shape:
-        return F.full(False, dt.bool, ())
+        return made_on(x.place, F.full, False, dt.bool, ())
     x, y = same_dtype("eq", x, y)
     return F.all(F.eq(x, y), tuple(range(x.ndim)))
 
@@ -85,7 +85,7 @@ def isin(x: Any, test_x: Any, assume_unique: bool = False, invert: bool = False,
     x, test = same_dtype("eq", tensor(x, like), tensor(test_x, like))
     flat = F.reshape(test, (test.size,))
     if not test.size:
-        found = F.full(False, dt.bool, tuple(x.shape))
+        found = made_on(x.place, F.full, False, dt.bool, tuple(x.shape))
     elif test.size <= 32 or x.dtype.is_bool or x.dtype.is_complex:
         found = F.any(F.eq(F.unsqueeze(x, (x.ndim,)), flat), (x.ndim,))
     else:

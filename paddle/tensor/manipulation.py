@@ -20,6 +20,7 @@ from paddle.tensor._args import (
     integer,
     integers,
     into,
+    made_on,
     missing,
     named,
     need_tensor,
@@ -545,11 +546,10 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     if math.prod(sizes) and (low < 0 or high >= x.size):
         raise op_error(ValueError, "as_strided", f"places within {x.size} elements", f"{low} to {high}")
     flat = F.reshape(x, (x.size,))
-    at = F.full(offset, dt.int64, sizes)
+    at = made_on(x.place, F.full, offset, dt.int64, sizes)
     for i, (n, s) in enumerate(zip(sizes, steps, strict=True)):
-        at = F.add(
-            at, F.reshape(F.iota(0, s, dt.int64, n), tuple(n if k == i else 1 for k in builtins.range(len(sizes))))
-        )
+        along = made_on(x.place, F.iota, 0, s, dt.int64, n)
+        at = F.add(at, F.reshape(along, tuple(n if k == i else 1 for k in builtins.range(len(sizes)))))
     return F.take(flat, at, 0)
 
 
@@ -926,13 +926,17 @@ def unbind(input: Tensor, axis: Any = 0) -> list[Tensor]:
         return [alias(F.squeeze(part, (k,)), value) for part, value in zip(parts, F.unbind(x, k, n), strict=True)]
 
     def gradient(*grads: Any) -> Tensor:
-        zero = F.full(0.0, dtype=dtype, shape=shape) if None in grads else None
+        zero = made_on(place, F.full, 0.0, dtype, shape) if None in grads else None
         return F.stack([zero if g is None else g for g in grads], k)
 
     # One node for all: as many of slices would each add a gradient of the size of the whole.
     with no_grad_guard():
         views = [F.squeeze(part, (k,)) for part in parts]
-    shape, dtype = tuple(views[0].shape), x.dtype  # not x itself, which may get a history that ends in this node
+    shape, dtype, place = (
+        tuple(views[0].shape),
+        x.dtype,
+        x.place,
+    )  # not x itself, which may get a history that ends in this node
     python_node("unbind", [x], views, gradient)
     return views
 
@@ -1464,7 +1468,7 @@ def put_along_axis(
     need_tensor(indices, op, "indices")
     _rank(arr, indices, op)
     if not isinstance(values, Tensor):
-        values = F.full(values, arr.dtype, ())
+        values = made_on(arr.place, F.full, values, arr.dtype, ())
     values = _cast_to(values, arr.dtype)
     if broadcast:
         indices = F.broadcast_to(indices, _broadcast_but(arr.shape, indices, k))
@@ -1491,8 +1495,8 @@ def _scatter_along(
     corner = _cut_to(x, index, axis, op)
     if mode == "mean":
         total = F.scatter_along(corner, index, values, axis, mode="add", include_self=include_self)
-        ones = F.full(1, x.dtype, tuple(index.shape))
-        base = F.full(1 if include_self else 0, x.dtype, tuple(corner.shape))
+        ones = made_on(x.place, F.full, 1, x.dtype, tuple(index.shape))
+        base = made_on(x.place, F.full, 1 if include_self else 0, x.dtype, tuple(corner.shape))
         count = F.scatter_along(base, index, ones, axis, mode="add")
         touched = F.gt(count, 1 if include_self else 0)
         share = F.floor_div(total, F.maximum(count, 1)) if x.dtype.is_integer else F.div(total, F.maximum(count, 1))
@@ -1567,7 +1571,8 @@ def scatter(
     updates = _cast_to(updates, x.dtype)
     if overwrite:
         return into(out, F.put(x, index, updates, 0, mode="set"))
-    cleared = F.put(x, index, F.full(0, x.dtype, tuple(updates.shape)), 0, mode="set")
+    nothing = made_on(x.place, F.full, 0, x.dtype, tuple(updates.shape))
+    cleared = F.put(x, index, nothing, 0, mode="set")
     return into(out, F.put(cleared, index, updates, 0, mode="add"))
 
 
@@ -1596,7 +1601,8 @@ def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = No
         [0.0, 1.0, 0.0]
     """
     need_tensor(updates, "scatter_nd", "updates")
-    return scatter_nd_add(F.full(0, updates.dtype, shape_of(shape, "scatter_nd")), index, updates)
+    nothing = made_on(updates.place, F.full, 0, updates.dtype, shape_of(shape, "scatter_nd"))
+    return scatter_nd_add(nothing, index, updates)
 
 
 @public(source="value")
@@ -1638,9 +1644,9 @@ def index_fill(x: Tensor, index: Tensor, axis: Any, value: Any, name: str | None
         if value.size != 1:
             raise op_error(ValueError, "index_fill", "a value of one element", value.shape)
         value = _cast_to(F.reshape(value, ()), x.dtype)
-    return F.put(
-        x, index, F.full(value, x.dtype, shape) if not isinstance(value, Tensor) else F.broadcast_to(value, shape), k
-    )
+    if isinstance(value, Tensor):
+        return F.put(x, index, F.broadcast_to(value, shape), k)
+    return F.put(x, index, made_on(x.place, F.full, value, x.dtype, shape), k)
 
 
 @public
@@ -1761,7 +1767,7 @@ def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) 
     xs = _together(_list(inputs, "multiplex"), "multiplex")
     all_rows = F.stack(xs, 0)
     which = F.reshape(need_tensor(index, "multiplex", "index"), (index.size,))
-    rows = F.iota(0, 1, which.dtype, xs[0].shape[0])
+    rows = made_on(which.place, F.iota, 0, 1, which.dtype, xs[0].shape[0])
     return F.index_get(all_rows, [which, rows])
 
 

@@ -18,6 +18,7 @@ from paddle.tensor._args import (
     floating,
     hot,
     into,
+    made_on,
     named,
     need_tensor,
     number,
@@ -376,7 +377,7 @@ def _running(name: str, op: Any, word: str, example: str) -> Any:
         d = dtype_of(dtype, dt.int64)
         if d not in (dt.int32, dt.int64):
             raise op_error(ValueError, fn.__name__, "a dtype of int32 or int64", d.name)
-        return (x, F.full(0, d, ())) if k < 0 else op(x, k, dtype=d)
+        return (x, made_on(x.place, F.full, 0, d, ())) if k < 0 else op(x, k, dtype=d)
 
     named(fn, name)
     fn.__module__ = __name__
@@ -642,7 +643,7 @@ def isreal(x: Tensor, name: str | None = None) -> Tensor:
         [True, False]
     """
     need_tensor(x, "isreal")
-    return F.eq(F.imag(x), 0) if x.dtype.is_complex else F.full(True, dt.bool, tuple(x.shape))
+    return F.eq(F.imag(x), 0) if x.dtype.is_complex else made_on(x.place, F.full, True, dt.bool, tuple(x.shape))
 
 
 @hot("x, decimals=0, name=None, *, out=None")
@@ -745,7 +746,7 @@ def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, *, out: An
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
     if x.ndim == 0:
-        return into(out, F.full(1, x.dtype, ()))
+        return into(out, made_on(x.place, F.full, 1, x.dtype, ()))
     axis = axis_of((0 if x.ndim in (1, 3) else 1) if dim is None else dim, x.ndim, "softmax")
     return into(out, F.softmax(x, axis))
 

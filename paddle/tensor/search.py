@@ -15,6 +15,7 @@ from paddle.tensor._args import (
     hot,
     integer,
     into,
+    made_on,
     missing,
     named,
     need_tensor,
@@ -47,7 +48,7 @@ def _arg(name: str, op: Any, word: str, example: str) -> Any:
             return F.reshape(out, (1,) * x.ndim) if keepdim else out
         if x.ndim == 0:
             axis_of(number(axis), 1, op_name)
-            return F.full(0, d, ())
+            return made_on(x.place, F.full, 0, d, ())
         return op(x, axis_of(axis, x.ndim, op_name), builtins.bool(keepdim), d)
 
     named(fn, name)
@@ -78,7 +79,7 @@ argmin = _arg("argmin", F.argmin, "smallest", "0")
 def _sorted(x: Tensor, axis: Any, descending: bool, stable: bool, op: str) -> tuple[Tensor, Tensor]:
     if need_tensor(x, op).ndim == 0:
         axis_of(axis, 1, op)
-        return F.copy(x), F.full(0, dt.int64, ())
+        return F.copy(x), made_on(x.place, F.full, 0, dt.int64, ())
     return F.sort(x, axis_of(axis, x.ndim, op), builtins.bool(descending), builtins.bool(stable))
 
 
@@ -150,7 +151,7 @@ def topk(
     """
     count = integer(k, "topk", "k")
     if need_tensor(x, "topk").ndim == 0:
-        return TopKResult(*into(out, (F.copy(x), F.full(0, dt.int64, ()))))
+        return TopKResult(*into(out, (F.copy(x), made_on(x.place, F.full, 0, dt.int64, ()))))
     a = axis_of(-1 if axis is None else axis, x.ndim, "topk")
     if not 1 <= count <= x.shape[a]:
         raise op_error(ValueError, "topk", f"a k from 1 to {x.shape[a]}", count)
@@ -170,7 +171,7 @@ def kthvalue(
         (2, 2)
     """
     if need_tensor(x, "kthvalue").ndim == 0:
-        return F.copy(x), F.full(0, dt.int64, ())
+        return F.copy(x), made_on(x.place, F.full, 0, dt.int64, ())
     a = axis_of(-1 if axis is None else axis, x.ndim, "kthvalue")
     if not 1 <= k <= x.shape[a]:
         raise op_error(ValueError, "kthvalue", f"a k from 1 to {x.shape[a]}", k)
@@ -188,7 +189,7 @@ def mode(x: Tensor, axis: int = -1, keepdim: bool = False, name: str | None = No
         (2, 2)
     """
     if need_tensor(x, "mode").ndim == 0:
-        return F.copy(x), F.full(0, dt.int64, ())
+        return F.copy(x), made_on(x.place, F.full, 0, dt.int64, ())
     return F.mode(x, axis_of(axis, x.ndim, "mode"), builtins.bool(keepdim))
 
 
@@ -242,7 +243,7 @@ def where(condition: Any = MISSING, x: Any = None, y: Any = None, name: Any = No
                 if builtins.any(isinstance(v, float) for v in kinds)
                 else dt.int64
             )
-        x = F.full(x, d, ())
+        x = made_on(condition.place, F.full, x, d, ())
     return F.where(condition, x, y)
 
 
@@ -261,7 +262,9 @@ def nonzero(x: Tensor, as_tuple: bool = False, *, out: Any = None) -> Any:
     places = F.nonzero_sized(x, int(F.count_true(x).item()))
     if not as_tuple:
         return into(out, places)
-    return tuple(F.unbind(places, 1, x.ndim)) if x.ndim else (F.full(0, dt.int64, (places.shape[0],)),)
+    return (
+        tuple(F.unbind(places, 1, x.ndim)) if x.ndim else (made_on(x.place, F.full, 0, dt.int64, (places.shape[0],)),)
+    )
 
 
 @public(x="input")
@@ -312,7 +315,7 @@ def searchsorted(
     if sorter is not None:
         sorted_sequence = F.take_along(sorted_sequence, need_tensor(sorter, op, "sorter"), sorted_sequence.ndim - 1)
     if not isinstance(values, Tensor):
-        values = F.full(values, sorted_sequence.dtype, ())
+        values = made_on(sorted_sequence.place, F.full, values, sorted_sequence.dtype, ())
     rows, v = same_dtype("eq", sorted_sequence, values)
     d = _bucket_dtype(out_int32)
     if rows.ndim == 1:

@@ -14,6 +14,7 @@ from paddle.tensor._args import (
     floating,
     integer,
     into,
+    made_on,
     need_tensor,
     number,
     op_error,
@@ -191,7 +192,7 @@ def _quantile(
         values = np.atleast_1d(np.asarray(q, np.float64))
         if values.size == 0 or (values < 0).any() or (values > 1).any():
             raise op_error(ValueError, op, "fractions from 0 to 1", q)
-        fractions = from_numpy(values.astype(x.dtype.numpy))
+        fractions = from_numpy(values.astype(x.dtype.numpy), x.place)
     y, k, axes = _last(x, axis, op) if x.ndim else (F.reshape(x, (1,)), 0, ())
     found = F.quantile(y, fractions, k, False, interpolation, ignore_nan)
     if keepdim:
@@ -329,7 +330,7 @@ def histogram_bin_edges(
     """
     x = need_tensor(input, "histogram_bin_edges", "input")
     lo, hi = _histogram_range(x, min, max, "histogram_bin_edges")
-    return F.linspace(lo, hi, x.dtype if x.dtype.is_floating else dt.float32, bins + 1)
+    return made_on(x.place, F.linspace, lo, hi, x.dtype if x.dtype.is_floating else dt.float32, bins + 1)
 
 
 @public
@@ -376,10 +377,10 @@ def histogramdd(
             continue
         lo, hi = (float(ranges[2 * i]), float(ranges[2 * i + 1])) if ranges is not None else (0.0, 0.0)
         lo, hi = (lo, hi) if ranges is not None else _histogram_range(column, lo, hi, op)
-        edges.append(F.linspace(lo, hi, x.dtype, b + 1))
+        edges.append(made_on(x.place, F.linspace, lo, hi, x.dtype, b + 1))
     sizes = [e.shape[0] - 1 for e in edges]
-    place = F.full(0, dt.int64, (points.shape[0],))
-    inside = F.full(True, dt.bool, (points.shape[0],))
+    place = made_on(x.place, F.full, 0, dt.int64, (points.shape[0],))
+    inside = made_on(x.place, F.full, True, dt.bool, (points.shape[0],))
     for column, e, n in zip(columns, edges, sizes, strict=True):
         # The last interval is closed.
         at = F.sub(F.search_sorted(e, column, True), 1)
@@ -389,7 +390,7 @@ def histogramdd(
         place = F.add(F.mul(place, n), at)
     total = int(np.prod(sizes))
     w = (
-        F.full(1, x.dtype, (points.shape[0],))
+        made_on(x.place, F.full, 1, x.dtype, (points.shape[0],))
         if weights is None
         else F.reshape(cast(weights, x.dtype), (weights.size,))
     )
@@ -480,7 +481,7 @@ def pdist(x: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
     if need_tensor(x, "pdist").ndim != 2:
         raise op_error(ValueError, "pdist", "a tensor of rank 2", x.shape)
     pairs = np.array(list(itertools.combinations(range(x.shape[0]), 2)), np.int64).reshape(-1, 2)
-    first, second = (F.take(x, from_numpy(np.ascontiguousarray(pairs[:, i])), 0) for i in (0, 1))
+    first, second = (F.take(x, from_numpy(np.ascontiguousarray(pairs[:, i]), x.place), 0) for i in (0, 1))
     kind, power = norm_kind(p)
     return F.vector_norm(F.sub(first, second), (1,), False, kind, power)
 

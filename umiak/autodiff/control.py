@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from umiak import ops as F
+from umiak.core import context
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
 from umiak.ir.program import Block, Operation, Program, Value, bound, is_pure, numbers_of, walk
@@ -79,14 +80,23 @@ def _again(program: Program) -> None:
 
 
 def _zeros(like: Any) -> Any:
-    return F.full(0.0, shape=like.meta.shape, dtype=like.meta.dtype)
+    with context.place_guard(like.place):
+        return F.full(0.0, shape=like.meta.shape, dtype=like.meta.dtype)
 
 
-def _extend(tracer: Tracer, o: Operation, regions: Sequence[Block], metas: Sequence[Meta]) -> list[Value]:
-    """Other regions for an operation, and the results that it has besides."""
+def _stand(arguments: Sequence[SymTensor], values: Sequence[Value]) -> None:
+    """Arguments of a region are where the values are that they stand for."""
+    for x, v in zip(arguments, values, strict=True):
+        x.value.place = v.place
+
+
+def _extend(
+    tracer: Tracer, o: Operation, regions: Sequence[Block], yielded: Sequence[Value], metas: Sequence[Meta]
+) -> list[Value]:
+    """Other regions for an operation, and the results that it has besides, of what they yield."""
     o.regions = tuple(regions)
     first = len(o.results)
-    fresh = [Value(m, o, first + i) for i, m in enumerate(metas)]
+    fresh = [Value(m, o, first + i, place=v.place) for i, (m, v) in enumerate(zip(metas, yielded, strict=True))]
     for v in fresh:
         tracer.builder.number(v)
     o.results += tuple(fresh)
@@ -116,8 +126,8 @@ def _cond(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs
     if any(own):
         halves[0].d.forward.body.outputs += [None] * len(own[1])
         halves[1].d.forward.body.outputs[n:n] = [None] * len(own[0])
-        metas = [v.meta for half in own for v in half]  # type: ignore[union-attr]
-        _extend(tracer, o, [h.d.forward.body for h in halves], metas)
+        yielded: list[Value] = [v for half in own for v in half]  # type: ignore[misc]
+        _extend(tracer, o, [h.d.forward.body for h in halves], yielded, [v.meta for v in yielded])
     read: list[list[Value]] = []
     for k, h in enumerate(halves):
         first = 0 if k == 0 else len(own[0])
@@ -131,6 +141,7 @@ def _cond(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs
     blocks = []
     for h, mine in zip(halves, at, strict=True):
         with tracer.region(v.meta for v in xs) as (block, arguments):
+            _stand(arguments, xs)
             made = h.record(tracer, [arguments[i].value for i in mine])
             block.outputs = [
                 (_zeros(o.operands[1 + i]) if g is None else g).value
@@ -213,7 +224,7 @@ def _loop(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs
     if yielded:
         base.outputs += yielded
         metas = [Meta((length, *v.meta.shape), v.meta.dtype) for v in yielded]
-        own = _extend(tracer, o, [*o.regions[:-1], base], metas)
+        own = _extend(tracer, o, [*o.regions[:-1], base], yielded, metas)
     given = [("slice", own[x]) if kind == "own" else (kind, x) for kind, x in where]
     given += [("carried", j) for j in wrt if j < n and j in half.present]
     given += [("slice", grads[k].value) for k, j in stacks if j in half.present]  # type: ignore[union-attr]
@@ -229,6 +240,7 @@ def _loop(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs
     metas += [Meta(v.meta.shape[1:], v.meta.dtype) for v in slices]
     metas += [v.meta for v in wholes]
     with tracer.region(metas) as (block, arguments):
+        _stand(arguments, [*(x.value for x in first), *slices, *wholes])
         own_grads = dict(zip(carried, arguments, strict=False))
         sums = dict(zip(constants, arguments[len(carried) :], strict=False))
         rest = arguments[len(first) :]

@@ -71,11 +71,14 @@ class Operation:
         self.op = op
         self.operands: tuple[Operand, ...] = tuple(operands)
         self.params: tuple = tuple(params)
+        self.regions: tuple[Block, ...] = tuple(regions)
         place = getattr(op, "target_place", None)
         if place is None:
             place = next((x.place for x in self.operands if type(x) is Value and x.place is not None), None)
         self.results: tuple[Value, ...] = tuple(Value(m, self, i, place=place) for i, m in enumerate(metas))
-        self.regions: tuple[Block, ...] = tuple(regions)
+        if self.regions and hasattr(op, "yielded"):
+            for value, like in zip(self.results, op.yielded(self.regions), strict=False):
+                value.place = like.place if type(like) is Value else None
         # Number within its order class (see `order_class`); -1 while it has none.
         self.order = -1
         self.again = 0
@@ -141,8 +144,8 @@ class Block:
         self.operations: list[Operation] = []
         self.outputs: list[Operand] = []
 
-    def argument(self, meta: Meta) -> Value:
-        value = Value(meta, self, len(self.arguments))
+    def argument(self, meta: Meta, place: Place | None = None) -> Value:
+        value = Value(meta, self, len(self.arguments), place=place)
         self.arguments.append(value)
         return value
 

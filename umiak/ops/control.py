@@ -9,6 +9,7 @@ They are no calls of a kernel: ``umiak/runtime/control.py`` runs them, and ``umi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from umiak.core import dtype as dt
@@ -26,6 +27,10 @@ class Control(Op):
     amp = "keep"
     variadic_outputs = True
     vjp = None
+
+    def yielded(self, regions: Any) -> Iterator[Any]:
+        """For each result what a region yields for it, None where that is nothing."""
+        yield from regions[-1].outputs
 
     def takes(self, what: str, wanted: Any, given: Any) -> None:
         """Refuse regions whose arguments or results are not those of the operation."""
@@ -58,6 +63,10 @@ class Cond(Control):
     inputs = ("pred", "*xs")
     binds = ("taken",)
     taken: int = param("int", 0)
+
+    def yielded(self, regions: Any) -> Iterator[Any]:
+        for a, b in zip(*(r.outputs for r in regions), strict=False):
+            yield b if a is None else a
 
     def infer(self, *args: Any, regions: Any = ()) -> Any:
         pred, *xs, _ = args
@@ -96,6 +105,10 @@ class While(Loop):
     binds = ("trips", "index")
     trips: int = param("int", 0)
     index: int = param("int", 0)
+
+    def yielded(self, regions: Any) -> Iterator[Any]:
+        outputs = regions[-1].outputs
+        yield from (*outputs[: self.carried], None, *outputs[self.carried :])
 
     def infer(self, *args: Any, regions: Any = ()) -> Any:
         *xs, trips, _ = args

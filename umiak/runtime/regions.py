@@ -41,13 +41,16 @@ class _Body:
         self,
         tracer: Tracer,
         call: Callable[[list[SymTensor]], list[Any]],
-        carried: Sequence[tuple[Meta, bool]] = (),
+        carried: Sequence[tuple[SymTensor, bool]] = (),
         roots: Sequence[tuple[SymTensor, bool]] = (),
-        more: Sequence[Meta] = (),
+        sliced: Sequence[SymTensor] = (),
     ) -> None:
-        metas = [*(m for m, _ in carried), *(r.meta for r, _ in roots), *more]
+        metas = [x.meta for x, _ in (*carried, *roots)]
+        metas += [Meta(x.meta.shape[1:], x.meta.dtype) for x in sliced]
         n, m = len(carried), len(carried) + len(roots)
         with tracer.region(metas) as (self.block, arguments), tracer.frame(arguments) as frame:
+            for x, like in zip(arguments, (*(x for x, _ in (*carried, *roots)), *sliced), strict=True):
+                x._value.place = like._value.place
             for x, (_, stop) in zip(arguments, carried, strict=False):
                 x._stop = stop
             for (root, stop), x in zip(roots, arguments[n:m], strict=True):
@@ -87,7 +90,7 @@ def _close(blocks: Sequence[Block]) -> list[Value]:
     outside = list({id(v): v for b in blocks for v in free(b)}.values())
     for b in blocks:
         into = _Into()
-        into.stand(outside, [b.argument(v.meta) for v in outside])
+        into.stand(outside, [b.argument(v.meta, v.place) for v in outside])
         into.block(b)
     return outside
 
@@ -268,8 +271,8 @@ class _Loop:
         """Where streams are after ``count`` iterations."""
         return {k: self.before.get(k, 0) + count * self.drawn.get(k, 0) for k in {*self.before, *self.drawn}}
 
-    def trace(self, call: Callable[[list[Any], list[SymTensor]], list[Any]], more: Sequence[Meta] = ()) -> _Body:
-        """``call(leaves, more)`` as a region."""
+    def trace(self, call: Callable[[list[Any], list[SymTensor]], list[Any]], sliced: Sequence[SymTensor] = ()) -> _Body:
+        """``call(leaves, slices)`` as a region, with a slice of each tensor ``sliced``."""
         at = self.at
 
         def run(arguments: list[SymTensor]) -> list[Any]:
@@ -279,8 +282,8 @@ class _Loop:
             return call(leaves, arguments[len(at) :])
 
         _set_words(self.tracer, self.stand(self.index))
-        carried = [(self.first[i].meta, self.stops[i]) for i in at]
-        return _Body(self.tracer, run, carried, list(self.roots.values()), more)
+        carried = [(self.first[i], self.stops[i]) for i in at]
+        return _Body(self.tracer, run, carried, list(self.roots.values()), sliced)
 
     def condition(self, call: Callable[[list[Any]], Any]) -> _Body:
         made = self.trace(lambda leaves, _: [_flag(self.who, self.tracer, call(leaves))])
@@ -385,7 +388,6 @@ def scan(
     loop = _Loop(tracer, "scan", leaves)
     n = len(leaves)
     xs = [tracer.tensor(x) for x in sliced]
-    metas = [Meta(x.meta.shape[1:], x.meta.dtype) for x in xs]
 
     def call(leaves: list[Any], slices: list[SymTensor]) -> list[Any]:
         for s, x in zip(slices, xs, strict=True):
@@ -396,7 +398,7 @@ def scan(
         return [*_converted(tracer, loop, carried), *made]
 
     while True:
-        made = loop.trace(call, metas)
+        made = loop.trace(call, xs)
         if loop.settled(made):
             break
     count = len(made.leaves) - n

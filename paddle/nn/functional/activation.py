@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from paddle.nn._ops import Records, random_apply, random_tensor
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.direct import by_axis, by_op
 from umiak.core.dispatch import apply, apply1, apply2, apply_axis, assign, call_apart
@@ -339,7 +340,7 @@ def gumbel_softmax(
         return soft
     axis = axis if axis >= 0 else axis + x.ndim
     top = F.argmax(soft, axis=axis, keepdim=True)
-    zeros, ones = (F.full(v, dtype=x.dtype, shape=tuple(s.shape)) for v, s in ((0.0, x), (1.0, top)))
+    zeros, ones = (made_on(x.place, F.full, v, x.dtype, tuple(s.shape)) for v, s in ((0.0, x), (1.0, top)))
     one = F.scatter_along(zeros, top, ones, axis=axis)
     return F.add(F.sub(one, soft.detach()), soft)
 

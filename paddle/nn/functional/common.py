@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from paddle.nn._ops import Records, random_apply
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.direct import by_op
@@ -447,9 +448,9 @@ def fold(
     if x.shape[1:] != [c * kh * kw, rows.shape[1] * cols.shape[1]]:
         raise op_error(ValueError, "fold", f"x of shape [N, C*{kh * kw}, {rows.shape[1] * cols.shape[1]}]", x.shape)
     parts = F.permute(F.reshape(x, shape=(n, c, kh, kw, rows.shape[1], cols.shape[1])), perm=(0, 1, 2, 4, 3, 5))
-    wide = F.full(0.0, dtype=x.dtype, shape=(n, c, kh, rows.shape[1], w + left + right))
+    wide = made_on(x.place, F.full, 0.0, x.dtype, (n, c, kh, rows.shape[1], w + left + right))
     wide = F.put(wide, cols, parts, axis=4, mode="add")
-    image = F.full(0.0, dtype=x.dtype, shape=(n, c, h + top + bottom, w + left + right))
+    image = made_on(x.place, F.full, 0.0, x.dtype, (n, c, h + top + bottom, w + left + right))
     image = F.put(image, rows, wide, axis=2, mode="add")
     return F.slice(image, axes=(2, 3), starts=(top, left), sizes=(h, w), steps=(1, 1))
 
@@ -486,5 +487,5 @@ def sequence_mask(x: Any, maxlen: int | None = None, dtype: Any = "int64", name:
         [[1, 0, 0], [1, 1, 1]]
     """
     size = int(x.max()) if maxlen is None else int(maxlen)
-    positions = F.iota(0, 1, dtype=x.dtype, size=size)
+    positions = made_on(x.place, F.iota, 0, 1, x.dtype, size)
     return F.cast(F.lt(positions, F.unsqueeze(x, axes=(x.ndim,))), dtype=convert(dtype))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current, no_grad_guard
@@ -93,7 +94,8 @@ def _sparse(y: Tensor, x: Tensor, weight: Tensor, padding_idx: int | None) -> Te
             g = F.where(F.unsqueeze(F.eq(x, padding_idx), axes=(x.ndim,)), 0, g)
         values = F.cast(F.reshape(g, shape=(index.shape[0], shape[1])), dtype=weight.dtype)
         if current().grad_enabled:  # create_graph
-            return F.put(F.full(0.0, dtype=weight.dtype, shape=tuple(shape)), index, values, axis=0, mode="add")
+            zeros = made_on(values.place, F.full, 0.0, weight.dtype, tuple(shape))
+            return F.put(zeros, index, values, axis=0, mode="add")
         return SelectedRows(index, values, shape)
 
     python_node("embedding", [weight], [y], backward)
@@ -117,8 +119,9 @@ def _scaled_by_frequency(x: Tensor, weight: Tensor) -> Tensor:
     """``weight``, with gradients divided by how often ``x`` names each row."""
     with no_grad_guard():
         index = F.reshape(x, shape=(math.prod(x.shape),))
-        zeros = F.full(0.0, dtype=weight.dtype, shape=(weight.shape[0],))
-        count = F.put(zeros, index, F.full(1.0, dtype=weight.dtype, shape=tuple(index.shape)), axis=0, mode="add")
+        zeros = made_on(weight.place, F.full, 0.0, weight.dtype, (weight.shape[0],))
+        ones = made_on(weight.place, F.full, 1.0, weight.dtype, tuple(index.shape))
+        count = F.put(zeros, index, ones, axis=0, mode="add")
         inverse = F.unsqueeze(F.div(1.0, F.maximum(count, 1.0)), axes=(1,))
         rest = F.mul(weight, F.sub(1.0, inverse))
     return F.add(F.mul(weight, inverse), rest)

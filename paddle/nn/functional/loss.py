@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle.nn._ops import Records, check_reduction, mean_all, reduce_loss, sum_all
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dispatch import apply, apply2
@@ -144,7 +145,8 @@ def _soft_cross_entropy(
         loss = F.mul(loss, counts)
     if ignored is not None:
         loss = F.where(ignored, 0.0, loss)
-        counts = F.where(ignored, 0.0, F.full(1.0, dtype=input.dtype, shape=()) if counts is None else counts)
+        counts = made_on(input.place, F.full, 1.0, input.dtype, ()) if counts is None else counts
+        counts = F.where(ignored, 0.0, counts)
     if reduction == "mean" and counts is not None:
         return _mean_of_rows(loss, counts)
     return reduce_loss("cross_entropy", loss, reduction)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle.nn._ops import Records, check_reduction, mean_all, random_tensor, sum_all
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dispatch import apply
@@ -68,7 +69,7 @@ def _paths(label: Tensor, classes: int) -> tuple[Tensor, Tensor]:
     The leaf of a class has the number ``label + classes`` if the root has 1 and the children of i are 2i and 2i + 1.
     """
     leaf = F.add(F.cast(label, dtype=dt.int64), classes)
-    up = F.iota(0, 1, dtype=dt.int64, size=(classes - 1).bit_length())
+    up = made_on(label.place, F.iota, 0, 1, dt.int64, (classes - 1).bit_length())
     node = F.sub(F.shift_right(leaf, F.add(up, 1)), 1)
     return node, F.bitwise_and(F.shift_right(leaf, up), 1)
 
@@ -144,7 +145,7 @@ def _of_cluster(input: Tensor, place: Tensor, inside: Tensor, down: Tensor, up: 
     rows = F.squeeze(F.nonzero_sized(inside, int(F.count_true(inside).item())), axes=(1,))
     scores = F.matmul(F.matmul(F.take(input, rows, axis=0), down), up)
     found = F.neg(apply(_CROSS_ENTROPY, (scores, F.take(place, rows, axis=0)), (-1,)))
-    return F.put(F.full(0, dtype=found.dtype, shape=tuple(inside.shape)), rows, found, axis=0)
+    return F.put(made_on(found.place, F.full, 0, found.dtype, tuple(inside.shape)), rows, found, axis=0)
 
 
 def margin_cross_entropy(
@@ -219,8 +220,8 @@ def class_center_sample(label: Tensor, num_classes: int, num_samples: int, group
         raise op_error(ValueError, "class_center_sample", "label [N] of integers", got)
     if label.shape[0] and int(F.min(label, axes=(0,)).item()) < 0:
         raise op_error(ValueError, "class_center_sample", f"labels from 0 to {num_classes - 1}", "negative ones")
-    own = F.full(1, dtype=dt.int64, shape=tuple(label.shape))
-    present = F.put(F.full(0, dtype=dt.int64, shape=(num_classes,)), label, own, axis=0)
+    own = made_on(label.place, F.full, 1, dt.int64, tuple(label.shape))
+    present = F.put(made_on(label.place, F.full, 0, dt.int64, (num_classes,)), label, own, axis=0)
     # Classes that are there stand first, in their order; the others follow in the order of random numbers.
     draws = random_tensor(F.UniformRandom, (num_classes,), dt.float32, 0.0, 1.0, place=label.place)
     _, order = F.sort(F.where(F.gt(present, 0), -1.0, draws), axis=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from paddle.nn._ops import reduce_loss
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.dispatch import apply, apply2
 from umiak.core.tensor import Tensor
@@ -98,7 +99,8 @@ def multi_margin_loss(
     gap = gap if p == 1 else F.pow(gap, float(p))
     if weight is not None:
         gap = F.mul(gap, F.unsqueeze(F.take(weight, label, axis=0), axes=(1,)))
-    other = F.ne(F.iota(0, 1, dtype=label.dtype, size=input.shape[1]), F.unsqueeze(label, axes=(1,)))
+    classes = made_on(label.place, F.iota, 0, 1, label.dtype, input.shape[1])
+    other = F.ne(classes, F.unsqueeze(label, axes=(1,)))
     return reduce_loss("multi_margin_loss", F.mean(F.where(other, gap, 0.0), axes=(1,)), reduction)
 
 

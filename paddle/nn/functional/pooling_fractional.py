@@ -6,6 +6,7 @@ from typing import Any
 
 from paddle.nn._ops import Records, random_tensor
 from paddle.nn.functional._windows import ints
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dispatch import apply
@@ -30,7 +31,7 @@ def _fractional(n: int, x: Tensor, output_size: Any, kernel_size: Any, random_u:
     if random_u is None:
         u = random_tensor(F.UniformRandom, (), dt.float32, 0.0, 1.0, place=x.place)
     elif 0 < random_u < 1:
-        u = F.full(float(random_u), dtype=dt.float32, shape=())
+        u = made_on(x.place, F.full, float(random_u), dt.float32, ())
     else:
         raise op_error(ValueError, who, "random_u between 0 and 1", random_u)
     y, where = apply(_FRACTIONAL[n, dt.int32, kernel_size is not None], (x, u), (counts, kernel))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle.nn._ops import Records
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dispatch import apply
@@ -55,7 +56,7 @@ def swapped(x: Tensor) -> Tensor:
 
 def step_mask(lengths: Tensor, steps: Any) -> Tensor:
     """Bool ``[time, batch]``: whether the step lies within the sequence."""
-    times = F.unsqueeze(F.iota(0, 1, dtype=dt.int64, size=steps), axes=(1,))
+    times = F.unsqueeze(made_on(lengths.place, F.iota, 0, 1, dt.int64, steps), axes=(1,))
     return F.lt(times, F.unsqueeze(F.cast(lengths, dtype=dt.int64), axes=(0,)))
 
 
