@@ -11,8 +11,9 @@ import torch
 
 import paddle
 from tests.fuzz.programs import run
-from tests.fuzz.programs.check import Failure, check
+from tests.fuzz.programs.check import Failure
 from tests.fuzz.programs.generate import generate, leaf
+from tests.fuzz.programs.kinds import check
 from tests.fuzz.programs.memory import Judge, Unclear
 from tests.fuzz.programs.ops.table import OPS
 from tests.fuzz.programs.record import Input, Program, Statement

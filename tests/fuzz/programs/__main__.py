@@ -7,10 +7,16 @@ import sys
 import time
 import traceback
 from collections import Counter
+from contextlib import nullcontext
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
+
+import fake
 
 import paddle
-from tests.fuzz.programs.check import Failure, check
-from tests.fuzz.programs.generate import generate
+from tests.fuzz.programs.check import Failure
+from tests.fuzz.programs.kinds import CHECKS, ON_DEVICES, check, generate
 from umiak.compiler.jit import store  # noqa: F401  declares the switch
 
 
@@ -18,17 +24,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="tests.fuzz.programs", description=__doc__)
     parser.add_argument("first", type=int)
     parser.add_argument("stop", type=int)
+    parser.add_argument("--kind", choices=list(CHECKS), default="plain")
     parser.add_argument("--no-shrink", action="store_true", help="print failing programs as they are")
-    parser.add_argument("--only", help="a mode of check.MODES, or eager")
+    parser.add_argument("--only", help="a mode of the kind's check, or eager")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no program after this time")
     given = parser.parse_args()
     paddle.set_flags({"FLAGS_jit_cache": False})
+    with fake.installed() if given.kind in ON_DEVICES else nullcontext():
+        return run(given)
+
+
+def run(given: argparse.Namespace) -> int:
     tally: Counter[str] = Counter()
     failures, start = 0, time.monotonic()
     for seed in range(given.first, given.stop):
         if time.monotonic() - start > given.seconds:
             break
-        program = generate(seed)
+        program = generate(seed, given.kind)
         try:
             check(program, tally, given.only)
         except Failure as failure:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 import paddle
 from tests.fuzz.programs import run
+from tests.fuzz.programs.draw import COMPLEX
 from tests.fuzz.programs.memory import Noise
 from tests.fuzz.programs.ops.dtypes import promoted
 from tests.fuzz.programs.record import Program
@@ -56,26 +56,8 @@ class Failure(Exception):
         self.mode = mode
 
 
-# In which part of the programs each mode is tried; eager, always.
-MODES = {
-    "captured": 0.3,
-    "captured step": 0.3,
-    "captured again": 0.2,
-    "twice": 0.15,
-    "captured twice": 0.06,
-    "recomputed": 0.15,
-    "mixed precision": 0.1,
-    "differences": 0.1,
-}
-
-
-def modes_of(program: Program) -> list[str]:
-    rng = np.random.default_rng([program.seed, 7])
-    return [m for m, share in MODES.items() if rng.random() < share]
-
-
 def precision(program: Program) -> str:
-    names = {x.dtype for x in program.inputs} | set(dtypes(program).values())
+    names = {COMPLEX.get(d, d) for d in ({x.dtype for x in program.inputs} | set(dtypes(program).values()))}
     return next(d for d in ("bfloat16", "float16", "float32", "float64") if d in names or d == "float64")
 
 
@@ -117,7 +99,7 @@ class Expected:
         for k, (_, b) in enumerate(self.found.parts()):
             for other in self.shaken:
                 a = other.parts()[k][1]
-                if a is not None and b is not None and b.size and b.dtype.kind == "f":
+                if a is not None and b is not None and b.size and b.dtype.kind in "fc":
                     most = max(most, float(np.abs(a - b).max()))
         return self.times * most if np.isfinite(most) else np.inf
 
@@ -132,7 +114,7 @@ class Expected:
             nothing = what.startswith("gradient") and (a.shape == () or b.shape == ())
             if a.shape != b.shape and not nothing:
                 raise Failure(mode, f"{what} has shape {a.shape}, not {b.shape}")
-            if b.dtype.kind != "f":
+            if b.dtype.kind not in "fc":
                 steps = any(not np.array_equal(b, other[k][1]) for other in others)
                 whole &= not steps
                 if not steps and not np.array_equal(a, b):
@@ -152,15 +134,19 @@ class Expected:
         return whole
 
 
-def check(program: Program, tally: Counter[str] | None = None, only: str | None = None) -> None:
-    """Raise ``Failure`` if a mode differs from the judge. ``tally`` counts what was compared, and what was not."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        Check(program, Counter() if tally is None else tally).all(modes_of(program) if only is None else [only])
-
-
 class Check:
-    """One program in several modes."""
+    """One program in several modes. ``modes``: in which part of the programs each is tried; eager, always."""
+
+    modes: ClassVar[dict[str, float]] = {
+        "captured": 0.3,
+        "captured step": 0.3,
+        "captured again": 0.2,
+        "twice": 0.15,
+        "captured twice": 0.06,
+        "recomputed": 0.15,
+        "mixed precision": 0.1,
+        "differences": 0.1,
+    }
 
     def __init__(self, program: Program, tally: Counter[str]) -> None:
         self.program = program
@@ -171,6 +157,16 @@ class Check:
         self.expected: dict[Any, Expected] = {}
         self.plain: Found | None = None
         self.leaves = [k for k, x in enumerate(program.inputs) if x.grad]
+
+    def drawn_modes(self) -> list[str]:
+        rng = np.random.default_rng([self.program.seed, 7])
+        return [m for m, share in self.modes.items() if rng.random() < share]
+
+    @staticmethod
+    def means_something(program: Program) -> None:
+        """Raise whatever the judge raises."""
+        for n in program.sizes:
+            run.judged(program, n)
 
     def all(self, modes: list[str]) -> None:
         self.tally["programs"] += 1
@@ -274,10 +270,10 @@ class Check:
                     found.append(run.ours(p, n, f, inside=inside, **options))
                 except Exception as error:
                     found.append(error)
-            self.alike(f"{mode}, {n}, {options}", n, *found)
+            self.alike(mode, f"for a size of {n} and {options}", n, *found)
         self.tally[mode] += 1
 
-    def alike(self, mode: str, n: int, a: Any, b: Any) -> None:
+    def alike(self, mode: str, when: str, n: int, a: Any, b: Any) -> None:
         """Whether a captured run ``b`` did what the eager one did."""
         if isinstance(b, Exception):
             if not isinstance(a, Exception):
@@ -285,20 +281,20 @@ class Check:
             return
         if isinstance(a, Exception):
             if not re.search(REFUSALS["a saved tensor was written to"][0], str(a)):
-                raise Failure(mode, f"runs where eager mode raises {type(a).__name__}: {a}") from a
+                raise Failure(mode, f"runs {when} where eager mode raises {type(a).__name__}: {a}") from a
             return
         moved = self.judge(n).moved()
         for (what, x), (_, y) in zip(a.parts(), b.parts(), strict=True):
             if (x is None) != (y is None):
-                raise Failure(mode, f"{what} is {y} and not {x}")
+                raise Failure(mode, f"{what} {when} is {y} and not {x}")
             if x is None or not x.size:
                 continue
             scale = max(1.0, float(np.abs(x).max()))
-            if x.dtype.kind != "f" or not np.isfinite(scale):
+            if x.dtype.kind not in "fc" or not np.isfinite(scale):
                 continue
             off, allowed = float(np.abs(x - y).max()), self.judge(n).floor * scale + moved
             if moved <= ILL * scale and not off <= 4 * allowed:
-                raise Failure(mode, f"{what} is\n{y}\nand not\n{x}\n({off:.3g} off, {allowed:.3g} allowed)")
+                raise Failure(mode, f"{what} {when} is\n{y}\nand not\n{x}\n({off:.3g} off, {allowed:.3g} allowed)")
 
     def twice(self, mode: str = "twice") -> None:
         """The gradient of the gradient."""
@@ -365,6 +361,9 @@ class Check:
         rng = np.random.default_rng(p.seed)
         arrays = [t.numpy().copy() for t in run.arguments(p, self.first)]
         lines = {k: np.asarray(rng.standard_normal(arrays[k].shape)) for k in self.leaves}
+        for k, line in lines.items():
+            if arrays[k].dtype.kind == "c":
+                lines[k] = line + 1j * rng.standard_normal(line.shape)
         function = run.function_of(p)
 
         def value(h: float) -> tuple[Any, list[Any]]:
@@ -377,7 +376,9 @@ class Check:
         if loss is None:
             return
         loss.backward()
-        found = sum(float((moved[k].grad.numpy() * lines[k]).sum()) for k in self.leaves if moved[k].grad is not None)
+        grads = {k: moved[k].grad.numpy() for k in self.leaves if moved[k].grad is not None}
+        # A gradient has the derivatives by both parts as its parts.
+        found = sum(float((g.conj() * lines[k]).real.sum()) for k, g in grads.items())
         wide, narrow = (float(value(h)[0] - value(-h)[0]) / (2 * h) for h in (1e-4, 1e-5))
         scale = max(1.0, abs(found), abs(float(loss)))
         if abs(wide - narrow) > 1e-4 * scale:

@@ -11,6 +11,8 @@ from tests.fuzz.programs.memory import Variable
 from tests.fuzz.programs.record import Input
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
+COMPLEX = {"complex64": "float32", "complex128": "float64"}  # with the dtype of their parts
+CONTINUOUS = (*FLOATS, *COMPLEX)  # these have gradients
 
 
 class Proposal(NamedTuple):
@@ -61,8 +63,8 @@ class Draw:
         return len({v[name].shape[axis] for v in self.values}) > 1
 
     def names(self, floating: bool | None = True) -> list[str]:
-        """Names of values; floats, or others, or all."""
-        return [x for x, d in self.dtypes.items() if floating is None or (d in FLOATS) == floating]
+        """Names of values; floats and complex ones, or others, or all."""
+        return [x for x, d in self.dtypes.items() if floating is None or (d in CONTINUOUS) == floating]
 
     def pick(self, ok: Callable[[str], bool] = lambda x: True, floating: bool | None = True) -> str:
         """One value, of those made lately rather."""
@@ -103,7 +105,7 @@ class Draw:
             sizes = self.sizes(x)
             keep = sizes[self.integer(0, len(sizes)) :]
             return self.input([1 if self.chance(0.4) else s for s in keep], dtype=self.dtypes[x])
-        if self.dtypes[x] not in FLOATS:
+        if self.dtypes[x] not in CONTINUOUS:
             return self.beside(x, fits)
         if self.mixed and self.chance(0.3):
             return self.pick(lambda y: fits(y) and bool(self.shape(y)) == bool(self.shape(x)))
@@ -134,7 +136,7 @@ class Draw:
         self, shape: Sequence[int | str], dtype: str | None = None, fill: str = "normal", grad: bool | None = None
     ) -> str:
         dtype = dtype or self.floating
-        floating = dtype in FLOATS
+        floating = dtype in CONTINUOUS
         if floating and fill == "normal" and self.chance(0.15):
             fill = "positive"
         given = Input(

@@ -6,20 +6,19 @@ magnified much. So what is generated has an answer, and the answer can be compar
 
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from tests.fuzz.programs.draw import FLOATS, Draw, Refused
+from tests.fuzz.programs.draw import CONTINUOUS, Draw, Refused
 from tests.fuzz.programs.memory import Judge, Noise, Unclear, Variable, make
 from tests.fuzz.programs.ops.dtypes import promoted
 from tests.fuzz.programs.ops.table import OPS
 from tests.fuzz.programs.record import Input, Op, Program, Statement, attributes, used
+from tests.fuzz.programs.settings import SETTINGS, Setting
 
 LARGEST = 30.0
 MOST_ELEMENTS = 160
@@ -61,11 +60,13 @@ def leaf(given: Input, array: np.ndarray) -> Variable:
 
 
 class Generator:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, setting: Setting) -> None:
         self.seed = seed
-        rng = self.rng = np.random.default_rng([seed, 0xF0])
-        floating = str(rng.choice(["float32", "float64", "bfloat16", "float16"], p=[0.56, 0.34, 0.05, 0.05]))
-        self.draw = Draw(rng, floating, mixed=bool(rng.random() < 0.2) and floating in ("float32", "float64"))
+        self.setting = setting
+        rng = self.rng = np.random.default_rng([seed, 0xF0, *setting.stream])
+        floating = str(rng.choice(list(setting.dtypes), p=list(setting.dtypes.values())))
+        mixed = bool(rng.random() < setting.mixed) and floating not in ("float16", "bfloat16")
+        self.draw = Draw(rng, floating, mixed)
         main = int(rng.integers(2, 6))
         others = [1 if rng.random() < 0.75 else 0, int(rng.integers(2, 7))]
         if rng.random() < 0.1:
@@ -79,7 +80,7 @@ class Generator:
         self.codes: list[Any] = []
         self.statements: list[Statement] = []
         self.count = 0
-        self.weights = THEMES[int(rng.choice(len(THEMES), p=[0.5, 0.35, 0.15]))]
+        self.weights = setting.themes[int(rng.choice(len(setting.themes), p=[0.5, 0.35, 0.15]))]
 
     def bind(self, given: Input) -> None:
         for w in (*self.worlds, self.shaken):
@@ -111,7 +112,7 @@ class Generator:
         if d.mixed:
             d.input(
                 d.sizes(d.inputs[0].name),
-                str(self.rng.choice(["int64", "int32", "float64", "float32"], p=[0.2, 0.2, 0.3, 0.3])),
+                str(self.rng.choice(list(self.setting.others), p=list(self.setting.others.values()))),
             )
 
     def dtype(self, op: Op, operands: tuple[str, ...]) -> str:
@@ -122,7 +123,7 @@ class Generator:
 
     def propose(self) -> Statement:
         d = self.draw
-        op = WHOLE[int(self.rng.choice(len(WHOLE), p=self.weights))]
+        op = self.setting.ops[int(self.rng.choice(len(self.setting.ops), p=self.weights))]
         inputs = len(d.inputs)
         try:
             proposal = op.propose(d)
@@ -152,9 +153,10 @@ class Generator:
         """Run a statement in every world; where it has no plain answer, nothing of it is left."""
         if s.op.form == "turn":
             # An input keeps its shape, and a view of a leaf is the leaf's.
-            if self.draw.values[0][s.operands[0]].cell.input_grad or s.operands[0] in {
-                x.name for x in self.draw.inputs
-            }:
+            cell = self.draw.values[0][s.operands[0]].cell
+            if cell.input_grad or s.operands[0] in {x.name for x in self.draw.inputs}:
+                return False
+            if cell.frozen and self.setting.complex:  # maybe one of a leaf as pairs of real numbers
                 return False
         code = compile(s.judge(), "<statement>", "exec")
         try:
@@ -181,7 +183,7 @@ class Generator:
         t = x.t.detach()
         if t.numel() > MOST_ELEMENTS:
             raise Unclear("too many elements")
-        if t.is_complex() or t.dim() > 5:
+        if (t.is_complex() and not self.setting.complex) or t.dim() > 5:
             raise Unclear("not here")
         if t.numel() and (not torch.isfinite(t).all() or t.abs().max() > LARGEST):
             raise Unclear("a value that is too large")
@@ -189,7 +191,7 @@ class Generator:
     def compare(self, s: Statement) -> None:
         for x in s.targets or s.operands[:1]:
             a, b = self.worlds[0].names[x].t.detach(), self.shaken.names[x].t.detach()
-            if a.dtype.is_floating_point:
+            if a.dtype.is_floating_point or a.is_complex():
                 if a.numel() and (a - b).abs().max() > MAGNIFIED * NOISE * max(1.0, float(a.abs().max())):
                     raise Unclear("rounding is magnified")
             elif not torch.equal(a, b):
@@ -229,7 +231,7 @@ class Generator:
             if not self.accept(s):
                 self.drop_inputs(inputs)
         outputs = self.outputs()
-        if not outputs or not any(d.dtypes[x] in FLOATS for x in outputs):
+        if not outputs or not any(d.dtypes[x] in CONTINUOUS for x in outputs):
             return None
         varying = any("n" in x.shape for x in d.inputs)
         ns = list(d.ns) if varying else [d.ns[0]]
@@ -241,7 +243,12 @@ class Generator:
         invalid = False
         if d.chance(0.03):
             invalid = self.mistake()
-        made = used(Program(self.seed, tuple(d.inputs), tuple(self.statements), outputs, tuple(order), nest, invalid))
+        made = used(
+            Program(
+                self.seed, tuple(d.inputs), tuple(self.statements), outputs, tuple(order), nest, invalid,
+                kind=self.setting.kind,
+            )
+        )  # fmt: skip
         return made if invalid else self.with_region(made)
 
     def with_region(self, program: Program) -> Program:
@@ -278,30 +285,7 @@ class Generator:
         return False
 
 
-WHOLE = list(OPS.values())
-SHARING = frozenset(
-    "dot outer inner kron bmm mm addmm einsum stack stack_three concat concat_two lerp matmul gram kl_div hook "
-    "grad".split()
-)
-
-
-def _theme(*factors: tuple[float, Callable[[Op], bool]]) -> np.ndarray:
-    weights = np.array([o.weight * math.prod(f for f, ok in factors if ok(o)) for o in WHOLE])
-    return weights / weights.sum()
-
-
-# All alike; memory that is shared and written to; one value as several operands, and gradients within.
-THEMES = (
-    _theme(),
-    _theme(
-        (4.0, lambda o: o.form in ("view", "write", "rewrite", "turn")),
-        (3.0, lambda o: o.name in ("expand", "transpose_", "unsqueeze_")),
-    ),
-    _theme((4.0, lambda o: o.name in SHARING)),
-)
-
-
-def generate(seed: int) -> Program:
+def generate(seed: int, kind: str = "plain") -> Program:
     """The program of a seed."""
     always = torch.is_warn_always_enabled()
     torch.set_warn_always(True)  # a warning of the first time only would make programs depend on those before
@@ -309,7 +293,7 @@ def generate(seed: int) -> Program:
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # what PyTorch warns of is no statement
             for attempt in range(100):
-                found = Generator(seed * 100 + attempt).program()
+                found = Generator(seed * 100 + attempt, SETTINGS[kind]).program()
                 if found is not None:
                     return replace(found, seed=seed)
     finally:

@@ -55,7 +55,7 @@ class Variable:
 
     @property
     def n(self) -> np.ndarray:
-        return self.t.detach().numpy()
+        return array_of(self.t)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -118,6 +118,8 @@ class Noise:
         self.size = size
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        if x.is_complex() and self.size:
+            return torch.view_as_complex(self(torch.view_as_real(x.resolve_conj())).contiguous())
         if not self.size or not x.dtype.is_floating_point or not x.numel():
             return x
         a, b = torch.from_numpy(self.rng.uniform(-1, 1, (2, *x.shape)))
@@ -162,6 +164,10 @@ class Judge:
         if kind == "mask":
             return torch.from_numpy((self.rng.random(shape) < 0.5).astype(np.float64))
         return torch.from_numpy(self.rng.random(shape) if kind == "uniform" else self.rng.standard_normal(shape))
+
+
+def array_of(x: torch.Tensor) -> np.ndarray:
+    return x.detach().resolve_conj().resolve_neg().numpy()
 
 
 def at_least(x: torch.Tensor, low: float) -> torch.Tensor:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.fuzz.programs.storage.model import codes
+
 
 @dataclass(frozen=True)
 class Input:
@@ -22,16 +24,19 @@ class Input:
     shape: tuple[int | str, ...]
     dtype: str
     grad: bool
-    fill: str  # normal, positive, bool, or index:K (integers below K, no two alike where there are at most K)
+    # normal, positive, bool, codes (any of a narrow dtype), or index:K (below K, no two alike where at most K are)
+    fill: str
     seed: int
 
     def sizes(self, n: int) -> tuple[int, ...]:
         return tuple(n if s == "n" else int(s) for s in self.shape)
 
     def array(self, n: int) -> np.ndarray:
-        """The values: floats as float64 that the dtype can hold."""
+        """The values: floats as float64 that the dtype can hold, complex numbers as complex128."""
         rng = np.random.default_rng([self.seed, n])
         shape = self.sizes(n)
+        if self.fill == "codes":
+            return codes(rng, shape, self.dtype)
         if self.fill == "bool":
             return np.asarray(rng.random(shape) < 0.5)
         if self.fill.startswith("index:"):
@@ -44,6 +49,10 @@ class Input:
         x = np.asarray(rng.standard_normal(shape))
         if self.fill == "positive":
             x = 0.3 + np.abs(x)
+        if self.dtype.startswith("complex"):
+            y = rng.standard_normal(shape)
+            x = x + 1j * (0.3 + np.abs(y) if self.fill == "positive" else y)
+            return np.asarray(x.astype(self.dtype).astype(np.complex128))
         if self.dtype in ("float16", "bfloat16"):  # a few bits, which both hold
             return np.asarray(np.round(x * 16) / 16)
         return np.asarray(x.astype(self.dtype).astype(np.float64))
@@ -99,8 +108,10 @@ class Statement:
         given = {k: v.format(*operands) for k, v in self.attributes}
         return text.format(*operands, **given)
 
-    def ours(self) -> str:
-        text = self._filled(self.op.ours, list(self.operands))
+    def ours(self, placed: bool = False) -> str:
+        """``placed``: operands are brought to where the first one is."""
+        first, *others = self.operands or ("",)
+        text = self._filled(self.op.ours, [first, *(f"near({x}, {first})" if placed else x for x in others)])
         if self.targets:
             text = f"{', '.join(self.targets)} = {text}"
         return f"with paddle.no_grad():\n    {text}" if self.no_grad else text
@@ -144,6 +155,7 @@ class Program:
     nest: tuple[int, int] | None = None  # statements that stand in a function of their own
     invalid: bool = False  # the judge refuses the last statement
     how: str = "call"  # the function is called: plainly, or as a key of REGIONS, which is once too
+    kind: str = "plain"  # a key of settings.SETTINGS
 
     @property
     def tags(self) -> frozenset[str]:
@@ -172,7 +184,10 @@ class Program:
             how = "call" if judge else self.how
             made = ", ".join(self.read(a, b) if how != "call" else (t for names in targets[a:b] for t in names))
             inner = textwrap.indent("\n".join([*lines[a:b], f"return {made}"]), "    ")
-            call = REGIONS[how].format(x=self.inputs[0].name)
+            x = self.inputs[0]
+            call = REGIONS[how].format(x=f"paddle.real({x.name})" if x.dtype.startswith("complex") else x.name)
+            if self.kind == "devices":  # the condition of a loop computes with what it carries
+                call = call.replace("paddle.zeros([])", f"near(paddle.zeros([]), {x.name})")
             call = f"{made} = {call}" if made else call
             lines = [*lines[:a], f"def inner():\n{inner}", call, *lines[b:]]
         return "\n".join([*lines, f"return {', '.join(self.outputs)},"])
@@ -184,7 +199,7 @@ class Program:
 
     def ours(self) -> str:
         """The program for ``paddle``."""
-        return self._function([s.ours() for s in self.statements])
+        return self._function([s.ours(self.kind == "devices") for s in self.statements])
 
     def judge(self) -> str:
         """The program for the judge."""

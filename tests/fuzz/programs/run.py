@@ -13,8 +13,8 @@ import paddle
 import paddle.nn.functional as F
 from paddle.distributed.fleet.utils import recompute
 from tests.fuzz.programs.generate import leaf
-from tests.fuzz.programs.memory import Judge, Noise
-from tests.fuzz.programs.record import Program
+from tests.fuzz.programs.memory import Judge, Noise, array_of
+from tests.fuzz.programs.record import Input, Program
 
 Arrays = list[np.ndarray | None]
 
@@ -37,7 +37,9 @@ class Found:
 
 
 def numbers(x: Any) -> np.ndarray:
-    """Values of a tensor; floats as float64."""
+    """Values of a tensor; floats as float64, complex numbers as complex128."""
+    if x.dtype.is_complex:
+        return x.astype("complex128").numpy()
     return x.astype("float64").numpy() if x.dtype.is_floating else x.numpy()
 
 
@@ -48,10 +50,11 @@ class Draws:
         self.kept: list[np.ndarray] = []
 
     def dropout(self, x: Any, p: float) -> Any:
-        state = paddle.get_rng_state()
+        place = str(x.place)
+        state = paddle.get_rng_state(place)
         with paddle.no_grad():
             self.kept.append((F.dropout(paddle.ones_like(x), p).astype("float64").numpy() != 0).astype(np.float64))
-        paddle.set_rng_state(state)
+        paddle.set_rng_state(state, place)
         return F.dropout(x, p)
 
     def drawn(self, x: Any) -> Any:
@@ -63,6 +66,8 @@ def function_of(program: Program, draws: Draws | None = None) -> Callable[..., A
     names: dict[str, Any] = {"paddle": paddle, "F": F, "dropout": F.dropout, "drawn": same}
     if draws is not None:
         names |= {"dropout": draws.dropout, "drawn": draws.drawn}
+    if program.kind == "devices":
+        names |= {"near": near, "moved": moved}
     exec(compile(program.ours(), "<program>", "exec"), names)
     return names["program"]
 
@@ -71,25 +76,47 @@ def same(x: Any) -> Any:
     return x
 
 
+def home(x: Input) -> str:
+    """The device of an input."""
+    return "fake:1" if x.seed % 4 == 0 else "fake:0"
+
+
+def near(x: Any, y: Any) -> Any:
+    """``x`` where ``y`` is."""
+    return x if x.place is y.place else x.to(str(y.place))
+
+
+def moved(x: Any, place: str) -> Any:
+    """A copy on a place."""
+    return x.clone() if str(x.place) == place else x.to(place)
+
+
 def arguments(program: Program, n: int) -> list[Any]:
     made = []
     for x in program.inputs:
         array = x.array(n)
         t = paddle.to_tensor(array.astype("float32" if x.dtype in ("float16", "bfloat16") else x.dtype))
         t = t.astype(x.dtype)
+        if program.kind == "devices":
+            t = t.to(home(x))
         t.stop_gradient = not x.grad
         made.append(t)
     return made
+
+
+def is_continuous(x: Any) -> bool:
+    return x.dtype.is_floating or x.dtype.is_complex
 
 
 def loss_of(outputs: Sequence[Any]) -> Any:
     """A number that every element of every output counts in, each with a weight of its own."""
     total = None
     for y in outputs:
-        if y.dtype.is_floating and not y.stop_gradient:
+        if is_continuous(y) and not y.stop_gradient:
+            y = paddle.as_real(y) if y.dtype.is_complex else y
             y = y.astype("float64")
             term = ((y * 0.5 + 1.0) * y).sum()
-            total = term if total is None else total + term
+            total = term if total is None else total + near(term, total)
     return total
 
 
@@ -118,7 +145,7 @@ class Scaled:
         factor = 1.0
 
         def scaled(*arguments: Any) -> Any:
-            return tuple(y * factor if y.dtype.is_floating else y for y in function(*arguments))
+            return tuple(y * factor if is_continuous(y) else y for y in function(*arguments))
 
         def change(value: float) -> None:
             nonlocal factor
@@ -185,6 +212,7 @@ def _loss(outputs: Sequence[torch.Tensor]) -> torch.Tensor | None:
     total = None
     for y in outputs:
         if y.requires_grad:
+            y = torch.view_as_real(y.resolve_conj()) if y.is_complex() else y
             term = ((y * 0.5 + 1.0) * y).sum()
             total = term if total is None else total + term
     return total
@@ -209,7 +237,7 @@ def judged(
             if loss is not None:
                 grads = torch.autograd.grad(loss, leaves, allow_unused=True)
     return Found(
-        [y.detach().numpy() for y in outputs],
-        [None if g is None else g.detach().numpy() for g in grads],
+        [array_of(y) for y in outputs],
+        [None if g is None else array_of(g) for g in grads],
         [v.n for v in given],
     )

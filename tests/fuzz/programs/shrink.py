@@ -6,12 +6,17 @@ import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+
 from tests.fuzz.programs import run
-from tests.fuzz.programs.check import Failure, check, dtypes
-from tests.fuzz.programs.draw import FLOATS
+from tests.fuzz.programs.check import Failure, dtypes
+from tests.fuzz.programs.draw import CONTINUOUS
 from tests.fuzz.programs.generate import leaf
+from tests.fuzz.programs.kinds import CHECKS, ON_DEVICES, check
 from tests.fuzz.programs.memory import Judge
 from tests.fuzz.programs.record import Input, Program, used
+from tests.fuzz.programs.storage import model
+from tests.fuzz.programs.storage.check import modelled
 
 
 def shrink(program: Program, failure: Failure, steps: int = 400) -> tuple[Program, Failure]:
@@ -38,8 +43,7 @@ def kind(failure: Failure) -> tuple[str, str]:
 def fails(program: Program, wanted: Failure) -> Failure | None:
     try:
         if not program.invalid:
-            for n in program.sizes:
-                run.judged(program, n)
+            CHECKS[program.kind].means_something(program)
         check(program, only=wanted.mode.removesuffix(", captured"))
     except Failure as found:
         return found if kind(found) == kind(wanted) else None
@@ -102,20 +106,21 @@ def cut(program: Program, i: int) -> Iterator[Program]:
     s = program.statements[i]
     if not s.targets:
         return
-    shapes, known = [], dtypes(program)
+    narrow, shapes, known = program.kind == "storage", [], {}
     try:
         for n in program.sizes:
-            names = Judge(seed=program.seed).names()
+            names = model.names() if narrow else Judge(seed=program.seed).names()
             for x in program.inputs:
-                names[x.name] = leaf(x, x.array(n))
+                names[x.name] = x.array(n) if narrow else leaf(x, x.array(n))
             for t in program.statements[: i + 1]:
                 exec(t.judge(), names)
             shapes.append([names[t].shape for t in s.targets])
+        known = {t: names[t].dtype.name for t in s.targets} if narrow else dtypes(program)
     except Exception:
         return
     made = []
     for k, t in enumerate(s.targets):
-        if known[t] not in FLOATS:
+        if known[t] not in (model.NARROW if narrow else CONTINUOUS):
             return
         sizes: list[int | str] = []
         for axis in zip(*(shape[k] for shape in shapes)):
@@ -125,7 +130,7 @@ def cut(program: Program, i: int) -> Iterator[Program]:
                 sizes.append("n")
             else:
                 return
-        made.append(Input(t, tuple(sizes), known[t], True, "normal", 1000 * i + k))
+        made.append(Input(t, tuple(sizes), known[t], not narrow, "codes" if narrow else "normal", 1000 * i + k))
     yield used(
         replace(
             program,
@@ -140,8 +145,21 @@ def cut(program: Program, i: int) -> Iterator[Program]:
 
 LOSS = """
 def loss_of(outputs):
-    terms = [y.astype("float64") for y in outputs if y.dtype.is_floating and not y.stop_gradient]
+    parts = [paddle.as_real(y) if y.dtype.is_complex else y for y in outputs if not y.stop_gradient]
+    terms = [y.astype("float64") for y in parts if y.dtype.is_floating]
     return sum(((y * 0.5 + 1.0) * y).sum() for y in terms)
+"""
+
+STORAGE = ["import ml_dtypes", "from tests.fuzz.programs.storage.check import kept"]
+DEVICES = """import sys
+
+sys.path.insert(0, "tests/support")
+import fake
+
+from tests.fuzz.programs.run import moved, near
+
+installed = fake.installed()
+installed.__enter__()
 """
 
 MIXED = """plain = run
@@ -152,9 +170,26 @@ def run(*given):
 """
 
 
+def given(x: Input, n: int, kind: str) -> str:
+    """The statement that makes an input."""
+    array = x.array(n)
+    if x.fill == "codes":
+        codes = array.view(np.uint8).tolist()
+        return (
+            f"{x.name} = paddle.to_tensor(np.array({codes}, 'uint8').view(ml_dtypes.{x.dtype}).reshape({array.shape}))"
+        )
+    place = f".to('{run.home(x)}')" if kind == "devices" else ""
+    return (
+        f"{x.name} = paddle.to_tensor(np.array({array.tolist()!r}, '{array.dtype}').reshape({array.shape}))"
+        f".astype('{x.dtype}'){place}\n{x.name}.stop_gradient = {not x.grad}"
+    )
+
+
 def script(program: Program, failure: Failure) -> str:
     """A Python script that shows what differs; what should come stands in its comments."""
     mode = failure.mode
+    if program.kind == "sharded":
+        return textwrap.indent(f"seed {program.seed}\n{failure}", "# ") + f"\n{program.ours()}"
     lines = [
         *textwrap.indent(f"seed {program.seed}\n{failure}", "# ").splitlines(),
         "import numpy as np",
@@ -164,10 +199,12 @@ def script(program: Program, failure: Failure) -> str:
         "from paddle.distributed.fleet.utils import recompute",
         "",
         "dropout, drawn = F.dropout, lambda x: x",
+        *([DEVICES] if program.kind in ON_DEVICES else []),
+        *(STORAGE if program.kind == "storage" else []),
         "",
         "",
         program.ours(),
-        LOSS,
+        *([LOSS] if program.kind != "storage" else []),
     ]
     inside = "step" in mode
     names = ", ".join(x.name for x in program.inputs)
@@ -182,12 +219,11 @@ def script(program: Program, failure: Failure) -> str:
         lines.append("run = paddle.jit.to_static(run)")
     for n in program.sizes:
         lines.append(f"\npaddle.seed({program.seed})")
-        for x in program.inputs:
-            array = x.array(n)
-            lines.append(
-                f"{x.name} = paddle.to_tensor(np.array({array.tolist()!r}, '{array.dtype}').reshape({array.shape}))"
-                f".astype('{x.dtype}')\n{x.name}.stop_gradient = {not x.grad}"
-            )
+        lines += [given(x, n, program.kind) for x in program.inputs]
+        if program.kind == "storage":
+            lines.append(f"print(*run({names}), sep='\\n')")
+            lines += [f"# output {i}: {y.tolist()}" for i, y in enumerate(modelled(program, n)[0])]
+            continue
         call = (
             f"recompute(run, {names}, use_reentrant={program.seed % 2 == 0})"
             if mode == "recomputed"

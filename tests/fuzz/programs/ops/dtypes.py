@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tests.fuzz.programs.draw import FLOATS
+from tests.fuzz.programs.draw import COMPLEX, CONTINUOUS, FLOATS
 
 
 def promoted(*dtypes: str) -> str:
+    if any(d in COMPLEX for d in dtypes):
+        return "complex128" if {"complex128", "float64"} & {*dtypes} else "complex64"
     floats = [d for d in dtypes if d in FLOATS]
     if floats:
         return max(floats, key=FLOATS.index)
@@ -24,9 +26,9 @@ def always(dtype: str) -> Callable[..., str]:
 def floats_of(*dtypes: str) -> str:
     """Of true division and the like: integers become the default float."""
     found = promoted(*dtypes)
-    return found if found in FLOATS else "float32"
+    return found if found in CONTINUOUS else "float32"
 
 
 def summed(*dtypes: str) -> str:
     found = promoted(*dtypes)
-    return found if found in FLOATS else "int64"
+    return found if found in CONTINUOUS else "int64"

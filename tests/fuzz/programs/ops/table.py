@@ -5,12 +5,14 @@ from __future__ import annotations
 from tests.fuzz.programs.ops import (
     binary,
     comparisons,
+    complex_numbers,
     gradients,
     in_place,
     indexing,
     joining,
     losses,
     norms,
+    places,
     products,
     random,
     reductions,
@@ -30,3 +32,32 @@ OPS: dict[str, Op] = {}
 for _family in FAMILIES:
     assert OPS.keys().isdisjoint(_family.ops)
     OPS |= _family.ops
+
+# What means the same of complex numbers as of real ones, to both sides. Dropout, and activations but for sigmoid, take
+# no complex numbers.
+_ANALYTIC = (
+    "exp expm1 sin cos tan tanh sinh cosh asinh atan asin acos atanh acosh sigmoid square sqrt rsqrt log log2 log10 "
+    "log1p neg reciprocal"
+).split()
+_SAME = (
+    "clone assign zeros_like full_like add subtract multiply lerp add_n add_scalar from_scalar times over power "
+    "scale augmented add_ subtract_ multiply_ copy_ scale_ fill_ zero_ cumsum_ tril_ not_equal where masked_fill "
+    "where_above sum mean prod cumsum cumprod tril triu matmul at gram dot outer inner kron bmm mm addmm baddbmm "
+    "einsum tensordot linear"
+).split()
+_NOT_COMPLEX = frozenset("one_hot count gather_along".split())
+COMPLEX: dict[str, Op] = {
+    **{name: OPS[name] for name in (*_ANALYTIC, *(f"{name}_" for name in _ANALYTIC), *_SAME)},
+    **{
+        name: op
+        for family in (views.family, writes.family, indexing.family, joining.family, gradients.family)
+        for name, op in family.ops.items()
+        if name not in _NOT_COMPLEX
+    },
+    **complex_numbers.family.ops,
+}
+
+PLACED: dict[str, Op] = {name: places.beside_operands(op) for name, op in OPS.items()} | places.family.ops
+
+# On ranks: not what has a number of elements that data decide, nor what draws, whose words a run hands out.
+SHARDED: dict[str, Op] = {name: op for name, op in OPS.items() if not op.tags & {"mask", "random"}}
