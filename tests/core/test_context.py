@@ -360,6 +360,9 @@ for _reason, _names in {
         "umiak.backends.cpu.providers.common:thread_count umiak.backends.cpu.providers.onednn:usable "
         "umiak.backends.cpu.providers.onednn:version_found"
     ),
+    "which way convolutions go, for tests and measurements": (
+        "umiak.backends.cpu.providers.winograd:chosen umiak.backends.cpu.providers.winograd:most_lanes"
+    ),
     "machine code of the process and what makes it": (
         "umiak.compiler.jit.codegen:_all_targets umiak.compiler.jit.codegen:_llvm "
         "umiak.compiler.jit.codegen:_machines umiak.compiler.jit.engine:_prefixes umiak.compiler.jit.orc:_dropped "
