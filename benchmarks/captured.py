@@ -78,7 +78,7 @@ at_most("captured-softmax", "softmax as `max`, `exp`, `sum`, no gradient", 3.3e-
 
 @within("captured-mlp", "a 3-layer MLP of width 8, no gradient", 1.0, section=CAPTURED)
 def _(settings: Settings) -> Pair:
-    return sides(mlp(3), *randn(1))
+    return sides(mlp(3), *randn(1), plain=mlp(3))  # a captured layer is captured wherever it is called
 
 
 @within("captured-step", "training step of a 100-layer MLP of width 8: forward, backward, AdamW", 0.1, section=CAPTURED)

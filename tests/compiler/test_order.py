@@ -39,7 +39,7 @@ def step(x, weights):
 
 
 def test_each_update_follows_its_gradient(rng):
-    x, *weights = tensors(rng, (4, 8), *[(8, 8)] * 4)
+    x, *weights = tensors(rng, (4, 32), *[(32, 32)] * 4)
     program = step(x, weights)
     before = [array.to_numpy(w).copy() for w in weights]
     executor = Executor(program)

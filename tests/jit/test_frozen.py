@@ -150,3 +150,131 @@ def test_several_threads():
     for t in threads:
         t.join()
     assert not failed
+
+
+# --- what captured tensors may do between runs -----------------------------------------------------------------------
+
+
+def written(m):
+    m[0].weight.set_value(m[0].weight * 2.0)
+
+
+def moved(m):
+    m[0].weight.storage.relocate()
+
+
+def offloaded(m):
+    m[0].weight.storage.offload()
+
+
+def transposed(m):
+    with paddle.no_grad():
+        m[0].weight.transpose_([1, 0])
+
+
+def scaled(m):
+    with paddle.no_grad():
+        m[0].weight.scale_(0.5)
+
+
+def frozen_parameter(m):
+    m[0].weight.stop_gradient = not m[0].weight.stop_gradient
+
+
+def a_gradient(m):
+    w = m[2].weight
+    w.grad = None if w.grad is not None else paddle.ones_like(w)
+
+
+BETWEEN = [written, moved, offloaded, transposed, scaled, frozen_parameter, a_gradient]
+
+
+@pytest.mark.parametrize("change", BETWEEN, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("train", [False, True], ids=["inference", "step"])
+def test_captured_tensors_that_change_between_runs(change, train):
+    """Runs that found everything as before look at it again."""
+    found = []
+    for wrap in (to_static, lambda f: f):
+        m = model()
+        optimizer = paddle.optimizer.AdamW(0.01, parameters=m.parameters())
+
+        def step(x, m=m, optimizer=optimizer):
+            y = m(x)
+            if train:
+                loss = (y**2).mean()
+                loss.backward()
+                optimizer.step()
+                optimizer.clear_grad(set_to_zero=False)
+            return y.detach()
+
+        run = wrap(step)
+        paddle.seed(1)
+        values = []
+        for i in range(12):
+            if i in (5, 6, 10):
+                change(m)
+            with paddle.set_grad_enabled(train):
+                values.append(run(randn(4, 8)).numpy())
+        found.append([*values, *(p.numpy() for p in m.parameters())])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, 1e-4, 1e-5)
+
+
+def test_writes_are_counted():
+    """By the version of what is written to, so that a gradient that was recorded before is refused."""
+    m = model()
+    optimizer = paddle.optimizer.AdamW(0.01, parameters=m.parameters())
+
+    @to_static
+    def step(x):
+        m(x).mean().backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+    for _ in range(4):
+        step(randn(4, 8))
+    before = [p.inplace_version for p in m.parameters()]
+    step(randn(4, 8))
+    assert [p.inplace_version for p in m.parameters()] == [v + 1 for v in before]
+    loss = m(randn(4, 8)).mean()
+    step(randn(4, 8))
+    with pytest.raises(RuntimeError, match="modified in place"):
+        loss.backward()
+
+
+def test_the_rate_of_a_parameter_is_read_at_every_run():
+    m, other = model(), model()
+    for net, wrap in ((m, to_static), (other, lambda f: f)):
+        optimizer = paddle.optimizer.SGD(0.1, parameters=net.parameters())
+
+        def step(x, net=net, optimizer=optimizer):
+            net(x).mean().backward()
+            optimizer.step()
+            optimizer.clear_grad()
+
+        run = wrap(step)
+        paddle.seed(2)
+        for i in range(8):
+            net[0].weight.optimize_attr["learning_rate"] = 1.0 if i < 5 else 0.25 * i
+            run(randn(4, 8))
+    for p, q in zip(m.parameters(), other.parameters(), strict=True):
+        np.testing.assert_allclose(p.numpy(), q.numpy(), 1e-5, 1e-6)
+
+
+def test_updates_of_small_layers_are_made_in_place():
+    """Nothing is copied in the end: what a run writes to lies where it was, and was made there."""
+    m = model()
+    optimizer = paddle.optimizer.AdamW(0.01, parameters=m.parameters())
+
+    @to_static
+    def step(x):
+        m(x).mean().backward()
+        optimizer.step()
+        optimizer.clear_grad()
+
+    for _ in range(4):
+        step(randn(4, 8))
+    (binding,) = [c._executor.binding() for c in step._captures()]
+    assert binding.copies() == [0]
+    # Forward, its loss, then of each layer a kernel for the gradient of its input and one for each update.
+    assert binding.frozen()[0] <= 5 * 3

@@ -147,9 +147,14 @@ def _donors(operation: Operation, dying: dict[int, int]) -> list[tuple[int, int]
     """(result, value) for results that may take the memory of an operand among ``dying`` (numbers of values)."""
     several = len(operation.results) > 1
     # Kernels store results one after the other, and which reads come after which is known of groups alone.
-    if not operation.op.elementwise or (several and type(operation.op) is not Fused):
+    if type(operation.op) is not Fused and (several or not operation.op.elementwise):
         return []
-    like = dict.fromkeys((x, dying[id(x)]) for x in operation.values if id(x) in dying)
+    places = -1 if operation.op.elementwise else operation.op.overwritable
+    like = dict.fromkeys(
+        (x, dying[id(x)])
+        for i, x in enumerate(operation.operands)
+        if type(x) is Value and id(x) in dying and places >> i & 1
+    )
     found = []
     for j, r in enumerate(operation.results):
         late = {id(operation.operands[k]) for k in operation.op.group.read_after(j)} if several else ()

@@ -15,7 +15,7 @@ from typing import Any
 from umiak.compiler.calls import dtype_of, live
 from umiak.compiler.fused import Fused, Loose, constants_of, make_group
 from umiak.compiler.lower.builder import NotANest, Trial
-from umiak.compiler.lower.group import ROWWISE, WINDOWS, lowerable, nest_of
+from umiak.compiler.lower.group import ROWWISE, WINDOWS, begins, lowerable, nest_of
 from umiak.compiler.lower.terminal import terminal_of
 from umiak.compiler.simplify import turns
 from umiak.ir.expr import Sym
@@ -171,7 +171,7 @@ class _Fusion:
 
     def add(self, o: Operation) -> None:
         """The operation as a part of its own."""
-        joinable = lowerable(o.op) and not o.op.effect and terminal_of(o) is None
+        joinable = begins(o) or (lowerable(o.op) and not o.op.effect and terminal_of(o) is None)
         part = _Part([o], joinable, o.op.elementwise, set(self.producers(o)))
         if not is_pure(o):
             if self.effect is not None:
@@ -363,6 +363,9 @@ class _Draft:
         self.operations, once = _once(p.operations, fusion.own)
         self.stands = [once.get(id(r), r) for r in self.wanted]
         self.results = list(dict.fromkeys(self.stands))
+        if all(identical(r.meta.shape, self.results[0].meta.shape) for r in self.results):
+            # What depends on most comes first: what is stored after it reads less, so that more may take memory.
+            self.results.reverse()
         self.inputs = inputs_of(self.operations)
 
     def calls(self, table: dict[int, Value]) -> list[Operation]:

@@ -10,7 +10,7 @@ from typing import Any
 from umiak.core import dispatch
 from umiak.ir import expr
 from umiak.ir.expr import Sym
-from umiak.ir.meta import Meta
+from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
 from umiak.ir.scope import substitute
 from umiak.ops.base import Op, param, register
@@ -58,6 +58,19 @@ class Group:
             if any(id(r) in wanted for r in o.results):
                 wanted.update(id(x) for x in o.values)
         return {i for i, v in enumerate(self.arguments) if id(v) in wanted}
+
+    def in_place(self, argument: Value) -> bool:
+        """Whether each element of an argument is read only where the results have the same one."""
+        shape = argument.meta.shape
+        if any(not identical(v.meta.shape, shape) for v in self.results):
+            return False
+        follow = {id(argument)}
+        for o in self.operations:
+            if any(id(v) in follow for v in o.values):
+                if not o.op.elementwise or any(not identical(r.meta.shape, shape) for r in o.results):
+                    return False
+                follow.update(map(id, o.results))
+        return True
 
     def bind(self, shapes: Sequence[Any], ints: Sequence[Any]) -> dict[Sym, Any]:
         """What the symbols of sizes and integers stand for in a call."""
@@ -128,6 +141,11 @@ class Fused(Op):
     def elementwise(self) -> bool:  # type: ignore[override]
         """Whether all of it works element by element: then an output may be the memory of an operand."""
         return all(o.op.elementwise for o in self.group.operations)
+
+    @property
+    def overwritable(self) -> int:  # type: ignore[override]
+        """Operands, as bits, that are read only where a result of their shape has its element."""
+        return sum(1 << i for i, v in enumerate(self.group.arguments[:63]) if self.group.in_place(v))
 
     def infer(self, *args: Any) -> Any:
         operands, ints = args[:-1], args[-1]

@@ -1,6 +1,6 @@
 """What surrounds the calls of a program at every run: see binding.pyx."""
 from cpython.object cimport PyObject
-from libc.stdint cimport int64_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from umiak.core.context cimport EngineContext
 from umiak.core.dispatch cimport CallProgram
@@ -16,6 +16,14 @@ cdef enum Fit:
 cdef struct Origin:            # where the value of a symbol comes from
     int input                  # >= 0: an input, whose size on axis `at` it is; -1: number `at` of the caller
     int at
+
+cdef struct Known:             # what a constant was when it was looked at
+    PyObject* tensor
+    uint32_t key, shaped
+    uint8_t kind
+    PyObject* storage
+    PyObject* counter
+    char* data
 
 cdef class Lowering:
     """One way to run a program."""
@@ -41,6 +49,7 @@ cdef class Table:
 cdef class Frame:
     """What one run has of its own. Inputs are borrowed, results owned."""
     cdef void* memory
+    cdef size_t size           # of it, in words
     cdef PyObject** inputs
     cdef PyObject** outs
     cdef int64_t* regs         # symbols, then whatever the scalar program computes
@@ -48,6 +57,7 @@ cdef class Frame:
     cdef int64_t* scratch
     cdef char* given
     cdef int n_outs
+    cdef int* fresh            # inputs to be looked at; -1 ends it
     cdef Lowering lowering     # None: not run from here
 
 cdef class Binding:
@@ -72,11 +82,26 @@ cdef class Binding:
     cdef int most_words, most_scratch
     cdef Lowering apart
     cdef list fused            # by place
+    # Constants are looked at again where one of them is not as it was. `stamp` counts how often.
+    cdef Known* roster
+    cdef int n_roster
+    cdef bint fixed            # the sizes of constants follow from no symbol
+    cdef bint settled          # the roster is as it was when a run with it was admitted
+    cdef int64_t stamp
+    cdef uint32_t keys_known   # of all constants, or-ed
+    cdef PyObject** pattern    # the inputs, NULL where an argument is
+    cdef int* first_size       # by input: its first in `sizes`
+    cdef int* given_inputs     # inputs that are arguments; -1 ends it
+    cdef int* all_inputs       # likewise all
     # What is known of the storages of constants, while these are those of `storages`.
     cdef void** storages
     cdef Table known
     cdef bytearray given
+    cdef Frame spare           # of a run that is over, for the next one; its constants are in their places
     cdef Frame frame(self)
+    cdef int give_back(self, Frame f) noexcept
+    cdef bint unchanged(self) noexcept
+    cdef int remember(self) noexcept
     cdef int enter(self, Frame f, PyObject** arguments) except -1
     cdef int number(self, Frame f, const int64_t* numbers) except -1
     cdef int admit(self, Frame f, EngineContext ctx) except -1

@@ -26,6 +26,8 @@ from umiak.core.tensor cimport *
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(PyObject*)
 
+from itertools import accumulate
+
 from umiak.core.dispatch import assign
 
 cdef enum:
@@ -110,7 +112,7 @@ cdef class Binding:
 
     def __init__(self, owner, list inputs, list symbols, ScalarProgram scalars not None, list sizes, list outputs, list extras, list targets,
                  bytes donated not None, bint disjoint, bint general=False):
-        cdef int i, n = len(inputs)
+        cdef int i, k, n = len(inputs)
         self.owner = owner
         self.n_inputs = n
         self.constants = [constant for _, constant, _, _ in inputs]
@@ -129,13 +131,33 @@ cdef class Binding:
         self.size_symbols = int_array([i for i, (input, _) in enumerate(symbols) if input >= 0])
         self.n_size_symbols = len(symbols) - self.n_numbers
         self.scalars = scalars
-        self.sizes = int_array(sizes)
         self.outputs = outputs
         self.n_outputs = len(outputs)
         self.extras = int_array(extras)
         self.targets = int_array(targets)
         self.n_targets = len(targets)
         self.written = int_array([i for i in targets if inputs[i][0] >= 0] + [-1])
+        self.n_roster = n - self.n_arguments
+        self.roster = <Known*>calloc(self.n_roster + 1, sizeof(Known))
+        self.pattern = <PyObject**>calloc(n + 1, sizeof(PyObject*))
+        if self.roster == NULL or self.pattern == NULL:
+            raise MemoryError()
+        for i in range(n):
+            if self.argument[i] < 0:
+                self.pattern[i] = <PyObject*>self.constants[i]
+        k = 0
+        for i in range(n):
+            if self.argument[i] < 0:
+                self.roster[k].tensor = self.pattern[i]
+                k += 1
+        ranks = [rank for _, _, _, rank in inputs]
+        self.first_size = int_array(list(accumulate([0, *ranks]))[:n])
+        self.sizes = int_array(sizes)
+        self.fixed = all(
+            scalars.n_inputs <= self.sizes[self.first_size[i] + d] < scalars.n_inputs + scalars.n_const
+            for i in range(n) if self.argument[i] < 0 for d in range(ranks[i]))
+        self.given_inputs = int_array([*(i for i in range(n) if self.argument[i] >= 0), -1])
+        self.all_inputs = int_array([*range(n), -1])
         self.donated = donated
         self.donates = len(targets) > 0 or any(donated)
         self.disjoint = disjoint
@@ -143,6 +165,11 @@ cdef class Binding:
         self.fused = [None] * PLACE_COUNT
 
     def __dealloc__(self):
+        free(self.roster)
+        free(self.pattern)
+        free(self.first_size)
+        free(self.given_inputs)
+        free(self.all_inputs)
         free(self.argument)
         free(self.keys)
         free(self.origins)
@@ -178,7 +205,11 @@ cdef class Binding:
             free(given)
         if fit == FITS:
             fit = self.admit(f, ctx)
-        return self.execute(f) if fit == FITS else None
+        if fit != FITS:
+            return None
+        found = self.execute(f)
+        self.give_back(f)
+        return found
 
     def frozen(self):
         """The number of launches of each form of the program that is a list of them."""
@@ -191,15 +222,32 @@ cdef class Binding:
                     found.append(one.n_launches)
         return found
 
+    def copies(self):
+        """How many values each of these forms copies to where they belong in the end."""
+        cdef list found = []
+        cdef Lowering l
+        cdef Frozen one
+        for l in self.fused:
+            if l is not None and l.frozen is not None:
+                for one in l.frozen:
+                    found.append(one.n_copied)
+        return found
+
     # ---- the parts of a run ------------------------------------------------------------------------------------------
     cdef Frame frame(self):
-        cdef Frame f = Frame.__new__(Frame)
+        cdef Frame f = self.spare
         cdef int n_outs = self.n_outputs + self.n_targets
         cdef size_t words = self.n_inputs + n_outs + self.scalars.n_regs + self.most_words + self.most_scratch + self.n_symbols + 8
-        cdef char* room = <char*>malloc(words * 8 + self.n_inputs + 8)
+        cdef char* room
+        self.spare = None
+        if f is not None and f.size == words:
+            return f
+        f = Frame.__new__(Frame)
+        room = <char*>malloc(words * 8 + self.n_inputs + 8)
         if room == NULL:
             raise MemoryError()
         f.memory = room
+        f.size = words
         f.inputs = <PyObject**>room
         f.outs = f.inputs + self.n_inputs
         f.regs = <int64_t*>(f.outs + n_outs + 1)
@@ -207,31 +255,84 @@ cdef class Binding:
         f.scratch = f.words + self.most_words + 1            # of conditions, or the sizes
         f.given = <char*>(f.scratch + self.most_scratch + self.n_symbols + 1)
         memset(f.outs, 0, (n_outs + 1) * 8)
+        memcpy(f.inputs, self.pattern, self.n_inputs * sizeof(PyObject*))
         return f
+
+    cdef int give_back(self, Frame f) noexcept:
+        """A run is over."""
+        cdef PyObject* t
+        cdef int i
+        for i in range(f.n_outs):
+            t = f.outs[i]
+            f.outs[i] = NULL
+            Py_XDECREF(t)
+        f.n_outs = 0
+        self.spare = f
+        return 0
+
+    cdef bint unchanged(self) noexcept:
+        """Whether the constants are as they were when a run was admitted: then only arguments have to be looked at."""
+        cdef Known* k = self.roster
+        cdef Known* end = k + self.n_roster
+        if self.settled:
+            while k < end:
+                if (<Tensor>k.tensor).key != k.key or (<Tensor>k.tensor).shaped != k.shaped or (<Tensor>k.tensor).kind or \
+                        <PyObject*>(<Tensor>k.tensor).storage != k.storage or (<Tensor>k.tensor).storage.data != k.data or \
+                        <PyObject*>(<Tensor>k.tensor).counter != k.counter:
+                    self.settled = False
+                    break
+                k += 1
+        if not self.settled:
+            self.stamp += 1
+        return self.settled
+
+    cdef int remember(self) noexcept:
+        """The constants as they are now have been admitted."""
+        cdef Known* k
+        cdef int i
+        if not self.fixed:
+            return 0
+        self.keys_known = 0
+        for i in range(self.n_roster):
+            k = &self.roster[i]
+            if (<Tensor>k.tensor).kind or (<Tensor>k.tensor).storage.data == NULL:
+                return 0                                 # views are renewed at every run
+            k.key = (<Tensor>k.tensor).key
+            k.shaped = (<Tensor>k.tensor).shaped
+            k.storage = <PyObject*>(<Tensor>k.tensor).storage
+            k.counter = <PyObject*>(<Tensor>k.tensor).counter
+            k.data = (<Tensor>k.tensor).storage.data
+            self.keys_known |= k.key
+        self.settled = True
+        return 0
 
     cdef int enter(self, Frame f, PyObject** arguments) except -1:
         """Put the inputs into their places."""
-        cdef list constants = self.constants
-        cdef int i
-        for i in range(self.n_inputs):
-            f.inputs[i] = <PyObject*>constants[i] if self.argument[i] < 0 else arguments[self.argument[i]]
+        cdef int i, k = 0
+        f.fresh = self.given_inputs if self.unchanged() else self.all_inputs
+        while self.given_inputs[k] >= 0:
+            i = self.given_inputs[k]
+            f.inputs[i] = arguments[self.argument[i]]
+            k += 1
         return 0
 
     cdef int number(self, Frame f, const int64_t* numbers) except -1:
         """Compare the class of the inputs, and give the symbols their values."""
         cdef Origin* o
-        cdef Tensor t
+        cdef PyObject* t
         cdef int i
         cdef int odd = 0
-        for i in range(self.n_inputs):
-            t = <Tensor>f.inputs[i]
-            if t.kind:
-                if t.kind & ~<int>KIND_VIEW:
+        cdef int* fresh = f.fresh
+        while fresh[0] >= 0:
+            t = f.inputs[fresh[0]]
+            if (<Tensor>t).kind:
+                if (<Tensor>t).kind & ~<int>KIND_VIEW:
                     odd = 1
                 else:
-                    refresh_if_view(t)
-            if (t.key & CLASS) != self.keys[i]:
+                    refresh_if_view(<Tensor>t)
+            if ((<Tensor>t).key & CLASS) != self.keys[fresh[0]]:
                 return MISFIT
+            fresh += 1
         if odd or self.general:
             return GENERAL
         for i in range(self.n_symbols):
@@ -242,18 +343,20 @@ cdef class Binding:
     cdef int admit(self, Frame f, EngineContext ctx) except -1:
         """Whether the inputs are what the program is for, and how it is to run: nothing has been changed yet."""
         cdef Lowering lowering
-        cdef Tensor t
-        cdef uint32_t keys = 0
-        cdef int i, d, k = 0, place
+        cdef PyObject* t
+        cdef uint32_t keys = 0 if f.fresh == self.all_inputs else self.keys_known
+        cdef int d, k, place
+        cdef int* fresh = f.fresh
         if self.scalars.run(f.regs):
             return MISFIT
-        for i in range(self.n_inputs):
-            t = <Tensor>f.inputs[i]
-            keys |= t.key
-            for d in range(t.ndim):
-                if t.dims[d] != f.regs[self.sizes[k]]:
+        while fresh[0] >= 0:
+            t = f.inputs[fresh[0]]
+            k = self.first_size[fresh[0]]
+            keys |= (<Tensor>t).key
+            for d in range((<Tensor>t).ndim):
+                if (<Tensor>t).dims[d] != f.regs[self.sizes[k + d]]:
                     return MISFIT
-                k += 1
+            fresh += 1
         if ctx.observers or len(ctx.trace):
             return GENERAL
         if self.donates and not self.give(f):
@@ -285,6 +388,8 @@ cdef class Binding:
                     return GENERAL
             lowering = self.apart
         f.lowering = lowering
+        if not self.settled:
+            self.remember()
         return FITS
 
     cdef bint prepare(self, Lowering lowering):
@@ -306,8 +411,9 @@ cdef class Binding:
         for i in range(f.lowering.count):
             f.words[i] = f.regs[f.lowering.at[i]]
         f.n_outs = self.n_outputs + self.n_targets
-        self.replay(f, f.given if self.donates else NULL)
-        if self.n_targets:
+        if self.replay(f, f.given if self.donates else NULL):
+            f.n_outs = self.n_outputs
+        elif self.n_targets:
             self.write(f)
         for i in range(self.n_outputs):
             declared = self.outputs[i]
@@ -320,7 +426,8 @@ cdef class Binding:
         return found
 
     cdef int replay(self, Frame f, const char* given) except -1:
-        """Run the calls: as launches, where they were recorded for these sizes; else they are, from the second run on."""
+        """Run the calls: as launches, where they were recorded for these sizes; else they are, from the second run on. 1: the targets have
+        their values."""
         cdef Lowering l = f.lowering
         cdef Frozen frozen
         cdef int i
@@ -328,11 +435,12 @@ cdef class Binding:
             for i in range(self.n_size_symbols):
                 f.scratch[i] = f.regs[self.size_symbols[i]]
             for frozen in l.frozen:
-                if frozen.run(f.inputs, f.words, f.scratch, given, f.outs):
-                    return 0
+                if frozen.run(f.inputs, f.words, f.scratch, given, f.outs, self.stamp):
+                    return 1
             if l.ran and l.tried < MOST_TRIALS and not timed():
                 l.tried += 1
-                frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_symbols, given, self.targets, self.n_targets, f.outs)
+                frozen = freeze(l.calls, f.inputs, f.words, f.scratch, self.n_size_symbols, given, self.targets, self.n_targets, self.given_inputs,
+                                f.outs)
                 if frozen is not None:
                     l.frozen = [frozen, *l.frozen[:MOST_FROZEN - 1]]
                 elif not l.frozen:
@@ -349,7 +457,7 @@ cdef class Binding:
         cdef void* s
         cdef int i, k
         cdef bint alone = self.known is not None
-        for i in range(self.n_inputs):
+        for i in range(self.n_inputs if f.fresh == self.all_inputs else 0):
             if self.argument[i] < 0:
                 s = <void*>(<Tensor>f.inputs[i]).storage
                 if s != self.storages[i]:
@@ -360,12 +468,12 @@ cdef class Binding:
         memcpy(f.given, PyByteArray_AS_STRING(self.given), self.n_inputs)
         if not self.n_targets:
             return True
-        arguments = Table(self.n_arguments)
+        arguments = Table(self.n_arguments) if self.n_arguments > 1 else None
         alone = True
         for i in range(self.n_inputs):
             if self.argument[i] >= 0:
                 s = <void*>(<Tensor>f.inputs[i]).storage
-                if self.known.keys[self.known.find(s)] != NULL or arguments.add(s) > 1:
+                if self.known.keys[self.known.find(s)] != NULL or (arguments is not None and arguments.add(s) > 1):
                     alone = False
         if not alone:
             for k in range(self.n_targets):

@@ -26,6 +26,8 @@ cdef class Part:
     cdef int n_late
     cdef int* numbers          # by number of the binding: which of the run's
     cdef int n_numbers
+    cdef int64_t stamp         # the binding's, when all tensors that the function knows were as they have to be
+    cdef list apart            # numbers of those that are no constants of the binding
 
 cdef class Backward:
     """The gradient of a captured function as a program, and what its forward part keeps for it."""
@@ -52,6 +54,7 @@ cdef class CapturedRun:
     cdef str name
     cdef list attempt(self, list given)
     cdef bint serves(self, list tensors, list leaves) except -1
+    cdef bint keeps(self, Part part) except -1
     cdef list run_part(self, EngineContext ctx, Part part, list tensors, list leaves)
     cdef list spread(self, list found, list tensors, list leaves)
     cdef int record(self, Part part, Frame f, list found, list arguments, list numbers, list words, dict inside) except -1

@@ -17,6 +17,9 @@ from umiak.core.dispatch cimport AMP_MASK, int_array
 from umiak.core.generator cimport Generator, place_generator, reserve_words
 from umiak.core.tensor cimport *
 
+cdef extern from "Python.h":
+    PyObject* PyList_GET_ITEM(list, Py_ssize_t)
+
 import operator
 
 from umiak.core.dispatch import assign
@@ -90,6 +93,7 @@ cdef class Part:
         self.n_late = len(late)
         self.numbers = int_array(numbers)
         self.n_numbers = len(numbers)
+        self.stamp = -1
 
     def __dealloc__(self):
         free(self.late)
@@ -127,7 +131,9 @@ cdef object run_frame(Part part, PyObject** arguments, const int64_t* words, lis
     if fit == FITS:
         fit = part.binding.admit(f, ctx)
     if fit == FITS:
-        return part.binding.execute(f)
+        found = part.binding.execute(f)
+        part.binding.give_back(f)
+        return found
     return part.executor.from_words(taken, [words[i] for i in range(part.n_numbers)], dict(inside))
 
 
@@ -213,7 +219,7 @@ cdef class CapturedRun:
     cdef bint serves(self, list tensors, list leaves) except -1:
         """Whether tensors are in the state that the function was captured for."""
         cdef const char* absent = self.absent
-        cdef const char* needs = self.needs
+        cdef PyObject* leaf
         cdef Tensor t
         cdef object wanted
         cdef int i
@@ -222,25 +228,36 @@ cdef class CapturedRun:
                 if <size_t><PyObject*>x in self.apart:
                     return False
         for i in range(len(leaves)):
-            t = <Tensor>leaves[i]
-            if (t.held_grad is None and t.grad_state != GRAD_CLEARED) != absent[i]:
+            leaf = PyList_GET_ITEM(leaves, i)
+            if ((<Tensor>leaf).held_grad is None and (<Tensor>leaf).grad_state != GRAD_CLEARED) != absent[i]:
                 return False
-            wanted = self.hooks[i]
-            if t.hooks:
-                if wanted is None or tuple(t.hooks) != wanted:
+            if (<Tensor>leaf).hooks:
+                wanted = self.hooks[i]
+                if wanted is None or tuple((<Tensor>leaf).hooks) != wanted:
                     return False
-            elif wanted is not None:
-                return False
-        for i in range(len(self.kept)):
-            t = <Tensor>self.kept[i]
-            refresh_if_view(t)
-            if (t.key & K_NEEDS_GRAD == 0) != needs[i]:
+            elif PyList_GET_ITEM(self.hooks, i) != <PyObject*>None:
                 return False
         for at in self.assigned:
             t = <Tensor>(tensors[at] if isinstance(at, int) else at)
             refresh_if_view(t)
             if t.node is None and t.key & K_NEEDS_GRAD:
                 return False                             # the next capture refuses to write to a leaf
+        return True
+
+    cdef bint keeps(self, Part part) except -1:
+        """Whether captured tensors still want gradients, or not, as they did. Those that the binding knows are as before while its stamp is."""
+        cdef const char* needs = self.needs
+        cdef Tensor t
+        cdef int i
+        if part.apart is None:
+            known = {id(x) for x in part.binding.constants}
+            part.apart = [i for i in range(len(self.kept)) if id(self.kept[i]) not in known]
+        for i in part.apart if part.stamp == part.binding.stamp else range(len(self.kept)):
+            t = <Tensor>self.kept[i]
+            refresh_if_view(t)
+            if (t.key & K_NEEDS_GRAD == 0) != needs[i]:
+                return False
+        part.stamp = part.binding.stamp
         return True
 
     cdef list run_part(self, EngineContext ctx, Part part, list tensors, list leaves):
@@ -281,6 +298,8 @@ cdef class CapturedRun:
                 chosen[i] = numbers[part.numbers[i]]
             f = binding.frame()
             binding.enter(f, given)
+            if not self.keeps(part):
+                raise Stale
             fit = binding.number(f, chosen)
             if fit == FITS:
                 fit = binding.admit(f, ctx)
@@ -316,6 +335,7 @@ cdef class CapturedRun:
                 if self.open[i]:
                     reserve_words(<Generator>generators[i], found[k])
                     k += 1
+            binding.give_back(f)
         except BaseException:
             for i in range(drawn):
                 (<Generator>generators[i]).give_back(draws[2 * i], draws[2 * i + 1])

@@ -53,6 +53,7 @@ cdef class OpBase:
     cdef int capacity
     cdef readonly int entries
     cdef bint pointwise        # element by element
+    cdef uint64_t overwrites   # operands, as bits, whose memory a result may take: all, or those that are read element by element
     cdef bint variadic         # the last operand is a list
     cdef bint identity_if_same # a call whose target shape is the operand's shape gives the operand (sum_to)
 

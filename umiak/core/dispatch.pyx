@@ -124,6 +124,7 @@ cdef class OpBase:
         self.n_params = len(kinds)
         self.identity_if_same = self.name == "sum_to"
         self.pointwise = self.elementwise
+        self.overwrites = 0xFFFFFFFFFFFFFFFF if self.pointwise else self.overwritable
         self.variadic = any(name.startswith("*") for name in self.inputs)
         for i, kind in enumerate(kinds):
             self.kinds[i] = {"float": b"f", "int": b"i", "ints": b"t"}[kind][0]
@@ -712,7 +713,7 @@ cdef bint in_place(Plan plan, const Operand* xs, int n, PyObject** into) noexcep
         for i in range(n):
             if xs[i].t != NULL:
                 t = <Tensor>xs[i].t
-                if t.storage is o.storage and not (plan.op.pointwise and t.offset == o.offset and t.numel == o.numel and
+                if t.storage is o.storage and not ((plan.op.pointwise or plan.op.overwrites >> min(i, 63) & 1) and t.offset == o.offset and t.numel == o.numel and
                                                    not (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK):
                     return False
     return True

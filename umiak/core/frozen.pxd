@@ -54,13 +54,23 @@ cdef class Frozen:
     cdef char* scratch
     cdef void* room            # where scratch, pointers and numbers of a run are
     cdef char** bases
-    cdef void** ptrs
+    cdef void** ptrs           # of all launches
     cdef uint64_t* words
+    cdef int64_t stamp         # of the constants for which `ptrs` and `versions` are; -1: none
+    cdef int* arguments        # inputs that come with every run; -1 ends it
+    cdef int* moving           # roots that are elsewhere at every run, and pointers that begin there; -1 ends them
+    cdef int* moved
+    cdef int* all_roots        # likewise all
+    cdef int* all_pointers
+    cdef int* target_of        # by input: which target it is, or -1
+    cdef uint32_t** versions   # by target: what counts its writes
     cdef int64_t* regs
     cdef list dims             # keeps `Launch.dims`
-    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* given, PyObject** outs) except -1
+    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* given, PyObject** outs, int64_t stamp) except -1
+    cdef bint take(self, PyObject* t, int i) noexcept
+    cdef int locate(self, PyObject** inputs, list made, const int* roots, const int* pointers) noexcept
     cdef int play(self, int64_t stream, int* at) noexcept nogil
     cdef int fail(self, int at, int code, int64_t stream) except -1
 
 cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* given,
-                   const int* targets, int n_targets, PyObject** outs)
+                   const int* targets, int n_targets, const int* arguments, PyObject** outs)

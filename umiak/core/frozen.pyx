@@ -48,31 +48,44 @@ cdef class Frozen:
         free(self.guards)
         free(self.guarded)
         free(self.room)
+        free(self.arguments)
+        free(self.moving)
+        free(self.moved)
+        free(self.all_roots)
+        free(self.all_pointers)
+        free(self.target_of)
+        free(self.versions)
 
-    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* given, PyObject** outs) except -1:
-        """1: ``outs`` has owned references; 0: this is no such run, and nothing was done."""
+    cdef int run(self, PyObject** inputs, const int64_t* words, const int64_t* sizes, const char* given, PyObject** outs,
+                 int64_t stamp) except -1:
+        """1: ``outs`` has owned references to the results, and the targets have their values; 0: this is no such run, and nothing was done.
+
+        ``stamp`` is another one wherever an input that is no argument is not as it was.
+        """
         cdef EngineContext ctx = <EngineContext>context_pointer()
         cdef ScalarProgram scalars = self.program.scalars
-        cdef Root* root
         cdef Tensor t
         cdef list made
-        cdef int i, at = 0, code
+        cdef int i, k, at = 0, code
         if self.busy or timed() or ctx.plan_mode & ~<uint64_t>MODE_GRAD != self.modes or \
                 (<Place>ctx.state.place).index != self.place or ctx.inner_place >= 0:
             return 0
         for i in range(self.n_sizes):
             if sizes[i] != self.sizes[i]:
                 return 0
-        for i in range(self.n_inputs):
-            t = <Tensor>inputs[i]
-            if t.key & SEEN != self.keys[i] or t.storage.data == NULL:
-                return 0
         if self.given is not None and (given == NULL or memcmp(given, PyBytes_AS_STRING(self.given), self.n_inputs) != 0):
             return 0
-        for i in range(self.n_outputs - self.n_results):
-            t = <Tensor>inputs[self.targets[i]]
-            if t.kind or t.storage.later is not None:
-                return 0
+        if self.stamp != stamp:
+            self.stamp = -1
+            for i in range(self.n_inputs):
+                if not self.take(inputs[i], i):
+                    return 0
+        else:
+            k = 0
+            while self.arguments[k] >= 0:
+                if not self.take(inputs[self.arguments[k]], self.arguments[k]):
+                    return 0
+                k += 1
         for op, size, entries in self.ops:
             if (<OpBase>op).capacity != <int>size or (<OpBase>op).entries < <int>entries:
                 return 0
@@ -85,13 +98,11 @@ cdef class Frozen:
         self.busy = True
         try:
             made = [tensor_like(<tuple>x, ctx) for x in self.made]
-            for i in range(self.n_roots):
-                root = &self.roots[i]
-                if root.kind == R_SCRATCH:
-                    self.bases[i] = self.scratch + root.offset
-                else:
-                    t = <Tensor>inputs[root.at] if root.kind == R_INPUT else <Tensor>made[root.at]
-                    self.bases[i] = t.storage.data + t.offset
+            if self.stamp != stamp:
+                self.locate(inputs, made, self.all_roots, self.all_pointers)
+                self.stamp = stamp
+            else:
+                self.locate(inputs, made, self.moving, self.moved)
             if self.work < NOGIL_ELEMENTS:
                 code = self.play(0, &at)
             else:
@@ -106,6 +117,8 @@ cdef class Frozen:
                        self.bases[self.copied[i].source.root] + self.copied[i].source.offset, self.copied[i].nbytes)
         finally:
             self.busy = False
+        for i in range(self.n_outputs - self.n_results):
+            self.versions[i][0] += 1
         for i in range(self.n_results):
             declared = self.outputs[i]
             if declared is None:
@@ -114,34 +127,58 @@ cdef class Frozen:
             t = <Tensor>made[declared] if isinstance(declared, int) else view_like(made, <tuple>declared)
             Py_INCREF(t)
             outs[i] = <PyObject*>t
-        for i in range(self.n_outputs - self.n_results):
-            t = <Tensor>inputs[self.targets[i]]
-            bump_version(t)
-            Py_INCREF(t)
-            outs[self.n_results + i] = <PyObject*>t
         return 1
+
+    cdef bint take(self, PyObject* t, int i) noexcept:
+        """Whether a tensor may be input ``i``."""
+        cdef int k = self.target_of[i]
+        if (<Tensor>t).key & SEEN != self.keys[i] or (<Tensor>t).storage.data == NULL:
+            return False
+        if k >= 0:
+            if (<Tensor>t).kind or (<Tensor>t).storage.later is not None:
+                return False
+            self.versions[k] = &(<Tensor>t).storage.version if (<Tensor>t).counter is None else &(<Tensor>t).counter.value
+        return True
+
+    cdef int locate(self, PyObject** inputs, list made, const int* roots, const int* pointers) noexcept:
+        """Fill ``ptrs``, as far as they begin at these roots."""
+        cdef Root* root
+        cdef Pointer* p
+        cdef PyObject* t
+        while roots[0] >= 0:
+            root = &self.roots[roots[0]]
+            if root.kind == R_SCRATCH:
+                self.bases[roots[0]] = self.scratch + root.offset
+            else:
+                t = inputs[root.at] if root.kind == R_INPUT else <PyObject*>made[root.at]
+                self.bases[roots[0]] = tensor_data(<Tensor>t)
+            roots += 1
+        while pointers[0] >= 0:
+            p = &self.pointers[pointers[0]]
+            self.ptrs[pointers[0]] = NULL if p.root < 0 else self.bases[p.root] + p.offset
+            pointers += 1
+        return 0
 
     cdef int play(self, int64_t stream, int* at) noexcept nogil:
         """All launches; the code of one that failed, which is number ``at``."""
-        cdef Launch* l
-        cdef Pointer* p
+        cdef Launch* l = self.launches
+        cdef Launch* end = l + self.n_launches
+        cdef uint64_t* words = self.words
+        cdef int64_t* regs = self.regs
         cdef int* registers
-        cdef int i, k, code
-        for i in range(self.n_launches):
-            l = &self.launches[i]
-            p = self.pointers + l.first_ptr
+        cdef int k, code
+        while l < end:
             registers = self.scalars + l.first_scalar
-            for k in range(l.n_ptrs):
-                self.ptrs[k] = NULL if p[k].root < 0 else self.bases[p[k].root] + p[k].offset
             for k in range(l.n_scalars):
-                self.words[k] = <uint64_t>self.regs[registers[k]]
+                words[k] = <uint64_t>regs[registers[k]]
             if l.flat != NULL:
-                code = l.flat(l.self, self.ptrs, l.elements, self.words, stream)
+                code = l.flat(l.self, self.ptrs + l.first_ptr, l.elements, words, stream)
             else:
-                code = l.launch(l.self, self.ptrs, l.dims, self.words, stream)
+                code = l.launch(l.self, self.ptrs + l.first_ptr, l.dims, words, stream)
             if code:
-                at[0] = i
+                at[0] = <int>(l - self.launches)
                 return code
+            l += 1
         return 0
 
     cdef int fail(self, int at, int code, int64_t stream) except -1:
@@ -163,7 +200,7 @@ cdef class Frozen:
             xs[i].t = NULL
             xs[i].n_bits = 0
             if isinstance(described, tuple):
-                operands.append(over(<char*>self.ptrs[i], <tuple>described, plan.place))
+                operands.append(over(<char*>self.ptrs[l.first_ptr + i], <tuple>described, plan.place))
                 xs[i].t = <PyObject*>operands[len(operands) - 1]
             else:
                 xs[i].desc = described
@@ -396,7 +433,7 @@ cdef class Recording:
 
 
 cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* given,
-                   const int* targets, int n_targets, PyObject** outs):
+                   const int* targets, int n_targets, const int* arguments, PyObject** outs):
     """Run a call program as ``execute`` does, and record it; None where it cannot be frozen."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef Recording r = Recording.__new__(Recording)
@@ -436,7 +473,7 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
                 outs[i] = values[code]
                 Py_INCREF(<object>outs[i])
         if r.whole:
-            made = frozen_of(r, inputs, sizes, n_sizes, given, targets, n_targets, outs, regs, ctx)
+            made = frozen_of(r, inputs, sizes, n_sizes, given, targets, n_targets, arguments, outs, regs, ctx)
     finally:
         for i in range(p.n_inputs, filled):
             Py_XDECREF(values[i])
@@ -488,13 +525,13 @@ cdef int run_step(CallProgram p, Recording r, int i, PyObject** values, int fill
 
 
 cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* sizes, int n_sizes, const char* given, const int* targets,
-                      int n_targets, PyObject** outs, int64_t* regs, EngineContext ctx):
+                      int n_targets, const int* arguments, PyObject** outs, int64_t* regs, EngineContext ctx):
     cdef CallProgram p = r.program
     cdef Frozen f = Frozen.__new__(Frozen)
     cdef Tensor t
     cdef list made = [], outputs = [], copied = []
     cdef dict tensors = {}     # root -> number of a new tensor
-    cdef int i, k, root, n_ptrs = 0, n_scalars = 0, most_ptrs = 1, most_scalars = 1, n_results = p.n_outputs - n_targets
+    cdef int i, k, root, n_ptrs = 0, n_scalars = 0, most_scalars = 1, n_results = p.n_outputs - n_targets
     cdef int64_t scratch, at
     cdef char* room
     for i in range(p.n_outputs):
@@ -546,7 +583,6 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* sizes, int 
     for x in r.launches:
         n_ptrs += len(x[5])
         n_scalars += len(x[6])
-        most_ptrs = max(most_ptrs, <int>len(x[5]))
         most_scalars = max(most_scalars, <int>len(x[6]))
     f.keys = <uint32_t*>calloc(f.n_inputs + 1, sizeof(uint32_t))
     f.sizes = <int64_t*>calloc(n_sizes + 1, 8)
@@ -558,7 +594,7 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* sizes, int 
     f.targets = <int*>calloc(n_targets + 1, sizeof(int))
     f.guards = <int*>calloc(f.n_guards + 1, sizeof(int))
     f.guarded = <int64_t*>calloc(f.n_guards + 1, 8)
-    f.room = malloc(scratch + 128 + 8 * (f.n_roots + most_ptrs + most_scalars + p.scalars.n_regs + 4))
+    f.room = malloc(scratch + 128 + 8 * (f.n_roots + n_ptrs + most_scalars + p.scalars.n_regs + 4))
     if f.keys == NULL or f.sizes == NULL or f.roots == NULL or f.launches == NULL or f.pointers == NULL or f.scalars == NULL or \
             f.copied == NULL or f.targets == NULL or f.guards == NULL or f.guarded == NULL or f.room == NULL:
         raise MemoryError()
@@ -566,7 +602,7 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* sizes, int 
     f.scratch = room
     f.bases = <char**>(room + ((scratch + 63) & ~<int64_t>63))
     f.ptrs = <void**>(f.bases + f.n_roots + 1)
-    f.words = <uint64_t*>(f.ptrs + most_ptrs + 1)
+    f.words = <uint64_t*>(f.ptrs + n_ptrs + 1)
     f.regs = <int64_t*>(f.words + most_scalars + 1)
     for i in range(f.n_inputs):
         f.keys[i] = (<Tensor>inputs[i]).key & SEEN
@@ -581,6 +617,21 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* sizes, int 
             f.roots[i].at = tensors[i]
         elif f.roots[i].kind == R_SCRATCH:
             f.roots[i].offset = places[i]
+    coming = []
+    while arguments[len(coming)] >= 0:
+        coming.append(arguments[len(coming)])
+    f.stamp = -1
+    f.arguments = int_array([*coming, -1])
+    moving = {i for i in range(f.n_roots) if f.roots[i].kind == R_TENSOR or (f.roots[i].kind == R_INPUT and f.roots[i].at in coming)}
+    f.moving = int_array([*sorted(moving), -1])
+    f.all_roots = int_array([*range(f.n_roots), -1])
+    f.moved = int_array([*(i for i, root in enumerate(x[0] for l in r.launches for x in l[5]) if root in moving), -1])
+    f.all_pointers = int_array([*range(n_ptrs), -1])
+    position = {targets[i]: i for i in range(n_targets)}
+    f.target_of = int_array([position.get(i, -1) for i in range(f.n_inputs)])
+    f.versions = <uint32_t**>calloc(n_targets + 1, sizeof(uint32_t*))
+    if f.versions == NULL:
+        raise MemoryError()
     for i, (register, _) in enumerate(r.guards):
         f.guards[i] = register
         f.guarded[i] = regs[<int>register]

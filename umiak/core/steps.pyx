@@ -4,7 +4,8 @@
 What an optimizer says of one step is a formula in the rate and the number of the step. Scalar programs hold these formulas; a run reads
 the rate and the counts of steps, and writes down their values.
 """
-from libc.stdint cimport int64_t
+from cpython.object cimport PyObject
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
@@ -15,6 +16,28 @@ from umiak.core.slot cimport Slot
 
 from umiak.core.captured import Stale
 
+
+cdef extern from *:
+    """
+    /* Another number after every change of a dict: 0 where that is not known. */
+    #if PY_VERSION_HEX < 0x030E0000 && defined(__GNUC__)
+    #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    #define umiak_dict_tag(d) (((PyDictObject *)(d))->ma_version_tag)
+    #else
+    #define umiak_dict_tag(d) 0
+    #endif
+    """
+    uint64_t umiak_dict_tag(PyObject*)
+
+cdef struct Held:              # what a slot consists of
+    PyObject* slot
+    PyObject* target
+    PyObject* outs
+    PyObject* values
+    PyObject* hyper
+    PyObject* rate
+    uint64_t tag               # of `rate`, when `factor` was read in it
+    double factor
 
 cdef struct Formula:
     int program
@@ -36,6 +59,7 @@ cdef class StepNumbers(Numbers):
     cdef object schedule, renew
     cdef list names, values    # of the attributes
     cdef list slots, parts, programs
+    cdef Held* held            # by slot; `slots` and `parts` keep what it points to
     cdef int* leaders
     cdef int* rates
     cdef Formula* formulas
@@ -50,6 +74,7 @@ cdef class StepNumbers(Numbers):
         self.slots = slots
         self.parts = [parts_of(<Slot?>x) for x in slots]
         self.n = len(slots)
+        self.held = <Held*>malloc((self.n + 1) * sizeof(Held))
         self.programs = programs
         self.count = count
         self.renew = renew
@@ -58,9 +83,13 @@ cdef class StepNumbers(Numbers):
         self.rates = <int*>malloc((self.n + 1) * sizeof(int))
         self.formulas = <Formula*>malloc((self.n_formulas + 1) * sizeof(Formula))
         self.results = <int*>malloc((2 * sum(len(pairs) for _, _, pairs in formulas) + 1) * sizeof(int))
-        if self.leaders == NULL or self.rates == NULL or self.formulas == NULL or self.results == NULL:
+        if self.held == NULL or self.leaders == NULL or self.rates == NULL or self.formulas == NULL or self.results == NULL:
             raise MemoryError()
         for i in range(self.n):
+            self.held[i].slot = <PyObject*>slots[i]
+            target, outs, values, hyper, rate = self.parts[i]
+            self.held[i].target, self.held[i].outs, self.held[i].values = <PyObject*>target, <PyObject*>outs, <PyObject*>values
+            self.held[i].hyper, self.held[i].rate, self.held[i].tag = <PyObject*>hyper, <PyObject*>rate, 0
             self.leaders[i] = leaders[i]
             self.rates[i] = rates[i]
         for i, (program, slot, pairs) in enumerate(formulas):
@@ -76,6 +105,7 @@ cdef class StepNumbers(Numbers):
         self.remember()
 
     def __dealloc__(self):
+        free(self.held)
         free(self.leaders)
         free(self.rates)
         free(self.formulas)
@@ -97,9 +127,10 @@ cdef class StepNumbers(Numbers):
         return False
 
     cdef int read(self, int64_t* into) except -1:
-        cdef double rate, factor
-        cdef int64_t step
-        cdef Slot slot
+        cdef double rate
+        cdef uint64_t tag
+        cdef Held* h
+        cdef PyObject* slot
         cdef Formula* f
         cdef int i, k
         cdef object given = self.attributes["_learning_rate"]
@@ -115,17 +146,23 @@ cdef class StepNumbers(Numbers):
         try:
             regs = <int64_t*>(rates + self.n)
             for i in range(self.n):
-                slot = <Slot>self.slots[i]
-                if not is_as_before(slot, <tuple>self.parts[i]) or slot.steps != (<Slot>self.slots[self.leaders[i]]).steps:
+                h = &self.held[i]
+                slot = h.slot
+                if <PyObject*>(<Slot>slot).target != h.target or <PyObject*>(<Slot>slot).outs != h.outs or \
+                        <PyObject*>(<Slot>slot).values != h.values or <PyObject*>(<Slot>slot).hyper != h.hyper or \
+                        <PyObject*>(<Slot>slot).rate != h.rate or (<Slot>slot).steps != (<Slot>self.held[self.leaders[i]].slot).steps:
                     raise Stale
-                factor = slot.rate["learning_rate"]
-                rates[i] = rate * factor
+                tag = umiak_dict_tag(h.rate)
+                if tag == 0 or tag != h.tag:
+                    h.factor = (<dict>h.rate)["learning_rate"]
+                    h.tag = tag
+                rates[i] = rate * h.factor
                 if self.rates[i] >= 0:
                     memcpy(&into[self.rates[i]], &rates[i], 8)
             for i in range(self.n_formulas):
                 f = &self.formulas[i]
                 memcpy(&regs[0], &rates[f.slot], 8)
-                regs[1] = (<Slot>self.slots[f.slot]).steps + 1
+                regs[1] = (<Slot>self.held[f.slot].slot).steps + 1
                 if (<ScalarProgram>self.programs[f.program]).run(regs):
                     raise Stale
                 for k in range(f.first, f.first + 2 * f.count, 2):
@@ -133,19 +170,16 @@ cdef class StepNumbers(Numbers):
         finally:
             free(rates)
         for i in range(self.n):
-            (<Slot>self.slots[i]).steps += 1
+            (<Slot>self.held[i].slot).steps += 1
         return 0
 
     cdef int undo(self) except -1:
         cdef int i
         for i in range(self.n):
-            (<Slot>self.slots[i]).steps -= 1
+            (<Slot>self.held[i].slot).steps -= 1
         return 0
 
 
 cdef tuple parts_of(Slot slot):
     return slot.target, slot.outs, slot.values, slot.hyper, slot.rate
 
-
-cdef inline bint is_as_before(Slot slot, tuple parts):
-    return slot.target is parts[0] and slot.outs is parts[1] and slot.values is parts[2] and slot.hyper is parts[3] and slot.rate is parts[4]

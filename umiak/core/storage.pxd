@@ -27,7 +27,10 @@ cdef class Allocator:
 @cython.final
 cdef class Storage:
     cdef object __weakref__
+    # What every use reads lies together: a step over many tensors waits for memory.
     cdef char* data
+    cdef uint32_t version                  # bumped by every in-place write
+    cdef readonly uint32_t generation      # bumped by every move
     cdef readonly int64_t nbytes           # bytes asked for
     cdef readonly int64_t capacity         # bytes held
     cdef int64_t handle                    # the allocator's own mark (size class, block id)
@@ -35,8 +38,6 @@ cdef class Storage:
     cdef list later                        # streams that used it since, or None
     cdef Allocator allocator               # None: memory of `owner`
     cdef object owner                      # keeps foreign memory alive; the saved contents while offloaded
-    cdef uint32_t version                  # bumped by every in-place write
-    cdef readonly uint32_t generation      # bumped by every move
     cdef readonly int32_t pins             # > 0: exported, must not move
     cdef readonly int32_t place            # place index
     cdef readonly uint8_t state

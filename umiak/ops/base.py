@@ -175,6 +175,7 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
     view: ClassVar[bool] = False
     entire: ClassVar[bool] = False  # of a view: it has all elements of the operand, in their order
     packed: ClassVar[bool] = False  # takes packed dtypes: it moves, compares or makes elements, and computes nothing
+    overwritable: ClassVar[int] = 0  # operands, as bits, whose memory results may take though it is not elementwise
     random: ClassVar[bool] = False
     effect: ClassVar[str | None] = None
     amp: ClassVar[str] = "promote"  # "allow" low precision, "deny" it, "promote" mixed operands, "keep" what comes

@@ -21,7 +21,7 @@ from umiak.compiler.loop.tree import GLOBAL, LOCAL, SHARED
 from umiak.compiler.lower.builder import NotANest
 from umiak.compiler.nest import Chain, Nest, ReduceStage, ScanStage, ScatterStage, StoreStage, Variant
 from umiak.compiler.nest_printer import show_nest
-from umiak.compiler.render import llvm
+from umiak.compiler.render import llvm, straight
 from umiak.compiler.schedule.runs import sums_floats
 from umiak.core import array
 from umiak.core.tensor import Tensor
@@ -83,6 +83,16 @@ def kernel(call: Any) -> Kernel:
             name=name,
             work=work.of_chain(made),
         )
+    found = None if copies else make_straight(made)
+    if found is not None:
+        return Kernel(
+            **found,
+            residuals=True,
+            dims=asked_by(made),
+            explain=explain,
+            name=name,
+            work=work.of_nest(made),
+        )
     launcher = make_launcher(made)
     flat = pointwise and call.contiguous and not pairs and len(made.buffers) > 1
     return Kernel(
@@ -121,6 +131,20 @@ def make_chain(chain: Chain) -> tuple[ChainLauncher, list[Any]]:
     pointers = len(chain.nests[0].buffers) - len(chain.temporaries)
     made = ChainLauncher(links, pointers, len(chain.temporaries), launchers)
     return made, [*(t.size * t.type.bytes for t in chain.temporaries), *(x for dims in asked for x in dims)]
+
+
+def make_straight(nest: Nest) -> dict[str, Any] | None:
+    """Address and owner of the kernel of a nest of few points that are all known; None for others."""
+    target = llvm.Target.host()
+    with statistics.timed(nest.name, "schedule"):
+        made = schedule.straight_kernel(nest, straight.lanes_of(nest.buffers, target))
+    if made is None:
+        return None
+    dump("loop", nest.name, partial(show_kernel, made))
+    with statistics.timed(nest.name, "render"):
+        text = straight.render(made, target)
+    library = jit.load(text, [made.name])
+    return {"address": library.address(made.name), "keep": library}
 
 
 def make_launcher(nest: Nest) -> NestLauncher:

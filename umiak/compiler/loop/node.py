@@ -387,6 +387,15 @@ def fma(a: Node, b: Any, c: Any) -> Node:
     return call("fma", a, *(x if isinstance(x, Node) else const(x, t) for x in (b, c)))
 
 
+def exact_product(a: Node, b: Node) -> Node:
+    """``a * b`` of floats, to which a sum may add without rounding it first."""
+    return fma(a, b, -0.0)
+
+
+def is_exact_product(x: Node) -> bool:
+    return x.op == "fma" and is_negative_zero(x.args[2])
+
+
 def neg(a: Node) -> Node:
     return call("neg", a)
 

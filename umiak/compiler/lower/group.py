@@ -11,7 +11,7 @@ from typing import Any
 from umiak.compiler import lower
 from umiak.compiler.loop import node as n
 from umiak.compiler.lower.builder import RULES, Builder, Index, NotANest
-from umiak.compiler.lower.reduce import MONOIDS, axes_over, summed_sizes
+from umiak.compiler.lower.reduce import MONOIDS, axes_over, is_small, summed_sizes
 from umiak.compiler.lower.regions import REGIONS
 from umiak.compiler.lower.terminal import Site, has_terminal, terminal_of
 from umiak.compiler.nest import Chain, FailStage, Nest, ScatterStage
@@ -22,7 +22,7 @@ from umiak.ops import create, index, linalg, movement, reduce, window
 
 ROWWISE = (*MONOIDS, create.SumTo, reduce.Argmax, reduce.Argmin, index.CountTrue)
 WINDOWS = (window.WindowReduce, window.MaxPool)
-# Most of their calls are a library's, so that groups do not wait for them; a rule serves the rest one by one.
+# Most of their calls are a library's, so that groups do not wait for them; a rule serves the rest.
 ALONE = (linalg.Matmul,)
 TOGETHER = 8  # results of one shape that a nest stores at once
 
@@ -43,6 +43,11 @@ def has_rule(op: Any) -> bool:
 def lowerable(op: Any) -> bool:
     """Whether calls of the op may be part of a kernel with others."""
     return type(op) not in ALONE and has_rule(op)
+
+
+def begins(o: Operation) -> bool:
+    """Whether a call is a library's, but a group may begin with it."""
+    return type(o.op) is linalg.Matmul and not o.op.effect and is_small(o)
 
 
 def nest_of(
@@ -109,7 +114,7 @@ def _parts(site: Site, results: Sequence[Value]) -> Nest | Chain:
 
 def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value]) -> list[Index]:
     """Open the axes; where each result's elements are stored."""
-    first = next((o for o in operations if type(o.op) in ROWWISE), None)
+    first = next((o for o in operations if type(o.op) in (*ROWWISE, *ALONE)), None)
     if first is None:
         shape = results[0].meta.shape
         if any(not identical(v.meta.shape, shape) for v in results):
@@ -117,6 +122,11 @@ def _places(b: Builder, operations: Sequence[Operation], results: Sequence[Value
         at = b.open(shape)
         return [at] * len(results)
     whole = first.operands[0].meta.shape
+    if type(first.op) in ALONE:
+        shape = tuple(first.results[0].meta.shape)
+        if any(not identical(v.meta.shape, shape) for v in results):
+            raise NotANest("results beside those of a product")
+        return [b.open(shape)] * len(results)
     if type(first.op) is create.SumTo:
         target = first.params[0]
         row = b.open(target)

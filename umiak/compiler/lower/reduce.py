@@ -6,6 +6,7 @@ values of the same shape.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from umiak.compiler.loop import monoid as m
 from umiak.compiler.loop import node as n
 from umiak.compiler.loop.node import Node
 from umiak.compiler.lower.builder import Builder, Element, Index, NotANest, compute_type, rule
+from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation
@@ -78,27 +80,45 @@ def reduction(b: Builder, o: Operation, k: int, at: Index) -> Element:
     return b.reduce(monoid, (n.cast(value, type_),))[0]
 
 
+SMALL_PRODUCT = 2048  # sums of products: a library takes as long to begin
+
+
+def is_small(o: Operation) -> bool:
+    """Whether a product of matrices is so small that the sums are done where their results are used."""
+    x, y = o.operands
+    if not (x.meta.dtype is dt.float32 or x.meta.dtype is dt.float64) or any(v.meta.ndim != 2 for v in (x, y)):
+        return False
+    sizes = (*x.meta.shape, *y.meta.shape)
+    if any(type(size) is not int for size in sizes):
+        return False
+    k = sizes[0] if o.op.transpose_x else sizes[1]
+    return 0 < math.prod(o.results[0].meta.shape) * k <= SMALL_PRODUCT
+
+
 @rule(linalg.Matmul)
-def vector_product(b: Builder, o: Operation, k: int, at: Index) -> Element:
-    """A product with a vector is a sum; those of matrices are a library's."""
+def product(b: Builder, o: Operation, k: int, at: Index) -> Element:
+    """A product with a vector is a sum, and so is a small one; those of matrices are a library's."""
     x, y = o.operands
     left, right = len(x.meta.shape), len(y.meta.shape)
-    if min(left, right) > 1:
+    if min(left, right) > 1 and not is_small(o):
         raise NotANest("a product of matrices")
     outside(b, at)
     tx, ty = o.op.flags(x.meta, y.meta)
     (r,) = axes_over(b, [x.meta.shape[-2 if tx else -1]])
     of_x: Index = (r,)
     of_y: Index = (r,)
-    if left > 1:
+    if min(left, right) > 1:
+        of_x, of_y = (r, at[0]) if tx else (at[0], r), (at[1], r) if ty else (r, at[1])
+    elif left > 1:
         of_x = (*at[:-1], r, at[-1]) if tx else (*at, r)
-    if right > 1:
+    elif right > 1:
         of_y = (*at, r) if ty else (*at[:-1], r, at[-1])
     p, q = b.read(x, of_x), b.read(y, of_y)
     if isinstance(p, tuple) or isinstance(q, tuple):
         raise NotANest("a product of complex numbers")
     type_ = compute_type(o.results[0].meta.dtype)
-    return b.reduce(m.SUM, (n.mul(n.cast(p, type_), n.cast(q, type_)),))[0]
+    multiply = n.exact_product if min(left, right) > 1 else n.mul
+    return b.reduce(m.SUM, (multiply(n.cast(p, type_), n.cast(q, type_)),))[0]
 
 
 def summed_sizes(whole: Sequence[Any], target: Sequence[Any]) -> list[Any]:

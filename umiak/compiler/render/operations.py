@@ -232,6 +232,10 @@ class Operations(Writer):
             x, n = (self.ins(f"insertelement <{small} x {one}> poison, {one} {v}, i64 0") for v in (x, n))
             got = self.scalef(t, x, n, small)
             return self.ins(f"extractelement <{small} x {one}> {got}, i64 0")
+        if lanes * t.bits < 128:
+            small = 128 // t.bits
+            x, n = (self.shuffle(v, "poison", one, lanes, [k % lanes for k in range(small)]) for v in (x, n))
+            return self.shuffle(self.scalef(t, x, n, small), "poison", one, small, range(lanes))
         if lanes > most:
             parts = []
             for k in range(0, lanes, most):
