@@ -72,3 +72,55 @@ def test_as_in_float32(way, digits, plain):
     assert np.abs(losses - plain[0]).max() < 0.15
     assert np.abs(losses[:5] - plain[0][:5]).max() < 0.02
     assert losses[-10:].mean() < 0.2
+
+
+def _step(layer, x):
+    optimizer = paddle.optimizer.SGD(0.5, parameters=layer.parameters())
+    layer(x).sum().backward()
+    optimizer.step()
+    optimizer.clear_grad()
+
+
+def _in_place(layer, x):
+    with paddle.no_grad():
+        layer.weight.add_(paddle.ones_like(layer.weight))
+
+
+def _assigned(layer, x):
+    with paddle.no_grad():
+        layer.weight[:, 1] = 2.0
+
+
+def _attribute(layer, x):
+    layer.weight = paddle.create_parameter([16, 8], "float32", default_initializer=paddle.nn.initializer.Constant(0.3))
+
+
+CHANGES = {
+    "a step": _step,
+    "in place": _in_place,
+    "assigned": _assigned,
+    "set_value": lambda layer, x: layer.weight.set_value(np.full((16, 8), 0.7, np.float32)),
+    "a state": lambda layer, x: layer.set_state_dict({k: v * 3 for k, v in layer.state_dict().items()}),
+    "another parameter": _attribute,
+    "another type": lambda layer, x: layer.to(dtype="bfloat16"),
+}
+
+
+@pytest.mark.parametrize("change", list(CHANGES))
+def test_a_captured_cast_follows_its_weight(change):
+    """What a program makes of weights once per run is made of those of that run."""
+    paddle.seed(3)
+    layer, x = paddle.nn.Linear(16, 8), paddle.randn([4, 16])
+
+    def forward(x):
+        with paddle.amp.auto_cast(dtype="bfloat16"):
+            return layer(x).astype("float32")
+
+    captured = paddle.jit.to_static(forward)
+    with paddle.no_grad():
+        before = [captured(x) for _ in range(4)][-1].numpy()
+    CHANGES[change](layer, x)
+    with paddle.no_grad():
+        now = captured(x).numpy()
+        np.testing.assert_allclose(now, forward(x).numpy(), rtol=1e-2, atol=1e-2)
+    assert change == "another type" or not np.allclose(now, before, rtol=0.1)

@@ -45,7 +45,7 @@ cdef class CapturedRun:
     cdef set apart
     cdef list leaves, kept, hooks, streams, open, constants, tensors, replaced, assigned, outer
     cdef readonly list sources
-    cdef bytes absent, needs
+    cdef bytes absent, needs, dtypes
     cdef bint records, leaves_are_arguments
     cdef int n_results
     cdef Part plain

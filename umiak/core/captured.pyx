@@ -159,6 +159,7 @@ cdef class CapturedRun:
         self.hooks = hooks
         self.kept = kept
         self.needs = bytes(needs)
+        self.dtypes = bytes([(<Tensor>x).key & K_DTYPE_MASK for x in kept])
         self.sources = sources
         self.streams = streams
         self.open = open
@@ -245,8 +246,9 @@ cdef class CapturedRun:
         return True
 
     cdef bint keeps(self, Part part) except -1:
-        """Whether captured tensors still want gradients, or not, as they did. Those that the binding knows are as before while its stamp is."""
+        """Whether captured tensors have the dtypes that they had, and want gradients as they did. Those that the binding knows are as before while its stamp is."""
         cdef const char* needs = self.needs
+        cdef const char* dtypes = self.dtypes
         cdef Tensor t
         cdef int i
         if part.apart is None:
@@ -255,7 +257,7 @@ cdef class CapturedRun:
         for i in part.apart if part.stamp == part.binding.stamp else range(len(self.kept)):
             t = <Tensor>self.kept[i]
             refresh_if_view(t)
-            if (t.key & K_NEEDS_GRAD == 0) != needs[i]:
+            if (t.key & K_NEEDS_GRAD == 0) != needs[i] or (t.key & K_DTYPE_MASK) != <uint32_t>dtypes[i]:
                 return False
         part.stamp = part.binding.stamp
         return True
