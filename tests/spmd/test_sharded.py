@@ -6,14 +6,17 @@ parts may be uneven or empty, and two factors, or one twice, on a mesh of two by
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pytest
 import sharded
 from checks import check_partial, check_parts, splits
 from samples import Case, ShowsNothing, all_cases, assert_close, over_samples, usable
 from sharded import Mesh, Spread, arrays, call_of
 
+from umiak import ops as F
 from umiak import spmd
 from umiak.autodiff import rules
 from umiak.backends.ref.evaluate import evaluate, meta_of
@@ -105,3 +108,24 @@ def test_gradients_of_parts(case: Case) -> None:
 def test_partial_values_pass(case: Case) -> None:
     """What ``linear`` and ``monotone`` promise: the op on parts of values gives parts of its results."""
     check_partial(case, quick=True)
+
+
+# --- dims of size 1 --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("equation", ["ij,ij->i", "ij,ij->ji", "ij,jk->ik", "ij->ji", "i,j->ij", "bij,bjk->bik"])
+def test_einsum_gives_dims_of_size_1_as_it_gets_them(equation):
+    """A label of size 1 is no dim that the op makes, whichever layout is wanted of the results."""
+    terms, out = equation.split("->")[0].split(","), equation.split("->")[1]
+    op = F.Einsum(equation=equation)
+    labels = sorted(set("".join(terms)))
+    for sizes in product((1, 3), repeat=len(labels)):
+        size = dict(zip(labels, sizes, strict=True))
+        rng = np.random.default_rng(sum(sizes))
+        operands = [rng.standard_normal([size[c] for c in term]) for term in terms]
+        (expected,) = evaluate(op, operands, ())
+        for d in range(len(out)):
+            nothing = [Spread.of(x, spmd.Layout(((),) * x.ndim), (2,)) for x in operands]
+            wanted = spmd.Layout.of([spmd.Shard(d)], len(out))
+            (made,), _ = sharded.apply(op, nothing, (), (2,), [wanted])
+            np.testing.assert_allclose(made.whole(), expected, rtol=1e-12, atol=1e-12)

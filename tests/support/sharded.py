@@ -70,8 +70,8 @@ class Spread:
     def _joined(self, parts: list[np.ndarray], axis: int, kind: str | None) -> np.ndarray:
         if kind is not None:
             with np.errstate(all="ignore"):
-                out = functools.reduce(COMBINE[kind], parts).astype(parts[0].dtype)
-            return (out / len(parts)).astype(out.dtype) if kind == "avg" else out
+                out = np.asarray(functools.reduce(COMBINE[kind], parts), parts[0].dtype)
+            return np.asarray(out / len(parts), out.dtype) if kind == "avg" else out
         d = self.layout.dim(axis)
         if d is not None:
             return np.concatenate(parts, d)

@@ -454,7 +454,8 @@ class Einsum(Op):
         for term, x in zip(terms, xs, strict=True):
             own.append(["1" if isinstance(n, int) and n == 1 else names[c] for c, n in zip(term, x.shape, strict=True)])
             whole.update({names[c]: "whole" for c in term if term.count(c) > 1})
-        return shard_string(own, [[names[c] for c in out]], **whole)
+        cut = {n for names in own for n in names}  # not a label of size 1 in all operands
+        return shard_string(own, [[names[c] if names[c] in cut else "1" for c in out]], **whole)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -87,8 +87,9 @@ def near(x: Any, y: Any) -> Any:
 
 
 def moved(x: Any, place: str) -> Any:
-    """A copy on a place."""
-    return x.clone() if str(x.place) == place else x.to(place)
+    """A copy on a place; in ``no_grad`` without a history, where ``to`` keeps the wish for a gradient."""
+    made = x.clone() if str(x.place) == place else x.to(place)
+    return made if paddle.is_grad_enabled() else made.detach()
 
 
 def arguments(program: Program, n: int) -> list[Any]:
