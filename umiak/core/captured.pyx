@@ -374,7 +374,7 @@ cdef class CapturedRun:
         """Let the results have a node that runs backward. ``words``: the symbols of the forward part."""
         cdef Backward b = self.backward
         cdef Replay r = Replay.__new__(Replay)
-        cdef Node node = Node.__new__(Node)
+        cdef Node node = new_node()
         cdef Tensor t
         cdef int i, at
         r.owner = self

@@ -6,11 +6,12 @@ calls are the function's, also those that fail here: they fail again there, in t
 """
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF
 from libc.stdint cimport int64_t, uint8_t
 
 from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.dispatch cimport OpBase, Operand, call1, dispatch, parse_operand, reduction
-from umiak.core.tensor cimport KIND_VIEW, Tensor
+from umiak.core.tensor cimport B_LT, B_SHL, KIND_VIEW, Tensor, tensor_slots
 
 SIGNS = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=")
 
@@ -23,6 +24,7 @@ cdef extern from *:
         PyType_Modified(t);
         return 0;
     }
+    static inline PyObject *umiak_own(PyObject *o) { return o; }     /* takes over a reference, or an error */
     static PyObject *umiak_operate(int sign, PyObject *a, PyObject *b) {
         switch (sign) {                                  /* in the order of SIGNS */
         case 0: return PyNumber_Add(a, b);
@@ -47,6 +49,7 @@ cdef extern from *:
     """
     int umiak_open_call(PyTypeObject*, Py_ssize_t offset) except -1
     object umiak_operate(int sign, object, object)
+    object umiak_own(PyObject*)
 
 cdef extern from "Python.h":
     ctypedef object (*vectorcallfunc)(PyObject*, PyObject**, size_t, PyObject*)
@@ -60,6 +63,12 @@ cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject*, Py_ssize_t)
     Py_ssize_t PyTuple_GET_SIZE(PyObject*)
     bint PyUnicode_Compare(PyObject*, object)
+    PyTypeObject* Py_TYPE(PyObject*)
+    bint PyErr_ExceptionMatches(object)
+    void PyErr_Clear()
+
+# What an attempt gives, an error included: to look at it costs less than a try.
+ctypedef PyObject* (*attempt_t)(Direct, PyObject**, Py_ssize_t, PyObject*)
 
 cdef enum:
     # what a call is
@@ -77,6 +86,7 @@ cdef class Direct:
     cdef dict __dict__         # of the function's attributes
     cdef int way
     cdef int sign              # of an operator
+    cdef int binary            # its number among those of tensors
     cdef int fewest            # operands that a call must have
     cdef OpBase op
     cdef object table          # a dict, or of a class of its own
@@ -122,14 +132,17 @@ cdef class Direct:
 cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* names):
     cdef Direct f = <Direct>callee
     cdef Py_ssize_t n = PyVectorcall_NARGS(flags)
-    cdef PyObject* made = NULL
+    cdef PyObject* found
     if n and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
-        try:
-            found = attempt(f, args, n, names)
-        except Exception:
-            found = None                                 # a mistake, of which the function says more
-        if found is not None:
-            return found
+        found = (<attempt_t><void*>attempt)(f, args, n, names)
+        if found == NULL:
+            if not PyErr_ExceptionMatches(Exception):
+                return umiak_own(NULL)
+            PyErr_Clear()                                # a mistake, of which the function says more
+        elif found != <PyObject*>None:
+            return umiak_own(found)
+        else:
+            Py_DECREF(None)
     return PyObject_Vectorcall(f.function, args, flags, names)
 
 
@@ -137,11 +150,16 @@ cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
     """The result of a usual call; None for others."""
     cdef Operand[MOST] xs
     cdef int i
-    cdef Tensor x = <Tensor>args[0]
-    if x.kind & ~<uint8_t>KIND_VIEW:
+    cdef Tensor x
+    if (<Tensor>args[0]).kind & ~<uint8_t>KIND_VIEW:
         return None
     if f.way == OPERATOR:
-        return umiak_operate(f.sign, x, <object>args[1]) if n == 2 and names == NULL else None
+        if n != 2 or names != NULL:
+            return None
+        if Py_TYPE(args[0]) == <PyTypeObject*>Tensor and Py_TYPE(args[1]) == <PyTypeObject*>Tensor:
+            return tensor_slots().binary(f.binary, <object>args[0], <object>args[1])      # as the type's operator does
+        return umiak_operate(f.sign, <object>args[0], <object>args[1])
+    x = <Tensor>args[0]
     if f.way == OPERANDS:
         if names != NULL or n < f.fewest or n > f.op.n_operands:
             return None
@@ -198,6 +216,7 @@ def by_operator(function, str sign):
     cdef Direct f = Direct(function)
     f.way = OPERATOR
     f.sign = SIGNS.index(sign)
+    f.binary = f.sign if f.sign < B_SHL else f.sign + B_LT - B_SHL          # there are no functions for shifts
     return f
 
 

@@ -1639,7 +1639,7 @@ def call_apart(function, Tensor x not None, tuple args not None, dict kwargs not
 
 # ---- gradient nodes --------------------------------------------------------------------------------------------------------
 cdef int record(Plan plan, Operand* xs, int n, const uint64_t* scalars, PyObject** outs, object hooks) except -1:
-    cdef Node node = Node.__new__(Node)
+    cdef Node node = new_node()
     cdef PyObject* t
     cdef Tensor o
     cdef int i, k = plan.n_save_in + plan.n_save_out

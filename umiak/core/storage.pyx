@@ -1,12 +1,21 @@
 """Memory that may move, the allocators it comes from, and what must be over before it goes back."""
 cimport cython
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_XDECREF
 from libc.stdint cimport int32_t, int64_t
 
 from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.stream cimport RUNNING, STREAM_PLACES, mark_opened, open_place, record_ticket, stream_idle, ticket_done
 from umiak.core.stream import place_name
+
+cdef extern from *:
+    """
+    #include "umiak/core/pool.h"
+    UMIAK_POOL(umiak_storages, 512, 0, UMIAK_STRAIGHT, UMIAK_STRAIGHT_END)
+    """
+    object umiak_own(PyObject*)
+    PyObject* umiak_storages_take()
+    void umiak_storages_open(PyTypeObject*, void (*)(PyObject*) noexcept)
 
 cdef PyObject* _allocators[64]         # owned references, by place index
 cdef list _waiting = []                # foreign memory in use when it was dropped: [owner, place, [(stream, ticket), ...]]
@@ -45,7 +54,6 @@ cdef class Allocator:
 # no_gc: what a storage refers to is memory (an allocator, a list of ints, the owner of a buffer), not a graph. A buffer whose
 # owner refers back to a tensor over it is never collected; in exchange no op pays for a tracked storage.
 @cython.no_gc
-@cython.freelist(512)
 cdef class Storage:
     """A piece of memory of one place, shared by tensors. Made by :func:`allocate`, freed with its last reference."""
 
@@ -53,11 +61,7 @@ cdef class Storage:
         raise TypeError("storages are made by allocate(place, nbytes)")
 
     def __dealloc__(self):
-        if self.allocator is not None:
-            if self.state == RESIDENT:
-                self.allocator.release(self)
-        elif self.owner is not None:
-            drop_foreign(self)
+        end(self)
 
     @property
     def version(self):
@@ -137,6 +141,38 @@ cdef class Storage:
     def __repr__(self):
         state = ("resident", "offloaded", "freed")[self.state]
         return f"Storage({place_name(self.place)}, {self.nbytes} bytes, {state}, stream={self.stream}, generation={self.generation}, pins={self.pins})"
+
+
+cdef int end(Storage s) except -1:
+    """Nobody refers to it any more."""
+    if s.allocator is not None:
+        if s.state == RESIDENT:
+            s.allocator.release(s)
+    elif s.owner is not None:
+        drop_foreign(s)
+    return 0
+
+
+cdef void empty_storage(PyObject* o) noexcept:
+    """End it, and leave it as a new one."""
+    end(<Storage>o)
+    (<Storage>o).data = NULL
+    (<Storage>o).nbytes = (<Storage>o).capacity = (<Storage>o).handle = (<Storage>o).stream = 0
+    (<Storage>o).version = (<Storage>o).generation = 0
+    (<Storage>o).pins = (<Storage>o).place = 0
+    (<Storage>o).state = RESIDENT
+    # None takes the place of None for nothing but time.
+    if (<Storage>o).later is not None: (<Storage>o).later = None
+    if (<Storage>o).allocator is not None: (<Storage>o).allocator = None
+    if (<Storage>o).owner is not None: (<Storage>o).owner = None
+
+
+cdef inline Storage fresh():
+    cdef PyObject* o = umiak_storages_take()
+    return <Storage>umiak_own(o) if o != NULL else Storage.__new__(Storage)
+
+
+umiak_storages_open(<PyTypeObject*>Storage, empty_storage)
 
 
 cdef int vacate(Storage s, int state) except -1:
@@ -309,7 +345,7 @@ cdef Storage new_storage(int place, int64_t nbytes, int64_t stream):
     if a == NULL:
         find_allocator(place)               # raises, or fills the table
         a = _allocators[place]
-    s = Storage.__new__(Storage)
+    s = fresh()
     s.nbytes = nbytes
     s.stream = stream
     s.place = place
@@ -319,7 +355,7 @@ cdef Storage new_storage(int place, int64_t nbytes, int64_t stream):
 
 
 cdef Storage foreign_storage(int place, char* data, int64_t nbytes, object owner):
-    cdef Storage s = Storage.__new__(Storage)
+    cdef Storage s = fresh()
     s.data = data
     s.nbytes = nbytes
     s.capacity = nbytes

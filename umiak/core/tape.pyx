@@ -1106,7 +1106,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, bint create_grap
 
 def python_node(str name, inputs, outputs, backward):
     """Attach to ``outputs`` a node whose gradient is ``backward(*output_grads)``, one gradient (or None) per input."""
-    cdef Node node = Node.__new__(Node)
+    cdef Node node = new_node()
     cdef Tensor t
     cdef int i
     cdef object tracer = capturing()

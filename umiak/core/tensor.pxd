@@ -128,6 +128,7 @@ cdef class Node:
     cdef int64_t slot
     cdef object __weakref__
 
+cdef Node new_node()
 cdef int make_room(Node node, int n_edges, int n_saved, int n_ints) except -1     # before anything is set
 
 cdef inline PyObject* edge_at(Node node, int i) noexcept:

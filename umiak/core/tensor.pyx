@@ -54,6 +54,18 @@ cdef extern from *:
 
 cdef extern from *:
     """
+    #include "umiak/core/pool.h"
+    UMIAK_POOL(umiak_tensors, 512, 1, UMIAK_STRAIGHT, UMIAK_STRAIGHT_END)
+    UMIAK_POOL(umiak_nodes, 256, 1, Py_TRASHCAN_BEGIN, Py_TRASHCAN_END)
+    """
+    object umiak_own(PyObject*)
+    PyObject* umiak_tensors_take()
+    PyObject* umiak_nodes_take()
+    void umiak_tensors_open(PyTypeObject*, void (*)(PyObject*) noexcept)
+    void umiak_nodes_open(PyTypeObject*, void (*)(PyObject*) noexcept)
+
+cdef extern from *:
+    """
     #define umiak_mul(a, b, r) __builtin_mul_overflow(a, b, r)
     """
     bint umiak_mul(int64_t, int64_t, int64_t*) noexcept nogil
@@ -71,7 +83,6 @@ cdef class ViewRecord:
 
 
 @cython.final
-@cython.freelist(256)
 @cython.trashcan(True)
 cdef class Node:
     """One recorded call; ``Tensor.grad_fn`` shows it. tape.pyx gives it life."""
@@ -131,6 +142,42 @@ class HookHandle:
                 del self.hooks[i]
                 return True
         return False
+
+
+cdef Node new_node():
+    cdef PyObject* o = umiak_nodes_take()
+    return <Node>umiak_own(o) if o != NULL else Node.__new__(Node)
+
+
+cdef void empty_node(PyObject* o) noexcept:
+    """As a new one."""
+    (<Node>o).edge_index = (<Node>o).inline_index
+    (<Node>o).versions = (<Node>o).inline_versions
+    (<Node>o).ints = (<Node>o).inline_ints
+    (<Node>o).n_edges = (<Node>o).n_saved = (<Node>o).n_out = 0
+    (<Node>o).released = (<Node>o).opaque = False
+    (<Node>o).run = -1
+    (<Node>o).slot = 0
+    # None takes the place of None for nothing but time.
+    if (<Node>o).plan is not None: (<Node>o).plan = None
+    if (<Node>o).edge0 is not None: (<Node>o).edge0 = None
+    if (<Node>o).edge1 is not None: (<Node>o).edge1 = None
+    if (<Node>o).edge2 is not None: (<Node>o).edge2 = None
+    if (<Node>o).more_edges is not None: (<Node>o).more_edges = None
+    if (<Node>o).saved0 is not None: (<Node>o).saved0 = None
+    if (<Node>o).saved1 is not None: (<Node>o).saved1 = None
+    if (<Node>o).more_saved is not None: (<Node>o).more_saved = None
+    if (<Node>o).unpack is not None: (<Node>o).unpack = None
+    if (<Node>o).room is not None: (<Node>o).room = None
+    if (<Node>o).in_meta is not None: (<Node>o).in_meta = None
+    if (<Node>o).pre_hooks is not None: (<Node>o).pre_hooks = None
+    if (<Node>o).post_hooks is not None: (<Node>o).post_hooks = None
+    if (<Node>o).tensor_hooks is not None: (<Node>o).tensor_hooks = None
+    if (<Node>o).retained is not None: (<Node>o).retained = None
+    if (<Node>o).python is not None: (<Node>o).python = None
+
+
+umiak_nodes_open(<PyTypeObject*>Node, empty_node)
 
 
 cdef int make_room(Node node, int n_edges, int n_saved, int n_ints) except -1:
@@ -220,9 +267,39 @@ cdef int too_big(int ndim, const int64_t* dims, int dtype) except -1:
     raise MemoryError(f"[tensor] requires a shape that memory can hold, got {shape} of {dtype_from_id(dtype).name}")
 
 
+cdef inline Tensor fresh():
+    cdef PyObject* o = umiak_tensors_take()
+    return <Tensor>umiak_own(o) if o != NULL else Tensor.__new__(Tensor)
+
+
+cdef void empty_tensor(PyObject* o) noexcept:
+    """As a new one."""
+    cdef PyObject** attributes = umiak_dict(<Tensor>o)
+    cdef PyObject* extra = attributes[0]
+    (<Tensor>o).dims = (<Tensor>o).inline_dims
+    (<Tensor>o).strides = (<Tensor>o).inline_strides
+    (<Tensor>o).offset = 0
+    (<Tensor>o).key = (<Tensor>o).out_index = (<Tensor>o).shaped = (<Tensor>o).low_version = 0
+    (<Tensor>o).ndim = 0
+    (<Tensor>o).kind = KIND_UNMADE
+    (<Tensor>o).retains = False
+    (<Tensor>o).grad_state = GRAD_MADE
+    if (<Tensor>o).storage is not None: (<Tensor>o).storage = None
+    if (<Tensor>o).counter is not None: (<Tensor>o).counter = None
+    if (<Tensor>o).node is not None: (<Tensor>o).node = None
+    if (<Tensor>o).held_grad is not None: (<Tensor>o).held_grad = None
+    if (<Tensor>o).view is not None: (<Tensor>o).view = None
+    if (<Tensor>o).hooks is not None: (<Tensor>o).hooks = None
+    if (<Tensor>o).low is not None: (<Tensor>o).low = None
+    if (<Tensor>o).wide is not None: (<Tensor>o).wide = None
+    if extra != NULL:
+        attributes[0] = NULL
+        Py_DECREF(<object>extra)
+
+
 cdef Tensor new_tensor(int dtype, int ndim, const int64_t* dims, int place, int64_t stream):
     """A contiguous tensor with its own (uninitialised) memory."""
-    cdef Tensor t = Tensor.__new__(Tensor)
+    cdef Tensor t = fresh()
     cdef int64_t n = 1
     cdef int i
     if ndim > INLINE_RANK:
@@ -247,7 +324,7 @@ cdef Tensor new_tensor(int dtype, int ndim, const int64_t* dims, int place, int6
 
 cdef Tensor new_view(Tensor base, int ndim, const int64_t* dims, const int64_t* strides, int64_t offset):
     """A tensor over ``base``'s storage; ``offset`` in bytes from the storage's start. No history."""
-    cdef Tensor t = Tensor.__new__(Tensor)
+    cdef Tensor t = fresh()
     if ndim > INLINE_RANK:
         reserve_rank(t, ndim)
     else:
@@ -269,7 +346,7 @@ cdef Tensor new_view(Tensor base, int ndim, const int64_t* dims, const int64_t* 
 
 cdef Tensor shallow(Tensor t):
     """The same data without history: what the tape saves of outputs, so that no cycle arises."""
-    cdef Tensor o = Tensor.__new__(Tensor)
+    cdef Tensor o = fresh()
     if t.ndim > INLINE_RANK:
         reserve_rank(o, t.ndim)
     else:
@@ -312,7 +389,6 @@ cdef inline object binary(int which, object a, object b):
     return SLOTS.binary(which, a, b)
 
 
-@cython.freelist(512)
 cdef class Tensor:
     """A dense, strided array with a place, a dtype and a gradient."""
 
@@ -632,6 +708,7 @@ cdef class Tensor:
 
 
 cdef Tensor _sample = Tensor.__new__(Tensor)
+umiak_tensors_open(<PyTypeObject*>Tensor, empty_tensor)
 umiak_open_type(<PyTypeObject*>Tensor, <char*>umiak_dict(_sample) - <char*><PyObject*>_sample)
 
 globals().update(
