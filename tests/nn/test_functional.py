@@ -223,8 +223,8 @@ IMAGES = (1, 4, 4, 4)
 COUNTS = {
     "maxout": lambda x, n: F.maxout(x, n),
     "group_norm": lambda x, n: F.group_norm(x, n),
-    "conv": lambda x, n: F.conv2d(x, paddle.ones([4, 4, 3, 3]), groups=n),
-    "conv_transpose": lambda x, n: F.conv2d_transpose(x, paddle.ones([4, 4, 3, 3]), groups=n),
+    "conv2d": lambda x, n: F.conv2d(x, paddle.ones([4, 4, 3, 3]), groups=n),
+    "conv2d_transpose": lambda x, n: F.conv2d_transpose(x, paddle.ones([4, 4, 3, 3]), groups=n),
     "pixel_shuffle": lambda x, n: F.pixel_shuffle(x, n),
     "pixel_unshuffle": lambda x, n: F.pixel_unshuffle(x, n),
     "channel_shuffle": lambda x, n: F.channel_shuffle(x, n),

@@ -68,7 +68,7 @@ cdef extern from "Python.h":
     void PyErr_Clear()
 
 # What an attempt gives, an error included: to look at it costs less than a try.
-ctypedef PyObject* (*attempt_t)(Direct, PyObject**, Py_ssize_t, PyObject*)
+ctypedef PyObject* (*attempt_t)(Direct, PyObject**, Py_ssize_t, PyObject*) noexcept
 
 cdef enum:
     # what a call is

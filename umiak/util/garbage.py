@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import gc
-from contextlib import ContextDecorator
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-class Paused(ContextDecorator):
+class Paused:
     """No collections inside, as a context or around each call of a function.
 
     What plans and kernels are made of lives long, and a collection that walks all of it again and again finds nothing:
@@ -22,5 +27,11 @@ class Paused(ContextDecorator):
         if self.was_on:
             gc.enable()
 
-    def _recreate_cm(self) -> Paused:
-        return Paused()  # each call has a state of its own
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        # Not by contextlib.ContextDecorator: errors look for what the user called along frames of our own.
+        @functools.wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            with Paused():  # each call has a state of its own
+                return function(*args, **kwargs)
+
+        return run
