@@ -1,10 +1,12 @@
 """Printer, verifier and interpreter of the loop IR, on kernels written by hand."""
 
 import math
+from weakref import KeyedRef
 
 import numpy as np
 import pytest
 
+from umiak.compiler.loop import node
 from umiak.compiler.loop.interpreter import run
 from umiak.compiler.loop.monoid import ARGMAX, MAX, SUM, Monoid
 from umiak.compiler.loop.node import (
@@ -360,3 +362,22 @@ def test_run_atomic():
     out = np.zeros(2, np.float32)
     run(kernel, [np.float32([1, 2, 4]), out], [3])
     assert out.tolist() == [7, 2]
+
+
+def test_a_node_that_is_gone_leaves_its_key_to_another():
+    """Another thread may have made the node anew, or have forgotten that one as well, before the first is forgotten."""
+    key = ("test", 1)
+    old, new = node.Node(), node.Node()
+    stale = KeyedRef(old, None, key)
+    del old
+    try:
+        node._interned[key] = KeyedRef(new, None, key)
+        node._forget(stale)
+        assert node._interned[key]() is new
+    finally:
+        del node._interned[key]
+    node._forget(stale)
+    assert key not in node._interned
+    node._interned[key] = stale
+    node._forget(stale)
+    assert key not in node._interned

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterable, Iterator
+from _weakref import _remove_dead_weakref
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from weakref import KeyedRef
 
@@ -96,10 +97,16 @@ _interned: dict[tuple, KeyedRef] = {}  # what a WeakValueDictionary is, without 
 _NONE: frozenset[Node] = frozenset()
 
 
-def _forget(reference: KeyedRef, table: dict[tuple, KeyedRef] = _interned) -> None:
-    """A node is gone; at the end of the process, when globals are, as well."""
-    if table.get(reference.key) is reference:
-        del table[reference.key]
+def _forget(
+    reference: KeyedRef,
+    table: dict[tuple, KeyedRef] = _interned,
+    remove: Callable[[dict, tuple], None] = _remove_dead_weakref,
+) -> None:
+    """A node is gone; at the end of the process, when globals are, as well.
+
+    In one step, as WeakValueDictionary does it: another thread may have put a new node under the key.
+    """
+    remove(table, reference.key)
 
 
 def make(op: str, type: ScalarType, args: tuple[Node, ...] = (), attr: Any = None) -> Node:
