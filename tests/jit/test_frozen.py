@@ -220,8 +220,8 @@ def test_captured_tensors_that_change_between_runs(change, train):
         np.testing.assert_allclose(a, b, 1e-4, 1e-5)
 
 
-def test_writes_are_counted():
-    """By the version of what is written to, so that a gradient that was recorded before is refused."""
+def trained():
+    """A model, and a captured step of AdamW that has run a few times."""
     m = model()
     optimizer = paddle.optimizer.AdamW(0.01, parameters=m.parameters())
 
@@ -233,6 +233,12 @@ def test_writes_are_counted():
 
     for _ in range(4):
         step(randn(4, 8))
+    return m, step
+
+
+def test_writes_are_counted():
+    """By the version of what is written to, so that a gradient that was recorded before is refused."""
+    m, step = trained()
     before = [p.inplace_version for p in m.parameters()]
     step(randn(4, 8))
     assert [p.inplace_version for p in m.parameters()] == [v + 1 for v in before]
@@ -263,17 +269,7 @@ def test_the_rate_of_a_parameter_is_read_at_every_run():
 
 def test_updates_of_small_layers_are_made_in_place():
     """Nothing is copied in the end: what a run writes to lies where it was, and was made there."""
-    m = model()
-    optimizer = paddle.optimizer.AdamW(0.01, parameters=m.parameters())
-
-    @to_static
-    def step(x):
-        m(x).mean().backward()
-        optimizer.step()
-        optimizer.clear_grad()
-
-    for _ in range(4):
-        step(randn(4, 8))
+    m, step = trained()
     (binding,) = [c._executor.binding() for c in step._captures()]
     assert binding.copies() == [0]
     # Forward, its loss, then of each layer a kernel for the gradient of its input and one for each update.

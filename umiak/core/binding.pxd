@@ -98,6 +98,7 @@ cdef class Binding:
     cdef Table known
     cdef bytearray given
     cdef Frame spare           # of a run that is over, for the next one; its constants are in their places
+    cdef list forms(self)                                  # the forms that are lists of launches
     cdef Frame frame(self)
     cdef int give_back(self, Frame f) noexcept
     cdef bint unchanged(self) noexcept

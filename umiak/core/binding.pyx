@@ -213,24 +213,20 @@ cdef class Binding:
 
     def frozen(self):
         """The number of launches of each form of the program that is a list of them."""
-        cdef list found = []
-        cdef Lowering l
         cdef Frozen one
-        for l in self.fused:
-            if l is not None and l.frozen is not None:
-                for one in l.frozen:
-                    found.append(one.n_launches)
-        return found
+        return [one.n_launches for one in self.forms()]
 
     def copies(self):
         """How many values each of these forms copies to where they belong in the end."""
-        cdef list found = []
-        cdef Lowering l
         cdef Frozen one
+        return [one.n_copied for one in self.forms()]
+
+    cdef list forms(self):
+        cdef Lowering l
+        cdef list found = []
         for l in self.fused:
             if l is not None and l.frozen is not None:
-                for one in l.frozen:
-                    found.append(one.n_copied)
+                found += l.frozen
         return found
 
     # ---- the parts of a run ------------------------------------------------------------------------------------------

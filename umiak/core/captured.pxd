@@ -7,7 +7,7 @@ from umiak.core.generator cimport Generator
 from umiak.core.tensor cimport Tensor
 
 cdef class Numbers:
-    """Numbers of one origin, which differ between runs."""
+    """Numbers of one origin, which differ between runs. Abstract: classes of origins say how they are read."""
     cdef readonly int count
     cdef int read(self, int64_t* into) except -1           # for the coming run
     cdef int undo(self) except -1                          # it failed

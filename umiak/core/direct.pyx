@@ -24,7 +24,6 @@ cdef extern from *:
         PyType_Modified(t);
         return 0;
     }
-    static inline PyObject *umiak_own(PyObject *o) { return o; }     /* takes over a reference, or an error */
     static PyObject *umiak_operate(int sign, PyObject *a, PyObject *b) {
         switch (sign) {                                  /* in the order of SIGNS */
         case 0: return PyNumber_Add(a, b);
@@ -49,6 +48,8 @@ cdef extern from *:
     """
     int umiak_open_call(PyTypeObject*, Py_ssize_t offset) except -1
     object umiak_operate(int sign, object, object)
+
+cdef extern from "umiak/core/pool.h":
     object umiak_own(PyObject*)
 
 cdef extern from "Python.h":
