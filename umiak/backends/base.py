@@ -46,7 +46,7 @@ class Kernel(NamedTuple):
     # output that are contiguous and of one shape with n elements
     flat: int = 0
     explain: Callable[[Any, tuple, tuple, int], None] | None = None  # raises for a code, in the op's words
-    # `int many(void* self, Rows* rows, int64_t stream)` (core/each.pxd): the flat entry for many rows of operands
+    # `int many(void* self, Rows* rows, int64_t stream)` (core/rows.pxd): the flat entry for many rows of operands
     many: int = 0
     name: str = ""  # in tables of launches; empty: the op's
     # (operands, outputs, dims) -> (bytes, flops) of a launch; ``dims`` is None for a flat one. Without it: the bytes of

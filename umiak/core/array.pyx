@@ -2,7 +2,7 @@
 """Tensors as NumPy arrays and back."""
 cimport cython
 cimport numpy as cnp
-from cpython.object cimport PyObject
+from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy
@@ -22,10 +22,14 @@ from umiak.core.tensor cimport *
 cnp.import_array()
 
 cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(PyObject* subtype, PyObject* descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
+    ctypedef struct PyArrayObject:
+        pass
+    ctypedef struct PyArray_Descr:
+        pass
+    PyTypeObject PyArray_Type
+    object PyArray_NewFromDescr(PyTypeObject* subtype, PyArray_Descr* descr, int nd, const cnp.npy_intp* dims, const cnp.npy_intp* strides,
                                 void* data, int flags, PyObject* obj)
-    int PyArray_SetBaseObject(PyObject* array, PyObject* base) except -1      # steals base
-    PyObject* ndarray_type "((PyObject*)&PyArray_Type)"
+    int PyArray_SetBaseObject(PyArrayObject* array, PyObject* base) except -1      # steals base
 
 cdef object MOVED = None                   # (tensor, place) -> the same elements there, without history: see `install`
 cdef object BFLOAT16_TYPE = dtype_from_id(BFLOAT16).numpy
@@ -56,7 +60,6 @@ cdef inline object make_array(Tensor t):
     cdef cnp.npy_intp[64] strides
     cdef cnp.npy_intp* given = NULL
     cdef DType dtype = dtype_from_id(t.key & K_DTYPE_MASK)
-    cdef PyObject* descr = <PyObject*>dtype.numpy
     cdef int i
     if dtype.is_packed:
         return packed_bytes(t)
@@ -64,8 +67,11 @@ cdef inline object make_array(Tensor t):
         for i in range(t.ndim):
             strides[i] = t.strides[i] * ITEMSIZE[dtype.id]
         given = strides
-    Py_INCREF(<object>descr)                                # the reference that NewFromDescr takes
-    return PyArray_NewFromDescr(ndarray_type, descr, t.ndim, <cnp.npy_intp*>t.dims, given, tensor_data(t), cnp.NPY_ARRAY_WRITEABLE, NULL)
+    Py_INCREF(dtype.numpy)                                  # the reference that NewFromDescr takes
+    return PyArray_NewFromDescr(
+        &PyArray_Type, <PyArray_Descr*><PyObject*>dtype.numpy, t.ndim, <cnp.npy_intp*>t.dims, given, tensor_data(t),
+        cnp.NPY_ARRAY_WRITEABLE, NULL,
+    )
 
 
 cdef object unpacked(Tensor t):
@@ -124,7 +130,7 @@ cdef object tensor_to_numpy(Tensor t):
     base.storage = t.storage
     pin(t.storage)
     Py_INCREF(base)
-    PyArray_SetBaseObject(<PyObject*>array, <PyObject*>base)
+    PyArray_SetBaseObject(<PyArrayObject*><PyObject*>array, <PyObject*>base)
     return array
 
 

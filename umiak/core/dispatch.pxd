@@ -1,7 +1,7 @@
 """Dispatch by class of operands: see dispatch.pyx and docs/design/dispatch.md."""
 from cpython.object cimport PyObject
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from umiak.core.each cimport Rows
+from umiak.core.rows cimport Rows
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.tensor cimport Node, Tensor, ViewRecord
 

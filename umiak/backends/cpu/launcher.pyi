@@ -62,7 +62,7 @@ class NestLauncher:
 
     @property
     def many_address(self) -> int:
-        """``int many(void* self, Rows* rows, int64_t stream)``: flat launches of many rows (core/each.pxd), where there
+        """``int many(void* self, Rows* rows, int64_t stream)``: flat launches of many rows (core/rows.pxd), where there
         are flat launches; else 0."""
 
     @property

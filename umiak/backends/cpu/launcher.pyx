@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 
 from umiak.backends.cpu.axes cimport *
 from umiak.backends.cpu.choice cimport INLINE_DIMS, LONG, STREAMS, choose, in_place
-from umiak.core.each cimport Rows
+from umiak.core.rows cimport Rows
 
 from umiak.compiler.statistics import apart
 from umiak.util.late import loaded
