@@ -1,4 +1,7 @@
 import os
+import subprocess
+import sys
+import textwrap
 import threading
 
 import pytest
@@ -168,9 +171,72 @@ def test_concurrent_writers_leave_whole_entries(cache):
     assert len(list(cache.folder.iterdir())) == 1
 
 
-def test_default_folder_follows_the_environment(monkeypatch, tmp_path):
-    monkeypatch.setenv("UMIAK_CACHE_DIR", str(tmp_path))
-    assert default_folder("jit") == tmp_path / "jit"
-    monkeypatch.delenv("UMIAK_CACHE_DIR")
+@pytest.fixture
+def unknown_user(monkeypatch, tmp_path):
+    """A user without an entry in the table of users, and no variable that names a folder but ``TMPDIR``."""
+
+    def no_entry(uid):
+        raise KeyError(f"getpwuid(): uid not found: {uid}")
+
+    monkeypatch.setattr("pwd.getpwuid", no_entry)
+    for name in ("UMIAK_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    return tmp_path / "tmp" / f"umiak-{os.getuid()}-jit"
+
+
+def test_default_folder_follows_the_environment(unknown_user, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "h"))
+    assert default_folder("jit") == tmp_path / "h" / ".cache" / "umiak" / "jit"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "x"))
     assert default_folder("jit") == tmp_path / "x" / "umiak" / "jit"
+    monkeypatch.setenv("UMIAK_CACHE_DIR", str(tmp_path))
+    assert default_folder("jit") == tmp_path / "jit"
+
+
+@pytest.mark.parametrize("home", [None, "", "~", "home"])
+@pytest.mark.parametrize("caches", [None, "", "~/.cache", "caches"])
+def test_without_a_home_the_folder_is_a_temporary_one(unknown_user, monkeypatch, home, caches):
+    for name, value in (("HOME", home), ("XDG_CACHE_HOME", caches)):
+        if value is not None:
+            monkeypatch.setenv(name, value)
+    assert default_folder("jit") == unknown_user
+    monkeypatch.setenv("TMPDIR", "tmp")
+    assert str(default_folder("jit")) == f"/tmp/umiak-{os.getuid()}-jit"
+
+
+def test_a_home_in_which_nothing_can_be_made_is_none(unknown_user, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path / "absent" / "home"))
+    asked = []
+    monkeypatch.setattr("os.access", lambda path, mode: asked.append(path))
+    assert default_folder("jit") == unknown_user
+    assert asked == [str(tmp_path)]
+    (tmp_path / "absent" / "home" / ".cache" / "umiak").mkdir(parents=True)  # can be read at least
+    assert default_folder("jit") == tmp_path / "absent" / "home" / ".cache" / "umiak" / "jit"
+
+
+def test_a_process_of_an_unknown_user_leaves_nothing_where_it_runs(tmp_path):
+    code = """
+        import pwd
+
+        def no_entry(uid):
+            raise KeyError(uid)
+
+        pwd.getpwuid = no_entry
+        import paddle
+        from umiak.comm.secret import user_secret
+
+        print((paddle.ones([3]) * 2).tolist(), len(user_secret()))
+    """
+    environment = {"PATH": os.environ["PATH"], "TMPDIR": str(tmp_path / "tmp")}
+    for name in ("tmp", "here"):
+        (tmp_path / name).mkdir()
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(code)],
+        cwd=tmp_path / "here", env=environment, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (run.stdout, run.stderr) == ("[2.0, 2.0, 2.0] 64\n", "")
+    assert list((tmp_path / "here").iterdir()) == []
+    folders = {p.name: p for p in (tmp_path / "tmp").iterdir()}
+    assert set(folders) == {f"umiak-{os.getuid()}-{name}" for name in ("jit", "secret")}
+    assert all(list(folder.iterdir()) for folder in folders.values())

@@ -150,8 +150,29 @@ def make_private(folder: Path) -> None:
 
 
 def default_folder(name: str) -> Path:
-    """The user's folder for one cache: below ``$UMIAK_CACHE_DIR``, ``$XDG_CACHE_HOME/umiak`` or ``~/.cache/umiak``."""
+    """The user's folder for one cache: below ``$UMIAK_CACHE_DIR``, ``$XDG_CACHE_HOME/umiak`` or ``~/.cache/umiak``.
+
+    A user without a home, or with one in which nothing can be made, has it among the temporary files, right there:
+    whoever owned a folder in between could exchange it.
+    """
     root = os.environ.get("UMIAK_CACHE_DIR")
-    if root is None:
-        root = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "umiak")
-    return Path(root) / name
+    if root is not None:
+        return Path(root) / name
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(caches):  # else it does not count: so the XDG specification
+        return Path(caches) / "umiak" / name
+    home = os.path.expanduser("~") if os.environ.get("HOME") != "" else ""
+    root = os.path.join(home, ".cache", "umiak")
+    if os.path.isabs(home) and _can_be_made(root):
+        return Path(root) / name
+    temporary = os.environ.get("TMPDIR", "")
+    return Path(temporary if os.path.isabs(temporary) else "/tmp") / f"umiak-{os.getuid()}-{name}"
+
+
+def _can_be_made(folder: str) -> bool:
+    """Whether the user has a folder or may make it."""
+    if os.path.isdir(folder):
+        return True
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    return os.access(folder, os.W_OK | os.X_OK)
