@@ -162,10 +162,18 @@ class StopOnSignal:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def plot(losses: list[float], entropy: float, path: Path) -> None:
-    import matplotlib
-
+def can_plot() -> bool:
+    """Whether a loss curve can be drawn; the training does without where not."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        print(f"no loss curve will be drawn, as that needs matplotlib (pip install matplotlib): {error}")
+        return False
     matplotlib.use("Agg")
+    return True
+
+
+def plot(losses: list[float], entropy: float, path: Path) -> None:
     from matplotlib import pyplot
 
     width = max(1, len(losses) // 50)
@@ -196,6 +204,7 @@ def main(argv: list[str] | None = None) -> int:
     stop = StopOnSignal()
     run = Training(args)
     first_process = run.rank == 0  # it alone writes and prints
+    plots = first_process and can_plot()
     if first_process:
         for left_over in out.glob(".checkpoint.pdckpt.*"):  # of a run that was killed while it saved
             left_over.unlink()
@@ -229,11 +238,14 @@ def main(argv: list[str] | None = None) -> int:
     if not first_process:
         return 0
     paddle.save(run.state(), str(checkpoint))
+    written = [checkpoint]
     if run.losses:
-        plot(run.losses, run.entropy, out / "loss.png")
+        if plots:
+            written.append(out / "loss.png")
+            plot(run.losses, run.entropy, written[-1])
         loss = np.mean(run.losses[-20:])
         print(f"step {len(run.losses)}: loss {loss:.3f}, unigram entropy {run.entropy:.3f}")
-        print(f"wrote {checkpoint} and {out / 'loss.png'}")
+    print("wrote", " and ".join(map(str, written)))
     if stop.requested:
         print("stopped on request; continue with --resume")
     return 0

@@ -145,6 +145,15 @@ def test_training_and_sampling(tmp_path, text):
     assert missing.returncode == 1 and "train.py first" in missing.stderr
 
 
+def test_what_a_plot_needs_is_said_before_training(tmp_path, text):
+    missing = "sys.modules['matplotlib'] = None"  # as if it were not installed
+    code, printed = run(tmp_path / "out", "--steps", "2", "--data", text, code=missing)
+    assert code == 0, printed
+    assert printed.index("no loss curve will be drawn, as that needs matplotlib") < printed.index("parameters;")
+    assert os.listdir(tmp_path / "out") == ["checkpoint.pdckpt"]
+    assert printed.endswith(f"wrote {tmp_path / 'out' / 'checkpoint.pdckpt'}\n")
+
+
 @pytest.mark.slow
 def test_kill_and_resume_is_exact(tmp_path, text):
     """A run killed at an arbitrary step, then resumed, ends with the very losses and weights of one that was not."""
