@@ -45,7 +45,11 @@ class RemoteTraceback(Exception):
 
 
 class Registry:
-    """At rank 0: gathers the workers at the beginning and at the end."""
+    """At rank 0: gathers the workers at the beginning and at the end.
+
+    How the beginning ended is decided once, when the last worker has come or something is wrong: one that is gone soon
+    after is the business of those who call it, whether the others have heard by then that it came or not.
+    """
 
     def __init__(self, host: str, port: int, size: int, secret: bytes) -> None:
         self._size = size
@@ -53,40 +57,62 @@ class Registry:
         self._workers: dict[int, WorkerInfo] = {}
         self._leaving: set[int] = set()
         self._gone: set[int] = set()
+        self._begun: str | None = None  # the problem at the beginning, "" for none; None: not all have come
         self._problem = ""
         self.server = Server(host, port, secret, self._serve)
 
     def _serve(self, connection: Connection) -> None:
         info = WorkerInfo(**connection.recv())
+        refused = self._join(info)
+        if refused:
+            connection.send((refused, []))
+            return
         try:
-            self._join(info)
-            connection.send(self._answer(lambda: len(self._workers) == self._size, connection))
+            connection.send(self._begin())
             connection.recv()  # it wants to leave
             with self._changed:
                 self._leaving.add(info.rank)
                 self._changed.notify_all()
-            connection.send(self._answer(lambda: len(self._leaving | self._gone) == self._size, connection))
+            connection.send(self._end())
         finally:
             with self._changed:
                 if info.rank not in self._leaving:
                     self._gone.add(info.rank)
-                    self._problem = self._problem or f"worker {info.name} (rank {info.rank}) has gone"
-                    self._changed.notify_all()
+                    self._fail(f"worker {info.name} (rank {info.rank}) has gone")
 
-    def _join(self, info: WorkerInfo) -> None:
+    def _fail(self, problem: str) -> None:
+        self._problem = self._problem or problem
+        if self._begun is None:
+            self._begun = self._problem
+        self._changed.notify_all()
+
+    def _join(self, info: WorkerInfo) -> str:
+        """Take a worker in. Returns what is wrong with it, "" for nothing; while others wait it is told to them, too."""
         with self._changed:
+            problem = ""
             same = [w for w in self._workers.values() if w.rank == info.rank or w.name == info.name]
             if same:
-                self._problem = f"workers of different names and ranks, got {same[0]} and {info}"
+                problem = f"workers of different names and ranks, got {same[0]} and {info}"
             elif not 0 <= info.rank < self._size:
-                self._problem = f"ranks from 0 to {self._size - 1}, got {info}"
-            self._workers[info.rank] = info
-            self._changed.notify_all()
+                problem = f"ranks from 0 to {self._size - 1}, got {info}"
+            if not problem:
+                self._workers[info.rank] = info
+                if len(self._workers) == self._size and self._begun is None:
+                    self._begun = ""
+                self._changed.notify_all()
+            elif self._begun is None:
+                self._fail(problem)
+            return problem
 
-    def _answer(self, ready: Callable[[], bool], connection: Connection) -> tuple[str, list[dict[str, Any]]]:
+    def _begin(self) -> tuple[str, list[dict[str, Any]]]:
         with self._changed:
-            self._changed.wait_for(lambda: ready() or self._problem)
-            return self._problem, [asdict(self._workers[rank]) for rank in sorted(self._workers)]
+            self._changed.wait_for(lambda: self._begun is not None)
+            return self._begun or "", [asdict(self._workers[rank]) for rank in sorted(self._workers)]
+
+    def _end(self) -> str:
+        with self._changed:
+            self._changed.wait_for(lambda: len(self._leaving | self._gone) == self._size or self._problem)
+            return self._problem
 
 
 class Peer:
@@ -138,9 +164,10 @@ class Peer:
 
     def _lose(self) -> None:
         self.closed = True
-        while self._waiting:
-            future = self._waiting.popitem()[1]
-            future.set_exception(self._gone())
+        for number in list(self._waiting):
+            future = self._waiting.pop(number, None)  # the caller's thread and the reader's may both be here
+            if future is not None:
+                future.set_exception(self._gone())
 
     def _gone(self) -> ConnectionError:
         return ConnectionError(f"[rpc] worker {self.info.name} has gone: {self.info}")
@@ -152,7 +179,10 @@ class Peer:
 
 
 class Agent:
-    """This process as a worker. Made by all workers at once; ConnectionError if they do not come within ``timeout``."""
+    """This process as a worker. Made by all workers at once; ConnectionError if they do not come within ``timeout``.
+
+    Others may call as soon as they know of this worker, which is before it knows of them: calls wait for ``start``.
+    """
 
     def __init__(
         self, name: str, rank: int, size: int, master: tuple[str, int], endpoint: tuple[str, int] | None,
@@ -162,8 +192,9 @@ class Agent:
         self._lock = threading.Lock()
         self._peers: dict[str, Peer] = {}
         self._open: set[Future[Any]] = set()
-        # Calls run under the rank that this worker is.
-        context = current()
+        self._started = threading.Event()
+        # Calls run under the rank that this worker is, with the modes of this moment whenever a thread is made.
+        context = current().fork()
         self._pool = ThreadPoolExecutor(WORKERS, "rpc", lambda: context.fork().activate())
         self._registry = Registry(*master, size, secret) if rank == 0 else None
         self._server: Server | None = None
@@ -184,6 +215,10 @@ class Agent:
             self._close()
             raise ValueError(f"[init_rpc] requires {problem}")
         self.workers = {w["name"]: WorkerInfo(**w) for w in workers}
+
+    def start(self) -> None:
+        """Answer calls. What they may ask of this process has to be there by now."""
+        self._started.set()
 
     def lookup(self, op: str, name: str) -> WorkerInfo:
         if name not in self.workers:
@@ -212,9 +247,15 @@ class Agent:
 
     def _serve(self, connection: Connection) -> None:
         sending = threading.Lock()
-        while True:
-            data = connection.recv_bytes()
-            self._pool.submit(self._execute, connection, sending, data)
+        self._started.wait()
+        try:
+            while True:
+                self._pool.submit(self._execute, connection, sending, connection.recv_bytes())
+        except RuntimeError:
+            pass  # the pool takes no more: this worker is shutting down
+        finally:
+            with sending:  # calls that still run must not write to whatever gets this descriptor next
+                connection.close()
 
     def _execute(self, connection: Connection, sending: Any, data: bytes) -> None:
         try:
@@ -234,7 +275,7 @@ class Agent:
             for future in list(self._open):
                 future.exception()
             self._control.send("leave")
-            problem, _ = self._control.recv()
+            problem = self._control.recv()
         except GONE as error:
             problem = f"the worker of rank 0 has gone ({error!r})"
         finally:
@@ -243,6 +284,7 @@ class Agent:
             raise ConnectionError(f"[rpc.shutdown] requires all workers to come, got: {problem}")
 
     def _close(self) -> None:
+        self._started.set()
         self._pool.shutdown()
         for peer in self._peers.values():
             peer.close()

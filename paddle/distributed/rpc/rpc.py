@@ -92,7 +92,9 @@ def init_rpc(
     master = _endpoint(_given(master_endpoint, "master_endpoint", "PADDLE_MASTER_ENDPOINT", "PADDLE_MASTER"))
     own = os.environ.get("PADDLE_WORKER_ENDPOINT")
     secret = job_secret("init_rpc", master[0])
-    values[Agent] = Agent(name, number, size, master, _endpoint(own) if own else None, secret, JOIN_SECONDS)
+    agent = Agent(name, number, size, master, _endpoint(own) if own else None, secret, JOIN_SECONDS)
+    values[Agent] = agent
+    agent.start()
 
 
 def rpc_async(

@@ -12,6 +12,7 @@ import paddle
 from paddle.distributed import rpc
 
 calls: list[str] = []
+free = threading.Event()
 
 
 class Odd(Exception):
@@ -24,6 +25,14 @@ class Odd(Exception):
 def where(x):
     calls.append(threading.current_thread().name)
     return f"{rpc.get_current_worker_info().name} {x}"
+
+
+def held():
+    free.wait()
+
+
+def let_go():
+    free.set()
 
 
 def through(to, x):
@@ -69,7 +78,8 @@ def main(rank: int, port: int, mode: str) -> None:
         assert "Traceback" in str(error.__cause__) and "ZeroDivisionError" in str(error.__cause__)
         error = raised(RuntimeError, "worker2", odd)
         assert "Odd: this and that" in str(error) and "in odd" in str(error.__cause__)
-        assert "within 0.05 s" in str(raised(TimeoutError, "worker2", time.sleep, (0.3,), timeout=0.05))
+        assert "within 0.05 s" in str(raised(TimeoutError, "worker2", held, timeout=0.05))
+        rpc.rpc_sync("worker2", let_go)
         assert "pickled" in str(raised(TypeError, "worker2", lambda: 0))
         assert "worker0, worker1, worker2" in str(raised(ValueError, "worker3", where))
     if mode == "die":

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
+import threading
+from concurrent import futures
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,9 @@ import pytest
 from paddle.distributed import rpc
 from umiak.comm.connections import Server, connect
 from umiak.comm.launcher.supervisor import free_ports
+from umiak.comm.rpc import Agent, Registry
 from umiak.comm.secret import job_secret, user_secret
+from umiak.core.context import new_rank
 
 PROGRAM = Path(__file__).with_name("rpc_program.py")
 
@@ -47,6 +52,102 @@ def test_alone_and_again():
     for function in (rpc.shutdown, rpc.get_all_worker_infos, rpc.get_current_worker_info):
         with pytest.raises(RuntimeError, match="requires init_rpc before it"):
             function()
+
+
+def test_calls_wait_until_the_worker_knows_that_it_is_one():
+    (port,) = free_ports("127.0.0.1", 1)
+
+    def make(rank):
+        new_rank(rank).activate()
+        return Agent(f"worker{rank}", rank, 2, ("127.0.0.1", port), None, b"secret", 60.0)
+
+    with futures.ThreadPoolExecutor(2) as pool:
+        agents = list(pool.map(make, range(2)))
+        agents[1].start()
+        future = agents[1].call("rpc_async", "worker0", max, (1, 2), {})
+        with pytest.raises(futures.TimeoutError):
+            future.result(0.2)
+        agents[0].start()
+        assert future.result(60) == 2
+        list(pool.map(Agent.shutdown, agents))
+
+
+class Script:
+    """A connection whose other end says what it was told to, then hangs up."""
+
+    def __init__(self, *says):
+        self.says = list(says)
+        self.heard: list = []
+
+    def recv(self):
+        if not self.says:
+            raise EOFError
+        return self.says.pop(0)
+
+    def send(self, message):
+        self.heard.append(message)
+
+
+def worker(rank, name=""):
+    return {"name": name or f"worker{rank}", "rank": rank, "ip": "127.0.0.1", "port": 1}
+
+
+def registry(*first):
+    """A registry of two workers, with these scripts running."""
+    made = Registry("127.0.0.1", 0, 2, b"secret")
+    threads = [threading.Thread(target=serve, args=(made, script)) for script in first]
+    for thread in threads:
+        thread.start()
+    return made, threads
+
+
+def serve(registry, script):
+    with contextlib.suppress(EOFError):
+        registry._serve(script)
+
+
+def test_one_that_is_gone_at_once_had_come():
+    first, last = Script(worker(0), "leave"), Script(worker(1))
+    made, threads = registry(first)
+    with made._changed:  # the first worker's thread does not wake before the last worker has come and gone
+        made._changed.wait_for(lambda: made._workers)
+        serve(made, last)
+    threads[0].join()
+    made.server.close()
+    everyone = [worker(0), worker(1)]
+    assert last.heard == [("", everyone)]
+    assert first.heard == [("", everyone), "worker worker1 (rank 1) has gone"]
+
+
+def test_strangers_with_names_that_are_taken_change_nothing():
+    scripts = [Script(worker(rank), "leave") for rank in range(2)]
+    made, threads = registry(scripts[0])
+    with made._changed:
+        stranger = Script(worker(1))
+        serving = threading.Thread(target=serve, args=(made, scripts[1]))
+        serving.start()
+        made._changed.wait_for(lambda: len(made._workers) == 2)
+        serve(made, stranger)
+    for thread in (*threads, serving):
+        thread.join()
+    made.server.close()
+    assert "different names and ranks" in stranger.heard[0][0] and len(stranger.heard) == 1
+    assert [script.heard[1] for script in scripts] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("info", "problem"),
+    [(worker(0), "different names and ranks"), (worker(1, "worker0"), "different names"), (worker(2), "from 0 to 1")],
+)
+def test_names_and_ranks_that_do_not_fit_end_the_beginning(info, problem):
+    first, second = Script(worker(0)), Script(info)
+    made, threads = registry(first)
+    with made._changed:
+        made._changed.wait_for(lambda: made._workers)
+    serve(made, second)
+    threads[0].join()
+    made.server.close()
+    assert problem in first.heard[0][0] and problem in second.heard[0][0]
 
 
 def test_where_names_come_from(monkeypatch):
