@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from paddle.autograd.products import zeros_for
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -15,7 +17,7 @@ from umiak.util.errors import op_error
 def _row(y: Tensor, x: Tensor) -> Tensor:
     """The gradient of a scalar, zeros where it does not depend on x."""
     (g,) = grad(y, x, create_graph=True, retain_graph=True, allow_unused=True)
-    return F.full(0, x.dtype, tuple(x.shape)) if g is None else g
+    return zeros_for(g, x)
 
 
 class Jacobian:
@@ -65,7 +67,7 @@ class Jacobian:
         if self._ys.ndim == axis:
             return rows[0]
         if not rows:
-            return F.full(0, self._xs.dtype, tuple(self.shape))
+            return made_on(self._xs.place, F.full, 0, self._xs.dtype, tuple(self.shape))
         return F.stack(rows, axis)
 
     def __getitem__(self, index: Any) -> Tensor:
@@ -162,10 +164,6 @@ def _list(x: Any) -> list:
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
-def _zero(g: Tensor | None, x: Tensor) -> Tensor:
-    return F.full(0, x.dtype, tuple(x.shape)) if g is None else g
-
-
 def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """``func(xs)``, and ``v`` times its Jacobian; ``v`` is ones where None.
 
@@ -177,7 +175,7 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """
     ys, copies, several = _call(func, xs)
     found = grad(_list(ys), copies, None if v is None else _list(v), allow_unused=True)
-    out = [_zero(g, x) for g, x in zip(found, copies)]
+    out = [zeros_for(g, x) for g, x in zip(found, copies)]
     return ys, tuple(out) if several else out[0]
 
 
@@ -192,14 +190,14 @@ def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """
     ys, copies, _ = _call(func, xs)
     outputs = _list(ys)
-    tangents = [F.full(1, x.dtype, tuple(x.shape)) for x in copies] if v is None else _list(v)
+    tangents = [made_on(x.place, F.full, 1, x.dtype, tuple(x.shape)) for x in copies] if v is None else _list(v)
     # The product with v is the derivative of (u J) v with respect to u, whatever u is.
-    us = [F.full(0, y.dtype, tuple(y.shape)) for y in outputs]
+    us = [zeros_for(None, y) for y in outputs]
     for u in us:
         u.stop_gradient = False
     with enable_grad():
         pulled = grad(outputs, copies, us, create_graph=True, allow_unused=True)
         used: Sequence[Any] = [(g, t) for g, t in zip(pulled, tangents) if g is not None and not g.stop_gradient]
         found = grad([g for g, _ in used], us, [t for _, t in used], allow_unused=True) if used else [None] * len(us)
-    out = [_zero(t, y) for t, y in zip(found, outputs)]
+    out = [zeros_for(t, y) for t, y in zip(found, outputs)]
     return ys, tuple(out) if isinstance(ys, (list, tuple)) else out[0]

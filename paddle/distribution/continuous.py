@@ -17,6 +17,7 @@ from paddle.distribution.distribution import (
     register_kl,
     tensors,
 )
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -276,14 +277,14 @@ class StudentT(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return F.where(F.gt(self.df, 1.0), self.loc, F.full(math.nan, self.loc.dtype, ()))
+        return F.where(F.gt(self.df, 1.0), self.loc, math.nan)
 
     @property
     def variance(self) -> Tensor:
         wide = F.gt(self.df, 2.0)
-        df = F.where(wide, self.df, F.full(3.0, self.df.dtype, ()))
+        df = F.where(wide, self.df, 3.0)
         finite = F.mul(F.square(self.scale), F.div(df, F.sub(df, 2.0)))
-        rest = F.where(F.gt(self.df, 1.0), F.full(math.inf, df.dtype, ()), F.full(math.nan, df.dtype, ()))
+        rest = F.where(F.gt(self.df, 1.0), math.inf, made_on(df.place, F.full, math.nan, df.dtype, ()))
         return F.where(wide, finite, rest)
 
     def sample(self, shape: Any = ()) -> Tensor:
@@ -359,14 +360,14 @@ class Uniform(Distribution):
         x = self._value(value, self.low)
         inside = F.logical_and(F.lt(self.low, x), F.lt(x, self.high))
         height = F.neg(F.log(F.sub(self.high, self.low)))
-        return F.where(inside, height, F.full(-math.inf, height.dtype, ()))
+        return F.where(inside, height, -math.inf)
 
 
 @register_kl(Uniform, Uniform)
 def _uniforms(p: Uniform, q: Uniform) -> Tensor:
     ratio = F.log(F.div(F.sub(q.high, q.low), F.sub(p.high, p.low)))
     covered = F.logical_and(F.le(q.low, p.low), F.le(p.high, q.high))
-    return F.where(covered, ratio, F.full(math.inf, ratio.dtype, ()))
+    return F.where(covered, ratio, math.inf)
 
 
 class ContinuousBernoulli(Distribution):
@@ -398,7 +399,7 @@ class ContinuousBernoulli(Distribution):
         return exact, F.where(exact, p, self._full(0.25)), F.sub(p, 0.5)
 
     def _full(self, x: float) -> Tensor:
-        return F.full(x, self.probs.dtype, ())
+        return made_on(self.probs.place, F.full, x, self.probs.dtype, ())
 
     def _log_norm(self) -> Tensor:
         """The logarithm of the factor that makes the density one."""

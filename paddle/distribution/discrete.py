@@ -17,7 +17,7 @@ from paddle.distribution.distribution import (
     tensors,
     xlogy,
 )
-from paddle.tensor._args import cast
+from paddle.tensor._args import cast, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -43,7 +43,7 @@ def _log_choices(n: Any, k: Tensor) -> Tensor:
 
 def _support(like: Tensor, last: int) -> Tensor:
     """0, 1, … ``last`` along a new first axis."""
-    k = F.cast(F.iota(0, 1, dt.int64, last + 1), dtype=like.dtype)
+    k = F.cast(made_on(like.place, F.iota, 0, 1, dt.int64, last + 1), dtype=like.dtype)
     return F.unsqueeze(k, tuple(range(1, like.ndim + 1))) if like.ndim else k
 
 
@@ -95,8 +95,7 @@ class Bernoulli(ExponentialFamily):
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of at most ``value``."""
         x = self._value(value, self.probs)
-        zero, one = F.full(0, x.dtype, ()), F.full(1, x.dtype, ())
-        return F.where(F.lt(x, 0.0), zero, F.where(F.lt(x, 1.0), F.sub(1.0, self.probs), one))
+        return F.where(F.lt(x, 0.0), 0.0, F.where(F.lt(x, 1.0), F.sub(1.0, self.probs), 1.0))
 
 
 @register_kl(Bernoulli, Bernoulli)
@@ -205,8 +204,8 @@ class Binomial(Distribution):
         n = self.total_count
         k = _support(n, int(F.max(n, tuple(range(n.ndim))).item()) if n.size else 0)
         possible = F.le(k, n)
-        logs = self.log_prob(F.where(possible, k, F.full(0, k.dtype, ())))
-        return F.neg(F.sum(F.where(possible, F.mul(F.exp(logs), logs), F.full(0, k.dtype, ())), (0,)))
+        logs = self.log_prob(F.where(possible, k, 0.0))
+        return F.neg(F.sum(F.where(possible, F.mul(F.exp(logs), logs), 0.0), (0,)))
 
 
 @register_kl(Binomial, Binomial)
@@ -372,7 +371,7 @@ class Multinomial(Distribution):
         sizes = self._extend_shape(shape)
         logits = expand(F.log(self.probs), sizes)
         chosen = draw_with("categorical", expand(F.unsqueeze(logits, (0,)), (self.total_count, *sizes)))
-        hits = F.eq(F.unsqueeze(chosen, (chosen.ndim,)), F.iota(0, 1, dt.int64, sizes[-1]))
+        hits = F.eq(F.unsqueeze(chosen, (chosen.ndim,)), made_on(chosen.place, F.iota, 0, 1, dt.int64, sizes[-1]))
         return F.sum(F.cast(hits, dtype=self.probs.dtype), (0,)).detach()
 
     def log_prob(self, value: Tensor) -> Tensor:

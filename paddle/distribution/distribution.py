@@ -11,7 +11,7 @@ import numpy as np
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad, no_grad
 from paddle.tensor import creation, random
-from paddle.tensor._args import cast, default_float, integers
+from paddle.tensor._args import cast, default_float, integers, made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
@@ -31,22 +31,26 @@ def expand(x: Tensor, shape: Iterable[int]) -> Tensor:
     return x if tuple(x.shape) == shape else F.broadcast_to(x, shape)
 
 
-def tensors(op: str, *values: Any) -> list[Tensor]:
-    """Numbers, lists, arrays and tensors as tensors of one floating dtype: the widest given, else the default one."""
-    found: list[Any] = [v if isinstance(v, Tensor) else _array(v, op) for v in values]
+def tensors(op: str, *values: Any, place: Any = None) -> list[Tensor]:
+    """Numbers, lists, arrays and tensors as tensors of one floating dtype: the widest given, else the default one.
+
+    What is no tensor goes where the first tensor is, else to ``place``.
+    """
+    place = next((v.place for v in values if isinstance(v, Tensor)), place)
+    found: list[Any] = [v if isinstance(v, Tensor) else _array(v, op, place) for v in values]
     floats = [t.dtype for t in found if isinstance(t, Tensor) and t.dtype.is_floating]
     dtype = max(floats, key=lambda d: d.itemsize) if floats else default_float()
-    return [cast(t, dtype) if isinstance(t, Tensor) else F.full(t, dtype, ()) for t in found]
+    return [cast(t, dtype) if isinstance(t, Tensor) else made_on(place, F.full, t, dtype, ()) for t in found]
 
 
-def _array(v: Any, op: str) -> Any:
+def _array(v: Any, op: str, place: Any) -> Any:
     """A tensor of an array or a list; numbers stay, so that they do not decide on the dtype."""
     if isinstance(v, (bool, int, float)):
         return float(v)
     if isinstance(v, (list, tuple)):
-        return creation.to_tensor(v)
+        return creation.to_tensor(v, place=place)
     if isinstance(v, (np.ndarray, np.generic)):
-        return from_numpy(np.asarray(v))
+        return from_numpy(np.asarray(v), place)
     raise op_error(TypeError, op, "a number, a list, an array or a Tensor", type(v).__name__)
 
 
@@ -77,7 +81,7 @@ def sum_last(x: Tensor, count: int) -> Tensor:
 def xlogy(x: Tensor, y: Tensor) -> Tensor:
     """``x * log(y)``, 0 where x is 0."""
     zero = F.eq(x, 0)
-    return F.where(zero, F.mul(x, 0.0), F.mul(x, F.log(F.where(zero, F.full(1, y.dtype, ()), y))))
+    return F.where(zero, F.mul(x, 0.0), F.mul(x, F.log(F.where(zero, 1.0, y))))
 
 
 # --- distributions -------------------------------------------------------------------------------------------------
@@ -168,7 +172,7 @@ class Distribution:
         """An outcome in the dtype of the parameters."""
         if isinstance(value, Tensor):
             return cast(value, like.dtype)
-        (found,) = tensors(type(self).__name__, value)
+        (found,) = tensors(type(self).__name__, value, place=like.place)
         return cast(found, like.dtype)
 
     def __repr__(self) -> str:

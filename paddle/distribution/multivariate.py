@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle.distribution.continuous import Beta
 from paddle.distribution.distribution import LOG_2PI, Distribution, common_shape, draw, expand, register_kl, tensors
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -18,7 +19,7 @@ def _swapped(x: Tensor) -> Tensor:
 
 
 def _identity(n: int, like: Tensor) -> Tensor:
-    at = F.iota(0, 1, dt.int64, n)
+    at = made_on(like.place, F.iota, 0, 1, dt.int64, n)
     return F.cast(F.eq(at, F.unsqueeze(at, (1,))), dtype=like.dtype)
 
 
@@ -150,6 +151,9 @@ class LKJCholesky(Distribution):
         self.sample_method = sample_method
         super().__init__(self.concentration.shape, (dim, dim))
 
+    def _filled(self, value: float, shape: tuple[int, ...]) -> Tensor:
+        return made_on(self.concentration.place, F.full, value, self.concentration.dtype, shape)
+
     def _column(self, values: list[Tensor]) -> Tensor:
         return F.stack(values, values[0].ndim)
 
@@ -164,7 +168,7 @@ class LKJCholesky(Distribution):
         rows = []
         for i in range(n):
             if i == 0:
-                row = F.full(1, self.concentration.dtype, (*sizes[:-2], 1))
+                row = self._filled(1, (*sizes[:-2], 1))
             else:
                 # The squared length of the first i of the i + 1 elements.
                 share = Beta(0.5 * i, F.sub(free, 0.5 * (i - 1))).sample(
@@ -181,7 +185,7 @@ class LKJCholesky(Distribution):
         """Element by element: partial correlations, each the share of what its row has left."""
         sizes, n = self._extend_shape(shape), self.dim
         outer = sizes[: len(sizes) - 2 - len(self.batch_shape)]
-        zero = F.full(0, self.concentration.dtype, sizes[:-2])
+        zero = self._filled(0, sizes[:-2])
         rows = []
         for i in range(n):
             left = F.add(zero, 1.0)  # squared
@@ -201,7 +205,7 @@ class LKJCholesky(Distribution):
             raise op_error(ValueError, "LKJCholesky", f"matrices of shape [..., {n}, {n}]", x.shape)
         d = F.diagonal(x, x.ndim - 2, x.ndim - 1, 0)
         logs = F.log(F.slice(d, (d.ndim - 1,), (1,), (n - 1,), (1,)))
-        order = F.cast(F.iota(n - 2, -1, dt.int64, n - 1), dtype=x.dtype)
+        order = F.cast(made_on(x.place, F.iota, n - 2, -1, dt.int64, n - 1), dtype=x.dtype)
         eta = F.unsqueeze(self.concentration, (self.concentration.ndim,))
         weighted = F.mul(logs, F.add(order, F.mul(F.sub(eta, 1.0), 2.0)))
         return F.sub(F.sum(weighted, (weighted.ndim - 1,)), self._log_norm())
@@ -212,7 +216,7 @@ class LKJCholesky(Distribution):
         alpha = F.add(self.concentration, 0.5 * k)
         lower = F.sub(alpha, 0.5)
         # The multivariate gamma function of order k.
-        multi = F.full(0.25 * k * (k - 1) * math.log(math.pi), alpha.dtype, ())
+        multi = self._filled(0.25 * k * (k - 1) * math.log(math.pi), ())
         for j in range(k):
             multi = F.add(multi, F.lgamma(F.sub(lower, 0.5 * j)))
         return F.add(F.sub(multi, F.mul(F.lgamma(alpha), float(k))), 0.5 * k * math.log(math.pi))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle.distribution.distribution import Distribution, common_shape, expand, sum_last
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -167,7 +168,7 @@ class AbsTransform(Transform):
         return F.neg(y), y
 
     def _inverse_log_det_jacobian(self, y: Tensor) -> tuple[Tensor, Tensor]:
-        zero = F.full(0, y.dtype, ())
+        zero = made_on(y.place, F.full, 0, y.dtype, ())
         return zero, zero
 
 
@@ -356,7 +357,7 @@ class StickBreakingTransform(Transform):
     @staticmethod
     def _offset(n: int, like: Tensor) -> Tensor:
         """The logarithms of n, n - 1, … 1: with them zeros become equal shares."""
-        return F.log(F.cast(F.iota(n, -1, dt.int64, n), dtype=like.dtype))
+        return F.log(F.cast(made_on(like.place, F.iota, n, -1, dt.int64, n), dtype=like.dtype))
 
     def _forward(self, x: Tensor) -> Tensor:
         last = x.ndim - 1
@@ -435,7 +436,7 @@ class ReshapeTransform(Transform):
         return F.reshape(y, self._swap(y.shape, self._out, self._in))
 
     def _forward_log_det_jacobian(self, x: Tensor) -> Tensor:
-        return F.full(0, x.dtype, tuple(x.shape[: x.ndim - len(self._in)]))
+        return made_on(x.place, F.full, 0, x.dtype, tuple(x.shape[: x.ndim - len(self._in)]))
 
     def _forward_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
         return self._swap(shape, self._in, self._out)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from paddle.tensor._args import made_on
 from paddle.tensor.creation import assign
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -285,7 +286,10 @@ def accuracy(
         raise ValueError(f"[accuracy] requires input [N, C] and label [N, 1], got {got}")
     _, best = F.top_k(input, axis=1, k=k)
     right = F.any(F.eq(best, F.cast(label, dtype=best.dtype)), axes=(1,))
-    for out, count in ((correct, F.count_true(right)), (total, F.full(input.shape[0], dtype=dt.int64, shape=()))):
+    for out, count in (
+        (correct, F.count_true(right)),
+        (total, made_on(input.place, F.full, input.shape[0], dt.int64, ())),
+    ):
         if out is not None:
             assign(F.reshape(F.cast(count, dtype=out.dtype), shape=tuple(out.shape)), out)
     return F.mean(F.cast(right, dtype=dt.float32), axes=(0,))

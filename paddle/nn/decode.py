@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from paddle.nn.functional.rnn import gather_tree, swapped
+from paddle.tensor._args import made_on
 from umiak import ops
 from umiak.core import dtype as dt
+from umiak.core.context import place_guard
 from umiak.core.tensor import Tensor
 from umiak.util import pytree
 
@@ -105,15 +107,16 @@ class BeamSearchDecoder(Decoder):
     def initialize(self, initial_cell_states: Any) -> tuple[Any, StateWrapper, Tensor]:
         """States ``[batch, ...]`` for each beam; of the equal beams at first only one counts."""
         states = pytree.map(lambda x: _repeated(x, self.beam_size), initial_cell_states)
-        batch, beams = pytree.leaves(initial_cell_states)[0].shape[0], self.beam_size
-        number = ops.iota(0, 1, dtype=dt.int64, size=beams)
-        first = ops.where(ops.eq(number, 0), ops.full(0.0, dtype=dt.float32, shape=(beams,)), IMPOSSIBLE)
+        like = pytree.leaves(initial_cell_states)[0]
+        batch, beams = like.shape[0], self.beam_size
         shape = (batch, beams)
-        tokens = ops.full(self.start_token, dtype=dt.int64, shape=shape)
-        finished = ops.full(False, dtype=dt.bool, shape=shape)
-        wrapper = self.StateWrapper(
-            states, ops.broadcast_to(first, shape=shape), finished, ops.full(0, dtype=dt.int64, shape=shape)
-        )
+        with place_guard(like.place):
+            number = ops.iota(0, 1, dtype=dt.int64, size=beams)
+            first = ops.where(ops.eq(number, 0), ops.full(0.0, dtype=dt.float32, shape=(beams,)), IMPOSSIBLE)
+            tokens = ops.full(self.start_token, dtype=dt.int64, shape=shape)
+            finished = ops.full(False, dtype=dt.bool, shape=shape)
+            lengths = ops.full(0, dtype=dt.int64, shape=shape)
+        wrapper = self.StateWrapper(states, ops.broadcast_to(first, shape=shape), finished, lengths)
         return self._inputs(tokens), wrapper, finished
 
     def _inputs(self, tokens: Tensor) -> Any:
@@ -133,10 +136,10 @@ class BeamSearchDecoder(Decoder):
 
         probs = ops.log_softmax(split(outputs), axis=2)
         # A beam that has finished goes on in one way, at no cost.
-        token = ops.iota(0, 1, dtype=dt.int64, size=vocabulary)
-        alone = ops.where(
-            ops.eq(token, self.end_token), ops.full(0.0, dtype=probs.dtype, shape=(vocabulary,)), IMPOSSIBLE
-        )
+        with place_guard(probs.place):
+            token = ops.iota(0, 1, dtype=dt.int64, size=vocabulary)
+            zeros = ops.full(0.0, dtype=probs.dtype, shape=(vocabulary,))
+        alone = ops.where(ops.eq(token, self.end_token), zeros, IMPOSSIBLE)
         probs = ops.where(ops.unsqueeze(states.finished, axes=(2,)), alone, probs)
         totals = ops.add(probs, ops.cast(ops.unsqueeze(states.log_probs, axes=(2,)), dtype=probs.dtype))
         flat = ops.reshape(totals, shape=(totals.shape[0], beams * vocabulary))
@@ -196,10 +199,10 @@ def dynamic_decode(
     Whether to go on depends on data, so a decoder is not traced into a program.
     """
     inputs, states, finished = decoder.initialize(inits)
-    lengths = ops.full(0, dtype=dt.int64, shape=tuple(finished.shape))
+    lengths = made_on(finished.place, ops.full, 0, dt.int64, tuple(finished.shape))
     found: list[Any] = []
     while not bool(finished.numpy().all()):
-        time = ops.full(len(found), dtype=dt.int64, shape=(1,))
+        time = made_on(finished.place, ops.full, len(found), dt.int64, (1,))
         outputs, new, inputs, ended = decoder.step(time, inputs, states, **kwargs)
         if decoder.tracks_own_finished:
             lengths = getattr(new, "lengths", lengths)

@@ -16,6 +16,7 @@ from paddle.nn.initializer import (
     XavierUniform,
     calculate_gain,
 )
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import assign
@@ -106,7 +107,7 @@ def eye_(tensor: Tensor) -> Tensor:
         raise ValueError(f"[eye_] requires a tensor of rank 2, got shape {list(tensor.shape)}")
     rows, columns = tensor.shape
     with no_grad_guard():
-        ones = F.full(1, dtype=tensor.dtype, shape=(rows, columns))
+        ones = made_on(tensor.place, F.full, 1, tensor.dtype, (rows, columns))
         return assign(tensor, F.triu(F.tril(ones)))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from paddle.optimizer.lr import LRScheduler
 from paddle.optimizer.optimizer import ABSENT, GRAD, RATE, TARGET, VALUE, Optimizer, Row, State, as_state
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.dtype import int64
 from umiak.core.tensor import Tensor
@@ -303,7 +304,7 @@ class ASGD(Optimizer):
         saved, count = self._take(state, "y"), self._take(state, "m")
         shape, dtype = tuple(p.shape), p.dtype.compute
         if saved is None:
-            self._latest[p] = [F.full(0.0, dtype=dtype, shape=shape) for _ in range(self._batch_num)]
+            self._latest[p] = [made_on(p.place, F.full, 0.0, dtype, shape) for _ in range(self._batch_num)]
         else:
             self._latest[p] = [F.copy(t) for t in F.unbind(as_state(saved, p), axis=0, count=self._batch_num)]
             state.steps = int(np.asarray(count.numpy() if hasattr(count, "numpy") else count).ravel()[0])

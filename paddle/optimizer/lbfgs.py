@@ -9,6 +9,7 @@ from typing import Any
 from paddle.framework.grad_mode import enable_grad
 from paddle.optimizer.line_search import Point, strong_wolfe
 from paddle.optimizer.optimizer import Optimizer, Penalised, _with_penalties
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
@@ -125,7 +126,7 @@ class LBFGS(Optimizer):
         for p in params:
             g = p.grad
             if g is None:
-                g = F.full(0.0, dtype=p.dtype, shape=tuple(p.shape))
+                g = made_on(p.place, F.full, 0.0, p.dtype, tuple(p.shape))
             grads.append(g.to_dense() if isinstance(g, SelectedRows) else g)
         group = self._param_groups[0]
         with no_grad_guard():

@@ -19,6 +19,7 @@ from paddle.tensor._args import (
     dtype_of,
     integer,
     into,
+    made_on,
     named,
     need_tensor,
     number,
@@ -746,7 +747,7 @@ def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = 
     out = F.diag_embed(x, 0, 1, offset)
     if number(padding_value) == 0:
         return out
-    on = F.diag_embed(F.full(True, dt.bool, tuple(x.shape)), 0, 1, offset)
+    on = F.diag_embed(made_on(x.place, F.full, True, dt.bool, tuple(x.shape)), 0, 1, offset)
     return F.where(on, out, number(padding_value))
 
 
@@ -909,8 +910,8 @@ def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: st
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = np.array(list(choose(builtins.range(x.size), r)), np.int64).reshape(-1, r)
     if r == 0:
-        return F.full(0, x.dtype, (0,))
-    return F.take(x, _from_numpy(rows), axis=0)
+        return made_on(x.place, F.full, 0, x.dtype, (0,))
+    return F.take(x, _from_numpy(rows, x.place), axis=0)
 
 
 @public
@@ -927,7 +928,7 @@ def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str 
     n = x.shape[0] if n is None else integer(n, "vander", "n")
     if n < 0:
         raise op_error(ValueError, "vander", "an n of 0 or more", n)
-    powers = F.iota(0, 1, dt.int64, n) if increasing else F.iota(n - 1, -1, dt.int64, n)
+    powers = made_on(x.place, F.iota, 0 if increasing else n - 1, 1 if increasing else -1, dt.int64, n)
     return F.pow(F.unsqueeze(x, (1,)), cast(powers, x.dtype))
 
 

@@ -959,7 +959,11 @@ def ormqr(
 
 def _range_of(x: Tensor, q: int, niter: int, shift: Tensor | None) -> Tensor:
     """An orthonormal basis of what ``x`` (less ``shift``) does to ``q`` random directions."""
+    from paddle.tensor.creation import _on
     from paddle.tensor.random import _normal
+
+    with _on(x.place):
+        directions = _normal([x.shape[-1], q], x.dtype, "svd_lowrank")
 
     def forward(v: Tensor) -> Tensor:
         return F.matmul(x, v) if shift is None else F.sub(F.matmul(x, v), F.matmul(shift, v))
@@ -968,7 +972,7 @@ def _range_of(x: Tensor, q: int, niter: int, shift: Tensor | None) -> Tensor:
         a = adjoint(x)
         return F.matmul(a, v) if shift is None else F.sub(F.matmul(a, v), F.matmul(adjoint(shift), v))
 
-    basis = F.qr(forward(_normal([x.shape[-1], q], x.dtype, "svd_lowrank")))[0]
+    basis = F.qr(forward(directions))[0]
     for _ in builtins.range(niter):
         basis = F.qr(forward(F.qr(backward(basis))[0]))[0]
     return basis

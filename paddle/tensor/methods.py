@@ -546,7 +546,9 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
 
 def _neg_shift(which: str) -> Any:
     def fn(self: Tensor, other: Any) -> Tensor:
-        return getattr(math, which)(other if isinstance(other, Tensor) else creation.to_tensor(other, self.dtype), self)
+        return getattr(math, which)(
+            other if isinstance(other, Tensor) else creation.to_tensor(other, self.dtype, self.place), self
+        )
 
     return fn
 

@@ -15,6 +15,7 @@ from paddle.tensor._args import (
     floating,
     integer,
     into,
+    made_on,
     need_tensor,
     number,
     op_error,
@@ -334,7 +335,7 @@ def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Ten
         [0.0, 1.0]
     """
     need_tensor(x, "bernoulli")
-    return _elementwise("bernoulli", x if p is None else F.full(float(p), x.dtype, tuple(x.shape)))
+    return _elementwise("bernoulli", x if p is None else made_on(x.place, F.full, float(p), x.dtype, tuple(x.shape)))
 
 
 @public
@@ -474,7 +475,7 @@ def bernoulli_(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
     """Fill ``x`` with ones of probability ``p``, a number or a tensor that broadcasts, and zeros."""
 
     def make(s: tuple, d: DType) -> Tensor:
-        chance = F.broadcast_to(cast(p, d), s) if isinstance(p, Tensor) else F.full(float(p), d, s)
+        chance = F.broadcast_to(cast(p, d), s) if isinstance(p, Tensor) else made_on(x.place, F.full, float(p), d, s)
         return _elementwise("bernoulli", chance)
 
     return _fill(x, "bernoulli_", make)

@@ -87,7 +87,7 @@ class Registry:
         self._changed.notify_all()
 
     def _join(self, info: WorkerInfo) -> str:
-        """Take a worker in. Returns what is wrong with it, "" for nothing; while others wait it is told to them, too."""
+        """Take a worker in. Returns what is wrong with it, "" for nothing. Others that wait are told, too."""
         with self._changed:
             problem = ""
             same = [w for w in self._workers.values() if w.rank == info.rank or w.name == info.name]

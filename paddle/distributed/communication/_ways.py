@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle.tensor._args import made_on
 from umiak import comm
 from umiak import ops as F
 from umiak.comm.ambient import DEFERRED
@@ -321,7 +322,7 @@ def whole(what: str, x: Tensor, part: Tensor, size: int, name: str) -> None:
 def filled(xs: Any, like: Tensor, what: str, name: str, size: int) -> list[Tensor]:
     """A list of tensors like ``like`` for results; an empty list gets new ones."""
     if isinstance(xs, list) and not xs:
-        xs.extend(F.full(0, like.dtype, tuple(like.shape)) for _ in range(size))
+        xs.extend(made_on(like.place, F.full, 0, like.dtype, tuple(like.shape)) for _ in range(size))
     outs = need_list(xs, what, name, size)
     for x in outs:
         same(what, x, like.shape, like.dtype, f"tensors in {name}")

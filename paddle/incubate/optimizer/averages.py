@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from paddle.optimizer.optimizer import Optimizer, as_state
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
@@ -58,6 +59,10 @@ class _Swap:
         with no_grad_guard():
             _set(self._kept)
         self._kept = []
+
+
+def _zeros(p: Any) -> Tensor:
+    return made_on(p.place, F.full, 0.0, p.dtype.compute, tuple(p.shape))
 
 
 def _set(pairs: list[tuple[Any, Any]]) -> None:
@@ -117,7 +122,7 @@ class ModelAverage(_Swap, Optimizer):
         with no_grad_guard():
             for p in params:
                 if p not in self._sums:
-                    self._sums[p] = [F.full(0.0, dtype=p.dtype.compute, shape=tuple(p.shape)) for _ in range(3)]
+                    self._sums[p] = [_zeros(p) for _ in range(3)]
             sums = [self._sums[p] for p in params]
             low = [F.cast(p, dtype=s[0].dtype) for p, s in zip(params, sums, strict=True)]
             apply_each_into(_ADD, [((s[0],), (s[0], p), ()) for p, s in zip(low, sums, strict=True)])
@@ -217,7 +222,7 @@ class ExponentialMovingAverage(_Swap):
         with no_grad_guard():
             for p in params:
                 if p not in self._values:
-                    self._values[p] = F.full(0.0, dtype=p.dtype.compute, shape=tuple(p.shape))
+                    self._values[p] = _zeros(p)
             values = [self._values[p] for p in params]
             new = [F.cast(p, dtype=v.dtype) for p, v in zip(params, values, strict=True)]
             parts = apply_each(_MUL, [((x, 1.0 - decay), ()) for x in new])

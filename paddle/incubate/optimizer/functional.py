@@ -10,6 +10,7 @@ import numpy as np
 from paddle.framework.grad_mode import enable_grad
 from paddle.optimizer.lbfgs import _dot, _size, descent
 from paddle.optimizer.line_search import Point, strong_wolfe
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core import tape
@@ -56,10 +57,10 @@ class _Function:
 
     def results(self, done: bool, x: Any, loss: float, grad: Any) -> tuple[Tensor, ...]:
         return (
-            F.full(done, dtype=dt.bool, shape=(1,)),
-            F.full(self.calls, dtype=dt.int64, shape=(1,)),
+            made_on(x.place, F.full, done, dt.bool, (1,)),
+            made_on(x.place, F.full, self.calls, dt.int64, (1,)),
             x,
-            F.full(loss, dtype=self.dtype, shape=()),
+            made_on(x.place, F.full, loss, self.dtype, ()),
             grad,
         )
 
@@ -109,7 +110,7 @@ def minimize_bfgs(
     with no_grad_guard():
         x: Any = f.start
         n = x.shape[0]
-        counts = F.iota(0, 1, dtype=dt.int64, size=n)
+        counts = made_on(x.place, F.iota, 0, 1, dt.int64, n)
         identity = F.cast(F.eq(F.unsqueeze(counts, axes=(1,)), counts), dtype=f.dtype)
         inverse: Any = identity
         if initial_inverse_hessian_estimate is not None:

@@ -15,6 +15,7 @@ from paddle.nn.functional.attention import (
     scaled_dot_product_attention,
     weighted_values,
 )
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
@@ -141,8 +142,8 @@ def flash_attn_qkvpacked(
 # --- sequences of several lengths -----------------------------------------------------------------------------------
 
 
-def _counter(n: Any) -> Tensor:
-    return F.iota(0, 1, dtype=dt.int64, size=n)
+def _counter(n: Any, like: Tensor) -> Tensor:
+    return made_on(like.place, F.iota, 0, 1, dt.int64, n)
 
 
 def _starts(who: str, cu_seqlens: Tensor) -> tuple[Tensor, Tensor]:
@@ -159,14 +160,14 @@ def _starts(who: str, cu_seqlens: Tensor) -> tuple[Tensor, Tensor]:
 
 def _beside(x: Tensor, starts: Tensor, lengths: Tensor, size: int) -> Tensor:
     """Sequences of ``x [total, heads, dim]`` as ``[batch, size, heads, dim]``, with zeros behind the shorter ones."""
-    at = F.add(F.unsqueeze(starts, axes=(1,)), _counter(size))
+    at = F.add(F.unsqueeze(starts, axes=(1,)), _counter(size, starts))
     rows = F.take(x, F.minimum(at, x.shape[0] - 1), axis=0)
     return _cut(rows, lengths)
 
 
 def _cut(rows: Tensor, lengths: Tensor) -> Tensor:
     """``[batch, size, heads, dim]`` with zeros beyond the lengths."""
-    here = F.lt(_counter(rows.shape[1]), F.unsqueeze(lengths, axes=(1,)))
+    here = F.lt(_counter(rows.shape[1], lengths), F.unsqueeze(lengths, axes=(1,)))
     return F.where(F.unsqueeze(here, axes=(2, 3)), rows, 0.0)
 
 
@@ -177,7 +178,7 @@ def _behind(rows: Tensor, starts: Tensor, total: int, axis: int = 1) -> Tensor:
     if axis != 1:
         rows = F.permute(rows, perm=(0, axis, *(i for i in range(1, rows.ndim) if i != axis)))
     batch, size, *rest = rows.shape
-    t = _counter(total)
+    t = _counter(total, starts)
     which = F.sub(F.search_sorted(starts, t, right=True), 1)
     at = F.sub(t, F.take(starts, F.maximum(which, 0), axis=0))
     fits = F.logical_and(F.ge(which, 0), F.lt(at, size))
@@ -194,12 +195,12 @@ def _visible(
     The last query of a sequence stands at its last key; a query sees ``left`` keys before its own and ``right`` after
     it, None for all.
     """
-    j = F.unsqueeze(_counter(keys), axes=(0, 1, 2))
+    j = F.unsqueeze(_counter(keys, key_lengths), axes=(0, 1, 2))
     seen = F.lt(j, F.unsqueeze(key_lengths, axes=(1, 2, 3)))
     if left is None and right is None:
         return seen
     own = F.unsqueeze(F.sub(key_lengths, lengths), axes=(1, 2, 3))
-    own = F.add(own, F.unsqueeze(_counter(queries), axes=(0, 1, 3)))
+    own = F.add(own, F.unsqueeze(_counter(queries, lengths), axes=(0, 1, 3)))
     if left is not None:
         seen = F.logical_and(seen, F.ge(j, F.sub(own, left)))
     if right is not None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from paddle.nn._ops import random_tensor
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.context import current, no_grad_guard
@@ -72,7 +73,7 @@ class Constant(Initializer):
         self.value = value
 
     def _values(self, param: Tensor) -> Tensor:
-        return F.full(self.value, dtype=param.dtype, shape=tuple(param.shape))
+        return made_on(param.place, F.full, self.value, param.dtype, tuple(param.shape))
 
 
 def _drawn(cls: Any, like: Tensor, *params: float, shape: tuple | None = None, dtype: Any = None) -> Tensor:

@@ -12,6 +12,7 @@ from paddle.nn.functional.rnn import recurrent, recurrent_cell, step_mask, swapp
 from paddle.nn.initializer import Constant, Uniform
 from paddle.nn.layer.container import LayerList
 from paddle.nn.layer.layers import Layer
+from paddle.tensor._args import made_on
 from umiak import ops
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -56,7 +57,8 @@ class RNNCellBase(Layer):
             init_value: the number.
             batch_dim_idx: where the batch is.
         """
-        batch = pytree.leaves(batch_ref)[0].shape[batch_dim_idx]
+        like = pytree.leaves(batch_ref)[0]
+        batch = like.shape[batch_dim_idx]
         shapes = self.state_shape if shape is None else shape
         if dtype is None:
             try:
@@ -67,7 +69,7 @@ class RNNCellBase(Layer):
         def make(shape: Any, dtype: Any) -> Any:
             if _is_shape(shape):
                 sizes = shape[1:] if shape and shape[0] == -1 else shape
-                return ops.full(init_value, dtype=convert(dtype), shape=(batch, *sizes))
+                return made_on(like.place, ops.full, init_value, convert(dtype), (batch, *sizes))
             kinds = dtype if isinstance(dtype, (list, tuple)) else [dtype] * len(shape)
             return type(shape)(make(s, d) for s, d in zip(shape, kinds, strict=True))
 
@@ -509,7 +511,7 @@ class RNNBase(LayerList):
         count, batch = self.num_layers * self.num_directions, x.shape[1]
         sizes = (self.proj_size or self.hidden_size, self.hidden_size)[: self._states]
         if given is None:
-            return tuple(ops.full(0.0, dtype=x.dtype, shape=(count, batch, n)) for n in sizes)
+            return tuple(made_on(x.place, ops.full, 0.0, x.dtype, (count, batch, n)) for n in sizes)
         states = tuple(given) if isinstance(given, (tuple, list)) else (given,)
         if len(states) != self._states:
             raise ValueError(f"[{type(self).__name__}] requires {self._states} initial states, got {len(states)}")

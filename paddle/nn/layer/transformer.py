@@ -14,6 +14,7 @@ from paddle.nn.layer.common import Dropout, Linear
 from paddle.nn.layer.container import LayerList
 from paddle.nn.layer.layers import Layer
 from paddle.nn.layer.norm import LayerNorm
+from paddle.tensor._args import made_on
 from umiak import ops
 from umiak.core import dtype as dt
 from umiak.core.context import current
@@ -150,7 +151,7 @@ class MultiHeadAttention(Layer):
         if value is not None:
             return self.Cache(key, value)
         shape = (key.shape[0], self.num_heads, 0, self.head_dim)
-        return self.Cache(*(ops.full(0.0, dtype=key.dtype, shape=shape) for _ in range(2)))
+        return self.Cache(*(made_on(key.place, ops.full, 0.0, key.dtype, shape) for _ in range(2)))
 
     def forward(
         self,

@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle.distributed.communication import _ways as ways
 from paddle.distributed.communication.group import Group, member
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -32,7 +33,7 @@ def alltoall(
         return None
     ins = ways.need_list(given, what, "in_tensor_list", pg.size)
     if isinstance(put, list) and not put:
-        put.extend(F.full(0, x.dtype, tuple(x.shape)) for x in ins)
+        put.extend(made_on(x.place, F.full, 0, x.dtype, tuple(x.shape)) for x in ins)
     outs = ways.need_list(put, what, "out_tensor_list", pg.size)
     if outs[0].dtype is not ins[0].dtype:
         raise op_error(TypeError, what, f"results of {ins[0].dtype.name}", outs[0].dtype.name)

@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle.distributed.communication import _ways as ways
 from paddle.distributed.communication.group import Group, member, place
+from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -35,7 +36,7 @@ def scatter(
     sent = (n if pg.rank == root else 0,) * pg.size
     received = tuple(n if r == root else 0 for r in range(pg.size))
     return ways.recorded(
-        lambda: ways.flat(ins) if ins else F.full(0, tensor.dtype, (0,)),
+        lambda: ways.flat(ins) if ins else made_on(tensor.place, F.full, 0, tensor.dtype, (0,)),
         lambda x: F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received),
         lambda made: ways.assign_all([tensor], made),
         (tensor,),
