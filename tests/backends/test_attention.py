@@ -25,8 +25,12 @@ SCALE = 0.3
 ROUGH = {"float16": 4e-3, "bfloat16": 3e-2, "float32": 1e-5, "float64": 1e-13}
 
 
+def rounded_to(x, dtype):
+    return array.to_numpy(array.from_numpy(np.asarray(x)).astype(dtype))
+
+
 def draw(rng, shape, dtype="float32"):
-    return array.to_numpy(array.from_numpy(np.asarray(rng.standard_normal(shape))).astype(dtype))
+    return rounded_to(rng.standard_normal(shape), dtype)
 
 
 def operands(b, sq, sk, h, heads, d, e, dtype="float32", seed=0):
@@ -104,8 +108,8 @@ def test_narrow_types(size, dtype):
 @pytest.mark.parametrize("scale", [0.3, -0.3, 0.0])
 @pytest.mark.parametrize("dim", [2, 32, 34, 70, 128])
 @pytest.mark.parametrize("first", [0, 1, 2])
-def test_bfloat16_is_rounded_at_the_ends_alone(first, dim, scale):
-    """Products of its pairs give what float32 gives for the same numbers, wherever rows begin."""
+def test_bfloat16_scores_are_those_of_float32(first, dim, scale):
+    """Products of its pairs lose nothing of queries and keys, wherever rows begin; weights are pairs at best."""
     whole = operands(2, 70, 150, 4, 2, dim + first, dim + first, "bfloat16")
     low = [slice_op(tensor(x), axes=(3,), starts=(first,), sizes=(dim,), steps=(1,)) for x in whole]
     full = [x.astype("float32") for x in low]
@@ -116,12 +120,31 @@ def test_bfloat16_is_rounded_at_the_ends_alone(first, dim, scale):
     out, lse = apply(ops.AttentionTrain(causal=True), *full[:3], None)
     made, made_lse = apply(ops.AttentionTrain(causal=True), *low[:3], None)
     close(made_lse, array.to_numpy(lse), "float32")
-    np.testing.assert_allclose(wide(array.to_numpy(made)), wide(array.to_numpy(out)), rtol=2**-8, atol=1e-5)
+    close(made, array.to_numpy(out), "bfloat16")
     given = [array.from_numpy(array.to_numpy(made)), made_lse]  # the gradients of one result
     wanted = apply(ops.AttentionGrad(causal=True), *full[:3], given[0].astype("float32"), lse, full[3], None)
     for x, y in zip(apply(ops.AttentionGrad(causal=True), *low[:3], *given, low[3], None), wanted, strict=True):
-        x, y = (wide(array.to_numpy(v)) for v in (x, y))
-        np.testing.assert_allclose(x, y, rtol=2**-8, atol=1e-5 * max(1, np.abs(y).max()))
+        close(x, array.to_numpy(y), "bfloat16")
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize(("length", "dim", "spread"), [(256, 32, 1.0), (131, 64, 1.0), (70, 34, 3.0), (300, 16, 2.0)])
+def test_bfloat16_is_as_near_to_float64_as_the_peer(length, dim, spread, causal):
+    x = [wide(v) * spread for v in operands(2, length, length, 3, 3, dim, dim, "bfloat16")]
+    low = [rounded_to(v, "bfloat16") for v in x]
+
+    def peer(dtype):
+        q, k, v, g = (torch.tensor(wide(m)).transpose(1, 2).to(dtype) for m in low)
+        leaves = [m.requires_grad_() for m in (q, k, v)]
+        out = torch.nn.functional.scaled_dot_product_attention(*leaves, is_causal=causal, scale=SCALE)
+        out.backward(g)
+        return [m.detach().double().transpose(1, 2).numpy() for m in (out, *(m.grad for m in leaves))]
+
+    out, lse = run(ops.AttentionTrain(causal=causal), *low[:3], None)
+    ours = [out, *run(ops.AttentionGrad(causal=causal), *low[:3], out, lse, low[3], None)]
+    for got, other, want in zip(ours, peer(torch.bfloat16), peer(torch.float64), strict=True):
+        errors = [np.sqrt(np.mean((m - want) ** 2)) for m in (wide(array.to_numpy(got)), other)]
+        assert errors[0] <= 1.05 * errors[1], errors
 
 
 MASKS = [(), (1,), (260,), (40, 1), (40, 260), (4, 40, 260), (2, 1, 1, 260), (2, 4, 1, 1), (1, 4, 40, 260)]

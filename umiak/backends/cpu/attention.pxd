@@ -38,6 +38,9 @@ ctypedef void (*weigh_t)(void* scores, int64_t first, int64_t count, const void*
 ctypedef void (*causal_t)(void* scores, int64_t row, int64_t count, const int32_t* last, int64_t first) noexcept nogil
 ctypedef void (*masked_t)(void* scores, int64_t row, int64_t count, const void* mask) noexcept nogil
 ctypedef void (*derive_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta) noexcept nogil
+ctypedef void (*derive_pairs_t)(void* scores, void* grads, int64_t count, int64_t end, const void* lse, const void* delta, void* weights,
+                               void* grads_to, void* woven) noexcept nogil
+ctypedef void (*weave_t)(void* to, int64_t to_row, const void* source, int64_t source_row, int64_t rows, int64_t n) noexcept nogil
 ctypedef void (*row_sums_t)(void* to, void** a, void** b, int64_t n, int64_t a_stride, int64_t b_stride) noexcept nogil
 ctypedef void (*dots_t)(void* to, const void* q, const void* keys, int64_t key_row, int64_t count, int64_t n) noexcept nogil
 ctypedef void (*weigh_row_t)(void* scores, int64_t count, void* state) noexcept nogil
@@ -53,8 +56,13 @@ cdef struct Functions:          # compiled; see attention_kernels.py
     scores_top_t scores_top                             # of the largest size
     pack_t pack_pairs                                   # the same for bfloat16 in pairs, where the processor multiplies these
     copy_t copy_pairs
+    weave_t weave
     pairs_t[MAX_SIZES] pairs, last_pairs
     pairs_top_t pairs_top
+    columns_t[MAX_ROWS + 1] pair_columns
+    adding_t[MAX_SIZES] pair_adding, first_pair_adding
+    weigh_t weigh_pairs
+    derive_pairs_t derive_pairs
     columns_t[MAX_ROWS + 1] columns                     # by rows
     adding_t[MAX_SIZES] adding, first_adding            # by size; of a whole panel, or its first vector
     weigh_t weigh
@@ -109,7 +117,7 @@ cdef struct Call:
     int64_t batch, queries, heads, dim, keys, key_heads, value_dim
     int64_t group, n_rows, n_strips         # query heads of a key head; their queries; strips of these
     int64_t dim_room, value_room            # whole vectors
-    bint pairs                  # scores are products of pairs: of so many of 32 bits
+    bint pairs                  # all are products of pairs; sums over dims are of so many words
     int64_t score_dim, score_value_dim
     Operand q, k, v, mask, out, lse, grad, dq, dk, dv, dmask
     Number scale, scale_log2, log2_e, one, zero
@@ -243,13 +251,39 @@ cdef inline void copy_scored(const Call* c, const Strip* s, const Operand* x, ch
         to += each
         done += rec.width
 
+cdef inline void weave_panels(const Call* c, char* to, int64_t each, const char* source, int64_t source_row, int64_t rows,
+                              int64_t n) noexcept nogil:
+    """As ``copy_panels``, two contiguous rows of bfloat16 in one of words."""
+    cdef const Record* rec = c.rec
+    cdef int64_t done = 0
+    while done < n:
+        rec.f.weave(to, rec.width * rec.size, source + done * rec.stored, source_row, rows, min(rec.width, n - done))
+        to += each
+        done += rec.width
+
+cdef inline void copy_summed(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t first, int64_t count,
+                             int64_t n) noexcept nogil:
+    """Rows of keys or values for :func:`columns`."""
+    if c.pairs:
+        weave_panels(c, to, each, head_of(x, s) + first * x.stride[1], x.stride[1], count, n)
+    else:
+        copy_keys(c, s, x, to, each, first, count, n)
+
 cdef inline bint holds_pairs(const Operand* x, int64_t n) noexcept nogil:
     """Whether rows of ``n`` elements are whole pairs."""
     return (n % 2 == 0 and x.stride[3] == 2
             and ((<int64_t>x.data) | x.stride[0] | x.stride[1] | x.stride[2]) % 4 == 0)
 
 cdef inline void copy_queries(const Call* c, const Strip* s, const Operand* x, char* to, int64_t each, int64_t n) noexcept nogil:
-    cdef int64_t i
+    """A strip's rows, for sums over queries."""
+    cdef int64_t i, two
+    cdef char* row
+    if c.pairs:
+        for i in range(0, s.lanes, 2):
+            row, two = row_of(x, c, s, s.first + i), min(<int64_t>2, s.lanes - i)
+            weave_panels(c, to + i // 2 * c.rec.width * c.rec.size, each, row,
+                         row_of(x, c, s, s.first + i + 1) - row if two == 2 else 0, two, n)
+        return
     if c.group == 1:
         copy_panels(c, x, to, each, row_of(x, c, s, s.first), x.stride[1], s.lanes, n)
         return

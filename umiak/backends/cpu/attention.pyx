@@ -81,7 +81,9 @@ cdef int prepare(Call* c, const Record* rec, void** ptrs, const int64_t* dims, c
     at = strided(&c.k, ptrs[1], at, 4, rec.stored)
     at = strided(&c.v, ptrs[2], at, 4, rec.stored)
     at = strided(&c.mask, ptrs[6 if gradient else 3], at, 4, rec.mask_stored)
-    c.pairs = rec.pairs and holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim)
+    # The gradient of a mask is added up from gradients of scores in float32.
+    c.pairs = (rec.pairs and holds_pairs(&c.q, c.dim) and holds_pairs(&c.k, c.dim) and c.v.stride[3] == rec.stored
+               and not rec.with_mask)
     for i in range(4):
         if dims[7 + i] == 1:
             c.mask.stride[i] = 0
@@ -237,7 +239,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
     while at < end:
         count = min(rec.keys, end - at)
         copy_scored(c, strips, &c.k, keys, panel, at, count, c.dim)
-        copy_keys(c, strips, &c.v, values, panel, at, count, c.value_dim)
+        copy_summed(c, strips, &c.v, values, panel, at, count, c.value_dim)
         for i in range(n_strips):
             s = &strips[i]
             seen = min(count, s.end - at)
@@ -258,7 +260,7 @@ cdef int forward_part(void* arg, int64_t part) noexcept nogil:
             if free < seen:
                 rec.masking.apply(c, s, at, seen, free, packed, scores, width)
             ahead(&coming)
-            f.weigh(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
+            (f.weigh_pairs if c.pairs else f.weigh)(scores, done, seen, top, most + i * of_row, total + i * of_row, factor)
             columns(c, s, sums + i * of_sums, values, panel, scores, width, c.value_dim, factor, at, seen, &coming)
         at += count
     for i in range(n_strips):
@@ -272,6 +274,9 @@ cdef void columns(const Call* c, const Strip* s, char* to, const char* values, i
     """``to = to * factor + values^T weights``: ``n`` rows, in even pieces that registers hold, from panels of values."""
     cdef const Record* rec = c.rec
     cdef int64_t low = head_of_strip(s, at, seen), pieces, rows, left
+    if c.pairs:
+        # Of a pair that not all lanes see, the others' weights are 0.
+        low, seen = (low + 1) // 2, (seen + 1) // 2
     while n > 0:
         left = min(n, rec.width)
         n -= left
@@ -279,7 +284,7 @@ cdef void columns(const Call* c, const Strip* s, char* to, const char* values, i
         while pieces:
             rows = (left + pieces - 1) // pieces
             ahead(coming)
-            rec.f.columns[rows](to, values, weights, weight_row, low, seen - low, factor)
+            (rec.f.pair_columns[rows] if c.pairs else rec.f.columns[rows])(to, values, weights, weight_row, low, seen - low, factor)
             to += rows * rec.width * rec.size
             values += rows * rec.size
             left -= rows
@@ -468,10 +473,19 @@ cdef class Attention:
         self.rec.pairs = "pack_pairs" in functions
         if self.rec.pairs:
             f.pack_pairs, f.copy_pairs = <pack_t>at(functions, "pack_pairs"), <copy_t>at(functions, "copy_pairs")
-            f.pairs_top = <pairs_top_t>at(functions, "pairs_top")
+            f.weave = <weave_t>at(functions, "weave")
+            for i in range(1, rows + 1):
+                f.pair_columns[i] = <columns_t>at(functions, f"pair_columns_{i}")
             for i in range(len(sizes)):
                 f.pairs[i] = <pairs_t>at(functions, f"pairs_{sizes[i]}_2")
                 f.last_pairs[i] = <pairs_t>at(functions, f"pairs_{sizes[i]}_1")
+                if gradient:
+                    f.pair_adding[i] = <adding_t>at(functions, f"pair_adding_{sizes[i]}_2")
+                    f.first_pair_adding[i] = <adding_t>at(functions, f"pair_adding_{sizes[i]}_1")
+            if gradient:
+                f.derive_pairs = <derive_pairs_t>at(functions, "derive_pairs")
+            else:
+                f.pairs_top, f.weigh_pairs = <pairs_top_t>at(functions, "pairs_top"), <weigh_t>at(functions, "weigh_pairs")
         for i in range(len(sizes)):
             self.rec.sizes[i] = sizes[i]
             f.scores[i] = <scores_t>at(functions, f"scores_{sizes[i]}_2")

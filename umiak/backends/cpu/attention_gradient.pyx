@@ -76,6 +76,9 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef int64_t size = rec.size, strip = rec.width * size, block = rec.lanes * strip
     cdef int64_t rows = STRIPS * rec.width, wide = STRIPS * strip, panel = c.chunk * strip, query_panel = rows * strip
     cdef int64_t of_q = room(c.dim_room * strip), of_g = room(c.value_room * strip), of_row = room(strip)
+    # Scores: from row to row, and from strip to strip of a group; and from strip to strip of weights.
+    cdef int64_t row = strip if c.pairs else wide, of_scores = 0 if c.pairs else strip, of_weights = rec.width * rec.stored
+    cdef int64_t of_rows = (rec.width // 2 if c.pairs else rec.width) * strip
     cdef bint any, met = False
     cdef Ahead coming
     cdef char* memory = <char*>umiak_scratch_get(0, c.local)
@@ -94,6 +97,9 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     cdef char* delta
     cdef char* scores
     cdef char* d_scores
+    cdef char* weights
+    cdef char* d_weights
+    cdef char* woven
     cdef char* packed
     cdef char* ones
     cdef char* spare
@@ -114,8 +120,12 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     delta = carve(&memory, c.n_strips * of_row)
     query_rows = carve(&memory, panels_of(c, c.dim) * query_panel)
     grad_rows = carve(&memory, panels_of(c, c.value_dim) * query_panel)
-    scores = carve(&memory, rec.keys * wide)
-    d_scores = carve(&memory, rec.keys * wide)
+    # In pairs, a strip's scores become weights of bfloat16 of the group; else they stay where they are.
+    scores = carve(&memory, rec.keys * row)
+    d_scores = carve(&memory, rec.keys * row)
+    weights = carve(&memory, rec.keys * wide // 2) if c.pairs else scores
+    d_weights = carve(&memory, rec.keys * wide // 2) if c.pairs else d_scores
+    woven = carve(&memory, rec.keys * strip // 2) if c.pairs else NULL
     packed = carve(&memory, rec.keys * strip + block)
     ones = carve(&memory, strip)
     spare = carve(&memory, c.dim * rec.stored)
@@ -129,7 +139,7 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
     lo = index % c.splits * c.chunk
     while lo < c.keys:
         hi = min(lo + c.chunk, c.keys)
-        copy_keys(c, strips, &c.k, keys, panel, lo, hi - lo, c.dim)
+        copy_summed(c, strips, &c.k, keys, panel, lo, hi - lo, c.dim)
         if c.pairs:
             copy_scored(c, strips, &c.k, score_keys, panel, lo, hi - lo, c.dim)
         copy_scored(c, strips, &c.v, values, panel, lo, hi - lo, c.value_dim)
@@ -150,8 +160,8 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                 s = &strips[i]
                 pack_scored(c, s, &c.q, queries + i * of_q, c.dim, &c.scale_log2)
                 pack_scored(c, s, &c.grad, grads + i * of_g, c.value_dim, &c.one)
-                copy_queries(c, s, &c.q, query_rows + i * rec.width * strip, query_panel, c.dim)
-                copy_queries(c, s, &c.grad, grad_rows + i * rec.width * strip, query_panel, c.value_dim)
+                copy_queries(c, s, &c.q, query_rows + i * of_rows, query_panel, c.dim)
+                copy_queries(c, s, &c.grad, grad_rows + i * of_rows, query_panel, c.value_dim)
                 if not met:
                     # The first chunk is seen by all queries that see a later one.
                     sum_rows(c, s, delta + (first + i) * of_row)
@@ -172,26 +182,33 @@ cdef int part(void* arg, int64_t index) noexcept nogil:
                     else:
                         any = True
                         ahead(&coming)
-                        score(c, s, scores + i * strip, wide, score_keys + (at - lo) * strip, panel, queries + i * of_q, c.score_dim,
+                        score(c, s, scores + i * of_scores, row, score_keys + (at - lo) * strip, panel, queries + i * of_q, c.score_dim,
                               &c.scale_log2, at, 0, seen)
                         ahead(&coming)
-                        score(c, s, d_scores + i * strip, wide, values + (at - lo) * strip, panel, grads + i * of_g, c.score_value_dim,
+                        score(c, s, d_scores + i * of_scores, row, values + (at - lo) * strip, panel, grads + i * of_g, c.score_value_dim,
                               &c.one, at, 0, seen)
                         if free < seen:
-                            clear_head(c, s, d_scores + i * strip, wide, at, seen)
-                            rec.masking.apply(c, s, at, seen, free, packed, scores + i * strip, wide)
-                    f.derive(scores + i * strip, d_scores + i * strip, seen, most, lse + (first + i) * of_row,
-                             delta + (first + i) * of_row)
-                    if seen:
+                            clear_head(c, s, d_scores + i * of_scores, row, at, seen)
+                            rec.masking.apply(c, s, at, seen, free, packed, scores + i * of_scores, row)
+                    if c.pairs:
+                        f.derive_pairs(scores, d_scores, seen, most, lse + (first + i) * of_row, delta + (first + i) * of_row,
+                                       weights + i * of_weights, d_weights + i * of_weights, woven)
+                    else:
+                        f.derive(scores + i * strip, d_scores + i * strip, seen, most, lse + (first + i) * of_row,
+                                 delta + (first + i) * of_row)
+                    if seen and c.pairs:
+                        columns(c, s, d_queries + (first + i) * of_q, keys + (at - lo) // 2 * strip, panel, woven, strip, c.dim, ones, at,
+                                seen, &coming)
+                    elif seen:
                         columns(c, s, d_queries + (first + i) * of_q, keys + (at - lo) * strip, panel, d_scores + i * strip, wide,
                                 c.dim, ones, at, seen, &coming)
                         if rec.with_mask:
                             add_mask(c, s, at, seen, d_scores + i * strip, wide)
                 if any:
                     ahead(&coming)
-                    add_rows(c, first, n, d_values + (at - lo) * strip, panel, scores, grad_rows, at, most, c.value_dim)
+                    add_rows(c, first, n, d_values + (at - lo) * strip, panel, weights, grad_rows, at, most, c.value_dim)
                     ahead(&coming)
-                    add_rows(c, first, n, d_keys + (at - lo) * strip, panel, d_scores, query_rows, at, most, c.dim)
+                    add_rows(c, first, n, d_keys + (at - lo) * strip, panel, d_weights, query_rows, at, most, c.dim)
                 at += count
         met = True
         give_panels(c, head_of(&c.dk, strips) + lo * c.dk.stride[1], c.dk.stride[1], d_keys, hi - lo, c.dim, &c.scale)
@@ -240,7 +257,9 @@ cdef void add_rows(const Call* c, int64_t strip, int64_t strips, char* to, int64
     """``to += weights rows`` for ``count`` keys from ``at`` on, over the queries of ``strips`` strips that see them."""
     cdef const Record* rec = c.rec
     cdef int64_t row = rec.width * rec.size, first = strip * rec.width, queries = min(strips * rec.width, c.n_rows - first)
-    cdef int64_t done, size, blocks, unseen, k = 0, of
+    cdef int64_t weight_row = STRIPS * rec.width * (rec.stored if c.pairs else rec.size)
+    cdef int64_t done, size, blocks, unseen, skipped, steps, k = 0, of
+    cdef adding_t add
     cdef int i = 0
     while k < count:
         while rec.sizes[i] > count - k:
@@ -251,11 +270,19 @@ cdef void add_rows(const Call* c, int64_t strip, int64_t strips, char* to, int64
             unseen = between(0, (at + k + c.queries - c.keys) * c.group - first, queries)
             if between(0, (at + count + c.queries - c.keys) * c.group - first, queries) > unseen:
                 blocks = 1
+        # A query that does not see these keys, but shares a pair with one that does, has weights of 0.
+        steps, skipped = queries - unseen, unseen
+        if c.pairs:
+            skipped = unseen // 2
+            steps = (queries + 1) // 2 - skipped
         done = of = 0
         while done < n:
-            (rec.f.first_adding[i] if n - done <= rec.lanes else rec.f.adding[i])(
-                to + of * panel + k * row, weights + k * STRIPS * row + unseen * rec.size,
-                rows + of * STRIPS * rec.width * row + unseen * row, queries - unseen, blocks)
+            if c.pairs:
+                add = rec.f.first_pair_adding[i] if n - done <= rec.lanes else rec.f.pair_adding[i]
+            else:
+                add = rec.f.first_adding[i] if n - done <= rec.lanes else rec.f.adding[i]
+            add(to + of * panel + k * row, weights + k * weight_row + skipped * rec.size,
+                rows + of * STRIPS * rec.width * row + skipped * row, steps, blocks)
             done += rec.width
             of += 1
         k += blocks * size

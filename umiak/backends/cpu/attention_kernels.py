@@ -57,19 +57,31 @@ class Kernels(Emitter):
         counts = self.ins(f"shufflevector {full} {one}, {full} poison, <{self.lanes} x i32> zeroinitializer")
         return self.ins(f"icmp slt {full} {ids}, {counts}")
 
+    def bits(self, pointer: str, mask: str | None = None) -> str:
+        """Stored elements as they are; 0 outside of the mask."""
+        t, n, full = self.stored, self.lanes, self.memory
+        if mask is None:
+            return self.ins(f"load {full}, ptr {pointer}, align {t.bytes}")
+        args = [(f"ptr align {t.bytes}", pointer), (f"<{n} x i1>", mask), (full, "zeroinitializer")]
+        return self.call(full, f"llvm.masked.load.{suffix(t, n, True)}.p0", args)
+
+    def words(self, pointer: str, mask: str | None = None) -> str:
+        """Stored elements of 16 bits in the lower halves of words."""
+        return self.ins(f"zext {self.memory} {self.bits(pointer, mask)} to <{self.lanes} x i32>")
+
+    def higher(self, words: str) -> str:
+        """The lower halves of words in the higher ones."""
+        return self.ins(f"shl <{self.lanes} x i32> {words}, {self.integers(16)}")
+
+    def floats(self, words: str) -> str:
+        return self.ins(f"bitcast <{self.lanes} x i32> {words} to {self.vector}")
+
     def take(self, pointer: str, mask: str | None = None) -> str:
         """Stored elements in the type of computation; 0 outside of the mask. False is -inf, True 0."""
         t, n, full = self.stored, self.lanes, self.memory
-        if mask is None:
-            got = self.ins(f"load {full}, ptr {pointer}, align {t.bytes}")
-        else:
-            args = [(f"ptr align {t.bytes}", pointer), (f"<{n} x i1>", mask), (full, "zeroinitializer")]
-            got = self.call(full, f"llvm.masked.load.{suffix(t, n, True)}.p0", args)
         if t is BF16:
-            wide = self.ins(f"zext {full} {got} to <{n} x i32>")
-            return self.ins(
-                f"bitcast <{n} x i32> {self.ins(f'shl <{n} x i32> {wide}, {self.integers(16)}')} to {self.vector}"
-            )
+            return self.floats(self.higher(self.words(pointer, mask)))
+        got = self.bits(pointer, mask)
         if t is F16:
             return self.ins(f"fpext <{n} x half> {self.ins(f'bitcast {full} {got} to <{n} x half>')} to {self.vector}")
         if t is BOOL:
@@ -108,6 +120,22 @@ class Kernels(Emitter):
         return self.ins(
             f"trunc {words} {self.ins(f'select <{n} x i1> {nan}, {words} {quiet}, {words} {near}')} to {self.memory}"
         )
+
+    def joined(self, low: str, high: str) -> str:
+        """Two vectors of f32 as one of bf16, by the processor's instruction, to which denormals are 0."""
+        made = f"<{2 * self.lanes} x bfloat>"
+        name = f"llvm.x86.avx512bf16.cvtne2ps2bf16.{self.lanes * 32}"
+        return self.call(made, name, [(self.vector, high), (self.vector, low)])
+
+    def woven(self, a: str, a_at: int, b: str, b_at: int) -> str:
+        """Words of elements of a, from ``a_at`` on, and of b, from ``b_at`` on; both are of :meth:`joined`."""
+        n, full = self.lanes, f"<{2 * self.lanes} x bfloat>"
+        order = ", ".join(f"i32 {a_at + i}, i32 {2 * n + b_at + i}" for i in range(n))
+        made = self.ins(f"shufflevector {full} {a}, {full} {b}, <{2 * n} x i32> <{order}>")
+        return self.ins(f"bitcast {full} {made} to {self.vector}")
+
+    def store_joined(self, x: str, pointer: str) -> None:
+        self.raw(f"store <{2 * self.lanes} x bfloat> {x}, ptr {pointer}, align 2")
 
     def transpose(self, rows: list[str]) -> list[str]:
         """Columns of a square block."""
@@ -160,6 +188,16 @@ class Kernels(Emitter):
             return []
 
         self.guarded(self.ins(f"icmp ne i64 {left}, 0"), run)
+
+    def twos(self, count: str, body: Callable[[str, bool, list[str]], list[str]], carried: list[str]) -> list[str]:
+        """``body(first, both, carried)`` for two rows at a time, carrying vectors; a last one may be alone."""
+        whole = self.ins(f"and i64 {count}, -2")
+        now = self.loop("0", whole, 2, [(self.vector, x) for x in carried], lambda i, x: body(i, True, x))
+        odd = self.ins(f"icmp ne i64 {whole}, {count}")
+        return self.guarded(odd, lambda: body(whole, False, now), [(self.vector, x) for x in now])
+
+    def half(self, index: str) -> str:
+        return self.ins(f"lshr i64 {index}, 1")
 
     def element(self, pointer: str, index: str, bytes: Stride) -> str:
         return self.past(pointer, self.times(index, bytes))
@@ -268,6 +306,28 @@ def copy(e: Kernels, name: str, scaled: bool = True) -> str:
     return e.function(name, f"{kinds}, ptr %scale")
 
 
+def weave(e: Kernels, name: str) -> str:
+    """``name(to, to_row, from, from_row, rows, n)``: two rows of bfloat16 become one of words, the first in their lower
+    halves; a last row is alone. Vectors are written whole, zeros at the end."""
+
+    def rows(i: str, both: bool, _: list[str]) -> list[str]:
+        one, to = e.element("%from", i, "%from_row"), e.element("%to", e.half(i), "%to_row")
+        other = e.past(one, "%from_row")
+
+        def block(j: str, mask: str | None) -> None:
+            words = e.words(e.element(one, j, e.stored.bytes), mask)
+            if both:
+                more = e.higher(e.words(e.element(other, j, e.stored.bytes), mask))
+                words = e.ins(f"or <{e.lanes} x i32> {words}, {more}")
+            e.store(e.floats(words), e.element(to, j, e.bytes))
+
+        e.stretches("%n", block)
+        return []
+
+    e.twos("%rows", rows, [])
+    return e.function(name, "ptr %to, i64 %to_row, ptr %from, i64 %from_row, i64 %rows, i64 %n")
+
+
 def unpack(e: Kernels, name: str, width: int) -> str:
     """``name(rows, from, n, factor)``: ``rows[i][j] = from[j, i] * factor[i]``, the inverse of :func:`pack`."""
 
@@ -311,12 +371,13 @@ def vectors(e: Kernels, tile: Tile) -> range:
     return range(0, tile.width * e.bytes, e.vector_bytes)
 
 
-def weigh(e: Kernels, name: str, tile: Tile) -> str:
+def weigh(e: Kernels, name: str, tile: Tile, pairs: bool = False) -> str:
     """``name(scores, first, count, top, most, total, factor)``: a tile becomes weights relative to the largest score so
     far.
 
     ``top`` is the maximum of rows before ``first``. ``most`` and ``total`` are the running maximum and sum; ``factor``
-    is what sums of before are to be multiplied by. A maximum passes NaN over; it shows in the sums.
+    is what sums of before are to be multiplied by. A maximum passes NaN over; it shows in the sums. With ``pairs``, two
+    rows of weights become one of words of bfloat16, and half as many rows are left.
     """
     row = tile.width * e.bytes
     before = [e.load("%most", v) for v in vectors(e, tile)]
@@ -344,9 +405,23 @@ def weigh(e: Kernels, name: str, tile: Tile) -> str:
             made.append(e.op("fadd", total, p))
         return made
 
+    def two(i: str, both: bool, sums: list[str]) -> list[str]:
+        at, to, made = e.element("%scores", i, row), e.element("%scores", e.half(i), row), []
+        for v, shift, total in zip(vectors(e, tile), shifts, sums):
+            p = e.exp2(e.op("fsub", e.load(at, v), shift))
+            q = e.exp2(e.op("fsub", e.load(at, row + v), shift)) if both else "zeroinitializer"
+            words = e.joined(p, q)
+            e.store(e.woven(words, 0, words, e.lanes), to, v)
+            made.append(e.op("fadd", total, e.op("fadd", p, q) if both else p))
+        return made
+
     # The tile's own sum first: rounding errors are those of a tile and of so many tiles, not of all keys in a row.
-    none = [(e.vector, "zeroinitializer")] * len(kept)
-    for v, earlier, here in zip(vectors(e, tile), kept, e.loop("0", "%count", 1, none, step)):
+    none = ["zeroinitializer"] * len(kept)
+    if pairs:
+        sums = e.twos("%count", two, none)
+    else:
+        sums = e.loop("0", "%count", 1, [(e.vector, x) for x in none], step)
+    for v, earlier, here in zip(vectors(e, tile), kept, sums):
         e.store(e.op("fadd", earlier, here), "%total", v)
     return e.function(name, "ptr %scores, i64 %first, i64 %count, ptr %top, ptr %most, ptr %total, ptr %factor")
 
@@ -416,6 +491,46 @@ def derive(e: Kernels, name: str, tile: Tile) -> str:
     e.each("%count", step)
     e.each("%end", clear, lo="%count")
     return e.function(name, "ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta")
+
+
+def derive_pairs(e: Kernels, name: str, tile: Tile) -> str:
+    """``name(scores, grads, count, end, lse, delta, weights, grads_to, woven)``: :func:`derive` of a tile by itself, in
+    bfloat16.
+
+    Weights and gradients of scores are written row by row, for products over queries, and the latter two rows at a time
+    in words, for products over keys. Rows of ``weights`` and ``grads_to`` have room for as many tiles as a group.
+    """
+    row, narrow = tile.width * e.bytes, STRIPS * tile.width * 2
+    shifts = [e.finite(e.load("%lse", v)) for v in vectors(e, tile)]
+    deltas = [e.load("%delta", v) for v in vectors(e, tile)]
+
+    def one(i: str, next: int) -> str:
+        """The gradients of a row."""
+        weights, grads = [], []
+        for v, shift, delta in zip(vectors(e, tile), shifts, deltas):
+            p = e.exp2(e.op("fsub", e.load(e.element("%scores", i, row), next * row + v), shift))
+            weights.append(p)
+            d = e.load(e.element("%grads", i, row), next * row + v)
+            grads.append(e.op("fmul", p, e.op("fsub", d, delta)))
+        made = e.joined(*grads)
+        e.store_joined(e.joined(*weights), e.past(e.element("%weights", i, narrow), next * narrow))
+        e.store_joined(made, e.past(e.element("%grads_to", i, narrow), next * narrow))
+        return made
+
+    def two(i: str, both: bool, _: list[str]) -> list[str]:
+        first, second = one(i, 0), one(i, 1) if both else "zeroinitializer"
+        for at, v in zip((0, e.lanes), vectors(e, tile)):
+            e.store(e.woven(first, at, second, at), e.element("%woven", e.half(i), row), v)
+        return []
+
+    def clear(i: str) -> None:
+        for to in ("%weights", "%grads_to"):
+            e.store_joined("zeroinitializer", e.element(to, i, narrow))
+
+    e.twos("%count", two, [])
+    e.each("%end", clear, lo="%count")
+    into = "ptr %weights, ptr %grads_to, ptr %woven"
+    return e.function(name, f"ptr %scores, ptr %grads, i64 %count, i64 %end, ptr %lse, ptr %delta, {into}")
 
 
 def row_sums(e: Kernels, name: str, width: int) -> str:
@@ -650,18 +765,29 @@ def of_mask(target: Target, type: ScalarType, stored: ScalarType) -> tuple[dict[
 
 
 @functools.cache
-def in_pairs(target: Target) -> tuple[dict[str, int], object]:
-    """Scores of bfloat16, two neighbours of a row at a time."""
+def in_pairs(target: Target, backward: bool) -> tuple[dict[str, int], object]:
+    """Products of bfloat16, two neighbours along the sum at a time."""
     made = Library(F32, target)
-    tile = made.tile
+    tile, module = made.tile, made.module
     # What is moved is bits: an element of 32 stands for two.
     made.enter("pack_pairs", pack, tile.width, False)
     made.enter("copy_pairs", copy, False)
+    made.enter("weave", weave, stored=BF16)
+    for rows in range(1, tile.rows + 1):
+        name = f"pair_columns_{rows}"
+        made.texts[name] = gemm_kernel.columns(module, F32, tile, rows, name, pairs=True)
     for rows, vecs in product(gemm_kernel.sizes_of(tile), (1, tile.vecs)):
         name = f"pairs_{rows}_{vecs}"
-        made.texts[name] = gemm_kernel.scores(made.module, F32, tile, rows, vecs, name, pairs=True)
-    name = "pairs_top"
-    made.texts[name] = gemm_kernel.scores(made.module, F32, tile, tile.rows, tile.vecs, name, top=True, pairs=True)
+        made.texts[name] = gemm_kernel.scores(module, F32, tile, rows, vecs, name, pairs=True)
+        if backward:
+            name, a_row = f"pair_adding_{rows}_{vecs}", STRIPS * tile.width * 2
+            made.texts[name] = gemm_kernel.adding(module, F32, tile, rows, vecs, a_row, name, pairs=True)
+    if backward:
+        made.enter("derive_pairs", derive_pairs, tile)
+    else:
+        name = "pairs_top"
+        made.texts[name] = gemm_kernel.scores(module, F32, tile, tile.rows, tile.vecs, name, top=True, pairs=True)
+        made.enter("weigh_pairs", weigh, tile, True)
     return made.load()
 
 
@@ -678,6 +804,6 @@ def functions(stored: ScalarType, mask: ScalarType | None, backward: bool) -> tu
     if mask is not None:
         parts.append(of_mask(target, type, mask))
     if multiplies_pairs(stored):
-        parts.append(in_pairs(target))
+        parts.append(in_pairs(target, backward))
     addresses = {name: address for found, _ in parts for name, address in found.items()}
     return addresses, tile_of(target, type), [library for _, library in parts]

@@ -128,6 +128,17 @@ class Emitter(Writer):
         return self.ins(f"select <{self.lanes} x i1> {over}, {self.vector} {a}, {self.vector} {b}")
 
     # The tile
+    def right(self, pointer: str, offset: Stride) -> str:
+        """A vector of b, for :meth:`multiply`."""
+        return self.load(pointer, offset)
+
+    def left(self, pointer: str) -> str:
+        """An element of a in all lanes."""
+        return self.spread(pointer)
+
+    def multiply(self, a: str, b: str, c: str) -> str:
+        return self.fma(a, b, c)
+
     def product(
         self, rows: int, vecs: int, k: str, a: Matrix, b: Matrix, start: Sequence[Sequence[str]] | None = None
     ) -> list[list[str]]:
@@ -137,12 +148,12 @@ class Emitter(Writer):
 
         def step(_: str, carried: list[str]) -> list[str]:
             x, y, sums = carried[0], carried[1], carried[2:]
-            columns = [self.load(y, v * self.vector_bytes) for v in range(vecs)]
+            columns = [self.right(y, v * self.vector_bytes) for v in range(vecs)]
             places = self.rows_of(x, a.row, rows)
             made = []
             for i in range(rows):
-                element = self.spread(places[i])
-                made += [self.fma(element, columns[v], sums[i * vecs + v]) for v in range(vecs)]
+                element = self.left(places[i])
+                made += [self.multiply(element, columns[v], sums[i * vecs + v]) for v in range(vecs)]
             return [self.past(x, a.step), self.past(y, b.step), *made]
 
         done = self.loop("0", k, 1, [("ptr", a.pointer), ("ptr", b.pointer), *first], step)[2:]
@@ -172,19 +183,18 @@ class Emitter(Writer):
 class Pairs(Emitter):
     """Products of bfloat16 in float32: a step is two neighbours of a row of a, and of a column of b, in one word."""
 
-    def load(self, pointer: str, offset: Stride = 0) -> str:
-        words = self.ins(f"load <{self.lanes} x i32>, ptr {self.past(pointer, offset)}, align 4")
-        return self.two(words)
+    def right(self, pointer: str, offset: Stride) -> str:
+        return self.two(self.ins(f"load <{self.lanes} x i32>, ptr {self.past(pointer, offset)}, align 4"))
 
-    def spread(self, pointer: str, offset: Stride = 0) -> str:
-        word, full = self.ins(f"load i32, ptr {self.past(pointer, offset)}, align 4"), f"<{self.lanes} x i32>"
+    def left(self, pointer: str) -> str:
+        word, full = self.ins(f"load i32, ptr {pointer}, align 4"), f"<{self.lanes} x i32>"
         one = self.ins(f"insertelement {full} poison, i32 {word}, i64 0")
         return self.two(self.ins(f"shufflevector {full} {one}, {full} poison, {full} zeroinitializer"))
 
     def two(self, words: str) -> str:
         return self.ins(f"bitcast <{self.lanes} x i32> {words} to <{2 * self.lanes} x bfloat>")
 
-    def fma(self, a: str, b: str, c: str) -> str:
+    def multiply(self, a: str, b: str, c: str) -> str:
         pairs = f"<{2 * self.lanes} x bfloat>"
         name = f"llvm.x86.avx512bf16.dpbf16ps.{self.lanes * 32}"
         return self.call(self.vector, name, [(self.vector, c), (pairs, a), (pairs, b)])
@@ -212,10 +222,10 @@ def scores(
     ``pairs``, k steps are of :class:`Pairs`, and a last argument points to a factor of the result.
     """
     e = (Pairs if pairs else Emitter)(module, type, tile.lanes)
-    factor = Emitter.spread(e, "%factor") if pairs else None
+    factor = e.spread("%factor") if pairs else None
     width = tile.width * type.bytes
     down = e.times("%c_row", rows)
-    most = [Emitter.load(e, "%top", v * e.vector_bytes) for v in range(vecs)] if top else []
+    most = [e.load("%top", v * e.vector_bytes) for v in range(vecs)] if top else []
 
     def block(now: list[str]) -> list[str]:
         c, a, most = now[0], now[1], now[2:]
@@ -250,12 +260,13 @@ def scores(
     return e.function(name, args + (", ptr %top" if top else "") + (", ptr %factor" if pairs else ""))
 
 
-def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) -> str:
+def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str, pairs: bool = False) -> str:
     """``name(c, a, b, b_step, k, more, factor)``: c = c * factor + a b, for ``rows`` rows of c, ``tile.width`` wide and
     contiguous. Rows of a are neighbours in memory, its steps ``tile.width`` elements apart; ``factor`` points to one
-    number per column. After k steps there are ``more`` for the last vector of columns alone.
+    number per column. After k steps there are ``more`` for the last vector of columns alone. With ``pairs``, steps are
+    of :class:`Pairs`.
     """
-    e = Emitter(module, type, tile.lanes)
+    e = (Pairs if pairs else Emitter)(module, type, tile.lanes)
     width, last = tile.width * type.bytes, tile.vecs - 1
     c = Matrix("%c", width)
     factor = [e.load("%factor", v * e.vector_bytes) for v in range(tile.vecs)]
@@ -270,13 +281,15 @@ def columns(module: Module, type: ScalarType, tile: Tile, rows: int, name: str) 
     return e.function(name, "ptr %c, ptr %a, ptr %b, i64 %b_step, i64 %k, i64 %more, ptr %factor")
 
 
-def adding(module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, a_row: int, name: str) -> str:
+def adding(
+    module: Module, type: ScalarType, tile: Tile, rows: int, vecs: int, a_row: int, name: str, pairs: bool = False
+) -> str:
     """``name(c, a, b, k, blocks)``: c += a b, in blocks of ``rows`` rows and ``vecs`` vectors.
 
     Rows of c and steps of b are ``tile.width`` elements long. Steps of a are neighbours in memory, its rows ``a_row``
-    bytes apart.
+    bytes apart. With ``pairs``, steps are of :class:`Pairs`.
     """
-    e = Emitter(module, type, tile.lanes)
+    e = (Pairs if pairs else Emitter)(module, type, tile.lanes)
     width = tile.width * type.bytes
 
     def block(now: list[str]) -> list[str]:

@@ -442,7 +442,7 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
     cdef int64_t by[3][5]
     cdef int i, bad = 0, r = q.nd + 2, out = 2 if self.kind == FORWARD else 0 if self.kind == INPUT_GRAD else 1
     cdef int size = itemsize_of(dtype), tile
-    cdef bint done = False
+    cdef bint done = False, single, wide = dtype == T_BF16 and self.libs & USE_SMALL and better_widened(self, q)
     all[0], all[1], all[2] = x, w, g
     for i in range(3):
         layouts[i], pointers[i], copies[i] = all[i].layout, all[i].data, NULL
@@ -451,23 +451,23 @@ cdef int run(Launcher* self, int dtype, Geometry* q, Operand* x, Operand* w, Ope
             return pointwise_weights(
                 self.libs, q, layouts[0] == CHANNELS_LAST, <const float*>x.data, <float*>w.data, <const float*>g.data
             )
-    if dtype <= T_F64 and layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST and is_one_product(q):
+    single = layouts[0] == layouts[1] == layouts[2] == CHANNELS_FIRST and is_one_product(q)
+    if dtype <= T_F64 and single:
         bad = one_product(self.libs, self.kind, dtype, q, x.data, w.data, g.data)
         return bad if bad else finish(self, dtype, g, r, extra)
-    if dtype == T_F32 and self.libs & USE_SMALL and layouts[1] == CHANNELS_FIRST:
+    if (wide and not single or dtype == T_F32 and self.libs & USE_SMALL) and layouts[1] == CHANNELS_FIRST:
         tile = winograd_tile(self.kind, q, multiplications(self, q), has_few_positions(q)) if steps_are_plain(self) else 0
         if tile:
             return by_winograd(
-                self.kind, tile, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <float*>x.data, <float*>w.data,
-                <float*>g.data, <const float*>extra[0] if self.extras else NULL,
-                self.steps > 0 and self.step[self.steps - 1] == STEP_RELU,
+                self.kind, tile, wide, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, x.data, w.data, g.data,
+                extra[0] if self.extras else NULL, self.steps > 0 and self.step[self.steps - 1] == STEP_RELU,
             )
     if self.kind == WEIGHT_GRAD and dtype == T_F32 and self.libs & USE_ONEDNN and layouts[1] == CHANNELS_FIRST and has_few_positions(q):
         return by_taps(
             self.libs, q, layouts[0] == CHANNELS_LAST, layouts[2] == CHANNELS_LAST, <const float*>x.data, <float*>w.data,
             <const float*>g.data,
         )
-    if dtype == T_BF16 and self.libs & USE_SMALL and better_widened(self, q):
+    if wide:
         return widened(self, q, x, w, g, extra)
     if self.libs & USE_ONEDNN and (dtype == T_F32 or dtype == T_BF16):
         for i in range(self.extras):

@@ -9,13 +9,17 @@
  * exact, and of the points tried they leave the least error (docs/design/providers.md).
  *
  * Images have channels last, in rows of `room` elements, a multiple of the lanes of a vector; what is beyond the channels is 0.
+ * Images, kernels and gradients may be bfloat16 (`narrow`): they are widened when they are loaded, and rounded when stored.
  */
 #pragma once
 #include <stdint.h>
 #include <string.h>
 
+#include "plain.h"
+
 typedef struct {
-    float *data;
+    void *data;
+    int narrow;
     int64_t h, w, c, room; /* room: elements from place to place */
     int64_t top, left;     /* the place that the first tile begins at is this far before the image */
 } WinogradImage;
@@ -24,7 +28,8 @@ typedef struct {
     int tile, turned, relu, add;
     int64_t images, down, across, tiles; /* tiles of an image along both axes; of all images */
     WinogradImage x, y;                  /* y: the result, or the other factor of a gradient of kernels */
-    float *w;                            /* kernels, contiguous */
+    void *w;                             /* kernels, contiguous */
+    int narrow;                          /* w is bfloat16 */
     int64_t w_made, w_summed;            /* elements from one channel of the result, or that is summed over, to the next */
     const float *bias;
     const float *nothing;                /* zeros, a row of channels */
@@ -37,6 +42,8 @@ typedef struct {
 } Winograd;
 
 typedef int (*winograd_part)(void *job, int64_t part);
+/* d[column, row] = s[row, column]; rows of d are filled with zeros up to `room` */
+typedef void (*winograd_turn)(const void *s, int64_t ss, int64_t rows, int64_t columns, void *d, int64_t ds, int64_t room);
 
 typedef struct { /* for one set of instructions */
     int lanes;
@@ -46,7 +53,7 @@ typedef struct { /* for one set of instructions */
     winograd_part by_channels;   /* y from v and w: a unit is a panel of channels */
     winograd_part factors;       /* v and z from x and y: a unit is a block of tiles */
     winograd_part gradient;      /* w, or z's products with v, from v and z: a unit is a block of channels of y */
-    void (*turn)(const float *s, int64_t ss, int64_t rows, int64_t columns, float *d, int64_t ds, int64_t room);
+    winograd_turn turn, turn_wide, turn_narrow; /* of float32; from bfloat16 to it; from it to bfloat16 */
 } WinogradKernels;
 
 enum {
@@ -78,6 +85,20 @@ static inline int64_t winograd_panels(const WinogradImage *x, int lanes) { retur
 #define MAX(a, b) _mm512_max_ps(a, b) /* b where either is NaN */
 #define FMA _mm512_fmadd_ps
 #define FNMA _mm512_fnmadd_ps
+
+/* bfloat16 */
+WINO_INLINE VEC WINO(load_narrow)(const uint16_t *s) {
+    const __m512i bits = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)s));
+    return _mm512_castsi512_ps(_mm512_slli_epi32(bits, 16));
+}
+
+WINO_INLINE void WINO(store_narrow)(uint16_t *d, VEC x) {
+    const __m512i bits = _mm512_castps_si512(x), odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i up = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), odd);
+    const __m512i quiet = _mm512_or_si512(bits, _mm512_set1_epi32(0x400000));
+    const __m512i near = _mm512_mask_mov_epi32(up, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), quiet);
+    _mm256_storeu_si256((__m256i *)d, _mm512_cvtepi32_epi16(_mm512_srli_epi32(near, 16)));
+}
 
 /* Lanes of rows become rows of lanes: blocks off the diagonal change places, of 1, 2, 4 and 8 lanes. */
 WINO_INLINE void WINO(transpose)(VEC *r) {
@@ -142,6 +163,21 @@ WINO_INLINE void WINO(join)(const VEC *g, int64_t n, float *d) {
 #define MAX(a, b) _mm256_max_ps(a, b)
 #define FMA _mm256_fmadd_ps
 #define FNMA _mm256_fnmadd_ps
+
+WINO_INLINE VEC WINO(load_narrow)(const uint16_t *s) {
+    const __m256i bits = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)s));
+    return _mm256_castsi256_ps(_mm256_slli_epi32(bits, 16));
+}
+
+WINO_INLINE void WINO(store_narrow)(uint16_t *d, VEC x) {
+    const __m256i bits = _mm256_castps_si256(x), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff)), odd);
+    const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x400000));
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+    const __m256i near = _mm256_srli_epi32(_mm256_blendv_epi8(up, quiet, nan), 16);
+    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(near, near), 0x08);
+    _mm_storeu_si128((__m128i *)d, _mm256_castsi256_si128(packed));
+}
 
 WINO_INLINE void WINO(transpose)(VEC *r) {
     VEC s[8], t[8];

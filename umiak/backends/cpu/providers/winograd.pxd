@@ -3,5 +3,5 @@ from umiak.backends.cpu.providers.columns cimport Geometry
 
 cdef int winograd_tile(int kind, const Geometry* q, double direct, bint by_taps) noexcept nogil
 cdef int by_winograd(
-    int kind, int tile, const Geometry* q, bint x_last, bint g_last, float* x, float* w, float* g, const float* bias, bint relu
+    int kind, int tile, bint low, const Geometry* q, bint x_last, bint g_last, void* x, void* w, void* g, const void* bias, bint relu
 ) noexcept nogil

@@ -6,22 +6,27 @@ panel of channels at a time. Gradients of kernels sum over tiles: in rounds of a
 
 Pieces follow from sizes alone, and no sum is divided among threads, so results do not depend on them.
 """
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from umiak.backends.cpu.launcher cimport parallel_for, part_t, thread_count
 from umiak.backends.cpu.providers.columns cimport FORWARD, INPUT_GRAD, WEIGHT_GRAD, Geometry
 from umiak.backends.cpu.providers.common cimport NO_MEMORY, copy_strided, give, take, threads
+from umiak.backends.cpu.providers.gemm cimport T_BF16, narrow, widen
+
+ctypedef void (*turn_t)(const void* s, int64_t ss, int64_t rows, int64_t columns, void* d, int64_t ds, int64_t room) noexcept nogil
 
 cdef extern from "winograd.h" nogil:
     ctypedef struct WinogradImage:
-        float* data
+        void* data
+        int narrow
         int64_t h, w, c, room, top, left
     ctypedef struct Winograd:
         int tile, turned, relu, add
         int64_t images, down, across, tiles
         WinogradImage x, y
-        float* w
+        void* w
+        int narrow
         int64_t w_made, w_summed
         const float* bias
         const float* nothing
@@ -34,7 +39,7 @@ cdef extern from "winograd.h" nogil:
     ctypedef struct WinogradKernels:
         int lanes
         part_t kernels, images, by_tiles, by_channels, factors, gradient
-        void (*turn)(const float* s, int64_t ss, int64_t rows, int64_t columns, float* d, int64_t ds, int64_t room) noexcept nogil
+        turn_t turn, turn_wide, turn_narrow
     enum:
         CHUNK "WINOGRAD_CHUNK"
     int64_t winograd_points(const Winograd* q)
@@ -122,47 +127,56 @@ cdef int in_parts(part_t work, Winograd* q, int64_t units, int64_t parts) noexce
     return work(q, 0) if q.parts == 1 else parallel_for(work, q, q.parts)
 
 
-cdef struct Staging:            # images to or from rows with channels last
+cdef struct Staging:            # images to or from rows of float32 with channels last
     const WinogradKernels* how
     const WinogradImage* x
-    float* other
+    char* other
     int64_t images, parts
-    bint last, back
+    bint last, back, narrow
 
 
 cdef int stage(void* arg, int64_t part) noexcept nogil:
     cdef Staging* s = <Staging*>arg
-    cdef int64_t places = s.x.h * s.x.w, i
+    cdef int64_t places = s.x.h * s.x.w, size = sizeof(uint16_t) if s.narrow else sizeof(float), i, at
     cdef int64_t sizes[2]
     cdef int64_t wide[2]
     cdef int64_t tight[2]
     cdef float* rows
-    cdef float* other
+    cdef char* other
     for i in range(part * s.images // s.parts, (part + 1) * s.images // s.parts):
-        rows, other = s.x.data + i * places * s.x.room, s.other + i * places * s.x.c
+        rows, other = <float*>s.x.data + i * places * s.x.room, s.other + i * places * s.x.c * size
         if s.last:
             sizes[0], sizes[1], wide[0], wide[1], tight[0], tight[1] = places, s.x.c, s.x.room, 1, s.x.c, 1
-            if s.back:
-                copy_strided(<char*>other, tight, <char*>rows, wide, sizes, 2, sizeof(float))
-            else:
+            if not s.back:
                 memset(rows, 0, places * s.x.room * sizeof(float))
-                copy_strided(<char*>rows, wide, <char*>other, tight, sizes, 2, sizeof(float))
+            if s.narrow:
+                for at in range(places):
+                    if s.back:
+                        narrow(T_BF16, rows + at * s.x.room, other + at * s.x.c * size, s.x.c)
+                    else:
+                        widen(T_BF16, other + at * s.x.c * size, rows + at * s.x.room, s.x.c)
+            elif s.back:
+                copy_strided(other, tight, <char*>rows, wide, sizes, 2, sizeof(float))
+            else:
+                copy_strided(<char*>rows, wide, other, tight, sizes, 2, sizeof(float))
         elif s.back:
-            s.how.turn(rows, s.x.room, places, s.x.c, other, places, places)
+            (s.how.turn_narrow if s.narrow else s.how.turn)(rows, s.x.room, places, s.x.c, other, places, places)
         else:
-            s.how.turn(other, places, s.x.c, places, rows, s.x.room, s.x.room)
+            (s.how.turn_wide if s.narrow else s.how.turn)(other, places, s.x.c, places, rows, s.x.room, s.x.room)
     return 0
 
 
-cdef int staged(const WinogradKernels* how, WinogradImage* x, float* other, int64_t images, bint last, bint back, int64_t parts) noexcept nogil:
+cdef int staged(const WinogradKernels* how, const WinogradImage* x, bint narrow, void* other, int64_t images, bint last, bint back,
+                int64_t parts) noexcept nogil:
     cdef Staging s
-    s.how, s.x, s.other, s.images, s.last, s.back = how, x, other, images, last, back
+    s.how, s.x, s.other, s.images, s.last, s.back, s.narrow = how, x, <char*>other, images, last, back, narrow
     s.parts = min(images, parts)
     return stage(&s, 0) if s.parts == 1 else parallel_for(stage, &s, s.parts)
 
 
-cdef inline void image_of(WinogradImage* x, float* data, const int64_t* size, int64_t channels, int lanes, int64_t top, int64_t left) noexcept nogil:
-    x.data, x.h, x.w, x.c, x.top, x.left = data, size[0], size[1], channels, top, left
+cdef inline void image_of(WinogradImage* x, void* data, bint narrow, const int64_t* size, int64_t channels, int lanes, int64_t top,
+                          int64_t left) noexcept nogil:
+    x.data, x.narrow, x.h, x.w, x.c, x.top, x.left = data, narrow, size[0], size[1], channels, top, left
     x.room = (channels + lanes - 1) // lanes * lanes
 
 
@@ -173,29 +187,29 @@ cdef inline int64_t carve(int64_t* total, int64_t elements) noexcept nogil:
 
 
 cdef int by_winograd(
-    int kind, int tile, const Geometry* q, bint x_last, bint g_last, float* x, float* w, float* g, const float* bias, bint relu
+    int kind, int tile, bint low, const Geometry* q, bint x_last, bint g_last, void* x, void* w, void* g, const void* bias, bint relu
 ) noexcept nogil:
     """All three are contiguous, x and g with channels first or last. Nothing is empty. ``bias`` (or NULL) and ``relu`` follow a
-    forward pass."""
+    forward pass. ``low``: all are bfloat16, else float32."""
     cdef const WinogradKernels* how = winograd_kernels(most_lanes)
     cdef Winograd job
     cdef bint read_last = x_last, made_last = g_last, keep, read_staged, made_staged
     cdef int64_t points, wide, slice, parts, block, units, rounds, total = 0, each = 0
     cdef int64_t x_at = -1, y_at = -1, none_at, u_at = -1, v_at = -1, z_at = -1, own_at = -1
     cdef float* memory
-    cdef float* read = x
-    cdef float* made = g
+    cdef void* read = x
+    cdef void* made = g
     memset(&job, 0, sizeof(job))
     if kind == INPUT_GRAD:
-        image_of(&job.x, g, q.out, q.o, how.lanes, 2 - q.lo[0], 2 - q.lo[1])
-        image_of(&job.y, x, q.size, q.c, how.lanes, 0, 0)
+        image_of(&job.x, g, low, q.out, q.o, how.lanes, 2 - q.lo[0], 2 - q.lo[1])
+        image_of(&job.y, x, low, q.size, q.c, how.lanes, 0, 0)
         read, made, read_last, made_last = g, x, g_last, x_last
         job.turned, job.w_summed, job.w_made = 1, q.c * 9, 9
     else:
-        image_of(&job.x, x, q.size, q.c, how.lanes, q.lo[0], q.lo[1])
-        image_of(&job.y, g, q.out, q.o, how.lanes, 0, 0)
+        image_of(&job.x, x, low, q.size, q.c, how.lanes, q.lo[0], q.lo[1])
+        image_of(&job.y, g, low, q.out, q.o, how.lanes, 0, 0)
         job.w_summed, job.w_made = 9, q.c * 9
-    job.tile, job.w, job.relu, job.images = tile, w, relu, q.n
+    job.tile, job.w, job.narrow, job.relu, job.images = tile, w, low, relu, q.n
     job.down, job.across = (job.y.h + tile - 1) // tile, (job.y.w + tile - 1) // tile
     job.tiles = job.images * job.down * job.across
     points = winograd_points(&job)
@@ -242,20 +256,23 @@ cdef int by_winograd(
     memset(memory + none_at, 0, (job.x.room + job.y.room) * sizeof(float))
     job.nothing = memory + none_at
     if bias != NULL:
-        memcpy(memory + none_at + job.x.room, bias, job.y.c * sizeof(float))
+        if low:
+            widen(T_BF16, bias, memory + none_at + job.x.room, job.y.c)
+        else:
+            memcpy(memory + none_at + job.x.room, bias, job.y.c * sizeof(float))
         job.bias = memory + none_at + job.x.room
     job.u = memory + u_at if u_at >= 0 else NULL
     job.v = memory + v_at if v_at >= 0 else NULL
     job.z = memory + z_at if z_at >= 0 else NULL
     job.scratch, job.each = memory + own_at, each
     if read_staged:
-        job.x.data = memory + x_at
-        staged(how, &job.x, read, job.images, read_last, False, parts)
+        job.x.data, job.x.narrow = memory + x_at, False
+        staged(how, &job.x, low, read, job.images, read_last, False, parts)
     if made_staged:
-        job.y.data = memory + y_at
+        job.y.data, job.y.narrow = memory + y_at, False
     if kind == WEIGHT_GRAD:
         if made_staged:
-            staged(how, &job.y, made, job.images, made_last, False, parts)
+            staged(how, &job.y, low, made, job.images, made_last, False, parts)
         slice = job.block
         while job.last < job.tiles:
             job.first, job.last, job.add = job.last, min(job.last + block, job.tiles), job.last > 0
@@ -273,6 +290,6 @@ cdef int by_winograd(
             job.block = block
             in_parts(how.by_tiles, &job, units, parts)
         if made_staged:
-            staged(how, &job.y, made, job.images, made_last, True, parts)
+            staged(how, &job.y, low, made, job.images, made_last, True, parts)
     give(memory)
     return 0

@@ -2,6 +2,21 @@
 #define PANEL (2 * LANES)
 #define UNROLL _Pragma("GCC unroll 16")
 
+/* --- elements of images and kernels; `narrow` is a constant once they are inlined --- */
+
+WINO_INLINE VEC WINO(load)(const int narrow, const char *s) {
+    return narrow ? WINO(load_narrow)((const uint16_t *)s) : LOAD((const float *)s);
+}
+
+WINO_INLINE void WINO(store)(const int narrow, char *d, VEC x) {
+    if (narrow)
+        WINO(store_narrow)((uint16_t *)d, x);
+    else
+        STORE((float *)d, x);
+}
+
+#define WINO_BYTES(NARROW) ((NARROW) ? (int64_t)sizeof(uint16_t) : (int64_t)sizeof(float))
+
 /* --- transforms along one axis; `tile` is a constant once they are inlined --- */
 
 #define WINO_P 0.625f /* the points, their squares, and 1 / (2 p² (p² - r²)) */
@@ -182,25 +197,27 @@ WINO_INLINE void WINO(next)(const Winograd *q, WINO(place) *t) {
 
 /* Transforms of the tiles [first, last) of an image: number e of tile t, channel c at v[e * slice + (t - first) * by +
  * c / PANEL * panel + c % PANEL]. `output`: of m × m places, as A y A'; else of n × n, as B' d B. */
-WINO_INLINE void WINO(gather)(const int tile, const int output, const Winograd *q, const WinogradImage *x, int64_t first,
-                              int64_t last, float *v, int64_t slice, int64_t by, int64_t panel) {
+WINO_INLINE void WINO(gather_from)(const int tile, const int output, const int narrow, const Winograd *q,
+                                   const WinogradImage *x, int64_t first, int64_t last, float *v, int64_t slice, int64_t by,
+                                   int64_t panel) {
     const int n = tile + 2, s = output ? tile : n;
+    const int64_t bytes = WINO_BYTES(narrow), row = x->room * bytes;
     WINO(place) t = WINO(place_of)(q, first);
     for (; first < last; first++, v += by, WINO(next)(q, &t)) {
         const int64_t y0 = t.y * tile - x->top, x0 = t.x * tile - x->left;
-        const float *from[36];
-        const float *base = x->data + ((t.image * x->h + y0) * x->w + x0) * x->room;
+        const char *from[36];
+        const char *base = (const char *)x->data + ((t.image * x->h + y0) * x->w + x0) * row;
         for (int i = 0; i < s; i++)
             for (int j = 0; j < s; j++) {
                 const int inside = y0 + i >= 0 && y0 + i < x->h && x0 + j >= 0 && x0 + j < x->w;
-                from[i * s + j] = inside ? base + (i * x->w + j) * x->room : q->nothing;
+                from[i * s + j] = inside ? base + (i * x->w + j) * row : (const char *)q->nothing;
             }
         for (int64_t c = 0; c < x->room; c += LANES) {
             float *to = v + c / PANEL * panel + c % PANEL;
             VEC made[6][6];
             UNROLL for (int j = 0; j < s; j++) {
                 VEC d[6], r[6];
-                UNROLL for (int i = 0; i < s; i++) d[i] = LOAD(from[i * s + j] + c);
+                UNROLL for (int i = 0; i < s; i++) d[i] = WINO(load)(narrow, from[i * s + j] + c * bytes);
                 if (output)
                     WINO(from_output)(tile, d, r);
                 else
@@ -219,19 +236,28 @@ WINO_INLINE void WINO(gather)(const int tile, const int output, const Winograd *
     }
 }
 
+WINO_INLINE void WINO(gather)(const int tile, const int output, const Winograd *q, const WinogradImage *x, int64_t first,
+                              int64_t last, float *v, int64_t slice, int64_t by, int64_t panel) {
+    if (x->narrow)
+        WINO(gather_from)(tile, output, 1, q, x, first, last, v, slice, by, panel);
+    else
+        WINO(gather_from)(tile, output, 0, q, x, first, last, v, slice, by, panel);
+}
+
 /* The tiles [first, last) of the result, its channels [low, high), of products m that lie as what `gather` makes. */
-WINO_INLINE void WINO(scatter)(const int tile, const Winograd *q, int64_t first, int64_t last, int64_t low, int64_t high,
-                               const float *m, int64_t slice, int64_t by) {
+WINO_INLINE void WINO(scatter_to)(const int tile, const int narrow, const Winograd *q, int64_t first, int64_t last, int64_t low,
+                                  int64_t high, const float *m, int64_t slice, int64_t by) {
     const int n = tile + 2;
     const WinogradImage *y = &q->y;
+    const int64_t bytes = WINO_BYTES(narrow), row = y->room * bytes;
     WINO(place) t = WINO(place_of)(q, first);
     for (; first < last; first++, m += by, WINO(next)(q, &t)) {
         const int64_t y0 = t.y * tile, x0 = t.x * tile;
         const int64_t rows = y->h - y0 < tile ? y->h - y0 : tile, columns = y->w - x0 < tile ? y->w - x0 : tile;
-        float *base = y->data + ((t.image * y->h + y0) * y->w + x0) * y->room;
+        char *base = (char *)y->data + ((t.image * y->h + y0) * y->w + x0) * row;
         for (int64_t c = low; c < high; c += LANES) {
             const float *from = m + c - low;
-            float *to = base + c;
+            char *to = base + c * bytes;
             VEC made[4][6];
             UNROLL for (int j = 0; j < n; j++) {
                 VEC d[6], r[4];
@@ -246,20 +272,28 @@ WINO_INLINE void WINO(scatter)(const int tile, const Winograd *q, int64_t first,
                 UNROLL for (int j = 0; j < tile; j++) {
                     if (q->bias) r[j] = r[j] + bias;
                     if (q->relu) r[j] = MAX(ZERO(), r[j]);
-                    if (i < rows && j < columns) STORE(to + (i * y->w + j) * y->room, r[j]);
+                    if (i < rows && j < columns) WINO(store)(narrow, to + (i * y->w + j) * row, r[j]);
                 }
             }
         }
     }
 }
 
+WINO_INLINE void WINO(scatter)(const int tile, const Winograd *q, int64_t first, int64_t last, int64_t low, int64_t high,
+                               const float *m, int64_t slice, int64_t by) {
+    if (q->y.narrow)
+        WINO(scatter_to)(tile, 1, q, first, last, low, high, m, slice, by);
+    else
+        WINO(scatter_to)(tile, 0, q, first, last, low, high, m, slice, by);
+}
+
 /* --- transforms of kernels --- */
 
-/* d[column, row] = s[row, column]; rows of d are filled with zeros up to `room`. Blocks follow each other along the longer side,
- * where their lines lie next to each other. */
-WINO_TARGET static void WINO(turn)(const float *s, int64_t ss, int64_t rows, int64_t columns, float *d, int64_t ds,
-                                   int64_t room) {
+/* Blocks follow each other along the longer side, where their lines lie next to each other. */
+WINO_INLINE void WINO(turn_as)(const int from, const int to, const char *s, int64_t ss, int64_t rows, int64_t columns, char *d,
+                               int64_t ds, int64_t room) {
     const int64_t down = (room + LANES - 1) / LANES, across = (columns + LANES - 1) / LANES;
+    const int64_t read = WINO_BYTES(from), made = WINO_BYTES(to);
     for (int64_t block = 0; block < down * across; block++) {
         const int64_t i = (down > across ? block % down : block / across) * LANES;
         const int64_t j = (down > across ? block / down : block % across) * LANES;
@@ -267,15 +301,32 @@ WINO_TARGET static void WINO(turn)(const float *s, int64_t ss, int64_t rows, int
         const int64_t wide = room - i < LANES ? room - i : LANES;
         if (height == LANES && width == LANES && wide == LANES) {
             VEC r[LANES];
-            UNROLL for (int k = 0; k < LANES; k++) r[k] = LOAD(s + (i + k) * ss + j);
+            UNROLL for (int k = 0; k < LANES; k++) r[k] = WINO(load)(from, s + ((i + k) * ss + j) * read);
             WINO(transpose)(r);
-            UNROLL for (int k = 0; k < LANES; k++) STORE(d + (j + k) * ds + i, r[k]);
+            UNROLL for (int k = 0; k < LANES; k++) WINO(store)(to, d + ((j + k) * ds + i) * made, r[k]);
             continue;
         }
         for (int64_t k = 0; k < width; k++)
-            for (int64_t l = 0; l < wide; l++) d[(j + k) * ds + i + l] = l < height ? s[(i + l) * ss + j + k] : 0;
+            for (int64_t l = 0; l < wide; l++) {
+                const int64_t at = (i + l) * ss + j + k, out = (j + k) * ds + i + l;
+                float x = 0;
+                if (l < height) x = from ? plain_from_bf16(((const uint16_t *)s)[at]) : ((const float *)s)[at];
+                if (to)
+                    ((uint16_t *)d)[out] = plain_to_bf16(x);
+                else
+                    ((float *)d)[out] = x;
+            }
     }
 }
+
+#define WINO_TURN(NAME, FROM, TO)                                                                                      \
+    WINO_TARGET static void WINO(NAME)(const void *s, int64_t ss, int64_t rows, int64_t columns, void *d, int64_t ds,  \
+                                       int64_t room) {                                                                 \
+        WINO(turn_as)(FROM, TO, s, ss, rows, columns, d, ds, room);                                                    \
+    }
+WINO_TURN(turn, 0, 0)
+WINO_TURN(turn_wide, 1, 0)
+WINO_TURN(turn_narrow, 0, 1)
 
 WINO_INLINE void WINO(transform)(const int tile, const int turned, const float *taps, float *u, int64_t slice) {
     const int n = tile + 2;
@@ -298,15 +349,23 @@ WINO_INLINE void WINO(transform)(const int tile, const int turned, const float *
 WINO_INLINE void WINO(kernel_panel)(const int tile, const Winograd *q, int64_t panel, int64_t low, int64_t high, float *u,
                                     int64_t slice) {
     float taps[9 * LANES * LANES], edge[10 * LANES];
+    const int64_t bytes = WINO_BYTES(q->narrow);
+    memset(edge, 0, sizeof edge);
     for (int64_t k = panel * PANEL; k < q->y.room && k < (panel + 1) * PANEL; k += LANES, u += LANES) {
         const int64_t lanes = q->y.c - k < LANES ? q->y.c - k : LANES;
         if (q->turned)
             for (int64_t c = low; c < high; c++) {
-                const float *s = q->w + c * q->w_summed + k * 9;
-                if (lanes < LANES || (c == q->x.c - 1 && k + LANES >= q->y.c)) {
-                    memset(edge, 0, sizeof edge);
+                const char *from = (const char *)q->w + (c * q->w_summed + k * 9) * bytes;
+                const float *s = (const float *)from;
+                if (q->narrow && lanes == LANES) {
+                    UNROLL for (int i = 0; i < 9; i++)
+                        STORE(edge + i * LANES, WINO(load_narrow)((const uint16_t *)from + i * LANES));
+                    s = edge;
+                } else if (q->narrow) {
+                    for (int64_t i = 0; i < lanes * 9; i++) edge[i] = plain_from_bf16(((const uint16_t *)from)[i]);
+                    s = edge;
+                } else if (lanes < LANES || (c == q->x.c - 1 && k + LANES >= q->y.c))
                     s = memcpy(edge, s, lanes * 9 * sizeof *s);
-                }
                 float *to = taps + (c - low) % LANES * 9 * LANES;
                 WINO(split)(s, to);
                 if ((c - low) % LANES == LANES - 1 || c == high - 1)
@@ -316,7 +375,8 @@ WINO_INLINE void WINO(kernel_panel)(const int tile, const Winograd *q, int64_t p
         else
             for (int64_t c = low; c < high; c += LANES) {
                 const int64_t some = high - c < LANES ? high - c : LANES;
-                WINO(turn)(q->w + k * q->w_made + c * 9, q->w_made, lanes, some * 9, taps, LANES, LANES);
+                const char *from = (const char *)q->w + (k * q->w_made + c * 9) * bytes;
+                (q->narrow ? WINO(turn_wide) : WINO(turn))(from, q->w_made, lanes, some * 9, taps, LANES, LANES);
                 for (int64_t e = 0; e < some; e++)
                     WINO(transform)(tile, 0, taps + e * 9 * LANES, u + (c - low + e) * PANEL, slice);
             }
@@ -337,7 +397,18 @@ WINO_INLINE void WINO(collect)(const int tile, const Winograd *q, int64_t low, i
                 UNROLL for (int i = 0; i < 3; i++) made[i][j] = r[i];
             }
             UNROLL for (int i = 0; i < 3; i++) WINO(to_kernel)(tile, made[i], g + 3 * i);
-            WINO(join)(g, q->x.c - c < LANES ? q->x.c - c : LANES, q->w + k * q->w_made + c * 9);
+            const int64_t some = q->x.c - c < LANES ? q->x.c - c : LANES, at = k * q->w_made + c * 9;
+            if (!q->narrow) {
+                WINO(join)(g, some, (float *)q->w + at);
+                continue;
+            }
+            float wide[9 * LANES];
+            uint16_t *to = (uint16_t *)q->w + at;
+            WINO(join)(g, LANES, wide);
+            if (some == LANES)
+                UNROLL for (int i = 0; i < 9; i++) WINO(store_narrow)(to + i * LANES, LOAD(wide + i * LANES));
+            else
+                for (int64_t i = 0; i < some * 9; i++) to[i] = plain_to_bf16(wide[i]);
         }
 }
 
@@ -446,7 +517,8 @@ WINO_INLINE void WINO(gradient_of)(const int tile, const Winograd *q, int64_t pa
 WINO_PART(gradient)
 
 static const WinogradKernels WINO(all) = {
-    LANES, WINO(kernels), WINO(images), WINO(by_tiles), WINO(by_channels), WINO(factors), WINO(gradient), WINO(turn),
+    LANES,         WINO(kernels),  WINO(images), WINO(by_tiles),  WINO(by_channels),
+    WINO(factors), WINO(gradient), WINO(turn),   WINO(turn_wide), WINO(turn_narrow),
 };
 
 #undef WINO
@@ -480,3 +552,5 @@ static const WinogradKernels WINO(all) = {
 #undef WINO_UNITS
 #undef WINO_PART
 #undef WINO_VECS
+#undef WINO_BYTES
+#undef WINO_TURN
