@@ -15,6 +15,7 @@ from typing import Any
 from paddle._absent import refuse
 from paddle._absent_names import NAMES as ABSENT
 from paddle._late_names import NAMES as LATE
+from paddle._public import EXPORTS
 
 
 def attributes_of(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -39,3 +40,16 @@ def attributes_of(module: str) -> tuple[Callable[[str], Any], Callable[[], list[
         return sorted({*vars(sys.modules[module]), *homes})
 
     return __getattr__, __dir__
+
+
+def contents(module: str, submodules: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """The ``__getattr__``, ``__dir__`` and ``__all__`` of a module of names that are declared elsewhere, which it gets.
+
+    ``submodules``: those that are among its names, and loaded with it.
+    """
+    for name in submodules.split():
+        import_module(f"{module}.{name}")
+    declared = EXPORTS.get(module, {})
+    vars(sys.modules[module]).update(declared)
+    late = " ".join(LATE.get(module, {}).values())
+    return (*attributes_of(module), sorted({*declared, *submodules.split(), *late.split()}))

@@ -6,8 +6,10 @@ NAMES = {
             "amp autograd distributed distribution fft hapi incubate io jit linalg metric optimizer profiler "
             "regularizer special static utils version "
         ),
-        "paddle.amp": "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled",
-        "paddle.autograd": "grad",
+        "paddle.amp.auto_cast": (
+            "autocast get_autocast_cpu_dtype get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled "
+        ),
+        "paddle.autograd.run": "grad",
         "paddle.distributed.data_parallel": "DataParallel",
         "paddle.framework.io": "load save",
         "paddle.hapi.flops": "flops",

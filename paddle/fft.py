@@ -13,38 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from paddle import _late
+from paddle._public import public
 from paddle.framework.place import place_of
-from paddle.tensor._args import axis_of, dtype_of, floating, into, need_tensor, op_error
+from paddle.tensor._args import axis_of, dtype_of, floating, need_tensor, op_error
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
 from umiak.ops.fourier import NORMS, TO_COMPLEX
-
-__all__ = [
-    "fft",
-    "fft2",
-    "fftfreq",
-    "fftn",
-    "fftshift",
-    "hfft",
-    "hfft2",
-    "hfftn",
-    "ifft",
-    "ifft2",
-    "ifftn",
-    "ifftshift",
-    "ihfft",
-    "ihfft2",
-    "ihfftn",
-    "irfft",
-    "irfft2",
-    "irfftn",
-    "rfft",
-    "rfft2",
-    "rfftfreq",
-    "rfftn",
-]
-
 
 # --- arguments -----------------------------------------------------------------------------------------------------
 
@@ -106,23 +82,23 @@ def _fit(x: Tensor, axes: tuple[int, ...], sizes: tuple[int, ...] | None) -> Ten
 # --- the kinds of transforms ---------------------------------------------------------------------------------------
 
 
-def _c2c(x: Any, s: Any, axes: Any, norm: str, out: Any, op: str, inverse: bool) -> Tensor:
+def _c2c(x: Any, s: Any, axes: Any, norm: str, op: str, inverse: bool) -> Tensor:
     x = _operand(x, op, norm)
     found, sizes = _axes(x, s, axes, op)
     x = _complex(_fit(x, found, sizes))
     if 0 in x.shape:  # also along the axes: no points give no points
-        return into(out, x)
-    return into(out, F.fft(x, axes=found, norm=norm, inverse=inverse))
+        return x
+    return F.fft(x, axes=found, norm=norm, inverse=inverse)
 
 
-def _r2c(x: Any, s: Any, axes: Any, norm: str, out: Any, op: str, inverse: bool) -> Tensor:
+def _r2c(x: Any, s: Any, axes: Any, norm: str, op: str, inverse: bool) -> Tensor:
     x = _operand(x, op, norm)
     found, sizes = _axes(x, s, axes, op)
     x = _fit(x, found, sizes)
-    return into(out, (F.ihfft if inverse else F.rfft)(x, axes=found, norm=norm))
+    return (F.ihfft if inverse else F.rfft)(x, axes=found, norm=norm)
 
 
-def _c2r(x: Any, s: Any, axes: Any, norm: str, out: Any, op: str, inverse: bool) -> Tensor:
+def _c2r(x: Any, s: Any, axes: Any, norm: str, op: str, inverse: bool) -> Tensor:
     x = _operand(x, op, norm)
     found, sizes = _axes(x, s, axes, op)
     n = 2 * (x.shape[found[-1]] - 1) if sizes is None else sizes[-1]
@@ -134,7 +110,7 @@ def _c2r(x: Any, s: Any, axes: Any, norm: str, out: Any, op: str, inverse: bool)
         if len(found) == 1
         else _fit(x, found, (*(sizes or [x.shape[a] for a in found])[:-1], *half))
     )
-    return into(out, (F.irfft if inverse else F.hfft)(_complex(x), axes=found, norm=norm, n=n))
+    return (F.irfft if inverse else F.hfft)(_complex(x), axes=found, norm=norm, n=n)
 
 
 def _one(n: Any, axis: Any, x: Any, op: str) -> tuple[Any, tuple[int, ...]]:
@@ -158,6 +134,7 @@ def _two(x: Any, s: Any, axes: Any, op: str) -> tuple[Any, Any]:
 # --- one axis ------------------------------------------------------------------------------------------------------
 
 
+@public("paddle.fft", usual=False)
 def fft(
     x: Tensor,
     n: int | None = None,
@@ -181,9 +158,10 @@ def fft(
         >>> paddle.fft.fft(paddle.to_tensor([1.0, 2.0])).tolist()
         [(3+0j), (-1+0j)]
     """
-    return _c2c(x, *_one(n, axis, x, "fft"), norm, out, "fft", False)
+    return _c2c(x, *_one(n, axis, x, "fft"), norm, "fft", False)
 
 
+@public("paddle.fft", usual=False)
 def ifft(
     x: Tensor,
     n: int | None = None,
@@ -207,9 +185,10 @@ def ifft(
         >>> paddle.fft.ifft(paddle.to_tensor([3.0, -1.0])).tolist()
         [(1+0j), (2+0j)]
     """
-    return _c2c(x, *_one(n, axis, x, "ifft"), norm, out, "ifft", True)
+    return _c2c(x, *_one(n, axis, x, "ifft"), norm, "ifft", True)
 
 
+@public("paddle.fft", usual=False)
 def rfft(
     x: Tensor,
     n: int | None = None,
@@ -233,9 +212,10 @@ def rfft(
         >>> paddle.fft.rfft(paddle.ones([4])).tolist()
         [(4+0j), 0j, 0j]
     """
-    return _r2c(x, *_one(n, axis, x, "rfft"), norm, out, "rfft", False)
+    return _r2c(x, *_one(n, axis, x, "rfft"), norm, "rfft", False)
 
 
+@public("paddle.fft", usual=False)
 def irfft(
     x: Tensor,
     n: int | None = None,
@@ -259,9 +239,10 @@ def irfft(
         >>> paddle.fft.irfft(paddle.to_tensor([4.0, 0.0, 0.0])).tolist()
         [1.0, 1.0, 1.0, 1.0]
     """
-    return _c2r(x, *_one(n, axis, x, "irfft"), norm, out, "irfft", True)
+    return _c2r(x, *_one(n, axis, x, "irfft"), norm, "irfft", True)
 
 
+@public("paddle.fft", usual=False)
 def hfft(
     x: Tensor,
     n: int | None = None,
@@ -285,9 +266,10 @@ def hfft(
         >>> paddle.fft.hfft(paddle.to_tensor([1.0, 0.0, 0.0])).tolist()
         [1.0, 1.0, 1.0, 1.0]
     """
-    return _c2r(x, *_one(n, axis, x, "hfft"), norm, out, "hfft", False)
+    return _c2r(x, *_one(n, axis, x, "hfft"), norm, "hfft", False)
 
 
+@public("paddle.fft", usual=False)
 def ihfft(
     x: Tensor,
     n: int | None = None,
@@ -311,12 +293,13 @@ def ihfft(
         >>> paddle.fft.ihfft(paddle.ones([4])).shape
         [3]
     """
-    return _r2c(x, *_one(n, axis, x, "ihfft"), norm, out, "ihfft", True)
+    return _r2c(x, *_one(n, axis, x, "ihfft"), norm, "ihfft", True)
 
 
 # --- two axes --------------------------------------------------------------------------------------------------------
 
 
+@public("paddle.fft", usual=False)
 def fft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -340,9 +323,10 @@ def fft2(
         >>> paddle.fft.fft2(paddle.ones([2, 3])).shape
         [2, 3]
     """
-    return _c2c(x, *_two(x, s, axes, "fft2"), norm, out, "fft2", False)
+    return _c2c(x, *_two(x, s, axes, "fft2"), norm, "fft2", False)
 
 
+@public("paddle.fft", usual=False)
 def ifft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -366,9 +350,10 @@ def ifft2(
         >>> paddle.fft.ifft2(paddle.ones([2, 3]), s=(4, 4)).shape
         [4, 4]
     """
-    return _c2c(x, *_two(x, s, axes, "ifft2"), norm, out, "ifft2", True)
+    return _c2c(x, *_two(x, s, axes, "ifft2"), norm, "ifft2", True)
 
 
+@public("paddle.fft", usual=False)
 def rfft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -392,9 +377,10 @@ def rfft2(
         >>> paddle.fft.rfft2(paddle.ones([2, 4])).shape
         [2, 3]
     """
-    return _r2c(x, *_two(x, s, axes, "rfft2"), norm, out, "rfft2", False)
+    return _r2c(x, *_two(x, s, axes, "rfft2"), norm, "rfft2", False)
 
 
+@public("paddle.fft", usual=False)
 def irfft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -418,9 +404,10 @@ def irfft2(
         >>> paddle.fft.irfft2(paddle.ones([2, 3])).shape
         [2, 4]
     """
-    return _c2r(x, *_two(x, s, axes, "irfft2"), norm, out, "irfft2", True)
+    return _c2r(x, *_two(x, s, axes, "irfft2"), norm, "irfft2", True)
 
 
+@public("paddle.fft", usual=False)
 def hfft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -444,9 +431,10 @@ def hfft2(
         >>> paddle.fft.hfft2(paddle.ones([2, 3])).shape
         [2, 4]
     """
-    return _c2r(x, *_two(x, s, axes, "hfft2"), norm, out, "hfft2", False)
+    return _c2r(x, *_two(x, s, axes, "hfft2"), norm, "hfft2", False)
 
 
+@public("paddle.fft", usual=False)
 def ihfft2(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -470,12 +458,13 @@ def ihfft2(
         >>> paddle.fft.ihfft2(paddle.ones([2, 4])).shape
         [2, 3]
     """
-    return _r2c(x, *_two(x, s, axes, "ihfft2"), norm, out, "ihfft2", True)
+    return _r2c(x, *_two(x, s, axes, "ihfft2"), norm, "ihfft2", True)
 
 
 # --- any axes --------------------------------------------------------------------------------------------------------
 
 
+@public("paddle.fft", usual=False)
 def fftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -499,9 +488,10 @@ def fftn(
         >>> paddle.fft.fftn(paddle.ones([2, 3])).shape
         [2, 3]
     """
-    return _c2c(x, s, axes, norm, out, "fftn", False)
+    return _c2c(x, s, axes, norm, "fftn", False)
 
 
+@public("paddle.fft", usual=False)
 def ifftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -525,9 +515,10 @@ def ifftn(
         >>> paddle.fft.ifftn(paddle.ones([2, 3]), s=(4, 4)).shape
         [4, 4]
     """
-    return _c2c(x, s, axes, norm, out, "ifftn", True)
+    return _c2c(x, s, axes, norm, "ifftn", True)
 
 
+@public("paddle.fft", usual=False)
 def rfftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -551,9 +542,10 @@ def rfftn(
         >>> paddle.fft.rfftn(paddle.ones([2, 4])).shape
         [2, 3]
     """
-    return _r2c(x, s, axes, norm, out, "rfftn", False)
+    return _r2c(x, s, axes, norm, "rfftn", False)
 
 
+@public("paddle.fft", usual=False)
 def irfftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -577,9 +569,10 @@ def irfftn(
         >>> paddle.fft.irfftn(paddle.ones([2, 3])).shape
         [2, 4]
     """
-    return _c2r(x, s, axes, norm, out, "irfftn", True)
+    return _c2r(x, s, axes, norm, "irfftn", True)
 
 
+@public("paddle.fft", usual=False)
 def hfftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -603,9 +596,10 @@ def hfftn(
         >>> paddle.fft.hfftn(paddle.ones([2, 3])).shape
         [2, 4]
     """
-    return _c2r(x, s, axes, norm, out, "hfftn", False)
+    return _c2r(x, s, axes, norm, "hfftn", False)
 
 
+@public("paddle.fft", usual=False)
 def ihfftn(
     x: Tensor,
     s: Sequence[int] | None = None,
@@ -629,24 +623,25 @@ def ihfftn(
         >>> paddle.fft.ihfftn(paddle.ones([2, 4])).shape
         [2, 3]
     """
-    return _r2c(x, s, axes, norm, out, "ihfftn", True)
+    return _r2c(x, s, axes, norm, "ihfftn", True)
 
 
 # --- frequencies ---------------------------------------------------------------------------------------------------
 
 
-def _frequencies(make: Any, n: Any, d: Any, dtype: Any, out: Any, device: Any, requires_grad: bool, op: str) -> Tensor:
+def _frequencies(make: Any, n: Any, d: Any, dtype: Any, device: Any, requires_grad: bool, op: str) -> Tensor:
     n = _count(n, op, "n")
     if d == 0:
         raise op_error(ValueError, op, "a d other than 0", d)
     found = dtype_of(dtype)
     if not found.is_floating:
         raise op_error(TypeError, op, "a floating dtype", found.name)
-    x = into(out, from_numpy(make(n, d).astype(found.numpy), place_of(device, op)))
+    x = from_numpy(make(n, d).astype(found.numpy), place_of(device, op))
     x.stop_gradient = not requires_grad
     return x
 
 
+@public("paddle.fft")
 def fftfreq(
     n: int,
     d: float = 1.0,
@@ -669,9 +664,10 @@ def fftfreq(
         >>> paddle.fft.fftfreq(4, 0.5).tolist()
         [0.0, 0.5, -1.0, -0.5]
     """
-    return _frequencies(np.fft.fftfreq, n, d, dtype, out, device, requires_grad, "fftfreq")
+    return _frequencies(np.fft.fftfreq, n, d, dtype, device, requires_grad, "fftfreq")
 
 
+@public("paddle.fft")
 def rfftfreq(
     n: int,
     d: float = 1.0,
@@ -694,7 +690,7 @@ def rfftfreq(
         >>> paddle.fft.rfftfreq(4, 0.5).tolist()
         [0.0, 0.5, 1.0]
     """
-    return _frequencies(np.fft.rfftfreq, n, d, dtype, out, device, requires_grad, "rfftfreq")
+    return _frequencies(np.fft.rfftfreq, n, d, dtype, device, requires_grad, "rfftfreq")
 
 
 def _shift(x: Any, axes: Any, inverse: bool, op: str) -> Tensor:
@@ -706,6 +702,7 @@ def _shift(x: Any, axes: Any, inverse: bool, op: str) -> Tensor:
     return F.fft_shift(x, axes=found, inverse=inverse) if found else F.copy(x)
 
 
+@public("paddle.fft", usual=False)
 def fftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
     """The points moved so that the zero frequency is in the middle of ``axes`` (one, several, or None for all).
 
@@ -717,6 +714,7 @@ def fftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
     return _shift(x, axes, False, "fftshift")
 
 
+@public("paddle.fft", usual=False)
 def ifftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
     """The inverse of :func:`fftshift`: the zero frequency moved back to the front.
 
@@ -726,3 +724,6 @@ def ifftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
         [0.0, 0.25, -0.5, -0.25]
     """
     return _shift(x, axes, True, "ifftshift")
+
+
+__getattr__, __dir__, __all__ = _late.contents(__name__)

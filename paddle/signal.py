@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from paddle import _late
+from paddle._public import public
 from paddle.tensor._args import cast, floating, made_on, need_tensor, op_error
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import place_guard
 from umiak.core.tensor import Tensor
-
-__getattr__, __dir__ = _late.attributes_of(__name__)
-
-__all__ = ["istft", "stft"]
 
 
 def _window(window: Any, win_length: int, n_fft: int, like: Tensor, op: str) -> Tensor:
@@ -38,6 +35,7 @@ def _lengths(n_fft: int, hop_length: int | None, win_length: int | None, op: str
     return hop, win
 
 
+@public("paddle.signal paddle.tensor Tensor", usual=False)
 def stft(
     x: Tensor,
     n_fft: int,
@@ -101,6 +99,7 @@ def stft(
     return F.squeeze(out, (0,)) if single else out
 
 
+@public("paddle.signal paddle.tensor Tensor", usual=False)
 def istft(
     x: Tensor,
     n_fft: int,
@@ -179,3 +178,6 @@ def _overlap(frames: Tensor, total: int, hop: int) -> Tensor:
         zeros = F.full(0, frames.dtype, (b, total))
     flat = F.reshape(frames, (b, count * size))
     return F.put(zeros, F.reshape(where, (count * size,)), flat, 1, mode="add")
+
+
+__getattr__, __dir__, __all__ = _late.contents(__name__)

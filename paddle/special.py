@@ -1,6 +1,5 @@
 """Special functions under the names of another framework."""
 
-from paddle.tensor.elementwise import expm1
-from paddle.tensor.math import logsumexp, softmax
+from paddle import _late
 
-__all__ = ["expm1", "logsumexp", "softmax"]
+__getattr__, __dir__, __all__ = _late.contents(__name__)

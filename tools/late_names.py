@@ -1,13 +1,20 @@
 """Writes ``paddle/_late_names.py``: the names that modules of ``paddle`` load when they are used.
 
-These are what a module that asks ``paddle/_late.py`` for its attributes imports under ``TYPE_CHECKING``.
+These are declared names (``paddle/_public.py``) of homes that neither ``import paddle`` nor the module itself loads,
+and modules that are imported under ``TYPE_CHECKING``.
 
-``python tools/late_names.py`` after such an import was changed; a test fails while the file is not what this makes.
+``python tools/late_names.py`` after a change; a test fails while the file is not what this makes.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import absent_names
@@ -20,28 +27,58 @@ NAMES = {
 '''
 
 
-def late_imports(text: str) -> dict[str, list[str]]:
-    """The names that a module imports under ``TYPE_CHECKING``, by home."""
-    found: dict[str, list[str]] = {}
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+def rows() -> list:
+    """Every declaration: those of modules that are not loaded yet, too."""
+    import paddle
+    from paddle._public import ROWS
+
+    for module in pkgutil.walk_packages(paddle.__path__, "paddle."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return ROWS
+
+
+def asking() -> Iterator[tuple[str, Path]]:
+    """The modules that ask for their attributes, and their files."""
+    for path in sorted((ROOT / "paddle").rglob("*.py")):
+        text = path.read_text()
+        if "_late.attributes_of(__name__)" in text or "_late.contents(__name__" in text:
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def imports(path: Path) -> tuple[set[str], dict[str, list[str]]]:
+    """The modules that a file imports with it, and what it imports under ``TYPE_CHECKING``, by home."""
+    now: set[str] = set()
+    late: dict[str, list[str]] = {}
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            now.update(f"{node.module}.{a.name}" for a in node.names)
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             for line in node.body:
                 if not isinstance(line, ast.ImportFrom) or line.module is None or any(a.asname for a in line.names):
                     raise ValueError(f"requires `from module import name` under TYPE_CHECKING, got {ast.unparse(line)}")
-                found.setdefault(line.module, []).extend(a.name for a in line.names)
-    return found
+                late.setdefault(line.module, []).extend(a.name for a in line.names)
+    return now, late
+
+
+def loaded_at_once() -> set[str]:
+    """The modules that ``import paddle`` loads."""
+    code = "import json, sys, paddle; print(json.dumps([m for m in sys.modules if m.startswith('paddle')]))"
+    return set(json.loads(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout))
 
 
 def late() -> dict[str, dict[str, list[str]]]:
-    """Those of every module that asks for its attributes."""
+    """The names, by module and home."""
+    loaded, declared = loaded_at_once(), rows()
     found = {}
-    for path in sorted((ROOT / "paddle").rglob("*.py")):
-        text = path.read_text()
-        if "_late.attributes_of(__name__)" in text:
-            parts = path.relative_to(ROOT).with_suffix("").parts
-            module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-            if names := late_imports(text):
-                found[module] = names
+    for module, path in asking():
+        now, names = imports(path)
+        for row in declared:
+            if module in row.places and row.home not in loaded and row.home not in now and row.home != module:
+                names.setdefault(row.home, []).append(row.name)
+        if names:
+            found[module] = names
     return found
 
 
@@ -57,4 +94,5 @@ def text() -> str:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     TARGET.write_text(text())

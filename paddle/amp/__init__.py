@@ -3,37 +3,9 @@
 from typing import TYPE_CHECKING
 
 from paddle import _late
-from paddle.amp.auto_cast import (
-    auto_cast,
-    autocast,
-    decorate,
-    get_autocast_cpu_dtype,
-    get_autocast_dtype,
-    get_autocast_gpu_dtype,
-    is_autocast_enabled,
-    is_bfloat16_supported,
-    is_float16_supported,
-)
-from paddle.amp.grad_scaler import GradScaler
-
-amp_guard = auto_cast
-amp_decorate = decorate
-AmpScaler = GradScaler
+from paddle.amp import auto_cast, grad_scaler
 
 if TYPE_CHECKING:
     from paddle.amp import debugging
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
-
-__all__ = [
-    "GradScaler",
-    "auto_cast",
-    "debugging",
-    "decorate",
-    "get_autocast_cpu_dtype",
-    "get_autocast_dtype",
-    "get_autocast_gpu_dtype",
-    "is_autocast_enabled",
-    "is_bfloat16_supported",
-    "is_float16_supported",
-]
+__getattr__, __dir__, __all__ = _late.contents(__name__)

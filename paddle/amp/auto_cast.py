@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from paddle._public import also, public
 from paddle.nn.layer.layers import Layer
 from paddle.nn.layer.norm import InstanceNorm1D, InstanceNorm2D, InstanceNorm3D, LayerNorm, _BatchNorm
 from umiak import ops as F
@@ -60,6 +61,7 @@ def _mode() -> tuple[int, int, int]:
     return context.amp()
 
 
+@public("paddle.amp")
 class auto_cast:
     """Ops inside run in low precision where that is safe: matrix products do, losses and exponentials do not.
 
@@ -121,6 +123,10 @@ class auto_cast:
         return run
 
 
+amp_guard = also(auto_cast, "amp_guard", "paddle.amp")
+
+
+@public("paddle paddle.amp")
 def autocast(
     device_type: str | None, dtype: Any = "float16", enabled: bool = True, cache_enabled: bool = True
 ) -> auto_cast:
@@ -128,31 +134,36 @@ def autocast(
     return auto_cast(enable=enabled, dtype=dtype)
 
 
+@public("paddle paddle.amp")
 def is_autocast_enabled(device_type: str | None = None) -> bool:
     """Whether :func:`auto_cast` is on."""
     return _mode()[0] > 0
 
 
+@public("paddle paddle.amp")
 def get_autocast_dtype(device_type: str | None = None) -> str:
     """The dtype that :func:`auto_cast` casts to; float16 where it is off."""
     level, dtype_id, _ = _mode()
     return from_id(dtype_id).name if level else "float16"
 
 
-get_autocast_cpu_dtype = get_autocast_dtype
-get_autocast_gpu_dtype = get_autocast_dtype
+get_autocast_cpu_dtype = also(get_autocast_dtype, "get_autocast_cpu_dtype", "paddle paddle.amp")
+get_autocast_gpu_dtype = also(get_autocast_dtype, "get_autocast_gpu_dtype", "paddle paddle.amp")
 
 
+@public("paddle.amp")
 def is_bfloat16_supported(device: Any = None) -> bool:
     """Whether ops run in bfloat16: on every device."""
     return True
 
 
+@public("paddle.amp")
 def is_float16_supported(device: Any = None) -> bool:
     """Whether ops run in float16: on every device."""
     return True
 
 
+@public("paddle.amp")
 def decorate(
     models: Any,
     optimizers: Any = None,
@@ -201,6 +212,9 @@ def decorate(
         ):
             optimizer._multi_precision = master_weight is not False
     return models if optimizers is None else (models, optimizers)
+
+
+amp_decorate = also(decorate, "amp_decorate", "paddle.amp")
 
 
 def _cast_model(model: Layer, low: DType, classes: tuple, kept: set[int], save: DType | None) -> None:

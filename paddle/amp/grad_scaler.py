@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import also, public
 from paddle.optimizer.optimizer import Optimizer
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -32,6 +33,7 @@ def all_finite(tensors: Sequence[Tensor]) -> bool:
     return all(total.item() == 0.0 for total in totals)
 
 
+@public("paddle.amp")
 class GradScaler:
     """Scales the loss up before ``backward()`` and gradients down before ``step()``.
 
@@ -245,3 +247,6 @@ class GradScaler:
     def set_decr_every_n_nan_or_inf(self, new_decr_every_n_nan_or_inf: int) -> None:
         """Set after how many infinite steps the scale shrinks."""
         self._decr_every_n_nan_or_inf = new_decr_every_n_nan_or_inf
+
+
+AmpScaler = also(GradScaler, "AmpScaler", "paddle.amp")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.autograd.products import zeros_for
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad
@@ -20,6 +21,7 @@ def _row(y: Tensor, x: Tensor) -> Tensor:
     return zeros_for(g, x)
 
 
+@public("paddle.autograd")
 class Jacobian:
     """The matrix of derivatives of ``ys`` with respect to ``xs``, whose rows are computed when they are asked for.
 
@@ -92,6 +94,7 @@ class Jacobian:
         return f"{type(self).__name__}(shape={self.shape})"
 
 
+@public("paddle.autograd")
 class Hessian(Jacobian):
     """The matrix of second derivatives of a scalar: the Jacobian of its gradient."""
 
@@ -108,6 +111,7 @@ def _each(f: Callable, ys: Any, xs: Any) -> Any:
     return tuple(f(ys, x) for x in xs) if isinstance(xs, (list, tuple)) else f(ys, xs)
 
 
+@public("paddle.autograd")
 def jacobian(ys: Any, xs: Any, batch_axis: int | None = None) -> Any:
     """The derivatives of ``ys`` with respect to ``xs``; a tuple for each that is a sequence.
 
@@ -126,6 +130,7 @@ def jacobian(ys: Any, xs: Any, batch_axis: int | None = None) -> Any:
     return _each(lambda y, x: Jacobian(y, x, batched), ys, xs)
 
 
+@public("paddle.autograd")
 def hessian(ys: Tensor, xs: Any, batch_axis: int | None = None) -> Any:
     """The second derivatives of ``ys``, of one element (each entry of a batch), with respect to ``xs``.
 
@@ -164,6 +169,7 @@ def _list(x: Any) -> list:
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
+@public("paddle.autograd")
 def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """``func(xs)``, and ``v`` times its Jacobian; ``v`` is ones where None.
 
@@ -179,6 +185,7 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     return ys, tuple(out) if several else out[0]
 
 
+@public("paddle.autograd")
 def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """``func(xs)``, and its Jacobian times ``v``; ``v`` is ones where None.
 

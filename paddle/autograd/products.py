@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from paddle._public import public
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad
 from paddle.tensor._args import made_on
@@ -67,6 +68,7 @@ def _like(values: list[Tensor], given: Any) -> Any:
     return tuple(values) if isinstance(given, (list, tuple)) else values[0]
 
 
+@public("paddle.incubate.autograd")
 def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """``func(xs)``, and ``v`` times its Jacobian: the gradient of the sum of ``v * func(xs)``.
 
@@ -101,6 +103,7 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     return ys, _like([zeros_for(g, x) for g, x in zip(found, inputs)], xs)
 
 
+@public("paddle.incubate.autograd")
 def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     """``func(xs)``, and its Jacobian times ``v``: how the result changes when xs move along v.
 

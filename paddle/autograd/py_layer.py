@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from paddle._public import also, public
 from umiak import ops as F
 from umiak.autodiff.saved import SavedTensor
 from umiak.core import tape
@@ -13,6 +14,7 @@ from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 
+@public("paddle.autograd")
 class PyLayerContext:
     """What ``forward`` hands to ``backward``; attributes may be set freely.
 
@@ -64,6 +66,7 @@ def _tensors_in(args: tuple, kwargs: dict) -> list[Tensor]:
     return found
 
 
+@public("paddle.autograd")
 class PyLayer:
     """Subclass it with static methods ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, and call ``apply``.
 
@@ -133,6 +136,9 @@ class PyLayer:
         if not isinstance(result, (list, tuple)):
             return outputs[0]
         return type(result)(outputs) if not hasattr(result, "_fields") else type(result)(*outputs)
+
+
+Function = also(PyLayer, "Function", "paddle.autograd")
 
 
 def _differentiable(x: Tensor) -> bool:

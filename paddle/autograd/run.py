@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from umiak.core import tape
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -33,6 +34,7 @@ def _weights(x: Any, tensors: list[Tensor], op: str, what: str) -> list[Tensor |
     return found
 
 
+@public("paddle.autograd")
 def backward(
     tensors: Any, grad_tensors: Any = None, retain_graph: bool = False, *, dump_backward_graph_path: str | None = None
 ) -> None:
@@ -56,6 +58,7 @@ def backward(
     tape.backward(roots, _weights(grad_tensors, roots, "backward", "grad_tensors"), retain_graph)
 
 
+@public("paddle paddle.autograd")
 def grad(
     outputs: Any,
     inputs: Any,

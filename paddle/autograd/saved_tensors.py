@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from paddle._public import public
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 
+@public("paddle.autograd")
 class saved_tensors_hooks:
     """Inside the ``with`` block, keep ``pack_hook(tensor)`` in place of each tensor that a gradient needs.
 

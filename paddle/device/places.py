@@ -6,6 +6,7 @@ import os
 import platform
 from typing import Any, NamedTuple
 
+from paddle._public import also, public
 from paddle.framework.place import DEVICE_TYPES, available_types, current_place, place_of, set_current_place
 from paddle.framework.place import device_count as _count
 from paddle.framework.random import set_rng_state as _set_rng_state
@@ -17,6 +18,7 @@ from umiak.util.errors import op_error
 _KNOWN = ("cpu", "gpu", "xpu", "ipu", "gpu_pinned")
 
 
+@public("paddle paddle.device")
 def set_device(device: Any) -> Place:
     """Put new tensors on a device from now on: ``"cpu"``, ``"gpu"``, ``"gpu:1"``, or a place. Returns the place.
 
@@ -32,6 +34,7 @@ def set_device(device: Any) -> Place:
     return place
 
 
+@public("paddle paddle.device")
 def get_device(input: Tensor | None = None) -> str:
     """The name of the current device, or of that of a tensor: ``"cpu"``, ``"gpu:0"``.
 
@@ -44,6 +47,7 @@ def get_device(input: Tensor | None = None) -> str:
     return "cpu" if place.device_type == "cpu" else f"{place.device_type}:{place.device_id}"
 
 
+@public("paddle.device")
 class device:
     """Put new tensors on another device inside a ``with`` block.
 
@@ -67,9 +71,10 @@ class device:
         set_current_place(self._before.pop())
 
 
-device_guard = device
+device_guard = also(device, "device_guard", "paddle.device")
 
 
+@public("paddle.device")
 class Device(str):
     """The name of a device: ``paddle.device("gpu:1")`` or ``paddle.device("gpu", 1)``. In a ``with`` block new tensors
     are put there.
@@ -124,17 +129,20 @@ class Device(str):
         self._guards.pop().__exit__(*exc)
 
 
+@public("paddle.device")
 def device_count() -> int:
     """How many devices other than the host there are, of the type of the current one, else of CUDA."""
     kind = current_place().device_type
     return _count(kind if kind != "cpu" else "gpu")
 
 
+@public("paddle.device")
 def is_available() -> bool:
     """Whether there is a CUDA device."""
     return _count("gpu") > 0
 
 
+@public("paddle.device")
 def get_all_device_type() -> list[str]:
     """The types of device other than those of plug-ins.
 
@@ -146,6 +154,7 @@ def get_all_device_type() -> list[str]:
     return [t for t in available_types() if t in _KNOWN]
 
 
+@public("paddle.device")
 def get_all_custom_device_type() -> list[str]:
     """The types of device of plug-ins."""
     return [t for t in available_types() if t not in _KNOWN]
@@ -155,11 +164,13 @@ def _named(types: list[str]) -> list[str]:
     return [t if t == "cpu" else f"{t}:{i}" for t in types for i in range(1 if t == "cpu" else _count(t))]
 
 
+@public("paddle.device")
 def get_available_device() -> list[str]:
     """The names of all devices other than those of plug-ins."""
     return _named(get_all_device_type())
 
 
+@public("paddle.device")
 def get_available_custom_device() -> list[str]:
     """The names of the devices of plug-ins."""
     return _named(get_all_custom_device_type())
@@ -175,6 +186,7 @@ class DeviceProperties(NamedTuple):
     multi_processor_count: int
 
 
+@public("paddle.device")
 def get_device_properties(device: Any = None) -> DeviceProperties:
     """Name, memory in bytes and number of cores of a device.
 
@@ -190,62 +202,74 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
     return DeviceProperties(platform.processor() or platform.machine(), 0, 0, pages, os.cpu_count() or 1)
 
 
+@public("paddle.device")
 def get_device_name(device: Any = None) -> str:
     """The name of a device."""
     return get_device_properties(device).name
 
 
+@public("paddle.device")
 def get_device_capability(device: Any = None) -> tuple[int, int]:
     """Major and minor capability of a device; (0, 0) of the host."""
     found = get_device_properties(device)
     return found.major, found.minor
 
 
+@public("paddle.device")
 def is_bf16_supported(including_emulation: bool = True) -> bool:
     """Whether bfloat16 works; on the host it is computed in float32."""
     return including_emulation
 
 
+@public("paddle.device")
 def get_cudnn_version() -> int | None:
     """None: there is no cuDNN."""
     return None
 
 
+@public("paddle paddle.device")
 def is_compiled_with_cuda() -> bool:
     """Whether a backend for CUDA devices is installed."""
     return "gpu" in available_types()
 
 
+@public("paddle paddle.device")
 def is_compiled_with_xpu() -> bool:
     """Whether a backend for XPUs is installed."""
     return "xpu" in available_types()
 
 
+@public("paddle paddle.device")
 def is_compiled_with_custom_device(device_type: str) -> bool:
     """Whether a backend for a type of device is installed."""
     return device_type in get_all_custom_device_type()
 
 
+@public("paddle paddle.device")
 def is_compiled_with_rocm() -> bool:
     """False: there is no backend for ROCm."""
     return False
 
 
+@public("paddle paddle.device")
 def is_compiled_with_ipu() -> bool:
     """False: there is no backend for IPUs."""
     return False
 
 
+@public("paddle paddle.device")
 def is_compiled_with_cinn() -> bool:
     """False: the compiler here is another one."""
     return False
 
 
+@public("paddle paddle.device")
 def is_compiled_with_distribute() -> bool:
     """Whether programs may run on several processes."""
     return True
 
 
+@public("paddle.device")
 def set_rng_state(new_state: Any, device: Any = None) -> None:
     """Put the generator of a device where it stood when ``get_rng_state`` gave ``new_state``."""
     _set_rng_state(new_state, device)

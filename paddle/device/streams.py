@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from paddle._public import also, public
 from paddle.framework.place import current_place, place_of
 from umiak.core import stream as _core
 from umiak.core.context import current
@@ -22,6 +23,7 @@ def _new(place: Place) -> Any:
     return _core.stream(place.index, 0) if place.device_type == "cpu" else _core.new_stream(place.index)
 
 
+@public("paddle.device")
 class Stream:
     """A queue of work on a device: what is handed in runs in order.
 
@@ -75,6 +77,7 @@ class Stream:
         return f"Stream({self.device}, id={self.stream_base.id})"
 
 
+@public("paddle.device")
 class Event:
     """A mark in a stream's queue.
 
@@ -132,12 +135,14 @@ class Event:
         return f"Event({self._place})"
 
 
+@public("paddle.device")
 def current_stream(device: Any = None) -> Stream:
     """The stream that work on a device goes to."""
     place = _place(device)
     return Stream(stream_base=_core.stream(place.index, current().get_stream(place)))
 
 
+@public("paddle.device")
 def set_stream(stream: Stream) -> Stream:
     """Send work to another stream from now on; returns the former one."""
     if not isinstance(stream, Stream):
@@ -147,6 +152,7 @@ def set_stream(stream: Stream) -> Stream:
     return before
 
 
+@public("paddle.device")
 class StreamContext:
     """Send work to another stream inside a ``with`` block; None changes nothing."""
 
@@ -163,9 +169,10 @@ class StreamContext:
             set_stream(self._before.pop())
 
 
-stream_guard = StreamContext
+stream_guard = also(StreamContext, "stream_guard", "paddle.device")
 
 
+@public("paddle.device")
 def synchronize(device: Any = None) -> None:
     """Wait until all work on a device is done.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import operator
 
+from paddle._public import public
 from umiak.runtime import parallel
 from umiak.util import flags
 from umiak.util.errors import op_error
 
 
+@public("paddle paddle.device")
 def set_num_threads(n: int) -> None:
     """Let ``n`` threads work on one operation on the CPU; 0: as many as ``OMP_NUM_THREADS`` says, or one per CPU.
 
@@ -34,6 +36,7 @@ def set_num_threads(n: int) -> None:
     flags.set_flags({"FLAGS_paddle_num_threads": count})
 
 
+@public("paddle paddle.device")
 def get_num_threads() -> int:
     """How many threads may work on one operation.
 

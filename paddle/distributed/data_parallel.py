@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication.group import member
 from paddle.nn.layer.layers import Layer
 from paddle.nn.layer.norm import SyncBatchNorm, over_ranks
@@ -17,6 +18,7 @@ from umiak.util.errors import op_error
 MB = 1 << 20
 
 
+@public("paddle")
 class DataParallel(Layer):
     """A layer whose gradients are the means over all ranks: each computes its part of the batch.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from paddle._public import public
 from paddle.distribution.distribution import (
     EULER,
     LOG_2PI,
@@ -25,6 +26,7 @@ from umiak.util.errors import op_error
 # --- with a location and a scale -----------------------------------------------------------------------------------
 
 
+@public("paddle.distribution")
 class Normal(Distribution):
     """The normal distribution with mean ``loc`` and standard deviation ``scale``.
 
@@ -85,6 +87,7 @@ def _normals(p: Normal, q: Normal) -> Tensor:
     return F.mul(F.sub(F.add(ratio, shift), F.add(F.log(ratio), 1.0)), 0.5)
 
 
+@public("paddle.distribution")
 class Laplace(Distribution):
     """The Laplace distribution about ``loc``: its density falls by e over a distance of ``scale``.
 
@@ -146,6 +149,7 @@ def _laplaces(p: Laplace, q: Laplace) -> Tensor:
     return F.sub(F.add(falling, F.div(distance, q.scale)), F.add(F.log(ratio), 1.0))
 
 
+@public("paddle.distribution")
 class Cauchy(Distribution):
     """The Cauchy distribution about ``loc``; it has neither mean nor variance (ValueError).
 
@@ -200,6 +204,7 @@ def _cauchies(p: Cauchy, q: Cauchy) -> Tensor:
     return F.log(F.div(sums, F.mul(F.mul(p.scale, q.scale), 4.0)))
 
 
+@public("paddle.distribution")
 class Gumbel(Distribution):
     """The Gumbel distribution: that of the largest of many numbers, its most likely one being ``loc``.
 
@@ -253,6 +258,7 @@ def _gumbels(p: Gumbel, q: Gumbel) -> Tensor:
     return F.add(F.add(F.sub(F.mul(ratio, EULER), F.log(ratio)), F.add(shift, growth)), -1.0 - EULER)
 
 
+@public("paddle.distribution")
 class StudentT(Distribution):
     """Student's t distribution with ``df`` degrees of freedom.
 
@@ -315,6 +321,7 @@ def _log_t_norm(df: Tensor) -> Tensor:
 # --- on intervals --------------------------------------------------------------------------------------------------
 
 
+@public("paddle.distribution")
 class Uniform(Distribution):
     """The uniform distribution between ``low`` and ``high``; at the ends, and outside, the density is 0.
 
@@ -370,6 +377,7 @@ def _uniforms(p: Uniform, q: Uniform) -> Tensor:
     return F.where(covered, ratio, math.inf)
 
 
+@public("paddle.distribution")
 class ContinuousBernoulli(Distribution):
     """Numbers from 0 to 1 with a density in proportion to ``probs**x * (1 - probs)**(1 - x)``.
 
@@ -470,6 +478,7 @@ def _continuous_bernoullis(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Te
 # --- of the gamma function -----------------------------------------------------------------------------------------
 
 
+@public("paddle.distribution")
 class Exponential(ExponentialFamily):
     """The exponential distribution: waiting times for what happens ``rate`` times a unit.
 
@@ -519,6 +528,7 @@ def _exponentials(p: Exponential, q: Exponential) -> Tensor:
     return F.sub(F.sub(ratio, F.log(ratio)), 1.0)
 
 
+@public("paddle.distribution")
 class Gamma(ExponentialFamily):
     """The gamma distribution, with a density in proportion to ``x**(concentration - 1) * exp(-rate * x)``.
 
@@ -570,6 +580,7 @@ def _gammas(p: Gamma, q: Gamma) -> Tensor:
     return F.add(shape, F.add(F.mul(b, F.log(ratio)), F.mul(a, F.sub(F.div(1.0, ratio), 1.0))))
 
 
+@public("paddle.distribution")
 class Chi2(Gamma):
     """The chi-squared distribution: of the sum of ``df`` squared standard normal numbers.
 
@@ -587,6 +598,7 @@ class Chi2(Gamma):
         super().__init__(F.mul(self.df, 0.5), 0.5)
 
 
+@public("paddle.distribution")
 class Dirichlet(ExponentialFamily):
     """Vectors of positive numbers whose sum is 1, with a density in proportion to ``prod(x**(concentration - 1))``.
 
@@ -647,6 +659,7 @@ def _dirichlets(p: Dirichlet, q: Dirichlet) -> Tensor:
     return F.add(F.sub(F.lgamma(p._total()), F.lgamma(q._total())), inner)
 
 
+@public("paddle.distribution")
 class Beta(ExponentialFamily):
     """Numbers from 0 to 1 with a density in proportion to ``x**(alpha - 1) * (1 - x)**(beta - 1)``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from paddle._public import public
 from paddle.distribution.distribution import (
     Distribution,
     ExponentialFamily,
@@ -47,6 +48,7 @@ def _support(like: Tensor, last: int) -> Tensor:
     return F.unsqueeze(k, tuple(range(1, like.ndim + 1))) if like.ndim else k
 
 
+@public("paddle.distribution")
 class Bernoulli(ExponentialFamily):
     """1 with probability ``probs``, else 0.
 
@@ -103,6 +105,7 @@ def _bernoullis(p: Bernoulli, q: Bernoulli) -> Tensor:
     return _divergence_of(p.probs, q.probs)
 
 
+@public("paddle.distribution")
 class Geometric(Distribution):
     """How often a trial fails before it first succeeds, with probability ``probs`` each: 0, 1, 2, …
 
@@ -161,6 +164,7 @@ def _geometrics(p: Geometric, q: Geometric) -> Tensor:
     return F.div(_divergence_of(p.probs, q.probs), p.probs)
 
 
+@public("paddle.distribution")
 class Binomial(Distribution):
     """How many of ``total_count`` trials succeed, with probability ``probs`` each.
 
@@ -217,6 +221,7 @@ def _binomials(p: Binomial, q: Binomial) -> Tensor:
     return F.mul(p.total_count, _divergence_of(p.probs, q.probs))
 
 
+@public("paddle.distribution")
 class Poisson(Distribution):
     """How often something happens that happens ``rate`` times on average.
 
@@ -262,6 +267,7 @@ def _poissons(p: Poisson, q: Poisson) -> Tensor:
     return F.add(F.sub(xlogy(p.rate, p.rate), xlogy(p.rate, q.rate)), F.sub(q.rate, p.rate))
 
 
+@public("paddle.distribution")
 class Categorical(Distribution):
     """One of several choices, by number.
 
@@ -331,6 +337,7 @@ def _categoricals(p: Categorical, q: Categorical) -> Tensor:
     return F.sum(inner, (inner.ndim - 1,), True)
 
 
+@public("paddle.distribution")
 class Multinomial(Distribution):
     """How often each of several choices is made in ``total_count`` trials.
 

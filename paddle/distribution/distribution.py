@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad, no_grad
 from paddle.tensor import creation, random
@@ -87,6 +88,7 @@ def xlogy(x: Tensor, y: Tensor) -> Tensor:
 # --- distributions -------------------------------------------------------------------------------------------------
 
 
+@public("paddle.distribution")
 class Distribution:
     """A probability distribution, or several of them side by side.
 
@@ -179,6 +181,7 @@ class Distribution:
         return f"{type(self).__name__}(batch_shape={self._batch_shape}, event_shape={self._event_shape})"
 
 
+@public("paddle.distribution")
 class ExponentialFamily(Distribution):
     """A distribution whose density is ``exp(t(x) · θ - F(θ) + k(x))``: entropy and divergence follow from F.
 
@@ -222,6 +225,7 @@ class ExponentialFamily(Distribution):
 _DIVERGENCES: dict[tuple[type, type], Callable] = {}
 
 
+@public("paddle.distribution")
 def register_kl(cls_p: type[Distribution], cls_q: type[Distribution]) -> Callable[[Callable], Callable]:
     """Name the function that gives the divergence of one class of distributions from another.
 
@@ -246,6 +250,7 @@ def register_kl(cls_p: type[Distribution], cls_q: type[Distribution]) -> Callabl
     return mark
 
 
+@public("paddle.distribution")
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """The Kullback-Leibler divergence of ``p`` from ``q``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from paddle._public import public
 from paddle.distribution.continuous import Beta
 from paddle.distribution.distribution import LOG_2PI, Distribution, common_shape, draw, expand, register_kl, tensors
 from paddle.tensor._args import made_on
@@ -23,6 +24,7 @@ def _identity(n: int, like: Tensor) -> Tensor:
     return F.cast(F.eq(at, F.unsqueeze(at, (1,))), dtype=like.dtype)
 
 
+@public("paddle.distribution")
 class MultivariateNormal(Distribution):
     """The normal distribution of vectors, given by one of three matrices.
 
@@ -123,6 +125,7 @@ def _normals(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
     return F.add(F.mul(F.sub(F.add(trace, distance), float(n)), 0.5), F.sub(q._half_log_det(), p._half_log_det()))
 
 
+@public("paddle.distribution")
 class LKJCholesky(Distribution):
     """Lower Cholesky factors of correlation matrices, whose density is ``det(matrix)**(concentration - 1)``.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from paddle._public import public
 from umiak.util.errors import op_error
 
 
+@public("paddle paddle.framework")
 def batch(
     reader: Callable[[], Iterator[Any]], batch_size: int, drop_last: bool = False
 ) -> Callable[[], Iterator[list]]:

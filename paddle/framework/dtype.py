@@ -7,13 +7,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from paddle._public import constants, public
 from umiak.core import dtype as _dt
 from umiak.core.context import current
 from umiak.core.dtype import DType
 from umiak.util.dtypes import ROWS
 from umiak.util.errors import op_error
 
-dtype = DType
+dtype = public("paddle paddle.framework", name="dtype")(DType)
 
 # These names shadow builtins, also below; nothing in this module calls those.
 globals().update({d.name: d for d in _dt.all_dtypes()})
@@ -23,8 +24,10 @@ float = _dt.float32
 double = _dt.float64
 cfloat = _dt.complex64
 cdouble = _dt.complex128
+constants("paddle", __name__, {name: d for name, d in globals().items() if type(d) is DType})
 
 
+@public("paddle paddle.framework")
 def get_default_dtype() -> str:
     """The name of the dtype that Python floats and ``paddle.ones`` get: ``"float32"`` unless set.
 
@@ -36,6 +39,7 @@ def get_default_dtype() -> str:
     return _dt.from_id(current().state.default_dtype).name
 
 
+@public("paddle paddle.framework")
 def set_default_dtype(d: Any) -> None:
     """Set the dtype of Python floats and of creation functions: float16, bfloat16, float32 or float64.
 
@@ -54,6 +58,7 @@ def set_default_dtype(d: Any) -> None:
     current().state.default_dtype = found.id
 
 
+@public("paddle paddle.framework")
 class iinfo:
     """Limits of an integer dtype: ``min``, ``max``, ``bits``, ``dtype``.
 
@@ -74,6 +79,7 @@ class iinfo:
         return f"paddle.iinfo(min={self.min}, max={self.max}, bits={self.bits}, dtype={self.dtype})"
 
 
+@public("paddle paddle.framework")
 class finfo:
     """Limits of a floating dtype, or of the parts of a complex one.
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.framework.reference_flags import KNOWN
 from umiak.util import flags as _flags
 from umiak.util import frames
@@ -41,6 +42,7 @@ def obey_environment() -> None:
             _flags.lookup(name)
 
 
+@public("paddle paddle.framework")
 def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
     """The values of one or several switches, by name; ValueError for a name that is not known.
 
@@ -52,6 +54,7 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
     return _flags.get_flags(flags)
 
 
+@public("paddle paddle.framework")
 def set_flags(flags: Mapping[str, Any]) -> None:
     """Set switches by name; where one is unknown or does not fit, ValueError, and none changes.
 

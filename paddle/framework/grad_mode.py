@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from paddle._public import public
 from umiak.core.context import current
 
 
@@ -70,6 +71,7 @@ class _OptionalCall(type):
         return made if fn is None else made(fn)
 
 
+@public("paddle paddle.autograd paddle.framework")
 class no_grad(_Mode, metaclass=_OptionalCall):
     """Operations inside are not recorded: results have ``stop_gradient=True``.
 
@@ -87,6 +89,7 @@ class no_grad(_Mode, metaclass=_OptionalCall):
     mode = False
 
 
+@public("paddle paddle.autograd paddle.framework")
 class enable_grad(_Mode, metaclass=_OptionalCall):
     """Operations inside are recorded, also within ``no_grad``.
 
@@ -102,6 +105,7 @@ class enable_grad(_Mode, metaclass=_OptionalCall):
     mode = True
 
 
+@public("paddle paddle.autograd paddle.framework")
 class set_grad_enabled(_Mode):
     """Record operations or not, from this call on; as a context manager, until its end.
 
@@ -128,6 +132,7 @@ class set_grad_enabled(_Mode):
         return mode()(fn)
 
 
+@public("paddle paddle.autograd paddle.framework")
 def is_grad_enabled() -> bool:
     """Whether operations are recorded now."""
     return current().grad_enabled

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 import ml_dtypes
 import numpy as np
 
+from paddle._public import public
 from paddle.framework import trailer
 from paddle.framework.pickled import Array, Corrupt, DType, Machine, Pair, Span
 from paddle.framework.place import current_place
@@ -150,6 +151,7 @@ def _save_safetensors(obj: Any, path: Any) -> None:
     save_safetensors(obj, path)
 
 
+@public("paddle paddle.framework")
 def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **configs: Any) -> None:
     """Write ``obj`` to a file: a tensor, a state dict, or dicts, lists and tuples of tensors and plain values.
 
@@ -315,6 +317,7 @@ def _join_slices(x: dict) -> None:
         x[key] = whole
 
 
+@public("paddle paddle.framework")
 def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     """Read what ``paddle.save`` wrote.
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import also, public
 from paddle.framework.place import place_of, set_current_place
 from umiak.core.context import current
 
 
+@public("paddle paddle.framework")
 def in_dynamic_mode() -> bool:
     """Whether operations run as they are called (and are not recorded into a program).
 
@@ -19,6 +21,10 @@ def in_dynamic_mode() -> bool:
     return not current().state.values.get("static_mode", False)
 
 
+in_dynamic_or_pir_mode = also(in_dynamic_mode, "in_dynamic_or_pir_mode", "paddle.framework")
+
+
+@public("paddle paddle.framework")
 def disable_static(place: Any = None) -> None:
     """Run operations as they are called, on ``place`` if one is given."""
     current().state.values["static_mode"] = False
@@ -26,5 +32,6 @@ def disable_static(place: Any = None) -> None:
         set_current_place(place_of(place))
 
 
+@public("paddle paddle.framework")
 def disable_signal_handler() -> None:
     """For programs written for the reference framework; there is no handler here to take away."""

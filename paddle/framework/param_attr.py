@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from umiak.util.errors import op_error
 
 
+@public("paddle paddle.framework")
 class ParamAttr:
     """Name, initializer and training settings of a parameter.
 

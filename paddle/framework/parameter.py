@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from paddle._public import also, public
 from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.place import current_place, place_of
@@ -14,6 +15,7 @@ from umiak.core.tensor import Tensor, empty
 from umiak.util.errors import op_error
 
 
+@public("paddle.framework paddle.nn")
 class Parameter(Tensor):
     """A tensor that a layer registers and an optimizer updates; made by ``create_parameter``.
 
@@ -81,6 +83,10 @@ class Parameter(Tensor):
     __str__ = __repr__
 
 
+EagerParamBase = also(Parameter, "EagerParamBase", "paddle.framework")
+
+
+@public("paddle paddle.framework paddle.tensor", usual=False)
 def create_parameter(
     shape: Any,
     dtype: Any,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from paddle._public import public
 from umiak.core.context import current
 from umiak.core.place import Place
 from umiak.util.errors import op_error
@@ -23,6 +24,7 @@ class _PlaceName(type):
         return isinstance(x, Place) and x.device_type == cls.device_type
 
 
+@public("paddle paddle.framework")
 class CPUPlace(metaclass=_PlaceName):
     """The host: ``paddle.CPUPlace()``.
 
@@ -47,12 +49,21 @@ def _device_class(name: str, device_type: str, doc: str) -> type:
     return _PlaceName(name, (), {"device_type": device_type, "__new__": new, "__doc__": doc, "__module__": "paddle"})
 
 
-CUDAPlace = _device_class("CUDAPlace", "gpu", "A CUDA device: ``paddle.CUDAPlace(0)``. ValueError where there is none.")
-XPUPlace = _device_class("XPUPlace", "xpu", "An XPU: ``paddle.XPUPlace(0)``. ValueError where there is none.")
-CUDAPinnedPlace = _device_class("CUDAPinnedPlace", "gpu_pinned", "Host memory that a CUDA device reads directly.")
-XPUPinnedPlace = _device_class("XPUPinnedPlace", "xpu_pinned", "Host memory that an XPU reads directly.")
+CUDAPlace = public("paddle paddle.framework")(
+    _device_class("CUDAPlace", "gpu", "A CUDA device: ``paddle.CUDAPlace(0)``. ValueError where there is none.")
+)
+XPUPlace = public("paddle paddle.framework paddle.device")(
+    _device_class("XPUPlace", "xpu", "An XPU: ``paddle.XPUPlace(0)``. ValueError where there is none.")
+)
+CUDAPinnedPlace = public("paddle paddle.framework")(
+    _device_class("CUDAPinnedPlace", "gpu_pinned", "Host memory that a CUDA device reads directly.")
+)
+XPUPinnedPlace = public("paddle paddle.framework")(
+    _device_class("XPUPinnedPlace", "xpu_pinned", "Host memory that an XPU reads directly.")
+)
 
 
+@public("paddle paddle.framework")
 class CustomPlace(metaclass=_PlaceName):
     """A device of a plug-in: ``paddle.CustomPlace("npu", 0)``."""
 
@@ -107,6 +118,7 @@ def place_of(device: Any, op: str = "device") -> Place:
     raise op_error(TypeError, op, "a place or the name of a device", type(device).__name__)
 
 
+@public("paddle.framework")
 def current_place() -> Place:
     """Where new tensors go."""
     return current().state.place

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.framework.place import current_place, device_count, place_of
 from umiak.core.generator import Generator as _Generator
 from umiak.core.generator import default_generator, seed_all
@@ -12,6 +13,7 @@ from umiak.core.place import Place
 from umiak.util.errors import op_error
 
 
+@public("paddle paddle.framework")
 class Generator(_Generator):
     """A stream of random numbers of its own.
 
@@ -36,6 +38,7 @@ def generator_of(device: Any = None) -> _Generator:
     return default_generator(current_place() if device is None else place_of(device))
 
 
+@public("paddle paddle.framework")
 def seed(seed: int) -> _Generator:
     """Start the generators of all devices anew; returns the current device's.
 
@@ -53,6 +56,7 @@ def seed(seed: int) -> _Generator:
     return generator_of()
 
 
+@public("paddle paddle.device paddle.framework")
 def manual_seed(seed: int) -> _Generator:
     """The same as :func:`seed`."""
     seed_all(seed)
@@ -80,6 +84,7 @@ class GeneratorState:
         return GeneratorState, (self.state,)
 
 
+@public("paddle paddle.device paddle.framework")
 def get_rng_state(device: Any = None) -> list[GeneratorState]:
     """The state of the generator of a device, in a list; give it to :func:`set_rng_state`.
 
@@ -94,6 +99,7 @@ def get_rng_state(device: Any = None) -> list[GeneratorState]:
     return [GeneratorState(generator_of(device).get_state())]
 
 
+@public("paddle paddle.framework")
 def set_rng_state(state_list: Sequence[GeneratorState], device: Any = None) -> None:
     """Put the generator of a device where it stood; ValueError unless there is one state."""
     states = [state_list] if isinstance(state_list, GeneratorState) else list(state_list)
@@ -106,11 +112,13 @@ def _cuda_places() -> list[Place]:
     return [Place("gpu", i) for i in range(device_count("gpu"))]
 
 
+@public("paddle paddle.framework")
 def get_cuda_rng_state() -> list[GeneratorState]:
     """The states of the generators of all CUDA devices."""
     return [GeneratorState(default_generator(p).get_state()) for p in _cuda_places()]
 
 
+@public("paddle paddle.framework")
 def set_cuda_rng_state(state_list: Sequence[GeneratorState]) -> None:
     """Put the generators of all CUDA devices where they stood."""
     places = _cuda_places()

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
+from paddle._public import constants
 from umiak.core.context import current
+
+constants("paddle.utils", "paddle.framework", {"unique_name": sys.modules[__name__]})
 
 
 def generate(key: str) -> str:

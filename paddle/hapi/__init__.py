@@ -1,6 +1,6 @@
 """What models are made of, as tables."""
 
-from paddle.hapi.flops import flops
-from paddle.hapi.summary import summary
+from paddle import _late
+from paddle.hapi import flops, summary
 
-__all__ = ["flops", "summary"]
+__getattr__, __dir__, __all__ = _late.contents(__name__)

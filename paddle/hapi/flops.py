@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from paddle._public import public
 from paddle.framework.grad_mode import no_grad
 from paddle.hapi._tables import all_layers, centred, counted, inputs_like, parameter_counts, shapes_of
 from paddle.nn.layer.layers import Layer
@@ -64,6 +65,7 @@ def _by_function(function: Callable[..., Any], layer: Layer, inputs: Any, output
         del layer.total_ops
 
 
+@public("paddle paddle.hapi")
 def flops(
     net: Any, input_size: Any, custom_ops: Mapping[type, Callable[..., Any]] | None = None, print_detail: bool = False
 ) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from paddle._public import public
 from paddle.framework.grad_mode import no_grad
 from paddle.hapi._tables import all_layers, centred, counted, inputs_like, parameter_counts, shapes_of, tensors_of
 from paddle.nn.layer.container import LayerList, Sequential
@@ -15,6 +16,7 @@ HEAD = ("Layer (type)", "Input Shape", "Output Shape", "Param #")
 MB = 1 << 20
 
 
+@public("paddle paddle.hapi")
 def summary(net: Layer, input_size: Any = None, dtypes: Any = None, input: Any = None) -> dict[str, int]:
     """Print a table of the layers of ``net`` in the order in which a call of it runs through them.
 

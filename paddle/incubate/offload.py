@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
+from paddle._public import public
 from paddle.autograd.saved_tensors import saved_tensors_hooks
 from umiak.core.tensor import Tensor
 from umiak.runtime.offload import Offload
 
 
+@public("paddle.incubate")
 class offload_saved_tensors(saved_tensors_hooks):
     """Inside the ``with`` block, tensors that gradients need are kept in a file until the backward pass.
 

@@ -1,43 +1,6 @@
 """Datasets, samplers and the data loader."""
 
-from paddle.io.dataset import (
-    ChainDataset,
-    ComposeDataset,
-    ConcatDataset,
-    Dataset,
-    IterableDataset,
-    Subset,
-    TensorDataset,
-    random_split,
-)
-from paddle.io.loader import DataLoader
-from paddle.io.sampler import (
-    BatchSampler,
-    DistributedBatchSampler,
-    RandomSampler,
-    Sampler,
-    SequenceSampler,
-    SubsetRandomSampler,
-    WeightedRandomSampler,
-)
-from paddle.io.worker_info import get_worker_info
+from paddle import _late
+from paddle.io import dataset, loader, sampler, worker_info
 
-__all__ = [
-    "BatchSampler",
-    "ChainDataset",
-    "ComposeDataset",
-    "ConcatDataset",
-    "DataLoader",
-    "Dataset",
-    "DistributedBatchSampler",
-    "IterableDataset",
-    "RandomSampler",
-    "Sampler",
-    "SequenceSampler",
-    "Subset",
-    "SubsetRandomSampler",
-    "TensorDataset",
-    "WeightedRandomSampler",
-    "get_worker_info",
-    "random_split",
-]
+__getattr__, __dir__, __all__ = _late.contents(__name__)

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import paddle
+from paddle._public import public
 
 
 class NoLengthError(TypeError, ValueError, RuntimeError):
     """A stream was asked for its length. Being a TypeError, it lets ``list(stream)`` do without."""
 
 
+@public("paddle.io")
 class Dataset:
     """A dataset read by index: subclasses define ``__getitem__`` and ``__len__``.
 
@@ -35,6 +37,7 @@ class Dataset:
         raise NotImplementedError(f"{type(self).__name__} defines no __len__")
 
 
+@public("paddle.io")
 class IterableDataset(Dataset):
     """A dataset read as a stream: subclasses define ``__iter__``."""
 
@@ -48,6 +51,7 @@ class IterableDataset(Dataset):
         raise NoLengthError(f"{type(self).__name__} is an IterableDataset: it has no length")
 
 
+@public("paddle.io")
 class TensorDataset(Dataset):
     """Item ``i`` is the tuple of ``t[i]`` for every tensor.
 
@@ -68,6 +72,7 @@ class TensorDataset(Dataset):
         return self.tensors[0].shape[0]
 
 
+@public("paddle.io")
 class ComposeDataset(Dataset):
     """Item ``i`` is the fields of item ``i`` of every dataset, one after another."""
 
@@ -90,6 +95,7 @@ class ComposeDataset(Dataset):
         return tuple(fields)
 
 
+@public("paddle.io")
 class ChainDataset(IterableDataset):
     """The streams of several datasets, one after another."""
 
@@ -102,6 +108,7 @@ class ChainDataset(IterableDataset):
         return itertools.chain.from_iterable(self.datasets)
 
 
+@public("paddle.io")
 class ConcatDataset(Dataset):
     """The items of several datasets, one after another."""
 
@@ -127,6 +134,7 @@ class ConcatDataset(Dataset):
         return self.datasets[which][idx - (self.cumulative_sizes[which - 1] if which else 0)]
 
 
+@public("paddle.io")
 class Subset(Dataset):
     """The items of ``dataset`` at ``indices``."""
 
@@ -141,6 +149,7 @@ class Subset(Dataset):
         return len(self.indices)
 
 
+@public("paddle.io")
 def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = None) -> list[Subset]:
     """Split a dataset at random into parts that do not overlap.
 

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from paddle._public import public
 from paddle.framework.place import current_place, place_of
 from paddle.io.collate import collate, default_collate_fn, default_convert_fn, stack, stack_tensor, to_tensors
 from paddle.io.dataset import Dataset, IterableDataset, NoLengthError
@@ -31,6 +32,7 @@ START_METHOD = flags.define(
 )
 
 
+@public("paddle.io")
 class DataLoader:
     """Iterates over batches of a dataset; every ``iter()`` is one pass.
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.io.dataset import Dataset, IterableDataset
 
 
+@public("paddle.io")
 class Sampler:
     """Base: an iterable of indices. Subclasses define ``__iter__`` and, where known, ``__len__``."""
 
@@ -25,6 +27,7 @@ class Sampler:
         raise NotImplementedError(f"{type(self).__name__} defines no __iter__")
 
 
+@public("paddle.io")
 class SequenceSampler(Sampler):
     """0, 1, 2, …"""
 
@@ -38,6 +41,7 @@ class SequenceSampler(Sampler):
         return len(self.data_source)
 
 
+@public("paddle.io")
 class RandomSampler(Sampler):
     """Indices at random.
 
@@ -84,6 +88,7 @@ class RandomSampler(Sampler):
         return self.num_samples
 
 
+@public("paddle.io")
 class WeightedRandomSampler(Sampler):
     """Indices drawn with probability proportional to ``weights``."""
 
@@ -112,6 +117,7 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
+@public("paddle.io")
 class SubsetRandomSampler(Sampler):
     """The given indices in random order."""
 
@@ -128,6 +134,7 @@ class SubsetRandomSampler(Sampler):
         return len(self.indices)
 
 
+@public("paddle.io")
 class BatchSampler(Sampler):
     """Lists of indices.
 
@@ -185,6 +192,7 @@ def _check_batch(who: str, batch_size: int, shuffle: bool, drop_last: bool) -> N
         raise TypeError(f"[{who}] requires bools shuffle and drop_last, got {shuffle!r} and {drop_last!r}")
 
 
+@public("paddle.io")
 class DistributedBatchSampler(BatchSampler):
     """Batches of one of ``num_replicas`` processes; together they read every item once (a few twice, to come out even).
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from paddle._public import public
+
 
 @dataclass(frozen=True)
 class WorkerInfo:
@@ -19,6 +21,7 @@ class WorkerInfo:
 current: WorkerInfo | None = None
 
 
+@public("paddle.io")
 def get_worker_info() -> WorkerInfo | None:
     """In a worker process, which one it is: ``id``, ``num_workers``, ``dataset``, ``seed``; None in the main process.
 

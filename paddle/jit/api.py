@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.jit.state import Draws, State, exactly
 from paddle.nn.layer.layers import Layer
 from paddle.static.input import InputSpec
@@ -366,6 +367,7 @@ def _free(who: str, spec: InputSpec, shape: tuple[int, ...]) -> frozenset:
     return frozenset(i for i, n in enumerate(spec.shape) if n == -1)
 
 
+@public("paddle.jit")
 def to_static(
     function: Any = None, input_spec: Any = None, build_strategy: Any = None, backend: Any = "CINN", **kwargs: Any
 ) -> Any:
@@ -434,6 +436,7 @@ def _refuse_kept(function: Any) -> None:
         raise op_error(TypeError, "to_static", "a function that is not marked by not_to_static", repr(function))
 
 
+@public("paddle.jit")
 def not_to_static(func: Any = None) -> Any:
     """Mark a function as one that must not be captured: a captured function that calls it is refused.
 
@@ -460,6 +463,7 @@ def not_to_static(func: Any = None) -> Any:
     return run
 
 
+@public("paddle.jit")
 def enable_to_static(enable_to_static_bool: bool) -> None:
     """Whether captured functions run as programs; otherwise they run as they were written.
 
@@ -473,6 +477,7 @@ def enable_to_static(enable_to_static_bool: bool) -> None:
     current().state.values[_SWITCH] = enable_to_static_bool
 
 
+@public("paddle.jit")
 def ignore_module(modules: Sequence[Any]) -> None:
     """Accepted: functions are captured by running them, so that no module has to be left out.
 

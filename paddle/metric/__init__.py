@@ -1,12 +1,6 @@
 """Measures of how good predictions are, counted over batches."""
 
-from paddle.metric.metrics import (
-    Accuracy,
-    Auc,
-    Metric,
-    Precision,
-    Recall,
-    accuracy,
-)
+from paddle import _late
+from paddle.metric import metrics
 
-__all__ = ["Accuracy", "Auc", "Metric", "Precision", "Recall", "accuracy"]
+__getattr__, __dir__, __all__ = _late.contents(__name__)

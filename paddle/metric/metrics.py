@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from paddle._public import public
 from paddle.tensor._args import made_on
 from paddle.tensor.creation import assign
 from umiak import ops as F
@@ -23,6 +24,7 @@ def _array(who: str, name: str, x: Any) -> np.ndarray:
     return x
 
 
+@public("paddle.metric")
 class Metric(ABC):
     """Base: ``compute`` turns results and labels into what ``update`` counts, ``accumulate`` gives the measure so far.
 
@@ -63,6 +65,7 @@ class Metric(ABC):
         return args
 
 
+@public("paddle.metric")
 class Accuracy(Metric):
     """How often the class is among the ``k`` most probable ones, for each k of ``topk``.
 
@@ -144,6 +147,7 @@ class _Binary(Metric):
         return self._name
 
 
+@public("paddle.metric")
 class Precision(_Binary):
     """Of the rows decided for class 1, the part that belongs to it: ``tp / (tp + fp)``.
 
@@ -173,6 +177,7 @@ class Precision(_Binary):
         return self.tp / (self.tp + self.fp) if self.tp + self.fp else 0.0
 
 
+@public("paddle.metric")
 class Recall(_Binary):
     """Of the rows that belong to class 1, the part decided for it: ``tp / (tp + fn)``.
 
@@ -202,6 +207,7 @@ class Recall(_Binary):
         return self.tp / (self.tp + self.fn) if self.tp + self.fn else 0.0
 
 
+@public("paddle.metric")
 class Auc(Metric):
     """The area under the receiver operating characteristic, from counts in ``num_thresholds + 1`` classes of
     probability. ``curve`` is kept only: the area is that of the ROC curve also for "PR", as in the reference.
@@ -254,6 +260,7 @@ class Auc(Metric):
         return self._name
 
 
+@public("paddle.metric")
 def accuracy(
     input: Tensor,
     label: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current, no_grad_guard
@@ -65,6 +66,7 @@ class ClipGradBase:
         raise NotImplementedError(f"{type(self).__name__} defines no _clip")
 
 
+@public("paddle.nn")
 class ClipGradByValue(ClipGradBase):
     """Each element between ``min`` and ``max``; min is ``-max`` by default. Of complex ones, each part.
 
@@ -91,6 +93,7 @@ class ClipGradByValue(ClipGradBase):
         return [F.as_complex(c) if g.dtype.is_complex else c for g, c in zip(grads, clipped, strict=True)]
 
 
+@public("paddle.nn")
 class ClipGradByNorm(ClipGradBase):
     """Each gradient scaled down so that its norm is at most ``clip_norm``."""
 
@@ -106,6 +109,7 @@ class ClipGradByNorm(ClipGradBase):
         return scaled(grads, [next(factors[norm_type(g)]) for g in grads])
 
 
+@public("paddle.nn")
 class ClipGradByGlobalNorm(ClipGradBase):
     """All gradients scaled down together so that the norm of all of them is at most ``clip_norm``: in place, so that
     ``p.grad`` is clipped after a step. (Selected rows are replaced by merged ones.)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from paddle._public import public
 from paddle.nn.functional.rnn import gather_tree, swapped
 from paddle.tensor._args import made_on
 from umiak import ops
@@ -37,6 +38,7 @@ class Decoder:
         return False
 
 
+@public("paddle.nn")
 class BeamSearchDecoder(Decoder):
     """Keeps the ``beam_size`` likeliest sequences at each step.
 
@@ -171,6 +173,7 @@ def _merged(x: Tensor) -> Tensor:
     return ops.reshape(x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
 
 
+@public("paddle.nn")
 def dynamic_decode(
     decoder: Any,
     inits: Any = None,

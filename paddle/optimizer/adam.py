@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from paddle._public import public
 from paddle.optimizer.lr import LRScheduler
 from paddle.optimizer.optimizer import ABSENT, GRAD, RATE, TARGET, VALUE, Optimizer, Row, State, power_of
 from umiak import ops as F
@@ -80,6 +81,7 @@ class _Moments(Optimizer):
         return len(found)
 
 
+@public("paddle.optimizer")
 class Adam(_Moments):
     """Adam (Kingma and Ba, 2015): ``m = beta1*m + (1-beta1)*g``, ``v = beta2*v + (1-beta2)*g²``,
     ``param -= lr * m̂ / (sqrt(v̂) + epsilon)`` where m̂ and v̂ are corrected for their start at 0.
@@ -135,6 +137,7 @@ class Adam(_Moments):
         return (*self.accumulators, "moment2_max") if self._amsgrad else self.accumulators
 
 
+@public("paddle.optimizer")
 class AdamW(_Moments):
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019): ``param *= 1 - lr*weight_decay``, then Adam's
     step.
@@ -214,6 +217,7 @@ class AdamW(_Moments):
         return super()._row(state, grad, lr * state.hyper[4])
 
 
+@public("paddle.optimizer")
 class Adamax(_Moments):
     """Adam with the largest decayed gradient in place of the root of squares.
 
@@ -245,6 +249,7 @@ class Adamax(_Moments):
         return super()._make_params(hyper, steps)[:4]
 
 
+@public("paddle.optimizer")
 class Lamb(_Moments):
     """Adam's change plus decay, scaled to the norm of each parameter (You et al., 2020).
 
@@ -298,6 +303,7 @@ class Lamb(_Moments):
         return self._plain, (state.outs, (p, grad, m, v, lr, None), self._params(state))
 
 
+@public("paddle.optimizer")
 class NAdam(_Moments):
     """Adam with Nesterov's momentum (Dozat, 2016).
 
@@ -350,6 +356,7 @@ class NAdam(_Moments):
         return beta1, beta2, eps, beta2**steps, mu, mu_next, self._product(hyper, steps)
 
 
+@public("paddle.optimizer")
 class RAdam(_Moments):
     """Adam with rectified variance: plain momentum until the second moment is known well enough (Liu et al., 2020).
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.optimizer.lr import LRScheduler
 from paddle.optimizer.optimizer import ABSENT, GRAD, RATE, TARGET, VALUE, Optimizer, Row, State, as_state
 from paddle.tensor._args import made_on
@@ -14,6 +15,7 @@ from umiak.core.dtype import int64
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.optimizer")
 class SGD(Optimizer):
     """``param -= lr * grad``.
 
@@ -49,6 +51,7 @@ class SGD(Optimizer):
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
 
+@public("paddle.optimizer")
 class Momentum(Optimizer):
     """``velocity = momentum*velocity + grad``, ``param -= lr * velocity`` (or ``lr * (grad + momentum*velocity)``).
 
@@ -98,6 +101,7 @@ class Momentum(Optimizer):
         return state.hyper[0], 0.0
 
 
+@public("paddle.optimizer")
 class Adagrad(Optimizer):
     """``total += grad²``, ``param -= lr * grad / (sqrt(total) + epsilon)``.
 
@@ -135,6 +139,7 @@ class Adagrad(Optimizer):
         return state.hyper
 
 
+@public("paddle.optimizer")
 class Adadelta(Optimizer):
     """The gradient scaled by the ratio of average changes to average gradients (Zeiler, 2012).
 
@@ -168,6 +173,7 @@ class Adadelta(Optimizer):
         return state.hyper
 
 
+@public("paddle.optimizer")
 class RMSProp(Optimizer):
     """The gradient over the root of its average square, through a momentum.
 
@@ -219,6 +225,7 @@ class RMSProp(Optimizer):
         return state.hyper
 
 
+@public("paddle.optimizer")
 class Rprop(Optimizer):
     """Steps of a size of their own, which grows while the sign of the gradient stays and shrinks when it turns.
 
@@ -265,6 +272,7 @@ class Rprop(Optimizer):
         return self._limits
 
 
+@public("paddle.optimizer")
 class ASGD(Optimizer):
     """Gradient descent along the mean of the latest gradients of ``batch_num`` batches.
 

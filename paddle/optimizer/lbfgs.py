@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.framework.grad_mode import enable_grad
 from paddle.optimizer.line_search import Point, strong_wolfe
 from paddle.optimizer.optimizer import Optimizer, Penalised, _with_penalties
@@ -53,6 +54,7 @@ def _parts(g: Tensor) -> Tensor:
     return F.as_real(g) if g.dtype.is_complex else g
 
 
+@public("paddle.incubate.optimizer paddle.optimizer")
 class LBFGS(Optimizer):
     """L-BFGS: descent along the gradient turned by an estimate of the curvature, which the last steps give (Liu and
     Nocedal, 1989).

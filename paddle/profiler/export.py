@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from paddle._public import public
 from umiak.observe import trace
 from umiak.observe.recording import Recording
 from umiak.util.errors import op_error
 
 
+@public("paddle.profiler")
 def export_chrome_tracing(dir_name: str, worker_name: str | None = None) -> Callable[[Any], None]:
     """A function for ``Profiler(on_trace_ready=...)`` that writes each recording as a trace into a folder.
 
@@ -42,6 +44,7 @@ def export_chrome_tracing(dir_name: str, worker_name: str | None = None) -> Call
     return write
 
 
+@public("paddle.profiler")
 def export_protobuf(dir_name: str, worker_name: str | None = None) -> NoReturn:
     """Refused: the schema of these files belongs to the reference framework's own tools.
 
@@ -57,6 +60,7 @@ def export_protobuf(dir_name: str, worker_name: str | None = None) -> NoReturn:
     )
 
 
+@public("paddle.profiler")
 def load_profiler_result(filename: str) -> Recording:
     """Read a trace that ``Profiler.export`` or :func:`export_chrome_tracing` has written.
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
+from paddle._public import public
 
+
+@public("paddle.profiler")
 class ProfilerState(Enum):
     """What is done in a step."""
 
@@ -14,6 +17,7 @@ class ProfilerState(Enum):
     RECORD_AND_RETURN = 3  # the last step of a recording: it is handed over at its end
 
 
+@public("paddle.profiler")
 class ProfilerTarget(Enum):
     """Kinds of devices."""
 
@@ -23,6 +27,7 @@ class ProfilerTarget(Enum):
     CUSTOM_DEVICE = 3
 
 
+@public("paddle.profiler")
 class SortedKeys(Enum):
     """What the rows of tables are sorted by: the time of ops (``CPU...``), or that of their kernels (``GPU...``)."""
 
@@ -36,6 +41,7 @@ class SortedKeys(Enum):
     GPUMin = 7
 
 
+@public("paddle.profiler")
 class SummaryView(Enum):
     """The tables of a summary. There is none for ``DistributedView`` yet."""
 

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from paddle._public import public
 from paddle.framework.place import device_count
 from paddle.profiler import scheduler as schedules
 from paddle.profiler.names import ProfilerState, ProfilerTarget, SortedKeys, SummaryView
@@ -19,6 +20,7 @@ from umiak.util.errors import op_error
 CLOSED, READY, RECORD, LAST = ProfilerState
 
 
+@public("paddle.profiler")
 class Profiler:
     """Records ops with their gradients, kernels, layers, optimizers, loaders and ranges of the user, of all threads.
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ContextDecorator
 from typing import Any
 
+from paddle._public import public
 from paddle.io.loader import DataLoader
 from paddle.jit.api import StaticFunction
 from paddle.nn.layer.layers import Layer
@@ -16,6 +17,7 @@ from umiak.observe.recorder import Range, Recorder
 from umiak.observe.recording import FORWARD, LOADER, OPTIMIZER, PROGRAM, USER
 
 
+@public("paddle.profiler")
 class RecordEvent(ContextDecorator):
     """A range of your own: a ``with`` block, a decorated function, or what is between ``begin()`` and ``end()``.
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from paddle._public import public
 from paddle.profiler.names import ProfilerState
 from umiak.util.errors import op_error
 
 
+@public("paddle.profiler")
 def make_scheduler(
     *, closed: int, ready: int, record: int, repeat: int = 0, skip_first: int = 0
 ) -> Callable[[int], ProfilerState]:

@@ -1,9 +1,6 @@
 """Declared inputs of captured functions, and branches and loops in them."""
 
 from paddle import _late
-from paddle.static import nn
-from paddle.static.input import InputSpec
+from paddle.static import input
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
-
-__all__ = ["InputSpec", "nn"]
+__getattr__, __dir__, __all__ = _late.contents(__name__, "nn")

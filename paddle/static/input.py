@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 
+@public("paddle.static")
 class InputSpec:
     """Shape, dtype and name of an input; a size of None or -1 may differ between calls.
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import need_tensor
 from umiak import ops as F
-from umiak.core import dispatch
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.context import place_guard
@@ -20,12 +20,6 @@ from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast, default_float, promote
 from umiak.util.errors import op_error
 
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "<required>", "__slots__": ()})()
-
-# Every function that has the parameter on the right also takes the keyword on the left.
-ALIASES = {"input": "x", "other": "y", "dim": "axis"}
-
-
 NUMBERS = (bool, int, float, complex)  # some modules of this package define names that shadow these
 
 
@@ -33,132 +27,7 @@ class AxisError(ValueError, IndexError):
     """An axis that the tensor does not have."""
 
 
-# --- signatures ----------------------------------------------------------------------------------------------------
-
-
-def _parameters(fn: Callable) -> tuple[str, ...]:
-    code = fn.__code__
-    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-
-
-def rename(op: str, table: dict[str, str], given: dict[str, Any]) -> dict[str, Any]:
-    """Keywords under the names of the signature."""
-    out = {}
-    for key, value in given.items():
-        target = table.get(key, key)
-        if target in out or (target != key and target in given):
-            raise op_error(TypeError, op, f"one of {target!r} and {key!r}", "both")
-        out[target] = value
-    return out
-
-
-def public(fn: Callable | None = None, /, *, strict: bool = False, variadic: int | None = None, **aliases: str) -> Any:
-    """Let a function take the usual aliases of its parameters as keywords, and those given here (``size="shape"``).
-
-    ``strict``: only those given here. ``variadic``: ints from this position on are one argument, ``zeros(2, 3)``.
-    """
-
-    def wrap(fn: Callable) -> Callable:
-        params = _parameters(fn)
-        table = {a: p for a, p in {**({} if strict else ALIASES), **aliases}.items() if p in params and a not in params}
-        if not table and variadic is None:
-            return fn
-        op = fn.__name__
-
-        def call(*args: Any, **kwargs: Any) -> Any:
-            if kwargs and not table.keys().isdisjoint(kwargs):
-                kwargs = rename(op, table, kwargs)
-            return fn(*args, **kwargs)
-
-        def call_variadic(*args: Any, **kwargs: Any) -> Any:
-            if len(args) > variadic + 1 and _is_int(args[variadic]) and _is_int(args[variadic + 1]):  # type: ignore[index, operator]
-                args = (*args[:variadic], args[variadic:])
-            return call(*args, **kwargs)
-
-        shown = call if variadic is None else call_variadic
-        shown.__name__ = op
-        shown.__qualname__ = fn.__qualname__
-        shown.__doc__ = fn.__doc__
-        shown.__module__ = fn.__module__
-        shown.__wrapped__ = fn
-        return shown
-
-    return wrap if fn is None else wrap(fn)
-
-
-def _is_int(x: Any) -> bool:
-    return (isinstance(x, (int, np.integer)) and not isinstance(x, bool)) or (isinstance(x, Tensor) and x.ndim == 0)
-
-
-def named(fn: Any, name: str) -> None:
-    """Name a function that was made by another one. Errors read the name from its code."""
-    fn.__name__ = fn.__qualname__ = name
-    fn.__code__ = fn.__code__.replace(co_name=name, co_qualname=name)
-
-
-def hot(signature: str, **aliases: str) -> Callable[[Callable], Callable]:
-    """For functions that must cost one frame: their rare keywords end in ``**kw`` and go to :func:`again`.
-
-    ``signature`` is what the function shows; it is all that callers may rely on.
-    """
-
-    def mark(fn: Callable) -> Callable:
-        shown = eval(f"lambda {signature}: None")
-        shown.__name__ = fn.__name__
-        params = _parameters(shown)
-        fn.__wrapped__ = shown
-        fn._aliases = {a: p for a, p in {**ALIASES, **aliases}.items() if p in params and a not in params}
-        fn._known = frozenset(params)
-        code, defaults = shown.__code__, shown.__defaults__ or ()
-        names = code.co_varnames[code.co_argcount - len(defaults) : code.co_argcount]
-        fn._defaults = dict(zip(names, defaults))
-        return fn
-
-    return mark
-
-
-def again(fn: Any, kw: dict[str, Any], given: dict[str, Any], slow: Callable | None = None) -> Any:
-    """Call a hot function with its aliases resolved, and write ``out``; ``slow`` takes its rarer keywords."""
-    kw = rename(fn.__name__, fn._aliases, kw)
-    for key, value in given.items():
-        if value is MISSING:
-            continue
-        if key in kw:
-            if value is fn._defaults.get(key, MISSING):
-                continue
-            raise TypeError(f"{fn.__name__}() got multiple values for argument {key!r}")
-        kw[key] = value
-    unknown = kw.keys() - fn._known
-    if unknown:
-        raise TypeError(f"{fn.__name__}() got an unexpected keyword argument {min(unknown)!r}")
-    out = kw.pop("out", None)
-    kw.pop("name", None)
-    return into(out, (slow or fn)(**kw))
-
-
-def missing(fn: Any, **given: Any) -> TypeError:
-    """The error for required arguments that did not come."""
-    return TypeError(f"{fn.__name__}() missing required argument {next(k for k, v in given.items() if v is MISSING)!r}")
-
-
-def into(out: Any, value: Any) -> Any:
-    """``value``, written into ``out`` where one is given (a tensor, or as many as there are values)."""
-    if out is None:
-        return value
-    if isinstance(value, (tuple, list)):
-        for o, v in zip(out, value, strict=True):
-            into(o, v)
-        return out
-    if not isinstance(out, Tensor):
-        raise op_error(TypeError, "out", "a Tensor", type(out).__name__)
-    return become(out, value if out.dtype is value.dtype else cast(value, out.dtype))
-
-
-def become(x: Tensor, value: Tensor) -> Tensor:
-    """Write ``value`` into ``x``; where shape or dtype differ, ``x`` takes its memory and history. Returns ``x``."""
-    if x.dtype is value.dtype and x.shape == value.shape:
-        return assign(x, value)
-    return dispatch.become(x, value)
+# --- writing -------------------------------------------------------------------------------------------------------
 
 
 def write_part(x: Tensor, part: Callable[[Any], Any], value: Tensor) -> Tensor:
@@ -269,13 +138,6 @@ def dtype_of(dtype: Any, default: DType | None = None) -> DType:
     )
 
 
-def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:
-    """Refuse what is no tensor."""
-    if not isinstance(x, Tensor):
-        raise op_error(TypeError, op, f"a Tensor for {what}", type(x).__name__)
-    return x
-
-
 def tensor(x: Any, like: Tensor | None = None) -> Tensor:
     """A tensor from a tensor, a number or an array; a number takes the dtype of ``like``."""
     if isinstance(x, Tensor):
@@ -313,3 +175,29 @@ def same_dtype(op: str, x: Any, y: Any) -> tuple[Any, Any]:
         bad = y if isinstance(x, Tensor) else x
         raise op_error(TypeError, op, "tensors or numbers as operands", type(bad).__name__)
     return pair
+
+
+# --- operands that work element by element -------------------------------------------------------------------------
+
+
+def floats(x: Any, op: str, what: str = "x") -> Tensor:
+    """The operand of a floating function: integers and bools become float32."""
+    return floating(need_tensor(x, op, what))
+
+
+def numeric(x: Any, op: str) -> Tensor:
+    """An operand that is not bool."""
+    if need_tensor(x, op).dtype.is_bool:
+        raise op_error(TypeError, op, "a numeric dtype", x.dtype.name)
+    return x
+
+
+def promoted(op: Callable[[Any, Any], Tensor], name: str, x: Any, y: Any) -> Tensor:
+    """An op of two operands, brought to one dtype if it refuses them as they are; one may be a number."""
+    try:
+        return op(x, y)
+    except TypeError:
+        if not isinstance(x, Tensor) and not isinstance(y, Tensor):
+            raise op_error(TypeError, name, "a Tensor for x", type(x).__name__) from None
+    x, y = same_dtype(op.__name__, x, y)
+    return op(x, y)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.tensor._args import dtype_of, integer, need_tensor, op_error
 from paddle.tensor.creation import empty
 from umiak import ops as F
@@ -11,6 +12,7 @@ from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.tensor")
 def create_array(dtype: Any, initialized_list: Any = None) -> list:
     """A list of tensors of one dtype.
 
@@ -26,16 +28,19 @@ def create_array(dtype: Any, initialized_list: Any = None) -> list:
     return given
 
 
+@public("paddle.tensor")
 def array_length(array: list) -> Tensor:
     """The length of an array, as a 0-d int64 tensor."""
     return F.full(len(array), dt.int64, ())
 
 
+@public("paddle.tensor")
 def array_read(array: list, i: Any) -> Tensor:
     """Item ``i`` of an array."""
     return array[integer(i, "array_read", "i")]
 
 
+@public("paddle.tensor", usual=False)
 def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
     """Set item ``i`` of an array, or append it; without an array, begin one.
 
@@ -52,6 +57,7 @@ def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
     return array
 
 
+@public("paddle.tensor")
 def create_tensor(dtype: Any, name: str | None = None, persistable: bool = False) -> Tensor:
     """A tensor without elements, to become another's value later."""
     out = empty([0], dtype_of(dtype))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from paddle._public import constants, public
 from umiak.util.errors import op_error
 
-pi = math.pi
-e = math.e
-inf = math.inf
-nan = math.nan
-newaxis = None
+constants("paddle", __name__, {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "newaxis": None})
 
 
+@public("paddle")
 class Size(list):
     """A list of sizes that knows how many elements they make.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import inplace, into, public
 from paddle.framework.place import place_of
 from paddle.tensor._args import (
     NUMBERS,
@@ -18,13 +19,10 @@ from paddle.tensor._args import (
     default_float,
     dtype_of,
     integer,
-    into,
     made_on,
-    named,
     need_tensor,
     number,
     op_error,
-    public,
     shape_of,
 )
 from umiak import ops as F
@@ -145,6 +143,7 @@ def _nested(data: Any, d: DType | None, op: str) -> Tensor:
     return stacked(data)
 
 
+@public("paddle paddle.tensor")
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
     """A new tensor with a copy of ``data``.
 
@@ -197,6 +196,7 @@ def _detached(x: Any) -> Any:
     return [_detached(d) for d in x] if isinstance(x, (list, tuple)) else x
 
 
+@public("paddle paddle.tensor")
 def as_tensor(
     data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
@@ -210,6 +210,7 @@ def as_tensor(
     return to_tensor(data, dtype, device, not requires_grad)
 
 
+@public("paddle paddle.tensor")
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -231,6 +232,7 @@ def asarray(
     return out
 
 
+@public("paddle paddle.tensor")
 def from_numpy(ndarray: np.ndarray) -> Tensor:
     """A tensor that shares the memory of an array where it can (writable, a type tensors have), else a copy.
 
@@ -247,6 +249,7 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
     return _from_numpy(ndarray, None, None)
 
 
+@public("paddle paddle.tensor")
 def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
     """A tensor over the memory of an object that has ``__dlpack__``, or of a capsule.
 
@@ -266,6 +269,7 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
     return out if device is None else out.to(place_of(device))
 
 
+@public("paddle paddle.tensor", usual=False)
 def to_dlpack(x: Tensor) -> Any:
     """A DLPack capsule over the memory of ``x``; it may be consumed once.
 
@@ -296,14 +300,13 @@ def _on(device: Any) -> Iterator[None]:
         state.place = old
 
 
-def _finish(x: Tensor, out: Any, requires_grad: bool) -> Tensor:
-    x = into(out, x)
+def _finish(x: Tensor, requires_grad: bool) -> Tensor:
     if requires_grad:
         x.stop_gradient = False
     return x
 
 
-def _filled(value: Any, shape: Any, dtype: DType, out: Any, device: Any, requires_grad: bool, op: str) -> Tensor:
+def _filled(value: Any, shape: Any, dtype: DType, device: Any, requires_grad: bool, op: str) -> Tensor:
     sizes = shape_of(shape, op)
     if isinstance(value, Tensor) and value.ndim:
         value = value.reshape([]) if value.size == 1 else value
@@ -311,12 +314,12 @@ def _filled(value: Any, shape: Any, dtype: DType, out: Any, device: Any, require
         value = value.real
     if device is not None:
         with _on(device):
-            return _finish(F.full(value, dtype, sizes), out, requires_grad)
+            return _finish(F.full(value, dtype, sizes), requires_grad)
     x = F.full(value, dtype, sizes)
-    return x if out is None and not requires_grad else _finish(x, out, requires_grad)
+    return _finish(x, requires_grad) if requires_grad else x
 
 
-@public(size="shape", variadic=0)
+@public("paddle paddle.tensor", aliases={"size": "shape"}, ints_from=0)
 def zeros(
     shape: Any,
     dtype: Any = None,
@@ -343,10 +346,10 @@ def zeros(
         >>> paddle.zeros([2, 2], dtype="int32").tolist()
         [[0, 0], [0, 0]]
     """
-    return _filled(0, shape, dtype_of(dtype), out, device, requires_grad, "zeros")
+    return _filled(0, shape, dtype_of(dtype), device, requires_grad, "zeros")
 
 
-@public(size="shape", variadic=0)
+@public("paddle paddle.tensor", aliases={"size": "shape"}, ints_from=0)
 def ones(
     shape: Any,
     dtype: Any = None,
@@ -364,10 +367,10 @@ def ones(
         >>> paddle.ones([2]).tolist()
         [1.0, 1.0]
     """
-    return _filled(1, shape, dtype_of(dtype), out, device, requires_grad, "ones")
+    return _filled(1, shape, dtype_of(dtype), device, requires_grad, "ones")
 
 
-@public(size="shape", variadic=0)
+@public("paddle paddle.tensor", aliases={"size": "shape"}, ints_from=0)
 def empty(
     shape: Any,
     dtype: Any = None,
@@ -386,10 +389,10 @@ def empty(
         [2, 3]
     """
     x = _empty(shape_of(shape, "empty"), dtype_of(dtype), None if device is None else place_of(device))
-    return _finish(x, out, requires_grad)
+    return _finish(x, requires_grad)
 
 
-@public(size="shape")
+@public("paddle paddle.tensor", aliases={"size": "shape"})
 def full(
     shape: Any,
     fill_value: Any,
@@ -420,7 +423,7 @@ def full(
     else:
         d = dtype_of(dtype)
     value = fill_value if isinstance(fill_value, Tensor) else _fill_number(fill_value)
-    return _filled(value, shape, d, out, device, requires_grad, "full")
+    return _filled(value, shape, d, device, requires_grad, "full")
 
 
 def _fill_number(v: Any) -> Any:
@@ -433,6 +436,7 @@ def _fill_number(v: Any) -> Any:
     return v
 
 
+@public("paddle.tensor")
 def fill_constant(
     shape: Any,
     dtype: Any,
@@ -449,19 +453,17 @@ def fill_constant(
         >>> paddle.tensor.fill_constant([2], "int64", 3).tolist()
         [3, 3]
     """
-    return _filled(_fill_number(number(value)), shape, dtype_of(dtype), out, place, False, "fill_constant")
+    return _filled(_fill_number(number(value)), shape, dtype_of(dtype), place, False, "fill_constant")
 
 
 def _like(value: Any, x: Tensor, dtype: Any, device: Any, requires_grad: bool, op: str) -> Tensor:
     need_tensor(x, op)
     d = x.dtype if dtype is None else dtype_of(dtype)
     where = x.place if device is None else device
-    return _filled(
-        value, tuple(x.shape), d, None, where if where is not current().state.place else None, requires_grad, op
-    )
+    return _filled(value, tuple(x.shape), d, where if where is not current().state.place else None, requires_grad, op)
 
 
-@public
+@public("paddle paddle.tensor")
 def zeros_like(
     x: Tensor,
     dtype: Any = None,
@@ -481,7 +483,7 @@ def zeros_like(
     return _like(0, x, dtype, device, requires_grad, "zeros_like")
 
 
-@public
+@public("paddle paddle.tensor")
 def ones_like(
     x: Tensor,
     dtype: Any = None,
@@ -501,7 +503,7 @@ def ones_like(
     return _like(1, x, dtype, device, requires_grad, "ones_like")
 
 
-@public
+@public("paddle paddle.tensor")
 def full_like(
     x: Tensor,
     fill_value: Any,
@@ -523,7 +525,7 @@ def full_like(
     return _like(value, x, dtype, device, requires_grad, "full_like")
 
 
-@public
+@public("paddle paddle.tensor")
 def empty_like(
     x: Tensor,
     dtype: Any = None,
@@ -544,9 +546,10 @@ def empty_like(
     out = _empty(
         tuple(x.shape), x.dtype if dtype is None else dtype_of(dtype), x.place if device is None else place_of(device)
     )
-    return _finish(out, None, requires_grad)
+    return _finish(out, requires_grad)
 
 
+@public("paddle paddle.tensor")
 def arange(
     start: Any = 0,
     end: Any = None,
@@ -571,9 +574,10 @@ def arange(
     """
     if end is None:
         start, end = 0, start
-    return _count("arange", start, end, step, dtype, False, out, device, requires_grad)
+    return _count("arange", start, end, step, dtype, False, device, requires_grad)
 
 
+@public("paddle paddle.tensor")
 def range(
     start: Any = 0,
     end: Any = None,
@@ -594,11 +598,11 @@ def range(
     """
     if end is None:
         start, end = 0, start
-    return _count("range", start, end, step, dtype_of(dtype), True, out, device, requires_grad)
+    return _count("range", start, end, step, dtype_of(dtype), True, device, requires_grad)
 
 
 def _count(
-    op: str, start: Any, end: Any, step: Any, dtype: Any, closed: bool, out: Any, device: Any, requires_grad: bool
+    op: str, start: Any, end: Any, step: Any, dtype: Any, closed: bool, device: Any, requires_grad: bool
 ) -> Tensor:
     given = (start, end, step)
     start, end, step = (number(v) for v in given)
@@ -628,10 +632,10 @@ def _count(
     if d.is_integer and type(size) is int and size:
         _check_integers(np.array([start, start + (size - 1) * step], object), d, op)
     with _on(device):
-        return _finish(F.iota(start, step, d, size), out, requires_grad)
+        return _finish(F.iota(start, step, d, size), requires_grad)
 
 
-@public(end="stop", steps="num")
+@public("paddle paddle.tensor", aliases={"end": "stop", "steps": "num"})
 def linspace(
     start: Any,
     stop: Any,
@@ -653,9 +657,10 @@ def linspace(
     d = _float_of(dtype, start, stop)
     a, b, n = _ends("linspace", start, stop, num, d)
     with _on(device):
-        return _finish(F.linspace(a, b, d, n) if n else F.full(0, d, (0,)), out, requires_grad)
+        return _finish(F.linspace(a, b, d, n) if n else F.full(0, d, (0,)), requires_grad)
 
 
+@public("paddle paddle.tensor")
 def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: str | None = None) -> Tensor:
     """``num`` numbers from ``base**start`` to ``base**stop``, both included, with evenly spaced exponents.
 
@@ -690,7 +695,7 @@ def _from_array(a: np.ndarray, d: DType) -> Tensor:
     return _from_numpy(a.astype(d.numpy))
 
 
-@public(n="num_rows", m="num_columns")
+@public("paddle paddle.tensor", aliases={"n": "num_rows", "m": "num_columns"})
 def eye(
     num_rows: Any,
     num_columns: Any = None,
@@ -715,7 +720,7 @@ def eye(
         raise op_error(ValueError, "eye", "sizes of 0 or more", (rows, columns))
     with _on(device):
         at = F.eq(F.iota(0, 1, dt.int64, columns), F.unsqueeze(F.iota(0, 1, dt.int64, rows), (1,)))
-        return _finish(F.cast(at, dtype=dtype_of(dtype)), out, requires_grad)
+        return _finish(F.cast(at, dtype=dtype_of(dtype)), requires_grad)
 
 
 # --- diagonals and triangles ---------------------------------------------------------------------------------------
@@ -764,7 +769,7 @@ def diagflat(x: Tensor, offset: int = 0, name: str | None = None) -> Tensor:
     return F.diag_embed(F.reshape(x, (x.size,)), 0, 1, offset)
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """The last dim of ``input`` on diagonals of new matrices in dims ``dim1`` and ``dim2``.
 
@@ -791,7 +796,10 @@ def tril(x: Tensor, diagonal: int = 0, name: str | None = None, *, out: Any = No
         >>> paddle.tril(paddle.ones([2, 2])).tolist()
         [[1.0, 0.0], [1.0, 1.0]]
     """
-    return into(out, F.tril(need_tensor(x, "tril"), integer(diagonal, "tril", "diagonal")))
+    return F.tril(need_tensor(x, "tril"), integer(diagonal, "tril", "diagonal"))
+
+
+tril_ = inplace(tril)
 
 
 @public
@@ -807,7 +815,10 @@ def triu(x: Tensor, diagonal: int = 0, name: str | None = None, *, out: Any = No
         >>> paddle.triu(paddle.ones([2, 2])).tolist()
         [[1.0, 1.0], [0.0, 1.0]]
     """
-    return into(out, F.triu(need_tensor(x, "triu"), integer(diagonal, "triu", "diagonal")))
+    return F.triu(need_tensor(x, "triu"), integer(diagonal, "triu", "diagonal"))
+
+
+triu_ = inplace(triu)
 
 
 def _triangle(op: str, find: Any, row: Any, col: Any, offset: Any, dtype: Any) -> Tensor:
@@ -818,6 +829,7 @@ def _triangle(op: str, find: Any, row: Any, col: Any, offset: Any, dtype: Any) -
     return _from_array(np.stack(find(r, integer(offset, op, "offset"), c)), dtype_of(dtype, dt.int64))
 
 
+@public("paddle paddle.tensor")
 def tril_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Row and column indices, ``[2, n]``, of the lower triangle of a matrix of ``row`` by ``col``.
 
@@ -829,6 +841,7 @@ def tril_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any =
     return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype)
 
 
+@public("paddle paddle.tensor")
 def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
     """Row and column indices, ``[2, n]``, of the upper triangle of a matrix of ``row`` by ``col``.
 
@@ -843,6 +856,7 @@ def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any =
 # --- grids and combinations ----------------------------------------------------------------------------------------
 
 
+@public("paddle paddle.tensor")
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     """The coordinates of a grid: for each 1-d tensor, its values over all points.
 
@@ -879,6 +893,7 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     return out
 
 
+@public("paddle paddle.tensor", usual=False)
 def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Every way to take one element of each 1-d tensor, a row each; of one tensor, the tensor.
 
@@ -935,6 +950,7 @@ def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str 
 # --- copies and complex numbers ------------------------------------------------------------------------------------
 
 
+@public("paddle paddle.tensor", usual=False)
 def assign(x: Any, output: Tensor | None = None) -> Tensor:
     """A copy of ``x``, written into ``output`` if one is given. Gradients pass.
 
@@ -964,7 +980,7 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
     return into(output, value)
 
 
-@public
+@public(op=_COPY)
 def clone(x: Tensor, name: str | None = None) -> Tensor:
     """A copy of ``x`` through which gradients pass.
 
@@ -976,6 +992,7 @@ def clone(x: Tensor, name: str | None = None) -> Tensor:
     return apply1(_COPY, need_tensor(x, "clone"))
 
 
+@public("paddle paddle.tensor")
 def complex(real: Tensor, imag: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
     """Complex numbers with the given real and imaginary parts, float32 or float64 tensors that broadcast.
 
@@ -984,9 +1001,10 @@ def complex(real: Tensor, imag: Tensor, name: str | None = None, *, out: Any = N
         >>> paddle.complex(paddle.ones([1]), paddle.ones([1])).tolist()
         [(1+1j)]
     """
-    return into(out, F.complex(need_tensor(real, "complex", "real"), need_tensor(imag, "complex", "imag")))
+    return F.complex(need_tensor(real, "complex", "real"), need_tensor(imag, "complex", "imag"))
 
 
+@public
 def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
     """Complex numbers of the given sizes and angles.
 
@@ -997,48 +1015,136 @@ def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Any = Non
     """
     need_tensor(abs, "polar", "abs")
     need_tensor(angle, "polar", "angle")
-    return into(out, F.polar(abs, angle))
+    return F.polar(abs, angle)
 
 
 # --- by dtype ------------------------------------------------------------------------------------------------------
 
 
-def _typed(name: str, d: DType) -> Any:
+def _typed(d: DType, args: tuple, device: Any) -> Tensor:
     """``FloatTensor([1, 2])`` makes a tensor of data, ``FloatTensor(2, 3)`` one of a shape, not filled."""
+    if not args:
+        return empty([0], d, device=device)
+    if all(isinstance(a, int) for a in args):
+        return empty(list(args), d, device=device)
+    return to_tensor(args[0], d, device)
 
-    def make(*args: Any, **kwargs: Any) -> Tensor:
-        device = kwargs.pop("device", None)
-        if kwargs:
-            raise TypeError(f"{name}() got an unexpected keyword argument {next(iter(kwargs))!r}")
-        if not args:
-            return empty([0], d, device=device)
-        if all(isinstance(a, int) for a in args):
-            return empty(list(args), d, device=device)
-        return to_tensor(args[0], d, device)
 
-    named(make, name)
-    make.__module__ = __name__
-    make.__doc__ = f"""A {d.name} tensor of the given data, or of the given sizes.
+@public("paddle paddle.tensor paddle.device")
+def BFloat16Tensor(*args: Any, device: Any = None) -> Tensor:
+    """A bfloat16 tensor of the given data, or of the given sizes.
 
     Example:
         >>> import paddle
-        >>> paddle.{name}(2, 3).shape
+        >>> paddle.BFloat16Tensor(2, 3).shape
         [2, 3]
     """
-    return make
+    return _typed(dt.bfloat16, args, device)
 
 
-TYPED = {
-    "BFloat16Tensor": dt.bfloat16,
-    "BoolTensor": dt.bool,
-    "ByteTensor": dt.uint8,
-    "CharTensor": dt.int8,
-    "DoubleTensor": dt.float64,
-    "FloatTensor": dt.float32,
-    "HalfTensor": dt.float16,
-    "IntTensor": dt.int32,
-    "LongTensor": dt.int64,
-    "ShortTensor": dt.int16,
-}
-for _name, _dtype in TYPED.items():
-    globals()[_name] = _typed(_name, _dtype)
+@public("paddle paddle.tensor paddle.device")
+def BoolTensor(*args: Any, device: Any = None) -> Tensor:
+    """A bool tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.BoolTensor(2, 3).shape
+        [2, 3]
+    """
+    return _typed(dt.bool, args, device)
+
+
+@public("paddle paddle.tensor paddle.device")
+def ByteTensor(*args: Any, device: Any = None) -> Tensor:
+    """A uint8 tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ByteTensor(2, 3).shape
+        [2, 3]
+    """
+    return _typed(dt.uint8, args, device)
+
+
+@public("paddle paddle.tensor paddle.device")
+def CharTensor(*args: Any, device: Any = None) -> Tensor:
+    """A int8 tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.CharTensor(2, 3).shape
+        [2, 3]
+    """
+    return _typed(dt.int8, args, device)
+
+
+@public("paddle paddle.tensor paddle.device")
+def DoubleTensor(*args: Any, device: Any = None) -> Tensor:
+    """A float64 tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.DoubleTensor(2, 3).shape
+        [2, 3]
+    """
+    return _typed(dt.float64, args, device)
+
+
+@public("paddle paddle.tensor paddle.device")
+def FloatTensor(*args: Any, device: Any = None) -> Tensor:
+    """A float32 tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.FloatTensor(2, 3).shape
+        [2, 3]
+    """
+    return _typed(dt.float32, args, device)
+
+
+@public("paddle paddle.tensor paddle.device")
+def HalfTensor(*args: Any, device: Any = None) -> Tensor:
+    """A float16 tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.HalfTensor(2, 3).shape
+        [2, 3]
+    """
+    return _typed(dt.float16, args, device)
+
+
+@public("paddle paddle.tensor paddle.device")
+def IntTensor(*args: Any, device: Any = None) -> Tensor:
+    """A int32 tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.IntTensor(2, 3).shape
+        [2, 3]
+    """
+    return _typed(dt.int32, args, device)
+
+
+@public("paddle paddle.tensor paddle.device")
+def LongTensor(*args: Any, device: Any = None) -> Tensor:
+    """A int64 tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.LongTensor(2, 3).shape
+        [2, 3]
+    """
+    return _typed(dt.int64, args, device)
+
+
+@public("paddle paddle.tensor paddle.device")
+def ShortTensor(*args: Any, device: Any = None) -> Tensor:
+    """A int16 tensor of the given data, or of the given sizes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ShortTensor(2, 3).shape
+        [2, 3]
+    """
+    return _typed(dt.int16, args, device)

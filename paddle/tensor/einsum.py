@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.tensor._args import need_tensor, op_error, same_dtype
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
 
+@public("paddle paddle.tensor")
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Sums of products: labels that occur on the left of ``->`` only are summed over.
 

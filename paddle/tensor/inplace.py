@@ -1,105 +1,21 @@
-"""In-place forms, from a table: ``add_(x, y)`` writes ``add(x, y)`` into ``x`` and returns it.
-
-Gradients pass, as the write becomes part of the history of x; where the derivative needs the old elements, they are
-kept. A leaf with ``stop_gradient=False`` is refused outside ``no_grad``. Results that broadcast beyond the shape of x
-are refused. Forms that only change the shape leave the memory alone: views taken before stay views of it.
-"""
+"""Functions that write into a tensor and are no in-place form of another one. (Those are declared beside it.)"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from paddle.tensor import creation, elementwise, linalg, logic, manipulation, math, search
-from paddle.tensor._args import become, made_on, named, need_tensor, op_error, write_part
+from paddle._public import become, public
+from paddle.tensor import manipulation, search
+from paddle.tensor._args import made_on, need_tensor, op_error, write_part
 from umiak import ops as F
-from umiak.core import dispatch
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.dispatch import assign, call_apart
 from umiak.core.tensor import Tensor
 
-# Forms that change the shape and nothing else.
-RESHAPING = ("flatten", "reshape", "squeeze", "swapaxes", "swapdims", "t", "transpose", "unsqueeze")
-ELEMENTWISE = (
-    "abs acos acosh add addmm asin asinh atan atanh baddbmm bitwise_and bitwise_invert bitwise_left_shift "
-    "bitwise_not bitwise_or bitwise_right_shift bitwise_xor cast ceil clamp clip copysign cos cosh cumprod cumsum "
-    "digamma div divide equal erf erfinv exp expm1 floor floor_divide floor_mod frac gammainc gammaincc gammaln gcd "
-    "greater greater_equal greater_than hypot i0 index_add index_fill index_put lcm ldexp lerp less less_equal "
-    "less_than lgamma log log10 log1p log2 logical_and logical_not logical_or logical_xor logit masked_fill "
-    "masked_scatter mod mul multigammaln multiply nan_to_num neg not_equal polygamma pow put_along_axis reciprocal "
-    "remainder renorm round rsqrt scale scatter scatter_add sigmoid sin sinc sinh sqrt square sub subtract tan tanh "
-    "tril triu trunc"
-).split()
 
-_HOMES = (elementwise, math, manipulation, search, linalg, logic, creation)
-_shown: dict[str, Callable] = {}
-
-
-def _base(name: str) -> Callable:
-    found = (vars(m).get(name) for m in _HOMES)
-    return next(  # type: ignore[return-value]
-        f for f in found if getattr(f, "__module__", "").startswith(__package__) and "_args" not in f.__module__
-    )
-
-
-# The reference's in-place shifts have kept ``out`` in their signatures.
-KEEPS_OUT = ("bitwise_left_shift", "bitwise_right_shift")
-
-
-def _without_out(fn: Any) -> Callable:
-    """A function that shows the signature of ``fn`` but for ``out``."""
-    keep = fn.__name__ in KEEPS_OUT
-    while hasattr(fn, "__wrapped__"):
-        fn = fn.__wrapped__
-    if keep:
-        return fn
-    code = fn.__code__
-    names = code.co_varnames[: code.co_argcount]
-    defaults = fn.__defaults__ or ()
-    required = len(names) - len(defaults)
-    parts = [n if i < required else f"{n}={defaults[i - required]!r}" for i, n in enumerate(names) if n != "out"]
-    only = [
-        f"{n}={fn.__kwdefaults__[n]!r}"
-        for n in code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-        if n != "out"
-    ]
-    text = ", ".join(parts + (["*", *only] if only else []))
-    found = _shown.get(text)
-    if found is None:
-        found = _shown[text] = eval(f"lambda {text}: None")
-    return found
-
-
-def _make(name: str) -> Callable:
-    base = _base(name)
-
-    def fn(x: Any, *args: Any, **kwargs: Any) -> Tensor:
-        value = call_apart(base, need_tensor(x, fn.__name__), args, kwargs)
-        if value.shape != x.shape and not flattens:
-            raise op_error(ValueError, fn.__name__, f"a result of the tensor's shape {x.shape}", value.shape)
-        return become(x, value)
-
-    def reshaping(x: Any, *args: Any, **kwargs: Any) -> Tensor:
-        return dispatch.become(x, base(need_tensor(x, fn.__name__), *args, **kwargs))
-
-    flattens = name == "cumsum"  # without an axis
-    fn = reshaping if name in RESHAPING else fn
-    named(fn, name + "_")
-    fn.__module__ = __name__
-    fn.__doc__ = f"``{name}``, written into the first tensor, which is returned."
-    fn.__wrapped__ = _without_out(base)
-    return fn
-
-
-NAMES = tuple(n + "_" for n in (*ELEMENTWISE, *RESHAPING))
-for _name in (*ELEMENTWISE, *RESHAPING):
-    globals()[_name + "_"] = _make(_name)
-
-
-# --- forms without a counterpart -----------------------------------------------------------------------------------
-
-
+@public(usual=False)
 def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """``where``, written into ``x``.
 
@@ -116,6 +32,7 @@ def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = N
     return become(need_tensor(x, "where_"), call_apart(where, x, (), {}))
 
 
+@public("Tensor", usual=False)
 def fill_(x: Tensor, value: Any) -> Tensor:
     """Set every element to a number or the value of a 0-d tensor.
 
@@ -129,6 +46,7 @@ def fill_(x: Tensor, value: Any) -> Tensor:
     return assign(x, made_on(x.place, F.full, value, x.dtype, tuple(x.shape)))
 
 
+@public("Tensor", usual=False)
 def zero_(x: Tensor) -> Tensor:
     """Set every element to 0.
 
@@ -140,6 +58,7 @@ def zero_(x: Tensor) -> Tensor:
     return fill_(x, 0)
 
 
+@public("Tensor", usual=False)
 def fill_diagonal_(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, name: str | None = None) -> Tensor:
     """Set the main diagonal (of a matrix, one ``offset`` above it) to ``value``.
 
@@ -173,6 +92,7 @@ def fill_diagonal_(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, n
     return x
 
 
+@public("Tensor", usual=False)
 def fill_diagonal_tensor_(
     x: Tensor, y: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, name: str | None = None
 ) -> Tensor:
@@ -180,6 +100,7 @@ def fill_diagonal_tensor_(
     return assign(x, manipulation.fill_diagonal_tensor(x, y, offset, dim1, dim2))
 
 
+@public("Tensor", usual=False)
 def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:
     """Write the elements of ``other``, which broadcast, cast to the dtype of x.
 
@@ -190,10 +111,11 @@ def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:
     """
     value = F.cast(need_tensor(other, "copy_", "other"), dtype=x.dtype) if other.dtype is not x.dtype else other
     if value.place is not x.place:
-        value = value.to(x.place)  # type: ignore[union-attr]
+        value = value.to(x.place)
     return assign(x, value if value.shape == x.shape else F.broadcast_to(value, tuple(x.shape)))
 
 
+@public("paddle.tensor Tensor", usual=False)
 def set_(
     x: Tensor,
     source: Tensor | None = None,
@@ -225,6 +147,7 @@ def set_(
     return x
 
 
+@public("paddle.tensor Tensor", usual=False)
 def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = None) -> Tensor:
     """Take another shape: the elements in row-major order, what is beyond them not set, or 0 with ``fill_zero``.
 
@@ -246,6 +169,7 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
     return x
 
 
+@public("Tensor", usual=False)
 def apply_(x: Tensor, func: Callable) -> Tensor:
     """Write ``func(x)`` into x; only outside gradients."""
     if not x.stop_gradient:
@@ -253,6 +177,7 @@ def apply_(x: Tensor, func: Callable) -> Tensor:
     return become(x, func(x))
 
 
+@public("Tensor", usual=False)
 def set_value(x: Tensor, value: Any) -> None:
     """Replace the elements by those of an array or tensor of the same shape and dtype; no gradient is recorded.
 

@@ -5,32 +5,25 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
+from paddle._public import also, inplace, public
 from paddle.tensor._args import (
-    MISSING,
-    again,
     axis_of,
     cast,
     dtype_of,
     floating,
-    hot,
     integers,
-    into,
     made_on,
-    missing,
     need_tensor,
     number,
     op_error,
-    public,
     reduced_axes,
     same_dtype,
 )
 from paddle.tensor.math import norm_kind
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.direct import by_op
 from umiak.core.dispatch import apply2
 from umiak.core.tensor import Tensor
 
@@ -41,15 +34,15 @@ _PLAIN = _MATMUL[False, False]
 # --- products ------------------------------------------------------------------------------------------------------
 
 
-@partial(by_op, op=_PLAIN)
-@hot("x, y, transpose_x=False, transpose_y=False, name=None, *, out=None", mat2="y")
+@public("paddle paddle.tensor paddle.linalg Tensor", aliases={"mat2": "y"}, op=_PLAIN)
 def matmul(
-    x: Any = MISSING,
-    y: Any = MISSING,
+    x: Tensor,
+    y: Tensor,
     transpose_x: bool = False,
     transpose_y: bool = False,
-    name: Any = None,
-    **kw: Any,
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The matrix product of the last two dims; leading dims broadcast, tensors of rank 1 are vectors.
 
@@ -67,13 +60,9 @@ def matmul(
         >>> paddle.matmul(paddle.ones([2, 3]), paddle.ones([3, 4])).shape
         [2, 4]
     """
-    if kw:
-        return again(matmul, kw, {"x": x, "y": y, "transpose_x": transpose_x, "transpose_y": transpose_y})
     try:
         return apply2(_MATMUL[transpose_x, transpose_y], x, y)
     except (TypeError, KeyError):
-        if y is MISSING:
-            raise missing(matmul, x=x, y=y) from None
         x, y = _pair("matmul", x, y)
         return apply2(_MATMUL[builtins.bool(transpose_x), builtins.bool(transpose_y)], x, y)
 
@@ -84,7 +73,7 @@ def _pair(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor]:
     return (x, y) if x.dtype is y.dtype else same_dtype(op, x, y)
 
 
-@public(strict=True, x="input", other="mat2", y="mat2")
+@public(aliases={"x": "input", "other": "mat2", "y": "mat2"})
 def mm(input: Tensor, mat2: Tensor, name: str | None = None) -> Tensor:
     """The matrix product of two matrices (or batches of them).
 
@@ -96,7 +85,7 @@ def mm(input: Tensor, mat2: Tensor, name: str | None = None) -> Tensor:
     return apply2(_PLAIN, *_pair("mm", input, mat2))
 
 
-@public(mat2="y")
+@public(aliases={"mat2": "y"})
 def bmm(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
     """The products of two batches of matrices, ``[b, m, k]`` and ``[b, k, n]``.
 
@@ -108,10 +97,10 @@ def bmm(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Te
     x, y = _pair("bmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
         raise op_error(ValueError, "bmm", "tensors of rank 3", f"{x.shape} and {y.shape}")
-    return into(out, F.bmm(x, y))
+    return F.bmm(x, y)
 
 
-@public(strict=True, input="x")
+@public
 def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
     """The product of a matrix and a vector.
 
@@ -138,7 +127,7 @@ def dot(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Te
     x, y = _pair("dot", x, y)
     if x.ndim not in (1, 2) or x.shape != y.shape:
         raise op_error(ValueError, "dot", "two tensors of one shape and rank 1 or 2", f"{x.shape} and {y.shape}")
-    return into(out, F.dot(x, y))
+    return F.dot(x, y)
 
 
 @public
@@ -158,7 +147,7 @@ def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return F.tensordot(x, y, (x.ndim - 1,), (y.ndim - 1,))
 
 
-@public(vec2="y")
+@public(aliases={"vec2": "y"})
 def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
     """Each element of ``x`` times each of ``y``; both count as vectors.
 
@@ -168,10 +157,10 @@ def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> 
         [[3, 4], [6, 8]]
     """
     x, y = same_dtype("mul", need_tensor(x, "outer"), need_tensor(y, "outer", "y"))
-    return into(out, F.outer(F.reshape(x, (x.size,)), F.reshape(y, (y.size,))))
+    return F.outer(F.reshape(x, (x.size,)), F.reshape(y, (y.size,)))
 
 
-ger = outer
+ger = also(outer, "ger", "paddle paddle.tensor")
 
 
 @public
@@ -188,7 +177,7 @@ def kron(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return F.kron(*(F.reshape(v, (1,) * (n - v.ndim) + tuple(v.shape)) for v in (x, y)))
 
 
-@public
+@public("paddle paddle.tensor paddle.linalg Tensor")
 def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tensor:
     """The vector product along ``axis``, by default the first of size 3.
 
@@ -271,7 +260,7 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
     return F.tensordot(x, y, tuple(a), tuple(b))
 
 
-@public(strict=True)
+@public(usual=False)
 def addmm(
     input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
 ) -> Tensor:
@@ -288,7 +277,10 @@ def addmm(
     return F.addmm(cast(need_tensor(input, "addmm", "input"), x.dtype), x, y, float(beta), float(alpha))
 
 
-@public(strict=True)
+addmm_ = inplace(addmm)
+
+
+@public(usual=False)
 def baddbmm(
     input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
 ) -> Tensor:
@@ -305,7 +297,10 @@ def baddbmm(
     return F.addmm(cast(need_tensor(input, "baddbmm", "input"), x.dtype), x, y, float(beta), float(alpha))
 
 
-@public(strict=True, tensors="x")
+baddbmm_ = inplace(baddbmm)
+
+
+@public("paddle.tensor paddle.linalg Tensor", aliases={"tensors": "x"}, usual=False)
 def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors.
 
@@ -346,7 +341,7 @@ def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     return out
 
 
-@public
+@public("paddle paddle.tensor paddle.linalg")
 def vecdot(x: Tensor, y: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """Sums of ``conj(x) * y`` along ``axis``; the other dims broadcast.
 
@@ -387,7 +382,7 @@ def _matrix_norm(x: Tensor, p: Any, axes: tuple[int, int], keepdim: bool, op: st
     return out if keepdim else F.squeeze(out, tuple(sorted(axes)))
 
 
-@public(A="x", ord="p")
+@public("paddle.tensor paddle.linalg Tensor", aliases={"A": "x", "ord": "p"})
 def norm(
     x: Tensor,
     p: Any = None,
@@ -418,18 +413,18 @@ def norm(
     axes = None if axis is None else tuple(axis_of(a, x.ndim, "norm") for a in integers(axis, "norm", "axis"))
     keepdim = builtins.bool(keepdim)
     if axes is not None and len(axes) == 2 and p not in (None, "fro", 0):
-        return into(out, _matrix_norm(x, p, axes, keepdim, "norm"))
+        return _matrix_norm(x, p, axes, keepdim, "norm")
     if p == "nuc":
         if axes is None and x.ndim == 2:
-            return into(out, _matrix_norm(x, p, (0, 1), keepdim, "norm"))
+            return _matrix_norm(x, p, (0, 1), keepdim, "norm")
         raise op_error(ValueError, "norm", "two axes for the nuclear norm", axis)
     if isinstance(p, str) and p != "fro":
         raise op_error(ValueError, "norm", "a p that is a number, 'fro' or 'nuc'", repr(p))
     full = tuple(builtins.range(x.ndim)) if axes is None else tuple(sorted(axes))
-    return into(out, _vector_norm(x, 2.0 if p in (None, "fro") else p, full, keepdim))
+    return _vector_norm(x, 2.0 if p in (None, "fro") else p, full, keepdim)
 
 
-@public(ord="p")
+@public("paddle.linalg", aliases={"ord": "p"})
 def vector_norm(
     x: Tensor,
     p: Any = 2.0,
@@ -452,10 +447,10 @@ def vector_norm(
         x = cast(x, dtype_of(dtype))
     if isinstance(p, str):
         raise op_error(ValueError, "vector_norm", "a number for p", repr(p))
-    return into(out, _vector_norm(x, number(p), reduced_axes(axis, x.ndim, "vector_norm"), builtins.bool(keepdim)))
+    return _vector_norm(x, number(p), reduced_axes(axis, x.ndim, "vector_norm"), builtins.bool(keepdim))
 
 
-@public(ord="p")
+@public("paddle.linalg", aliases={"ord": "p"})
 def matrix_norm(
     x: Tensor, p: Any = "fro", axis: Any = (-2, -1), keepdim: bool = False, name: str | None = None
 ) -> Tensor:
@@ -485,7 +480,7 @@ def _matrix(x: Any, op: str, square: bool = False) -> Tensor:
     return x
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def cholesky(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     """The triangular factor of symmetric (Hermitian) positive definite matrices; ValueError for others.
 
@@ -497,7 +492,7 @@ def cholesky(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     return F.cholesky(_matrix(x, "cholesky", True), builtins.bool(upper))
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def cholesky_solve(x: Tensor, y: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     """The solution of ``A z = x``, given the Cholesky factor ``y`` of A.
 
@@ -510,7 +505,7 @@ def cholesky_solve(x: Tensor, y: Tensor, upper: bool = False, name: str | None =
     return F.cholesky_solve(x, y, builtins.bool(upper))
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def cholesky_inverse(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
     """The inverse of a matrix, given its Cholesky factor ``x``.
 
@@ -529,7 +524,7 @@ def _identity(n: int, like: Tensor) -> Tensor:
     return F.cast(F.eq(i, F.unsqueeze(i, (1,))), dtype=like.dtype)
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
     """``x = Q R``. Modes: ``"reduced"``, ``"complete"`` (square Q), ``"r"`` (R alone).
 
@@ -544,7 +539,7 @@ def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
     return F.qr(_matrix(x, "qr"), mode)
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None = None) -> Any:
     """L and U in one matrix, and the pivots (from 1), of ``P x = L U``; with ``get_infos`` also zeros.
 
@@ -561,7 +556,7 @@ def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None 
     return (*out, made_on(x.place, F.full, 0, dt.int32, tuple(x.shape[:-2]))) if get_infos else out
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def lu_unpack(
     x: Tensor, y: Tensor, unpack_ludata: bool = True, unpack_pivots: bool = True, name: str | None = None
 ) -> tuple:
@@ -577,6 +572,7 @@ def lu_unpack(
     return (p if unpack_pivots else None, low if unpack_ludata else None, up if unpack_ludata else None)
 
 
+@public("paddle.tensor paddle.linalg")
 def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, trans: str = "N", name: str | None = None) -> Tensor:
     """The solution of ``A x = b``, given the two results of :func:`lu` for A.
 
@@ -602,7 +598,7 @@ def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, trans: str = "N", name: str 
     return F.matmul(p, F.triangular_solve(low, half, False, True, True))
 
 
-@public
+@public("paddle.tensor paddle.linalg")
 def svd(
     x: Tensor, full_matrices: bool = False, name: str | None = None, *, out: Any = None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -614,10 +610,10 @@ def svd(
         >>> u.shape, s.shape, vh.shape
         ([3, 2], [2], [2, 2])
     """
-    return into(out, F.svd(_matrix(x, "svd"), builtins.bool(full_matrices)))
+    return F.svd(_matrix(x, "svd"), builtins.bool(full_matrices))
 
 
-@public
+@public("paddle.tensor paddle.linalg")
 def svdvals(x: Tensor, name: str | None = None) -> Tensor:
     """The singular values, falling.
 
@@ -629,7 +625,7 @@ def svdvals(x: Tensor, name: str | None = None) -> Tensor:
     return F.svdvals(_matrix(x, "svdvals"))
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def eig(x: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
     """The eigenvalues and eigenvectors (columns) of square matrices; both complex.
 
@@ -642,7 +638,7 @@ def eig(x: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
     return F.eig(_matrix(x, "eig", True))
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def eigvals(x: Tensor, name: str | None = None) -> Tensor:
     """The eigenvalues of square matrices; complex.
 
@@ -660,7 +656,7 @@ def _upper(UPLO: str, op: str) -> bool:
     return UPLO == "U"
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, Tensor]:
     """The eigenvalues, rising, and eigenvectors of symmetric (Hermitian) matrices, of which one triangle is read.
 
@@ -672,7 +668,7 @@ def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, T
     return F.eigh(_matrix(x, "eigh", True), _upper(UPLO, "eigh"))
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def eigvalsh(x: Tensor, UPLO: str = "L", name: str | None = None) -> Tensor:
     """The eigenvalues, rising, of symmetric (Hermitian) matrices, of which one triangle is read.
 
@@ -687,7 +683,7 @@ def eigvalsh(x: Tensor, UPLO: str = "L", name: str | None = None) -> Tensor:
 # --- solvers, inverses, determinants -------------------------------------------------------------------------------
 
 
-@public(A="x", B="y")
+@public("paddle.tensor paddle.linalg Tensor", aliases={"A": "x", "B": "y"})
 def solve(x: Tensor, y: Tensor, left: bool = True, name: str | None = None, *, out: Any = None) -> Tensor:
     """The solution of ``x z = y``, or of ``z x = y`` with ``left=False``.
 
@@ -711,14 +707,14 @@ def solve(x: Tensor, y: Tensor, left: bool = True, name: str | None = None, *, o
         found = F.solve(x, y)
     else:
         found = _swap_last(F.solve(_swap_last(x), _swap_last(y)))
-    return into(out, F.squeeze(found, (found.ndim - 1 if left else found.ndim - 2,)) if vector else found)
+    return F.squeeze(found, (found.ndim - 1 if left else found.ndim - 2,)) if vector else found
 
 
 def _swap_last(x: Tensor) -> Tensor:
     return F.permute(x, (*builtins.range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
 
 
-@public
+@public("paddle.linalg")
 def triangular_solve(
     x: Tensor,
     y: Tensor,
@@ -745,7 +741,7 @@ def triangular_solve(
     return F.triangular_solve(x, y, builtins.bool(upper), builtins.bool(transpose), builtins.bool(unitriangular))
 
 
-@public
+@public("paddle.tensor Tensor")
 def inverse(x: Tensor, name: str | None = None) -> Tensor:
     """The inverse of square matrices; ValueError for singular ones.
 
@@ -757,10 +753,10 @@ def inverse(x: Tensor, name: str | None = None) -> Tensor:
     return F.inverse(_matrix(x, "inverse", True))
 
 
-inv = inverse
+inv = also(inverse, "inv", "paddle.linalg")
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def pinv(x: Tensor, rcond: Any = 1e-15, hermitian: bool = False, name: str | None = None) -> Tensor:
     """The Moore-Penrose inverse; singular values up to ``rcond`` times the largest count as zero.
 
@@ -778,7 +774,7 @@ def _eps(x: Tensor) -> float:
     return 2.0**-52 if x.dtype.real is dt.float64 else 2.0**-23
 
 
-@public
+@public("paddle.linalg Tensor")
 def det(x: Tensor, name: str | None = None) -> Tensor:
     """The determinant of square matrices.
 
@@ -790,7 +786,7 @@ def det(x: Tensor, name: str | None = None) -> Tensor:
     return F.det(_matrix(x, "det", True))
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def slogdet(x: Tensor, name: str | None = None) -> Tensor:
     """The sign and the logarithm of the size of determinants, stacked in a new leading dim.
 
@@ -803,7 +799,7 @@ def slogdet(x: Tensor, name: str | None = None) -> Tensor:
     return F.stack([sign, cast(size, sign.dtype)], 0)
 
 
-@public(A="x")
+@public("paddle.tensor paddle.linalg Tensor", aliases={"A": "x"})
 def cond(x: Tensor, p: Any = None, name: str | None = None) -> Tensor:
     """The condition number of matrices in a norm, by default of 2.
 
@@ -821,7 +817,7 @@ def cond(x: Tensor, p: Any = None, name: str | None = None) -> Tensor:
     return F.mul(_matrix_norm(x, p, axes, False, "cond"), _matrix_norm(F.inverse(x), p, axes, False, "cond"))
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
     """Square matrices multiplied by themselves ``n`` times; a negative n means the inverse.
 
@@ -835,7 +831,7 @@ def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
     return F.matrix_power(_matrix(x, "matrix_power", True), n)
 
 
-@public
+@public("paddle.linalg")
 def matrix_exp(x: Tensor, name: str | None = None) -> Tensor:
     """The exponential of square matrices.
 
@@ -847,7 +843,7 @@ def matrix_exp(x: Tensor, name: str | None = None) -> Tensor:
     return F.matrix_exp(_matrix(x, "matrix_exp", True))
 
 
-@public(A="x")
+@public("paddle.linalg", aliases={"A": "x"})
 def matrix_rank(
     x: Tensor, tol: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None, name: str | None = None
 ) -> Tensor:
@@ -884,7 +880,7 @@ def matrix_rank(
     return F.sum(F.cast(F.gt(s, limit), dtype=dt.int64), last)
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def lstsq(
     x: Tensor, y: Tensor, rcond: float | None = None, driver: str | None = None, name: str | None = None
 ) -> tuple[Tensor, ...]:
@@ -915,7 +911,7 @@ def lstsq(
     return solution, residuals if full else nothing, rank, values if driver in ("gelsd", "gelss") else nothing
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def householder_product(x: Tensor, tau: Tensor, name: str | None = None) -> Tensor:
     """The first columns of a product of reflections ``I - tau[i] v v^H``.
 
@@ -930,7 +926,7 @@ def householder_product(x: Tensor, tau: Tensor, name: str | None = None) -> Tens
     return F.householder_product(x, tau, tau.shape[-1])
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def ormqr(
     x: Tensor, tau: Tensor, y: Tensor, left: bool = True, transpose: bool = False, name: str | None = None
 ) -> Tensor:
@@ -984,7 +980,7 @@ def adjoint(x: Tensor) -> Tensor:
     return F.conj(y) if y.dtype.is_complex else y
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def svd_lowrank(
     x: Tensor, q: int | None = None, niter: int = 2, M: Tensor | None = None, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -1021,7 +1017,7 @@ def svd_lowrank(
     return F.matmul(basis, u), s, adjoint(vh)
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def pca_lowrank(
     x: Tensor, q: int | None = None, center: bool = True, niter: int = 2, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:

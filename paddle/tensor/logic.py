@@ -1,13 +1,315 @@
-"""Comparison of whole tensors, and questions about a tensor."""
+"""Comparison, logic, bits, and questions about a tensor."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from paddle.tensor._args import cast, made_on, need_tensor, public, same_dtype, tensor
+from paddle._public import also, inplace, public
+from paddle.tensor._args import cast, made_on, need_tensor, promoted, same_dtype, tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
+
+# --- comparison, element by element ----------------------------------------------------------------------------------
+
+
+@public(operator="==")
+def equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether x equals y, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.equal(paddle.to_tensor([1, 2]), paddle.to_tensor([1, 3])).tolist()
+        [True, False]
+    """
+    return x == y if isinstance(x, Tensor) else promoted(F.eq, "equal", x, y)
+
+
+eq = also(equal, "eq")
+equal_ = inplace(equal)
+
+
+@public(operator=">=")
+def greater_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether x is at least y, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.greater_equal(paddle.to_tensor([1, 2]), paddle.to_tensor([2, 2])).tolist()
+        [False, True]
+    """
+    return x >= y if isinstance(x, Tensor) else promoted(F.ge, "greater_equal", x, y)
+
+
+ge = also(greater_equal, "ge")
+greater_equal_ = inplace(greater_equal)
+
+
+@public(operator=">")
+def greater_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether x exceeds y, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.greater_than(paddle.to_tensor([1, 3]), paddle.to_tensor([2, 2])).tolist()
+        [False, True]
+    """
+    return x > y if isinstance(x, Tensor) else promoted(F.gt, "greater_than", x, y)
+
+
+gt = also(greater_than, "gt")
+greater = also(greater_than, "greater")
+greater_than_ = inplace(greater_than)
+greater_ = inplace(greater_than, "Tensor", name="greater_")
+
+
+@public(operator="<=")
+def less_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether x is at most y, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.less_equal(paddle.to_tensor([2, 3]), paddle.to_tensor([2, 2])).tolist()
+        [True, False]
+    """
+    return x <= y if isinstance(x, Tensor) else promoted(F.le, "less_equal", x, y)
+
+
+le = also(less_equal, "le")
+less_equal_ = inplace(less_equal)
+
+
+@public(operator="<")
+def less_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether x is below y, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.less_than(paddle.to_tensor([1, 2]), paddle.to_tensor([2, 2])).tolist()
+        [True, False]
+    """
+    return x < y if isinstance(x, Tensor) else promoted(F.lt, "less_than", x, y)
+
+
+lt = also(less_than, "lt")
+less = also(less_than, "less")
+less_than_ = inplace(less_than)
+less_ = inplace(less_than, name="less_")
+
+
+@public(operator="!=")
+def not_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether x differs from y, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.not_equal(paddle.to_tensor([1, 2]), paddle.to_tensor([1, 3])).tolist()
+        [False, True]
+    """
+    return x != y if isinstance(x, Tensor) else promoted(F.ne, "not_equal", x, y)
+
+
+ne = also(not_equal, "ne")
+not_equal_ = inplace(not_equal, "paddle.tensor Tensor")
+
+
+# --- logic, element by element ---------------------------------------------------------------------------------------
+
+
+@public(op=F.LogicalAnd())
+def logical_and(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether neither is zero, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.logical_and(paddle.to_tensor([True]), paddle.to_tensor([False])).tolist()
+        [False]
+    """
+    return promoted(F.logical_and, "logical_and", x, y)
+
+
+logical_and_ = inplace(logical_and)
+
+
+@public(op=F.LogicalOr())
+def logical_or(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether one is not zero, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.logical_or(paddle.to_tensor([True]), paddle.to_tensor([False])).tolist()
+        [True]
+    """
+    return promoted(F.logical_or, "logical_or", x, y)
+
+
+logical_or_ = inplace(logical_or)
+
+
+@public(op=F.LogicalXor())
+def logical_xor(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether just one is not zero, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.logical_xor(paddle.to_tensor([True]), paddle.to_tensor([False])).tolist()
+        [True]
+    """
+    return promoted(F.logical_xor, "logical_xor", x, y)
+
+
+logical_xor_ = inplace(logical_xor, "paddle.tensor Tensor")
+
+
+@public(op=F.LogicalNot())
+def logical_not(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Whether x is zero, element by element.
+
+    Args:
+        x: a tensor.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.logical_not(paddle.to_tensor([1.0, 0.0])).tolist()
+        [False, True]
+    """
+    return F.logical_not(need_tensor(x, "logical_not"))
+
+
+logical_not_ = inplace(logical_not)
+
+
+# --- bits ------------------------------------------------------------------------------------------------------------
+
+
+@public(operator="&")
+def bitwise_and(x: Tensor, y: Any, out: Tensor | None = None, name: str | None = None) -> Tensor:
+    """The bits set in both, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.bitwise_and(paddle.to_tensor([6]), paddle.to_tensor([3])).tolist()
+        [2]
+    """
+    return x & y if isinstance(x, Tensor) else promoted(F.bitwise_and, "bitwise_and", x, y)
+
+
+bitwise_and_ = inplace(bitwise_and)
+
+
+@public(operator="|")
+def bitwise_or(x: Tensor, y: Any, out: Tensor | None = None, name: str | None = None) -> Tensor:
+    """The bits set in one or both, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.bitwise_or(paddle.to_tensor([6]), paddle.to_tensor([3])).tolist()
+        [7]
+    """
+    return x | y if isinstance(x, Tensor) else promoted(F.bitwise_or, "bitwise_or", x, y)
+
+
+bitwise_or_ = inplace(bitwise_or)
+
+
+@public(operator="^")
+def bitwise_xor(x: Tensor, y: Any, out: Tensor | None = None, name: str | None = None) -> Tensor:
+    """The bits set in just one, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.bitwise_xor(paddle.to_tensor([6]), paddle.to_tensor([3])).tolist()
+        [5]
+    """
+    return x ^ y if isinstance(x, Tensor) else promoted(F.bitwise_xor, "bitwise_xor", x, y)
+
+
+bitwise_xor_ = inplace(bitwise_xor)
+
+
+@public(op=F.BitwiseNot())
+def bitwise_not(x: Tensor, out: Tensor | None = None, name: str | None = None) -> Tensor:
+    """Every bit turned over; of bools, not, element by element.
+
+    Args:
+        x: a tensor.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.bitwise_not(paddle.to_tensor([True])).tolist()
+        [False]
+    """
+    return F.bitwise_not(need_tensor(x, "bitwise_not"))
+
+
+bitwise_invert = also(bitwise_not, "bitwise_invert")
+bitwise_not_ = inplace(bitwise_not)
+bitwise_invert_ = inplace(bitwise_not, name="bitwise_invert_")
+
+
+# --- whole tensors ---------------------------------------------------------------------------------------------------
 
 
 @public
@@ -66,7 +368,7 @@ def allclose(
     return F.all(close, tuple(range(close.ndim)))
 
 
-@public(elements="x", test_elements="test_x")
+@public(aliases={"elements": "x", "test_elements": "test_x"})
 def isin(x: Any, test_x: Any, assume_unique: bool = False, invert: bool = False, name: str | None = None) -> Tensor:
     """Whether each element of ``x`` is among those of ``test_x``.
 
@@ -108,7 +410,7 @@ def is_empty(x: Tensor, name: str | None = None) -> Tensor:
     return F.full(need_tensor(x, "is_empty").size == 0, dt.bool, ())
 
 
-@public(strict=True, obj="x")
+@public(aliases={"obj": "x"}, usual=False)
 def is_tensor(x: Any) -> bool:
     """Whether ``x`` is a tensor.
 

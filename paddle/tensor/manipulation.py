@@ -10,23 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import also, inplace, public
 from paddle.tensor._args import (
-    MISSING,
-    again,
     axes_of,
     axis_of,
     dtype_of,
-    hot,
     integer,
     integers,
-    into,
     made_on,
-    missing,
-    named,
     need_tensor,
     number,
     op_error,
-    public,
     shape_of,
     tensor,
     write_part,
@@ -78,8 +72,8 @@ def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-@hot("x, shape, name=None", size="shape")
-def reshape(x: Any = MISSING, shape: Any = MISSING, *rest: Any, **kw: Any) -> Tensor:
+@public(aliases={"size": "shape"}, ints_from=1)
+def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """The elements of ``x`` under another shape; a view where strides allow.
 
     Args:
@@ -93,18 +87,12 @@ def reshape(x: Any = MISSING, shape: Any = MISSING, *rest: Any, **kw: Any) -> Te
         >>> paddle.arange(6).reshape([2, -1]).shape
         [2, 3]
     """
-    if kw:
-        return again(reshape, kw, {"x": x, "shape": shape if not rest else (shape, *rest)})
-    if rest and rest[-1] is not None:
-        shape = (shape, *rest)
     if not isinstance(x, Tensor):
-        if x is MISSING or shape is MISSING:
-            raise missing(reshape, x=x, shape=shape)
         need_tensor(x, "reshape")
     if type(shape) is list:
         shape = tuple(shape)
     elif type(shape) is not tuple:
-        shape = shape_of(shape, "reshape") if shape is not MISSING else _no_shape(reshape)
+        shape = shape_of(shape, "reshape")
     for n in shape:
         if type(n) is not int or n < 1:
             shape = _resolve(x, shape, "reshape")
@@ -112,13 +100,12 @@ def reshape(x: Any = MISSING, shape: Any = MISSING, *rest: Any, **kw: Any) -> Te
     return apply(_RESHAPE, (x,), (shape,))
 
 
-def _no_shape(fn: Any) -> Any:
-    raise missing(fn, shape=MISSING)
+reshape_ = inplace(reshape, reshapes=True)
 
 
-@hot("x, perm, name=None")
-def transpose(x: Any = MISSING, perm: Any = MISSING, *rest: Any, **kw: Any) -> Tensor:
-    """``x`` with its dims in the order ``perm``; a view. Two ints swap two dims: ``transpose(x, 0, 1)``.
+@public
+def transpose(x: Tensor, perm: Any = None, *more: Any, **dims: Any) -> Tensor:
+    """``x`` with its dims in the order ``perm``; a view. Two ints swap two dims, also as ``dim0`` and ``dim1``.
 
     Raises ValueError unless ``perm`` names every dim once.
 
@@ -127,22 +114,20 @@ def transpose(x: Any = MISSING, perm: Any = MISSING, *rest: Any, **kw: Any) -> T
         >>> paddle.ones([2, 3, 4]).transpose([2, 0, 1]).shape
         [4, 2, 3]
     """
-    if kw:
-        if "dim0" in kw or "dim1" in kw:
-            given = [v for v in (perm, *rest) if v is not MISSING]
-            first = kw["dim0"] if "dim0" in kw else given.pop(0)
-            return swapaxes(x if x is not MISSING else kw["input"], first, kw["dim1"] if "dim1" in kw else given.pop(0))
-        return again(transpose, kw, {"x": x, "perm": perm if not rest else (perm, *rest)})
     if not isinstance(x, Tensor):
-        if x is MISSING:
-            raise missing(transpose, x=x)
         need_tensor(x, "transpose")
-    if perm is MISSING:
-        raise missing(transpose, perm=perm)
-    if rest and rest[-1] is not None:
-        if len(rest) == 1:
-            return swapaxes(x, perm, rest[0])
-        perm = (perm, *rest)
+    if dims:
+        dims.pop("name", None)
+        if unknown := dims.keys() - {"dim0", "dim1"}:
+            raise TypeError(f"transpose() got an unexpected keyword argument {min(unknown)!r}")
+        if dims:
+            return apply1(_swap(x, _two(perm, more, dims.get("dim0"), dims.get("dim1")), "transpose"), x)
+    if perm is None:
+        raise TypeError("transpose() missing required argument 'perm'")
+    if more and more[-1] is not None:
+        if len(more) == 1:
+            return apply1(_swap(x, [perm, *more], "transpose"), x)
+        perm = (perm, *more)
     elif type(perm) is list:
         perm = tuple(perm)
     try:
@@ -150,6 +135,9 @@ def transpose(x: Any = MISSING, perm: Any = MISSING, *rest: Any, **kw: Any) -> T
     except (KeyError, TypeError):
         op = _permutation(x, perm)
     return apply1(op, x)
+
+
+transpose_ = inplace(transpose, reshapes=True)
 
 
 def _permutation(x: Tensor, perm: Any) -> Any:
@@ -162,7 +150,7 @@ def _permutation(x: Tensor, perm: Any) -> Any:
     return op
 
 
-@public(variadic=1, x="input")
+@public(aliases={"x": "input"}, ints_from=1)
 def permute(input: Tensor, dims: Any) -> Tensor:
     """``input`` with its dims in the order ``dims``, a sequence or separate ints; a view.
 
@@ -174,54 +162,54 @@ def permute(input: Tensor, dims: Any) -> Tensor:
     return transpose(need_tensor(input, "permute", "input"), dims)
 
 
-def _swap(ndim: int, a: int, b: int) -> tuple[int, ...]:
-    order = list(builtins.range(ndim))
+def _two(first: Any, more: tuple, at0: Any, at1: Any) -> list:
+    """Dims by position, and those that keywords name at their places."""
+    given = [v for v in (first, *more) if v is not None]
+    for place, at in enumerate((at0, at1)):
+        if at is not None:
+            given.insert(place, at)
+    return given
+
+
+def _swap(x: Tensor, dims: Sequence[Any], op: str) -> Any:
+    """The permutation that swaps two dims."""
+    a, b = axis_of(dims[0], x.ndim, op), axis_of(dims[1], x.ndim, op)
+    order = list(builtins.range(x.ndim))
     order[a], order[b] = b, a
-    return tuple(order)
+    return F.Permute(tuple(order))
 
 
-def _two_axes(x: Tensor, a: Any, b: Any, op: str) -> tuple[int, int]:
-    return axis_of(a, x.ndim, op), axis_of(b, x.ndim, op)
-
-
-def _make_swap(name: str) -> Any:
-    def fn(x: Any = MISSING, perm: Any = MISSING, *rest: Any, **kw: Any) -> Tensor:
-        given = list(rest)
-        if perm is not MISSING:
-            given.insert(0, perm)
-        x = kw.pop("input", kw.pop("x", x)) if x is MISSING else x
-        need_tensor(x, name)
-        for key in ("axis0", "axis1", "dim0", "dim1"):
-            if key in kw:
-                given.insert(int(key[-1]), kw.pop(key))
-        kw.pop("name", None)
-        if "perm" in kw:
-            given = [kw.pop("perm")]
-        if kw:
-            raise TypeError(f"{name}() got an unexpected keyword argument {min(kw)!r}")
-        if len(given) == 1:
-            return transpose(x, given[0])
-        if len(given) < 2:
-            raise TypeError(f"{name}() requires a permutation or two dims")
-        if given[-1] is None and isinstance(given[0], (list, tuple)):
-            return transpose(x, given[0])
-        return apply1(F.Permute(_swap(x.ndim, *_two_axes(x, given[0], given[1], name))), x) if x.ndim else x
-
-    named(fn, name)
-    fn.__module__ = __name__
-    fn.__doc__ = f"""``x`` with two dims swapped; a view. One sequence is a permutation, as for ``transpose``.
+@public
+def swapaxes(
+    x: Tensor,
+    perm: Any = None,
+    *more: Any,
+    axis0: Any = None,
+    axis1: Any = None,
+    dim0: Any = None,
+    dim1: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """``x`` with two dims swapped; a view. One sequence is a permutation, as for ``transpose``.
 
     Example:
         >>> import paddle
-        >>> paddle.{name}(paddle.ones([2, 3, 4]), 0, 2).shape
+        >>> paddle.swapaxes(paddle.ones([2, 3, 4]), 0, 2).shape
         [4, 3, 2]
     """
-    fn.__wrapped__ = lambda x, perm, name=None: None
-    return fn
+    need_tensor(x, "swapaxes")
+    given = _two(perm, more, dim0 if axis0 is None else axis0, dim1 if axis1 is None else axis1)
+    if len(given) == 1:
+        return transpose(x, given[0])
+    if len(given) < 2:
+        raise TypeError("swapaxes() requires a permutation or two dims")
+    return apply1(_swap(x, given, "swapaxes"), x) if x.ndim else x
 
 
-swapaxes = _make_swap("swapaxes")
-swapdims = _make_swap("swapdims")
+swapaxes_ = inplace(swapaxes, "Tensor", reshapes=True)
+
+
+swapdims = also(swapaxes, "swapdims")
 
 
 @public
@@ -246,7 +234,7 @@ def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) 
     return apply1(F.Permute(tuple(order)), x)
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def t(input: Tensor, name: str | None = None) -> Tensor:
     """The transpose of a matrix; tensors of rank 0 and 1 as they are.
 
@@ -260,7 +248,10 @@ def t(input: Tensor, name: str | None = None) -> Tensor:
     return input if input.ndim < 2 else apply1(_SWAP, input)
 
 
-@public
+t_ = inplace(t, reshapes=True)
+
+
+@public("paddle paddle.tensor paddle.linalg Tensor")
 def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
     """The last two dims swapped; a view.
 
@@ -271,10 +262,10 @@ def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
     """
     if need_tensor(x, "matrix_transpose").ndim < 2:
         raise op_error(ValueError, "matrix_transpose", "a tensor of rank 2 or more", f"rank {x.ndim}")
-    return apply1(F.Permute(_swap(x.ndim, x.ndim - 2, x.ndim - 1)), x)
+    return apply1(_swap(x, (-2, -1), "matrix_transpose"), x)
 
 
-@public(start_dim="start_axis", end_dim="stop_axis")
+@public(aliases={"start_dim": "start_axis", "end_dim": "stop_axis"})
 def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
     """Dims from ``start_axis`` to ``stop_axis``, both included, as one; a view where strides allow.
 
@@ -292,7 +283,10 @@ def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | Non
     return F.reshape(x, (*s[:a], math.prod(s[a : b + 1]), *s[b + 1 :]))
 
 
-@public(x="input")
+flatten_ = inplace(flatten, reshapes=True)
+
+
+@public(aliases={"x": "input"})
 def ravel(input: Tensor) -> Tensor:
     """All elements in a row; a view where strides allow.
 
@@ -304,7 +298,7 @@ def ravel(input: Tensor) -> Tensor:
     return F.reshape(need_tensor(input, "ravel", "input"), (input.size,))
 
 
-@public(sizes="shape")
+@public(aliases={"sizes": "shape"})
 def unflatten(x: Tensor, axis: Any, shape: Any, name: str | None = None) -> Tensor:
     """One dim as several, of sizes ``shape``, of which one may be -1.
 
@@ -325,8 +319,8 @@ def unflatten(x: Tensor, axis: Any, shape: Any, name: str | None = None) -> Tens
     return F.reshape(x, (*x.shape[:k], *part, *x.shape[k + 1 :]))
 
 
-@hot("x, axis=None, name=None")
-def squeeze(x: Any = MISSING, axis: Any = None, name: Any = None, **kw: Any) -> Tensor:
+@public
+def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
     """``x`` without dims of size 1: those in ``axis`` (others stay), or all; a view.
 
     Example:
@@ -334,8 +328,6 @@ def squeeze(x: Any = MISSING, axis: Any = None, name: Any = None, **kw: Any) -> 
         >>> paddle.squeeze(paddle.ones([1, 2, 1]), 0).shape
         [2, 1]
     """
-    if kw:
-        return again(squeeze, kw, {"x": x, "axis": axis})
     need_tensor(x, "squeeze")
     s = x.shape
     if axis is None:
@@ -348,8 +340,11 @@ def squeeze(x: Any = MISSING, axis: Any = None, name: Any = None, **kw: Any) -> 
     return apply(_FIRST, (x,), ((0,), (s[0],), (1,))) if s else x
 
 
-@hot("x, axis, name=None")
-def unsqueeze(x: Any = MISSING, axis: Any = MISSING, name: Any = None, **kw: Any) -> Tensor:
+squeeze_ = inplace(squeeze, reshapes=True)
+
+
+@public
+def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """Dims of size 1 inserted one after another, so that each stands at its place of ``axis``; a view.
 
     Example:
@@ -357,11 +352,7 @@ def unsqueeze(x: Any = MISSING, axis: Any = MISSING, name: Any = None, **kw: Any
         >>> paddle.unsqueeze(paddle.ones([2]), [0, 2]).shape
         [1, 2, 1]
     """
-    if kw:
-        return again(unsqueeze, kw, {"x": x, "axis": axis})
     need_tensor(x, "unsqueeze")
-    if axis is MISSING:
-        raise missing(unsqueeze, axis=axis)
     n = x.ndim
     if type(axis) is int and -n - 1 <= axis <= n:
         return F.unsqueeze(x, (axis + n + 1 if axis < 0 else axis,))
@@ -369,6 +360,9 @@ def unsqueeze(x: Any = MISSING, axis: Any = MISSING, name: Any = None, **kw: Any
     for a in integers(axis, "unsqueeze", "axis"):
         s.insert(axis_of(a, len(s) + 1, "unsqueeze"), 1)
     return F.reshape(x, tuple(s))
+
+
+unsqueeze_ = inplace(unsqueeze, reshapes=True)
 
 
 def _expansion(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
@@ -383,7 +377,7 @@ def _expansion(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-@public(size="shape", variadic=1)
+@public(aliases={"size": "shape"}, ints_from=1)
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """``x`` repeated along dims of size 1 and new leading dims; -1 keeps a size. A view that must not be written to.
 
@@ -395,7 +389,7 @@ def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     return F.broadcast_to(need_tensor(x, "expand"), _expansion(x, shape, "expand"))
 
 
-@public(size="shape")
+@public(aliases={"size": "shape"})
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """The same as :func:`expand`.
 
@@ -419,7 +413,7 @@ def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return F.broadcast_to(need_tensor(x, "expand_as"), tuple(need_tensor(y, "expand_as", "y").shape))
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def broadcast_tensors(input: Sequence[Tensor], name: str | None = None) -> list[Tensor]:
     """Tensors repeated to the shape that all of them broadcast to.
 
@@ -436,7 +430,7 @@ def broadcast_tensors(input: Sequence[Tensor], name: str | None = None) -> list[
     return [F.broadcast_to(x, shape) for x in input]
 
 
-def _at_least(n: int, name: str, doc: str) -> Any:
+def _at_least(n: int, inputs: tuple) -> Any:
     def raise_rank(x: Any) -> Tensor:
         x = tensor(x)
         if x.ndim >= n:
@@ -446,32 +440,51 @@ def _at_least(n: int, name: str, doc: str) -> Any:
             s = (1, *(s or (1,)), 1) if len(s) < 2 else (*s, 1)
         return F.reshape(x, (1,) * (n - len(s)) + s)
 
-    def fn(*inputs: Any, name: str | None = None) -> Any:
-        given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
-        out = [raise_rank(x) for x in given]
-        return out[0] if len(out) == 1 else out
+    given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
+    out = [raise_rank(x) for x in given]
+    return out[0] if len(out) == 1 else out
 
-    named(fn, name)
-    fn.__module__ = __name__
-    fn.__doc__ = f"""{doc}; several tensors give a list.
+
+@public
+def atleast_1d(*inputs: Any, name: str | None = None) -> Any:
+    """``x`` of rank 1 or more; several tensors give a list.
 
     Example:
         >>> import paddle
-        >>> paddle.{name}(paddle.to_tensor(3.0)).ndim
-        {n}
+        >>> paddle.atleast_1d(paddle.to_tensor(3.0)).ndim
+        1
     """
-    return fn
+    return _at_least(1, inputs)
 
 
-atleast_1d = _at_least(1, "atleast_1d", "``x`` of rank 1 or more")
-atleast_2d = _at_least(2, "atleast_2d", "``x`` of rank 2 or more, new dims coming first")
-atleast_3d = _at_least(3, "atleast_3d", "``x`` of rank 3 or more; of rank 1 in the middle, of rank 2 in front")
+@public
+def atleast_2d(*inputs: Any, name: str | None = None) -> Any:
+    """``x`` of rank 2 or more, new dims coming first; several tensors give a list.
+
+    Example:
+        >>> import paddle
+        >>> paddle.atleast_2d(paddle.to_tensor(3.0)).ndim
+        2
+    """
+    return _at_least(2, inputs)
+
+
+@public
+def atleast_3d(*inputs: Any, name: str | None = None) -> Any:
+    """``x`` of rank 3 or more; of rank 1 in the middle, of rank 2 in front; several tensors give a list.
+
+    Example:
+        >>> import paddle
+        >>> paddle.atleast_3d(paddle.to_tensor(3.0)).ndim
+        3
+    """
+    return _at_least(3, inputs)
 
 
 # --- views of memory -----------------------------------------------------------------------------------------------
 
 
-@public(size="shape_or_dtype", variadic=1)
+@public(aliases={"size": "shape_or_dtype"}, ints_from=1)
 def view(x: Tensor, shape_or_dtype: Any, name: str | None = None) -> Tensor:
     """The same memory under another shape, or its bits as another dtype.
 
@@ -527,6 +540,7 @@ def view_as(x: Tensor, other: Tensor, name: str | None = None) -> Tensor:
     return view(x, list(need_tensor(other, "view_as", "other").shape))
 
 
+@public(usual=False)
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
     """Elements of the memory of ``x`` at given strides and offset (in elements).
 
@@ -553,7 +567,7 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
     return F.take(flat, at, 0)
 
 
-@public(dimension="axis")
+@public(aliases={"dimension": "axis"})
 def unfold(x: Tensor, axis: int, size: int, step: int, name: str | None = None) -> Tensor:
     """Windows of ``size`` elements every ``step`` along ``axis``; a new last dim runs inside a window. A view.
 
@@ -594,18 +608,19 @@ def as_real(x: Tensor, name: str | None = None) -> Tensor:
     return F.as_real(need_tensor(x, "as_real"))
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def view_as_complex(input: Tensor) -> Tensor:
     """The same as :func:`as_complex`."""
     return F.as_complex(need_tensor(input, "view_as_complex", "input"))
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def view_as_real(input: Tensor) -> Tensor:
     """The same as :func:`as_real`."""
     return F.as_real(need_tensor(input, "view_as_real", "input"))
 
 
+@public(usual=False)
 def cast(x: Tensor, dtype: Any) -> Tensor:
     """``x`` in another dtype; itself when it has it already.
 
@@ -623,6 +638,9 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
         d = dtype_of(dtype)
         op = _CAST[dtype] = F.Cast(d)
     return x if x.dtype is op.dtype else apply1(op, x)
+
+
+cast_ = inplace(cast)
 
 
 # --- joining -------------------------------------------------------------------------------------------------------
@@ -657,8 +675,8 @@ _CONCAT: dict[int, Any] = {}
 _STACK: dict[int, Any] = {}
 
 
-@hot("x, axis=0, name=None, *, out=None", tensors="x")
-def concat(x: Any = MISSING, axis: Any = 0, name: Any = None, **kw: Any) -> Tensor:
+@public(aliases={"tensors": "x"})
+def concat(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Tensors joined along a dim that they have.
 
     Args:
@@ -673,10 +691,6 @@ def concat(x: Any = MISSING, axis: Any = 0, name: Any = None, **kw: Any) -> Tens
         >>> paddle.concat([paddle.ones([2, 3]), paddle.zeros([1, 3])]).shape
         [3, 3]
     """
-    if kw:
-        return again(concat, kw, {"x": x, "axis": axis})
-    if x is MISSING:
-        raise missing(concat, x=x)
     xs = _together(_list(x, "concat"), "concat")
     n = xs[0].ndim
     if type(axis) is not int or axis < 0 or axis >= n:
@@ -687,11 +701,12 @@ def concat(x: Any = MISSING, axis: Any = 0, name: Any = None, **kw: Any) -> Tens
     return apply(op, tuple(xs))
 
 
-cat = concatenate = concat
+cat = also(concat, "cat", "paddle paddle.tensor")
+concatenate = also(concat, "concatenate", "paddle paddle.tensor")
 
 
-@hot("x, axis=0, name=None, *, out=None", tensors="x")
-def stack(x: Any = MISSING, axis: Any = 0, name: Any = None, **kw: Any) -> Tensor:
+@public(aliases={"tensors": "x"})
+def stack(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """Tensors of one shape joined along a new dim, which stands at ``axis`` of the result.
 
     Example:
@@ -699,10 +714,6 @@ def stack(x: Any = MISSING, axis: Any = 0, name: Any = None, **kw: Any) -> Tenso
         >>> paddle.stack([paddle.ones([2]), paddle.zeros([2])], axis=1).tolist()
         [[1.0, 0.0], [1.0, 0.0]]
     """
-    if kw:
-        return again(stack, kw, {"x": x, "axis": axis})
-    if x is MISSING:
-        raise missing(stack, x=x)
     xs = _together(_list(x, "stack"), "stack")
     n = xs[0].ndim + 1
     if type(axis) is not int or axis < 0 or axis >= n:
@@ -713,6 +724,7 @@ def stack(x: Any = MISSING, axis: Any = 0, name: Any = None, **kw: Any) -> Tenso
     return apply(op, tuple(xs))
 
 
+@public("paddle paddle.tensor", usual=False)
 def hstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Tensors side by side: along the second dim, of rank 1 along the first.
 
@@ -725,6 +737,7 @@ def hstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     return concat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
+@public("paddle paddle.tensor", usual=False)
 def vstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Tensors on top of each other: along the first dim, those of rank 1 as rows.
 
@@ -736,11 +749,13 @@ def vstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     return concat([atleast_2d(v) for v in x], 0)
 
 
+@public("paddle paddle.tensor", usual=False)
 def row_stack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """The same as :func:`vstack`."""
     return vstack(x)
 
 
+@public("paddle paddle.tensor", usual=False)
 def dstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Tensors joined along the third dim, after raising them to rank 3.
 
@@ -752,6 +767,7 @@ def dstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     return concat([atleast_3d(v) for v in x], 2)
 
 
+@public("paddle paddle.tensor", usual=False)
 def column_stack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     """Tensors side by side, those of rank 0 and 1 as columns.
 
@@ -763,6 +779,7 @@ def column_stack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
     return concat([F.reshape(v, (v.size, 1)) if v.ndim < 2 else v for v in x], 1)
 
 
+@public
 def block_diag(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
     """A matrix with the given matrices on its diagonal; tensors of rank 0 and 1 count as rows.
 
@@ -805,6 +822,7 @@ def _sections(n: int, parts: Any, op: str) -> tuple[int, ...]:
     return (n // count,) * count
 
 
+@public(usual=False)
 def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
     """Consecutive parts along ``axis``, as a list.
 
@@ -837,6 +855,7 @@ def chunk(x: Tensor, chunks: int, axis: Any = 0, name: str | None = None) -> lis
     return _parts(x, k, _sections(x.shape[k], integer(chunks, "chunk", "chunks"), "chunk"))
 
 
+@public(usual=False)
 def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
     """Parts along ``axis``: as equal as may be for a number, cut at the given places for a list; the latter are views.
 
@@ -880,33 +899,52 @@ def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
     return [F.slice(x, (k,), (builtins.min(a, n),), (s,), (1,)) for a, s in zip(starts, sizes, strict=True)]
 
 
-def _make_split(name: str, rank: int, axis: Any, what: str) -> Any:
-    def fn(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
-        if need_tensor(x, fn.__name__).ndim < rank:
-            raise op_error(ValueError, fn.__name__, f"a tensor of rank {rank} or more", f"rank {x.ndim}")
-        k = axis(x)
-        if isinstance(num_or_indices, int) and x.shape[k] % num_or_indices:
-            raise op_error(ValueError, fn.__name__, f"a number of parts that divides {x.shape[k]}", num_or_indices)
-        return _cut(x, num_or_indices, k, fn.__name__)
-
-    named(fn, name)
-    fn.__module__ = __name__
-    fn.__doc__ = f"""Parts along {what}: equal ones for a number, cut at the given places for a list.
+@public
+def hsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
+    """Parts along the second dim (of rank 1, the first): equal ones for a number, cut at the given places for a list.
 
     Example:
         >>> import paddle
-        >>> len(paddle.{name}(paddle.ones([2, 2, 2]), 2))
+        >>> len(paddle.hsplit(paddle.ones([2, 2, 2]), 2))
         2
     """
-    return fn
+    return _split_along(1, 1, x, num_or_indices, "hsplit")
 
 
-hsplit = _make_split("hsplit", 1, lambda x: 0 if x.ndim == 1 else 1, "the second dim (of rank 1, the first)")
-vsplit = _make_split("vsplit", 2, lambda x: 0, "the first dim")
-dsplit = _make_split("dsplit", 3, lambda x: 2, "the third dim")
+@public
+def vsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
+    """Parts along the first dim: equal ones for a number, cut at the given places for a list.
+
+    Example:
+        >>> import paddle
+        >>> len(paddle.vsplit(paddle.ones([2, 2, 2]), 2))
+        2
+    """
+    return _split_along(0, 2, x, num_or_indices, "vsplit")
 
 
-@public(x="input", dim="axis")
+@public
+def dsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
+    """Parts along the third dim: equal ones for a number, cut at the given places for a list.
+
+    Example:
+        >>> import paddle
+        >>> len(paddle.dsplit(paddle.ones([2, 2, 2]), 2))
+        2
+    """
+    return _split_along(2, 3, x, num_or_indices, "dsplit")
+
+
+def _split_along(axis: int, rank: int, x: Tensor, num_or_indices: Any, op: str) -> list[Tensor]:
+    if need_tensor(x, op).ndim < rank:
+        raise op_error(ValueError, op, f"a tensor of rank {rank} or more", f"rank {x.ndim}")
+    k = builtins.min(axis, x.ndim - 1)
+    if isinstance(num_or_indices, int) and x.shape[k] % num_or_indices:
+        raise op_error(ValueError, op, f"a number of parts that divides {x.shape[k]}", num_or_indices)
+    return _cut(x, num_or_indices, k, op)
+
+
+@public(aliases={"x": "input"})
 def unbind(input: Tensor, axis: Any = 0) -> list[Tensor]:
     """The slices along ``axis``, without that dim, as a list; views.
 
@@ -959,7 +997,7 @@ def unstack(x: Tensor, axis: Any = 0, num: int | None = None) -> list[Tensor]:
 # --- repeating, turning --------------------------------------------------------------------------------------------
 
 
-@public(dims="repeat_times")
+@public(aliases={"dims": "repeat_times"})
 def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
     """``x`` repeated as a whole along each dim; missing leading counts are 1, more counts than dims add dims.
 
@@ -1010,7 +1048,7 @@ def repeat_interleave(
     return F.repeat_interleave_sized(x, repeats, k, total)
 
 
-@public(dims="axis")
+@public(aliases={"dims": "axis"})
 def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """``x`` in reverse order along one axis or several.
 
@@ -1023,13 +1061,13 @@ def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     return F.flip(x, axes) if axes else F.copy(x)
 
 
-@public(dims="axis")
+@public(aliases={"dims": "axis"})
 def reverse(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
     """The same as :func:`flip`."""
     return flip(x, axis)
 
 
-@public(dims="axis")
+@public(aliases={"dims": "axis"})
 def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> Tensor:
     """Elements moved along axes; what leaves at one end enters at the other. Without an axis, all in a row.
 
@@ -1068,7 +1106,7 @@ def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None 
     pair = integers(axes, "rot90", "axes")
     if len(pair) != 2:
         raise op_error(ValueError, "rot90", "two axes", list(pair))
-    a, b = _two_axes(need_tensor(x, "rot90"), *pair, "rot90")
+    a, b = (axis_of(axis, need_tensor(x, "rot90").ndim, "rot90") for axis in pair)
     if a == b:
         raise op_error(ValueError, "rot90", "two different axes", list(pair))
     k %= 4
@@ -1076,7 +1114,7 @@ def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None 
         return F.copy(x)
     if k == 2:
         return F.flip(x, tuple(sorted((a, b))))
-    turned = F.Permute(_swap(x.ndim, a, b))
+    turned = _swap(x, (a, b), "rot90")
     return apply1(turned, F.flip(x, (b,))) if k == 1 else F.flip(apply1(turned, x), (b,))
 
 
@@ -1112,7 +1150,7 @@ def _bounds(a: int, b: int, s: int, n: int) -> tuple[int, int]:
     return first, len(builtins.range(first, last, step))
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def slice(input: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
     """``input[..., start:end, ...]`` along the given axes; a view.
 
@@ -1142,7 +1180,7 @@ def strided_slice(x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, na
     return _sliced("strided_slice", x, axes, starts, ends, strides)
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """``length`` elements from ``start`` along ``dim``; a view.
 
@@ -1179,6 +1217,7 @@ def crop(x: Tensor, shape: Any = None, offsets: Any = None, name: str | None = N
     return F.copy(F.slice(x, tuple(builtins.range(x.ndim)), starts, sizes, (1,) * x.ndim))
 
 
+@public(usual=False)
 def slice_scatter(
     x: Tensor, value: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None
 ) -> Tensor:
@@ -1198,6 +1237,7 @@ def slice_scatter(
     return write_part(F.copy(x), region, value)
 
 
+@public(usual=False)
 def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str | None = None) -> Tensor:
     """``x`` with the slice ``index`` along ``axis`` replaced by ``values``.
 
@@ -1218,7 +1258,7 @@ def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str |
 # --- diagonals -----------------------------------------------------------------------------------------------------
 
 
-@public
+@public("paddle paddle.tensor paddle.linalg Tensor")
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
     """The diagonal of two dims, ``offset`` above the main one, as the last dim; a view.
 
@@ -1227,7 +1267,7 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
         >>> paddle.diagonal(paddle.to_tensor([[1, 2], [3, 4]])).tolist()
         [1, 4]
     """
-    a, b = _two_axes(need_tensor(x, "diagonal"), axis1, axis2, "diagonal")
+    a, b = (axis_of(axis, need_tensor(x, "diagonal").ndim, "diagonal") for axis in (axis1, axis2))
     return F.diagonal(x, a, b, integer(offset, "diagonal", "offset"))
 
 
@@ -1245,12 +1285,13 @@ def diagonal_scatter(
     return fill_diagonal_tensor(x, y, offset, axis1, axis2)
 
 
-@public
+@public("Tensor")
 def fill_diagonal_tensor(
     x: Tensor, y: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, name: str | None = None
 ) -> Tensor:
     """``x`` with the diagonal of dims ``dim1`` and ``dim2`` replaced by ``y``."""
-    a, b = _two_axes(need_tensor(x, "fill_diagonal_tensor"), dim1, dim2, "fill_diagonal_tensor")
+    op = "fill_diagonal_tensor"
+    a, b = (axis_of(axis, need_tensor(x, op).ndim, op) for axis in (dim1, dim2))
     shape = F.diagonal(x, a, b, offset).shape
     if need_tensor(y, "fill_diagonal_tensor", "y").shape != shape:
         raise op_error(ValueError, "fill_diagonal_tensor", f"a y of shape {shape}", y.shape)
@@ -1260,7 +1301,7 @@ def fill_diagonal_tensor(
 # --- gathering -----------------------------------------------------------------------------------------------------
 
 
-@public(dim="axis")
+@public
 def gather(x: Tensor, index: Tensor, axis: Any = None, name: str | None = None, out: Any = None) -> Tensor:
     """Slices of ``x`` at ``index`` along ``axis``, by default the first.
 
@@ -1280,7 +1321,7 @@ def gather(x: Tensor, index: Tensor, axis: Any = None, name: str | None = None, 
         index = F.reshape(index, (index.shape[0],))
     if index.ndim > 1:
         raise op_error(ValueError, "gather", "an index of rank 0 or 1", f"rank {index.ndim}")
-    return into(out, F.take(x, index, k))
+    return F.take(x, index, k)
 
 
 @public
@@ -1310,7 +1351,7 @@ def index_select(x: Tensor, index: Tensor, axis: Any = 0, name: str | None = Non
     k = axis_of(axis, need_tensor(x, "index_select").ndim, "index_select")
     if need_tensor(index, "index_select", "index").ndim > 1:
         raise op_error(ValueError, "index_select", "a 1-d index", f"rank {index.ndim}")
-    return into(out, F.take(x, F.reshape(index, (index.size,)), k))
+    return F.take(x, F.reshape(index, (index.size,)), k)
 
 
 @public
@@ -1375,7 +1416,7 @@ def _cut_to(x: Tensor, index: Tensor, axis: int, op: str) -> Tensor:
     return F.slice(x, tuple(axes), (0,) * len(axes), tuple(index.shape[i] for i in axes), (1,) * len(axes))
 
 
-@public(x="arr", input="arr", index="indices")
+@public(aliases={"x": "arr", "input": "arr", "index": "indices"})
 def take_along_axis(arr: Tensor, indices: Tensor, axis: Any, broadcast: bool = True, *, out: Any = None) -> Tensor:
     """``out[..., i, ...] = arr[..., indices[..., i, ...], ...]`` along ``axis``.
 
@@ -1394,7 +1435,7 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: Any, broadcast: bool = T
     need_tensor(arr, "take_along_axis", "arr")
     need_tensor(indices, "take_along_axis", "indices")
     if axis is None:
-        return into(out, F.take_along(F.reshape(arr, (arr.size,)), F.reshape(indices, (indices.size,)), 0))
+        return F.take_along(F.reshape(arr, (arr.size,)), F.reshape(indices, (indices.size,)), 0)
     k = axis_of(axis, arr.ndim, "take_along_axis")
     if broadcast:
         from paddle.tensor.math import broadcast_shapes
@@ -1409,10 +1450,10 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: Any, broadcast: bool = T
         arr = F.broadcast_to(arr, tuple(arr.shape[k] if i == k else n for i, n in enumerate(full)))
     else:
         arr = _cut_to(arr, _rank(arr, indices, "take_along_axis"), k, "take_along_axis")
-    return into(out, F.take_along(arr, indices, k))
+    return F.take_along(arr, indices, k)
 
 
-take_along_dim = take_along_axis
+take_along_dim = also(take_along_axis, "take_along_dim")
 
 
 def _rank(x: Tensor, index: Tensor, op: str) -> Tensor:
@@ -1434,7 +1475,7 @@ _REDUCE = {
 }
 
 
-@public(x="arr", input="arr", index="indices", src="values")
+@public(aliases={"x": "arr", "input": "arr", "index": "indices", "src": "values"})
 def put_along_axis(
     arr: Tensor,
     indices: Tensor,
@@ -1480,6 +1521,9 @@ def put_along_axis(
     return _scatter_along(arr, indices, values, k, _REDUCE[reduce], builtins.bool(include_self), op)
 
 
+put_along_axis_ = inplace(put_along_axis, "paddle.tensor Tensor")
+
+
 def _cut_all(values: Tensor, indices: Tensor, op: str) -> Tensor:
     """The leading part of ``values`` that the indices need."""
     if values.ndim != indices.ndim or builtins.any(v < i for v, i in zip(values.shape, indices.shape, strict=True)):
@@ -1508,7 +1552,7 @@ def _scatter_along(
     return write_part(F.copy(x), lambda x: _cut_to(x, index, axis, op), made)
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """``input`` with ``src`` added to the places that ``index`` names along ``dim``.
 
@@ -1520,7 +1564,10 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return put_along_axis(input, index, src, dim, "add", True, False)
 
 
-@public(x="input")
+scatter_add_ = inplace(scatter_add)
+
+
+@public(aliases={"x": "input"})
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -1540,6 +1587,7 @@ def scatter_reduce(
     return put_along_axis(input, index, src, dim, reduce, include_self, False)
 
 
+@public(usual=False)
 def scatter(
     x: Tensor, index: Tensor, updates: Any, overwrite: Any = True, name: str | None = None, out: Any = None
 ) -> Tensor:
@@ -1570,10 +1618,13 @@ def scatter(
     index = F.reshape(index, (index.size,))
     updates = _cast_to(updates, x.dtype)
     if overwrite:
-        return into(out, F.put(x, index, updates, 0, mode="set"))
+        return F.put(x, index, updates, 0, mode="set")
     nothing = made_on(x.place, F.full, 0, x.dtype, tuple(updates.shape))
     cleared = F.put(x, index, nothing, 0, mode="set")
-    return into(out, F.put(cleared, index, updates, 0, mode="add"))
+    return F.put(cleared, index, updates, 0, mode="add")
+
+
+scatter_ = inplace(scatter)
 
 
 @public
@@ -1592,6 +1643,7 @@ def scatter_nd_add(x: Tensor, index: Tensor, updates: Tensor, name: str | None =
     return F.scatter_nd(x, index, updates, index.shape[-1], mode="add")
 
 
+@public
 def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = None) -> Tensor:
     """Zeros of ``shape`` with ``updates`` added at the coordinates in the last dim of ``index``.
 
@@ -1605,7 +1657,7 @@ def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = No
     return scatter_nd_add(nothing, index, updates)
 
 
-@public(source="value")
+@public(aliases={"source": "value"})
 def index_add(
     x: Tensor, index: Tensor, axis: Any, value: Tensor, alpha: Any = 1, name: str | None = None, *, out: Any = None
 ) -> Tensor:
@@ -1623,7 +1675,10 @@ def index_add(
     value = _cast_to(need_tensor(value, "index_add", "value"), x.dtype)
     if alpha != 1:
         value = value * alpha
-    return into(out, F.put(x, F.reshape(index, (index.size,)), value, k, mode="add"))
+    return F.put(x, F.reshape(index, (index.size,)), value, k, mode="add")
+
+
+index_add_ = inplace(index_add)
 
 
 @public
@@ -1649,6 +1704,9 @@ def index_fill(x: Tensor, index: Tensor, axis: Any, value: Any, name: str | None
     return F.put(x, index, made_on(x.place, F.full, value, x.dtype, shape), k)
 
 
+index_fill_ = inplace(index_fill)
+
+
 @public
 def index_put(
     x: Tensor, indices: Sequence[Tensor], value: Any, accumulate: bool = False, name: str | None = None
@@ -1666,6 +1724,9 @@ def index_put(
     need_tensor(x, "index_put")
     places = [p for i in indices for p in coordinates(need_tensor(i, "index_put", "each of indices"))]
     return _index_put(x, places, value, "add" if accumulate else "set", "index_put")
+
+
+index_put_ = inplace(index_put)
 
 
 def _index_put(x: Tensor, places: list[Tensor], value: Any, mode: str, op: str) -> Tensor:
@@ -1710,7 +1771,7 @@ def masked_select(x: Tensor, mask: Tensor, name: str | None = None, *, out: Any 
         [2, 3]
     """
     x, mask = _spread(need_tensor(x, "masked_select"), _mask(mask, "masked_select"))
-    return into(out, F.masked_select_sized(x, mask, int(F.count_true(mask).item())))
+    return F.masked_select_sized(x, mask, int(F.count_true(mask).item()))
 
 
 @public
@@ -1730,6 +1791,9 @@ def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) ->
         value = number(value)
         value = builtins.bool(value) if x.dtype.is_bool else int(value) if x.dtype.is_integer else value
     return F.where(_mask(mask, "masked_fill"), value, x)
+
+
+masked_fill_ = inplace(masked_fill)
 
 
 @public
@@ -1752,9 +1816,13 @@ def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = No
     return F.masked_scatter(x, mask, F.reshape(value, (value.size,)))
 
 
+masked_scatter_ = inplace(masked_scatter)
+
+
 # --- odds and ends -------------------------------------------------------------------------------------------------
 
 
+@public
 def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) -> Tensor:
     """Row i of the result is row i of ``inputs[index[i]]``.
 
@@ -1771,7 +1839,7 @@ def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) 
     return F.index_get(all_rows, [which, rows])
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def shard_index(input: Tensor, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Tensor:
     """Indices into one of ``nshards`` equal shards of ``index_num`` places; others become ``ignore_value``.
 
@@ -1787,7 +1855,7 @@ def shard_index(input: Tensor, index_num: int, nshards: int, shard_id: int, igno
     return F.where(F.eq(F.floor_div(input, size), shard_id), F.remainder(input, size), ignore_value)
 
 
-@public(x="input")
+@public("paddle paddle.tensor", aliases={"x": "input"})
 def shape(input: Tensor) -> Tensor:
     """The sizes of ``input`` as a 1-d int64 tensor.
 

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import builtins
+from collections import defaultdict
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
+from paddle._public import also, inplace, public
 from paddle.tensor._args import (
-    MISSING,
     AxisError,
-    again,
     axis_of,
     cast,
     default_float,
     dtype_of,
     floating,
-    hot,
-    into,
+    floats,
     made_on,
-    named,
     need_tensor,
     number,
     op_error,
-    public,
     reduced_axes,
     same_dtype,
     tensor,
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.direct import by_reduction
 from umiak.core.dispatch import apply1, apply_reduce, reduction_key
 from umiak.core.tensor import Tensor
-from umiak.ops.base import REGISTRY
 
 # --- reductions ----------------------------------------------------------------------------------------------------
 
@@ -50,10 +44,15 @@ def _reducer(cls: type, table: dict, x: Tensor, axis: Any, keepdim: bool, op: st
     return found
 
 
-@partial(by_reduction, table=_SUMS)
-@hot("x, axis=None, dtype=None, keepdim=False, name=None, *, out=None")
+@public(reduction=_SUMS)
 def sum(
-    x: Any = MISSING, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: Any = None, **kw: Any
+    x: Tensor,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdim: bool = False,
+    name: str | None = None,
+    *,
+    out: Tensor | None = None,
 ) -> Tensor:
     """The sum of elements.
 
@@ -72,8 +71,6 @@ def sum(
         >>> float(x.sum()), x.sum(0).tolist()
         (10.0, [4.0, 6.0])
     """
-    if kw:
-        return again(sum, kw, {"x": x, "axis": axis, "dtype": dtype, "keepdim": keepdim})
     if dtype is None and (y := apply_reduce(_SUMS, x, axis, keepdim)) is not None:
         return y
     if not isinstance(x, Tensor):
@@ -86,9 +83,16 @@ def sum(
     return apply1(_reducer(F.Sum, _SUMS, x, axis, keepdim, "sum"), x)
 
 
-@partial(by_reduction, table=_MEANS)
-@hot("x, axis=None, keepdim=False, name=None, *, dtype=None, out=None")
-def mean(x: Any = MISSING, axis: Any = None, keepdim: bool = False, name: Any = None, **kw: Any) -> Tensor:
+@public(reduction=_MEANS)
+def mean(
+    x: Tensor,
+    axis: Any = None,
+    keepdim: bool = False,
+    name: str | None = None,
+    *,
+    dtype: Any = None,
+    out: Tensor | None = None,
+) -> Tensor:
     """The mean of elements.
 
     Args:
@@ -103,8 +107,8 @@ def mean(x: Any = MISSING, axis: Any = None, keepdim: bool = False, name: Any = 
         >>> float(paddle.mean(paddle.to_tensor([1.0, 2.0])))
         1.5
     """
-    if kw:
-        return again(mean, kw, {"x": x, "axis": axis, "keepdim": keepdim}, _mean_as)
+    if dtype is not None:
+        x = cast(need_tensor(x, "mean"), dtype_of(dtype))
     if (y := apply_reduce(_MEANS, x, axis, keepdim)) is not None:
         return y
     if not isinstance(x, Tensor):
@@ -114,44 +118,112 @@ def mean(x: Any = MISSING, axis: Any = None, keepdim: bool = False, name: Any = 
     return apply1(_reducer(F.Mean, _MEANS, x, axis, keepdim, "mean"), x)
 
 
-def _mean_as(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
-    return mean(x if dtype is None else cast(x, dtype_of(dtype)), axis, keepdim)
+_TABLES: defaultdict[type, dict[Any, Any]] = defaultdict(dict)
 
 
-def _reduce(
-    name: str,
-    doc: str,
-    op: str,
-    example: str,
-    shown_out: bool = True,
-    prepare: Any = None,
-    aliases: dict | None = None,
-    strict: bool = False,
-) -> Any:
-    """A reduction whose signature is (x, axis, keepdim, name), with ``out`` or without."""
+def _reduced(cls: type, x: Tensor, axis: Any, keepdim: bool, op: str) -> Tensor:
+    need_tensor(x, op)
+    table = _TABLES[cls]
+    y = apply_reduce(table, x, axis, keepdim)
+    return apply1(_reducer(cls, table, x, axis, keepdim, op), x) if y is None else y
 
-    table: dict[Any, Any] = {}
 
-    def run(x: Any, axis: Any, keepdim: bool) -> Tensor:
-        need_tensor(x, name)
-        if prepare is not None:
-            x = prepare(x)
-        y = apply_reduce(table, x, axis, keepdim)
-        return apply1(_reducer(REGISTRY[op], table, x, axis, keepdim, name), x) if y is None else y
+def _to_bool(x: Any, op: str) -> Tensor:
+    return x if need_tensor(x, op).dtype.is_bool else F.ne(x, 0)
 
-    if shown_out:
 
-        def fn(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Any = None) -> Tensor:
-            return into(out, run(x, axis, keepdim))
+@public
+def all(
+    x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """Whether no element is zero.
 
-    else:
+    Args:
+        x: a tensor.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+        out: a tensor that is written instead.
 
-        def fn(x: Any, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:  # type: ignore[misc]
-            return run(x, axis, keepdim)
+    Raises ValueError for an axis that x lacks.
 
-    named(fn, name)
-    fn.__module__ = __name__
-    fn.__doc__ = f"""{doc}.
+    Example:
+        >>> import paddle
+        >>> bool(paddle.all(paddle.to_tensor([True, False])))
+        False
+    """
+    return _reduced(F.All, _to_bool(x, "all"), axis, keepdim, "all")
+
+
+@public
+def any(
+    x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """Whether some element is not zero.
+
+    Args:
+        x: a tensor.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+        out: a tensor that is written instead.
+
+    Raises ValueError for an axis that x lacks.
+
+    Example:
+        >>> import paddle
+        >>> bool(paddle.any(paddle.to_tensor([True, False])))
+        True
+    """
+    return _reduced(F.Any, _to_bool(x, "any"), axis, keepdim, "any")
+
+
+@public(reduction=_TABLES[F.Max])
+def amax(
+    x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The largest element; ties share the gradient.
+
+    Args:
+        x: a tensor.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+        out: a tensor that is written instead.
+
+    Raises ValueError for an axis that x lacks.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.amax(paddle.to_tensor([1.0, 3.0])))
+        3.0
+    """
+    return _reduced(F.Max, x, axis, keepdim, "amax")
+
+
+@public(reduction=_TABLES[F.Min])
+def amin(
+    x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """The smallest element; ties share the gradient.
+
+    Args:
+        x: a tensor.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+        out: a tensor that is written instead.
+
+    Raises ValueError for an axis that x lacks.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.amin(paddle.to_tensor([1.0, 3.0])))
+        1.0
+    """
+    return _reduced(F.Min, x, axis, keepdim, "amin")
+
+
+# `input` and `dim` belong to another framework's max, which also returns indices: paddle.compat.max.
+@public(usual=False, reduction=_TABLES[F.Max])
+def max(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """The largest element.
 
     Args:
         x: a tensor.
@@ -162,80 +234,89 @@ def _reduce(
 
     Example:
         >>> import paddle
-        >>> {example}
+        >>> float(paddle.max(paddle.to_tensor([1.0, 3.0])))
+        3.0
     """
-    return public(fn, strict=strict, **(aliases or {}))
+    return _reduced(F.Max, x, axis, keepdim, "max")
 
 
-def _to_bool(x: Tensor) -> Tensor:
-    return x if x.dtype.is_bool else F.ne(x, 0)
+@public(usual=False, reduction=_TABLES[F.Min])
+def min(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """The smallest element.
+
+    Args:
+        x: a tensor.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+
+    Raises ValueError for an axis that x lacks.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.min(paddle.to_tensor([1.0, 3.0])))
+        1.0
+    """
+    return _reduced(F.Min, x, axis, keepdim, "min")
 
 
-all = _reduce(
-    "all",
-    "Whether no element is zero",
-    "all",
-    "bool(paddle.all(paddle.to_tensor([True, False])))\n        False",
-    prepare=_to_bool,
-)
-any = _reduce(
-    "any",
-    "Whether some element is not zero",
-    "any",
-    "bool(paddle.any(paddle.to_tensor([True, False])))\n        True",
-    prepare=_to_bool,
-)
-amax = _reduce(
-    "amax",
-    "The largest element; ties share the gradient",
-    "max",
-    "float(paddle.amax(paddle.to_tensor([1.0, 3.0])))\n        3.0",
-)
-amin = _reduce(
-    "amin",
-    "The smallest element; ties share the gradient",
-    "min",
-    "float(paddle.amin(paddle.to_tensor([1.0, 3.0])))\n        1.0",
-)
-# `input` and `dim` belong to another framework's max, which also returns indices: paddle.compat.max.
-max = _reduce(
-    "max",
-    "The largest element",
-    "max",
-    "float(paddle.max(paddle.to_tensor([1.0, 3.0])))\n        3.0",
-    shown_out=False,
-    strict=True,
-)
-min = _reduce(
-    "min",
-    "The smallest element",
-    "min",
-    "float(paddle.min(paddle.to_tensor([1.0, 3.0])))\n        1.0",
-    shown_out=False,
-    strict=True,
-)
-logsumexp = _reduce(
-    "logsumexp",
-    "log(sum(exp(x))), without overflow",
-    "logsumexp",
-    "round(float(paddle.logsumexp(paddle.zeros([2]))), 4)\n        0.6931",
-    prepare=floating,
-)
-count_nonzero = _reduce(
-    "count_nonzero",
-    "How many elements are not zero, in int64",
-    "count_nonzero",
-    "int(paddle.count_nonzero(paddle.to_tensor([0, 5])))\n        1",
-    shown_out=False,
-)
-nanmean = _reduce(
-    "nanmean",
-    "The mean of the elements that are not NaN",
-    "nanmean",
-    "float(paddle.nanmean(paddle.to_tensor([1.0, float('nan')])))\n        1.0",
-    shown_out=False,
-    prepare=floating,
-)
+@public("paddle paddle.tensor paddle.special Tensor")
+def logsumexp(
+    x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
+) -> Tensor:
+    """log(sum(exp(x))), without overflow.
+
+    Args:
+        x: a tensor.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+        out: a tensor that is written instead.
+
+    Raises ValueError for an axis that x lacks.
+
+    Example:
+        >>> import paddle
+        >>> round(float(paddle.logsumexp(paddle.zeros([2]))), 4)
+        0.6931
+    """
+    return _reduced(F.Logsumexp, floats(x, "logsumexp"), axis, keepdim, "logsumexp")
+
+
+@public(reduction=_TABLES[F.CountNonzero])
+def count_nonzero(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """How many elements are not zero, in int64.
+
+    Args:
+        x: a tensor.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+
+    Raises ValueError for an axis that x lacks.
+
+    Example:
+        >>> import paddle
+        >>> int(paddle.count_nonzero(paddle.to_tensor([0, 5])))
+        1
+    """
+    return _reduced(F.CountNonzero, x, axis, keepdim, "count_nonzero")
+
+
+@public
+def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
+    """The mean of the elements that are not NaN.
+
+    Args:
+        x: a tensor.
+        axis: one axis or several; all for None.
+        keepdim: whether reduced dims stay, as size 1.
+
+    Raises ValueError for an axis that x lacks.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.nanmean(paddle.to_tensor([1.0, float('nan')])))
+        1.0
+    """
+    return _reduced(F.Nanmean, floats(x, "nanmean"), axis, keepdim, "nanmean")
 
 
 @public
@@ -275,9 +356,10 @@ def prod(
     need_tensor(x, "prod")
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
-    return into(out, F.prod(x, reduced_axes(axis, x.ndim, "prod"), keepdim=builtins.bool(keepdim)))
+    return F.prod(x, reduced_axes(axis, x.ndim, "prod"), keepdim=builtins.bool(keepdim))
 
 
+@public(usual=False)
 def reduce_as(x: Tensor, target: Tensor, name: str | None = None) -> Tensor:
     """``x`` summed down to the shape of ``target``, which must broadcast to that of x.
 
@@ -289,6 +371,7 @@ def reduce_as(x: Tensor, target: Tensor, name: str | None = None) -> Tensor:
     return F.sum_to(need_tensor(x, "reduce_as"), tuple(need_tensor(target, "reduce_as", "target").shape))
 
 
+@public
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """The sum of a list of tensors of one shape and dtype; of one tensor, a copy.
 
@@ -339,10 +422,13 @@ def cumsum(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = No
         x = cast(x, dtype_of(dtype))
     elif x.dtype is dt.bool or x.dtype is dt.int32:
         x = F.cast(x, dtype=dt.int64)
-    return into(out, x if k < 0 else F.cumsum(x, k))
+    return x if k < 0 else F.cumsum(x, k)
 
 
-@public(strict=True, input="x")
+cumsum_ = inplace(cumsum, any_shape=True)
+
+
+@public
 def cumprod(x: Tensor, dim: Any = None, *, dtype: Any = None, out: Any = None, name: str | None = None) -> Tensor:
     """Running products along ``dim``, of all elements in a row for None.
 
@@ -354,7 +440,10 @@ def cumprod(x: Tensor, dim: Any = None, *, dtype: Any = None, out: Any = None, n
     x, k = _along(x, dim, "cumprod")
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
-    return into(out, x if k < 0 else F.cumprod(x, k))
+    return x if k < 0 else F.cumprod(x, k)
+
+
+cumprod_ = inplace(cumprod)
 
 
 @public
@@ -371,29 +460,38 @@ def logcumsumexp(x: Tensor, axis: Any = None, dtype: Any = None, name: str | Non
     return x if k < 0 else F.log_cumsum_exp(x, k)
 
 
-def _running(name: str, op: Any, word: str, example: str) -> Any:
-    def fn(x: Tensor, axis: Any = None, dtype: Any = "int64", name: str | None = None) -> tuple[Tensor, Tensor]:
-        x, k = _along(x, axis, fn.__name__)
-        d = dtype_of(dtype, dt.int64)
-        if d not in (dt.int32, dt.int64):
-            raise op_error(ValueError, fn.__name__, "a dtype of int32 or int64", d.name)
-        return (x, made_on(x.place, F.full, 0, d, ())) if k < 0 else op(x, k, dtype=d)
-
-    named(fn, name)
-    fn.__module__ = __name__
-    fn.__doc__ = f"""Running {word} along ``axis`` (of all elements for None) and their indices, the latest of equals.
+@public
+def cummax(x: Tensor, axis: Any = None, dtype: Any = "int64", name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Running maxima along ``axis`` (of all elements for None) and their indices, the latest of equals.
 
     Example:
         >>> import paddle
-        >>> values, indices = paddle.{name}(paddle.to_tensor([1, 3, 2]))
+        >>> values, indices = paddle.cummax(paddle.to_tensor([1, 3, 2]))
         >>> values.tolist(), indices.tolist()
-        {example}
+        ([1, 3, 3], [0, 1, 1])
     """
-    return public(fn)
+    return _running(F.cummax, x, axis, dtype, "cummax")
 
 
-cummax = _running("cummax", F.cummax, "maxima", "([1, 3, 3], [0, 1, 1])")
-cummin = _running("cummin", F.cummin, "minima", "([1, 1, 1], [0, 0, 0])")
+@public
+def cummin(x: Tensor, axis: Any = None, dtype: Any = "int64", name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Running minima along ``axis`` (of all elements for None) and their indices, the latest of equals.
+
+    Example:
+        >>> import paddle
+        >>> values, indices = paddle.cummin(paddle.to_tensor([1, 3, 2]))
+        >>> values.tolist(), indices.tolist()
+        ([1, 1, 1], [0, 0, 0])
+    """
+    return _running(F.cummin, x, axis, dtype, "cummin")
+
+
+def _running(find: Any, x: Tensor, axis: Any, dtype: Any, op: str) -> tuple[Tensor, Tensor]:
+    x, k = _along(x, axis, op)
+    d = dtype_of(dtype, dt.int64)
+    if d not in (dt.int32, dt.int64):
+        raise op_error(ValueError, op, "a dtype of int32 or int64", d.name)
+    return (x, made_on(x.place, F.full, 0, d, ())) if k < 0 else find(x, k, dtype=d)
 
 
 # --- scaling, clipping, mixing -------------------------------------------------------------------------------------
@@ -440,8 +538,11 @@ def scale(
     return _ACTS[act](out)
 
 
-@hot("x, min=None, max=None, name=None, *, out=None")
-def clip(x: Any = MISSING, min: Any = None, max: Any = None, name: Any = None, **kw: Any) -> Tensor:
+scale_ = inplace(scale, "paddle.tensor Tensor")
+
+
+@public
+def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """``x`` kept between ``min`` and ``max``, numbers or tensors; None means no bound.
 
     Example:
@@ -449,15 +550,17 @@ def clip(x: Any = MISSING, min: Any = None, max: Any = None, name: Any = None, *
         >>> paddle.clip(paddle.to_tensor([1.0, 5.0]), max=3.0).tolist()
         [1.0, 3.0]
     """
-    if kw:
-        return again(clip, kw, {"x": x, "min": min, "max": max})
     need_tensor(x, "clip")
     if x.dtype.is_floating and type(min) in _PLAIN and type(max) in _PLAIN and not min is max is None:
         return F.clip(x, min, max)
     return _clip(x, min, max)
 
 
-clamp = clip
+clamp = also(clip, "clamp")
+clip_ = inplace(clip, "paddle.tensor Tensor")
+clamp_ = inplace(clip, "paddle.tensor Tensor", name="clamp_")
+
+
 _PLAIN = (float, int, type(None))
 
 
@@ -509,6 +612,10 @@ def lerp(x: Tensor, y: Tensor, weight: Any, name: str | None = None) -> Tensor:
     )
 
 
+lerp_ = inplace(lerp, "paddle.tensor Tensor")
+
+
+@public(usual=False)
 def stanh(x: Tensor, scale_a: float = 0.67, scale_b: float = 1.7159, name: str | None = None) -> Tensor:
     """``scale_b * tanh(scale_a * x)``.
 
@@ -520,6 +627,7 @@ def stanh(x: Tensor, scale_a: float = 0.67, scale_b: float = 1.7159, name: str |
     return F.stanh(floating(need_tensor(x, "stanh")), scale_a, scale_b)
 
 
+@public(usual=False)
 def increment(x: Tensor, value: float = 1.0, name: str | None = None) -> Tensor:
     """Add a number to a tensor of one element, in place.
 
@@ -547,6 +655,9 @@ def logit(x: Tensor, eps: float | None = None, name: str | None = None) -> Tenso
     return F.logit(floating(need_tensor(x, "logit")), 0.0 if eps is None else float(eps))
 
 
+logit_ = inplace(logit)
+
+
 @public
 def nan_to_num(
     x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
@@ -567,6 +678,9 @@ def nan_to_num(
     return F.nan_to_num(
         x, float(nan), limits.max if posinf is None else float(posinf), limits.min if neginf is None else float(neginf)
     )
+
+
+nan_to_num_ = inplace(nan_to_num)
 
 
 @public
@@ -596,6 +710,9 @@ def ldexp(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
     return F.ldexp(cast(x, d), cast(y, d))
 
 
+ldexp_ = inplace(ldexp)
+
+
 @public
 def polygamma(x: Tensor, n: int, name: str | None = None) -> Tensor:
     """The n-th derivative of digamma.
@@ -611,6 +728,9 @@ def polygamma(x: Tensor, n: int, name: str | None = None) -> Tensor:
     return F.digamma(x) if n == 0 else F.polygamma(x, n)
 
 
+polygamma_ = inplace(polygamma)
+
+
 @public
 def multigammaln(x: Tensor, p: int, name: str | None = None) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``.
@@ -623,6 +743,9 @@ def multigammaln(x: Tensor, p: int, name: str | None = None) -> Tensor:
     if p < 1:
         raise op_error(ValueError, "multigammaln", "a p of 1 or more", p)
     return F.multigammaln(floating(need_tensor(x, "multigammaln")), p)
+
+
+multigammaln_ = inplace(multigammaln)
 
 
 @public
@@ -646,8 +769,8 @@ def isreal(x: Tensor, name: str | None = None) -> Tensor:
     return F.eq(F.imag(x), 0) if x.dtype.is_complex else made_on(x.place, F.full, True, dt.bool, tuple(x.shape))
 
 
-@hot("x, decimals=0, name=None, *, out=None")
-def round(x: Any = MISSING, decimals: int = 0, name: Any = None, **kw: Any) -> Tensor:
+@public
+def round(x: Tensor, decimals: int = 0, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """The nearest number with ``decimals`` digits after the point, ties to even.
 
     Example:
@@ -655,8 +778,6 @@ def round(x: Any = MISSING, decimals: int = 0, name: Any = None, **kw: Any) -> T
         >>> paddle.round(paddle.to_tensor([0.5, 1.5])).tolist()
         [0.0, 2.0]
     """
-    if kw:
-        return again(round, kw, {"x": x, "decimals": decimals})
     need_tensor(x, "round")
     if decimals == 0 or x.dtype.is_integer:
         return F.round(x)
@@ -664,6 +785,10 @@ def round(x: Any = MISSING, decimals: int = 0, name: Any = None, **kw: Any) -> T
     return F.div(F.round(F.mul(x, factor)), factor) if decimals > 0 else F.mul(F.round(F.div(x, factor)), factor)
 
 
+round_ = inplace(round, "paddle.tensor Tensor")
+
+
+@public
 def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
     """``input / other``; integers give floats.
 
@@ -672,44 +797,55 @@ def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
         >>> paddle.true_divide(paddle.to_tensor([1]), paddle.to_tensor([2])).tolist()
         [0.5]
     """
-    return into(out, need_tensor(input, "true_divide", "input") / other)
+    return need_tensor(input, "true_divide", "input") / other
 
 
-def _shift(name: str, doc: str, example: str, logical: Any) -> Any:
-    def fn(x: Tensor, y: Any, is_arithmetic: bool = True, out: Any = None, name: str | None = None) -> Tensor:
-        x, y = same_dtype("shift", x, y)
-        if fn.__name__ == "bitwise_left_shift":
-            return into(out, F.shift_left(x, y))
-        return into(out, F.shift_right(x, y) if is_arithmetic else logical(x, y))
-
-    named(fn, name)
-    fn.__module__ = __name__
-    fn.__doc__ = f"""{doc}.
+@public
+def bitwise_left_shift(
+    x: Tensor, y: Any, is_arithmetic: bool = True, out: Tensor | None = None, name: str | None = None
+) -> Tensor:
+    """Bits moved up.
 
     Args:
         x: an integer tensor.
         y: how far: a tensor of the same dtype, or a number.
         is_arithmetic: whether the sign stays.
+        out: a tensor that is written instead.
 
     Example:
         >>> import paddle
-        >>> {example}
+        >>> paddle.bitwise_left_shift(paddle.to_tensor([1]), paddle.to_tensor([3])).tolist()
+        [8]
     """
-    return public(fn)
+    x, y = same_dtype("shift", x, y)
+    return F.shift_left(x, y)
 
 
-bitwise_left_shift = _shift(
-    "bitwise_left_shift",
-    "Bits moved up",
-    "paddle.bitwise_left_shift(paddle.to_tensor([1]), paddle.to_tensor([3])).tolist()\n        [8]",
-    F.shift_left,
-)
-bitwise_right_shift = _shift(
-    "bitwise_right_shift",
-    "Bits moved down",
-    "paddle.bitwise_right_shift(paddle.to_tensor([8]), paddle.to_tensor([3])).tolist()\n        [1]",
-    F.shift_right_logical,
-)
+bitwise_left_shift_ = inplace(bitwise_left_shift, keeps_out=True)
+
+
+@public
+def bitwise_right_shift(
+    x: Tensor, y: Any, is_arithmetic: bool = True, out: Tensor | None = None, name: str | None = None
+) -> Tensor:
+    """Bits moved down.
+
+    Args:
+        x: an integer tensor.
+        y: how far: a tensor of the same dtype, or a number.
+        is_arithmetic: whether the sign stays.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.bitwise_right_shift(paddle.to_tensor([8]), paddle.to_tensor([3])).tolist()
+        [1]
+    """
+    x, y = same_dtype("shift", x, y)
+    return F.shift_right(x, y) if is_arithmetic else F.shift_right_logical(x, y)
+
+
+bitwise_right_shift_ = inplace(bitwise_right_shift, keeps_out=True)
 
 
 def norm_kind(p: Any) -> tuple[str, float]:
@@ -719,6 +855,7 @@ def norm_kind(p: Any) -> tuple[str, float]:
     return kinds.get(p, "p"), p
 
 
+@public(usual=False)
 def renorm(x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
     """Each slice along ``axis`` scaled down to a p-norm of at most ``max_norm``.
 
@@ -731,6 +868,10 @@ def renorm(x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
     return F.renorm(need_tensor(x, "renorm"), axis_of(axis, x.ndim, "renorm"), kind, power, float(max_norm))
 
 
+renorm_ = inplace(renorm)
+
+
+@public("paddle paddle.tensor paddle.special Tensor")
 def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, *, out: Any = None) -> Tensor:
     """``exp(x)`` over its sum along ``dim``, under the argument names of another framework.
 
@@ -746,9 +887,9 @@ def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, *, out: An
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
     if x.ndim == 0:
-        return into(out, made_on(x.place, F.full, 1, x.dtype, ()))
+        return made_on(x.place, F.full, 1, x.dtype, ())
     axis = axis_of((0 if x.ndim in (1, 3) else 1) if dim is None else dim, x.ndim, "softmax")
-    return into(out, F.softmax(x, axis))
+    return F.softmax(x, axis)
 
 
 # --- sequences -----------------------------------------------------------------------------------------------------
@@ -788,7 +929,7 @@ def diff(
         if found.shape[k] == 0:
             break
         found = F.diff(found, k)
-    return into(out, F.copy(found) if found is x else found)
+    return F.copy(found) if found is x else found
 
 
 def _trapezoids(op: str, y: Tensor, x: Any, dx: Any, axis: int, cumulative: bool) -> Tensor:
@@ -811,7 +952,7 @@ def _at_axis(x: Tensor, axis: int, ndim: int) -> Tensor:
     return F.reshape(x, tuple(x.size if i == axis else 1 for i in builtins.range(ndim)))
 
 
-@public(strict=True)
+@public(usual=False)
 def trapezoid(
     y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None
 ) -> Tensor:
@@ -825,7 +966,7 @@ def trapezoid(
     return _trapezoids("trapezoid", y, x, dx, axis, False)
 
 
-@public(strict=True)
+@public(usual=False)
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None
 ) -> Tensor:
@@ -839,6 +980,7 @@ def cumulative_trapezoid(
     return _trapezoids("cumulative_trapezoid", y, x, dx, axis, True)
 
 
+@public
 def broadcast_shape(x_shape: Sequence[int], y_shape: Sequence[int]) -> list[int]:
     """The shape that two shapes broadcast to; ValueError where they do not.
 
@@ -850,6 +992,7 @@ def broadcast_shape(x_shape: Sequence[int], y_shape: Sequence[int]) -> list[int]
     return broadcast_shapes(x_shape, y_shape)
 
 
+@public
 def broadcast_shapes(*shapes: Sequence[int]) -> list[int]:
     """The shape that all shapes broadcast to; ValueError where they do not.
 

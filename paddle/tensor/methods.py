@@ -1,4 +1,4 @@
-"""What ``Tensor`` gets from the face: functions as methods, and what only makes sense as a method. All from tables."""
+"""What only makes sense as a method or property of a tensor. Functions that are methods as well say so themselves."""
 
 from __future__ import annotations
 
@@ -7,23 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from paddle import signal
+from paddle._public import also, constants, public
 from paddle.framework import unique_name
 from paddle.framework.place import place_of
-from paddle.tensor import (
-    creation,
-    elementwise,
-    indexing,
-    inplace,
-    linalg,
-    logic,
-    manipulation,
-    math,
-    random,
-    search,
-    stat,
-    to_string,
-)
+from paddle.tensor import creation, indexing, logic, manipulation, math, to_string
 from paddle.tensor._args import axis_of, cast, dtype_of, need_tensor, op_error, shape_of
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -43,6 +30,7 @@ _SIZE = Tensor.__dict__["numel"]
 # --- to Python and NumPy -------------------------------------------------------------------------------------------
 
 
+@public("Tensor")
 def numpy(self: Tensor) -> np.ndarray:
     """The elements as an array over the same memory (of the host; otherwise a copy, when all work on them is done).
 
@@ -54,6 +42,7 @@ def numpy(self: Tensor) -> np.ndarray:
     return host_values(self)
 
 
+@public("Tensor")
 def item(self: Tensor, *args: int) -> Any:
     """One element as a Python number: of a tensor of one element, or at a flat index, or at coordinates.
 
@@ -75,6 +64,7 @@ def item(self: Tensor, *args: int) -> Any:
         raise op_error(ValueError, "item", f"an index into shape {self.shape}", args) from error
 
 
+@public(usual=False)
 def tolist(x: Tensor) -> Any:
     """The elements as nested lists of Python numbers.
 
@@ -199,6 +189,7 @@ def _hash(self: Tensor) -> int:
 # --- dtypes and places ---------------------------------------------------------------------------------------------
 
 
+@public("Tensor")
 def astype(self: Tensor, dtype: Any) -> Tensor:
     """The tensor in another dtype; itself when it has it already.
 
@@ -210,6 +201,7 @@ def astype(self: Tensor, dtype: Any) -> Tensor:
     return manipulation.cast(self, dtype)
 
 
+@public("Tensor")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """The tensor in the dtype of another."""
     return cast(self, need_tensor(other, "type_as", "other").dtype)
@@ -224,6 +216,7 @@ def _to_place(x: Tensor, place: Place) -> Tensor:
     return made
 
 
+@public("Tensor")
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """The tensor on another place, in another dtype, or both.
 
@@ -264,26 +257,31 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return apply1(_COPY, out) if make_copy and out is self else out
 
 
+@public("Tensor")
 def cpu(self: Tensor) -> Tensor:
     """The tensor in the memory of the host."""
     return _to_place(self, Place("cpu"))
 
 
+@public("Tensor")
 def cuda(self: Tensor, device_id: int | None = None, blocking: bool = True) -> Tensor:
     """The tensor on a CUDA device; ValueError where there is none."""
     return _to_place(self, place_of(f"gpu:{device_id or 0}", "cuda"))
 
 
+@public("Tensor")
 def pin_memory(self: Tensor, blocking: bool = True) -> Tensor:
     """The tensor in host memory that devices read directly; where there is none, the tensor itself."""
     return self
 
 
+@public("Tensor")
 def contiguous(self: Tensor) -> Tensor:
     """The tensor itself where its elements lie in row-major order, otherwise a copy for which this holds."""
     return self if self.is_contiguous() else apply1(_COPY, self)
 
 
+@public("Tensor")
 def element_size(self: Tensor) -> int:
     """Bytes per element; a TypeError where elements share bytes."""
     return self.dtype.itemsize
@@ -328,22 +326,20 @@ DTYPE_METHODS = {
 # --- gradients -----------------------------------------------------------------------------------------------------
 
 
-def clone(self: Tensor) -> Tensor:
-    """A copy through which gradients pass."""
-    return apply1(_COPY, self)
-
-
+@public("Tensor")
 def gradient(self: Tensor) -> np.ndarray | None:
     """``.grad`` as an array, or None."""
     return None if self.grad is None else numpy(self.grad)
 
 
+@public("Tensor")
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set whether gradients reach this tensor; returns it."""
     self.stop_gradient = not requires_grad
     return self
 
 
+@public("Tensor")
 def apply(self: Tensor, func: Any) -> Tensor:
     """``func(x)`` for a tensor outside gradients."""
     if not self.stop_gradient:
@@ -370,27 +366,35 @@ def _matrix_transposed(self: Tensor) -> Tensor:
     return manipulation.matrix_transpose(self)
 
 
+@public("Tensor")
 def dim(self: Tensor) -> int:
     """The number of dims."""
     return self.ndim
 
 
+ndimension = also(dim, "ndimension", "Tensor")
+
+
+@public("Tensor")
 def is_same_shape(self: Tensor, y: Tensor) -> bool:
     """Whether another tensor has the same shape."""
     return self.shape == y.shape
 
 
+@public("Tensor")
 def stride(self: Tensor, dim: int | None = None) -> Any:
     """Strides in elements: all, or that of one dim."""
     return self.strides if dim is None else self.strides[axis_of(dim, self.ndim, "stride")]
 
 
+@public("Tensor")
 def get_strides(self: Tensor) -> list[int]:
     """Strides in elements."""
     return self.strides
 
 
-def repeat(input: Tensor, *repeats: Any) -> Tensor:
+@public("paddle.tensor Tensor", ints_from=1)
+def repeat(input: Tensor, repeats: Any) -> Tensor:
     """The tensor repeated as a whole along each dim, as by ``tile``.
 
     Example:
@@ -398,46 +402,64 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
         >>> paddle.ones([2]).repeat(2, 2).shape
         [2, 4]
     """
-    return manipulation.tile(input, repeats[0] if len(repeats) == 1 else list(repeats))
+    return manipulation.tile(input, repeats)
 
 
-repeat.__wrapped__ = lambda input, repeats: None
-
-
+@public("paddle.tensor Tensor")
 def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> list[Tensor]:
     """Consecutive parts of the given sizes."""
     return manipulation.split(self, list(split_sizes), dim)
 
 
-def _new(name: str, value: Any) -> Any:
-    def fn(
-        self: Tensor,
-        size: Any,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: bool = False,
-        pin_memory: bool = False,
-    ) -> Tensor:
-        d = self.dtype if dtype is None else dtype_of(dtype)
-        where = self.place if device is None else device
-        sizes = shape_of(size, name)
-        if value is None:
-            return creation.empty(sizes, d, device=where, requires_grad=requires_grad)
-        return creation.full(sizes, value, d, device=where, requires_grad=requires_grad)
-
-    def call(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        if len(args) > 1 and all(isinstance(a, int) for a in args):
-            args = (list(args),)
-        return fn(self, *args, **kwargs)
-
-    call.__name__ = name
-    call.__qualname__ = f"Tensor.{name}"
-    what = {0: "zeros", 1: "ones", None: "elements that are not set"}[value]
-    call.__doc__ = f"A tensor of {what}, of this dtype and place."
-    call.__wrapped__ = fn
-    return call
+@public("Tensor", ints_from=1)
+def new_empty(
+    self: Tensor,
+    size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of elements that are not set, of this dtype and place."""
+    return _new("new_empty", None, self, size, dtype, device, requires_grad)
 
 
+@public("Tensor", ints_from=1)
+def new_ones(
+    self: Tensor,
+    size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of ones, of this dtype and place."""
+    return _new("new_ones", 1, self, size, dtype, device, requires_grad)
+
+
+@public("Tensor", ints_from=1)
+def new_zeros(
+    self: Tensor,
+    size: Any,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor of zeros, of this dtype and place."""
+    return _new("new_zeros", 0, self, size, dtype, device, requires_grad)
+
+
+def _new(op: str, value: Any, x: Tensor, size: Any, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    d = x.dtype if dtype is None else dtype_of(dtype)
+    where = x.place if device is None else device
+    sizes = shape_of(size, op)
+    if value is None:
+        return creation.empty(sizes, d, device=where, requires_grad=requires_grad)
+    return creation.full(sizes, value, d, device=where, requires_grad=requires_grad)
+
+
+@public("Tensor")
 def new_full(
     self: Tensor,
     size: Any,
@@ -461,14 +483,55 @@ def new_full(
 # --- what kind of tensor -------------------------------------------------------------------------------------------
 
 
-def _constant(value: Any, doc: str) -> Any:
-    def fn(self: Tensor) -> Any:
-        return value
-
-    fn.__doc__ = doc
-    return fn
+@public("Tensor")
+def is_dense(self: Tensor) -> bool:
+    """Whether every element is stored."""
+    return True
 
 
+@public("Tensor")
+def is_dist(self: Tensor) -> bool:
+    """Whether it is spread over several processes."""
+    return False
+
+
+@public("Tensor")
+def is_selected_rows(self: Tensor) -> bool:
+    """Whether only some rows are stored."""
+    return False
+
+
+@public("Tensor")
+def is_sparse(self: Tensor) -> bool:
+    """Whether only elements other than zero are stored."""
+    return False
+
+
+@public("Tensor")
+def is_sparse_coo(self: Tensor) -> bool:
+    """Whether it is sparse with coordinates."""
+    return False
+
+
+@public("Tensor")
+def is_sparse_csr(self: Tensor) -> bool:
+    """Whether it is sparse with compressed rows."""
+    return False
+
+
+@public("Tensor")
+def to_dense(self: Tensor) -> Tensor:
+    """The tensor itself."""
+    return self
+
+
+@public("Tensor")
+def value(self: Tensor) -> Tensor:
+    """The tensor itself."""
+    return self
+
+
+@public("Tensor")
 def get_device(self: Tensor) -> int:
     """The number of the device; -1 on the host."""
     return -1 if self.place.device_type == "cpu" else self.place.device_id
@@ -544,15 +607,6 @@ def __dlpack_device__(self: Tensor) -> tuple[int, int]:
     return dlpack_device(self)
 
 
-def _neg_shift(which: str) -> Any:
-    def fn(self: Tensor, other: Any) -> Tensor:
-        return getattr(math, which)(
-            other if isinstance(other, Tensor) else creation.to_tensor(other, self.dtype, self.place), self
-        )
-
-    return fn
-
-
 PROPERTIES: dict[str, property] = {
     "T": property(_transposed, doc="The tensor with its dims in reverse order; a view."),
     "mT": property(_matrix_transposed, doc="The tensor with its last two dims swapped; a view."),
@@ -582,7 +636,7 @@ SPECIAL: dict[str, Any] = {
     "__complex__": _complex,
     "__div__": Tensor.__truediv__,
     "__rdiv__": Tensor.__rtruediv__,
-    "__invert__": elementwise.bitwise_not,
+    "__invert__": logic.bitwise_not,
     "__pos__": math.positive,
     "__contains__": _contains,
     "__deepcopy__": _deepcopy,
@@ -604,93 +658,8 @@ SPECIAL: dict[str, Any] = {
     "__str__": _repr,
 }
 
-OWN: dict[str, Any] = {
-    "apply": apply,
-    "astype": astype,
-    "clone": clone,
-    "contiguous": contiguous,
-    "cpu": cpu,
-    "cuda": cuda,
-    "dim": dim,
-    "element_size": element_size,
-    "get_device": get_device,
-    "get_strides": get_strides,
-    "gradient": gradient,
-    "is_dense": _constant(True, "Whether every element is stored."),
-    "is_dist": _constant(False, "Whether it is spread over several processes."),
-    "is_same_shape": is_same_shape,
-    "is_selected_rows": _constant(False, "Whether only some rows are stored."),
-    "is_sparse": _constant(False, "Whether only elements other than zero are stored."),
-    "is_sparse_coo": _constant(False, "Whether it is sparse with coordinates."),
-    "is_sparse_csr": _constant(False, "Whether it is sparse with compressed rows."),
-    "item": item,
-    "ndimension": dim,
-    "new_empty": _new("new_empty", None),
-    "new_full": new_full,
-    "new_ones": _new("new_ones", 1),
-    "new_zeros": _new("new_zeros", 0),
-    "numpy": numpy,
-    "pin_memory": pin_memory,
-    "repeat": repeat,
-    "requires_grad_": requires_grad_,
-    "split_with_sizes": split_with_sizes,
-    "stride": stride,
-    "to": to,
-    "to_dense": lambda self: self,
-    "tolist": tolist,
-    "type_as": type_as,
-    "value": lambda self: self,
-}
 
-# Functions that are methods under their own names, by home.
-METHODS: dict[Any, str] = {
-    creation: "combinations diag diag_embed diagflat polar tril triu vander",
-    elementwise: " ".join(elementwise.NAMES),
-    inplace: " ".join(inplace.NAMES)
-    + " apply_ copy_ fill_ fill_diagonal_ fill_diagonal_tensor_ resize_ set_ set_value where_ zero_",
-    linalg: "addmm baddbmm bmm cholesky cholesky_inverse cholesky_solve cond cross det dot eig eigvals eigvalsh eigh "
-    "householder_product inner inverse kron lstsq lu lu_unpack matmul matrix_power mm multi_dot mv norm ormqr outer "
-    "pca_lowrank pinv qr slogdet solve svd_lowrank tensordot trace",
-    logic: "allclose equal_all is_complex is_empty is_floating_point is_integer is_tensor isclose isin",
-    manipulation: "as_complex as_real as_strided atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors "
-    "broadcast_to cast chunk concat crop diagonal diagonal_scatter dsplit expand expand_as fill_diagonal_tensor "
-    "flatten flip gather gather_nd hsplit index_add index_fill index_put index_sample index_select masked_fill "
-    "masked_scatter "
-    "masked_select matrix_transpose moveaxis multiplex narrow permute put_along_axis ravel repeat_interleave reshape "
-    "reverse roll rot90 scatter scatter_add scatter_nd scatter_nd_add scatter_reduce select_scatter shard_index slice "
-    "slice_scatter split squeeze stack strided_slice swapaxes swapdims t take take_along_axis take_along_dim "
-    "tensor_split tile transpose unbind unflatten unfold unsqueeze unstack view view_as view_as_complex view_as_real "
-    "vsplit",
-    math: "add_n all amax amin any bitwise_left_shift bitwise_right_shift clamp clip count_nonzero cummax cummin "
-    "cumprod cumsum cumulative_trapezoid diff frexp increment isreal ldexp lerp logcumsumexp logit logsumexp "
-    "max mean min "
-    "multigammaln nan_to_num nanmean nansum polygamma positive prod reduce_as renorm round scale stanh sum trapezoid "
-    "true_divide broadcast_shape broadcast_shapes softmax",
-    random: "bernoulli_ cauchy_ exponential_ geometric_ log_normal_ multinomial normal_ random_ uniform_",
-    signal: "istft stft",
-    search: "argmax argmin argsort argwhere bucketize kthvalue mode msort nonzero sort top_p_sampling topk unique "
-    "unique_consecutive where",
-    stat: "bincount cdist corrcoef cov dist histogram histogram_bin_edges histogramdd median nanmedian nanquantile "
-    "numel quantile rank std var",
-}
-OPERATORS = {
-    "__lshift__": "bitwise_left_shift",
-    "__rshift__": "bitwise_right_shift",
-}
-
-
-def attach() -> None:
-    """Put all of it on the tensor type, and let the core promote mixed operands; once, on import."""
-    install(promote=promote)
-    for home, names in METHODS.items():
-        for name in names.split():
-            setattr(Tensor, name, getattr(home, name))
-    Tensor.size = _SIZE
-    for name, d in DTYPE_METHODS.items():
-        setattr(Tensor, name, _dtype_method(name, d))
-    for table in (PROPERTIES, SPECIAL, OWN):
-        for name, value in table.items():
-            setattr(Tensor, name, value)
-
-
-attach()
+public("paddle")(Tensor)
+install(promote=promote)  # mixed operands of operators
+constants("Tensor", __name__, {"size": _SIZE, **{name: _dtype_method(name, d) for name, d in DTYPE_METHODS.items()}})
+constants("Tensor", __name__, {**PROPERTIES, **SPECIAL})

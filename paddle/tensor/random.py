@@ -6,20 +6,18 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from paddle._public import become, public
 from paddle.framework.place import current_place
 from paddle.tensor._args import (
-    become,
     cast,
     default_float,
     dtype_of,
     floating,
     integer,
-    into,
     made_on,
     need_tensor,
     number,
     op_error,
-    public,
     shape_of,
 )
 from paddle.tensor.creation import _on
@@ -51,8 +49,7 @@ def _draw(name: str, d: DType, shape: tuple[int, ...], *params: Any, seed: int =
     return draw(record, math.prod(shape), lambda key, offset: op(d, shape, key, offset, *params))
 
 
-def _made(x: Tensor, out: Any, requires_grad: bool) -> Tensor:
-    x = into(out, x)
+def _made(x: Tensor, requires_grad: bool) -> Tensor:
     if requires_grad:
         x.stop_gradient = False
     return x
@@ -78,7 +75,7 @@ def _normal(shape: Any, dtype: Any, op: str, mean: float = 0.0, std: float = 1.0
 # --- uniform -------------------------------------------------------------------------------------------------------
 
 
-@public(size="shape")
+@public("paddle paddle.tensor", aliases={"size": "shape"})
 def uniform(
     shape: Any,
     dtype: Any = None,
@@ -108,10 +105,10 @@ def uniform(
     with _on(device):
         d = _float_dtype(dtype, "uniform")
         x = _draw("uniform_random", d, shape_of(shape, "uniform"), float(number(min)), float(number(max)), seed=seed)
-    return _made(x, out, requires_grad)
+    return _made(x, requires_grad)
 
 
-@public(size="shape", variadic=0)
+@public("paddle paddle.tensor", aliases={"size": "shape"}, ints_from=0)
 def rand(
     shape: Any,
     dtype: Any = None,
@@ -129,10 +126,10 @@ def rand(
         >>> paddle.rand([2, 3]).shape
         [2, 3]
     """
-    return uniform(shape, dtype, out=out, device=device, requires_grad=requires_grad)
+    return uniform(shape, dtype, device=device, requires_grad=requires_grad)
 
 
-@public(x="input")
+@public("paddle paddle.tensor", aliases={"x": "input"})
 def rand_like(
     input: Tensor, name: str | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -150,7 +147,7 @@ def rand_like(
 # --- normal --------------------------------------------------------------------------------------------------------
 
 
-@public(size="shape", variadic=0)
+@public("paddle paddle.tensor", aliases={"size": "shape"}, ints_from=0)
 def randn(
     shape: Any,
     dtype: Any = None,
@@ -168,10 +165,10 @@ def randn(
         >>> paddle.randn([2, 3]).shape
         [2, 3]
     """
-    return _made(_normal(shape, dtype, "randn", device=device), out, requires_grad)
+    return _made(_normal(shape, dtype, "randn", device=device), requires_grad)
 
 
-@public(size="shape")
+@public("paddle paddle.tensor", aliases={"size": "shape"})
 def standard_normal(
     shape: Any,
     dtype: Any = None,
@@ -182,10 +179,10 @@ def standard_normal(
     requires_grad: bool = False,
 ) -> Tensor:
     """The same as :func:`randn`."""
-    return _made(_normal(shape, dtype, "standard_normal", device=device), out, requires_grad)
+    return _made(_normal(shape, dtype, "standard_normal", device=device), requires_grad)
 
 
-@public
+@public("paddle paddle.tensor")
 def randn_like(
     x: Tensor, dtype: Any = None, name: str | None = None, *, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -197,12 +194,10 @@ def randn_like(
         [2]
     """
     need_tensor(x, "randn_like")
-    return _made(
-        _normal(x.shape, x.dtype if dtype is None else dtype, "randn_like", device=device), None, requires_grad
-    )
+    return _made(_normal(x.shape, x.dtype if dtype is None else dtype, "randn_like", device=device), requires_grad)
 
 
-@public(size="shape")
+@public("paddle paddle.tensor", aliases={"size": "shape"})
 def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None, *, out: Any = None) -> Tensor:
     """Numbers of a normal distribution.
 
@@ -216,7 +211,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None 
         >>> paddle.normal(0.0, 2.0, [3]).shape
         [3]
     """
-    return into(out, _normal_of(mean, std, shape, "normal"))
+    return _normal_of(mean, std, shape, "normal")
 
 
 def _normal_of(mean: Any, std: Any, shape: Any, op: str) -> Tensor:
@@ -240,6 +235,7 @@ def _normal_of(mean: Any, std: Any, shape: Any, op: str) -> Tensor:
     return F.add(F.mul(z, std), mean)
 
 
+@public("paddle paddle.tensor")
 def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
     """Numbers whose logarithm is normal with ``mean`` and ``std``; arguments as for :func:`normal`.
 
@@ -265,7 +261,7 @@ def _integers(low: Any, high: Any, shape: Any, dtype: Any, op: str) -> Tensor:
     return cast(_draw("rand_int", work, shape_of(shape, op), a, b), d)
 
 
-@public(size="shape")
+@public("paddle paddle.tensor", aliases={"size": "shape"})
 def randint(low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None, name: str | None = None) -> Tensor:
     """Integers from ``low`` up to, not including, ``high``; one bound alone is the upper one.
 
@@ -277,7 +273,7 @@ def randint(low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None
     return _integers(low, high, shape, dtype, "randint")
 
 
-@public
+@public("paddle paddle.tensor")
 def randint_like(x: Tensor, low: Any = 0, high: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
     """:func:`randint` in the shape and dtype of ``x``.
 
@@ -290,6 +286,7 @@ def randint_like(x: Tensor, low: Any = 0, high: Any = None, dtype: Any = None, n
     return _integers(low, high, x.shape, x.dtype if dtype is None else dtype, "randint_like")
 
 
+@public("paddle paddle.tensor")
 def randperm(
     n: Any,
     dtype: Any = "int64",
@@ -313,7 +310,7 @@ def randperm(
     with _on(device):
         record = REGISTRY["rand_perm"](dtype=d)
         x = draw(record, size, lambda seed, offset: F.rand_perm(d, size, seed, offset))
-    return _made(x, out, requires_grad)
+    return _made(x, requires_grad)
 
 
 # --- draws from given probabilities --------------------------------------------------------------------------------
@@ -325,7 +322,7 @@ def _elementwise(name: str, *operands: Tensor, size: int | None = None) -> Tenso
     return draw(record, operands[0].size if size is None else size, lambda seed, offset: op(*operands, seed, offset))
 
 
-@public
+@public("paddle paddle.tensor")
 def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Tensor:
     """1 with the probability that each element of ``x`` gives (or ``p``), else 0.
 
@@ -338,7 +335,7 @@ def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Ten
     return _elementwise("bernoulli", x if p is None else made_on(x.place, F.full, float(p), x.dtype, tuple(x.shape)))
 
 
-@public
+@public("paddle paddle.tensor")
 def binomial(count: Tensor, prob: Tensor, name: str | None = None) -> Tensor:
     """How many of ``count`` trials succeed with probability ``prob`` each, in int64; the two broadcast.
 
@@ -358,7 +355,7 @@ def binomial(count: Tensor, prob: Tensor, name: str | None = None) -> Tensor:
     )
 
 
-@public
+@public("paddle paddle.tensor")
 def poisson(x: Tensor, name: str | None = None) -> Tensor:
     """Numbers of Poisson distributions with the rates in ``x``.
 
@@ -370,7 +367,7 @@ def poisson(x: Tensor, name: str | None = None) -> Tensor:
     return _elementwise("poisson", floating(need_tensor(x, "poisson")))
 
 
-@public
+@public("paddle paddle.tensor")
 def standard_gamma(x: Tensor, name: str | None = None) -> Tensor:
     """Numbers of gamma distributions with the shapes in ``x`` and scale 1.
 
@@ -412,7 +409,7 @@ def multinomial(
     x = floating(x)
     record = REGISTRY["multinomial"](replacement=bool(replacement))
     size = (x.size // x.shape[-1]) * k if replacement else x.size
-    return into(out, draw(record, size, lambda seed, offset: F.multinomial(x, bool(replacement), k, seed, offset)))
+    return draw(record, size, lambda seed, offset: F.multinomial(x, bool(replacement), k, seed, offset))
 
 
 # --- in place ------------------------------------------------------------------------------------------------------
@@ -423,6 +420,7 @@ def _fill(x: Tensor, op: str, make: Any) -> Tensor:
     return become(x, cast(make(tuple(x.shape), x.dtype if x.dtype.is_floating else dt.float32), x.dtype))
 
 
+@public("paddle.tensor Tensor", usual=False)
 def uniform_(x: Tensor, min: Any = 0, max: Any = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
     """Fill ``x`` with uniform numbers in [min, max)."""
     return _fill(
@@ -430,6 +428,7 @@ def uniform_(x: Tensor, min: Any = 0, max: Any = 1.0, seed: int = 0, name: str |
     )
 
 
+@public(usual=False)
 def normal_(x: Tensor, mean: Any = 0.0, std: Any = 1.0, name: str | None = None) -> Tensor:
     """Fill ``x`` with numbers of a normal distribution.
 
@@ -443,6 +442,7 @@ def normal_(x: Tensor, mean: Any = 0.0, std: Any = 1.0, name: str | None = None)
     return _fill(x, "normal_", lambda s, d: _draw("normal_random", d, s, float(number(mean)), float(number(std))))
 
 
+@public(usual=False)
 def log_normal_(x: Tensor, mean: Any = 1.0, std: Any = 2.0, name: str | None = None) -> Tensor:
     """Fill ``x`` with numbers whose logarithm is normal."""
     return _fill(
@@ -450,7 +450,7 @@ def log_normal_(x: Tensor, mean: Any = 1.0, std: Any = 2.0, name: str | None = N
     )
 
 
-@public(strict=True, lambd="lam")
+@public("paddle.tensor Tensor", aliases={"lambd": "lam"}, usual=False)
 def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor:
     """Fill ``x`` with numbers of an exponential distribution of rate ``lam``."""
     if lam <= 0:
@@ -458,11 +458,13 @@ def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor
     return _fill(x, "exponential_", lambda s, d: _draw("exponential", d, s, float(lam)))
 
 
+@public(usual=False)
 def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) -> Tensor:
     """Fill ``x`` with numbers of a Cauchy distribution."""
     return _fill(x, "cauchy_", lambda s, d: _draw("cauchy", d, s, float(number(loc)), float(number(scale))))
 
 
+@public(usual=False)
 def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
     """Fill ``x`` with how many trials of probability ``probs`` it takes to succeed."""
     p = float(number(probs))
@@ -471,6 +473,7 @@ def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
     return _fill(x, "geometric_", lambda s, d: _draw("geometric", d, s, p))
 
 
+@public(usual=False)
 def bernoulli_(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
     """Fill ``x`` with ones of probability ``p``, a number or a tensor that broadcasts, and zeros."""
 
@@ -481,6 +484,7 @@ def bernoulli_(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
     return _fill(x, "bernoulli_", make)
 
 
+@public("paddle.tensor Tensor", usual=False)
 def random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None) -> Tensor:
     """Fill ``x`` with integers from ``from_`` up to, not including, ``to``, by default as far as the dtype is exact."""
     need_tensor(x, "random_")

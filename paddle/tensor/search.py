@@ -6,22 +6,16 @@ import builtins
 from collections import namedtuple
 from typing import Any
 
+from paddle._public import public
 from paddle.tensor._args import (
-    MISSING,
-    again,
     axis_of,
     cast,
     dtype_of,
-    hot,
     integer,
-    into,
     made_on,
-    missing,
-    named,
     need_tensor,
     number,
     op_error,
-    public,
     same_dtype,
 )
 from umiak import ops as F
@@ -34,26 +28,9 @@ TopKResult = namedtuple("TopKRetType", ["values", "indices"])  # type: ignore[na
 # --- extrema -------------------------------------------------------------------------------------------------------
 
 
-def _arg(name: str, op: Any, word: str, example: str) -> Any:
-    def fn(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Tensor:
-        op_name = fn.__name__
-        need_tensor(x, op_name)
-        if dtype is None:
-            raise op_error(ValueError, op_name, "a dtype of int32 or int64", "None")
-        d = dtype_of(dtype)
-        if d not in (dt.int32, dt.int64):
-            raise op_error(TypeError, op_name, "a dtype of int32 or int64", d.name)
-        if axis is None:
-            out = op(F.reshape(x, (x.size,)), 0, False, d)
-            return F.reshape(out, (1,) * x.ndim) if keepdim else out
-        if x.ndim == 0:
-            axis_of(number(axis), 1, op_name)
-            return made_on(x.place, F.full, 0, d, ())
-        return op(x, axis_of(axis, x.ndim, op_name), builtins.bool(keepdim), d)
-
-    named(fn, name)
-    fn.__module__ = __name__
-    fn.__doc__ = f"""The index of the {word} element along ``axis`` (of all elements for None): the first of equals.
+@public
+def argmax(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Tensor:
+    """The index of the largest element along ``axis`` (of all elements for None): the first of equals.
 
     Args:
         x: a tensor.
@@ -63,14 +40,44 @@ def _arg(name: str, op: Any, word: str, example: str) -> Any:
 
     Example:
         >>> import paddle
-        >>> int(paddle.{name}(paddle.to_tensor([1.0, 3.0, 2.0])))
-        {example}
+        >>> int(paddle.argmax(paddle.to_tensor([1.0, 3.0, 2.0])))
+        1
     """
-    return public(fn)
+    return _extreme(F.argmax, x, axis, keepdim, dtype, "argmax")
 
 
-argmax = _arg("argmax", F.argmax, "largest", "1")
-argmin = _arg("argmin", F.argmin, "smallest", "0")
+@public
+def argmin(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Tensor:
+    """The index of the smallest element along ``axis`` (of all elements for None): the first of equals.
+
+    Args:
+        x: a tensor.
+        axis: along which.
+        keepdim: whether the dim stays, as size 1.
+        dtype: int32 or int64.
+
+    Example:
+        >>> import paddle
+        >>> int(paddle.argmin(paddle.to_tensor([1.0, 3.0, 2.0])))
+        0
+    """
+    return _extreme(F.argmin, x, axis, keepdim, dtype, "argmin")
+
+
+def _extreme(find: Any, x: Tensor, axis: Any, keepdim: bool, dtype: Any, op: str) -> Tensor:
+    need_tensor(x, op)
+    if dtype is None:
+        raise op_error(ValueError, op, "a dtype of int32 or int64", "None")
+    d = dtype_of(dtype)
+    if d not in (dt.int32, dt.int64):
+        raise op_error(TypeError, op, "a dtype of int32 or int64", d.name)
+    if axis is None:
+        out = find(F.reshape(x, (x.size,)), 0, False, d)
+        return F.reshape(out, (1,) * x.ndim) if keepdim else out
+    if x.ndim == 0:
+        axis_of(number(axis), 1, op)
+        return made_on(x.place, F.full, 0, d, ())
+    return find(x, axis_of(axis, x.ndim, op), builtins.bool(keepdim), d)
 
 
 # --- order ---------------------------------------------------------------------------------------------------------
@@ -84,6 +91,7 @@ def _sorted(x: Tensor, axis: Any, descending: bool, stable: bool, op: str) -> tu
 
 
 # `input` and `dim` belong to another framework's sort, which also returns indices: paddle.compat.sort.
+@public(usual=False)
 def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False, name: str | None = None) -> Tensor:
     """``x`` in rising order along ``axis``; ``descending`` turns it round, ``stable`` keeps the order of equals.
 
@@ -109,7 +117,7 @@ def argsort(
     return _sorted(x, axis, descending, stable, "argsort")[1]
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def msort(input: Tensor, *, out: Any = None) -> Tensor:
     """``input`` in rising order along the first dim.
 
@@ -118,7 +126,7 @@ def msort(input: Tensor, *, out: Any = None) -> Tensor:
         >>> paddle.msort(paddle.to_tensor([[3, 1], [2, 4]])).tolist()
         [[2, 1], [3, 4]]
     """
-    return into(out, _sorted(input, 0, False, False, "msort")[0])
+    return _sorted(input, 0, False, False, "msort")[0]
 
 
 @public
@@ -151,11 +159,11 @@ def topk(
     """
     count = integer(k, "topk", "k")
     if need_tensor(x, "topk").ndim == 0:
-        return TopKResult(*into(out, (F.copy(x), made_on(x.place, F.full, 0, dt.int64, ()))))
+        return TopKResult(F.copy(x), made_on(x.place, F.full, 0, dt.int64, ()))
     a = axis_of(-1 if axis is None else axis, x.ndim, "topk")
     if not 1 <= count <= x.shape[a]:
         raise op_error(ValueError, "topk", f"a k from 1 to {x.shape[a]}", count)
-    return TopKResult(*into(out, F.top_k(x, a, builtins.bool(largest), builtins.bool(sorted), count)))
+    return TopKResult(*F.top_k(x, a, builtins.bool(largest), builtins.bool(sorted), count))
 
 
 @public
@@ -196,8 +204,10 @@ def mode(x: Tensor, axis: int = -1, keepdim: bool = False, name: str | None = No
 # --- places --------------------------------------------------------------------------------------------------------
 
 
-@hot("condition, x=None, y=None, name=None, *, out=None")
-def where(condition: Any = MISSING, x: Any = None, y: Any = None, name: Any = None, **kw: Any) -> Any:
+@public
+def where(
+    condition: Tensor, x: Any = None, y: Any = None, name: str | None = None, *, out: Tensor | None = None
+) -> Any:
     """``x`` where ``condition`` holds, elsewhere ``y``; the condition alone gives its places, as :func:`nonzero`.
 
     Args:
@@ -213,11 +223,7 @@ def where(condition: Any = MISSING, x: Any = None, y: Any = None, name: Any = No
         >>> paddle.where(x > 0, x, 0.0).tolist()
         [1.0, 0.0]
     """
-    if kw:
-        return again(where, kw, {"condition": condition, "x": x, "y": y})
     if not isinstance(condition, Tensor):
-        if condition is MISSING:
-            raise missing(where, condition=condition)
         if not isinstance(condition, builtins.bool):
             need_tensor(condition, "where", "condition")
         condition = F.full(condition, dt.bool, ())
@@ -261,13 +267,13 @@ def nonzero(x: Tensor, as_tuple: bool = False, *, out: Any = None) -> Any:
         x = F.ne(x, 0)
     places = F.nonzero_sized(x, int(F.count_true(x).item()))
     if not as_tuple:
-        return into(out, places)
+        return places
     return (
         tuple(F.unbind(places, 1, x.ndim)) if x.ndim else (made_on(x.place, F.full, 0, dt.int64, (places.shape[0],)),)
     )
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def argwhere(input: Tensor) -> Tensor:
     """The same as :func:`nonzero`."""
     return nonzero(need_tensor(input, "argwhere", "input"))
@@ -277,7 +283,7 @@ def _bucket_dtype(out_int32: bool) -> Any:
     return dt.int32 if out_int32 else dt.int64
 
 
-@public(strict=True, input="values")
+@public("paddle paddle.tensor", aliases={"input": "values"})
 def searchsorted(
     sorted_sequence: Tensor,
     values: Any,
@@ -320,13 +326,13 @@ def searchsorted(
     d = _bucket_dtype(out_int32)
     if rows.ndim == 1:
         found = F.search_sorted(rows, F.reshape(v, (v.size,)), builtins.bool(right), d)
-        return into(out, F.reshape(found, tuple(v.shape)))
+        return F.reshape(found, tuple(v.shape))
     if rows.shape[:-1] != v.shape[:-1]:
         raise op_error(ValueError, op, f"values with leading dims {rows.shape[:-1]}", v.shape)
-    return into(out, F.search_sorted(rows, v, builtins.bool(right), d))
+    return F.search_sorted(rows, v, builtins.bool(right), d)
 
 
-@public(boundaries="sorted_sequence")
+@public(aliases={"boundaries": "sorted_sequence"})
 def bucketize(
     x: Any,
     sorted_sequence: Tensor,
@@ -345,7 +351,7 @@ def bucketize(
     """
     if need_tensor(sorted_sequence, "bucketize", "sorted_sequence").ndim != 1:
         raise op_error(ValueError, "bucketize", "a 1-d sorted_sequence", sorted_sequence.shape)
-    return searchsorted(sorted_sequence, x, out_int32, right, out=out)
+    return searchsorted(sorted_sequence, x, out_int32, right)
 
 
 # --- what differs --------------------------------------------------------------------------------------------------
@@ -412,6 +418,7 @@ def unique_consecutive(
     return _unique(x, axis, True, (False, return_inverse, return_counts), dtype, "unique_consecutive")
 
 
+@public("paddle.tensor Tensor", usual=False)
 def top_p_sampling(
     x: Tensor,
     ps: Tensor,

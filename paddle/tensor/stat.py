@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.tensor._args import (
     cast,
     floating,
     integer,
-    into,
     made_on,
     need_tensor,
     number,
     op_error,
-    public,
     reduced_axes,
     same_dtype,
 )
@@ -29,6 +28,7 @@ from umiak.core.array import from_numpy
 from umiak.core.tensor import Tensor
 
 
+@public(usual=False)
 def numel(x: Tensor, name: str | None = None) -> Tensor:
     """The number of elements, as a 0-d int64 tensor.
 
@@ -40,7 +40,7 @@ def numel(x: Tensor, name: str | None = None) -> Tensor:
     return F.full(need_tensor(x, "numel").size, dt.int64, ())
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def rank(input: Tensor) -> Tensor:
     """The number of dims, as a 0-d int32 tensor.
 
@@ -84,9 +84,7 @@ def var(
         1.0
     """
     x = floating(need_tensor(x, "var"))
-    return into(
-        out, F.var(x, reduced_axes(axis, x.ndim, "var"), builtins.bool(keepdim), _correction(unbiased, correction))
-    )
+    return F.var(x, reduced_axes(axis, x.ndim, "var"), builtins.bool(keepdim), _correction(unbiased, correction))
 
 
 @public
@@ -123,7 +121,7 @@ def _keep(y: Tensor, axes: Sequence[int], ndim: int, lead: int = 0) -> Tensor:
     return F.unsqueeze(y, tuple(a + lead for a in sorted(axes))) if axes else y
 
 
-def _median(x: Tensor, axis: Any, keepdim: bool, mode: str, out: Any, ignore_nan: bool, op: str) -> Any:
+def _median(x: Tensor, axis: Any, keepdim: bool, mode: str, ignore_nan: bool, op: str) -> Any:
     x = need_tensor(x, op)
     if mode not in ("avg", "min"):
         raise op_error(ValueError, op, "a mode of 'avg' or 'min'", repr(mode))
@@ -135,13 +133,13 @@ def _median(x: Tensor, axis: Any, keepdim: bool, mode: str, out: Any, ignore_nan
     y, k, axes = _last(x, axis, op) if x.ndim else (F.reshape(x, (1,)), 0, ())
     if mode == "avg":
         value = F.median(y, k, False, ignore_nan)
-        return into(out, _keep(value, axes, given.ndim) if keepdim else value)
+        return _keep(value, axes, given.ndim) if keepdim else value
     value, index = F.median_lower(y, k, False, ignore_nan)
     if keepdim:
         value, index = _keep(value, axes, given.ndim), _keep(index, axes, given.ndim)
     if axis is None or isinstance(axis, (list, tuple)):
-        return into(out, value)
-    return into(out, (value, index))
+        return value
+    return (value, index)
 
 
 @public
@@ -162,7 +160,7 @@ def median(
         >>> float(paddle.median(paddle.to_tensor([1.0, 2.0, 4.0, 3.0])))
         2.5
     """
-    return _median(x, axis, keepdim, mode, out, False, "median")
+    return _median(x, axis, keepdim, mode, False, "median")
 
 
 @public
@@ -174,12 +172,10 @@ def nanmedian(x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "a
         >>> float(paddle.nanmedian(paddle.to_tensor([1.0, float("nan"), 3.0])))
         2.0
     """
-    return _median(x, axis, keepdim, mode, None, True, "nanmedian")
+    return _median(x, axis, keepdim, mode, True, "nanmedian")
 
 
-def _quantile(
-    x: Tensor, q: Any, axis: Any, keepdim: bool, interpolation: str, out: Any, ignore_nan: bool, op: str
-) -> Tensor:
+def _quantile(x: Tensor, q: Any, axis: Any, keepdim: bool, interpolation: str, ignore_nan: bool, op: str) -> Tensor:
     x = floating(need_tensor(x, op))
     if interpolation not in ("linear", "higher", "lower", "midpoint", "nearest"):
         raise op_error(
@@ -197,7 +193,7 @@ def _quantile(
     found = F.quantile(y, fractions, k, False, interpolation, ignore_nan)
     if keepdim:
         found = _keep(found, axes, x.ndim, 1)
-    return into(out, F.squeeze(found, (0,)) if single else found)
+    return F.squeeze(found, (0,)) if single else found
 
 
 @public
@@ -225,7 +221,7 @@ def quantile(
         >>> float(paddle.quantile(paddle.to_tensor([1.0, 2.0, 3.0]), 0.25))
         1.5
     """
-    return _quantile(x, q, axis, keepdim, interpolation, out, False, "quantile")
+    return _quantile(x, q, axis, keepdim, interpolation, False, "quantile")
 
 
 @public
@@ -237,7 +233,7 @@ def nanquantile(x: Tensor, q: Any, axis: Any = None, keepdim: bool = False, inte
         >>> float(paddle.nanquantile(paddle.to_tensor([1.0, float("nan")]), 0.5))
         1.0
     """
-    return _quantile(x, q, axis, keepdim, interpolation, None, True, "nanquantile")
+    return _quantile(x, q, axis, keepdim, interpolation, True, "nanquantile")
 
 
 # --- counts --------------------------------------------------------------------------------------------------------
@@ -281,7 +277,7 @@ def _histogram_range(x: Tensor, low: Any, high: Any, op: str) -> tuple[float, fl
     return (lo - 1, hi + 1) if lo == hi else (lo, hi)
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def histogram(
     input: Tensor,
     bins: int = 100,
@@ -317,7 +313,7 @@ def histogram(
     return found
 
 
-@public(x="input")
+@public(aliases={"x": "input"})
 def histogram_bin_edges(
     input: Tensor, bins: int = 100, min: Any = 0.0, max: Any = 0.0, name: str | None = None
 ) -> Tensor:
@@ -469,7 +465,7 @@ def cdist(
     return F.vector_norm(gap, (gap.ndim - 1,), False, kind, power)
 
 
-@public
+@public("paddle paddle.tensor")
 def pdist(x: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
     """The p-norm distances of each two rows of ``x``, in the order (0, 1), (0, 2), …
 
@@ -489,7 +485,7 @@ def pdist(x: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
 # --- covariance ----------------------------------------------------------------------------------------------------
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def cov(
     x: Tensor,
     rowvar: bool = True,
@@ -550,7 +546,7 @@ def cov(
     return F.reshape(out, ()) if out.size == 1 else out
 
 
-@public
+@public("paddle.tensor paddle.linalg Tensor")
 def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
     """The correlation coefficients of variables; arguments as for :func:`cov`.
 

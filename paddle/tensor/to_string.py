@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from umiak.core import storage
 from umiak.core.context import current
 from umiak.core.dtype import convert
@@ -36,6 +37,7 @@ def options() -> PrintOptions:
     return current().state.values.get("printoptions", DEFAULT)
 
 
+@public("paddle paddle.tensor")
 def set_printoptions(
     precision: int | None = None,
     threshold: int | None = None,

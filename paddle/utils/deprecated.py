@@ -7,7 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from paddle._public import public
 
+
+@public("paddle.utils")
 def deprecated(
     update_to: str = "", since: str = "", reason: str = "", level: int = 0
 ) -> Callable[[Callable], Callable]:

@@ -6,9 +6,11 @@ import importlib
 from types import ModuleType
 
 from paddle import version
+from paddle._public import public
 from umiak.util.errors import op_error
 
 
+@public("paddle.utils")
 def try_import(module_name: str, err_msg: str | None = None) -> ModuleType:
     """Import a module that not everyone has; ImportError says what to install.
 
@@ -34,6 +36,7 @@ def _numbers(text: str, what: str) -> tuple[int, ...]:
     return parts + (0,) * (4 - len(parts))
 
 
+@public("paddle.utils")
 def require_version(min_version: str, max_version: str | None = None) -> None:
     """Raise an Exception unless ``paddle.__version__`` lies between two versions.
 
@@ -49,6 +52,7 @@ def require_version(min_version: str, max_version: str | None = None) -> None:
         raise Exception(f"[require_version] requires version {wanted}, got {version.full_version}")
 
 
+@public("paddle.utils")
 def run_check() -> None:
     """Run a small product and its gradient, and say that it worked.
 
@@ -62,6 +66,7 @@ def run_check() -> None:
     x = paddle.ones([2, 2])
     x.stop_gradient = False
     paddle.matmul(x, x).sum().backward()
-    if x.grad.tolist() != [[4.0, 4.0], [4.0, 4.0]]:
-        raise RuntimeError(f"[run_check] requires a gradient of 4 everywhere, got {x.grad.tolist()}")
+    found = None if x.grad is None else x.grad.tolist()
+    if found != [[4.0, 4.0], [4.0, 4.0]]:
+        raise RuntimeError(f"[run_check] requires a gradient of 4 everywhere, got {found}")
     print(f"paddle (umiak) works on {paddle.get_device()}.")

@@ -337,7 +337,7 @@ for _reason, _names in {
     "what a test asks for: it stays empty": "umiak.compiler.plan:PYTHON_INFER",
     "memory and streams of a device of the process, which its ranks share": (
         "umiak.core.storage:_waiting umiak.core.storage:_allocators umiak.core.stream:_drivers "
-        "umiak.core.stream:_opened umiak.core.stream:_states"
+        "umiak.core.stream:_opened umiak.core.stream:_states paddle._public:EXPORTS paddle._public:ROWS"
     ),
     "switches of the process, set by its environment or by set_flags for all of it": (
         "umiak.util.flags:REGISTRY umiak.util.flags:ACCEPTED umiak.util.flags:LATE umiak.runtime.observe:CHECK"
@@ -383,7 +383,7 @@ for _reason, _names in {
         "umiak.compiler.statistics:_Spent umiak.observe.recorder:Recorder umiak.observe.recorder:_Thread"
     ),
     "op records that were made once, or texts that were parsed: what they hold follows from their key": (
-        "paddle.tensor.indexing:_SLICES paddle.tensor.inplace:_shown paddle.tensor.manipulation:_CAST "
+        "paddle.tensor.indexing:_SLICES paddle._public:_shown paddle.tensor.manipulation:_CAST "
         "paddle.tensor.manipulation:_CONCAT paddle.tensor.manipulation:_PERMUTE paddle.tensor.manipulation:_STACK "
         "paddle.tensor.methods:_PERMUTE"
     ),

@@ -11,7 +11,21 @@ class Direct:
     """A callable in the place of a function, which makes the usual calls by itself."""
 
     function: Callable
+    quick: bool  # whether there are calls that enter no function
+    op: OpBase | None  # of which the usual call is
+    _aliases: dict[str, str]
+    _ints: int
+    _out: int | None
 
+    def __init__(
+        self,
+        function: Callable,
+        tidy: Callable | None = None,
+        keywords: frozenset[str] = ...,
+        most: int = ...,
+        ints: int = -1,
+        required: tuple[str, ...] = (),
+    ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
 def by_operator(function: _F, sign: str) -> _F:
@@ -20,8 +34,8 @@ def by_operator(function: _F, sign: str) -> _F:
 def by_op(function: _F, op: OpBase, fewest: int = -1) -> _F:
     """``function(*operands)`` by an op without params, with at least ``fewest`` of its operands (all)."""
 
-def by_axis(function: _F, table: dict, axis: int) -> _F:
+def by_axis(function: _F, table: Any, axis: int) -> _F:
     """``function(x, axis)`` by ``table[axis]``, an op of one operand; ``axis`` is what it is by default."""
 
-def by_reduction(function: _F, table: dict) -> _F:
+def by_reduction(function: _F, table: Any) -> _F:
     """``function(x, axis)`` by ``table[reduction_key(x, axis, False)]``, if it is there."""

@@ -2,7 +2,8 @@
 """Public functions that are called without a frame of Python: docs/design/face.md.
 
 A ``Direct`` stands in for a Python function, whose usual calls it makes by itself: the operands alone, by position, and an axis. All other
-calls are the function's, also those that fail here: they fail again there, in the function's words.
+calls are the function's, also those that fail here: they fail again there, in the function's words. Calls with keywords or operands that
+the function does not have as they are go to ``tidy``.
 """
 cimport cython
 from cpython.object cimport PyObject, PyTypeObject
@@ -13,6 +14,7 @@ from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.dispatch cimport OpBase, Operand, call1, dispatch, parse_operand, reduction
 from umiak.core.tensor cimport B_LT, B_SHL, KIND_VIEW, Tensor, tensor_slots
 
+MAXIMUM = 1 << 30
 SIGNS = ("+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^", "<", "<=", ">", ">=", "==", "!=")
 
 cdef extern from *:
@@ -67,6 +69,8 @@ cdef extern from "Python.h":
     PyTypeObject* Py_TYPE(PyObject*)
     bint PyErr_ExceptionMatches(object)
     void PyErr_Clear()
+    int PySet_Contains(object, PyObject*) except -1
+    bint PyIndex_Check(object)
 
 # What an attempt gives, an error included: to look at it costs less than a try.
 ctypedef PyObject* (*attempt_t)(Direct, PyObject**, Py_ssize_t, PyObject*) noexcept
@@ -77,6 +81,7 @@ cdef enum:
     OPERANDS = 1               # of an op's operands, the last of which may be left out or None
     AXIS = 2                   # of a tensor and an axis: the op of the axis is in a table
     REDUCTION = 3              # likewise, by reduction_key
+    FUNCTION = 4               # the function's, always
     MOST = 3                   # operands
 
 
@@ -89,14 +94,25 @@ cdef class Direct:
     cdef int sign              # of an operator
     cdef int binary            # its number among those of tensors
     cdef int fewest            # operands that a call must have
-    cdef OpBase op
+    cdef readonly OpBase op
+    cdef object tidy           # called with this, the tuple and the dict of a call that the function cannot take as it is:
+    cdef object keywords       # with one of these keywords,
+    cdef Py_ssize_t most       # with more operands by position than these,
+    cdef Py_ssize_t ints       # or with several ints from this one on, if it is not negative
+    cdef tuple required        # parameters without a default
     cdef object table          # a dict, or of a class of its own
     cdef int64_t axis          # where none is given
     cdef int64_t last          # the latest key of a reduction, and its op
     cdef PyObject* last_op
 
-    def __init__(self, function):
+    def __init__(self, function, tidy=None, keywords=frozenset(), Py_ssize_t most=MAXIMUM, Py_ssize_t ints=-1, tuple required=()):
         self.function = function
+        self.tidy = tidy
+        self.keywords = keywords
+        self.most = most
+        self.ints = ints
+        self.required = required
+        self.way = FUNCTION
         self.last = -1
         setattr(self, "__wrapped__", function)                   # whose signature is shown, unless it has a shown one itself
         for name in ("__name__", "__qualname__", "__module__", "__doc__"):
@@ -106,10 +122,15 @@ cdef class Direct:
         self.vectorcall = <vectorcallfunc>call
 
     def __call__(self, *args, **kwargs):                 # the type has the slot: see umiak_open_call
-        return PyObject_Call(self.function, args, kwargs)
+        return PyObject_Call(self, args, kwargs)
 
     def __get__(self, instance, owner):
         return self if instance is None else PyMethod_New(self, instance)
+
+    @property
+    def quick(self):
+        """Whether there are calls that enter no function."""
+        return self.way != FUNCTION
 
     @property
     def __code__(self):
@@ -134,7 +155,7 @@ cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* name
     cdef Direct f = <Direct>callee
     cdef Py_ssize_t n = PyVectorcall_NARGS(flags)
     cdef PyObject* found
-    if n and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
+    if f.way != FUNCTION and n and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
         found = (<attempt_t><void*>attempt)(f, args, n, names)
         if found == NULL:
             if not PyErr_ExceptionMatches(Exception):
@@ -144,7 +165,54 @@ cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* name
             return umiak_own(found)
         else:
             Py_DECREF(None)
+    if f.tidy is not None:
+        if n > f.most or names != NULL and named_otherwise(f, names):
+            return tidied(f, args, n, names)
+        if f.ints >= 0 and n > f.ints + 1 and PyIndex_Check(<object>args[f.ints]):
+            if names == NULL and f.ints <= MOST and PyLong_CheckExact(args[f.ints]) and PyLong_CheckExact(args[f.ints + 1]):
+                return packed(f, args, n)
+            return tidied(f, args, n, names)
+    if n < PyTuple_GET_SIZE(<PyObject*>f.required):
+        check_given(f, n, names)
     return PyObject_Vectorcall(f.function, args, flags, names)
+
+
+cdef bint named_otherwise(Direct f, PyObject* names) except -1:
+    cdef Py_ssize_t i
+    for i in range(PyTuple_GET_SIZE(names)):
+        if PySet_Contains(f.keywords, PyTuple_GET_ITEM(names, i)):
+            return True
+    return False
+
+
+cdef object packed(Direct f, PyObject** args, Py_ssize_t n):
+    """A call whose last operands are ints, which the function takes as one."""
+    cdef PyObject* given[4]                              # MOST, and one more
+    cdef Py_ssize_t i
+    cdef tuple ints = tuple([<object>args[i] for i in range(f.ints, n)])
+    for i in range(f.ints):
+        given[i] = args[i]
+    given[f.ints] = <PyObject*>ints
+    return PyObject_Vectorcall(f.function, given, f.ints + 1, NULL)
+
+
+cdef object tidied(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
+    cdef tuple given = tuple([<object>args[i] for i in range(n)])
+    cdef dict named = {}
+    cdef Py_ssize_t i
+    if names != NULL:
+        for i in range(PyTuple_GET_SIZE(names)):
+            named[<object>PyTuple_GET_ITEM(names, i)] = <object>args[n + i]
+    return f.tidy(f, given, named)
+
+
+cdef int check_given(Direct f, Py_ssize_t n, PyObject* names) except -1:
+    """Refuse a call without a required argument."""
+    cdef tuple known = () if names == NULL else <tuple><object>names
+    for name in f.required[n:]:
+        if name not in known:
+            raise TypeError(f"{f.function.__name__}() missing required argument {name!r}")
+    return 0
 
 
 cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
@@ -212,9 +280,13 @@ cdef Direct _sample = Direct.__new__(Direct)
 umiak_open_call(<PyTypeObject*>Direct, <char*>&_sample.vectorcall - <char*><PyObject*>_sample)
 
 
+cdef Direct direct(function):
+    return function if isinstance(function, Direct) else Direct(function)
+
+
 def by_operator(function, str sign):
     """``function(x, y)`` by ``x + y``, or what else ``sign`` says."""
-    cdef Direct f = Direct(function)
+    cdef Direct f = direct(function)
     f.way = OPERATOR
     f.sign = SIGNS.index(sign)
     f.binary = f.sign if f.sign < B_SHL else f.sign + B_LT - B_SHL          # there are no functions for shifts
@@ -223,7 +295,7 @@ def by_operator(function, str sign):
 
 def by_op(function, OpBase op not None, int fewest=-1):
     """``function(*operands)`` by an op without params, with at least ``fewest`` of its operands (all)."""
-    cdef Direct f = Direct(function)
+    cdef Direct f = direct(function)
     if op.n_params or op.variadic or op.n_operands > MOST:
         raise ValueError(f"[by_op] requires an op of 1 to {MOST} operands without params, got {op!r}")
     f.way = OPERANDS
@@ -234,7 +306,7 @@ def by_op(function, OpBase op not None, int fewest=-1):
 
 def by_axis(function, table, int64_t axis):
     """``function(x, axis)`` by ``table[axis]``, an op of one operand; ``axis`` is what it is by default."""
-    cdef Direct f = Direct(function)
+    cdef Direct f = direct(function)
     f.way = AXIS
     f.table = table
     f.axis = axis
@@ -243,7 +315,7 @@ def by_axis(function, table, int64_t axis):
 
 def by_reduction(function, table):
     """``function(x, axis)`` by ``table[reduction_key(x, axis, False)]``, if it is there; over all axes without an axis."""
-    cdef Direct f = Direct(function)
+    cdef Direct f = direct(function)
     f.way = REDUCTION
     f.table = table
     return f

@@ -8,6 +8,7 @@ import numpy as np
 from umiak.core.dtype import DType
 from umiak.core.place import Place
 from umiak.core.storage import Storage
+from umiak.core.tensor_methods import Methods
 
 KIND_DISTRIBUTED: int
 KIND_SPARSE: int
@@ -33,7 +34,7 @@ class HookHandle:
     def __init__(self, hooks: list, hook: Callable) -> None: ...
     def remove(self) -> bool: ...
 
-class Tensor:
+class Tensor(Methods):
     """A dense, strided array with a place, a dtype and a gradient. ``Tensor()`` is an empty one; use the factories."""
 
     shape: list[int]

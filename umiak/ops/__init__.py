@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import Any
+import typing  # as a whole: `Any` is an op
 
 from umiak.ops.base import REGISTRY, Box, Op, Param, Part, Sample, Saved, function, param, register
 
@@ -14,13 +14,16 @@ for _family in pkgutil.iter_modules(__path__):
         importlib.import_module(f"umiak.ops.{_family.name}")
 
 
-def __getattr__(name: str) -> Any:
+_CLASSES = {cls.__name__: cls for cls in REGISTRY.values()}
+
+
+def __getattr__(name: str) -> typing.Any:
     """Resolve ``F.softmax`` to the strict function and ``F.Softmax`` to the record."""
-    found: Any
+    found: typing.Any
     if name in REGISTRY:
         found = function(name)
     else:
-        found = next((cls for cls in REGISTRY.values() if cls.__name__ == name), None)
+        found = _CLASSES.get(name) or next((cls for cls in REGISTRY.values() if cls.__name__ == name), None)
     if found is None:
         raise AttributeError(f"umiak.ops has no op {name!r}")
     globals()[name] = found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from umiak.util import flags
@@ -32,11 +32,18 @@ def folded(error: BaseException) -> BaseException:
     return error.with_traceback(None)
 
 
+def _passes_on(frame: FrameType) -> bool:
+    """Whether a frame only brings a call to the function in whose place it stands."""
+    module = frame.f_globals["__name__"]
+    return module == "umiak.core.direct" or module.startswith("paddle._")
+
+
 def fold(trace: TracebackType | None) -> TracebackType | None:
     """A traceback that ends with the function which the user's last line called."""
     entries = []
     while trace is not None:
-        entries.append(trace)
+        if not _passes_on(trace.tb_frame):
+            entries.append(trace)
         trace = trace.tb_next
     users = [i for i, entry in enumerate(entries) if not inside(entry.tb_frame)]
     end = users[-1] + 2 if users else len(entries)

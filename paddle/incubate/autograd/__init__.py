@@ -1,9 +1,7 @@
 """Derivatives of functions: Jacobians and Hessians of several variables at once, products with them."""
 
 from paddle import _late
-from paddle.autograd.products import jvp, vjp
-from paddle.incubate.autograd.functional import Hessian, Jacobian
+from paddle.autograd import products
+from paddle.incubate.autograd import functional
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
-
-__all__ = ["Hessian", "Jacobian", "jvp", "vjp"]
+__getattr__, __dir__, __all__ = _late.contents(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from paddle._public import public
 from paddle.autograd import functional
 from paddle.autograd.products import separate, zeros_for
 from paddle.autograd.run import grad
@@ -47,6 +48,7 @@ def _call(func: Callable, xs: Any, lead: int, op: str) -> tuple[Any, Tensor]:
     return func(*parts), flat
 
 
+@public("paddle.incubate.autograd")
 class Jacobian(functional.Jacobian):
     """The matrix of derivatives of a function's results with respect to its arguments.
 
@@ -91,6 +93,7 @@ class Jacobian(functional.Jacobian):
         return super()._get(i)
 
 
+@public("paddle.incubate.autograd")
 class Hessian(Jacobian):
     """The matrix of second derivatives of a function whose result is one number, or one for each entry of a batch.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.optimizer.optimizer import Optimizer, as_state
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -73,6 +74,7 @@ def _set(pairs: list[tuple[Any, Any]]) -> None:
             apply_each_into(F.Cast(p.dtype), [((p,), (v,), ())])
 
 
+@public("paddle.incubate paddle.incubate.optimizer")
 class ModelAverage(_Swap, Optimizer):
     """The mean of the parameters over the last steps: over a window that grows with ``average_window_rate`` times the
     steps done, from ``min_average_window`` to ``max_average_window``.
@@ -179,6 +181,7 @@ class ModelAverage(_Swap, Optimizer):
     set_dict = set_state_dict
 
 
+@public("paddle.incubate.optimizer")
 class ExponentialMovingAverage(_Swap):
     """The moving average ``average = decay*average + (1 - decay)*param``, corrected for its start at 0 when it is
     applied.

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.optimizer.lr import LRScheduler
 from paddle.optimizer.optimizer import Optimizer, Row, State
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.incubate.optimizer")
 class LarsMomentumOptimizer(Optimizer):
     """LARS (You et al., 2017): ``velocity = momentum*velocity + local_rate * (grad + lars_weight_decay*param)``,
     ``param -= velocity``, where the local rate is ``learning_rate * lars_coeff * |param| / (|grad| +

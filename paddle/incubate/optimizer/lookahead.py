@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.optimizer.optimizer import Optimizer, as_state
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
@@ -11,6 +12,7 @@ from umiak.core.each import apply_each, apply_each_into
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.incubate paddle.incubate.optimizer")
 class LookAhead(Optimizer):
     """LookAhead (Zhang et al., 2019): the inner optimizer makes ``k`` steps, then ``slow += alpha * (param - slow)``
     and parameters go on from there.

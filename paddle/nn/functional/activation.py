@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
+from paddle._public import also, public
 from paddle.nn._ops import Records, random_apply, random_tensor
 from paddle.tensor._args import made_on
 from umiak import ops as F
-from umiak.core.direct import by_axis, by_op
 from umiak.core.dispatch import apply, apply1, apply2, apply_axis, assign, call_apart
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -43,7 +42,7 @@ _TANHSHRINK = F.Tanhshrink()
 _THRESHOLDED_RELU = F.ThresholdedRelu()
 
 
-@partial(by_op, op=_RELU)
+@public("paddle.nn.functional", usual=False, op=_RELU)
 def relu(x: Tensor, name: str | None = None) -> Tensor:
     """``max(x, 0)``.
 
@@ -58,17 +57,19 @@ def relu(x: Tensor, name: str | None = None) -> Tensor:
     return apply1(_RELU, x)
 
 
-@partial(by_op, op=_RELU6)
+@public("paddle.nn.functional", usual=False, op=_RELU6)
 def relu6(x: Tensor, name: str | None = None) -> Tensor:
     """``min(max(x, 0), 6)``."""
     return apply1(_RELU6, x)
 
 
+@public("paddle.nn.functional", usual=False)
 def elu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere."""
     return apply(_ELU, (x,), (float(alpha),))
 
 
+@public("paddle.nn.functional", usual=False)
 def selu(
     x: Tensor, scale: float = 1.0507009873554805, alpha: float = 1.6732632423543772, name: str | None = None
 ) -> Tensor:
@@ -82,6 +83,7 @@ def selu(
     return apply(_SELU, (x,), (float(scale), float(alpha)))
 
 
+@public("paddle.nn.functional", usual=False)
 def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     """x where it is positive, ``alpha * (exp(x/alpha) - 1)`` elsewhere. Raises ZeroDivisionError for ``alpha=0``."""
     if alpha == 0:
@@ -89,7 +91,7 @@ def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     return apply(_CELU, (x,), (float(alpha),))
 
 
-@partial(by_op, op=_GELU[False])
+@public("paddle.nn.functional", op=_GELU[False])
 def gelu(x: Any = None, approximate: bool | str = False, name: str | None = None, *, input: Any = None) -> Tensor:
     """x times the normal distribution function of x.
 
@@ -109,30 +111,32 @@ def gelu(x: Any = None, approximate: bool | str = False, name: str | None = None
     return apply1(_GELU[approximate], input if x is None else x)
 
 
-@partial(by_op, op=_SILU)
+@public("paddle.nn.functional", op=_SILU)
 def silu(x: Any = None, inplace: bool = False, name: str | None = None, *, input: Any = None) -> Tensor:
     """``x * sigmoid(x)``, written into x with ``inplace``."""
     x = input if x is None else x
     return _written(silu, x) if inplace else apply1(_SILU, x)
 
 
-@partial(by_op, op=_SILU)
+@public("paddle.nn.functional", usual=False, op=_SILU)
 def swish(x: Tensor, name: str | None = None) -> Tensor:
     """``x * sigmoid(x)``."""
     return apply1(_SILU, x)
 
 
-@partial(by_op, op=_MISH)
+@public("paddle.nn.functional", usual=False, op=_MISH)
 def mish(x: Tensor, name: str | None = None) -> Tensor:
     """``x * tanh(softplus(x))``."""
     return apply1(_MISH, x)
 
 
+@public("paddle.nn.functional", usual=False)
 def leaky_relu(x: Tensor, negative_slope: float = 0.01, name: str | None = None) -> Tensor:
     """x where it is positive, ``negative_slope * x`` elsewhere."""
     return apply(_LEAKY_RELU, (x,), (float(negative_slope),))
 
 
+@public("paddle.nn.functional", usual=False)
 def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """x where it is positive, ``weight * x`` elsewhere.
 
@@ -153,6 +157,7 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
     return apply2(_PRELU, x, weight)
 
 
+@public("paddle.nn.functional", usual=False)
 def rrelu(
     x: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = True, name: str | None = None
 ) -> Tensor:
@@ -169,26 +174,31 @@ def rrelu(
     return random_apply(_RRELU, x, float(lower), float(upper))
 
 
+@public("paddle.nn.functional", usual=False)
 def hardtanh(x: Tensor, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Tensor:
     """x between ``min`` and ``max``, these beyond."""
     return apply(_HARDTANH, (x,), (float(min), float(max)))
 
 
+@public("paddle.nn.functional", usual=False)
 def hardsigmoid(x: Tensor, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Tensor:
     """``slope * x + offset`` between 0 and 1, these beyond."""
     return apply(_HARDSIGMOID, (x,), (float(slope), float(offset)))
 
 
+@public("paddle.nn.functional", usual=False)
 def hardswish(x: Tensor, name: str | None = None) -> Tensor:
     """``x * relu6(x + 3) / 6``."""
     return apply(_HARDSWISH, (x,), (6.0, 6.0, 3.0))
 
 
+@public("paddle.nn.functional")
 def hardshrink(x: Any = None, threshold: float = 0.5, name: str | None = None, *, input: Any = None) -> Tensor:
     """x where it is beyond ``±threshold``, 0 between."""
     return apply(_HARDSHRINK, (input if x is None else x,), (float(threshold),))
 
 
+@public("paddle.nn.functional")
 def softshrink(x: Any = None, threshold: float = 0.5, name: str | None = None, *, input: Any = None) -> Tensor:
     """x moved towards 0 by ``threshold``, 0 where it would pass it. Raises ValueError for a negative threshold."""
     if threshold < 0:
@@ -196,23 +206,25 @@ def softshrink(x: Any = None, threshold: float = 0.5, name: str | None = None, *
     return apply(_SOFTSHRINK, (input if x is None else x,), (float(threshold),))
 
 
+@public("paddle.nn.functional", usual=False)
 def thresholded_relu(x: Tensor, threshold: float = 1.0, value: float = 0.0, name: str | None = None) -> Tensor:
     """x where it exceeds ``threshold``, ``value`` elsewhere."""
     return apply(_THRESHOLDED_RELU, (x,), (float(threshold), float(value)))
 
 
-@partial(by_op, op=_TANHSHRINK)
+@public("paddle.nn.functional", usual=False, op=_TANHSHRINK)
 def tanhshrink(x: Tensor, name: str | None = None) -> Tensor:
     """``x - tanh(x)``."""
     return apply1(_TANHSHRINK, x)
 
 
-@partial(by_op, op=_SOFTSIGN)
+@public("paddle.nn.functional", usual=False, op=_SOFTSIGN)
 def softsign(x: Tensor, name: str | None = None) -> Tensor:
     """``x / (1 + |x|)``."""
     return apply1(_SOFTSIGN, x)
 
 
+@public("paddle.nn.functional")
 def softplus(
     x: Any = None, beta: float = 1, threshold: float = 20, name: str | None = None, *, input: Any = None
 ) -> Tensor:
@@ -220,20 +232,22 @@ def softplus(
     return apply(_SOFTPLUS, (input if x is None else x,), (float(beta), float(threshold)))
 
 
-@partial(by_op, op=_LOG_SIGMOID)
+@public("paddle.nn.functional", op=_LOG_SIGMOID)
 def log_sigmoid(x: Any = None, name: str | None = None, *, input: Any = None) -> Tensor:
     """``log(sigmoid(x))``."""
     return apply1(_LOG_SIGMOID, input if x is None else x)
 
 
-logsigmoid = log_sigmoid
+logsigmoid = also(log_sigmoid, "logsigmoid", "paddle.nn.functional")
 
 
+@public("paddle.nn.functional", usual=False)
 def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Tensor:
     """The largest of each ``groups`` neighbouring channels. Raises ValueError where they do not divide."""
     return apply(_MAXOUT[axis if axis >= 0 else axis + x.ndim], (x,), (groups,))
 
 
+@public("paddle.nn.functional")
 def glu(x: Any = None, axis: int = -1, name: str | None = None, *, input: Any = None, dim: int | None = None) -> Tensor:
     """The first half along ``axis`` times the sigmoid of the second.
 
@@ -245,6 +259,7 @@ def glu(x: Any = None, axis: int = -1, name: str | None = None, *, input: Any = 
     return apply1(_GLU[axis if axis >= 0 else axis + x.ndim], x)
 
 
+@public("paddle.nn.functional", usual=False)
 def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tensor:
     """``silu(x) * y``; without y, its two operands are the halves of x along the last dim.
 
@@ -256,7 +271,7 @@ def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tenso
     return apply1(_SWIGLU_PACKED[x.ndim - 1], x) if y is None else apply2(_SWIGLU, x, y)
 
 
-@partial(by_axis, table=_SOFTMAX, axis=-1)
+@public("paddle.nn.functional", along=(_SOFTMAX, -1))
 def softmax(
     x: Any = None,
     axis: int = -1,
@@ -297,7 +312,7 @@ def softmax(
     return y if out is None else assign(out, y)
 
 
-@partial(by_axis, table=_LOG_SOFTMAX, axis=-1)
+@public("paddle.nn.functional", along=(_LOG_SOFTMAX, -1))
 def log_softmax(
     x: Any = None,
     axis: int = -1,
@@ -327,6 +342,7 @@ def _along_0d(records: Records, x: Tensor) -> Tensor:
     return F.reshape(apply1(records[0], F.reshape(x, shape=(1,))), shape=())
 
 
+@public("paddle.nn.functional", usual=False)
 def gumbel_softmax(
     x: Tensor, temperature: float = 1.0, hard: bool = False, axis: int = -1, name: str | None = None
 ) -> Tensor:
@@ -350,31 +366,37 @@ def _written(function: Any, x: Tensor, *args: Any) -> Tensor:
     return assign(x, call_apart(function, x, args, {}))
 
 
+@public("paddle.nn.functional", usual=False)
 def relu_(x: Tensor, name: str | None = None) -> Tensor:
     """:func:`relu`, written into x."""
     return _written(relu, x)
 
 
+@public("paddle.nn.functional", usual=False)
 def elu_(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     """:func:`elu`, written into x."""
     return _written(elu, x, alpha)
 
 
+@public("paddle.nn.functional", usual=False)
 def leaky_relu_(x: Tensor, negative_slope: float = 0.01, name: str | None = None) -> Tensor:
     """:func:`leaky_relu`, written into x."""
     return _written(leaky_relu, x, negative_slope)
 
 
+@public("paddle.nn.functional", usual=False)
 def hardtanh_(x: Tensor, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Tensor:
     """:func:`hardtanh`, written into x."""
     return _written(hardtanh, x, min, max)
 
 
+@public("paddle.nn.functional", usual=False)
 def thresholded_relu_(x: Tensor, threshold: float = 1.0, value: float = 0.0, name: str | None = None) -> Tensor:
     """:func:`thresholded_relu`, written into x."""
     return _written(thresholded_relu, x, threshold, value)
 
 
+@public("paddle.nn.functional", usual=False)
 def softmax_(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
     """:func:`softmax`, written into x."""
     return _written(softmax, x, axis, dtype)

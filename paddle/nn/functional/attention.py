@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.nn._ops import Records
 from paddle.nn.functional.common import dropout
 from umiak import ops as F
@@ -17,6 +18,7 @@ from umiak.core.tensor import Tensor
 _ATTENTION = Records(F.Attention)
 
 
+@public("paddle.nn.functional")
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

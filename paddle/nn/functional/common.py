@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.nn._ops import Records, random_apply
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
-from umiak.core.direct import by_op
 from umiak.core.dispatch import apply, assign
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -26,7 +25,7 @@ _LINEAR = F.Linear()
 CHANNELS_LAST = frozenset(("NLC", "NHWC", "NDHWC"))
 
 
-@partial(by_op, op=_LINEAR, fewest=2)
+@public("paddle.nn.functional", usual=False, op=_LINEAR, operands=2)
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
     """``x @ weight + bias``.
 
@@ -47,6 +46,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | No
     return apply(_LINEAR, (x, weight, bias))
 
 
+@public("paddle.nn.functional")
 def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None, name: str | None = None) -> Tensor:
     """``out[n, k] = sum of x1[n, i] * weight[k, i, j] * x2[n, j]``, plus ``bias``.
 
@@ -63,6 +63,7 @@ def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None,
 # --- dropout -------------------------------------------------------------------------------------------------------
 
 
+@public("paddle.nn.functional", usual=False)
 def dropout(
     x: Any = None,
     p: float = 0.5,
@@ -123,6 +124,7 @@ def _channel_axes(who: str, x: Tensor, ndim: int, data_format: str) -> tuple[int
     return (0, ndim - 1) if data_format in CHANNELS_LAST else (0, 1)
 
 
+@public("paddle.nn.functional")
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Drop whole channels of ``[N, C, L]`` or ``[C, L]``."""
     if input.ndim not in (2, 3):
@@ -130,6 +132,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     return dropout(input, p, tuple(range(input.ndim - 1)), training, inplace)
 
 
+@public("paddle.nn.functional", usual=False)
 def dropout2d(
     x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCHW", name: str | None = None
 ) -> Tensor:
@@ -137,6 +140,7 @@ def dropout2d(
     return dropout(x, p, _channel_axes("dropout2d", x, 4, data_format), training)
 
 
+@public("paddle.nn.functional", usual=False)
 def dropout3d(
     x: Tensor, p: float = 0.5, training: bool = True, data_format: str = "NCDHW", name: str | None = None
 ) -> Tensor:
@@ -151,11 +155,13 @@ def _alpha_dropout(who: str, x: Tensor, p: float, training: bool, axes: tuple[in
     return x if not training or p == 0.0 else random_apply(_ALPHA_DROPOUT[(axes,)], x, p)
 
 
+@public("paddle.nn.functional", usual=False)
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
     """Dropout for SELU networks: mean and variance are kept. Raises ValueError for ``p`` outside [0, 1]."""
     return _alpha_dropout("alpha_dropout", x, p, training, None)
 
 
+@public("paddle.nn.functional", usual=False)
 def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name: str | None = None) -> Tensor:
     """:func:`alpha_dropout` of whole channels of ``[N, C, *]``."""
     return _alpha_dropout("feature_alpha_dropout", x, p, training, (0, 1))
@@ -164,6 +170,7 @@ def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name
 # --- padding -------------------------------------------------------------------------------------------------------
 
 
+@public("paddle.nn.functional")
 def pad(
     x: Any = None,
     pad: Any = None,
@@ -234,6 +241,7 @@ def _spatial_axes(ndim: int, data_format: str | None) -> tuple[int, ...]:
     return tuple(range(1, ndim - 1)) if data_format in CHANNELS_LAST else tuple(range(2, ndim))
 
 
+@public("paddle.nn.functional", usual=False)
 def zeropad2d(x: Tensor, padding: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """Zeros around images; ``padding`` is (left, right, top, bottom)."""
     return pad(x, padding, "constant", 0.0, data_format)
@@ -244,6 +252,7 @@ def zeropad2d(x: Tensor, padding: Any, data_format: str = "NCHW", name: str | No
 _MODES = {3: ("linear", "area"), 4: ("nearest", "bilinear", "bicubic", "area"), 5: ("nearest", "trilinear", "area")}
 
 
+@public("paddle.nn.functional")
 def interpolate(
     x: Any = None,
     size: Any = None,
@@ -361,6 +370,7 @@ def _cubic(t: np.ndarray, a: float = -0.75) -> tuple[np.ndarray, ...]:
     return far(t + 1), near(t), near(1 - t), far(2 - t)
 
 
+@public("paddle.nn.functional", usual=False)
 def upsample(
     x: Tensor,
     size: Any = None,
@@ -405,6 +415,7 @@ def _window_indices(who: str, size: int, kernel: int, stride: int, dilation: int
     return from_numpy(np.arange(kernel)[:, None] * dilation + np.arange(count) * stride, x.place)
 
 
+@public("paddle.nn.functional", usual=False)
 def unfold(
     x: Tensor, kernel_sizes: Any, strides: Any = 1, paddings: Any = 0, dilations: Any = 1, name: str | None = None
 ) -> Tensor:
@@ -426,6 +437,7 @@ def unfold(
     return F.reshape(out, shape=(n, c * kh * kw, rows.shape[1] * cols.shape[1]))
 
 
+@public("paddle.nn.functional")
 def fold(
     x: Any = None,
     output_sizes: Any = None,
@@ -458,12 +470,14 @@ def fold(
 # --- similarities and labels ---------------------------------------------------------------------------------------
 
 
+@public("paddle.nn.functional")
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8, *, dim: int | None = None) -> Tensor:
     """The cosine of the angle between x1 and x2 along ``axis``, norms taken as at least ``eps``."""
     axis = axis if dim is None else dim
     return F.cosine_similarity(x1, x2, axis=axis + max(x1.ndim, x2.ndim) if axis < 0 else axis, eps=float(eps))
 
 
+@public("paddle.nn.functional")
 def label_smooth(
     label: Tensor, prior_dist: Tensor | None = None, epsilon: float = 0.1, name: str | None = None
 ) -> Tensor:
@@ -478,6 +492,7 @@ def label_smooth(
     return F.add(F.mul(label, 1.0 - epsilon), prior)
 
 
+@public("paddle.nn.functional", usual=False)
 def sequence_mask(x: Any, maxlen: int | None = None, dtype: Any = "int64", name: str | None = None) -> Tensor:
     """``mask[..., j] = j < x[...]`` for j below ``maxlen``, by default the largest of x.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.nn.functional._windows import ints, pads, same_pads, to_first, to_last
 from umiak import ops as F
 from umiak.core.dispatch import apply
@@ -54,6 +55,7 @@ def _conv(
     return to_last(y, n) if last else y
 
 
+@public("paddle paddle.nn.functional")
 def conv1d(
     x: Any = None,
     weight: Any = None,
@@ -76,6 +78,7 @@ def conv1d(
     return _conv("conv1d", 1, input if x is None else x, weight, bias, stride, padding, dilation, groups, data_format)
 
 
+@public("paddle paddle.nn.functional")
 def conv2d(
     x: Any = None,
     weight: Any = None,
@@ -112,6 +115,7 @@ def conv2d(
     return _conv("conv2d", 2, input if x is None else x, weight, bias, stride, padding, dilation, groups, data_format)
 
 
+@public("paddle paddle.nn.functional")
 def conv3d(
     x: Any = None,
     weight: Any = None,
@@ -173,6 +177,7 @@ def _conv_transpose(
     return to_last(y, n) if last else y
 
 
+@public("paddle.nn.functional", usual=False)
 def conv1d_transpose(
     x: Tensor,
     weight: Tensor,
@@ -208,6 +213,7 @@ def conv1d_transpose(
     )
 
 
+@public("paddle.nn.functional", usual=False)
 def conv2d_transpose(
     x: Tensor,
     weight: Tensor,
@@ -255,6 +261,7 @@ def conv2d_transpose(
     )
 
 
+@public("paddle.nn.functional", usual=False)
 def conv3d_transpose(
     x: Tensor,
     weight: Tensor,

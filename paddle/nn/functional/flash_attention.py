@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from paddle._public import public
 from paddle.nn._ops import Records
 from paddle.nn.functional.attention import (
     masked_scores,
@@ -109,6 +110,7 @@ def _unpacked(who: str, qkv: Tensor, rank: int) -> tuple[Tensor, Tensor, Tensor]
     return part(0, parts - 2), part(parts - 2, 1), part(parts - 1, 1)
 
 
+@public("paddle.nn.functional")
 def flash_attn_qkvpacked(
     qkv: Tensor,
     dropout: float = 0.0,
@@ -295,6 +297,7 @@ def flash_attn_unpadded(
     return _behind(found[0], at, query.shape[0]), found[1]
 
 
+@public("paddle.nn.functional")
 def flash_attn_varlen_qkvpacked(
     qkv: Tensor,
     cu_seqlens_q: Tensor,
@@ -350,6 +353,7 @@ def flash_attn_varlen_qkvpacked(
     return F.reshape(_cut(out, lengths), shape=(batch * max_seqlen_q, *out.shape[2:])), weights
 
 
+@public("paddle.nn.functional")
 def flash_attention_v3_varlen(
     query: Tensor,
     key: Tensor,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from paddle._public import public
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -20,6 +21,7 @@ _EMBEDDING = F.Embedding(False)
 _PADDED = F.Embedding(True)
 
 
+@public("paddle.nn.functional")
 def embedding(
     x: Any = None,
     weight: Any = None,
@@ -102,6 +104,7 @@ def _sparse(y: Tensor, x: Tensor, weight: Tensor, padding_idx: int | None) -> Te
     return y
 
 
+@public("paddle.nn.functional", usual=False)
 def embedding_renorm_(x: Tensor, weight: Tensor, max_norm: float, norm_type: float = 2.0) -> Tensor:
     """Shorten, in place, the rows of ``weight`` at the indices ``x`` whose norm exceeds ``max_norm``. Returns
     weight.
@@ -127,6 +130,7 @@ def _scaled_by_frequency(x: Tensor, weight: Tensor) -> Tensor:
     return F.add(F.mul(weight, inverse), rest)
 
 
+@public("paddle.nn.functional")
 def one_hot(x: Any = None, num_classes: int = -1, name: str | None = None, *, input: Any = None) -> Tensor:
     """A new last dim with 1 at the class that ``x`` names and 0 elsewhere.
 

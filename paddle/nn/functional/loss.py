@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.nn._ops import Records, check_reduction, mean_all, reduce_loss, sum_all
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -22,6 +23,7 @@ _NLL = Records(F.NllLoss)
 _FOCAL = F.SigmoidFocal()
 
 
+@public("paddle.nn.functional", usual=False)
 def cross_entropy(
     input: Tensor,
     label: Any = None,
@@ -152,6 +154,7 @@ def _soft_cross_entropy(
     return reduce_loss("cross_entropy", loss, reduction)
 
 
+@public("paddle.nn.functional", usual=False)
 def softmax_with_cross_entropy(
     logits: Tensor,
     label: Tensor,
@@ -168,6 +171,7 @@ def softmax_with_cross_entropy(
     return (loss, F.softmax(logits, axis=axis)) if return_softmax else loss
 
 
+@public("paddle.nn.functional")
 def nll_loss(
     input: Tensor,
     label: Tensor,
@@ -197,6 +201,7 @@ def _weighted(who: str, loss: Tensor, weight: Tensor | None, reduction: str) -> 
     return reduce_loss(who, loss if weight is None else F.mul(loss, weight), reduction)
 
 
+@public("paddle.nn.functional")
 def binary_cross_entropy(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -210,6 +215,7 @@ def binary_cross_entropy(
     return _weighted("binary_cross_entropy", apply2(_BCE, input, label), weight, reduction)
 
 
+@public("paddle.nn.functional")
 def binary_cross_entropy_with_logits(
     logit: Tensor,
     label: Tensor,
@@ -230,6 +236,7 @@ def binary_cross_entropy_with_logits(
     return _weighted("binary_cross_entropy_with_logits", loss, weight, reduction)
 
 
+@public("paddle.nn.functional")
 def sigmoid_focal_loss(
     logit: Tensor,
     label: Tensor,
@@ -244,11 +251,13 @@ def sigmoid_focal_loss(
     return reduce_loss("sigmoid_focal_loss", loss if normalizer is None else F.div(loss, normalizer), reduction)
 
 
+@public("paddle.nn.functional")
 def log_loss(input: Tensor, label: Tensor, epsilon: float = 0.0001, name: str | None = None) -> Tensor:
     """``-label*log(input + epsilon) - (1-label)*log(1 - input + epsilon)`` of each element."""
     return apply(_LOG_LOSS, (input, label), (float(epsilon),))
 
 
+@public("paddle.nn.functional")
 def dice_loss(input: Tensor, label: Tensor, epsilon: float = 0.00001, name: str | None = None) -> Tensor:
     """One less twice the overlap of input and one-hot label over the sum of both, mean over samples.
 
@@ -263,6 +272,7 @@ def dice_loss(input: Tensor, label: Tensor, epsilon: float = 0.00001, name: str 
     return reduce_loss("dice_loss", F.sub(1.0, F.div(F.mul(overlap, 2.0), F.add(total, epsilon))), "mean")
 
 
+@public("paddle.nn.functional")
 def npair_loss(anchor: Tensor, positive: Tensor, labels: Tensor, l2_reg: float = 0.002) -> Tensor:
     """Cross entropy of the similarities of anchors and positives ``[N, M]`` with equal labels, plus an L2 term."""
     column = F.reshape(labels, shape=(labels.shape[0], 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.nn._ops import Records, check_reduction, mean_all, random_tensor, sum_all
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -19,6 +20,7 @@ _MARGIN = Records(F.MarginCosine)
 _TREE = F.TreeLoss()
 
 
+@public("paddle.nn.functional")
 def hsigmoid_loss(
     input: Tensor,
     label: Tensor,
@@ -74,6 +76,7 @@ def _paths(label: Tensor, classes: int) -> tuple[Tensor, Tensor]:
     return node, F.bitwise_and(F.shift_right(leaf, up), 1)
 
 
+@public("paddle.nn.functional")
 def adaptive_log_softmax_with_loss(
     input: Tensor,
     label: Tensor,
@@ -148,6 +151,7 @@ def _of_cluster(input: Tensor, place: Tensor, inside: Tensor, down: Tensor, up: 
     return F.put(made_on(found.place, F.full, 0, found.dtype, tuple(inside.shape)), rows, found, axis=0)
 
 
+@public("paddle.nn.functional")
 def margin_cross_entropy(
     logits: Tensor,
     label: Tensor,
@@ -189,6 +193,7 @@ def margin_cross_entropy(
     return (loss, F.softmax(scores, axis=1)) if return_softmax else loss
 
 
+@public("paddle.nn.functional")
 def class_center_sample(label: Tensor, num_classes: int, num_samples: int, group: Any = None) -> tuple[Tensor, Tensor]:
     """Some classes, all those of ``label`` among them; and the labels as places in that list (An et al., 2021).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from paddle._public import public
 from paddle.nn._ops import reduce_loss
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -18,6 +19,7 @@ _RANKING = F.MarginRanking()
 _SOFT_MARGIN = F.SoftMargin()
 
 
+@public("paddle.nn.functional")
 def margin_ranking_loss(
     input: Tensor,
     other: Tensor,
@@ -30,6 +32,7 @@ def margin_ranking_loss(
     return reduce_loss("margin_ranking_loss", apply(_RANKING, (input, other, label), (float(margin),)), reduction)
 
 
+@public("paddle.nn.functional")
 def hinge_embedding_loss(
     input: Tensor, label: Tensor, margin: float = 1.0, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -38,12 +41,14 @@ def hinge_embedding_loss(
     return reduce_loss("hinge_embedding_loss", apply(_HINGE, (input, label), (float(margin),)), reduction)
 
 
+@public("paddle.nn.functional")
 def soft_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """``log(1 + exp(-label*input))``, label being -1 or 1."""
     label = label if label.dtype is input.dtype else F.cast(label, dtype=input.dtype)
     return reduce_loss("soft_margin_loss", apply2(_SOFT_MARGIN, input, label), reduction)
 
 
+@public("paddle.nn.functional")
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -65,6 +70,7 @@ def cosine_embedding_loss(
     return reduce_loss("cosine_embedding_loss", loss, reduction)
 
 
+@public("paddle.nn.functional")
 def multi_label_soft_margin_loss(
     input: Tensor, label: Tensor, weight: Tensor | None = None, reduction: str = "mean", name: str | None = None
 ) -> Tensor:
@@ -75,6 +81,7 @@ def multi_label_soft_margin_loss(
     return reduce_loss("multi_label_soft_margin_loss", loss, reduction)
 
 
+@public("paddle.nn.functional")
 def multi_label_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """The sum of ``max(0, 1 - (input[y] - input[i]))`` over a row's classes y and all others i, over the number of
     classes, for ``[N, C]``. A row of ``label`` ends at its first negative number.
@@ -82,6 +89,7 @@ def multi_label_margin_loss(input: Tensor, label: Tensor, reduction: str = "mean
     return reduce_loss("multi_label_margin_loss", apply2(_MULTI_LABEL, input, label), reduction)
 
 
+@public("paddle.nn.functional")
 def multi_margin_loss(
     input: Tensor,
     label: Tensor,
@@ -116,6 +124,7 @@ def _triplet(
     return reduce_loss(who, F.maximum(F.add(F.sub(near, far), float(margin)), 0.0), reduction)
 
 
+@public("paddle.nn.functional")
 def triplet_margin_loss(
     input: Tensor,
     positive: Tensor,
@@ -138,6 +147,7 @@ def triplet_margin_loss(
     return _triplet("triplet_margin_loss", near, far, between, margin, reduction)
 
 
+@public("paddle.nn.functional")
 def triplet_margin_with_distance_loss(
     input: Tensor,
     positive: Tensor,

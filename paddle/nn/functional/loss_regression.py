@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paddle._public import public
 from paddle.nn._ops import Records, check_reduction, reduce_loss, sum_all
 from umiak import ops as F
 from umiak.core.dispatch import apply, apply2
@@ -16,6 +17,7 @@ _POISSON = Records(F.PoissonNll)
 _SMOOTH_L1 = Records(F.SmoothL1)
 
 
+@public("paddle.nn.functional")
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """``(input - label)²``.
 
@@ -27,16 +29,19 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | 
     return reduce_loss("mse_loss", apply2(_MSE, input, label), reduction)
 
 
+@public("paddle.nn.functional")
 def square_error_cost(input: Tensor, label: Tensor) -> Tensor:
     """``(input - label)²`` of each element."""
     return apply2(_MSE, input, label)
 
 
+@public("paddle.nn.functional")
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
     """``|input - label|``."""
     return reduce_loss("l1_loss", apply2(_L1, input, label), reduction)
 
 
+@public("paddle.nn.functional")
 def smooth_l1_loss(
     input: Tensor,
     label: Tensor,
@@ -52,6 +57,7 @@ def smooth_l1_loss(
     return reduce_loss("smooth_l1_loss", apply(_SMOOTH_L1[bool(is_huber)], (input, label), (float(delta),)), reduction)
 
 
+@public("paddle.nn.functional")
 def kl_div(
     input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
 ) -> Tensor:
@@ -66,6 +72,7 @@ def kl_div(
     return reduce_loss("kl_div", loss, reduction)
 
 
+@public("paddle.nn.functional")
 def poisson_nll_loss(
     input: Tensor,
     label: Tensor,
@@ -85,6 +92,7 @@ def poisson_nll_loss(
     return reduce_loss("poisson_nll_loss", loss, reduction)
 
 
+@public("paddle.nn.functional")
 def gaussian_nll_loss(
     input: Tensor,
     label: Tensor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from paddle._public import public
 from paddle.nn._ops import check_reduction, mean_all, reduce_loss
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -13,6 +14,7 @@ _CTC = F.Ctc()
 _TRANSDUCER = F.Transducer()
 
 
+@public("paddle.nn.functional")
 def ctc_loss(
     log_probs: Tensor,
     labels: Tensor,
@@ -84,6 +86,7 @@ def _shortest(labels: Tensor, lengths: Tensor) -> Tensor:
     return F.add(lengths, F.sum(F.cast(repeated, dtype=dt.int64), axes=(1,)))
 
 
+@public("paddle.nn.functional")
 def rnnt_loss(
     input: Tensor,
     label: Tensor,

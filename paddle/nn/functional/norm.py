@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.nn._ops import Records
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -44,6 +45,7 @@ def _shaped(v: Tensor | None, shape: Sequence[int]) -> Tensor | None:
     return v if v is None or v.ndim == len(shape) else F.reshape(v, shape=tuple(shape))
 
 
+@public("paddle paddle.nn.functional")
 def layer_norm(
     x: Any = None,
     normalized_shape: Any = None,
@@ -79,6 +81,7 @@ def layer_norm(
     return apply(_LAYER[axis], (x, weight, bias), (epsilon if eps is None else eps,))
 
 
+@public("paddle.nn.functional")
 def rms_norm(
     input: Tensor,
     normalized_shape: int | Sequence[int],
@@ -101,6 +104,7 @@ def rms_norm(
     return out, F.rsqrt(F.add(F.mean(F.mul(wide, wide), axes=axes), eps))
 
 
+@public("paddle.nn.functional", usual=False)
 def batch_norm(
     x: Tensor,
     running_mean: Tensor,
@@ -177,6 +181,7 @@ def batch_norm_over(
     return apply(_BATCH_INFER[axis], (x, mean, var, weight, bias), (epsilon,)), mean, var
 
 
+@public("paddle.nn.functional", usual=False)
 def instance_norm(
     x: Tensor,
     running_mean: Tensor | None = None,
@@ -202,6 +207,7 @@ def instance_norm(
     return apply(_INSTANCE[axis], (x, weight, bias), (eps,))
 
 
+@public("paddle paddle.nn.functional")
 def group_norm(
     x: Any = None,
     num_groups: int | None = None,
@@ -230,6 +236,7 @@ def group_norm(
     return apply(_GROUP[_channels(x, data_format)], (x, weight, bias), params)
 
 
+@public("paddle.nn.functional", usual=False)
 def local_response_norm(
     x: Tensor,
     size: int,
@@ -246,6 +253,7 @@ def local_response_norm(
     return F.local_response_norm(x, axis=axis, size=size, alpha=float(alpha), beta=float(beta), k=float(k))
 
 
+@public("paddle.nn.functional")
 def normalize(
     x: Any = None,
     p: float = 2,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from paddle._public import public
 from paddle.nn._ops import Records
 from paddle.nn.functional._windows import Ints, ints, pads, same_pads, to_first, to_last
 from umiak import ops as F
@@ -157,6 +158,7 @@ def _max_unpool(
     return F.max_unpool(x, indices, n, sizes)
 
 
+@public("paddle.nn.functional", usual=False)
 def max_pool1d(
     x: Tensor,
     kernel_size: Any,
@@ -170,6 +172,7 @@ def max_pool1d(
     return _max_pool(1, x, kernel_size, stride, padding, return_mask, ceil_mode, "NCL")
 
 
+@public("paddle.nn.functional", usual=False)
 def avg_pool1d(
     x: Tensor,
     kernel_size: Any,
@@ -183,6 +186,7 @@ def avg_pool1d(
     return _avg_pool(1, x, kernel_size, stride, padding, exclusive, ceil_mode, None, "NCL")
 
 
+@public("paddle.nn.functional", usual=False)
 def max_pool2d(
     x: Tensor,
     kernel_size: Any,
@@ -213,6 +217,7 @@ def max_pool2d(
     return _max_pool(2, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format)
 
 
+@public("paddle.nn.functional", usual=False)
 def avg_pool2d(
     x: Tensor,
     kernel_size: Any,
@@ -241,6 +246,7 @@ def avg_pool2d(
     return _avg_pool(2, x, kernel_size, stride, padding, exclusive, ceil_mode, divisor_override, data_format)
 
 
+@public("paddle.nn.functional", usual=False)
 def max_pool3d(
     x: Tensor,
     kernel_size: Any,
@@ -255,6 +261,7 @@ def max_pool3d(
     return _max_pool(3, x, kernel_size, stride, padding, return_mask, ceil_mode, data_format)
 
 
+@public("paddle.nn.functional", usual=False)
 def avg_pool3d(
     x: Tensor,
     kernel_size: Any,
@@ -270,6 +277,7 @@ def avg_pool3d(
     return _avg_pool(3, x, kernel_size, stride, padding, exclusive, ceil_mode, divisor_override, data_format)
 
 
+@public("paddle paddle.nn.functional")
 def adaptive_avg_pool1d(
     x: Any = None, output_size: Any = None, name: str | None = None, *, input: Any = None
 ) -> Tensor:
@@ -277,6 +285,7 @@ def adaptive_avg_pool1d(
     return _adaptive_avg(1, input if x is None else x, output_size, "NCL")
 
 
+@public("paddle.nn.functional")
 def adaptive_max_pool1d(
     x: Any = None,
     output_size: Any = None,
@@ -291,6 +300,7 @@ def adaptive_max_pool1d(
     return _adaptive_max(1, input if x is None else x, output_size, return_mask)
 
 
+@public("paddle.nn.functional")
 def adaptive_avg_pool2d(
     x: Any = None,
     output_size: Any = None,
@@ -303,6 +313,7 @@ def adaptive_avg_pool2d(
     return _adaptive_avg(2, input if x is None else x, output_size, data_format)
 
 
+@public("paddle.nn.functional")
 def adaptive_max_pool2d(
     x: Any = None,
     output_size: Any = None,
@@ -317,6 +328,7 @@ def adaptive_max_pool2d(
     return _adaptive_max(2, input if x is None else x, output_size, return_mask)
 
 
+@public("paddle.nn.functional")
 def adaptive_avg_pool3d(
     x: Any = None,
     output_size: Any = None,
@@ -329,6 +341,7 @@ def adaptive_avg_pool3d(
     return _adaptive_avg(3, input if x is None else x, output_size, data_format)
 
 
+@public("paddle.nn.functional")
 def adaptive_max_pool3d(
     x: Any = None,
     output_size: Any = None,
@@ -343,6 +356,7 @@ def adaptive_max_pool3d(
     return _adaptive_max(3, input if x is None else x, output_size, return_mask)
 
 
+@public("paddle.nn.functional")
 def lp_pool1d(
     x: Any = None,
     norm_type: Any = None,
@@ -359,6 +373,7 @@ def lp_pool1d(
     return _lp_pool(1, input if x is None else x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
+@public("paddle.nn.functional")
 def lp_pool2d(
     x: Any = None,
     norm_type: Any = None,
@@ -375,6 +390,7 @@ def lp_pool2d(
     return _lp_pool(2, input if x is None else x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
+@public("paddle.nn.functional", usual=False)
 def max_unpool1d(
     x: Tensor,
     indices: Tensor,
@@ -389,6 +405,7 @@ def max_unpool1d(
     return _max_unpool(1, x, indices, kernel_size, stride, padding, output_size, data_format)
 
 
+@public("paddle.nn.functional", usual=False)
 def max_unpool2d(
     x: Tensor,
     indices: Tensor,
@@ -403,6 +420,7 @@ def max_unpool2d(
     return _max_unpool(2, x, indices, kernel_size, stride, padding, output_size, data_format)
 
 
+@public("paddle.nn.functional", usual=False)
 def max_unpool3d(
     x: Tensor,
     indices: Tensor,

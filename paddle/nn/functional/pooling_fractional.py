@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.nn._ops import Records, random_tensor
 from paddle.nn.functional._windows import ints
 from paddle.tensor._args import made_on
@@ -38,6 +39,7 @@ def _fractional(n: int, x: Tensor, output_size: Any, kernel_size: Any, random_u:
     return (y, where) if mask else y
 
 
+@public("paddle.nn.functional", usual=False)
 def fractional_max_pool2d(
     x: Tensor,
     output_size: Any,
@@ -70,6 +72,7 @@ def fractional_max_pool2d(
     return _fractional(2, x, output_size, kernel_size, random_u, return_mask)
 
 
+@public("paddle.nn.functional", usual=False)
 def fractional_max_pool3d(
     x: Tensor,
     output_size: Any,

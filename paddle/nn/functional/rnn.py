@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.nn._ops import Records
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -60,6 +61,7 @@ def step_mask(lengths: Tensor, steps: Any) -> Tensor:
     return F.lt(times, F.unsqueeze(F.cast(lengths, dtype=dt.int64), axes=(0,)))
 
 
+@public("paddle.nn.functional")
 def gather_tree(ids: Tensor, parents: Tensor) -> Tensor:
     """Follow beams back from the last step to the first.
 

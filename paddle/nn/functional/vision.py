@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
@@ -15,6 +16,7 @@ def _is_last(who: str, x: Tensor, data_format: str) -> bool:
     return data_format == "NHWC"
 
 
+@public("paddle.nn.functional", usual=False)
 def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """``[N, C*r*r, H, W]`` to ``[N, C, H*r, W*r]``: groups of channels become blocks of pixels.
 
@@ -42,6 +44,7 @@ def pixel_shuffle(x: Tensor, upscale_factor: int, data_format: str = "NCHW", nam
     )
 
 
+@public("paddle.nn.functional", usual=False)
 def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """The inverse of :func:`pixel_shuffle`. Raises ValueError where the factor does not divide height and width."""
     r, last = downscale_factor, _is_last("pixel_unshuffle", x, data_format)
@@ -60,6 +63,7 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int, data_format: str = "NCHW",
     )
 
 
+@public("paddle.nn.functional", usual=False)
 def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """Channels in ``groups`` groups, interleaved. Raises ValueError where the groups do not divide the channels."""
     last = _is_last("channel_shuffle", x, data_format)
@@ -75,6 +79,7 @@ def channel_shuffle(x: Tensor, groups: int, data_format: str = "NCHW", name: str
     )
 
 
+@public("paddle.nn.functional", usual=False)
 def temporal_shift(
     x: Tensor, seg_num: int, shift_ratio: float = 0.25, name: str | None = None, data_format: str = "NCHW"
 ) -> Tensor:
@@ -115,6 +120,7 @@ def temporal_shift(
     return F.reshape(F.concat(parts, axis=axis), shape=tuple(x.shape))
 
 
+@public("paddle.nn.functional")
 def affine_grid(theta: Tensor, out_shape: Any, align_corners: bool = True, name: str | None = None) -> Tensor:
     """For each place of an output, the coordinates that an affine map sends it to; input of :func:`grid_sample`.
 
@@ -145,6 +151,7 @@ def affine_grid(theta: Tensor, out_shape: Any, align_corners: bool = True, name:
     return F.affine_grid(theta, align_corners=bool(align_corners), sizes=tuple(sizes[2:]))
 
 
+@public("paddle.nn.functional", usual=False)
 def grid_sample(
     x: Tensor,
     grid: Tensor,

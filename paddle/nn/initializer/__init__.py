@@ -1,39 +1,6 @@
 """What new parameters are filled with."""
 
 from paddle import _late
-from paddle.nn.initializer.initializers import (
-    Assign,
-    Bilinear,
-    Constant,
-    Dirac,
-    Initializer,
-    KaimingNormal,
-    KaimingUniform,
-    Normal,
-    Orthogonal,
-    TruncatedNormal,
-    Uniform,
-    XavierNormal,
-    XavierUniform,
-    calculate_gain,
-    set_global_initializer,
-)
+from paddle.nn.initializer import initializers
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
-
-__all__ = [
-    "Assign",
-    "Bilinear",
-    "Constant",
-    "Dirac",
-    "KaimingNormal",
-    "KaimingUniform",
-    "Normal",
-    "Orthogonal",
-    "TruncatedNormal",
-    "Uniform",
-    "XavierNormal",
-    "XavierUniform",
-    "calculate_gain",
-    "set_global_initializer",
-]
+__getattr__, __dir__, __all__ = _late.contents(__name__)

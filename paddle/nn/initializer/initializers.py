@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.nn._ops import random_tensor
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -20,6 +21,7 @@ from umiak.core.dispatch import assign
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.nn.initializer")
 def calculate_gain(nonlinearity: str, param: float | bool | None = None) -> float:
     """The factor by which weights grow so that activations keep their scale through a nonlinearity.
 
@@ -47,6 +49,7 @@ def calculate_gain(nonlinearity: str, param: float | bool | None = None) -> floa
     return gains[nonlinearity]
 
 
+@public("paddle.nn.initializer")
 class Initializer:
     """Base: subclasses give the values of a parameter as a tensor of its shape and dtype."""
 
@@ -59,6 +62,7 @@ class Initializer:
         raise NotImplementedError(f"{type(self).__name__} defines no values")
 
 
+@public("paddle.nn.initializer")
 class Constant(Initializer):
     """One value everywhere.
 
@@ -86,6 +90,7 @@ def _drawn(cls: Any, like: Tensor, *params: float, shape: tuple | None = None, d
     return F.complex(*parts)
 
 
+@public("paddle.nn.initializer")
 class Uniform(Initializer):
     """Uniform between ``low`` and ``high``; of complex parameters, each part."""
 
@@ -97,6 +102,7 @@ class Uniform(Initializer):
         return _drawn(F.UniformRandom, param, float(self.low), float(self.high))
 
 
+@public("paddle.nn.initializer")
 class Normal(Initializer):
     """Normal with ``mean`` and standard deviation ``std``; of complex parameters, each part with that mean and half of
     the variance.
@@ -111,6 +117,7 @@ class Normal(Initializer):
         return _drawn(F.NormalRandom, param, float(self.mean), float(std))
 
 
+@public("paddle.nn.initializer")
 class TruncatedNormal(Initializer):
     """Normal with ``mean`` and ``std``, conditioned on lying between ``a`` and ``b``."""
 
@@ -153,6 +160,7 @@ class _Xavier(Initializer):
         return self.gain * math.sqrt(2.0 / total) if total else 0.0
 
 
+@public("paddle.nn.initializer")
 class XavierUniform(_Xavier):
     """Uniform with variance ``gain² * 2/(fan_in + fan_out)``: the default of most weights (Glorot and Bengio, 2010)."""
 
@@ -161,6 +169,7 @@ class XavierUniform(_Xavier):
         return Uniform(-limit, limit)._values(param)
 
 
+@public("paddle.nn.initializer")
 class XavierNormal(_Xavier):
     """Normal with variance ``gain² * 2/(fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
 
@@ -184,6 +193,7 @@ class _Kaiming(Initializer):
         return calculate_gain(self.nonlinearity, self.negative_slope) / math.sqrt(fan) if fan else 0.0
 
 
+@public("paddle.nn.initializer")
 class KaimingUniform(_Kaiming):
     """Uniform with variance ``gain² / fan_in`` (He et al., 2015)."""
 
@@ -192,6 +202,7 @@ class KaimingUniform(_Kaiming):
         return Uniform(-limit, limit)._values(param)
 
 
+@public("paddle.nn.initializer")
 class KaimingNormal(_Kaiming):
     """Normal with variance ``gain² / fan_in`` (He et al., 2015)."""
 
@@ -199,6 +210,7 @@ class KaimingNormal(_Kaiming):
         return Normal(0.0, self._std(param))._values(param)
 
 
+@public("paddle.nn.initializer")
 class Assign(Initializer):
     """The values of an array, a nested list or a tensor.
 
@@ -216,6 +228,7 @@ class Assign(Initializer):
         return value if value.dtype is param.dtype else F.cast(value, dtype=param.dtype)
 
 
+@public("paddle.nn.initializer")
 class Orthogonal(Initializer):
     """``gain`` times a matrix with orthonormal rows or columns, whichever are fewer; further dims are flattened into
     columns.
@@ -237,6 +250,7 @@ class Orthogonal(Initializer):
         return Assign(q)._values(param)
 
 
+@public("paddle.nn.initializer")
 class Dirac(Initializer):
     """Convolution kernels that pass their input through: 1 at the centre where output and input channel agree.
 
@@ -263,6 +277,7 @@ class Dirac(Initializer):
         return Assign(values)._values(param)
 
 
+@public("paddle.nn.initializer")
 class Bilinear(Initializer):
     """Kernels of a transposed convolution that upsamples by linear interpolation."""
 
@@ -295,6 +310,7 @@ class _Defaults:
 defaults = _Defaults()
 
 
+@public("paddle.nn.initializer")
 def set_global_initializer(weight_init: Initializer | None, bias_init: Initializer | None = None) -> None:
     """Fill new parameters that name no initializer of their own with these; None restores the layers' defaults.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import paddle.nn.functional as F
+from paddle._public import also, public
 from paddle.nn.initializer import Constant
 from paddle.nn.layer.layers import Layer
 from umiak import ops
@@ -38,7 +39,7 @@ def _layer(name: str, function: Callable, doc: str, op: Any = None, **fields: An
         method.__module__ = __name__
     members["forward"].__doc__ = f"``{function.__name__}(x)``."
     space["cls"] = made = type(name, (Layer,), {**members, "__doc__": doc, "__module__": __name__})
-    return made
+    return public("paddle.nn")(made)
 
 
 CELU = _layer("CELU", F.celu, "x where it is positive, ``alpha * (exp(x/alpha) - 1)`` elsewhere.", alpha=1.0)
@@ -60,7 +61,7 @@ ReLU6 = _layer("ReLU6", F.relu6, "``min(max(x, 0), 6)``.", ops.Relu6())
 SELU = _layer("SELU", F.selu, "``scale * elu(x, alpha)``.", scale=1.0507009873554805, alpha=1.6732632423543772)
 Sigmoid = _layer("Sigmoid", F.sigmoid, "``1 / (1 + exp(-x))``.")
 Silu = _layer("Silu", F.silu, "``x * sigmoid(x)``.", inplace=False)
-SiLU = Silu
+SiLU = also(Silu, "SiLU", "paddle.nn")
 Softmax = _layer("Softmax", F.softmax, "``exp(x)`` over its sum along ``axis``.", axis=-1)
 Softplus = _layer("Softplus", F.softplus, "``log(1 + exp(beta*x)) / beta``.", beta=1, threshold=20)
 Softshrink = _layer("Softshrink", F.softshrink, "x moved towards 0 by ``threshold``.", threshold=0.5)
@@ -77,6 +78,7 @@ ThresholdedReLU = _layer(
 )
 
 
+@public("paddle.nn")
 class Maxout(Layer):
     """The largest of each ``groups`` neighbouring channels."""
 
@@ -93,6 +95,7 @@ class Maxout(Layer):
         return f"groups={self._groups}, axis={self._axis}"
 
 
+@public("paddle.nn")
 class Softmax2D(Layer):
     """Softmax over the channels of ``[N, C, H, W]`` or ``[C, H, W]``."""
 
@@ -106,6 +109,7 @@ class Softmax2D(Layer):
         return F.softmax(x, -3)
 
 
+@public("paddle.nn")
 class PReLU(Layer):
     """x where it is positive, ``weight * x`` elsewhere; the weight is learned.
 
@@ -139,6 +143,7 @@ class PReLU(Layer):
         return f"num_parameters={count}, data_format={layout}, init={self._init}, dtype={self._dtype}"
 
 
+@public("paddle.nn")
 class RReLU(Layer):
     """x where it is positive; elsewhere x times a slope drawn from [lower, upper], in evaluation their mean."""
 

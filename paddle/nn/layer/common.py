@@ -7,6 +7,7 @@ from typing import Any
 
 import paddle
 import paddle.nn.functional as F
+from paddle._public import also, public
 from paddle.framework.param_attr import ParamAttr
 from paddle.nn.initializer import Assign
 from paddle.nn.layer.layers import Layer
@@ -18,6 +19,7 @@ from umiak.core.tensor import Tensor
 _LINEAR = ops.Linear()
 
 
+@public("paddle.nn")
 class Identity(Layer):
     """Its input. Arguments are taken and ignored."""
 
@@ -28,6 +30,7 @@ class Identity(Layer):
         return input
 
 
+@public("paddle.nn")
 class Linear(Layer):
     """``x @ weight + bias``.
 
@@ -70,6 +73,7 @@ class Linear(Layer):
         return f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._dtype}{name}"
 
 
+@public("paddle.nn")
 class Bilinear(Layer):
     """``out[n, k] = x1[n] @ weight[k] @ x2[n] + bias[k]``.
 
@@ -105,6 +109,7 @@ class Bilinear(Layer):
         )
 
 
+@public("paddle.nn")
 class Embedding(Layer):
     """A table of vectors looked up by index.
 
@@ -201,6 +206,7 @@ class Embedding(Layer):
         )
 
 
+@public("paddle.nn")
 class Flatten(Layer):
     """Dims ``start_axis`` to ``stop_axis`` as one.
 
@@ -219,6 +225,7 @@ class Flatten(Layer):
         return paddle.flatten(input, self.start_axis, self.stop_axis)
 
 
+@public("paddle.nn")
 class Unflatten(Layer):
     """Dim ``axis`` as several of sizes ``shape``."""
 
@@ -238,6 +245,7 @@ class Unflatten(Layer):
 # --- dropout -------------------------------------------------------------------------------------------------------
 
 
+@public("paddle.nn")
 class Dropout(Layer):
     """Sets elements to zero with probability ``p`` in training.
 
@@ -276,6 +284,7 @@ class Dropout(Layer):
         return f"p={self.p}, axis={self.axis}, mode={self.mode}, inplace={self.inplace}{name}"
 
 
+@public("paddle.nn")
 class Dropout2D(Layer):
     """Drops whole channels of images in training."""
 
@@ -292,6 +301,7 @@ class Dropout2D(Layer):
         return f"p={self.p}, data_format={self.data_format}" + (f", name={self.name}" if self.name else "")
 
 
+@public("paddle.nn")
 class Dropout3D(Layer):
     """Drops whole channels of volumes in training."""
 
@@ -308,6 +318,7 @@ class Dropout3D(Layer):
         return f"p={self.p}, data_format={self.data_format}" + (f", name={self.name}" if self.name else "")
 
 
+@public("paddle.nn")
 class AlphaDropout(Layer):
     """Dropout for SELU networks: mean and variance are kept."""
 
@@ -323,6 +334,7 @@ class AlphaDropout(Layer):
         return f"p={self.p}" + (f", name={self.name}" if self.name else "")
 
 
+@public("paddle.nn")
 class FeatureAlphaDropout(Layer):
     """:class:`AlphaDropout` of whole channels."""
 
@@ -363,6 +375,7 @@ class _Pad(Layer):
         return f"padding={self._pad}, mode={self._mode}, value={self._value}, data_format={self._data_format}{name}"
 
 
+@public("paddle.nn")
 class Pad1D(_Pad):
     """Pads ``[N, C, L]`` (or ``[N, L, C]``) in any mode of ``paddle.nn.functional.pad``."""
 
@@ -379,6 +392,7 @@ class Pad1D(_Pad):
         super().__init__(padding, mode, value, data_format, name)
 
 
+@public("paddle.nn")
 class Pad2D(_Pad):
     """Pads ``[N, C, H, W]`` (or ``[N, H, W, C]``) in any mode of ``paddle.nn.functional.pad``.
 
@@ -401,6 +415,7 @@ class Pad2D(_Pad):
         super().__init__(padding, mode, value, data_format, name)
 
 
+@public("paddle.nn")
 class Pad3D(_Pad):
     """Pads ``[N, C, D, H, W]`` (or ``[N, D, H, W, C]``) in any mode of ``paddle.nn.functional.pad``."""
 
@@ -432,29 +447,45 @@ def _with_mode(name: str, base: type[_Pad], mode: str, doc: str) -> type[_Pad]:
 
     __init__.__qualname__ = f"{name}.__init__"
     made = type(name, (base,), {"__init__": __init__, "__doc__": doc, "__module__": __name__})
-    return made
+    return public("paddle.nn")(made)
 
 
 ConstantPad1D = _with_mode("ConstantPad1D", Pad1D, "constant", "Pads sequences with ``value``.")
+ConstantPad1d = also(ConstantPad1D, "ConstantPad1d", "paddle.nn")
 ConstantPad2D = _with_mode("ConstantPad2D", Pad2D, "constant", "Pads images with ``value``.")
+ConstantPad2d = also(ConstantPad2D, "ConstantPad2d", "paddle.nn")
 ConstantPad3D = _with_mode("ConstantPad3D", Pad3D, "constant", "Pads volumes with ``value``.")
+ConstantPad3d = also(ConstantPad3D, "ConstantPad3d", "paddle.nn")
 ZeroPad1D = _with_mode("ZeroPad1D", Pad1D, "constant", "Pads sequences with zeros.")
+ZeroPad1d = also(ZeroPad1D, "ZeroPad1d", "paddle.nn")
 ZeroPad2D = _with_mode("ZeroPad2D", Pad2D, "constant", "Pads images with zeros.")
+ZeroPad2d = also(ZeroPad2D, "ZeroPad2d", "paddle.nn")
 ZeroPad3D = _with_mode("ZeroPad3D", Pad3D, "constant", "Pads volumes with zeros.")
+ZeroPad3d = also(ZeroPad3D, "ZeroPad3d", "paddle.nn")
 ReflectionPad1D = _with_mode("ReflectionPad1D", Pad1D, "reflect", "Pads sequences by mirroring them.")
+ReflectionPad1d = also(ReflectionPad1D, "ReflectionPad1d", "paddle.nn")
 ReflectionPad2D = _with_mode("ReflectionPad2D", Pad2D, "reflect", "Pads images by mirroring them.")
+ReflectionPad2d = also(ReflectionPad2D, "ReflectionPad2d", "paddle.nn")
 ReflectionPad3D = _with_mode("ReflectionPad3D", Pad3D, "reflect", "Pads volumes by mirroring them.")
+ReflectionPad3d = also(ReflectionPad3D, "ReflectionPad3d", "paddle.nn")
 ReplicationPad1D = _with_mode("ReplicationPad1D", Pad1D, "replicate", "Pads sequences with their edges.")
+ReplicationPad1d = also(ReplicationPad1D, "ReplicationPad1d", "paddle.nn")
 ReplicationPad2D = _with_mode("ReplicationPad2D", Pad2D, "replicate", "Pads images with their edges.")
+ReplicationPad2d = also(ReplicationPad2D, "ReplicationPad2d", "paddle.nn")
 ReplicationPad3D = _with_mode("ReplicationPad3D", Pad3D, "replicate", "Pads volumes with their edges.")
+ReplicationPad3d = also(ReplicationPad3D, "ReplicationPad3d", "paddle.nn")
 CircularPad1D = _with_mode("CircularPad1D", Pad1D, "circular", "Pads sequences by wrapping around.")
+CircularPad1d = also(CircularPad1D, "CircularPad1d", "paddle.nn")
 CircularPad2D = _with_mode("CircularPad2D", Pad2D, "circular", "Pads images by wrapping around.")
+CircularPad2d = also(CircularPad2D, "CircularPad2d", "paddle.nn")
 CircularPad3D = _with_mode("CircularPad3D", Pad3D, "circular", "Pads volumes by wrapping around.")
+CircularPad3d = also(CircularPad3D, "CircularPad3d", "paddle.nn")
 
 
 # --- resampling, windows, similarity -------------------------------------------------------------------------------
 
 
+@public("paddle.nn")
 class Upsample(Layer):
     """Resamples the spatial dims; see ``paddle.nn.functional.interpolate``."""
 
@@ -500,6 +531,7 @@ class Upsample(Layer):
         )
 
 
+@public("paddle.nn")
 class UpsamplingNearest2D(Layer):
     """Images resampled by repetition."""
 
@@ -516,6 +548,10 @@ class UpsamplingNearest2D(Layer):
         return F.interpolate(x, self.size, self.scale_factor, "nearest", data_format=self.data_format)
 
 
+UpsamplingNearest2d = also(UpsamplingNearest2D, "UpsamplingNearest2d", "paddle.nn")
+
+
+@public("paddle.nn")
 class UpsamplingBilinear2D(Layer):
     """Images resampled by linear interpolation with aligned corners."""
 
@@ -534,6 +570,10 @@ class UpsamplingBilinear2D(Layer):
         )
 
 
+UpsamplingBilinear2d = also(UpsamplingBilinear2D, "UpsamplingBilinear2d", "paddle.nn")
+
+
+@public("paddle.nn")
 class Unfold(Layer):
     """The windows of images as columns; see ``paddle.nn.functional.unfold``."""
 
@@ -555,6 +595,7 @@ class Unfold(Layer):
         return f"{sizes}, padding={self.paddings}, stride={self.strides}"
 
 
+@public("paddle.nn")
 class Fold(Layer):
     """Columns added up into images; see ``paddle.nn.functional.fold``."""
 
@@ -583,6 +624,7 @@ class Fold(Layer):
         return f"{sizes}, padding={self.paddings}, stride={self.strides}"
 
 
+@public("paddle.nn")
 class CosineSimilarity(Layer):
     """The cosine of the angle between two tensors along ``axis``."""
 
@@ -598,6 +640,7 @@ class CosineSimilarity(Layer):
         return f"axis={self._axis}, eps={self._eps}"
 
 
+@public("paddle.nn")
 class PairwiseDistance(Layer):
     """The ``p``-norm of ``x - y + epsilon`` along the last dim."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from paddle._public import also, public
 from paddle.framework.parameter import Parameter
 from paddle.nn.layer.layers import Layer
 
@@ -23,6 +24,7 @@ def _named_items(items: Any) -> Iterable[tuple[str, Any]]:
 _CALL = Layer.__call__
 
 
+@public("paddle.nn")
 class Sequential(Layer):
     """Layers called one after another.
 
@@ -103,6 +105,7 @@ class Sequential(Layer):
         return self
 
 
+@public("paddle.nn")
 class LayerList(Layer):
     """A list of layers whose parameters count as the owner's. It is not called itself.
 
@@ -171,6 +174,10 @@ class LayerList(Layer):
         return layer
 
 
+ModuleList = also(LayerList, "ModuleList", "paddle.nn")
+
+
+@public("paddle.nn")
 class LayerDict(Layer):
     """Layers by name, in order of insertion.
 
@@ -233,6 +240,10 @@ class LayerDict(Layer):
             self.add_sublayer(key, layer)
 
 
+ModuleDict = also(LayerDict, "ModuleDict", "paddle.nn")
+
+
+@public("paddle.nn")
 class ParameterList(Layer):
     """A list of parameters that count as the owner's.
 
@@ -277,6 +288,7 @@ class ParameterList(Layer):
         return self
 
 
+@public("paddle.nn")
 class ParameterDict(Layer):
     """Parameters by name, in order of insertion.
 

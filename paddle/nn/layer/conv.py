@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 import paddle.nn.functional as F
+from paddle._public import also, public
 from paddle.nn.functional._windows import ints
 from paddle.nn.initializer import Normal
 from paddle.nn.layer.layers import Layer
@@ -133,6 +134,7 @@ class _ConvForward(_Conv):
         )
 
 
+@public("paddle.nn")
 class Conv1D(_ConvForward):
     """Convolution over sequences ``[N, C, L]``; see :class:`Conv2D`."""
 
@@ -141,6 +143,10 @@ class Conv1D(_ConvForward):
     function = F.conv1d
 
 
+Conv1d = also(Conv1D, "Conv1d", "paddle.nn")
+
+
+@public("paddle.nn")
 class Conv2D(_ConvForward):
     """Cross-correlation of images with learned kernels.
 
@@ -171,12 +177,19 @@ class Conv2D(_ConvForward):
     function = F.conv2d
 
 
+Conv2d = also(Conv2D, "Conv2d", "paddle.nn")
+
+
+@public("paddle.nn")
 class Conv3D(_ConvForward):
     """Convolution over volumes ``[N, C, D, H, W]``; see :class:`Conv2D`."""
 
     n = 3
     layout = "NCDHW"
     function = F.conv3d
+
+
+Conv3d = also(Conv3D, "Conv3d", "paddle.nn")
 
 
 class _ConvTranspose(_Conv):
@@ -197,6 +210,7 @@ class _ConvTranspose(_Conv):
         )
 
 
+@public("paddle.nn")
 class Conv1DTranspose(_ConvTranspose):
     """Transposed convolution over sequences ``[N, C, L]``; see :class:`Conv2DTranspose`."""
 
@@ -222,6 +236,7 @@ class Conv1DTranspose(_ConvTranspose):
         self._setup(*sizes, weight_attr, bias_attr, data_format, output_padding)
 
 
+@public("paddle.nn")
 class Conv2DTranspose(_ConvTranspose):
     """Transposed convolution of images ``[N, C, H, W]``.
 
@@ -261,6 +276,7 @@ class Conv2DTranspose(_ConvTranspose):
         self._setup(*sizes, weight_attr, bias_attr, data_format, output_padding)
 
 
+@public("paddle.nn")
 class Conv3DTranspose(_ConvTranspose):
     """Transposed convolution over volumes ``[N, C, D, H, W]``; see :class:`Conv2DTranspose`."""
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import paddle
+from paddle._public import also, public
 from paddle.framework import unique_name
 from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
@@ -158,6 +159,7 @@ def _snake(name: str) -> str:
 _NOTHING: Any = object()
 
 
+@public("paddle.nn")
 class Layer:
     """Base of every neural-network layer and model.
 
@@ -946,6 +948,9 @@ class Layer:
         if not below:
             return f"{head}({extra})"
         return "\n  ".join([f"{head}(", *lines, *below]) + "\n)"
+
+
+Module = also(Layer, "Module", "paddle.nn")
 
 
 def _copy_into(own: Tensor, value: Any, name: str) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import paddle.nn.functional as F
+from paddle._public import also, public
 from paddle.nn._ops import check_reduction
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.nn")
 class CrossEntropyLoss(Layer):
     """``-log softmax(input)`` of each row's class; see ``paddle.nn.functional.cross_entropy``.
 
@@ -57,6 +59,7 @@ class CrossEntropyLoss(Layer):
         )
 
 
+@public("paddle.nn")
 class MSELoss(Layer):
     """``(input - label)²``."""
 
@@ -69,6 +72,7 @@ class MSELoss(Layer):
         return F.mse_loss(input, label, self.reduction)
 
 
+@public("paddle.nn")
 class L1Loss(Layer):
     """``|input - label|``."""
 
@@ -82,6 +86,7 @@ class L1Loss(Layer):
         return F.l1_loss(input, label, self.reduction)
 
 
+@public("paddle.nn")
 class SmoothL1Loss(Layer):
     """Quadratic where ``|input - label|`` is below ``delta``, linear beyond."""
 
@@ -99,6 +104,10 @@ class SmoothL1Loss(Layer):
         return F.smooth_l1_loss(input, label, self.reduction, self.delta, self.is_huber)
 
 
+HuberLoss = also(SmoothL1Loss, "HuberLoss", "paddle.nn")
+
+
+@public("paddle.nn")
 class NLLLoss(Layer):
     """``-input`` at each row's class, input being log probabilities."""
 
@@ -116,6 +125,7 @@ class NLLLoss(Layer):
         return F.nll_loss(input, label, self.weight, self.ignore_index, self.reduction)
 
 
+@public("paddle.nn")
 class BCELoss(Layer):
     """Binary cross entropy of probabilities."""
 
@@ -130,6 +140,7 @@ class BCELoss(Layer):
         return F.binary_cross_entropy(input, label, self.weight, self.reduction)
 
 
+@public("paddle.nn")
 class BCEWithLogitsLoss(Layer):
     """Binary cross entropy of ``sigmoid(logit)``."""
 
@@ -151,6 +162,7 @@ class BCEWithLogitsLoss(Layer):
         return F.binary_cross_entropy_with_logits(logit, label, self.weight, self.reduction, self.pos_weight)
 
 
+@public("paddle.nn")
 class KLDivLoss(Layer):
     """``label * (log(label) - input)``, input being log probabilities; also with reduction ``"batchmean"``."""
 
@@ -164,6 +176,7 @@ class KLDivLoss(Layer):
         return F.kl_div(input, label, self.reduction, self.log_target)
 
 
+@public("paddle.nn")
 class PoissonNLLLoss(Layer):
     """Negative log likelihood of counts under a Poisson law."""
 
@@ -189,6 +202,7 @@ class PoissonNLLLoss(Layer):
         return F.poisson_nll_loss(input, label, self.log_input, self.full, self.epsilon, self.reduction)
 
 
+@public("paddle.nn")
 class GaussianNLLLoss(Layer):
     """Negative log likelihood under a normal law."""
 
@@ -208,6 +222,7 @@ class GaussianNLLLoss(Layer):
         return F.gaussian_nll_loss(input, label, variance, self.full, self.epsilon, self.reduction)
 
 
+@public("paddle.nn")
 class MarginRankingLoss(Layer):
     """``max(0, margin - label*(input - other))``."""
 
@@ -222,6 +237,7 @@ class MarginRankingLoss(Layer):
         return F.margin_ranking_loss(input, other, label, self.margin, self.reduction)
 
 
+@public("paddle.nn")
 class HingeEmbeddingLoss(Layer):
     """``input`` where label is 1, ``max(0, margin - input)`` where it is -1."""
 
@@ -236,6 +252,7 @@ class HingeEmbeddingLoss(Layer):
         return F.hinge_embedding_loss(input, label, self.margin, self.reduction)
 
 
+@public("paddle.nn")
 class SoftMarginLoss(Layer):
     """``log(1 + exp(-label*input))``."""
 
@@ -249,6 +266,7 @@ class SoftMarginLoss(Layer):
         return F.soft_margin_loss(input, label, self.reduction)
 
 
+@public("paddle.nn")
 class CosineEmbeddingLoss(Layer):
     """``1 - cos`` where label is 1, ``max(0, cos - margin)`` where it is -1."""
 
@@ -263,6 +281,7 @@ class CosineEmbeddingLoss(Layer):
         return F.cosine_embedding_loss(input1, input2, label, self.margin, self.reduction)
 
 
+@public("paddle.nn")
 class MultiLabelSoftMarginLoss(Layer):
     """The mean over classes of ``log(1 + exp(-(2*label - 1) * input))``."""
 
@@ -277,6 +296,7 @@ class MultiLabelSoftMarginLoss(Layer):
         return F.multi_label_soft_margin_loss(input, label, self.weight, self.reduction)
 
 
+@public("paddle.nn")
 class MultiLabelMarginLoss(Layer):
     """``max(0, 1 - (input[y] - input[i]))`` for classes y of a row and others i, over the number of classes."""
 
@@ -290,6 +310,7 @@ class MultiLabelMarginLoss(Layer):
         return F.multi_label_margin_loss(input, label, self.reduction)
 
 
+@public("paddle.nn")
 class MultiMarginLoss(Layer):
     """The mean over other classes of ``max(0, margin - input[label] + input[j]) ** p``."""
 
@@ -313,6 +334,7 @@ class MultiMarginLoss(Layer):
         return F.multi_margin_loss(input, label, self.p, self.margin, self.weight, self.reduction)
 
 
+@public("paddle.nn")
 class TripletMarginLoss(Layer):
     """``max(0, |input - positive| - |input - negative| + margin)``."""
 
@@ -340,6 +362,7 @@ class TripletMarginLoss(Layer):
         )
 
 
+@public("paddle.nn")
 class TripletMarginWithDistanceLoss(Layer):
     """The triplet loss with a distance of the caller's."""
 
@@ -365,6 +388,7 @@ class TripletMarginWithDistanceLoss(Layer):
         )
 
 
+@public("paddle.nn")
 class CTCLoss(Layer):
     """Connectionist temporal classification; see ``paddle.nn.functional.ctc_loss``."""
 
@@ -395,6 +419,7 @@ class CTCLoss(Layer):
         )
 
 
+@public("paddle.nn")
 class RNNTLoss(Layer):
     """The loss of a recurrent transducer; see ``paddle.nn.functional.rnnt_loss``."""
 

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import paddle.nn.functional as F
+from paddle._public import public
 from paddle.nn.layer.layers import Layer
 from umiak import ops
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.nn")
 class HSigmoidLoss(Layer):
     """Hierarchical sigmoid; see ``paddle.nn.functional.hsigmoid_loss``.
 
@@ -68,6 +70,7 @@ class HSigmoidLoss(Layer):
         )
 
 
+@public("paddle.nn")
 class AdaptiveLogSoftmaxWithLoss(Layer):
     """A softmax whose rare classes stand in clusters; see ``paddle.nn.functional.adaptive_log_softmax_with_loss``.
 

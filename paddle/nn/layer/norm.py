@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import paddle.nn.functional as F
 import paddle.tensor
+from paddle._public import public
 from paddle.framework.param_attr import ParamAttr
 from paddle.nn._ops import Records
 from paddle.nn._spectral import iterate, matrix_of, scaled
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 _RMS = Records(ops.RmsNorm)
 
 
+@public("paddle.nn")
 class LayerNorm(Layer):
     """``(x - mean) / sqrt(variance + epsilon) * weight + bias``, over the last dims.
 
@@ -78,6 +80,7 @@ class LayerNorm(Layer):
         return f"normalized_shape={self._normalized_shape}, epsilon={self._epsilon}"
 
 
+@public("paddle.nn")
 class RMSNorm(Layer):
     """``x / sqrt(mean(x²) + epsilon) * weight``, over the last dims.
 
@@ -113,6 +116,7 @@ class RMSNorm(Layer):
         return f"normalized_shape={self._normalized_shape}, epsilon={self._epsilon}"
 
 
+@public("paddle.nn")
 class GroupNorm(Layer):
     """Each group of channels of each sample less its mean, over its standard deviation, times weight plus bias.
 
@@ -198,6 +202,7 @@ class _InstanceNorm(Layer):
         return f"num_features={self._num_features}, epsilon={self._epsilon}"
 
 
+@public("paddle.nn")
 class InstanceNorm1D(_InstanceNorm):
     """Normalises each channel of each sample of ``[N, C, L]`` (or ``[N, C]``)."""
 
@@ -216,12 +221,14 @@ class InstanceNorm1D(_InstanceNorm):
         super().__init__(num_features, epsilon, momentum, weight_attr, bias_attr, data_format, name)
 
 
+@public("paddle.nn")
 class InstanceNorm2D(_InstanceNorm):
     """Normalises each channel of each sample of ``[N, C, H, W]``."""
 
     ranks = (4,)
 
 
+@public("paddle.nn")
 class InstanceNorm3D(_InstanceNorm):
     """Normalises each channel of each sample of ``[N, C, D, H, W]``."""
 
@@ -309,6 +316,7 @@ class _BatchNorm(Layer):
         return main + layout + (f", name={self._name}" if self._name else "")
 
 
+@public("paddle.nn")
 class BatchNorm1D(_BatchNorm):
     """Normalises each channel of ``[N, C]`` or ``[N, C, L]``; see :class:`BatchNorm2D`."""
 
@@ -328,6 +336,7 @@ class BatchNorm1D(_BatchNorm):
         super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats, name)
 
 
+@public("paddle.nn")
 class BatchNorm2D(_BatchNorm):
     """Each channel less its mean, over its standard deviation, times weight plus bias.
 
@@ -350,6 +359,7 @@ class BatchNorm2D(_BatchNorm):
     ranks = (4,)
 
 
+@public("paddle.nn")
 class BatchNorm3D(_BatchNorm):
     """Normalises each channel of ``[N, C, D, H, W]``; see :class:`BatchNorm2D`."""
 
@@ -379,6 +389,7 @@ def over_ranks(group: comm.Group) -> Callable[[Tensor], Tensor]:
     return total
 
 
+@public("paddle.nn")
 class SyncBatchNorm(_BatchNorm):
     """Batch norm of any rank whose mean and variance are those of the batches of all processes together.
 
@@ -451,6 +462,7 @@ _OLD_NAMES: dict[str, Callable] = {
 }
 
 
+@public("paddle.nn")
 class BatchNorm(_BatchNorm):
     """Batch norm of any rank from 2 to 5, followed by an activation.
 
@@ -531,6 +543,7 @@ class BatchNorm(_BatchNorm):
         return ""
 
 
+@public("paddle.nn")
 class SpectralNorm(Layer):
     """A weight over its largest singular value (Miyato et al., 2018), found by power iteration.
 
@@ -583,6 +596,7 @@ class SpectralNorm(Layer):
         return scaled(x, matrix, *iterate(matrix, self.weight_u, self.weight_v, self._power_iters, self._epsilon))
 
 
+@public("paddle.nn")
 class LocalResponseNorm(Layer):
     """Divides by a power of the mean square of neighbouring channels."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import paddle.nn.functional as F
+from paddle._public import also, public
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
 
@@ -29,6 +30,7 @@ class _AdaptivePool(Layer):
         return f"output_size={self._output_size}"
 
 
+@public("paddle.nn")
 class MaxPool1D(_Pool):
     """The largest of each window of sequences; see ``paddle.nn.functional.max_pool1d``."""
 
@@ -53,6 +55,7 @@ class MaxPool1D(_Pool):
         return F.max_pool1d(input, self.kernel_size, self.stride, self.padding, self.return_mask, self.ceil_mode)
 
 
+@public("paddle.nn")
 class AvgPool1D(_Pool):
     """The mean of each window of sequences; see ``paddle.nn.functional.avg_pool1d``."""
 
@@ -77,6 +80,7 @@ class AvgPool1D(_Pool):
         return F.avg_pool1d(x, self.kernel_size, self.stride, self.padding, self.exclusive, self.ceil_mode)
 
 
+@public("paddle.nn")
 class MaxPool2D(_Pool):
     """The largest of each window of images; see ``paddle.nn.functional.max_pool2d``."""
 
@@ -105,6 +109,7 @@ class MaxPool2D(_Pool):
         )
 
 
+@public("paddle.nn")
 class AvgPool2D(_Pool):
     """The mean of each window of images; see ``paddle.nn.functional.avg_pool2d``."""
 
@@ -142,6 +147,7 @@ class AvgPool2D(_Pool):
         )
 
 
+@public("paddle.nn")
 class MaxPool3D(_Pool):
     """The largest of each window of volumes; see ``paddle.nn.functional.max_pool3d``."""
 
@@ -170,6 +176,7 @@ class MaxPool3D(_Pool):
         )
 
 
+@public("paddle.nn")
 class AvgPool3D(_Pool):
     """The mean of each window of volumes; see ``paddle.nn.functional.avg_pool3d``."""
 
@@ -207,6 +214,7 @@ class AvgPool3D(_Pool):
         )
 
 
+@public("paddle.nn")
 class AdaptiveAvgPool1D(_AdaptivePool):
     """The mean of each of ``output_size`` regions that divide sequences evenly."""
 
@@ -219,6 +227,10 @@ class AdaptiveAvgPool1D(_AdaptivePool):
         return F.adaptive_avg_pool1d(input, self._output_size)
 
 
+AdaptiveAvgPool1d = also(AdaptiveAvgPool1D, "AdaptiveAvgPool1d", "paddle.nn")
+
+
+@public("paddle.nn")
 class AdaptiveMaxPool1D(_AdaptivePool):
     """The largest of each of ``output_size`` regions that divide sequences evenly."""
 
@@ -232,6 +244,10 @@ class AdaptiveMaxPool1D(_AdaptivePool):
         return F.adaptive_max_pool1d(input, self._output_size, self._return_mask)
 
 
+AdaptiveMaxPool1d = also(AdaptiveMaxPool1D, "AdaptiveMaxPool1d", "paddle.nn")
+
+
+@public("paddle.nn")
 class AdaptiveAvgPool2D(_AdaptivePool):
     """The mean of each of ``output_size`` regions that divide images evenly."""
 
@@ -245,6 +261,10 @@ class AdaptiveAvgPool2D(_AdaptivePool):
         return F.adaptive_avg_pool2d(x, self._output_size, self._data_format)
 
 
+AdaptiveAvgPool2d = also(AdaptiveAvgPool2D, "AdaptiveAvgPool2d", "paddle.nn")
+
+
+@public("paddle.nn")
 class AdaptiveMaxPool2D(_AdaptivePool):
     """The largest of each of ``output_size`` regions that divide images evenly."""
 
@@ -258,6 +278,10 @@ class AdaptiveMaxPool2D(_AdaptivePool):
         return F.adaptive_max_pool2d(x, self._output_size, self._return_mask)
 
 
+AdaptiveMaxPool2d = also(AdaptiveMaxPool2D, "AdaptiveMaxPool2d", "paddle.nn")
+
+
+@public("paddle.nn")
 class AdaptiveAvgPool3D(_AdaptivePool):
     """The mean of each of ``output_size`` regions that divide volumes evenly."""
 
@@ -271,6 +295,10 @@ class AdaptiveAvgPool3D(_AdaptivePool):
         return F.adaptive_avg_pool3d(x, self._output_size, self._data_format)
 
 
+AdaptiveAvgPool3d = also(AdaptiveAvgPool3D, "AdaptiveAvgPool3d", "paddle.nn")
+
+
+@public("paddle.nn")
 class AdaptiveMaxPool3D(_AdaptivePool):
     """The largest of each of ``output_size`` regions that divide volumes evenly."""
 
@@ -284,6 +312,10 @@ class AdaptiveMaxPool3D(_AdaptivePool):
         return F.adaptive_max_pool3d(x, self._output_size, self._return_mask)
 
 
+AdaptiveMaxPool3d = also(AdaptiveMaxPool3D, "AdaptiveMaxPool3d", "paddle.nn")
+
+
+@public("paddle.nn")
 class LPPool1D(_Pool):
     """``(sum of x**norm_type over each window) ** (1/norm_type)`` of sequences."""
 
@@ -312,6 +344,10 @@ class LPPool1D(_Pool):
         )
 
 
+LPPool1d = also(LPPool1D, "LPPool1d", "paddle.nn")
+
+
+@public("paddle.nn")
 class LPPool2D(_Pool):
     """``(sum of x**norm_type over each window) ** (1/norm_type)`` of images."""
 
@@ -340,6 +376,10 @@ class LPPool2D(_Pool):
         )
 
 
+LPPool2d = also(LPPool2D, "LPPool2d", "paddle.nn")
+
+
+@public("paddle.nn")
 class MaxUnPool1D(_Pool):
     """Puts the largest of each window of sequences back to its place; see ``paddle.nn.functional.max_unpool1d``."""
 
@@ -365,6 +405,10 @@ class MaxUnPool1D(_Pool):
         return F.max_unpool1d(x, indices, self.kernel_size, self.stride, self.padding, self.data_format, size)
 
 
+MaxUnpool1d = also(MaxUnPool1D, "MaxUnpool1d", "paddle.nn")
+
+
+@public("paddle.nn")
 class MaxUnPool2D(_Pool):
     """Puts the largest of each window of images back to its place; see ``paddle.nn.functional.max_unpool2d``."""
 
@@ -390,6 +434,10 @@ class MaxUnPool2D(_Pool):
         return F.max_unpool2d(x, indices, self.kernel_size, self.stride, self.padding, self.data_format, size)
 
 
+MaxUnpool2d = also(MaxUnPool2D, "MaxUnpool2d", "paddle.nn")
+
+
+@public("paddle.nn")
 class MaxUnPool3D(_Pool):
     """Puts the largest of each window of volumes back to its place; see ``paddle.nn.functional.max_unpool3d``."""
 
@@ -415,6 +463,9 @@ class MaxUnPool3D(_Pool):
         return F.max_unpool3d(x, indices, self.kernel_size, self.stride, self.padding, self.data_format, size)
 
 
+MaxUnpool3d = also(MaxUnPool3D, "MaxUnpool3d", "paddle.nn")
+
+
 class _FractionalMaxPool(Layer):
     def __init__(
         self,
@@ -435,6 +486,7 @@ class _FractionalMaxPool(Layer):
         return f"output_size={self._output_size}, return_mask={self._return_mask}"
 
 
+@public("paddle.nn")
 class FractionalMaxPool2D(_FractionalMaxPool):
     """The largest of regions of images with random borders; see ``paddle.nn.functional.fractional_max_pool2d``."""
 
@@ -442,6 +494,7 @@ class FractionalMaxPool2D(_FractionalMaxPool):
         return F.fractional_max_pool2d(x, self._output_size, self._kernel_size, self._random_u, self._return_mask)
 
 
+@public("paddle.nn")
 class FractionalMaxPool3D(_FractionalMaxPool):
     """The largest of regions of volumes with random borders; see ``paddle.nn.functional.fractional_max_pool2d``."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import paddle.nn.functional as F
+from paddle._public import public
 from paddle.framework.param_attr import ParamAttr
 from paddle.nn.functional.rnn import recurrent, recurrent_cell, step_mask, swapped, time_first
 from paddle.nn.initializer import Constant, Uniform
@@ -23,6 +24,7 @@ def _is_shape(shape: Any) -> bool:
     return isinstance(shape, (list, tuple)) and all(isinstance(n, int) for n in shape)
 
 
+@public("paddle.nn")
 class RNNCellBase(Layer):
     """Base of cells: one step of a recurrence, ``forward(inputs, states) -> (outputs, new_states)``.
 
@@ -142,6 +144,7 @@ class _Cell(RNNCellBase):
         return f"{self.input_size}, {self.hidden_size}"
 
 
+@public("paddle.nn")
 class SimpleRNNCell(_Cell):
     """``h' = activation(weight_ih x + bias_ih + weight_hh h + bias_hh)`` (Elman 1990).
 
@@ -186,6 +189,7 @@ class SimpleRNNCell(_Cell):
         return super().extra_repr() + ("" if self.activation == "tanh" else f", activation={self.activation}")
 
 
+@public("paddle.nn")
 class GRUCell(_Cell):
     """A gated recurrent unit (Cho et al. 2014), its reset gate behind the product with the state.
 
@@ -219,6 +223,7 @@ class GRUCell(_Cell):
         super().__init__(input_size, hidden_size, (weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr))
 
 
+@public("paddle.nn")
 class LSTMCell(_Cell):
     """Long short-term memory (Hochreiter and Schmidhuber 1997).
 
@@ -361,6 +366,7 @@ def birnn(
     return outputs, (ways[0][1], ways[1][1])
 
 
+@public("paddle.nn")
 class RNN(Layer):
     """A cell run over time. The cells of this package run all steps in one op; others are called step by step.
 
@@ -395,6 +401,7 @@ class RNN(Layer):
         return rnn(self.cell, inputs, initial_states, sequence_length, self.time_major, self.is_reverse, **kwargs)
 
 
+@public("paddle.nn")
 class BiRNN(Layer):
     """Two cells run over time, one from each end; outputs side by side, and a pair of last states.
 
@@ -536,6 +543,7 @@ def _part(x: Tensor, at: int) -> Tensor:
     return ops.slice(x, axes=(0,), starts=(at,), sizes=(1,), steps=(1,))
 
 
+@public("paddle.nn")
 class SimpleRNN(RNNBase):
     """Layers of :class:`SimpleRNNCell`.
 
@@ -597,6 +605,7 @@ class SimpleRNN(RNNBase):
         self.activation = activation
 
 
+@public("paddle.nn")
 class LSTM(RNNBase):
     """Layers of :class:`LSTMCell`.
 
@@ -646,6 +655,7 @@ class LSTM(RNNBase):
         )
 
 
+@public("paddle.nn")
 class GRU(RNNBase):
     """Layers of :class:`GRUCell`.
 

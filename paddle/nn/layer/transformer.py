@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import paddle.nn.functional as F
+from paddle._public import public
 from paddle.framework.param_attr import ParamAttr
 from paddle.nn.functional.attention import weighted_values
 from paddle.nn.layer.common import Dropout, Linear
@@ -61,6 +62,7 @@ def _attrs(who: str, what: str, given: Any, n: int) -> list:
     return [given] * n
 
 
+@public("paddle.nn")
 class MultiHeadAttention(Layer):
     """Attention of several heads, each over a part of the features.
 
@@ -275,6 +277,7 @@ class _TransformerLayer(Layer):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
+@public("paddle.nn")
 class TransformerEncoderLayer(_TransformerLayer):
     """Self-attention, then two linear maps with an activation between, each with a residual connection and a norm.
 
@@ -322,6 +325,7 @@ class TransformerEncoderLayer(_TransformerLayer):
         return self.self_attn.gen_cache(src, type=MultiHeadAttention.Cache)
 
 
+@public("paddle.nn")
 class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to a memory, and a feed-forward part, each with a residual connection and a norm.
 
@@ -401,6 +405,7 @@ class _Stack(Layer):
         return x if cache is None else (x, caches)
 
 
+@public("paddle.nn")
 class TransformerEncoder(_Stack):
     """Encoder layers above each other.
 
@@ -428,6 +433,7 @@ class TransformerEncoder(_Stack):
         return [layer.gen_cache(src) for layer in self.layers]
 
 
+@public("paddle.nn")
 class TransformerDecoder(_Stack):
     """Decoder layers above each other.
 
@@ -467,6 +473,7 @@ class TransformerDecoder(_Stack):
         return list(zip(*caches, strict=True)) if do_zip else caches
 
 
+@public("paddle.nn")
 class Transformer(Layer):
     """An encoder and a decoder, each with a norm at its end.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import paddle.nn.functional as F
+from paddle._public import public
 from paddle.nn.layer.layers import Layer
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.nn")
 class PixelShuffle(Layer):
     """``[N, C*r*r, H, W]`` to ``[N, C, H*r, W*r]``."""
 
@@ -24,6 +26,7 @@ class PixelShuffle(Layer):
         return f"upscale_factor={self._upscale_factor}"
 
 
+@public("paddle.nn")
 class PixelUnshuffle(Layer):
     """The inverse of :class:`PixelShuffle`."""
 
@@ -41,6 +44,7 @@ class PixelUnshuffle(Layer):
         return f"downscale_factor={self._downscale_factor}"
 
 
+@public("paddle.nn")
 class ChannelShuffle(Layer):
     """Channels in ``groups`` groups, interleaved."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from paddle._public import public
 from paddle.nn.clip import global_norm, scale
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -20,6 +21,7 @@ def _gradients(parameters: Iterable[Tensor] | Tensor) -> list[Tensor]:
     return [p.grad for p in several if p.grad is not None]
 
 
+@public("paddle.nn.utils")
 def clip_grad_norm_(
     parameters: Iterable[Tensor] | Tensor, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> Tensor:
@@ -64,6 +66,7 @@ def _norm(grads: list[Tensor], p: float) -> Tensor:
     return F.vector_norm(F.stack(norms, axis=0), axes=(0,), ord=order, p=power)
 
 
+@public("paddle.nn.utils")
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
     """Put every element of the gradients, in place, between ``-clip_value`` and ``clip_value``."""
     with no_grad_guard():

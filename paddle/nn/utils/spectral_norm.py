@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.nn._ops import random_tensor
 from paddle.nn._spectral import iterate, matrix_of, scaled, unit
 from paddle.nn.layer.common import Linear
@@ -43,6 +44,7 @@ class _SpectralNorm:
         layer.__dict__[self.name] = self.weight(layer)
 
 
+@public("paddle.nn.utils")
 def spectral_norm(
     layer: Layer, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Layer:

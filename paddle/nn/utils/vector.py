@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from paddle._public import public
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import assign
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.nn.utils")
 def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) -> Tensor:
     """All elements of the parameters in one vector.
 
@@ -22,6 +24,7 @@ def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) 
     return F.concat([F.reshape(p, shape=(math.prod(p.shape),)) for p in parameters], axis=0)
 
 
+@public("paddle.nn.utils")
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor], name: str | None = None) -> None:
     """Write the elements of a vector into the parameters, in place. Raises ValueError for another length."""
     parameters = list(parameters)

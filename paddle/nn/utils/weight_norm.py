@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.framework.parameter import Parameter
 from paddle.nn.layer.layers import Layer
 from umiak import ops as F
@@ -37,6 +38,7 @@ def _parameter(value: Tensor, like: Parameter, suffix: str) -> Parameter:
     return made
 
 
+@public("paddle.nn.utils")
 def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Layer:
     """Replace parameter ``name`` by its direction ``name_v`` and its lengths ``name_g`` along ``dim`` (None: one
     length).
@@ -61,6 +63,7 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
     return layer
 
 
+@public("paddle.nn.utils")
 def remove_weight_norm(layer: Layer, name: str = "weight") -> Layer:
     """Make parameter ``name`` whole again. Raises ValueError where it has no weight norm."""
     for key, hook in list(layer._forward_pre_hooks.items()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from paddle._public import public
 from umiak import ops as F
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
@@ -36,6 +37,7 @@ def _flat(who: str, x: Any, form: list[pytree.Structure]) -> list[Any]:
     return leaves
 
 
+@public("paddle.static.nn")
 def cond(
     pred: Any,
     true_fn: Callable[[], Any] | None = None,
@@ -76,6 +78,7 @@ def cond(
     return form[0].unflatten(leaves)
 
 
+@public("paddle.static.nn")
 def while_loop(
     cond: Callable[..., Any],
     body: Callable[..., Any],
@@ -135,6 +138,7 @@ def while_loop(
     return now
 
 
+@public("paddle.static.nn")
 def case(pred_fn_pairs: Sequence[tuple[Any, Callable[[], Any]]], default: Any = None, name: str | None = None) -> Any:
     """What the function beside the first true condition returns; where none is, what ``default`` does.
 
@@ -173,6 +177,7 @@ def _first(pairs: Sequence[tuple[Any, Callable[[], Any]]], last: Callable[[], An
     return cond(pred, function, lambda: _first(rest, last))
 
 
+@public("paddle.static.nn")
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str | None = None) -> Any:
     """What the function of the number ``branch_index`` returns; where there is none, what ``default`` does.
 

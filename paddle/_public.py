@@ -1,0 +1,321 @@
+"""The one form in which a public name is declared: a row at its function or class.
+
+    @public(op=F.Acos())
+    def acos(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor: ...
+
+    acos_ = inplace(acos)
+    arccos = also(acos, "arccos")
+
+The signature is the one that callers see. ``places`` says where the name is found. The lists in ``__init__`` files,
+methods of tensors, stubs and checks are made of these rows (docs/design/face.md).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from types import FunctionType
+from typing import Any, NamedTuple, TypeVar, overload
+
+import numpy as np
+
+from umiak.core import dispatch
+from umiak.core.direct import Direct, by_axis, by_op, by_operator, by_reduction
+from umiak.core.dispatch import assign, call_apart
+from umiak.core.tensor import Tensor
+from umiak.ops.promotion import cast
+from umiak.util.errors import op_error
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable)
+
+EVERYWHERE = "paddle paddle.tensor Tensor"
+
+# Keywords that stand for parameters of these names: those of another framework, which the reference takes as well.
+USUAL = {"input": "x", "other": "y", "dim": "axis"}
+
+
+class Row(NamedTuple):
+    """A declared name."""
+
+    name: str
+    value: Any
+    home: str  # the module in which it stands
+    places: tuple[str, ...]  # where it is found: modules, and "Tensor" for methods
+    base: Any = None  # what it writes in place, or is another name of
+    reshapes: bool = False  # in place: only the shape changes
+
+
+ROWS: list[Row] = []
+_MOST = 1 << 30  # operands
+# What each module is to hold, of the homes that are loaded.
+EXPORTS: dict[str, dict[str, Any]] = {}
+
+
+def _declare(name: str, value: Any, home: str, places: str, base: Any = None, reshapes: bool = False) -> None:
+    row = Row(name, value, home, tuple(places.split()), base, reshapes)
+    ROWS.append(row)
+    for place in row.places:
+        if place == "Tensor":
+            setattr(Tensor, name, value)
+        else:
+            EXPORTS.setdefault(place, {})[name] = value
+
+
+# --- functions and classes -----------------------------------------------------------------------------------------
+
+
+@overload
+def public(places: F) -> F: ...
+@overload
+def public(
+    places: str = EVERYWHERE,
+    *,
+    name: str | None = None,
+    aliases: Mapping[str, str] = ...,
+    usual: bool = True,
+    ints_from: int | None = None,
+    op: Any = None,
+    operands: int = -1,
+    operator: str | None = None,
+    along: tuple[Any, int] | None = None,
+    reduction: Any = None,
+) -> Callable[[T], T]: ...
+def public(
+    places: Any = EVERYWHERE,
+    *,
+    name: str | None = None,
+    aliases: Mapping[str, str] = {},
+    usual: bool = True,
+    ints_from: int | None = None,
+    op: Any = None,
+    operands: int = -1,
+    operator: str | None = None,
+    along: tuple[Any, int] | None = None,
+    reduction: Any = None,
+) -> Any:
+    """Declare a function or a class.
+
+    Args:
+        places: modules that hold the name, and ``Tensor`` if it is a method.
+        name: what it is called there, if not what it is called here.
+        aliases: keywords that stand for parameters.
+        usual: whether those of ``USUAL`` stand for the parameters of their names.
+        ints_from: separate ints from this position on are one argument: ``zeros(2, 3)``.
+        op: a call of operands alone is this op of them (at least ``operands``, by default all); its AMP class holds.
+        operator: a call of two operands is this operator, which promotes.
+        along: a table and a default axis; a call of a tensor and an axis is the op that the table has for it.
+        reduction: the same for the axes of a reduction.
+
+    A parameter ``out`` of the signature is written with the result, and returned.
+    """
+    if not isinstance(places, str):
+        return _public(places, EVERYWHERE, None, {}, True, None)
+    home = sys._getframe(1).f_globals["__name__"]  # classes may say that they are of another module
+
+    def declare(value: Any) -> Any:
+        if isinstance(value, type):
+            _declare(name or value.__name__, value, home, places)
+            return value
+        fast = (op, operands, operator, along, reduction)
+        return _public(value, places, name, aliases, usual, ints_from, *fast)
+
+    return declare
+
+
+def _public(
+    fn: Any,
+    places: str,
+    name: str | None,
+    aliases: Mapping[str, str],
+    usual: bool,
+    ints_from: int | None,
+    op: Any = None,
+    operands: int = -1,
+    operator: str | None = None,
+    along: Any = None,
+    reduction: Any = None,
+) -> Any:
+    code = fn.__code__
+    by_position = code.co_varnames[: code.co_argcount]
+    params = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    known = {**USUAL, **aliases} if usual else aliases
+    table = {alias: p for alias, p in known.items() if p in params and alias not in params}
+    writes = "out" in params
+    shown = fn
+    if table or writes or ints_from is not None or op is not None or operator or along or reduction is not None:
+        out = by_position.index("out") if "out" in by_position else _MOST
+        ints = -1 if ints_from is None else ints_from
+        required = by_position[: len(by_position) - len(fn.__defaults__ or ())]
+        shown = Direct(fn, _tidied, frozenset((*table, "out") if writes else table), out, ints, required)
+        shown._aliases, shown._ints, shown._out = table, ints, out
+        if table:
+            others = ", ".join(f"``{alias}`` for {p}" for alias, p in table.items())
+            shown.__doc__ = f"{(fn.__doc__ or '').rstrip()}\n\n    Other keywords: {others}.\n    "
+        if op is not None:
+            by_op(shown, op, operands)
+        elif operator is not None:
+            by_operator(shown, operator)
+        elif along is not None:
+            by_axis(shown, *along)
+        elif reduction is not None:
+            by_reduction(shown, reduction)
+    _declare(name or fn.__name__, shown, fn.__module__, places)
+    return shown
+
+
+def constants(places: str, home: str, values: Mapping[str, Any]) -> None:
+    """Declare values that are neither functions nor classes."""
+    for name, value in values.items():
+        _declare(name, value, home, places)
+
+
+def also(value: T, name: str, places: str = EVERYWHERE) -> T:
+    """Declare another name of a function or class."""
+    _declare(name, value, sys._getframe(1).f_globals["__name__"], places, value)
+    return value
+
+
+# --- calls that are not as the function takes them -----------------------------------------------------------------
+
+
+def _tidied(shown: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """A call with aliases, ``out`` or separate ints."""
+    table, ints, at, fn = shown._aliases, shown._ints, shown._out, shown.function
+    if not table.keys().isdisjoint(kwargs):
+        kwargs = rename(fn.__name__, table, kwargs)
+    if ints >= 0 and len(args) > ints + 1 and _is_int(args[ints]) and _is_int(args[ints + 1]):
+        args = (*args[:ints], args[ints:])
+    out = kwargs.pop("out", None)
+    if len(args) > at:
+        out = args[at]
+        args = (*args[:at], None, *args[at + 1 :])
+    if out is None:
+        return fn(*args, **kwargs)
+    wanted = kwargs.pop("requires_grad", False)
+    written = into(out, fn(*args, **kwargs))
+    if wanted:
+        written.stop_gradient = False
+    return written
+
+
+def rename(op: str, table: Mapping[str, str], given: dict[str, Any]) -> dict[str, Any]:
+    """Keywords under the names of the signature."""
+    out: dict[str, Any] = {}
+    for key, value in given.items():
+        target = table.get(key, key)
+        if target in out or (target != key and target in given):
+            raise op_error(TypeError, op, f"one of {target!r} and {key!r}", "both")
+        out[target] = value
+    return out
+
+
+def _is_int(x: Any) -> bool:
+    return (isinstance(x, (int, np.integer)) and not isinstance(x, bool)) or (isinstance(x, Tensor) and x.ndim == 0)
+
+
+def into(out: Any, value: Any) -> Any:
+    """Write ``value`` into ``out`` (a tensor, or as many as there are values), and return what was written."""
+    if isinstance(value, (tuple, list)):
+        for o, v in zip(out, value, strict=True):
+            into(o, v)
+        return type(value)(*out) if hasattr(value, "_fields") else out
+    if not isinstance(out, Tensor):
+        raise op_error(TypeError, "out", "a Tensor", type(out).__name__)
+    return become(out, value if out.dtype is value.dtype else cast(value, out.dtype))
+
+
+def become(x: Tensor, value: Tensor) -> Tensor:
+    """Write ``value`` into ``x``; where shape or dtype differ, ``x`` takes its memory and history. Returns ``x``."""
+    if x.dtype is value.dtype and x.shape == value.shape:
+        return assign(x, value)
+    return dispatch.become(x, value)
+
+
+def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:
+    """Refuse what is no tensor."""
+    if not isinstance(x, Tensor):
+        raise op_error(TypeError, op, f"a Tensor for {what}", type(x).__name__)
+    return x
+
+
+# --- in-place forms ------------------------------------------------------------------------------------------------
+
+
+def inplace(
+    base: F,
+    places: str = EVERYWHERE,
+    *,
+    name: str | None = None,
+    reshapes: bool = False,
+    any_shape: bool = False,
+    keeps_out: bool = False,
+) -> F:
+    """Declare the in-place form: ``acos_(x)`` writes ``acos(x)`` into ``x`` and returns it.
+
+    Gradients pass, as the write becomes part of the history of x; where the derivative needs the old elements, they are
+    kept. A leaf with ``stop_gradient=False`` is refused outside ``no_grad``.
+
+    Args:
+        base: the function.
+        places: as for :func:`public`.
+        name: by default that of the function and an underscore.
+        reshapes: only the shape changes: the memory is left alone, and views taken before stay views of it.
+        any_shape: x takes the shape of the result; without it, results of another shape are refused.
+        keeps_out: the signature shows ``out``.
+    """
+    label = name or base.__name__ + "_"
+    # What the forms use are variables of this function: their globals are those of the module that declares them, where
+    # errors find them by name.
+    need, apart, write, take, refuse, value_error = (
+        need_tensor,
+        call_apart,
+        become,
+        dispatch.become,
+        op_error,
+        ValueError,
+    )
+
+    def written(x: Any, *args: Any, **kwargs: Any) -> Any:
+        value = apart(base, need(x, label), args, kwargs)
+        if value.shape != x.shape and not any_shape:
+            raise refuse(value_error, label, f"a result of the tensor's shape {x.shape}", value.shape)
+        return write(x, value)
+
+    def reshaped(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return take(x, base(need(x, label), *args, **kwargs))
+
+    made: Any = reshaped if reshapes else written
+    source = getattr(base, "function", base)
+    code = made.__code__.replace(co_name=label, co_qualname=label)
+    fn: Any = FunctionType(code, source.__globals__, label, None, made.__closure__)
+    fn.__qualname__ = label
+    fn.__module__ = source.__module__
+    fn.__doc__ = f"Write :func:`{source.__name__}` of the first tensor into it, and return it."
+    fn.__wrapped__ = source if keeps_out else _without_out(source)
+    _declare(label, fn, source.__module__, places, base, reshapes)
+    return fn
+
+
+_shown: dict[str, Any] = {}
+
+
+def _without_out(fn: Any) -> Any:
+    """A function that shows the signature of ``fn`` but for ``out``."""
+    code = fn.__code__
+    if "out" not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        return fn
+    names = code.co_varnames[: code.co_argcount]
+    defaults = fn.__defaults__ or ()
+    required = len(names) - len(defaults)
+    parts = [n if i < required else f"{n}={defaults[i - required]!r}" for i, n in enumerate(names) if n != "out"]
+    only = [
+        f"{n}={fn.__kwdefaults__[n]!r}"
+        for n in code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+        if n != "out"
+    ]
+    text = ", ".join(parts + (["*", *only] if only else []))
+    found = _shown.get(text)
+    if found is None:
+        found = _shown[text] = eval(f"lambda {text}: None")
+    return found

@@ -1,0 +1,9 @@
+"""Made by ``tools/public_stubs.py``."""
+
+from paddle.hapi.flops import flops as flops
+from paddle.hapi.summary import summary as summary
+
+__all__ = [
+    "flops",
+    "summary",
+]

@@ -1,0 +1,13 @@
+"""Made by ``tools/public_stubs.py``."""
+
+from paddle.jit.api import enable_to_static as enable_to_static
+from paddle.jit.api import ignore_module as ignore_module
+from paddle.jit.api import not_to_static as not_to_static
+from paddle.jit.api import to_static as to_static
+
+__all__ = [
+    "enable_to_static",
+    "ignore_module",
+    "not_to_static",
+    "to_static",
+]

@@ -1,0 +1,273 @@
+"""Made by ``tools/public_stubs.py``."""
+
+from paddle.nn.functional.activation import celu as celu
+from paddle.nn.functional.activation import elu as elu
+from paddle.nn.functional.activation import elu_ as elu_
+from paddle.nn.functional.activation import gelu as gelu
+from paddle.nn.functional.activation import glu as glu
+from paddle.nn.functional.activation import gumbel_softmax as gumbel_softmax
+from paddle.nn.functional.activation import hardshrink as hardshrink
+from paddle.nn.functional.activation import hardsigmoid as hardsigmoid
+from paddle.nn.functional.activation import hardswish as hardswish
+from paddle.nn.functional.activation import hardtanh as hardtanh
+from paddle.nn.functional.activation import hardtanh_ as hardtanh_
+from paddle.nn.functional.activation import leaky_relu as leaky_relu
+from paddle.nn.functional.activation import leaky_relu_ as leaky_relu_
+from paddle.nn.functional.activation import log_sigmoid as log_sigmoid
+from paddle.nn.functional.activation import log_softmax as log_softmax
+from paddle.nn.functional.activation import logsigmoid as logsigmoid
+from paddle.nn.functional.activation import maxout as maxout
+from paddle.nn.functional.activation import mish as mish
+from paddle.nn.functional.activation import prelu as prelu
+from paddle.nn.functional.activation import relu as relu
+from paddle.nn.functional.activation import relu6 as relu6
+from paddle.nn.functional.activation import relu_ as relu_
+from paddle.nn.functional.activation import rrelu as rrelu
+from paddle.nn.functional.activation import selu as selu
+from paddle.nn.functional.activation import silu as silu
+from paddle.nn.functional.activation import softmax as softmax
+from paddle.nn.functional.activation import softmax_ as softmax_
+from paddle.nn.functional.activation import softplus as softplus
+from paddle.nn.functional.activation import softshrink as softshrink
+from paddle.nn.functional.activation import softsign as softsign
+from paddle.nn.functional.activation import swiglu as swiglu
+from paddle.nn.functional.activation import swish as swish
+from paddle.nn.functional.activation import tanhshrink as tanhshrink
+from paddle.nn.functional.activation import thresholded_relu as thresholded_relu
+from paddle.nn.functional.activation import thresholded_relu_ as thresholded_relu_
+from paddle.nn.functional.attention import scaled_dot_product_attention as scaled_dot_product_attention
+from paddle.nn.functional.common import alpha_dropout as alpha_dropout
+from paddle.nn.functional.common import bilinear as bilinear
+from paddle.nn.functional.common import cosine_similarity as cosine_similarity
+from paddle.nn.functional.common import dropout as dropout
+from paddle.nn.functional.common import dropout1d as dropout1d
+from paddle.nn.functional.common import dropout2d as dropout2d
+from paddle.nn.functional.common import dropout3d as dropout3d
+from paddle.nn.functional.common import feature_alpha_dropout as feature_alpha_dropout
+from paddle.nn.functional.common import fold as fold
+from paddle.nn.functional.common import interpolate as interpolate
+from paddle.nn.functional.common import label_smooth as label_smooth
+from paddle.nn.functional.common import linear as linear
+from paddle.nn.functional.common import pad as pad
+from paddle.nn.functional.common import sequence_mask as sequence_mask
+from paddle.nn.functional.common import unfold as unfold
+from paddle.nn.functional.common import upsample as upsample
+from paddle.nn.functional.common import zeropad2d as zeropad2d
+from paddle.nn.functional.conv import conv1d as conv1d
+from paddle.nn.functional.conv import conv1d_transpose as conv1d_transpose
+from paddle.nn.functional.conv import conv2d as conv2d
+from paddle.nn.functional.conv import conv2d_transpose as conv2d_transpose
+from paddle.nn.functional.conv import conv3d as conv3d
+from paddle.nn.functional.conv import conv3d_transpose as conv3d_transpose
+from paddle.nn.functional.distance import pairwise_distance as pairwise_distance
+from paddle.nn.functional.distance import pdist as pdist
+from paddle.nn.functional.flash_attention import flash_attention_v3_varlen as flash_attention_v3_varlen
+from paddle.nn.functional.flash_attention import flash_attn_qkvpacked as flash_attn_qkvpacked
+from paddle.nn.functional.flash_attention import flash_attn_varlen_qkvpacked as flash_attn_varlen_qkvpacked
+from paddle.nn.functional.input import embedding as embedding
+from paddle.nn.functional.input import embedding_renorm_ as embedding_renorm_
+from paddle.nn.functional.input import one_hot as one_hot
+from paddle.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
+from paddle.nn.functional.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from paddle.nn.functional.loss import cross_entropy as cross_entropy
+from paddle.nn.functional.loss import dice_loss as dice_loss
+from paddle.nn.functional.loss import log_loss as log_loss
+from paddle.nn.functional.loss import nll_loss as nll_loss
+from paddle.nn.functional.loss import npair_loss as npair_loss
+from paddle.nn.functional.loss import sigmoid_focal_loss as sigmoid_focal_loss
+from paddle.nn.functional.loss import softmax_with_cross_entropy as softmax_with_cross_entropy
+from paddle.nn.functional.loss_classes import adaptive_log_softmax_with_loss as adaptive_log_softmax_with_loss
+from paddle.nn.functional.loss_classes import class_center_sample as class_center_sample
+from paddle.nn.functional.loss_classes import hsigmoid_loss as hsigmoid_loss
+from paddle.nn.functional.loss_classes import margin_cross_entropy as margin_cross_entropy
+from paddle.nn.functional.loss_margin import cosine_embedding_loss as cosine_embedding_loss
+from paddle.nn.functional.loss_margin import hinge_embedding_loss as hinge_embedding_loss
+from paddle.nn.functional.loss_margin import margin_ranking_loss as margin_ranking_loss
+from paddle.nn.functional.loss_margin import multi_label_margin_loss as multi_label_margin_loss
+from paddle.nn.functional.loss_margin import multi_label_soft_margin_loss as multi_label_soft_margin_loss
+from paddle.nn.functional.loss_margin import multi_margin_loss as multi_margin_loss
+from paddle.nn.functional.loss_margin import soft_margin_loss as soft_margin_loss
+from paddle.nn.functional.loss_margin import triplet_margin_loss as triplet_margin_loss
+from paddle.nn.functional.loss_margin import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
+from paddle.nn.functional.loss_regression import gaussian_nll_loss as gaussian_nll_loss
+from paddle.nn.functional.loss_regression import kl_div as kl_div
+from paddle.nn.functional.loss_regression import l1_loss as l1_loss
+from paddle.nn.functional.loss_regression import mse_loss as mse_loss
+from paddle.nn.functional.loss_regression import poisson_nll_loss as poisson_nll_loss
+from paddle.nn.functional.loss_regression import smooth_l1_loss as smooth_l1_loss
+from paddle.nn.functional.loss_regression import square_error_cost as square_error_cost
+from paddle.nn.functional.loss_sequence import ctc_loss as ctc_loss
+from paddle.nn.functional.loss_sequence import rnnt_loss as rnnt_loss
+from paddle.nn.functional.norm import batch_norm as batch_norm
+from paddle.nn.functional.norm import group_norm as group_norm
+from paddle.nn.functional.norm import instance_norm as instance_norm
+from paddle.nn.functional.norm import layer_norm as layer_norm
+from paddle.nn.functional.norm import local_response_norm as local_response_norm
+from paddle.nn.functional.norm import normalize as normalize
+from paddle.nn.functional.norm import rms_norm as rms_norm
+from paddle.nn.functional.pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
+from paddle.nn.functional.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
+from paddle.nn.functional.pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
+from paddle.nn.functional.pooling import adaptive_max_pool1d as adaptive_max_pool1d
+from paddle.nn.functional.pooling import adaptive_max_pool2d as adaptive_max_pool2d
+from paddle.nn.functional.pooling import adaptive_max_pool3d as adaptive_max_pool3d
+from paddle.nn.functional.pooling import avg_pool1d as avg_pool1d
+from paddle.nn.functional.pooling import avg_pool2d as avg_pool2d
+from paddle.nn.functional.pooling import avg_pool3d as avg_pool3d
+from paddle.nn.functional.pooling import lp_pool1d as lp_pool1d
+from paddle.nn.functional.pooling import lp_pool2d as lp_pool2d
+from paddle.nn.functional.pooling import max_pool1d as max_pool1d
+from paddle.nn.functional.pooling import max_pool2d as max_pool2d
+from paddle.nn.functional.pooling import max_pool3d as max_pool3d
+from paddle.nn.functional.pooling import max_unpool1d as max_unpool1d
+from paddle.nn.functional.pooling import max_unpool2d as max_unpool2d
+from paddle.nn.functional.pooling import max_unpool3d as max_unpool3d
+from paddle.nn.functional.pooling_fractional import fractional_max_pool2d as fractional_max_pool2d
+from paddle.nn.functional.pooling_fractional import fractional_max_pool3d as fractional_max_pool3d
+from paddle.nn.functional.rnn import gather_tree as gather_tree
+from paddle.nn.functional.vision import affine_grid as affine_grid
+from paddle.nn.functional.vision import channel_shuffle as channel_shuffle
+from paddle.nn.functional.vision import grid_sample as grid_sample
+from paddle.nn.functional.vision import pixel_shuffle as pixel_shuffle
+from paddle.nn.functional.vision import pixel_unshuffle as pixel_unshuffle
+from paddle.nn.functional.vision import temporal_shift as temporal_shift
+from paddle.tensor import sigmoid as sigmoid
+from paddle.tensor import tanh as tanh
+from paddle.tensor.elementwise import tanh_ as tanh_
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_log_softmax_with_loss",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "affine_grid",
+    "alpha_dropout",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "batch_norm",
+    "bilinear",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "celu",
+    "channel_shuffle",
+    "class_center_sample",
+    "conv1d",
+    "conv1d_transpose",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
+    "conv3d_transpose",
+    "cosine_embedding_loss",
+    "cosine_similarity",
+    "cross_entropy",
+    "ctc_loss",
+    "dice_loss",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "elu",
+    "elu_",
+    "embedding",
+    "embedding_renorm_",
+    "feature_alpha_dropout",
+    "flash_attention_v3_varlen",
+    "flash_attn_qkvpacked",
+    "flash_attn_varlen_qkvpacked",
+    "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
+    "gather_tree",
+    "gaussian_nll_loss",
+    "gelu",
+    "glu",
+    "grid_sample",
+    "group_norm",
+    "gumbel_softmax",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "hinge_embedding_loss",
+    "hsigmoid_loss",
+    "instance_norm",
+    "interpolate",
+    "kl_div",
+    "l1_loss",
+    "label_smooth",
+    "layer_norm",
+    "leaky_relu",
+    "leaky_relu_",
+    "linear",
+    "local_response_norm",
+    "log_loss",
+    "log_sigmoid",
+    "log_softmax",
+    "logsigmoid",
+    "lp_pool1d",
+    "lp_pool2d",
+    "margin_cross_entropy",
+    "margin_ranking_loss",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
+    "maxout",
+    "mish",
+    "mse_loss",
+    "multi_label_margin_loss",
+    "multi_label_soft_margin_loss",
+    "multi_margin_loss",
+    "nll_loss",
+    "normalize",
+    "npair_loss",
+    "one_hot",
+    "pad",
+    "pairwise_distance",
+    "pdist",
+    "pixel_shuffle",
+    "pixel_unshuffle",
+    "poisson_nll_loss",
+    "prelu",
+    "relu",
+    "relu6",
+    "relu_",
+    "rms_norm",
+    "rnnt_loss",
+    "rrelu",
+    "scaled_dot_product_attention",
+    "selu",
+    "sequence_mask",
+    "sigmoid",
+    "sigmoid_focal_loss",
+    "silu",
+    "smooth_l1_loss",
+    "soft_margin_loss",
+    "softmax",
+    "softmax_",
+    "softmax_with_cross_entropy",
+    "softplus",
+    "softshrink",
+    "softsign",
+    "square_error_cost",
+    "swiglu",
+    "swish",
+    "tanh",
+    "tanh_",
+    "tanhshrink",
+    "temporal_shift",
+    "thresholded_relu",
+    "thresholded_relu_",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+    "unfold",
+    "upsample",
+    "zeropad2d",
+]

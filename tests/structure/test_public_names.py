@@ -1,0 +1,110 @@
+"""A public name is declared once, and lists, methods, stubs and keywords follow from its declaration."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
+
+import late_names
+import public_stubs
+import pytest
+
+import paddle
+from umiak.core.direct import Direct
+
+ROOT = Path(__file__).parents[2]
+ROWS = late_names.rows()
+ASKING = dict(late_names.asking())
+FUNCTIONS = {row.name: row.value for row in ROWS if isinstance(row.value, Direct)}
+
+
+def test_a_name_has_one_row_in_a_place():
+    seen, twice = set(), []
+    for row in ROWS:
+        for place in row.places:
+            if (place, row.name) in seen:
+                twice.append(f"{place}.{row.name}")
+            seen.add((place, row.name))
+    assert not twice
+    assert len(seen) > 1500
+
+
+def test_a_name_is_where_its_row_says():
+    for row in ROWS:
+        for place in row.places:
+            if place == "Tensor":
+                assert inspect.getattr_static(paddle.Tensor, row.name) is row.value, row.name
+            else:
+                module = importlib.import_module(place)
+                assert getattr(module, row.name) is row.value and row.name in module.__all__, (place, row.name)
+
+
+def test_a_row_stands_where_its_value_is():
+    """What is loaded late, or imported by a stub, is asked for at home."""
+    for row in ROWS:
+        if row.places != ("Tensor",) and (isinstance(row.value, Direct) or inspect.isfunction(row.value)):
+            assert vars(importlib.import_module(row.home))[row.name] is row.value, row
+
+
+def by_hand(path: Path) -> list[str]:
+    """The names that a table of contents lists by hand: all but modules."""
+    found = []
+    for node in ast.parse(path.read_text()).body:
+        if isinstance(node, ast.Assign) and any(ast.unparse(t) == "__all__" for t in node.targets):
+            found.append(f"line {node.lineno}: __all__")
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("paddle"):
+            names = [a.name for a in node.names]
+            found += [f"line {node.lineno}: {n}" for n in names if not importable(f"{node.module}.{n}")]
+    return found
+
+
+def importable(module: str) -> bool:
+    path = ROOT.joinpath(*module.split("."))
+    return path.is_dir() or path.with_suffix(".py").exists()
+
+
+@pytest.mark.parametrize(
+    "module", [m for m, p in ASKING.items() if "_late.contents(" in p.read_text() and p.stem[0] == "_"]
+)
+def test_no_name_is_listed_by_hand(module):
+    assert not by_hand(ASKING[module])
+
+
+def test_the_check_sees_lists(tmp_path):
+    path = tmp_path / "__init__.py"
+    path.write_text("from paddle.tensor import math\nfrom paddle.tensor.math import sum\n__all__ = ['sum']\n")
+    assert by_hand(path) == ["line 2: sum", "line 3: __all__"]
+
+
+def test_stubs_are_what_is_declared():
+    """Run ``tools/public_stubs.py`` after a change."""
+    made = public_stubs.formatted(public_stubs.made())
+    old = [str(path.relative_to(ROOT)) for path, text in made.items() if not path.exists() or path.read_text() != text]
+    assert not old and len(made) > 20
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_keywords(name):
+    """Every other keyword stands for a parameter, and is refused beside it."""
+    fn = FUNCTIONS[name]
+    parameters = inspect.signature(fn).parameters
+    for alias, parameter in fn._aliases.items():
+        assert parameter in parameters and alias not in parameters
+        assert f"``{alias}`` for {parameter}" in fn.__doc__
+        with pytest.raises(TypeError, match=f"requires one of '{parameter}' and '{alias}', got both"):
+            fn(**{alias: None, parameter: None})
+
+
+def test_in_place_forms_are_named_after_what_they_write():
+    forms = [row for row in ROWS if row.base is not None and row.value is not row.base]
+    names = {row.name for row in ROWS}
+    assert len(forms) > 100
+    for row in forms:
+        assert row.name.endswith("_") and row.name[:-1] in names and row.value.__name__ == row.name
+
+
+def test_ops_of_functions_have_their_class_for_mixed_precision():
+    classes = {row.value.op.amp for row in ROWS if isinstance(row.value, Direct) and row.value.op is not None}
+    assert classes <= {"allow", "deny", "promote", "keep"} and paddle.matmul.op.amp == "allow"
