@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from paddle._public import public
 from paddle.distribution.distribution import Distribution, common_shape, expand, sum_last
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -29,6 +30,7 @@ class Type(enum.Enum):
         return kind in (cls.BIJECTION, cls.INJECTION)
 
 
+@public("paddle.distribution")
 class Transform:
     """A function of random variables.
 
@@ -56,6 +58,7 @@ class Transform:
     _type = Type.INJECTION
     _domain_rank = 0
     _codomain_rank = 0
+    _of_distribution: ClassVar[Any]  # the distribution of what it makes of a variable: transformed.py
 
     @classmethod
     def _is_injective(cls) -> bool:
@@ -67,9 +70,7 @@ class Transform:
 
     def __call__(self, input: Any) -> Any:
         if isinstance(input, Distribution):
-            from paddle.distribution.transformed import TransformedDistribution
-
-            return TransformedDistribution(input, [self])
+            return self._of_distribution(input, [self])
         if isinstance(input, Transform):
             return ChainTransform([input, self])
         return self.forward(input)
@@ -148,6 +149,7 @@ class Transform:
 # --- element by element --------------------------------------------------------------------------------------------
 
 
+@public("paddle.distribution")
 class AbsTransform(Transform):
     """``|x|``. An outcome has two origins: ``inverse`` gives both.
 
@@ -172,6 +174,7 @@ class AbsTransform(Transform):
         return zero, zero
 
 
+@public("paddle.distribution")
 class AffineTransform(Transform):
     """``loc + scale * x``.
 
@@ -217,6 +220,7 @@ class AffineTransform(Transform):
     _inverse_shape = _forward_shape
 
 
+@public("paddle.distribution")
 class ExpTransform(Transform):
     """``exp(x)``.
 
@@ -238,6 +242,7 @@ class ExpTransform(Transform):
         return x
 
 
+@public("paddle.distribution")
 class PowerTransform(Transform):
     """``x ** power`` for positive x.
 
@@ -276,6 +281,7 @@ class PowerTransform(Transform):
     _inverse_shape = _forward_shape
 
 
+@public("paddle.distribution")
 class SigmoidTransform(Transform):
     """``1 / (1 + exp(-x))``.
 
@@ -295,6 +301,7 @@ class SigmoidTransform(Transform):
         return F.add(F.log_sigmoid(x), F.log_sigmoid(F.neg(x)))
 
 
+@public("paddle.distribution")
 class TanhTransform(Transform):
     """``tanh(x)``.
 
@@ -321,6 +328,7 @@ class TanhTransform(Transform):
 # --- on vectors ----------------------------------------------------------------------------------------------------
 
 
+@public("paddle.distribution")
 class SoftmaxTransform(Transform):
     """The softmax of the last axis; ``inverse`` gives the logarithm, one of many origins.
 
@@ -341,6 +349,7 @@ class SoftmaxTransform(Transform):
         return F.log(y)
 
 
+@public("paddle.distribution")
 class StickBreakingTransform(Transform):
     """n numbers to n + 1 positive ones whose sum is 1, each the sigmoid of a number times what those before have left.
 
@@ -391,6 +400,7 @@ class StickBreakingTransform(Transform):
         return (*shape[:-1], shape[-1] - 1)
 
 
+@public("paddle.distribution")
 class ReshapeTransform(Transform):
     """Outcomes of one shape as outcomes of another.
 
@@ -459,6 +469,7 @@ def _kind_of(transforms: Sequence[Transform]) -> Type:
     return Type.INJECTION if all(Type.is_injective(t._type) for t in transforms) else Type.OTHER
 
 
+@public("paddle.distribution")
 class ChainTransform(Transform):
     """Transforms one after the other, the first of the list first.
 
@@ -518,6 +529,7 @@ class ChainTransform(Transform):
         return shape
 
 
+@public("paddle.distribution")
 class IndependentTransform(Transform):
     """A transform that takes more of the last axes as one outcome.
 
@@ -561,6 +573,7 @@ class IndependentTransform(Transform):
         return self._base.inverse_shape(shape)
 
 
+@public("paddle.distribution")
 class StackTransform(Transform):
     """Each of several transforms for its slice along an axis.
 

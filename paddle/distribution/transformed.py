@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.distribution.continuous import Normal
 from paddle.distribution.distribution import Distribution, common_shape, expand, register_kl, sum_last, tensors
-from paddle.distribution.transform import ChainTransform, ExpTransform, Type
+from paddle.distribution.transform import ChainTransform, ExpTransform, Transform, Type
 from paddle.framework.grad_mode import no_grad
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 
+@public("paddle.distribution")
 class Independent(Distribution):
     """A distribution whose last batch axes count as one outcome.
 
@@ -67,6 +69,7 @@ def _independents(p: Independent, q: Independent) -> Tensor:
     return sum_last(p._base.kl_divergence(q._base), p._more)
 
 
+@public("paddle.distribution")
 class TransformedDistribution(Distribution):
     """The distribution of the outcome of transforms of a random variable.
 
@@ -127,6 +130,10 @@ class TransformedDistribution(Distribution):
         return out
 
 
+Transform._of_distribution = TransformedDistribution
+
+
+@public("paddle.distribution")
 class LogNormal(TransformedDistribution):
     """The distribution of numbers whose logarithms are normal.
 

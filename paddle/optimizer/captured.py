@@ -30,8 +30,8 @@ _LOG = logging.getLogger("paddle.jit")
 RATE, STEP = symbol("rate", kind="float"), symbol("step", lo=1)
 
 
-def captured_step(optimizer: Optimizer, tracer: Capture, groups: list) -> None:
-    """Record the updates of one step."""
+def captured_step(optimizer: Optimizer, tracer: Capture, groups: list, own_rate: bool) -> None:
+    """Record the updates of one step. ``own_rate``: the class of the optimizer has a ``get_lr`` of its own."""
     who = type(optimizer).__name__
     if optimizer._one_by_one:
         raise CaptureError(f"[{who}] requires an optimizer that defines _row, got one that updates in Python")
@@ -63,7 +63,7 @@ def captured_step(optimizer: Optimizer, tracer: Capture, groups: list) -> None:
 
     tracer.conditions.append(unchanged)
     with tracer.paused():
-        formulas = _Formulas.of(optimizer, rows)
+        formulas = _Formulas.of(optimizer, rows, own_rate)
     if formulas is None:
         numbers = [x for _, _, row in rows for x in _numbers(row)]
         symbols = tracer.numbers(numbers, _Reader(optimizer, rows), lambda: _count(stepped, -1))
@@ -126,12 +126,10 @@ class _Formulas:
                 self.places.append(at)
 
     @classmethod
-    def of(cls, optimizer: Optimizer, rows: list) -> _Formulas | None:
+    def of(cls, optimizer: Optimizer, rows: list, own_rate: bool) -> _Formulas | None:
         """None where the numbers are not found so."""
-        from paddle.optimizer.optimizer import Optimizer
-
         try:
-            if type(optimizer).get_lr is not Optimizer.get_lr:
+            if own_rate:
                 raise TypeError("it has a get_lr of its own")
             return cls(optimizer, rows, _traced(optimizer, rows))
         except Exception as error:  # whatever _row does with a symbol that it cannot be asked for

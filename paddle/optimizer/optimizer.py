@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from paddle._public import public
 from paddle.nn.clip import ClipGradBase
 from paddle.optimizer.lr import LRScheduler
 from paddle.regularizer import L1Decay, L2Decay, WeightDecayRegularizer
@@ -86,6 +87,7 @@ class State(Slot):
         return made
 
 
+@public("paddle.optimizer")
 class Optimizer:
     """Base of all optimizers.
 
@@ -209,7 +211,7 @@ class Optimizer:
             from paddle.optimizer.captured import captured_step
 
             with no_grad_guard():
-                captured_step(self, tracer, list(groups))
+                captured_step(self, tracer, list(groups), type(self).get_lr is not Optimizer.get_lr)
             return
         updates: Rows = {}
         casts: Rows = {}

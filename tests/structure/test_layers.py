@@ -67,6 +67,52 @@ def test_imports_point_downward(name):
     assert not upward, "\n".join(upward)
 
 
+def files() -> dict[str, Path]:
+    """The modules of ``paddle`` by name."""
+    paths = (p for p in (ROOT / "paddle").rglob("*.py"))
+    parts = ((p, p.relative_to(ROOT).with_suffix("").parts) for p in paths)
+    return {".".join(names[:-1] if names[-1] == "__init__" else names): p for p, names in parts}
+
+
+def graph(modules: dict[str, Path]) -> dict[str, set[str]]:
+    """Who imports whom, also within functions; what only type checkers read is no import."""
+    found = {}
+    for name, path in modules.items():
+        tree = ast.parse(path.read_text())
+        for node in ast.walk(tree):
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                node.body = []
+        found[name] = set()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                found[name].update(a.name for a in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                whole = (f"{node.module}.{a.name}" for a in node.names)
+                found[name].update(m if m in modules else node.module for m in whole)
+        found[name] = {m for m in found[name] if m in modules and m != name}
+    return found
+
+
+def circles(edges: dict[str, set[str]]) -> list[str]:
+    """What is left when modules that import nothing more, and that nothing more imports, are taken away in turn."""
+    edges = {name: set(targets) for name, targets in edges.items()}
+    while True:
+        imported_by = set().union(*edges.values())
+        gone = {name for name, targets in edges.items() if not targets or name not in imported_by}
+        if not gone:
+            return sorted(edges)
+        edges = {name: targets - gone for name, targets in edges.items() if name not in gone}
+
+
+def test_paddle_has_no_import_circle():
+    assert not circles(graph(files()))
+
+
+def test_the_check_sees_circles():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": set()}) == ["b", "c"]
+    assert circles({"a": {"b"}, "b": set()}) == []
+
+
 def test_the_check_sees_imports(tmp_path):
     python, cython = tmp_path / "a.py", tmp_path / "b.pyx"
     python.write_text("def f():\n    from umiak.core import tensor\n    import umiak.ir.sym\n    import paddle\n")

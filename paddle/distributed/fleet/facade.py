@@ -7,6 +7,7 @@ from typing import Any
 
 from paddle.distributed.data_parallel import DataParallel
 from paddle.distributed.fleet.role_maker import PaddleCloudRoleMaker
+from paddle.distributed.fleet.state import FleetState, fleet_state, set_fleet_state
 from paddle.distributed.fleet.strategy import DistributedStrategy
 from paddle.distributed.fleet.topology import CommunicateTopology, HybridCommunicateGroup
 from paddle.distributed.fleet.utility import UtilBase
@@ -15,20 +16,10 @@ from paddle.nn.layer.layers import Layer
 from paddle.nn.layer.norm import SyncBatchNorm
 from paddle.optimizer.optimizer import Optimizer
 from umiak import comm
-from umiak.core.context import current
 from umiak.util import log
 from umiak.util.errors import op_error
 
-_STATE = "fleet"  # in the values of a rank's state
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
-
-
-class _State:
-    """What ``init`` has set up for a rank."""
-
-    def __init__(self, strategy: DistributedStrategy, groups: HybridCommunicateGroup) -> None:
-        self.strategy = strategy
-        self.groups = groups
 
 
 class Fleet:
@@ -80,16 +71,16 @@ class Fleet:
         init_parallel_env()
         grid = CommunicateTopology(*strategy.axes(comm.world().size))
         groups = HybridCommunicateGroup(grid, strategy.hybrid_configs)
-        current().state.values[_STATE] = _State(strategy, groups)
+        set_fleet_state(FleetState(strategy, groups))
         return self
 
     @property
     def started(self) -> bool:
         """Whether this rank has called ``init``."""
-        return _STATE in current().state.values
+        return fleet_state() is not None
 
-    def _state(self, what: str) -> _State:
-        found = current().state.values.get(_STATE)
+    def _state(self, what: str) -> FleetState:
+        found = fleet_state()
         if found is None:
             raise op_error(RuntimeError, f"fleet.{what}", "fleet.init() before", "none")
         return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from paddle.distributed.fleet.facade import fleet
+from paddle.distributed.fleet.state import fleet_state
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.records import Block
 from umiak.core.tensor import Tensor
@@ -158,9 +158,8 @@ def make_tp_sharded_weight_for_checkpoint(key: str, tensor: Tensor, tensor_paral
 
 
 def _model_parallel_group() -> Any:
-    if not fleet.started:
-        return None
-    return fleet.get_hybrid_communicate_group().get_model_parallel_group()
+    state = fleet_state()
+    return None if state is None else state.groups.get_model_parallel_group()
 
 
 def build_sharded_state_dict(
