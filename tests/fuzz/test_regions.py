@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import paddle
+from paddle.autograd import PyLayer
 from paddle.static.nn import cond, while_loop
 from tests.fuzz.programs import run
 from tests.fuzz.programs.check import precision
@@ -40,12 +41,37 @@ def fits(program: Program) -> bool:
     return program.inputs[0].grad and not any(s.op.form == "turn" for s in program.statements)
 
 
+class Turned(PyLayer):
+    """Its gradient is that of another function."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        y = paddle.tanh(x)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        x, y = ctx.saved_tensor()
+        return g * (1.5 - y * y) + 0.1 * paddle.sin(x)
+
+
+def in_python(program: Program) -> bool:
+    """Whether gradients of the body are made by functions in Python, which are differentiated in the function only."""
+    return program.seed % 4 == 2
+
+
 def function_of(program: Program, times: int) -> Callable[..., Any]:
     """The first argument of the program is carried from iteration to iteration; the others come from outside."""
     inner = run.function_of(program)
 
     def body(y: Any, others: list[Any]) -> Any:
+        if in_python(program):
+            y = Turned.apply(y)
+            y.register_hook(lambda g: g * 0.5)
         total = run.loss_of(inner(y * 1.0, *others))
+        if in_python(program) and total is not None and not total.stop_gradient:
+            total.register_hook(lambda g: g * 0.7 + g.detach() * 0.1)
         return y * 0.5 if total is None else y * 0.5 + 0.1 * paddle.tanh(total) * paddle.cos(y)
 
     def function(x: Any, *others: Any) -> Any:
@@ -66,15 +92,23 @@ def function_of(program: Program, times: int) -> Callable[..., Any]:
     return function
 
 
+def with_gradients(program: Program, function: Callable[..., Any]) -> Callable[..., Any]:
+    """What the function gives, its gradients, and those of a function of these."""
+
+    def everything(*given: Any) -> Any:
+        leaves = [t for t, x in zip(given, program.inputs, strict=True) if x.grad]
+        outputs = function(*given)
+        loss = run.loss_of(outputs)
+        first = paddle.grad([loss], leaves, create_graph=True, allow_unused=True)
+        again = run.loss_of([g for g in first if g is not None])
+        second = [None] * len(leaves) if again is None else paddle.grad([again], leaves, allow_unused=True)
+        return [*outputs, *first, *second]
+
+    return everything
+
+
 def found(program: Program, function: Callable[..., Any], n: int) -> list[np.ndarray | None]:
-    given = run.arguments(program, n)
-    leaves = [t for t, x in zip(given, program.inputs, strict=True) if x.grad]
-    outputs = function(*given)
-    loss = run.loss_of(outputs)
-    first = paddle.grad([loss], leaves, create_graph=True, allow_unused=True)
-    again = run.loss_of([g for g in first if g is not None])
-    second = [None] * len(leaves) if again is None else paddle.grad([again], leaves, allow_unused=True)
-    return [None if v is None else run.numbers(v) for v in (*outputs, *first, *second)]
+    return [None if v is None else run.numbers(v) for v in function(*run.arguments(program, n))]
 
 
 def holds(seed: int) -> bool:
@@ -82,7 +116,12 @@ def holds(seed: int) -> bool:
     if not fits(program):
         return False
     function = function_of(program, 2)
-    captured = paddle.jit.to_static(function)
+    if in_python(program):
+        function = with_gradients(program, function)
+        captured = paddle.jit.to_static(function)
+    else:
+        captured = with_gradients(program, paddle.jit.to_static(function))
+        function = with_gradients(program, function)
     for n in program.sizes[:2]:
         try:
             with warnings.catch_warnings():

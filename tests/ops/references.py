@@ -191,6 +191,10 @@ def clip(x: np.ndarray, low: Any, high: Any) -> Any:
 # --- activations -----------------------------------------------------------------------------------------------------
 
 
+def _log1p_exp(x: np.ndarray) -> np.ndarray:
+    return np.log1p(np.exp(x.astype(np.complex128)))
+
+
 def functional(name: str, *order: str, **fixed: Any) -> Callable:
     """torch.nn.functional's function; ``order`` are the params it takes by position."""
     f = getattr(tf, name)
@@ -199,13 +203,18 @@ def functional(name: str, *order: str, **fixed: Any) -> Callable:
 
 for _name, _order in {
     "celu": ("alpha",), "elu": ("alpha",), "hardshrink": ("threshold",), "leaky_relu": ("negative_slope",), "mish": (),
-    "relu": (), "relu6": (), "silu": (), "softplus": ("beta", "threshold"), "softshrink": ("threshold",),
+    "relu": (), "relu6": (), "silu": (), "softshrink": ("threshold",),
     "softsign": (), "tanhshrink": (), "softmax": ("axis",), "log_softmax": ("axis",), "glu": ("axis",),
     "hardtanh": ("min", "max"),
 }.items():  # fmt: skip
     REFERENCES[_name] = functional(_name, *_order)
 
-REFERENCES["log_sigmoid"] = functional("logsigmoid")
+REFERENCES["log_sigmoid"] = lambda x: -_log1p_exp(-x) if x.dtype.kind == "c" else torch_call(tf.logsigmoid, x)
+REFERENCES["softplus"] = lambda x, beta, threshold: (
+    np.where(x.real * beta > threshold, x, _log1p_exp(x * beta) / beta)
+    if x.dtype.kind == "c"
+    else torch_call(lambda t: tf.softplus(t, beta, threshold), x)
+)
 REFERENCES["thresholded_relu"] = lambda x, threshold, fill: np.where(x <= threshold, x.dtype.type(fill), x)
 REFERENCES["gelu"] = lambda x, approximate: (
     torch_call(tf.gelu, x, approximate="tanh") if approximate else x * scipy.special.ndtr(np.float64(x))
@@ -1804,6 +1813,7 @@ MADE_INSIDE = {
     "scan": "its region is a program; tests of control flow run it",
     "detached": "made by captured functions for gradients that are differentiated again; their tests run some",
     "with_gradient": "made by captured functions, and taken out of programs before they run",
+    "given_gradient": "made in branches and loop bodies, and taken out of programs before they run",
 }
 
 for _names, _reason in {

@@ -626,22 +626,6 @@ def test_mixed_precision_casts_inside() -> None:
 # --- refusals --------------------------------------------------------------------------------------------------------
 
 
-class _Double(paddle.autograd.PyLayer):
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        return x * 2
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
-        return g * 2
-
-
-def hooked(x: Any) -> Any:
-    y = x * 1
-    y.register_hook(lambda g: g)
-    return y
-
-
 REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "shapes": (lambda x: cond(x.sum() > 0, lambda: x, lambda: x[:2]), "cond.*results of both branches"),
     "dtypes": (lambda x: cond(x.sum() > 0, lambda: x, lambda: x.astype("float32")), "cond.*results of both branches"),
@@ -660,8 +644,6 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
     "grad through what is carried": (
         lambda x: looped(lambda y: paddle.grad((y * x).sum(), [x])[0], x * 2, 2), "values that the loop carries"
     ),
-    "PyLayer": (lambda x: cond(x.sum() > 0, lambda: _Double.apply(x), lambda: x), "branch or loop body"),
-    "hooks": (lambda x: cond(x.sum() > 0, lambda: hooked(x), lambda: x), "branches and loop bodies"),
     "data": (lambda x: cond(x.sum() > 0, lambda: x * float(x[0]), lambda: x), "are not known"),
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.autodiff import control, rules
-from umiak.autodiff.custom import resolve
+from umiak.autodiff.custom import is_given, put_in, resolve
 from umiak.core import context
 from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Operation, Program, Value, defined_by, extract, is_pure, uses
@@ -179,6 +179,9 @@ class _Driver:
         # Inside of the region itself, values are there.
         anew = operation.again > 0 and operation.again != self.tracer.builder.again
         source = self.computed_again(operation, next(g for g in grads if g is not None)) if anew else operation
+        if is_given(operation):
+            self.spread(operation, put_in(self.tracer, source, grads), needs)
+            return
         if operation.regions:
             self.spread(operation, control.pull(self.tracer, source, grads, needs), needs)
             return
@@ -315,7 +318,9 @@ def derivative(
     tracer.builder.finish([*outputs, *made, *copies.values()])
     # Tensors that a Python function met became inputs too.
     inputs = [v for v in joint.inputs if not any(v is g for g in grads)]
-    remove_dead(merge_common(resolve(joint)))
+    if scope is None:  # the gradients that a region has may be asked for again
+        resolve(joint)
+    remove_dead(merge_common(joint))
     made = joint.outputs[len(outputs) : len(outputs) + len(made)]  # type: ignore[assignment]
     copies = dict(zip(copies, joint.outputs[len(outputs) + len(made) :]))
     return _split(joint, inputs, len(outputs), made, grads, present, copies, driver.forward)

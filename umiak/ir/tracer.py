@@ -10,7 +10,7 @@ parent has a new value and take their view of it again. What remains of a write 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -175,8 +175,11 @@ class SymTensor(Tensor):
             raise RuntimeError(
                 "[register_hook] requires a tensor of a captured function or an eager one, got a bare one"
             )
-        if self._tracer.frames:
-            raise RuntimeError("[register_hook] requires a tensor outside of branches and loop bodies, got one inside")
+        if self._tracer.frames and self._block is not self._tracer.builder.block:
+            raise RuntimeError(
+                "[register_hook] requires a tensor made in the branch or loop body where it gets a hook, got one from "
+                "outside. Register the hook there"
+            )
         value = self.value
         if value.hooks is None:
             value.hooks = []
@@ -274,10 +277,12 @@ class Tracer:
     # umiak/runtime/capture.py. Others leave them alone.
     captures = False
     hooked: Any = None
-    gradients: Mapping[int, tuple[Operation, Callable]] = {}  # by operation: see umiak/autodiff/custom.py
+    gradients: dict[int, tuple[Operation, Callable]] = {}  # by operation: see umiak/autodiff/custom.py
     reserve: Any = None
     reads: Any = None
     retained: Any = None
+    settled: Any = None
+    given_gradient: Any = None
 
     def __init__(
         self,

@@ -27,6 +27,33 @@ class WithGradient(Op):
 
 
 @register
+class GivenGradient(Op):
+    """:class:`WithGradient` in a branch or a loop body: the ``count`` operands behind the first ``wrt`` as they are.
+
+    The region makes the gradients of the first ``wrt`` operands, None for those that have none, of what it takes: the
+    gradients of the continuous results, the results, and the rest of the operands.
+    """
+
+    inputs = ("*xs",)
+    wrt: int
+    count: int
+    closed: ClassVar[bool] = True
+    amp = "keep"
+    variadic_outputs: ClassVar[bool] = True
+    vjp = None
+
+    def infer(self, *xs: Any, regions: Any = ()) -> Any:
+        made = xs[self.wrt : self.wrt + self.count]
+        ((takes, gives),) = regions
+        wanted = [*(y for y in made if y.dtype.is_continuous), *made, *xs[self.wrt + self.count :]]
+        if len(takes) != len(wanted) or any(a.dtype is not b.dtype for a, b in zip(takes, wanted, strict=True)):
+            self.fail(TypeError, f"a region over {wanted}", list(takes))
+        if len(gives) != self.wrt:
+            self.fail(ValueError, f"{self.wrt} gradients from the region", len(gives))
+        return tuple(made)
+
+
+@register
 class Detached(Op):
     """``x``, through which no gradient flows."""
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from umiak import ops as F
-from umiak.autodiff.custom import cut, is_custom, resolve
+from umiak.autodiff.custom import cut, is_custom, is_given, resolve, settle
 from umiak.autodiff.graph import derivative, pullback
 from umiak.compiler.amp import with_casts
 from umiak.core import context, tape
@@ -168,7 +168,6 @@ class Capture(Tracer):
 
         ``backward`` says by an attribute ``traceable`` that it computes with tensors alone.
         """
-        self._refuse_inside(f"{name}, a gradient written in Python,")
         if not getattr(backward, "traceable", False):
             raise CaptureError(f"{name} has a gradient written in Python, which a captured function cannot hold")
         xs, ys = [self.tensor(x) for x in inputs], [self.tensor(y) for y in outputs]
@@ -190,6 +189,31 @@ class Capture(Tracer):
             # Memory that it shares with others is theirs without a gradient.
             y._parent = y._view = y._strided = None
             y._value, y._block, y._stop = value, self.builder.block, False
+
+    def settled(self) -> dict[int, Value]:
+        """At the end of a branch or loop body, gradients in Python become part of it: what stands for values then."""
+
+        def refuse(what: str) -> Exception:
+            return CaptureError(
+                f"a gradient written in Python (a hook, or the backward of a PyLayer) in a branch or loop body of "
+                f"paddle.static.nn {what}, which cannot be captured there. Do it in the captured function itself"
+            )
+
+        before = {key: stream.words for key, (_, stream) in self.streams.items()}
+        made = settle(self, self.builder.block, refuse)
+        if any(not dim.same(stream.words, before.get(key, 0)) for key, (_, stream) in self.streams.items()):
+            raise refuse("draws random numbers")
+        return made
+
+    @contextmanager
+    def given_gradient(self) -> Iterator[None]:
+        """A gradient in Python is traced for whoever asks for it later."""
+        creating, self.creating, casts = self.creating, True, self.casts
+        self.casts = dict(casts)
+        try:
+            yield
+        finally:
+            self.creating, self.casts = creating, casts
 
     def hooked(self, g: SymTensor, hook: Callable) -> SymTensor:
         """A gradient as ``hook`` leaves it."""
@@ -472,6 +496,9 @@ class Captured(CapturedRun):
         records = not capture.differentiated and bool(self.wrt) and open_ends
         # Whether gradients of the program's results need Python functions, which only this trace can call.
         self.custom = records and _has_python(traced)
+        # Gradients of regions that were written in Python stand in the program until it is differentiated.
+        given = records and not self.custom and any(map(is_given, traced.walk()))
+        self._given_gradients = remove_dead(merge_common(traced.copy())) if given else None
         program = self.program = remove_dead(merge_common(resolve(traced.copy() if self.custom else traced)))
         # Gradients that the function met are those of the coming run, not those of the first one.
         held = {id(g): at for at, g in enumerate(before) if g is not None}
@@ -583,7 +610,8 @@ class Captured(CapturedRun):
 
     def _recording(self) -> tuple[Part, Backward]:
         """Its forward part, and the backward one."""
-        pair = self._pair or _Pair(self.program, self.wrt, self._given(self.program))
+        source = self._given_gradients or self.program
+        pair = self._pair or _Pair(source, self.wrt, self._given(source))
         forward, backward = self._executor_of(pair.forward), Executor(pair.backward)
         # Where a number of the backward part is known from: the forward part's symbols, the run's, or a region.
         known: dict[Sym, Any] = {s: -1 - i for i, s in enumerate(self._symbols)}
@@ -609,7 +637,7 @@ class Captured(CapturedRun):
 
     def _again(self, run: Any, grads: Sequence[Any]) -> tuple:
         """The gradients with a history of their own: through the operations, run one by one."""
-        if self.custom:
+        if self.custom or self._given_gradients is not None:
             raise RuntimeError(
                 f"[{self.program.name}] requires create_graph=False: hooks and gradients written in Python, which the "
                 "captured function has, are differentiated only inside of it. Call paddle.grad there"

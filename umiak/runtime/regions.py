@@ -63,9 +63,13 @@ class _Body:
             self.leaves = call([*arguments[:n], *arguments[m:]])
             tensors = {i: tracer.tensor(x) for i, x in enumerate(self.leaves) if isinstance(x, Tensor)}
             self.values = {i: x.value for i, x in tensors.items()}
+            settled = tracer.settled() if tracer.captures else {}
+            self.values = {i: settled.get(id(v), v) for i, v in self.values.items()}
             self.stops = {i: x.stop_gradient for i, x in tensors.items()}
             self.written: dict[int, SymTensor] = dict(frame.written)
-            self.after = {k: (r._value, r._stop, r._made) for k, r in self.written.items()}
+            self.after = {
+                k: (settled.get(id(r._value), r._value), r._stop, r._made) for k, r in self.written.items()
+            }  # fmt: skip
             # Those that were written in no_grad only, and so have the history that they had.
             self.quiet = {
                 k for k, r in self.written.items()

@@ -167,11 +167,14 @@ class Program:
         return [t for s in self.statements[a:b] for t in s.targets if t in later]
 
     def can_be_region(self, a: int, b: int) -> bool:
-        """Whether statements from ``a`` to ``b`` can be a branch: none is refused there, and no view of memory outside
-        leaves, which is another tensor then, as any result is. So hooks on results, and gradients with respect to them,
-        know nothing of what the branch itself makes of them."""
+        """Whether statements from ``a`` to ``b`` can be a branch: none is refused there (hooks are on what it makes),
+        and no view of memory outside leaves, which is another tensor then, as any result is. So hooks on results, and
+        gradients with respect to them, know nothing of what the branch itself makes of them."""
         inside, read = self.statements[a:b], set(self.read(a, b))
-        if any(s.op.form == "turn" or s.op.tags & {"hook", "cut"} for s in inside):
+        if any(s.op.form == "turn" or s.op.tags & {"cut"} for s in inside):
+            return False
+        made = {t for s in inside for t in s.targets}
+        if any(s.op.tags & {"hook"} and s.operands[0] not in made for s in inside):
             return False
         shared = read & {x for s in inside for x in s.operands}
         if any(s.op.tags & {"hook", "grad"} and s.operands[0] in shared for s in self.statements[b:]):
