@@ -18,6 +18,7 @@ from umiak.core.array import from_numpy
 from umiak.core.dispatch import apply, apply1, apply_rows, assign
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
+from umiak.ir import sym as dim
 
 
 class Basic(NamedTuple):
@@ -54,7 +55,7 @@ def _int(i: int, n: int, axis: int) -> int:
 
 
 def _one(item: Any, place: Place) -> Any:
-    """An item as an int, a bool, a slice, None, Ellipsis, or an index tensor, made on ``place`` where it is none."""
+    """An item as an int, a bool, a slice, None, Ellipsis, an array (a mask), or an index tensor made on ``place``."""
     if item is None or item is Ellipsis or isinstance(item, (bool, int, slice)):
         return item
     if isinstance(item, (list, tuple, range)):
@@ -65,7 +66,7 @@ def _one(item: Any, place: Place) -> Any:
             raise _bad(item)
         if a.ndim == 0:
             return bool(a) if a.dtype.kind == "b" else int(a)
-        return from_numpy(a if a.dtype.kind == "b" else a.astype(np.int64), place)
+        return a if a.dtype.kind == "b" else from_numpy(a.astype(np.int64), place)
     if isinstance(item, Tensor):
         if not (item.dtype.is_bool or item.dtype.is_integer):
             raise op_error(IndexError, "getitem", "an index of integer or bool dtype", item.dtype.name)
@@ -95,6 +96,8 @@ def coordinates(index: Tensor) -> list[Tensor]:
 def _consumed(item: Any) -> int:
     if item is None or isinstance(item, bool):
         return 0
+    if isinstance(item, np.ndarray):
+        return item.ndim
     return item.ndim if isinstance(item, Tensor) and item.dtype.is_bool else 1
 
 
@@ -139,13 +142,22 @@ def parse(x: Tensor, item: Any) -> tuple[Basic, dict[int, Tensor]]:
             out += 1
         else:
             n = _consumed(i)
-            if i.dtype.is_bool and i.shape != shape[axis : axis + n]:
-                raise op_error(IndexError, "getitem", f"a mask of shape {shape[axis : axis + n]}", i.shape)
-            advanced[out] = i
+            if isinstance(i, np.ndarray):  # where it holds is known, whatever becomes of the call
+                _check_mask(list(i.shape), shape[axis : axis + n])
+                advanced.update((out + k, from_numpy(at, place)) for k, at in enumerate(np.nonzero(i)))
+            else:
+                if i.dtype.is_bool:
+                    _check_mask(i.shape, shape[axis : axis + n])
+                advanced[out] = i
             axis += n
             out += n
     starts, sizes, steps = zip(*parts) if parts else ((), (), ())
     return Basic(tuple(axes), starts, sizes, steps, tuple(drop), tuple(insert)), advanced
+
+
+def _check_mask(mask: list, shape: list) -> None:
+    if len(mask) != len(shape) or not all(map(dim.eq, mask, shape)):
+        raise op_error(IndexError, "getitem", f"a mask of shape {shape}", mask)
 
 
 def _range(s: slice, n: int) -> tuple[int, int, int]:

@@ -622,7 +622,7 @@ def view_as_real(input: Tensor) -> Tensor:
 
 @public(usual=False)
 def cast(x: Tensor, dtype: Any) -> Tensor:
-    """``x`` in another dtype; itself when it has it already.
+    """A copy of ``x`` in another dtype, or in its own.
 
     Example:
         >>> import paddle
@@ -631,13 +631,17 @@ def cast(x: Tensor, dtype: Any) -> Tensor:
     """
     if not isinstance(x, Tensor):
         need_tensor(x, "cast")
+    return apply1(_CAST.get(dtype) or cast_op(dtype), x)
+
+
+def cast_op(dtype: Any) -> Any:
+    """The op that casts to a dtype."""
+    if dtype is None:
+        raise op_error(TypeError, "cast", "a dtype", "None")
     op = _CAST.get(dtype)
     if op is None:
-        if dtype is None:
-            raise op_error(TypeError, "cast", "a dtype", "None")
-        d = dtype_of(dtype)
-        op = _CAST[dtype] = F.Cast(d)
-    return x if x.dtype is op.dtype else apply1(op, x)
+        op = _CAST[dtype] = F.Cast(dtype_of(dtype))
+    return op
 
 
 cast_ = inplace(cast)

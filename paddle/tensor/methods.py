@@ -198,7 +198,8 @@ def astype(self: Tensor, dtype: Any) -> Tensor:
         >>> paddle.ones([1]).astype("int32").dtype
         paddle.int32
     """
-    return manipulation.cast(self, dtype)
+    op = manipulation.cast_op(dtype)
+    return self if self.dtype is op.dtype else apply1(op, self)
 
 
 @public("Tensor")
@@ -222,7 +223,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
     ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(other)``.
 
-    ``blocking`` and ``copy`` may follow. What is already so is not copied, unless ``copy`` is True.
+    ``blocking`` and ``copy`` may follow. What is already so is not copied, unless ``copy`` is True or the dtype is
+    given by name (as in the reference framework).
 
     Example:
         >>> import paddle
@@ -230,6 +232,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         paddle.float64
     """
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    named = isinstance(dtype, str)
     other, make_copy = kwargs.pop("other", None), kwargs.pop("copy", False)
     kwargs.pop("blocking", None)
     kwargs.pop("non_blocking", None)
@@ -244,7 +247,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             device = a
         elif isinstance(a, str):
             try:
-                dtype = dtype_of(a)
+                dtype, named = dtype_of(a), True
             except (TypeError, ValueError):
                 device = a
         elif isinstance(a, int) and not isinstance(a, bool):
@@ -254,7 +257,7 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     out = self if device is None else _to_place(self, place_of(device, "to"))
     if dtype is not None:
         out = cast(out, dtype_of(dtype))
-    return apply1(_COPY, out) if make_copy and out is self else out
+    return apply1(_COPY, out) if (make_copy or named) and out is self else out
 
 
 @public("Tensor")

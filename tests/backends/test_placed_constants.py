@@ -94,7 +94,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "write in a branch": written_in_a_branch,
 }  # fmt: skip
 # Their number of elements is data; their gradient is computed in Python.
-NOT_CAPTURED = ("mask of Python", "set under a mask", "vjp")
+NOT_CAPTURED = ("set under a mask", "vjp")
 
 
 def found(function: Callable[[Any], Any], place: str) -> list[np.ndarray | None]:

@@ -217,3 +217,47 @@ def test_iteration():
     assert 3 in x
     with pytest.raises(TypeError, match="0-d"):
         iter(paddle.to_tensor(1))
+
+
+MASKS = [
+    [True, False],
+    (slice(None), [True, False, True]),
+    (slice(None), M3),
+    ([False, False], 0),
+    ([1, 0], [True, False, True]),
+    (0, [True, False, True], None, [0, 1]),
+    M2,
+    (..., [True, True, False, False, True]),
+]
+
+
+@pytest.mark.parametrize("item", MASKS, ids=str)
+def test_masks_of_python_are_captured(item):
+    """Where they hold is known before the data are: a list of bools is a list of places."""
+
+    def function(x):
+        y = x * 1.0
+        y[item] = y[item] * 2.0 + 1.0
+        return x[item], y
+
+    expected = A.astype("float64").copy()
+    part = expected[item].copy()
+    expected[item] = part * 2 + 1
+    grads = []
+    for f in (function, paddle.jit.to_static(function)):
+        x = paddle.to_tensor(A.astype("float64"), stop_gradient=False)
+        got, whole = f(x)
+        np.testing.assert_array_equal(got.numpy(), part)
+        np.testing.assert_array_equal(whole.numpy(), expected)
+        ((got * got).sum() + (whole * whole).sum()).backward()
+        grads.append(x.grad.numpy())
+    np.testing.assert_array_equal(*grads)
+
+
+def test_masks_of_python_have_the_shape_of_what_they_select_from():
+    captured = paddle.jit.to_static(lambda x: x[[True, False, True]])
+    for n in (3, 3):
+        assert captured(paddle.arange(float(n))).tolist() == [0.0, 2.0]
+    for f in (captured, lambda x: x[[True, False, True]]):
+        with pytest.raises(IndexError, match=r"requires a mask of shape .*, got \[3\]"):
+            f(paddle.ones([4]))

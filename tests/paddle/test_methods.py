@@ -352,3 +352,41 @@ def test_numbers_do_not_grow_tables():
         x * float(k)
         paddle.multiply(x, k + 0.5)
     assert record.table_size() == before
+
+
+COPIES = {
+    "cast": lambda x: paddle.cast(x, "float32"),
+    "x.cast": lambda x: x.cast(paddle.float32),
+    "to, by name": lambda x: x.to("float32"),
+    "to, by keyword": lambda x: x.to(dtype="float32"),
+    "to, with a place": lambda x: x.to("cpu", "float32"),
+}
+ITSELF = {
+    "astype": lambda x: x.astype("float32"),
+    "to, a dtype": lambda x: x.to(paddle.float32),
+    "to, a place": lambda x: x.to("cpu"),
+    "to, another": lambda x: x.to(paddle.ones([1])),
+    "type_as": lambda x: x.type_as(paddle.ones([1])),
+    "float": lambda x: x.float(),
+}
+
+
+@pytest.mark.parametrize("captured", [False, True], ids=["eager", "captured"])
+@pytest.mark.parametrize("name", COPIES)
+def test_casts_that_copy_in_the_same_dtype(name, captured):
+    """What is written to the result is not seen in the source; gradients pass."""
+    f = paddle.jit.to_static(COPIES[name]) if captured else COPIES[name]
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    y = f(x)
+    assert not y.is_leaf
+    with paddle.no_grad():
+        y[0] = 9.0
+    assert (x.tolist(), y.tolist()) == ([1.0, 2.0], [9.0, 2.0])
+    (f(x) * 3.0).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("name", ITSELF)
+def test_casts_that_give_the_tensor_itself(name):
+    x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+    assert ITSELF[name](x) is x

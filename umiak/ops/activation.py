@@ -19,6 +19,7 @@ from umiak.ops._common import (
     accept,
     broadcast_shape,
     check_axes,
+    conj,
     draw,
     factor_names,
     in_compute_type,
@@ -47,7 +48,7 @@ class Activation(Unary):
 
     @vjp_in_compute_type
     def vjp(self, s, g):
-        return (F.mul(g, self.slope(s.inputs[0], s.outputs[0], *s.params)),)
+        return (F.mul(g, conj(self.slope(s.inputs[0], s.outputs[0], *s.params))),)
 
 
 class Gated(Activation):
@@ -69,8 +70,17 @@ def clamp(x: Any, lo: Any, hi: Any) -> Any:
 
 
 def log1p_exp(x: Any) -> Any:
-    """log(1 + exp(x)), without overflow."""
-    return F.add(F.maximum(x, 0), F.log1p(F.exp(F.neg(F.abs(x)))))
+    """log(1 + exp(x)), without overflow; of complex numbers the principal value."""
+    if not x.dtype.is_complex:
+        return F.add(F.maximum(x, 0), F.log1p(F.exp(F.neg(F.abs(x)))))
+    above = F.gt(F.real(x), 0)
+    most = F.complex(F.maximum(F.real(x), 0), 0.0)
+    large = F.add(most, F.log(F.add(F.exp(F.neg(most)), F.exp(F.sub(x, most)))))
+    return F.where(above, large, F.log1p(F.exp(F.where(above, 0, x))))
+
+
+def real(x: Any) -> Any:
+    return F.real(x) if x.dtype.is_complex else x
 
 
 # --- piecewise linear ----------------------------------------------------------------------------------------------
@@ -310,6 +320,8 @@ class Gelu(Activation):
 class Silu(Activation):
     """x * sigmoid(x)."""
 
+    kinds = "fc"
+
     def value(self, x):
         return F.mul(x, F.logistic(x))
 
@@ -351,17 +363,18 @@ class Softplus(Activation):
 
     amp = "deny"
     monotone = True
+    kinds = "fc"
     sample_params = {"beta": 1.5}
     beta: float = param(default=1.0)
     threshold: float = param(default=20.0)
 
     def value(self, x, beta, threshold):
         z = F.mul(x, beta)
-        return F.where(F.gt(z, threshold), x, F.div(log1p_exp(z), beta))
+        return F.where(F.gt(real(z), threshold), x, F.div(log1p_exp(z), beta))
 
     def slope(self, x, y, beta, threshold):
         z = F.mul(x, beta)
-        return F.where(F.gt(z, threshold), 1, F.logistic(z))
+        return F.where(F.gt(real(z), threshold), 1, F.logistic(z))
 
 
 @register
@@ -369,6 +382,7 @@ class LogSigmoid(Activation):
     """log(sigmoid(x))."""
 
     monotone = True
+    kinds = "fc"
 
     def value(self, x):
         return F.neg(log1p_exp(F.neg(x)))
@@ -382,9 +396,21 @@ class Softsign(Activation):
     """x / (1 + |x|)."""
 
     monotone = True
+    kinds = "fc"
 
     def value(self, x):
-        return F.div(x, F.add(F.abs(x), 1))
+        size = F.add(F.abs(x), 1)
+        return F.div(x, F.complex(size, 0.0) if x.dtype.is_complex else size)
+
+    @vjp_in_compute_type
+    def vjp(self, s, g):
+        x = s.inputs[0]
+        if not x.dtype.is_complex:
+            return (F.mul(g, self.slope(x, s.outputs[0])),)
+        # Its size changes with the part of x that lies in its direction, so that the slope is no complex number.
+        shrunk = F.complex(F.reciprocal(F.add(F.abs(x), 1)), 0.0)
+        along = F.mul(F.complex(F.real(F.mul(F.conj(g), x)), 0.0), F.sign(x))
+        return (F.sub(F.mul(g, shrunk), F.mul(along, square(shrunk))),)
 
     def slope(self, x, y):
         return square(F.reciprocal(F.add(F.abs(x), 1)))
