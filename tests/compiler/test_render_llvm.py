@@ -203,6 +203,7 @@ def operations(t: ScalarType) -> dict[str, n.Node]:
         }
     if t.is_float:
         found["fma"] = n.fma(a, b, a)
+        found["denormal"] = call("denormal", a)
     return found
 
 

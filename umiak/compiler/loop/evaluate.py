@@ -259,6 +259,7 @@ _MEANING: dict[str, Callable[..., Array]] = {
         "pow": np.power, "atan2": np.arctan2,
     }.items()},
     "nextafter": np.nextafter,
+    "denormal": lambda a: (a != 0) & (np.abs(a) < np.finfo(a.dtype).tiny),
     "philox": lambda place, key: _word(place, key),
 }  # fmt: skip
 

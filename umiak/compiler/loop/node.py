@@ -85,10 +85,11 @@ OPS: dict[str, tuple[int, str]] = {
         "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "erfinv", "lgamma", "digamma", "logistic", "rsqrt",
         "i0", "i0e", "i1", "i1e")},
     **{name: (2, f"{name}(a, b)") for name in ("pow", "atan2", "nextafter")},
+    "denormal": (1, "bool, of f32 and f64: whether a is smaller than normal numbers, but not 0"),
     "philox": (2, "u32: word a (i64) of the Philox4x32-10 stream of key b (i64): its word a % 4 of block a // 4"),
 }  # fmt: skip
 
-COMPARISONS = ("eq", "ne", "lt", "le")
+COMPARISONS = ("eq", "ne", "lt", "le", "denormal")  # what gives bool
 RARE = "rare"
 COUNTED = "counted"  # `attr` of a div of an index by a size: neither is negative, and the size is not 0
 LEAVES = ("const", "dim", "word", "axis", "var")

@@ -272,7 +272,7 @@ class Function(Short):
             copies = (many, 4) if work <= 2 else (8, 2) if work <= 20 else (4,) if work <= 60 else (2,)
         else:
             # Chains with branches in them are long: what runs side by side hides them.
-            copies = (4,) if work <= 8 else (2,) if work <= (90 if survey.branches else 40) else (1,)
+            copies = (4,) if work <= (90 if survey.branches else 8) else (2,) if work <= 40 else (1,)
         if survey.gathers and self.target.slow_gathers:
             copies = (1,)  # a copy is long
         if survey.draws:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from umiak.compiler.loop.functions.bounds import largest
 from umiak.compiler.loop.functions.narrow import ROUND_BF16
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.types import BF16, F32, F64, I32, I64, U64, ScalarType
+from umiak.compiler.loop.types import BF16, F32, F64, I32, I64, U32, U64, ScalarType
 from umiak.compiler.render.text import Writer, literal, spell, suffix
 
 _INSTRUCTIONS = {
@@ -280,6 +280,20 @@ class Operations(Writer):
     def op_bitcast(self, x: Node, a: Sequence[str], lanes: int) -> str:
         source, target = spell(x.args[0].type, lanes), spell(x.type, lanes)
         return a[0] if source == target else self.ins(f"bitcast {source} {a[0]} to {target}")
+
+    def op_denormal(self, x: Node, a: Sequence[str], lanes: int) -> str:
+        """AVX-512's class of a number, for whole registers; else by bits, of which the sign is shifted out."""
+        t = x.args[0].type
+        size, single = lanes * t.bits, t is F32
+        if size in (128, 256, 512):
+            name = f"llvm.x86.avx512.fpclass.{'ps' if single else 'pd'}.{size}"
+            return self.call(f"<{lanes} x i1>", name, [(spell(t, lanes), a[0]), ("i32", "32")])
+        whole = U32 if single else U64
+        words = spell(whole, lanes)
+        bits = self.ins(f"bitcast {spell(t, lanes)} {a[0]} to {words}")
+        one, end = (constant(n, whole, lanes) for n in (1, (1 << (24 if single else 53)) - 1))
+        size_of = self.ins(f"shl {words} {bits}, {one}")
+        return self.ins(f"icmp ult {words} {self.ins(f'sub {words} {size_of}, {one}')}, {end}")
 
     def op_cast(self, x: Node, a: Sequence[str], lanes: int) -> str:
         source, target, v = x.args[0].type, x.type, a[0]

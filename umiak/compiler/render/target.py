@@ -65,8 +65,10 @@ class Target:
         found = {"philox"}
         if not self.x86 or "f16c" in self.has:
             found.add("f16")
-        if self.avx512 and "avx512bf16" in self.has:
-            found.add(ROUND_BF16)
+        if self.avx512:
+            found.add("denormal")
+            if "avx512bf16" in self.has:
+                found.add(ROUND_BF16)
         return frozenset(found)
 
     @classmethod

@@ -17,7 +17,7 @@ from umiak.compiler.loop.functions.parts import Builder
 from umiak.compiler.loop.node import Node, rebuild, walk
 from umiak.compiler.loop.types import F32, F64
 
-_MODULES = (exponentials, logarithms, powers, trigonometry, error_functions, bessel, gamma, philox)
+_MODULES = (exponentials, logarithms, powers, trigonometry, error_functions, bessel, gamma, philox, narrow)
 BUILDERS: dict[str, Builder] = {name: build for m in _MODULES for name, build in m.BUILDERS.items()}
 
 
@@ -33,8 +33,8 @@ def expand(roots: list[Node], native: frozenset[str] = frozenset()) -> list[Node
         if x.op == "cast" and (x.type.is_storage or args[0].type.is_storage):
             made[x] = narrow.convert(args[0], x.type, native)
         elif x.op in BUILDERS and x.op not in native:
-            if x.op != "philox" and x.type not in (F32, F64):
-                raise TypeError(f"{x.op} requires f32 or f64, got {x.type}: cast before and after")
+            if x.op != "philox" and args[0].type not in (F32, F64):
+                raise TypeError(f"{x.op} requires f32 or f64, got {args[0].type}: cast before and after")
             made[x] = BUILDERS[x.op](*args)
         else:
             made[x] = x if all(p is q for p, q in zip(args, x.args)) else rebuild(x, args)

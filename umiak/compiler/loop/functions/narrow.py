@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from umiak.compiler.loop.functions.parts import Builder
 from umiak.compiler.loop.node import (
     Node,
     add,
@@ -85,13 +86,16 @@ def convert(x: Node, to: ScalarType, native: frozenset[str] = frozenset()) -> No
         return convert(wide, to, native) if to.is_storage else cast(wide, to)
     single = _to_f32(x)
     if to is BF16 and ROUND_BF16 in native:
-        bits = bitcast(single, U32)
         # The instruction takes denormals for zero.
-        none = eq(call("and", bits, _bits(0x7F800000)), _bits(0))
-        return rarely(
-            call("and", none, ne(call("and", bits, _bits(0x7FFFFF)), _bits(0))), narrow(single, to), cast(single, to)
-        )
+        return rarely(call("denormal", single), narrow(single, to), cast(single, to))
     return cast(single, to) if to.name in native else narrow(single, to)
+
+
+def denormal(x: Node) -> Node:
+    return call("and", lt(call("abs", x), 2.0 ** (-126 if x.type is F32 else -1022)), ne(x, 0.0))
+
+
+BUILDERS: dict[str, Builder] = {"denormal": denormal}
 
 
 def _bits(value: int) -> Node:
