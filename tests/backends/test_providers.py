@@ -575,6 +575,73 @@ def test_a_forked_child_runs_on_one_thread(name):
     assert run.returncode == 0, run.stderr
 
 
+class SignalStack(ctypes.Structure):
+    _fields_ = [("start", ctypes.c_void_p), ("flags", ctypes.c_int), ("size", ctypes.c_size_t)]
+
+
+DISABLED = 2
+
+
+def signal_stack(given=None):
+    """That of the thread, which gets ``given`` in its place."""
+    found = SignalStack()
+    assert ctypes.CDLL(None).sigaltstack(given and ctypes.byref(given), ctypes.byref(found)) == 0
+    return found.start, found.flags, found.size
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the sizes and numbers above are those of Linux")
+def test_handlers_of_signals_have_a_stack_where_the_library_computes(rng):
+    use("onednn")
+    x, y = draw(rng, (100, 110), "float32"), draw(rng, (110, 120), "float32")
+    room = ctypes.create_string_buffer(1 << 16)
+    own = SignalStack(ctypes.addressof(room), 0, len(room))
+    found = []
+
+    def work(given):
+        signal_stack(given)
+        before = signal_stack()
+        product(x, y)
+        found.append((before, signal_stack()))
+        if given is not None:
+            signal_stack(SignalStack(None, DISABLED, 0))
+
+    for given in (None, own, None):
+        thread = threading.Thread(target=work, args=(given,))
+        thread.start()
+        thread.join()
+    for before, after in (found[0], found[2]):
+        assert before[1] == DISABLED
+        assert after[1] == 0
+        assert after[2] >= 1 << 16
+    assert found[1][0] == found[1][1]  # one that is there stays
+    assert found[1][0][0] == own.start
+
+
+SIGNALS = """
+import signal
+import numpy as np
+import paddle
+paddle.set_num_threads(1)
+count = [0]
+signal.signal(signal.SIGPROF, lambda *_: count.__setitem__(0, count[0] + 1))
+signal.setitimer(signal.ITIMER_PROF, 0.001, 0.001)
+rng = np.random.default_rng(0)
+x, y = (paddle.to_tensor(rng.standard_normal(s).astype("float32")) for s in ((704, 1024), (1024, 256)))
+want = paddle.matmul(x, y).numpy()
+while count[0] < 100:
+    np.testing.assert_array_equal(paddle.matmul(x, y).numpy(), want)
+signal.setitimer(signal.ITIMER_PROF, 0)
+"""
+
+
+@pytest.mark.slow
+def test_signals_leave_the_heap_alone():
+    """On the thread that calls the library."""
+    use("onednn")
+    run = subprocess.run([sys.executable, "-c", SIGNALS], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+
+
 def test_scratch_is_kept_and_given_back(rng):
     use("blas")
     product(draw(rng, (50, 60), "float16"), draw(rng, (60, 70), "float16"))

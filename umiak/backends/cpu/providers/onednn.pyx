@@ -13,6 +13,10 @@ cdef extern from "<dlfcn.h>" nogil:
     int RTLD_NOW
     int RTLD_LOCAL
 
+cdef extern from "signals.h" nogil:
+    int umiak_signals_init()
+    void umiak_signals_stack()
+
 ctypedef const char* (*name_t)(int) noexcept nogil
 
 cdef struct Version:
@@ -25,6 +29,9 @@ ctypedef const Version* (*version_t)() noexcept nogil
 cdef enum:
     RUNTIME_SEQUENTIAL = 1
     RUNTIME_OPENMP = 2
+
+if umiak_signals_init() != 0:
+    raise MemoryError("no key for thread-specific data is left")
 
 cdef Library lib
 cdef bint usable = False
@@ -149,6 +156,7 @@ def isa():
 
 cdef int enter() noexcept nogil:
     cdef int before, n = threads()
+    umiak_signals_stack()
     if lib.omp_max == NULL:
         return n
     before = lib.omp_max()
