@@ -26,7 +26,8 @@ def _error_state() -> tuple[contextvars.ContextVar | None, Any]:
     """Where NumPy keeps its error state, and the state in which everything is ignored.
 
     Overflow, NaN and division by zero are ordinary values of our ops. ``np.errstate`` takes as long as a small kernel,
-    setting the variable behind it a quarter. NumPy does not name the variable, but a context shows what changes.
+    setting the variable behind it a quarter. NumPy 2 does not name the variable, but a context shows what changes;
+    NumPy 1 has none.
     """
     context = contextvars.copy_context()
     context.run(np.seterr, all="ignore")
@@ -42,7 +43,12 @@ _variable, _quiet = _error_state()
 def quietly(fn: Callable[..., None]) -> Callable[..., None]:
     """``fn`` with floating-point warnings off."""
     if _variable is None:
-        return np.errstate(all="ignore")(fn)
+
+        def run_in_state(op: Any, outs: list, ins: list, params: tuple) -> None:  # not errstate's own decorator: one
+            with np.errstate(all="ignore"):  # object of it would serve all threads
+                fn(op, outs, ins, params)
+
+        return run_in_state
     variable, quiet = _variable, _quiet
 
     def run(op: Any, outs: list, ins: list, params: tuple) -> None:

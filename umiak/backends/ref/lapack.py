@@ -45,7 +45,8 @@ def adjoint(x: np.ndarray) -> np.ndarray:
 def cholesky(op, x):
     if x.shape[-1] == 0:
         return x
-    return np.linalg.cholesky(x, upper=op.upper)
+    # Not by NumPy's `upper`, which NumPy 1 does not have.
+    return np.ascontiguousarray(adjoint(np.linalg.cholesky(adjoint(x)))) if op.upper else np.linalg.cholesky(x)
 
 
 @kernel(ops.Qr, returns=True)
@@ -114,7 +115,8 @@ def eigvals(op, x):
 @kernel(ops.Solve)
 @refusing("an invertible matrix")
 def solve(op, out, x, y):
-    out[...] = np.linalg.solve(x, y)
+    # Of one rank: else NumPy 1 takes y, where it has one axis less, for vectors.
+    out[...] = np.linalg.solve(x, y.reshape((1,) * (x.ndim - y.ndim) + y.shape))
 
 
 @kernel(ops.TriangularSolve)
