@@ -30,6 +30,10 @@ _SWITCHES = {
 
 
 def _assemble() -> None:
+    from umiak.core import processor
+
+    processor.check(processor.lacking())
+
     from umiak import backends, ops
     from umiak.backends import transfer
     from umiak.core import array, context, dispatch, dlpack, tape
