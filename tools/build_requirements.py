@@ -1,10 +1,18 @@
 """Print what building needs, as ``pyproject.toml`` states it, for an install without build isolation."""
 
 from pathlib import Path
+from typing import Any
 
 try:
     import tomllib
 except ImportError:  # Python 3.10
     import pip._vendor.tomli as tomllib
 
-print("\n".join(tomllib.loads(Path("pyproject.toml").read_text())["build-system"]["requires"]))
+
+def read() -> dict[str, Any]:
+    """What stands in ``pyproject.toml``."""
+    return tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
+
+
+if __name__ == "__main__":
+    print("\n".join(read()["build-system"]["requires"]))

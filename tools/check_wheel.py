@@ -1,5 +1,8 @@
-"""Check what is in a wheel: every source file of both packages, every compiled module, and nothing generated."""
+"""Check a wheel: it has every source file of both packages, every compiled module and nothing generated, and runs on
+the systems that its name promises.
+"""
 
+import re
 import subprocess
 import sys
 from pathlib import Path, PurePosixPath
@@ -7,6 +10,8 @@ from zipfile import ZipFile
 
 PACKAGES = ("umiak", "paddle")
 FORBIDDEN = (".pyx", ".c", ".pyc", ".o")
+PLATFORM = re.compile(r"manylinux_(\d+)_(\d+)_")
+GLIBC = re.compile(rb"\0GLIBC_(\d+)\.(\d+)")  # among the names in a module: a version of glibc that it asks for
 
 
 def problems(names: list[str], sources: list[str]) -> list[str]:
@@ -25,10 +30,34 @@ def problems(names: list[str], sources: list[str]) -> list[str]:
     return found
 
 
+def platform_problems(name: str, modules: dict[str, bytes]) -> list[str]:
+    """What is wrong with the platform in a wheel's name, for modules with these contents."""
+    promised = [(int(a), int(b)) for a, b in PLATFORM.findall(name)]
+    if not promised:
+        return [f"requires a manylinux tag, got {name}"]
+    needed = {m: max(((int(a), int(b)) for a, b in GLIBC.findall(data)), default=(0, 0)) for m, data in modules.items()}
+    return [
+        f"promises to run on glibc {least[0]}.{least[1]}, but {module} needs {version[0]}.{version[1]}"
+        for least in [min(promised)]
+        for module, version in needed.items()
+        if version > least
+    ]
+
+
+def sources() -> list[str]:
+    """The files of both packages: those under version control or, in an unpacked sdist, those that are there."""
+    if Path(".git").exists():
+        listing = subprocess.run(["git", "ls-files", *PACKAGES], capture_output=True, text=True, check=True)
+        return [s for s in listing.stdout.splitlines() if Path(s).exists()]
+    made = (".c", ".so", ".pyc", ".o")
+    return [str(p) for package in PACKAGES for p in Path(package).rglob("*") if p.is_file() and p.suffix not in made]
+
+
 def main(wheel: str) -> None:
-    listing = subprocess.run(["git", "ls-files", *PACKAGES], capture_output=True, text=True, check=True)
-    names = ZipFile(wheel).namelist()
-    found = problems(names, [s for s in listing.stdout.splitlines() if Path(s).exists()])
+    archive = ZipFile(wheel)
+    names = archive.namelist()
+    found = problems(names, sources())
+    found += platform_problems(Path(wheel).name, {n: archive.read(n) for n in names if n.endswith(".so")})
     for problem in found:
         print(f"{wheel}: {problem}")
     print(f"{Path(wheel).name}: {len(names)} files, {Path(wheel).stat().st_size >> 10} KiB, {len(found)} problems")

@@ -98,3 +98,13 @@ def test_wheel_check_finds_what_is_wrong():
         "requires one compiled umiak/b.pyx, got []",
         "stray top-level entry: extra",
     ]
+
+
+def test_wheel_check_finds_promises_that_modules_do_not_keep():
+    problems = check_wheel.platform_problems
+    old, new = b"\0GLIBC_2.2.5\0memcpy\0GLIBC_2.14\0", b"\0GLIBC_2.4\0GLIBC_2.34\0dlopen\0"
+    name = "umiak-0.1.0-cp311-cp311-manylinux2014_x86_64.manylinux_2_17_x86_64.whl"
+    assert problems(name, {"a.so": old}) == []
+    assert problems(name, {"a.so": old, "b.so": new}) == ["promises to run on glibc 2.17, but b.so needs 2.34"]
+    (problem,) = problems("umiak-0.1.0-cp311-cp311-linux_x86_64.whl", {"a.so": old})
+    assert problem.startswith("requires a manylinux tag, got umiak-0.1.0")

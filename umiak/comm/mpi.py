@@ -40,9 +40,7 @@ def _import() -> Any:
     try:
         from mpi4py import MPI
     except ImportError as error:
-        raise op_error(
-            ImportError, "comm", "mpi4py and an MPI library", error, "pip install umiak[distributed]"
-        ) from error
+        raise op_error(ImportError, "comm", "mpi4py and an MPI library", error, "pip install mpi4py mpich") from error
     return MPI
 
 

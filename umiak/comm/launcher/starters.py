@@ -12,7 +12,7 @@ from umiak.comm.launcher.job import Job
 from umiak.util.errors import op_error
 
 CHOICE = "PADDLE_MPIEXEC"
-INSTALL = f"pip install 'umiak[distributed]', or name one in {CHOICE}"
+INSTALL = f"pip install mpich, or name one in {CHOICE}"
 
 
 class Starter(ABC):
