@@ -88,6 +88,12 @@ def make(*arguments: str) -> subprocess.CompletedProcess:
     return subprocess.run(["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
+def test_the_oldest_numpy_is_tested():
+    (oldest,) = (r.partition(">=")[2] for r in PROJECT["dependencies"] if bare(r) == "numpy")
+    assert f"'numpy=={oldest}.*'" in MAKEFILE
+    assert "make --no-print-directory test-numpy1" in (ROOT / ".ci" / "run").read_text()
+
+
 def test_make_says_which_python_it_needs(tmp_path):
     old = tmp_path / "python"
     old.write_text(f'#!/bin/sh\nexec {sys.executable} -c "import sys; sys.version_info = (3, 9, 18)\n$2"\n')
