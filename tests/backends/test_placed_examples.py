@@ -136,7 +136,7 @@ def cases() -> Iterator[Any]:
         yield pytest.param(test, id=test.name, marks=[pytest.mark.slow] if i % 6 else [])
 
 
-@pytest.mark.parametrize("test", cases())
+@pytest.mark.parametrize("test", list(cases()))
 def test_examples(test: doctest.DocTest) -> None:
     builtins = {**vars(__import__("builtins")), "__import__": face_of}
     globs = {"paddle": Face(paddle), "__name__": "__main__", "__builtins__": builtins}
