@@ -708,3 +708,21 @@ def test_dropout_gradient_and_seed():
     np.testing.assert_array_equal(x.grad.numpy(), y.numpy())
     paddle.seed(3)
     np.testing.assert_array_equal(F.dropout(x, 0.5).numpy(), y.numpy())
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("name", ["silu", "softplus", "log_sigmoid", "softsign"])
+def test_activations_of_large_complex_numbers(name, dtype):
+    """No power overflows, in values or gradients; far out each of them is x, 0 or a number of size 1."""
+    x = paddle.to_tensor(np.array([1000 + 1j, -1000 + 1j, 100 + 4j, -100 + 2j], dtype), stop_gradient=False)
+    y = getattr(paddle.nn.functional, name)(x)
+    (g,) = paddle.grad(y, x, paddle.ones_like(y))
+    a = x.numpy()
+    value, slope = {
+        "silu": (np.where(a.real > 0, a, 0), a.real > 0),
+        "softplus": (np.where(a.real > 0, a, 0), a.real > 0),
+        "log_sigmoid": (np.where(a.real > 0, 0, a), a.real < 0),
+        "softsign": (a / (1 + np.abs(a)), 0),
+    }[name]
+    np.testing.assert_allclose(y.numpy(), value, rtol=1e-5, atol=1e-20)
+    np.testing.assert_allclose(g.numpy(), np.broadcast_to(slope, a.shape).astype(dtype), rtol=1e-5, atol=1e-2)

@@ -83,6 +83,15 @@ def real(x: Any) -> Any:
     return F.real(x) if x.dtype.is_complex else x
 
 
+def gate(x: Any) -> Any:
+    """1 / (1 + exp(-x)), of complex numbers without overflow, too."""
+    if not x.dtype.is_complex:
+        return F.logistic(x)
+    low = F.lt(F.real(x), 0)
+    e = F.exp(F.where(low, x, F.neg(x)))
+    return F.div(F.where(low, e, 1), F.add(e, 1))
+
+
 # --- piecewise linear ----------------------------------------------------------------------------------------------
 
 
@@ -323,11 +332,11 @@ class Silu(Activation):
     kinds = "fc"
 
     def value(self, x):
-        return F.mul(x, F.logistic(x))
+        return F.mul(x, gate(x))
 
     def slope(self, x, y):
-        gate = F.logistic(x)
-        return F.mul(gate, F.add(F.mul(x, F.sub(1, gate)), 1))
+        open = gate(x)
+        return F.mul(open, F.add(F.mul(x, F.sub(1, open)), 1))
 
 
 @register
@@ -374,7 +383,7 @@ class Softplus(Activation):
 
     def slope(self, x, y, beta, threshold):
         z = F.mul(x, beta)
-        return F.where(F.gt(real(z), threshold), 1, F.logistic(z))
+        return F.where(F.gt(real(z), threshold), 1, gate(z))
 
 
 @register
@@ -388,7 +397,7 @@ class LogSigmoid(Activation):
         return F.neg(log1p_exp(F.neg(x)))
 
     def slope(self, x, y):
-        return F.logistic(F.neg(x))
+        return gate(F.neg(x))
 
 
 @register
