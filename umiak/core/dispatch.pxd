@@ -125,6 +125,9 @@ cdef struct Step:
     bint identity              # gives its operand when that has the wanted shape already
     bint casts_weight          # an operand of the program to low precision: parameters are cast once per version
 
+cdef class Witness:
+    cdef int step(self, int i, Operand* xs, PyObject** made, bint into, uint64_t* params) except -1
+
 cdef class CallProgram:
     cdef readonly int n_inputs
     cdef readonly int n_values
@@ -141,7 +144,7 @@ cdef class CallProgram:
     cdef Source* sources       # for forward programs
     cdef int n_sources
     cdef int* dtypes           # of the values that steps make
-    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given=*) except -1
+    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given=*, Witness witness=*) except -1
     cdef bint take_over(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* given) except -1
 
 cdef inline uint64_t key_hash(const uint32_t* descs, int n, uint64_t modes, uint64_t sig) noexcept:
@@ -166,7 +169,6 @@ cdef int write_into(Tensor x, Tensor value) except -1
 cdef object apply_raw(OpBase op, tuple operands, tuple params, int flags)
 cdef int64_t reduction(Tensor x, object axis, bint keepdim) except -2      # see reduction_key
 cdef int* int_array(values) except NULL     # with room for one more; freed by the caller
-cdef void gather_operands(CallProgram p, const Step* s, Operand* xs, PyObject** values, const int64_t* regs) noexcept
 cdef Tensor quiet_copy(Tensor t)
 cdef int extent(Tensor t, int64_t* low, int64_t* high) noexcept
 cdef tuple view_params(ViewRecord r)

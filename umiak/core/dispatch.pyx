@@ -1792,6 +1792,24 @@ cdef inline bint is_shape(Tensor t, const Step* s, const int64_t* regs) noexcept
     return True
 
 
+cdef class Witness:
+    """What looks on while a call program runs."""
+
+    cdef int step(self, int i, Operand* xs, PyObject** made, bint into, uint64_t* params) except -1:
+        """Step ``i`` was run on these operands and params and made these values, ``into`` memory that was there."""
+        raise NotImplementedError(f"{type(self).__name__} defines no step")
+
+
+cdef inline int drop_values(const Step* s, PyObject** values) except -1:
+    """Forget what nobody reads after a step."""
+    cdef int j, code
+    for j in range(s.n_drop):
+        code = s.drop[j]
+        Py_XDECREF(values[code])
+        values[code] = NULL
+    return 0
+
+
 cdef class CallProgram:
     """A list of op calls over numbered values, replayed in C: a vjp, or a composite's decomposition.
 
@@ -1907,8 +1925,9 @@ cdef class CallProgram:
             free(outs)
             free(words)
 
-    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given=NULL) except -1:
-        """Run; ``outs`` receives owned references (NULL where an output is none)."""
+    cdef int execute(self, PyObject** inputs, const int64_t* ints, PyObject** outs, int flags, const char* given=NULL,
+                     Witness witness=None) except -1:
+        """Run; ``outs`` receives owned references (NULL where an output is none). ``witness`` is told of every step."""
         cdef PyObject* values_inline[INLINE_R]
         cdef PyObject** values = values_inline
         cdef int64_t[INLINE_R] regs_inline
@@ -1934,22 +1953,20 @@ cdef class CallProgram:
         try:
             for i in range(self.n_steps):
                 s = &self.steps[i]
-                if s.identity and s.x[0] >= 0 and is_shape(<Tensor>values[s.x[0]], s, regs):
-                    values[filled] = values[s.x[0]]
-                    Py_INCREF(<object>values[filled])
-                    filled += 1
-                    for j in range(s.n_drop):
-                        code = s.drop[j]
-                        Py_XDECREF(values[code])
-                        values[code] = NULL
-                    continue
-                if s.casts_weight and is_weight(<Tensor>values[s.x[0]]):
-                    result = cast_weight(<Tensor>values[s.x[0]], <OpBase>self.ops[i], flags)
-                    Py_INCREF(result)
-                    values[filled] = <PyObject*>result
-                    filled += 1
-                    result = None
-                    continue
+                if witness is None:                      # who looks on sees calls, not the short ways
+                    if s.identity and s.x[0] >= 0 and is_shape(<Tensor>values[s.x[0]], s, regs):
+                        values[filled] = values[s.x[0]]
+                        Py_INCREF(<object>values[filled])
+                        filled += 1
+                        drop_values(s, values)
+                        continue
+                    if s.casts_weight and is_weight(<Tensor>values[s.x[0]]):
+                        result = cast_weight(<Tensor>values[s.x[0]], <OpBase>self.ops[i], flags)
+                        Py_INCREF(result)
+                        values[filled] = <PyObject*>result
+                        filled += 1
+                        result = None
+                        continue
                 xs = xs_inline
                 if s.n_x > INLINE_X:
                     scratch3 = PyBytes_FromStringAndSize(NULL, s.n_x * sizeof(Operand))
@@ -1962,10 +1979,9 @@ cdef class CallProgram:
                         values[filled] = into[j]         # owned from here on
                         filled += 1
                     dispatch(<OpBase>self.ops[i], xs, s.n_x, params, s.n_params, s.sig, flags | FLAG_INTO, into)
-                    for j in range(s.n_drop):
-                        code = s.drop[j]
-                        Py_XDECREF(values[code])
-                        values[code] = NULL
+                    if witness is not None:
+                        witness.step(i, xs, into, True, params)
+                    drop_values(s, values)
                     continue
                 result = dispatch(<OpBase>self.ops[i], xs, s.n_x, params, s.n_params, s.sig, flags, NULL)
                 if s.n_out == 1 and isinstance(result, Tensor):
@@ -1983,10 +1999,9 @@ cdef class CallProgram:
                         values[filled] = <PyObject*>item
                         filled += 1
                 result = None
-                for j in range(s.n_drop):
-                    code = s.drop[j]
-                    Py_XDECREF(values[code])
-                    values[code] = NULL
+                if witness is not None:
+                    witness.step(i, xs, values + filled - s.n_out, False, params)
+                drop_values(s, values)
             for i in range(self.n_outputs):
                 code = self.outputs[i]
                 outs[i] = NULL
@@ -1997,7 +2012,6 @@ cdef class CallProgram:
         finally:
             for i in range(self.n_inputs, filled):
                 Py_XDECREF(values[i])
-
 
     cdef bint take_over(self, Step* s, Operand* xs, PyObject** values, PyObject** into, int flags, const char* given) except -1:
         """Fill ``into`` with tensors of which at least one has the memory of an operand that dies; owned references.

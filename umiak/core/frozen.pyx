@@ -9,7 +9,7 @@ anything else than was recorded leaves it to the call program.
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF, Py_XDECREF
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
@@ -315,7 +315,7 @@ cdef bint of_one_shape(list tensors):
 
 
 @cython.final
-cdef class Recording:
+cdef class Recording(Witness):
     """What is known of a run so far; ``whole`` is False once something came that is not a launch or a view."""
     cdef CallProgram program
     cdef bint whole
@@ -335,13 +335,12 @@ cdef class Recording:
         self.last[found] = step
         return found, t.offset - self.kinds[found][2]
 
-    cdef int step(self, int i, Operand* xs, list results, bint into, uint64_t* params, EngineContext ctx) except -1:
+    cdef int step(self, int i, Operand* xs, PyObject** made, bint into, uint64_t* params) except -1:
         """Record a step that was run."""
         cdef CallProgram p = self.program
         cdef Step* s = &p.steps[i]
-        cdef OpBase op = <OpBase>p.ops[i]
-        cdef Plan plan = plan_of(op, xs, s.n_x, s.sig, ctx)
-        cdef list tensors = [<object>xs[k].t for k in range(s.n_x) if xs[k].t != NULL]
+        cdef Plan plan
+        cdef list results, tensors
         cdef list dims = None, pointers = [], registers = [], described = []
         cdef uint64_t* pack
         cdef int64_t* regs
@@ -349,6 +348,11 @@ cdef class Recording:
         cdef Tensor t
         cdef int k, j = 0, code
         cdef bint flat = False, numbers = False
+        if not self.whole:
+            return 0
+        plan = plan_of(<OpBase>p.ops[i], xs, s.n_x, s.sig, <EngineContext>context_pointer())
+        results = [<object>made[k] for k in range(s.n_out)]
+        tensors = [<object>xs[k].t for k in range(s.n_x) if xs[k].t != NULL]
         if plan is None or plan.has_streams:
             self.whole = False
             return 0
@@ -434,27 +438,14 @@ cdef class Recording:
 
 cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* given,
                    const int* targets, int n_targets, const int* arguments, PyObject** outs):
-    """Run a call program as ``execute`` does, and record it; None where it cannot be frozen."""
-    cdef EngineContext ctx = <EngineContext>context_pointer()
+    """Run a call program and record it; None where it cannot be frozen."""
     cdef Recording r = Recording.__new__(Recording)
-    cdef PyObject** values
-    cdef int64_t* regs
-    cdef object room, room2
-    cdef Frozen made = None
     cdef Tensor t
-    cdef int i, code, filled = p.n_inputs
-    room = PyBytes_FromStringAndSize(NULL, (p.n_values + 1) * 8)
-    room2 = PyBytes_FromStringAndSize(NULL, (p.scalars.n_regs + 1) * 8)
-    values = <PyObject**>PyBytes_AS_STRING(room)
-    regs = <int64_t*>PyBytes_AS_STRING(room2)
-    memcpy(regs, words, p.scalars.n_inputs * 8)
-    if p.scalars.run(regs):
-        raise ValueError("a size check inside a composite or gradient failed; the operands' shapes are inconsistent")
+    cdef int i
     r.program = p
     r.whole = p.n_steps <= MOST_STEPS
     r.roots, r.kinds, r.last, r.launches, r.guards, r.shared = {}, [], [], [], [], set()
     for i in range(p.n_inputs):
-        values[i] = inputs[i]
         t = <Tensor>inputs[i]
         if (t.key >> K_LAYOUT_SHIFT) & K_LAYOUT_MASK:
             r.whole = False
@@ -463,69 +454,13 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
         r.roots.setdefault(<size_t><void*>t.storage, i)
         r.kinds.append((R_INPUT, i, t.offset, None))
         r.last.append(-1)
-    try:
-        for i in range(p.n_steps):
-            filled = run_step(p, r, i, values, filled, regs, given, ctx)
-        for i in range(p.n_outputs):
-            code = p.outputs[i]
-            outs[i] = NULL
-            if code >= 0 and values[code] != NULL:
-                outs[i] = values[code]
-                Py_INCREF(<object>outs[i])
-        if r.whole:
-            made = frozen_of(r, inputs, sizes, n_sizes, given, targets, n_targets, arguments, outs, regs, ctx)
-    finally:
-        for i in range(p.n_inputs, filled):
-            Py_XDECREF(values[i])
-    return made
+    p.execute(inputs, words, outs, FLAG_INNER, given, r)
+    return frozen_of(r, inputs, words, sizes, n_sizes, given, targets, n_targets, arguments, outs) if r.whole else None
 
 
-cdef int run_step(CallProgram p, Recording r, int i, PyObject** values, int filled, int64_t* regs, const char* given,
-                  EngineContext ctx) except -1:
-    """One step as ``execute`` does it, recorded; the number of values that there are then."""
-    cdef Operand[INLINE_X] inline_xs
-    cdef Operand* xs = inline_xs
-    cdef uint64_t[INLINE_S] params
-    cdef PyObject* into[MAX_OUT + 1]
-    cdef object wide, result
-    cdef list results = []
-    cdef Step* s = &p.steps[i]
-    cdef int j, code
-    cdef bint taken
-    if s.n_x > INLINE_X:
-        wide = PyBytes_FromStringAndSize(NULL, s.n_x * sizeof(Operand))
-        xs = <Operand*>PyBytes_AS_STRING(wide)
-    gather_operands(p, s, xs, values, regs)
-    for j in range(s.n_params):
-        params[j] = <uint64_t>regs[s.params[j]]
-    taken = s.n_donors and p.take_over(s, xs, values, into, FLAG_INNER, given)
-    if taken:
-        into[s.n_out] = NULL
-        for j in range(s.n_out):
-            results.append(<object>into[j])
-            Py_XDECREF(into[j])
-        dispatch(<OpBase>p.ops[i], xs, s.n_x, params, s.n_params, s.sig, FLAG_INNER | FLAG_INTO, into)
-    else:
-        result = dispatch(<OpBase>p.ops[i], xs, s.n_x, params, s.n_params, s.sig, FLAG_INNER, NULL)
-        results = list(result) if isinstance(result, tuple) else [result]
-        result = None
-    if len(results) != s.n_out:
-        raise TypeError(f"[{(<OpBase>p.ops[i]).name}] requires {s.n_out} tensors as results, got {len(results)}")
-    for x in results:
-        Py_INCREF(<Tensor?>x)
-        values[filled] = <PyObject*>x
-        filled += 1
-    if r.whole:
-        r.step(i, xs, results, taken, params, ctx)
-    for j in range(s.n_drop):
-        code = s.drop[j]
-        Py_XDECREF(values[code])
-        values[code] = NULL
-    return filled
-
-
-cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* sizes, int n_sizes, const char* given, const int* targets,
-                      int n_targets, const int* arguments, PyObject** outs, int64_t* regs, EngineContext ctx):
+cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* words, const int64_t* sizes, int n_sizes, const char* given,
+                      const int* targets, int n_targets, const int* arguments, PyObject** outs):
+    cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef CallProgram p = r.program
     cdef Frozen f = Frozen.__new__(Frozen)
     cdef Tensor t
@@ -632,9 +567,11 @@ cdef Frozen frozen_of(Recording r, PyObject** inputs, const int64_t* sizes, int 
     f.versions = <uint32_t**>calloc(n_targets + 1, sizeof(uint32_t*))
     if f.versions == NULL:
         raise MemoryError()
+    memcpy(f.regs, words, 8 * p.scalars.n_inputs)
+    p.scalars.run(f.regs)                                # its checks have been passed
     for i, (register, _) in enumerate(r.guards):
         f.guards[i] = register
-        f.guarded[i] = regs[<int>register]
+        f.guarded[i] = f.regs[<int>register]
     for i, (root, offset, target, nbytes) in enumerate(copied):
         f.copied[i].source.root = root
         f.copied[i].source.offset = offset
