@@ -18,6 +18,8 @@ from umiak.util.errors import op_error
 from umiak.core.context cimport AMP_SHIFT, EngineContext, MODE_GRAD, OBSERVE_PROFILE, OBSERVE_TRACE, context_pointer
 from umiak.core.dispatch cimport (
     CallProgram, FLAG_INNER, FLAG_INTO, FLAG_QUIET, OpBase, Operand, Plan, call2, dispatch, quiet_copy, view_params)
+from umiak.core.dtype cimport FLOAT32
+from umiak.core.storage cimport ACCESS_HOST, place_access
 from umiak.core.tensor cimport *
 
 
@@ -773,7 +775,13 @@ cdef object full_like(Tensor t, double value, PyObject** into=NULL):
     cdef uint64_t modes = ctx.plan_mode
     cdef Operand[1] xs
     cdef uint64_t[64] shape
-    cdef int i
+    cdef int i, place = (t.key >> K_PLACE_SHIFT) & K_PLACE_MASK
+    cdef Tensor o
+    if t.numel == 1 and into == NULL and t.key & K_DTYPE_MASK == FLOAT32 and place_access(place) == ACCESS_HOST:
+        # Where a run usually begins: one number in the host's memory is no launch.
+        o = new_tensor(FLOAT32, t.ndim, t.dims, place, ctx.stream[place])
+        (<float*>tensor_data(o))[0] = <float>value
+        return o
     xs[0].t = NULL
     xs[0].desc = TAG_FLOAT << K_TAG_SHIFT
     xs[0].bits[1] = 0
@@ -781,7 +789,7 @@ cdef object full_like(Tensor t, double value, PyObject** into=NULL):
     xs[0].bits[0] = (<uint64_t*>&value)[0]
     for i in range(t.ndim):
         shape[i] = <uint64_t>t.dims[i]
-    ctx.inner_place = (t.key >> K_PLACE_SHIFT) & K_PLACE_MASK
+    ctx.inner_place = place
     ctx.plan_mode = 0
     try:
         return dispatch(<OpBase>FULL[t.key & K_DTYPE_MASK], xs, 1, shape, t.ndim, <uint64_t>(t.ndim + 1),
