@@ -1,6 +1,5 @@
 """Launches of products and convolutions by every provider, driven without dispatch, against NumPy in float64."""
 
-import ctypes
 import itertools
 import math
 import subprocess
@@ -80,14 +79,14 @@ def assert_close(got, want, dtype, scale=None):
         assert np.abs(wide(got) - want).max() <= TOLERANCE[dtype] * scale + 1e-30
 
 
-def product(x, y, tx=False, ty=False, out=None, epilogue=(), extra=(), small=(0, 0)):
+def product(x, y, tx=False, ty=False, out=None, epilogue=(), extra=()):
     """The launch's result, and NumPy's without the epilogue."""
     want = np.matmul(
         wide(np.swapaxes(x, -1, -2) if tx and x.ndim > 1 else x),
         wide(np.swapaxes(y, -1, -2) if ty and y.ndim > 1 else y),
     )
     want = np.asarray(want)
-    launch = providers.find(linalg.Matmul(transpose_x=tx, transpose_y=ty), [meta(x), meta(y)], epilogue, small)
+    launch = providers.find(linalg.Matmul(transpose_x=tx, transpose_y=ty), [meta(x), meta(y)], epilogue)
     got = np.full(want.shape, 77, x.dtype) if out is None else out
     assert call(launch, [x, y, *extra], [got])() == 0
     return got, want, launch
@@ -707,26 +706,23 @@ def test_a_launch_says_what_it_wants():
     assert providers.find(linalg.Matmul(), [Meta((2, 2), dt.bool)] * 2) is None
 
 
-def test_small_products_can_be_given_away(rng):
-    seen = []
-    kernel_type = ctypes.CFUNCTYPE(
-        ctypes.c_int, *[ctypes.c_int64] * 3, *[ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64] * 3
-    )
-
-    @kernel_type
-    def kernel(m, n, k, a, am, ak, b, bk, bn, c, cm, cn):
-        seen.append((m, n, k, am, ak, bk, bn, cm, cn))
-        return len(seen) % 2  # computes nothing, and says so every other time
-
-    address = ctypes.cast(kernel, ctypes.c_void_p).value
-    x, y = draw(rng, (3, 4), "float32"), draw(rng, (5, 4), "float32")
-    got, want, _ = product(x, y, ty=True, small=(address, 60))
-    assert_close(got, want, "float32")
-    got, _, _ = product(x, y, ty=True, small=(address, 60))
-    assert (got == 77).all()
-    assert seen == [(3, 5, 4, 4, 1, 1, 4, 5, 1)] * 2
-    product(x, y, ty=True, small=(address, 59))
-    assert len(seen) == 2
+def test_small_products_and_a_bias(rng):
+    """Two matrices, whatever their sizes and however they lie; a bias is added to what their product is."""
+    sizes = (1, 2, 3, 8, 17, 33, 64, 65)
+    for m, n, k in itertools.product(sizes, repeat=3):
+        a, b = rng.standard_normal((m, k), dtype="float32"), rng.standard_normal((k, n), dtype="float32")
+        bias = paddle.to_tensor(rng.standard_normal(n, dtype="float32"))
+        want = a.astype("float64") @ b.astype("float64")
+        x, y = paddle.to_tensor(a), paddle.to_tensor(b)
+        turned_x, turned_y = paddle.to_tensor(a.T.copy()), paddle.to_tensor(b.T.copy())
+        for tx, ty in itertools.product((False, True), repeat=2):
+            made = paddle.matmul(turned_x if tx else x, turned_y if ty else y, tx, ty)
+            np.testing.assert_allclose(made.numpy(), want, rtol=2e-5, atol=2e-5)
+        wide = paddle.to_tensor(np.repeat(b, 2, 1))[:, ::2]
+        for left in (x, turned_x.t()):
+            for right in (y, turned_y.t(), wide):
+                made = paddle.nn.functional.linear(left, right, bias)
+                np.testing.assert_array_equal(made.numpy(), (paddle.matmul(left, right) + bias).numpy())
 
 
 def test_products_of_a_column_and_a_row(rng):

@@ -139,13 +139,12 @@ def available() -> Iterator[str]:
     return (name for name in FLAG.value.split(",") if name and refusal(name) is None)
 
 
-def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), small: tuple[int, int] = (0, 0)) -> Launch | None:
+def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = ()) -> Launch | None:
     """How to run ``op`` on operands of these classes; None when no provider that is switched on does.
 
     ``epilogue`` names what follows ``matmul`` or ``conv`` in the same launch, in order: "bias" (along the last axis of
     a product, the channels of a convolution) and "add" (a residual, of the result's shape and strides) bring an
-    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none. ``small``: the address of a kernel for
-    small products and up to which m * n * k it is asked first (see :class:`matmul.Record`).
+    operand each; "relu", "tanh", "sigmoid", "silu", "gelu" and "gelu_tanh" none.
     """
     if not isinstance(op, (linalg.Matmul, *KINDS)) or any(m is None or m.dtype is None for m in metas):
         return None
@@ -154,13 +153,11 @@ def find(op: Op, metas: Sequence[Any], epilogue: Sequence[str] = (), small: tupl
         return None
     for name in FLAG.value.split(","):
         if name and dtype in PROVIDERS[name][0] and refusal(name) is None:
-            return _launch(name, op, metas, dtype, tuple(epilogue), small)
+            return _launch(name, op, metas, dtype, tuple(epilogue))
     return None
 
 
-def _launch(
-    name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...], small: tuple[int, int]
-) -> Launch | None:
+def _launch(name: str, op: Any, metas: Sequence[Any], dtype: str, epilogue: tuple[str, ...]) -> Launch | None:
     from umiak.backends.cpu.providers import convolution, matmul
 
     unknown = [step for step in epilogue if step not in matmul.STEPS]
@@ -176,7 +173,7 @@ def _launch(
             return None  # a bias would have no axis
         x, y = ranks
         rank = max(x, y, 2) - (x == 1) - (y == 1)
-        record = matmul.Record(DTYPES[dtype], x, y, op.transpose_x, op.transpose_y, libraries, steps, *small)
+        record = matmul.Record(DTYPES[dtype], x, y, op.transpose_x, op.transpose_y, libraries, steps)
         return Launch(name, matmul.ADDRESS, record.pointer, (*dims, *strides(out, rank)), record)
     if dtype not in PROVIDERS["blas"][0] or dtype.startswith("complex") or (epilogue and type(op) is not conv_ops.Conv):
         return None

@@ -20,6 +20,10 @@ cdef enum:                     # libraries that may be used, as bits
 
 cdef int check(int libs) except -1         # refuse libraries that are not loaded
 cdef int itemsize_of(int dtype) noexcept nogil
+cdef bint small(
+    int64_t m, int64_t n, int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int64_t bk, int64_t bn, float* c,
+    int64_t ldc, const float* bias
+) noexcept nogil
 cdef int gemm(
     int libs, int dtype, int64_t m, int64_t n, int64_t k, const void* a, int64_t am, int64_t ak,
     const void* b, int64_t bk, int64_t bn, void* c, int64_t cm, int64_t cn, bint accumulate

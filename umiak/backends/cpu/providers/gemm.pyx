@@ -11,7 +11,7 @@ from umiak.backends.cpu.providers.onednn cimport Library, enter, leave, library
 cdef extern from "small.h" nogil:
     int small_level()
     int small_gemm(int64_t m, int64_t n, int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int64_t bk,
-                   int64_t bn, float* c, int64_t ldc)
+                   int64_t bn, float* c, int64_t ldc, const float* bias)
     int small_dots(int64_t m, int64_t k, const float* a, int64_t lda, const float* x, float* y, int64_t step)
     int small_outer(int64_t m, int64_t n, const float* a, int64_t am, const float* b, float* c, int64_t ldc)
 
@@ -75,6 +75,18 @@ cdef inline void* densified(
     return copy
 
 
+cdef bint small(
+    int64_t m, int64_t n, int64_t k, const float* a, int64_t am, int64_t ak, const float* b, int64_t bk, int64_t bn, float* c,
+    int64_t ldc, const float* bias
+) noexcept nogil:
+    """Whether ``c = a b``, plus a bias unless that is NULL, was small enough to be computed at once, as ``gemm`` would without a
+    library; rows of ``c`` are contiguous."""
+    return (
+        (n > 1 or m == 1) and k > 1 and 0 < m <= SMALL and n <= SMALL and k <= SMALL and m * n * k <= SMALL
+        and small_gemm(m, n, k, a, am, ak, b, bk, bn, c, ldc, bias) != 0
+    )
+
+
 cdef int gemm(
     int libs, int dtype, int64_t m, int64_t n, int64_t k, const void* a, int64_t am, int64_t ak,
     const void* b, int64_t bk, int64_t bn, void* c, int64_t cm, int64_t cn, bint accumulate
@@ -134,7 +146,7 @@ cdef int rows(
                 b = copy_b = densified(dtype, k, n, b, &bk, &bn)
                 if b == NULL:
                     return NO_MEMORY
-            if small_gemm(m, n, k, <const float*>a, am, ak, <const float*>b, bk, bn, <float*>c, ldc):
+            if small_gemm(m, n, k, <const float*>a, am, ak, <const float*>b, bk, bn, <float*>c, ldc, NULL):
                 give(copy_b)
                 return 0
     # Whole matrices as the libraries know them: contiguous rows, or contiguous columns.

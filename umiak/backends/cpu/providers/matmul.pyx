@@ -10,7 +10,7 @@ from umiak.backends.cpu.providers.common cimport (
     LIBRARY_FAILED, MAX_AXES, NO_MEMORY, copy_strided, dense, give, launch_t, take, threads, zero_strided,
 )
 from umiak.backends.cpu.providers.gemm cimport (
-    T_BF16, T_F16, T_F32, USE_ONEDNN, check, gemm, itemsize_of, narrow, widen,
+    T_BF16, T_F16, T_F32, USE_ONEDNN, USE_SMALL, check, gemm, itemsize_of, narrow, small, widen,
 )
 from umiak.backends.cpu.providers.onednn cimport *
 from umiak.backends.cpu.providers.table cimport Entry, Shapes, Table, add, find, release
@@ -20,11 +20,6 @@ cdef extern from "epilogue.h" nogil:
         STEP_BIAS, STEP_ADD, STEP_RELU, STEP_TANH, STEP_SIGMOID, STEP_SILU, STEP_GELU_TANH, STEP_GELU_ERF
     void epilogue_row(int kind, int dtype, void* c, int64_t at, int64_t step, const void* other, int64_t other_at,
                       int64_t other_step, int64_t n)
-
-ctypedef int (*small_t)(
-    int64_t m, int64_t n, int64_t k, const void* a, int64_t am, int64_t ak, const void* b, int64_t bk, int64_t bn,
-    void* c, int64_t cm, int64_t cn
-) noexcept nogil
 
 cdef enum:
     MAX_EPILOGUE = 4
@@ -41,8 +36,7 @@ cdef struct Launcher:
     int extras                 # operands of the epilogue
     bint bias                  # which is a bias, in float32
     Table* table
-    int64_t small_limit        # for products of m, n and k up to here ``small`` is asked first
-    small_t small
+    bint matrices              # two matrices of float32, with no more than a bias: see ``at_once``
 
 cdef struct Problem:
     int batches
@@ -150,23 +144,16 @@ cdef int each(Launcher* self, Problem* q) noexcept nogil:
     cdef int64_t at[MAX_AXES]
     cdef int64_t a = 0, b = 0, c = 0
     cdef int i, bad, size = self.itemsize
-    cdef bint given = self.small != NULL and q.m * q.n * q.k <= self.small_limit
     for i in range(q.batches):
         at[i] = 0
     while True:
-        bad = 1
-        if given:
-            bad = self.small(
-                q.m, q.n, q.k, q.a + a * size, q.am, q.ak, q.b + b * size, q.bk, q.bn, q.c + c * size, q.cm, q.cn
+        if self.dtype == T_BF16 or self.dtype == T_F16:
+            bad = wide(self, q, q.a + a * size, q.b + b * size, q.c + c * size)
+        else:
+            bad = gemm(
+                self.libs, self.dtype, q.m, q.n, q.k, q.a + a * size, q.am, q.ak, q.b + b * size, q.bk, q.bn,
+                q.c + c * size, q.cm, q.cn, False,
             )
-        if bad:
-            if self.dtype == T_BF16 or self.dtype == T_F16:
-                bad = wide(self, q, q.a + a * size, q.b + b * size, q.c + c * size)
-            else:
-                bad = gemm(
-                    self.libs, self.dtype, q.m, q.n, q.k, q.a + a * size, q.am, q.ak, q.b + b * size, q.bk, q.bn,
-                    q.c + c * size, q.cm, q.cn, False,
-                )
         if bad or not advance(q, at, &a, &b, &c):
             return bad
 
@@ -410,10 +397,27 @@ cdef int primitive(Launcher* self, Problem* q, void** extra, bint* done) noexcep
     return bad
 
 
+cdef inline bint apart(int64_t m, int64_t n, int64_t k) noexcept nogil:
+    """Whether a bias is added without a primitive."""
+    return m * n * k <= SMALL_BIAS or k >= LONG_BIAS * threads()
+
+
+cdef inline bint at_once(Launcher* self, void** ptrs, const int64_t* dims) noexcept nogil:
+    """Whether two matrices were few enough numbers to be multiplied without looking at the problem in general."""
+    cdef int i = self.tx, j = self.ty
+    cdef int64_t m = dims[i], k = dims[1 - i], n = dims[5 - j], ldc = dims[8]
+    if dims[9] != 1 or ldc < n and m > 1 or self.extras and not apart(m, n, k):
+        return False
+    return small(
+        m, n, k, <const float*>ptrs[0], dims[2 + i], dims[3 - i], <const float*>ptrs[1], dims[6 + j], dims[7 - j],
+        <float*>ptrs[2 + self.extras], ldc, <const float*>ptrs[2] if self.extras else NULL,
+    )
+
+
 cdef inline bint wants_primitive(Launcher* self, Problem* q) noexcept nogil:
     if not self.libs & USE_ONEDNN or self.table == NULL:
         return False
-    if self.bias and (q.m * q.n * q.k <= SMALL_BIAS or q.k >= LONG_BIAS * threads()):
+    if self.bias and apart(q.m, q.n, q.k):
         return False
     if self.steps or self.dtype == T_BF16:
         # The smallest are widened and done before a primitive has started.
@@ -433,6 +437,8 @@ cdef int launch(void* record, void** ptrs, const int64_t* dims, const uint64_t* 
     cdef int64_t to[MAX_AXES]
     cdef int i, r, bad
     cdef bint done = False
+    if self.matrices and at_once(self, ptrs, dims):
+        return 0
     parse(self, dims, &q)
     q.a, q.b, q.c = <char*>ptrs[0], <char*>ptrs[1], <char*>ptrs[2 + self.extras]
     if q.m == 0 or q.n == 0:
@@ -464,7 +470,7 @@ cdef class Record(Shapes):
 
     cdef Launcher* self
 
-    def __cinit__(self, int dtype, int rank_x, int rank_y, bint tx, bint ty, int libs, tuple steps=(), size_t small=0, int64_t small_limit=0):
+    def __cinit__(self, int dtype, int rank_x, int rank_y, bint tx, bint ty, int libs, tuple steps=()):
         if len(steps) > MAX_EPILOGUE:
             raise ValueError(f"[matmul] requires at most {MAX_EPILOGUE} steps after the product, got {len(steps)}")
         self.self = <Launcher*>self.launcher(sizeof(Launcher))
@@ -475,7 +481,9 @@ cdef class Record(Shapes):
             self.self.step[i] = step
             self.self.extras += step == STEP_BIAS or step == STEP_ADD
             self.self.bias = i == 0 and dtype == T_F32 and step == STEP_BIAS and len(steps) == 1
-        self.self.small, self.self.small_limit = <small_t>small, small_limit
+        self.self.matrices = (
+            dtype == T_F32 and libs & USE_SMALL and rank_x == rank_y == 2 and (not steps or self.self.bias and len(steps) == 1)
+        )
         check(libs)
         if libs & USE_ONEDNN:
             self.self.table = self.shapes(free_program)

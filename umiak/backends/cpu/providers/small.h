@@ -1,7 +1,8 @@
 /* Small products of float32 matrices, faster than a call of a library: no packing, one row of registers per row of a.
  *
- * small_gemm: c[m, n] = a[m, k] b[k, n]. a has any strides; rows of c are contiguous; b's are where bn == 1, else its columns
- * (bk == 1, k up to SMALL_COLUMNS), which are transposed first. Returns 0 where there is no version for it.
+ * small_gemm: c[m, n] = a[m, k] b[k, n], plus bias[n] unless that is NULL. a has any strides; rows of c are contiguous; b's are
+ * where bn == 1, else its columns (bk == 1, k up to SMALL_COLUMNS), which are transposed first. Returns 0 where there is no
+ * version for it.
  */
 #pragma once
 #include <stdint.h>
@@ -37,10 +38,10 @@ static void small_transpose(const float *b, int64_t ldb, int64_t k, int64_t n, f
 }
 
 /* The tile of ROWS x (VECS vectors), the last vector under a mask. ROWS and VECS are constants after inlining. */
-#define SMALL_TILE(NAME, TARGET, V, W, MASK, ZERO, SET, LOAD, LOADM, STORE, STOREM, FMA)                               \
+#define SMALL_TILE(NAME, TARGET, V, W, MASK, ZERO, SET, LOAD, LOADM, STORE, STOREM, FMA, ADD)                          \
     __attribute__((target(TARGET), always_inline)) static inline void NAME##_tile(                                     \
         int rows, int vecs, int64_t k, const float *a, int64_t am, int64_t ak, const float *b, int64_t ldb, float *c,  \
-        int64_t ldc, MASK mask) {                                                                                      \
+        int64_t ldc, MASK mask, const float *bias) {                                                                   \
         V acc[8][4];                                                                                                   \
         for (int i = 0; i < rows; i++)                                                                                 \
             for (int v = 0; v < vecs; v++) acc[i][v] = ZERO();                                                         \
@@ -53,6 +54,11 @@ static void small_transpose(const float *b, int64_t ldb, int64_t k, int64_t n, f
                 for (int v = 0; v < vecs; v++) acc[i][v] = FMA(x, y[v], acc[i][v]);                                    \
             }                                                                                                          \
         }                                                                                                              \
+        if (bias)                                                                                                      \
+            for (int v = 0; v < vecs; v++) {                                                                           \
+                V z = v == vecs - 1 ? LOADM(bias + v * W, mask) : LOAD(bias + v * W);                                  \
+                for (int i = 0; i < rows; i++) acc[i][v] = ADD(acc[i][v], z);                                          \
+            }                                                                                                          \
         for (int i = 0; i < rows; i++)                                                                                 \
             for (int v = 0; v < vecs; v++) {                                                                           \
                 if (v == vecs - 1)                                                                                     \
@@ -62,14 +68,14 @@ static void small_transpose(const float *b, int64_t ldb, int64_t k, int64_t n, f
             }                                                                                                          \
     }
 
-#define SMALL_ROWS(NAME, VECS, R) case R: NAME##_tile(R, VECS, k, a, am, ak, b, ldb, c, ldc, mask); break;
+#define SMALL_ROWS(NAME, VECS, R) case R: NAME##_tile(R, VECS, k, a, am, ak, b, ldb, c, ldc, mask, bias); break;
 
 #define SMALL_STRIP(NAME, TARGET, MASK, VECS, MOST, MORE)                                                              \
     __attribute__((target(TARGET), noinline)) static void NAME##_strip##VECS(                                          \
         int64_t m, int64_t k, const float *a, int64_t am, int64_t ak, const float *b, int64_t ldb, float *c,           \
-        int64_t ldc, MASK mask) {                                                                                      \
+        int64_t ldc, MASK mask, const float *bias) {                                                                   \
         for (; m >= MOST; m -= MOST, a += MOST * am, c += MOST * ldc)                                                  \
-            NAME##_tile(MOST, VECS, k, a, am, ak, b, ldb, c, ldc, mask);                                               \
+            NAME##_tile(MOST, VECS, k, a, am, ak, b, ldb, c, ldc, mask, bias);                                         \
         switch (m) { MORE(NAME, VECS) }                                                                                \
     }
 
@@ -81,12 +87,13 @@ static void small_transpose(const float *b, int64_t ldb, int64_t k, int64_t n, f
 #define SMALL_DRIVER(NAME, TARGET, W, MASK, MAKE_MASK)                                                                 \
     __attribute__((target(TARGET))) static void NAME(int64_t m, int64_t n, int64_t k, const float *a, int64_t am,      \
                                                      int64_t ak, const float *b, int64_t bk, int64_t bn, float *c,     \
-                                                     int64_t ldc, float *panel) {                                      \
+                                                     int64_t ldc, float *panel, const float *bias) {                   \
         for (int64_t j = 0; j < n; j += 3 * W) {                                                                       \
             int64_t left = n - j < 3 * W ? n - j : 3 * W;                                                              \
             const float *y = b + j * bn;                                                                               \
             int64_t ldb = bk;                                                                                          \
             int tail = (int)((left - 1) % W) + 1;                                                                      \
+            const float *z = bias ? bias + j : 0;                                                                      \
             MASK mask = MAKE_MASK(tail);                                                                               \
             if (bn != 1) {                                                                                             \
                 ldb = (left + 3) / 4 * 4;                                                                              \
@@ -94,11 +101,11 @@ static void small_transpose(const float *b, int64_t ldb, int64_t k, int64_t n, f
                 y = panel;                                                                                             \
             }                                                                                                          \
             if (left > 2 * W)                                                                                          \
-                NAME##_strip3(m, k, a, am, ak, y, ldb, c + j, ldc, mask);                                              \
+                NAME##_strip3(m, k, a, am, ak, y, ldb, c + j, ldc, mask, z);                                           \
             else if (left > W)                                                                                         \
-                NAME##_strip2(m, k, a, am, ak, y, ldb, c + j, ldc, mask);                                              \
+                NAME##_strip2(m, k, a, am, ak, y, ldb, c + j, ldc, mask, z);                                           \
             else                                                                                                       \
-                NAME##_strip1(m, k, a, am, ak, y, ldb, c + j, ldc, mask);                                              \
+                NAME##_strip1(m, k, a, am, ak, y, ldb, c + j, ldc, mask, z);                                           \
         }                                                                                                              \
     }
 
@@ -106,7 +113,7 @@ static void small_transpose(const float *b, int64_t ldb, int64_t k, int64_t n, f
 #define STOREM512(p, m, v) _mm512_mask_storeu_ps(p, m, v)
 #define MASK512(n) ((__mmask16)((1u << (n)) - 1))
 SMALL_TILE(small_avx512, "avx512f", __m512, 16, __mmask16, _mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, LOADM512,
-           _mm512_storeu_ps, STOREM512, _mm512_fmadd_ps)
+           _mm512_storeu_ps, STOREM512, _mm512_fmadd_ps, _mm512_add_ps)
 SMALL_STRIP(small_avx512, "avx512f", __mmask16, 1, 8, SMALL_SEVEN)
 SMALL_STRIP(small_avx512, "avx512f", __mmask16, 2, 8, SMALL_SEVEN)
 SMALL_STRIP(small_avx512, "avx512f", __mmask16, 3, 8, SMALL_SEVEN)
@@ -116,7 +123,7 @@ static const int32_t small_lanes[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0,
 #define STOREM256(p, m, v) _mm256_maskstore_ps(p, m, v)
 #define MASK256(n) _mm256_loadu_si256((const __m256i *)(small_lanes + 8 - (n)))
 SMALL_TILE(small_avx2, "avx2,fma", __m256, 8, __m256i, _mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps,
-           _mm256_maskload_ps, _mm256_storeu_ps, STOREM256, _mm256_fmadd_ps)
+           _mm256_maskload_ps, _mm256_storeu_ps, STOREM256, _mm256_fmadd_ps, _mm256_add_ps)
 SMALL_STRIP(small_avx2, "avx2,fma", __m256i, 1, 4, SMALL_THREE)
 SMALL_STRIP(small_avx2, "avx2,fma", __m256i, 2, 4, SMALL_THREE)
 SMALL_STRIP(small_avx2, "avx2,fma", __m256i, 3, 4, SMALL_THREE)
@@ -160,24 +167,25 @@ static int small_level(void) {
 }
 
 __attribute__((noinline)) static void small_by_columns(int64_t m, int64_t n, int64_t k, const float *a, int64_t am,
-                                                       int64_t ak, const float *b, int64_t bn, float *c, int64_t ldc) {
+                                                       int64_t ak, const float *b, int64_t bn, float *c, int64_t ldc,
+                                                       const float *bias) {
     float panel[48 * SMALL_COLUMNS]; /* here, so that other products do without so much stack */
     if (small_level() == 2)
-        small_avx512(m, n, k, a, am, ak, b, 1, bn, c, ldc, panel);
+        small_avx512(m, n, k, a, am, ak, b, 1, bn, c, ldc, panel, bias);
     else
-        small_avx2(m, n, k, a, am, ak, b, 1, bn, c, ldc, panel);
+        small_avx2(m, n, k, a, am, ak, b, 1, bn, c, ldc, panel, bias);
 }
 
 static int small_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t am, int64_t ak, const float *b, int64_t bk,
-                      int64_t bn, float *c, int64_t ldc) {
+                      int64_t bn, float *c, int64_t ldc, const float *bias) {
     int level = small_level();
     if (!level || (bn != 1 && (bk != 1 || k > SMALL_COLUMNS))) return 0;
     if (bn != 1)
-        small_by_columns(m, n, k, a, am, ak, b, bn, c, ldc);
+        small_by_columns(m, n, k, a, am, ak, b, bn, c, ldc, bias);
     else if (level == 2)
-        small_avx512(m, n, k, a, am, ak, b, bk, 1, c, ldc, 0);
+        small_avx512(m, n, k, a, am, ak, b, bk, 1, c, ldc, 0, bias);
     else
-        small_avx2(m, n, k, a, am, ak, b, bk, 1, c, ldc, 0);
+        small_avx2(m, n, k, a, am, ak, b, bk, 1, c, ldc, 0, bias);
     return 1;
 }
 
@@ -218,7 +226,7 @@ static int small_outer(int64_t m, int64_t n, const float *a, int64_t am, const f
     return 0;
 }
 static int small_gemm(int64_t m, int64_t n, int64_t k, const float *a, int64_t am, int64_t ak, const float *b, int64_t bk,
-                      int64_t bn, float *c, int64_t ldc) {
+                      int64_t bn, float *c, int64_t ldc, const float *bias) {
     return 0;
 }
 static int small_dots(int64_t m, int64_t k, const float *a, int64_t lda, const float *x, float *y, int64_t step) {
