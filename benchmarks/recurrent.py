@@ -13,8 +13,8 @@ import paddle
 
 RNN = add_section("rnn", "Recurrent networks, a training step")
 LAYERS, WIDTH, STEPS, BATCH = 2, 256, 64, 16
-OURS = "optimizer.clear_grad(set_to_zero=False); loss(net(x)[0], y).backward(); optimizer.step()"
-PEER = "optimizer.zero_grad(); loss(net(x)[0], y).backward(); optimizer.step()"
+OURS = "loss(net(x)[0], y).backward(); optimizer.step(); optimizer.clear_grad()"
+PEER = "loss(net(x)[0], y).backward(); optimizer.step(); optimizer.zero_grad()"
 
 
 def pair(name: str, peer: Any) -> Pair:

@@ -27,7 +27,7 @@ def ours() -> Orders:
         loss = model(*data)
         loss.backward()
         optimizer.step()
-        optimizer.clear_grad(set_to_zero=False)
+        optimizer.clear_grad()
         return float(loss)
 
     def compute() -> float:
@@ -57,7 +57,7 @@ def peer() -> Orders:
         loss = model(*data)
         loss.backward()
         optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        optimizer.zero_grad()
         return loss.item()
 
     return {"step": step, "barrier": torch.distributed.barrier}
