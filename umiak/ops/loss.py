@@ -27,6 +27,7 @@ from umiak.ops._common import (
     same_shape,
     shard_pointwise,
     shard_string,
+    sizes,
     vjp_in_compute_type,
     widen,
 )
@@ -211,6 +212,51 @@ class LabelWeights(Op):
             labels = rng.integers(-1, 4, shape)
             yield Sample((labels, None), {"dtype": dt.float32}, {"ignore_index": -1})
             yield Sample((labels, draw(rng, (4,), dt.float32)), {"dtype": dt.float32}, {"ignore_index": -1})
+
+
+@register
+class LabelledMean(Op):
+    """The mean of the losses of rows over those whose label is not ``ignore_index``; 0 where there is none.
+
+    The losses of the others are 0.
+    """
+
+    inputs = ("loss", "labels")
+    amp = "deny"
+    ignore_index: int = param("int", -100)
+
+    def infer(self, loss, labels, ignore_index):
+        accept(self, "f", loss)
+        accept(self, "i", labels)
+        same_shape(self, labels.shape, loss.shape, "a label for each loss")
+        return Meta((), loss.dtype)
+
+    def decompose(self, loss, labels, ignore_index):
+        return self.forward_train((), loss, labels, ignore_index)[0]
+
+    def forward_train(self, needs, loss, labels, ignore_index):
+        x, along = widen(loss), tuple(range(loss.ndim))
+        count = F.sum(F.cast(F.ne(labels, ignore_index), dtype=x.dtype), axes=along)
+        divisor = F.maximum(count, 1)
+        return cast_to(F.div(F.sum(x, axes=along), divisor), loss.dtype), (divisor,)
+
+    @vjp_in_compute_type
+    def vjp(self, s, g):
+        return F.broadcast_to(F.div(g, s.residuals[0]), shape=sizes(s.inputs[0])), None
+
+    def shard(self, loss, labels, ignore_index):
+        names = factor_names(len(loss.shape))
+        return shard_string([names, names], [[]], **dict.fromkeys(names, "whole"))
+
+    @staticmethod
+    def samples(rng: Any) -> Iterator[Sample]:
+        for shape, dtype in (((5,), dt.float64), ((2, 3), dt.float32), ((), dt.float32), ((4,), dt.bfloat16)):
+            labels = rng.integers(0, 3, shape)
+            if shape:
+                labels.flat[0] = -1
+            yield Sample((draw(rng, shape, dtype), labels), {}, {"ignore_index": -1})
+        yield Sample((draw(rng, (3,)), np.full(3, 7)), {}, {"ignore_index": 7}, note="all ignored")
+        yield Sample((draw(rng, (0,)), rng.integers(0, 3, (0,))), note="0-size")
 
 
 # --- two operands, element by element ------------------------------------------------------------------------------

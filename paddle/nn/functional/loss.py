@@ -17,6 +17,7 @@ _BCE = F.BceLoss()
 _BCE_LOGITS = F.BceWithLogits()
 _CROSS_ENTROPY = Records(F.SoftmaxCrossEntropy)
 _LABEL_WEIGHTS = Records(F.LabelWeights)
+_LABELLED_MEAN = F.LabelledMean()
 _SMOOTHED = Records(F.SmoothedCrossEntropy)
 _LOG_LOSS = F.LogLoss()
 _NLL = Records(F.NllLoss)
@@ -64,13 +65,15 @@ def cross_entropy(
     """
     if label is None:
         label = target
-    check_reduction("cross_entropy", reduction)
-    axis = axis + input.ndim if axis < 0 else axis
+    if reduction != "mean":
+        check_reduction("cross_entropy", reduction)
+    if axis < 0:
+        axis += input.ndim
     if soft_label or (label_smoothing > 0.0 and not use_softmax):
         return _soft_cross_entropy(
             input, label, weight, ignore_index, reduction, soft_label, axis, use_softmax, label_smoothing
         )
-    rows = _classes(input, label, axis)
+    rows = label if label.ndim != input.ndim and label.dtype.is_integer else _classes(input, label, axis)
     if label_smoothing > 0.0:
         loss = apply(_SMOOTHED[axis], (input, rows), (ignore_index, float(label_smoothing)))
         if weight is not None:
@@ -81,18 +84,15 @@ def cross_entropy(
         loss = apply(_CROSS_ENTROPY[axis, False], (input, rows), (ignore_index,))
     else:
         loss = apply(_NLL[axis], (F.log(input), rows, None), (ignore_index,))
-    if weight is None and reduction != "mean":
-        counts: Any = None
-    else:
-        counts = apply(_LABEL_WEIGHTS[input.dtype], (rows, weight), (ignore_index,))
     if weight is not None:
+        counts = apply(_LABEL_WEIGHTS[input.dtype], (rows, weight), (ignore_index,))
         loss = F.mul(loss, counts)
     if reduction == "none":
         column = label.ndim == input.ndim or label_smoothing > 0.0
         return F.unsqueeze(loss, axes=(axis,)) if column else loss
     if reduction == "sum":
         return sum_all(loss)
-    return _mean_of_rows(loss, counts)
+    return _mean_of_labelled(loss, rows, ignore_index) if weight is None else _mean_of_rows(loss, counts)
 
 
 def _classes(input: Tensor, label: Tensor, axis: int) -> Tensor:
@@ -110,7 +110,16 @@ def _over_counts(loss: Tensor, counts: Tensor) -> Tensor:
 
 def _mean_of_rows(loss: Tensor, counts: Tensor) -> Tensor:
     """0 where all rows are ignored; not a number where there are none, like every other mean."""
-    return mean_all(loss) if any(type(n) is int and n == 0 for n in loss.shape) else _over_counts(loss, counts)
+    return mean_all(loss) if _no_rows(loss) else _over_counts(loss, counts)
+
+
+def _mean_of_labelled(loss: Tensor, labels: Tensor, ignore_index: int) -> Tensor:
+    """The same where every row that is not ignored counts as one."""
+    return mean_all(loss) if _no_rows(loss) else apply(_LABELLED_MEAN, (loss, labels), (ignore_index,))
+
+
+def _no_rows(loss: Tensor) -> bool:
+    return 0 in loss.shape if type(loss) is Tensor else any(type(n) is int and n == 0 for n in loss.shape)
 
 
 def _soft_cross_entropy(
@@ -194,6 +203,8 @@ def nll_loss(
     loss = apply(_NLL[1], (input, label, weight), (ignore_index,))
     if reduction != "mean":
         return reduce_loss("nll_loss", loss, reduction)
+    if weight is None:
+        return apply(_LABELLED_MEAN, (loss, label), (ignore_index,))
     return _over_counts(loss, apply(_LABEL_WEIGHTS[input.dtype], (label, weight), (ignore_index,)))
 
 
