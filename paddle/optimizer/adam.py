@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from paddle.optimizer.lr import LRScheduler
 from paddle.optimizer.optimizer import ABSENT, GRAD, RATE, TARGET, VALUE, Optimizer, Row, State, power_of
 from umiak import ops as F
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import compare_lt, maximum, where
 
 # Beyond these many steps every correction for the start at 0 is 1.
 _FOREVER = 10_000_000
@@ -312,6 +312,8 @@ class NAdam(_Moments):
         learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip: as in Adam.
     """
 
+    _has_formulas = False  # the product of all momenta so far is none
+
     def __init__(
         self,
         learning_rate: float | LRScheduler = 0.002,
@@ -326,6 +328,7 @@ class NAdam(_Moments):
     ) -> None:
         self._set_betas(beta1, beta2, epsilon)
         self._momentum_decay = float(momentum_decay)
+        self._products: dict[tuple, tuple[int, float]] = {}  # by betas: a step, and the product up to it
         self._op = F.NadamUpdate()
         super().__init__(learning_rate, parameters, weight_decay, grad_clip, name)
 
@@ -333,7 +336,16 @@ class NAdam(_Moments):
         return hyper[0] * (1.0 - 0.5 * 0.96 ** (step * self._momentum_decay))
 
     def _product(self, hyper: tuple, steps: int) -> float:
-        return math.prod(self._momentum(hyper, t) for t in range(1, steps + 1))
+        """The product of the momenta up to a step. In training that of the step before is at hand."""
+        done, product = self._products.get(hyper, (0, 1.0))
+        if done > steps:
+            done, product = 0, 1.0
+        for t in range(done + 1, steps + 1):
+            if product == 0.0:
+                break
+            product *= self._momentum(hyper, t)
+        self._products[hyper] = steps, product
+        return product
 
     def _numbers(self, state: State) -> dict[str, np.ndarray]:
         shape, n, dtype = tuple(state.param.shape), state.steps, state.param.dtype.compute.real.numpy
@@ -403,8 +415,10 @@ class RAdam(_Moments):
         params = super()._make_params(hyper, steps)
         pow2 = params[4]
         limit = 2.0 / (1.0 - beta2) - 1.0
-        rho = limit - 2.0 * steps * pow2 / (1.0 - pow2)
-        if rho <= 5.0:
+        if limit <= 5.0:  # which rho never exceeds
             return *params, 0.0, 1.0
-        rectified = math.sqrt((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho)) * math.sqrt(1.0 - pow2)
-        return *params, rectified, 0.0
+        # Without a branch, and with powers for roots: the step may be a symbol.
+        rho = limit - 2.0 * steps * pow2 / (1.0 - pow2)
+        known, r = compare_lt(5.0, rho), maximum(rho, 5.0)
+        ratio: Any = (r - 4.0) * (r - 2.0) * limit / ((limit - 4.0) * (limit - 2.0) * r)
+        return *params, where(known, ratio**0.5 * (1.0 - pow2) ** 0.5, 0.0), where(known, 0.0, 1.0)

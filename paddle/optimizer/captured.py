@@ -91,6 +91,10 @@ def _make_states(optimizer: Optimizer, tracer: Capture, groups: list) -> None:
 # --- formulas --------------------------------------------------------------------------------------------------------
 
 
+class _NoFormula(Exception):
+    """The numbers of a step were not found to be formulas in its rate and number."""
+
+
 class _Later:
     """A state before a step whose number is a symbol."""
 
@@ -127,14 +131,20 @@ class _Formulas:
 
     @classmethod
     def of(cls, optimizer: Optimizer, rows: list, own_rate: bool) -> _Formulas | None:
-        """None where the numbers are not found so."""
+        """None where the numbers are no formulas, or are not found to be."""
+        if not optimizer._has_formulas:
+            return None
         try:
             if own_rate:
-                raise TypeError("it has a get_lr of its own")
+                raise _NoFormula("it has a get_lr of its own")
             return cls(optimizer, rows, _traced(optimizer, rows))
-        except Exception as error:  # whatever _row does with a symbol that it cannot be asked for
-            who = type(optimizer).__name__
-            _LOG.info("the numbers of %s's step are asked for in Python before each run: %s", who, error)
+        except _NoFormula as error:
+            _LOG.warning(
+                "the numbers of %s's step are asked for in Python before each run of a captured function, which takes "
+                "longer than formulas: %s",
+                type(optimizer).__name__,
+                error,
+            )
             return None
 
     def numbers(self) -> StepNumbers:
@@ -170,7 +180,7 @@ class _Formulas:
         """The optimizer has another attribute: raise Stale where the formulas are others then."""
         try:
             now = _traced(self.optimizer, self.rows)
-        except Exception as error:
+        except _NoFormula as error:
             raise Stale from error
         for a, b in zip(self.found, now, strict=True):
             if not all(_exactly(x, y) for x, y in zip(a, b, strict=True)):
@@ -178,7 +188,9 @@ class _Formulas:
 
 
 def _traced(optimizer: Any, rows: list) -> list[list[Any]]:
-    """The formulas of the numbers of each row. Raises where `_row` cannot be traced, or gives another row."""
+    """The formulas of the numbers of each row. Raises ``_NoFormula`` where `_row` cannot be traced, or gives another
+    row.
+    """
     scope = get_scope()
     set_scope(None)  # what would be decided by a symbol is an error
     found = []
@@ -186,12 +198,17 @@ def _traced(optimizer: Any, rows: list) -> list[list[Any]]:
         with no_grad_guard():
             for state, op, row in rows:
                 if optimizer._states.get(state.param) is not state:
-                    raise ValueError("its states were exchanged")
+                    raise _NoFormula("its states were exchanged")
                 later: Any = _Later(state)
-                now, traced = optimizer._row(later, state.target, RATE)
+                try:
+                    now, traced = optimizer._row(later, state.target, RATE)
+                    formulas = _formulas_of(row, traced)
+                except (TypeError, ValueError, ArithmeticError) as error:
+                    # Where a number is needed, a symbol raises them.
+                    raise _NoFormula(f"asked with symbols, it raises {type(error).__name__}: {error}") from error
                 if now is not op:
-                    raise ValueError(f"it is {now} instead of {op}")
-                found.append(_formulas_of(row, traced))
+                    raise _NoFormula(f"it is {now} instead of {op}")
+                found.append(formulas)
     finally:
         set_scope(scope)
     _confirm(optimizer, rows, found)
@@ -204,14 +221,14 @@ def _formulas_of(row: Any, traced: Any) -> list[Any]:
     other = [*traced[1], *traced[2]]
     found: list[Any] = []
     if len(flat) != len(other) or any(x is not y for x, y in zip(row[0], traced[0], strict=True)):
-        raise ValueError("its rows differ")
+        raise _NoFormula("its rows differ")
     for i, (x, y) in enumerate(zip(flat, other, strict=True)):
         if _is_number(x):
             if kind_of(y) != kind_of(x):
-                raise ValueError(f"its number {x} becomes {y}")
+                raise _NoFormula(f"its number {x} becomes {y}")
             found.append(y)
         elif i != 1 and x is not y and (isinstance(x, Tensor) or x != y):
-            raise ValueError(f"its operand or param {x} becomes {y}")
+            raise _NoFormula(f"its operand or param {x} becomes {y}")
     # Numbers of operands come before those of params, as in `_numbers`.
     return found
 
@@ -236,7 +253,7 @@ def _confirm(optimizer: Optimizer, rows: list, found: list[list[Any]]) -> None:
             registers = program.evaluate([double_bits(rate), state.steps + more])
             for value, at in zip(_numbers(row), linear.outputs, strict=True):
                 if registers[at] != (double_bits(value) if type(value) is float else value):
-                    raise ValueError(f"its number {value} is not what its formula gives")
+                    raise _NoFormula(f"its number {value} is not what its formula gives")
 
 
 def _exactly(x: Any, y: Any) -> bool:

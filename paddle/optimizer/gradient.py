@@ -13,6 +13,7 @@ from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.dtype import int64
 from umiak.core.tensor import Tensor
+from umiak.ir.expr import minimum, mod, to_float
 
 
 @public("paddle.optimizer")
@@ -289,6 +290,10 @@ class ASGD(Optimizer):
 
     _states_follow_parameters = False  # it keeps gradients of several batches
 
+    @property
+    def _has_formulas(self) -> bool:
+        return self._batch_num == 1  # else steps differ in the gradient that they replace, too
+
     def __init__(
         self,
         learning_rate: float | LRScheduler = 0.001,
@@ -320,8 +325,8 @@ class ASGD(Optimizer):
 
     def _row(self, state: State, grad: Tensor, lr: float) -> tuple[Any, Row]:
         p, (total,) = state.target, state.values
-        old = self._latest[state.param][(state.steps - 1) % self._batch_num]
-        seen = float(min(state.steps, self._batch_num))
+        old = self._latest[state.param][mod(state.steps - 1, self._batch_num)]
+        seen = to_float(minimum(state.steps, self._batch_num))
         return self._op, ((p, total, old), (p, grad, total, old, lr), (seen,))
 
     def state_dict(self) -> dict[str, Any]:

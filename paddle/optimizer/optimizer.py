@@ -9,6 +9,7 @@ import math
 import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,11 +26,14 @@ from umiak.core.context import no_grad_guard, place_guard
 from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
 from umiak.core.each import (
+    SlotRows,
     apply_each,
     apply_each_into,
     drop_gradients,
     gradients,
+    lacks_slot,
     step_rows,
+    step_slots,
     write_rows,
     zero_gradients,
 )
@@ -39,11 +43,13 @@ from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows
 
 Row = tuple[tuple, tuple, tuple]  # outs, operands and params of one update
-Rows = dict[Any, list[Row]]  # of each op: what is updated together
+Rows = dict[Any, list[Row | SlotRows]]  # of each op: what is updated together
 Grads = list[Any]  # one per parameter, None where there is none
 
 # What an operand of a step is (`Optimizer._layout`): from VALUE on, a state tensor.
 TARGET, GRAD, RATE, ABSENT, VALUE = range(5)
+
+_ALL = repeat(None)  # of every group
 
 _STATE = ("param", "hyper", "master", "target", "name", "rate", "penalty", "values", "outs", "steps")
 _CASTS = {d: F.Cast(d) for d in (dt.float16, dt.bfloat16)}
@@ -113,6 +119,9 @@ class Optimizer:
     _layout: tuple[int, ...] | None = None
     # Whether rows of a table without a gradient stay as they are: such gradients are then applied to the others alone.
     _by_rows: bool = False
+    # Whether the numbers of `_row` are formulas in the rate and the step, which a captured step evaluates in C. If not,
+    # `_row` is asked before each run.
+    _has_formulas: Any = True
     # Whether every state is one of `accumulators` or `_numbers`.
     _states_follow_parameters: ClassVar[bool] = True
 
@@ -202,23 +211,44 @@ class Optimizer:
             >>> opt.step()
             >>> opt.clear_grad()
         """
-        self._step([(group, None) for group in self._param_groups])
+        groups = self._param_groups
+        if len(groups) != 1 or not self._step_at_once(groups[0]):
+            self._step(groups)
 
-    def _step(self, groups: Iterable[tuple[dict[str, Any], Any]]) -> None:
-        """One step of groups, each with given pairs of parameter and gradient, or None for all it has."""
+    def _step_at_once(self, group: dict[str, Any]) -> bool:
+        """The step of a group of which no more is asked than the update of dense parameters, with little Python. False,
+        and nothing is done, elsewhere.
+        """
+        if (
+            group["grad_clip"] is not None
+            or group["_regularizer"] is not None
+            or group["_states"] is None
+            or self._penalised
+            or self._copied
+            or not self._steps_together()
+        ):
+            return False
+        return step_slots(self._op, group["params"], group["_states"], self.get_lr(), self._layout, self._params)  # type: ignore[arg-type]
+
+    def _steps_together(self) -> bool:
+        """Whether C makes the rows of a step."""
+        return not (self._layout is None or self._one_by_one or self._singly or "_row" in self.__dict__)
+
+    def _step(self, groups: list[dict[str, Any]], given: Iterable[Any] = _ALL) -> None:
+        """One step of groups: for each the pairs of parameter and gradient that are given, or None for all it has."""
         tracer = capture_of()
         if tracer is not None:
             from paddle.optimizer.captured import captured_step
 
             with no_grad_guard():
-                captured_step(self, tracer, list(groups), type(self).get_lr is not Optimizer.get_lr)
+                captured_step(self, tracer, list(zip(groups, given)), type(self).get_lr is not Optimizer.get_lr)
             return
         updates: Rows = {}
         casts: Rows = {}
         stepped: list[State] = []
         try:
             with no_grad_guard():
-                for group, pairs in groups:
+                for group, pairs in zip(groups, given):
                     self._collect(group, pairs, updates, casts, stepped)
                 for op, rows in updates.items():
                     apply_each_into(op, rows)
@@ -233,7 +263,8 @@ class Optimizer:
                 state.steps -= 1
             raise
         finally:
-            self._written_back = []
+            if self._written_back:
+                self._written_back = []
 
     def _collect(self, group: dict[str, Any], pairs: Any, updates: Rows, casts: Rows, stepped: list[State]) -> None:
         """Count a step of the parameters of a group that have a gradient, and say what is to be run for it."""
@@ -248,13 +279,13 @@ class Optimizer:
         if group["_regularizer"] is not None or self._penalised:
             grads = _with_penalties(group["_regularizer"], states, grads)
         before, lr = len(stepped), self.get_lr()
-        if self._layout is None or self._one_by_one or self._singly or "_row" in self.__dict__:
+        if not self._steps_together():
             self._collect_singly(states, grads, lr, updates, stepped)
         else:
             others: list[tuple[State, Any]] = []
-            rows = step_rows(states, grads, lr, self._layout, self._params, stepped, others)
-            if rows:
-                updates.setdefault(self._op, []).extend(rows)
+            rows = step_rows(states, grads, lr, self._layout or (), self._params, stepped, others)
+            if rows is not None:
+                updates.setdefault(self._op, []).append(rows)
             for state, g in others:
                 self._count(state, stepped)
                 updates.setdefault(self._op, []).append(self._rows_row(state, g, lr * state.rate["learning_rate"]))
@@ -289,7 +320,7 @@ class Optimizer:
         states: list[Any] | None = group["_states"] if whole else None
         if states is None or len(states) != len(params):
             states = [self._states.get(p) for p in params]
-        if None in states:
+        if lacks_slot(states, grads):
             for i, (p, g) in enumerate(zip(params, grads, strict=True)):
                 if states[i] is None and g is not None:
                     states[i] = self._states.get(p) or self._make_state(p, group["_hyper"])
@@ -571,7 +602,8 @@ class Optimizer:
     def apply_gradients(self, params_grads: Sequence[tuple[Tensor, Tensor]]) -> list:
         """Update parameters with the given gradients."""
         given = {id(p): (p, g) for p, g in params_grads}
-        self._step((g, [given[id(p)] for p in g["params"] if id(p) in given]) for g in self._param_groups)
+        pairs = ([given[id(p)] for p in g["params"] if id(p) in given] for g in self._param_groups)
+        self._step(self._param_groups, pairs)
         return []
 
     def minimize(

@@ -124,6 +124,9 @@ CALLS = {
     "Momentum": (lambda: step_of(lambda p: paddle.optimizer.Momentum(parameters=p)), True),
     "Adam, decayed": (lambda: step_of(lambda p: paddle.optimizer.Adam(parameters=p, weight_decay=0.1)), True),
     "AdamW, clipped, with factors": (lambda: step_of(clipped), True),
+    "RAdam": (lambda: step_of(lambda p: paddle.optimizer.RAdam(parameters=p)), True),
+    "RAdam that never rectifies": (lambda: step_of(lambda p: paddle.optimizer.RAdam(beta2=0.5, parameters=p)), True),
+    "ASGD": (lambda: step_of(lambda p: paddle.optimizer.ASGD(parameters=p)), True),
 }  # fmt: skip
 
 
@@ -145,6 +148,34 @@ def test_the_backward_of_a_captured_call_runs_none():
         function(x).backward()
     y = function(x)
     assert python_calls(tape.backward, [y]) == []
+
+
+class Decides(paddle.optimizer.SGD):
+    """Its first steps are smaller: what it says of a step is no formula."""
+
+    def _row(self, state, grad, lr):
+        return super()._row(state, grad, lr if state.steps > 3 else 0.5 * lr)
+
+
+def test_an_optimizer_that_decides_is_asked_and_said_to_be(caplog):
+    function, args = step_of(lambda p: Decides(0.1, parameters=p))
+    with caplog.at_level("WARNING", "paddle.jit"):
+        for _ in range(3):
+            function(*args)
+    assert "Decides" in caplog.text and "asked for in Python" in caplog.text
+    assert python_calls(function, *args) != []
+
+
+def test_an_error_of_an_optimizer_is_no_decision():
+    class Fails(paddle.optimizer.SGD):
+        def _row(self, state, grad, lr):
+            if type(state.steps) is not int:
+                raise KeyError("its own mistake")
+            return super()._row(state, grad, lr)
+
+    function, args = step_of(lambda p: Fails(0.1, parameters=p))
+    with pytest.raises(KeyError, match="its own mistake"):
+        function(*args)
 
 
 # --- nothing is served that has changed ------------------------------------------------------------------------------

@@ -40,6 +40,8 @@ OPTIMIZERS = {
     ),
     "nadam": lambda p: paddle.optimizer.NAdam(0.01, parameters=p),
     "radam": lambda p: paddle.optimizer.RAdam(0.01, parameters=p),
+    "radam, rectified at once": lambda p: paddle.optimizer.RAdam(0.01, beta2=0.9, parameters=p),
+    "asgd": lambda p: paddle.optimizer.ASGD(0.1, parameters=p),
     "lamb": lambda p: paddle.optimizer.Lamb(0.01, parameters=p),
     "rmsprop": lambda p: paddle.optimizer.RMSProp(0.01, parameters=p, centered=True),
     "adagrad": lambda p: paddle.optimizer.Adagrad(0.01, parameters=p, grad_clip=nn.ClipGradByNorm(0.5)),

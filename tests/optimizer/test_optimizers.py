@@ -443,3 +443,12 @@ def test_new_rates_cost_no_plan():
         opt.set_lr(0.1 + i)
         descend(opt, p, [[1.0]])
     assert opt._op.table_size() == before
+
+
+def test_the_product_of_nadam_s_momenta_in_any_order():
+    opt = paddle.optimizer.NAdam(parameters=[paddle.create_parameter([2], "float32")])
+    for hyper in ((0.9, 0.999, 1e-8), (0.5, 0.9, 1e-8)):
+        for steps in (1, 2, 3, 7, 2, 2, 40, 39, 0):
+            momenta = [hyper[0] * (1.0 - 0.5 * 0.96 ** (t * 0.004)) for t in range(1, steps + 1)]
+            assert opt._product(hyper, steps) == math.prod(momenta, start=1.0)
+    assert opt._product((0.5, 0.9, 1e-8), 10_000_000) == 0.0

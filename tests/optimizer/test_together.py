@@ -138,6 +138,46 @@ def test_a_step_that_fails_has_not_been_done(rng):
         np.testing.assert_allclose(p.detach().numpy(), b - 0.1, rtol=1e-5)  # the first step of Adam
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_a_group_alone_and_beside_another_one(name, rng):
+    """A step of one group, which takes little Python, is what a step of several is."""
+    starts = [rng.standard_normal(s) for s in SHAPES]
+    sides = [[parameter(s) for s in starts] for _ in range(2)]
+    alone = getattr(O, name)(0.01, parameters=sides[0])
+    other = getattr(O, name)(0.01, parameters=[{"params": sides[1]}, {"params": [parameter(np.zeros(2))]}])
+    for step in range(4):
+        for i, (p, q) in enumerate(zip(*sides, strict=True)):
+            if i != step:  # each is without a gradient once, and one at first
+                p.grad = q.grad = paddle.to_tensor(rng.standard_normal(np.shape(starts[i])).astype("float32"))
+        alone.step()
+        other.step()
+        for p, q in zip(*sides, strict=True):
+            np.testing.assert_array_equal(plain(p), plain(q))
+        for opt in (alone, other):
+            opt.clear_grad(set_to_zero=False)
+
+
+def test_what_else_is_asked_of_a_group_after_its_first_step(rng):
+    """Clipping and penalties that are set later act, and so does a gradient of selected rows."""
+    sides = [[parameter(np.ones(3)), parameter(np.ones((4, 2)))] for _ in range(2)]
+    later = O.SGD(0.1, parameters=sides[0])
+    at_once = O.SGD(0.1, parameters=sides[1], grad_clip=nn.ClipGradByGlobalNorm(0.1))
+    for params, opt in zip(sides, (later, at_once), strict=True):
+        opt.set_lr(0.0)
+        for p in params:
+            p.grad = paddle.ones(p.shape)
+        opt.step()
+        opt.set_lr(0.1)
+    later._param_groups[0]["grad_clip"] = nn.ClipGradByGlobalNorm(0.1)
+    for params, opt in zip(sides, (later, at_once), strict=True):
+        for p in params:
+            p.grad = paddle.ones(p.shape)
+        opt.step()
+    for p, q in zip(*sides, strict=True):
+        np.testing.assert_array_equal(plain(p), plain(q))
+        assert (plain(p) > 0.96).all()
+
+
 def test_saved_values_are_guarded():
     p = parameter([1.0, 2.0])
     y = (p * p).sum()

@@ -6,7 +6,12 @@ from typing import Any
 from umiak.core.dispatch import OpBase
 from umiak.core.tensor import Tensor
 
-def apply_each_into(op: OpBase, rows: Sequence[tuple[tuple, tuple, tuple]]) -> None:
+class SlotRows:
+    """The updates of slots, as rows for ``apply_each_into``: it counts as that many."""
+
+    def __len__(self) -> int: ...
+
+def apply_each_into(op: OpBase, rows: Sequence[tuple[tuple, tuple, tuple] | SlotRows]) -> None:
     """``apply_into(op, outs, operands, params)`` for each row ``(outs, operands, params)``, in as few launches as there
     are classes of operands; element-by-element ops in one for all shapes.
 
@@ -27,6 +32,9 @@ def elements(x: Tensor) -> list[Tensor]:
 def gradients(tensors: list) -> list[Tensor | None]:
     """``.grad`` of each, None for one with ``stop_gradient``."""
 
+def lacks_slot(slots: list, grads: list) -> bool:
+    """Whether there is a gradient whose slot is None."""
+
 def drop_gradients(tensors: list) -> None:
     """Set ``.grad`` of each to None."""
 
@@ -42,12 +50,25 @@ def step_rows(
     params_of: Callable[[Any], tuple],
     stepped: list,
     others: list,
-) -> list[tuple[tuple, tuple, tuple]]:
-    """Count a step of every slot that has a gradient, and the rows of their updates: ``(outs, operands, params)``.
+) -> SlotRows | None:
+    """Count a step of every slot that has a gradient, and the rows of their updates; None where there are none.
 
     ``layout`` says what the operands are; ``params_of(slot)`` is asked anew where the numbers or the count of steps
     differ from those before. Slots are appended to ``stepped``; those whose gradient is not dense are not counted but
-    appended to ``others``, with it.
+    appended to ``others``, with it. The lists do not change before the rows were run.
+    """
+
+def step_slots(
+    op: OpBase,
+    tensors: list,
+    slots: list[Any],
+    rate: float,
+    layout: Sequence[int],
+    params_of: Callable[[Any], tuple],
+) -> bool:
+    """``gradients`` of the tensors, ``step_rows`` and ``apply_each_into`` in one. False, and nothing is done, where
+    there is more to do: a gradient is not dense or has no slot yet, or calls are traced. A step that is refused is not
+    counted.
     """
 
 def write_rows(into: Tensor, rows: Tensor, values: Tensor) -> None:

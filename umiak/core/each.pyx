@@ -5,10 +5,11 @@ A row is classed as a call is; rows of one plan make a batch. Ops that work elem
 as one dim, so that tensors of all shapes are of one class, and its kernel takes the whole batch (``Kernel.many``). Other rows with a
 native kernel are launched one after the other; the rest are single calls.
 """
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_Occurred
 from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
+from cpython.ref cimport Py_INCREF, Py_XDECREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -30,11 +31,63 @@ cdef enum:
     LAUNCH = 1                 # by a native launch of its own
     SINGLE = 2                 # by a call of its own
 
+cdef enum:
+    # what an operand of a row is, in a layout; from FIRST_VALUE on, a state tensor
+    IS_TARGET = 0
+    IS_GRAD = 1
+    IS_RATE = 2
+    IS_ABSENT = 3
+    FIRST_VALUE = 4
+
+cdef struct SlotRow:
+    PyObject* slot             # borrowed from the lists that the rows were made of
+    PyObject* grad
+    PyObject* params
+    double rate
+
+
+@cython.final
+@cython.no_gc
+cdef class SlotRows:
+    """The updates of slots, as rows ``(outs, operands, params)`` for ``apply_each_into``: it counts as that many."""
+    cdef list slots            # these do not change
+    cdef list grads
+    cdef list kept             # the params
+    cdef object memory
+    cdef SlotRow* row
+    cdef int count
+    cdef int n                 # operands
+    cdef int[INLINE_X] layout
+
+    def __len__(self):
+        return self.count
+
+    cdef object operand(self, int at, int i):
+        cdef SlotRow* r = &self.row[at]
+        cdef int what = self.layout[i]
+        if what == IS_TARGET: return (<Slot>r.slot).target
+        if what == IS_GRAD: return <object>r.grad
+        if what == IS_RATE: return r.rate
+        if what == IS_ABSENT: return None
+        if not 0 <= what - FIRST_VALUE < len((<Slot>r.slot).values):
+            raise IndexError(f"[step_rows] requires a layout of values that there are, got {what}")
+        return (<Slot>r.slot).values[what - FIRST_VALUE]
+
+    cdef tuple whole(self, int at):
+        """A row as Python writes it."""
+        cdef int i
+        return (<Slot>self.row[at].slot).outs, tuple([self.operand(at, i) for i in range(self.n)]), <object>self.row[at].params
+
+
 cdef struct Row:
     Operand* xs
     PyObject** into            # its outputs, then NULL
     uint64_t* words            # its scalar pack
     PyObject* plan             # borrowed from `Work.plans`
+    PyObject* params           # borrowed from where the row was read
+    PyObject* held[3]          # of a slot, owned: its target, `outs` and `values`; else NULL
+    int part                   # which of `Work.rows` it is, or is a row of
+    int at                     # which one of these
     int way
     int count                  # of outputs
     int np                     # words of params, at the end of the pack
@@ -44,10 +97,12 @@ cdef struct Row:
     int64_t elements
     int64_t work
 
+@cython.final
+@cython.no_gc
 cdef class Work:
     """The rows of one call and what they refer to."""
     cdef OpBase op
-    cdef list rows             # of Python, which keep the tensors
+    cdef list rows             # of Python or `SlotRows`, which keep the tensors
     cdef list plans            # as an op's table may be cleared meanwhile
     cdef object memory
     cdef list made             # the outputs, where they are new; else None
@@ -60,6 +115,12 @@ cdef class Work:
     cdef uint64_t sig
     cdef uint64_t modes
     cdef bint queued
+
+    def __dealloc__(self):
+        cdef int i, k
+        for i in range(self.count):
+            for k in range(3):
+                Py_XDECREF(self.row[i].held[k])
 
 
 # ---- which plan ------------------------------------------------------------------------------------------------------
@@ -232,64 +293,139 @@ cdef bint launches(Work w, Row* r) except -1:
 
 
 # ---- reading rows ----------------------------------------------------------------------------------------------------
-cdef int prepare(Work w, int at) except -1:
-    """Read row ``at``, find its plan, check its outputs."""
+cdef int read_row(Work w, Row* r, tuple row) except -1:
+    """A row of Python: outputs (where they are given), operands, params."""
     cdef OpBase op = w.op
-    cdef Row* r = &w.row[at]
-    cdef tuple outs, operands, params
-    cdef uint64_t[INLINE_S] words
-    cdef uint32_t kinds = 0
-    cdef Tensor t
-    cdef int i, k = 0
+    cdef tuple outs = (), operands
+    cdef int i
     if w.made is None:
-        outs, operands, params = <tuple>w.rows[at]
-        if len(outs) != r.count:
-            raise ValueError(f"[{op.name}] requires rows with as many outputs as the first, {r.count}, got {len(outs)}")
+        outs, operands, params = row
     else:
-        operands, params = <tuple>w.rows[at]
-        outs = ()
+        operands, params = row
+    r.params = <PyObject*>params
+    if w.made is None and len(outs) != r.count:
+        raise ValueError(f"[{op.name}] requires rows with as many outputs as the first, {r.count}, got {len(outs)}")
     if len(operands) != w.n:
         raise TypeError(f"[{op.name}] requires {w.n} operands {op.inputs}, got {len(operands)}")
     for i in range(w.n):
         if parse_operand(operands[i], &r.xs[i]):
             bad_operand(op, operands[i])
+    for i in range(<int>len(outs)):
+        r.into[i] = <PyObject*><Tensor?>outs[i]
+    r.into[len(outs)] = r.into[r.count] = NULL
+    return 0
+
+
+cdef int read_slot(Work w, Row* r, SlotRows rows) except -1:
+    """A row that a slot stands for."""
+    cdef OpBase op = w.op
+    cdef SlotRow* given = &rows.row[r.at]
+    cdef Slot slot = <Slot>given.slot
+    cdef tuple outs = slot.outs, values = slot.values
+    cdef object target = slot.target, x
+    cdef int i
+    r.params = given.params
+    r.held[0], r.held[1], r.held[2] = <PyObject*>target, <PyObject*>outs, <PyObject*>values
+    Py_INCREF(target)
+    Py_INCREF(outs)
+    Py_INCREF(values)
+    if len(outs) != r.count or rows.n != w.n:
+        raise ValueError(
+            f"[{op.name}] requires slots with {r.count} outputs and {w.n} operands, got {len(outs)} and {rows.n}")
+    for i in range(w.n):
+        r.xs[i].t = NULL
+        r.xs[i].n_bits = 0
+        if rows.layout[i] == IS_RATE:
+            r.xs[i].desc = TAG_FLOAT << K_TAG_SHIFT
+            r.xs[i].n_bits = 1
+            memcpy(r.xs[i].bits, &given.rate, 8)
+            r.xs[i].bits[1] = 0
+        elif rows.layout[i] == IS_ABSENT:
+            r.xs[i].desc = TAG_ABSENT << K_TAG_SHIFT
+        elif rows.layout[i] == IS_GRAD:
+            r.xs[i].t = given.grad
+        else:
+            x = rows.operand(r.at, i)
+            if not isinstance(x, Tensor):
+                bad_operand(op, x)
+            r.xs[i].t = <PyObject*>x                     # which `held` keeps
+    for i in range(r.count):
+        r.into[i] = <PyObject*><Tensor?>outs[i]
+    r.into[r.count] = NULL
+    return 0
+
+
+cdef int parse(Work w, int at) except -1:
+    """Read row ``at``."""
+    cdef OpBase op = w.op
+    cdef Row* r = &w.row[at]
+    cdef object given = w.rows[r.part]
+    cdef uint64_t[INLINE_S] words
+    cdef Tensor t
+    cdef int i, k = 0
+    if type(given) is SlotRows:
+        read_slot(w, r, <SlotRows>given)
+    else:
+        read_row(w, r, <tuple>given)
+    for i in range(w.n):
         if r.xs[i].t != NULL:
             t = <Tensor>r.xs[i].t
-            if t.kind & KIND_VIEW:
+            if t.kind:
+                if t.kind & ~<uint8_t>KIND_VIEW:
+                    raise TypeError(f"[{op.name}] requires dense tensors to write into, got {row_of(w, at)[w.params_at - 1]}")
                 refresh_if_view(t)
-            kinds |= t.kind
             r.work += t.numel
         else:
             memcpy(r.words + k, r.xs[i].bits, 8 * r.xs[i].n_bits)
             k += r.xs[i].n_bits
-    for i in range(<int>len(outs)):
-        t = <Tensor?>outs[i]
-        r.into[i] = <PyObject*>t
+    i = 0
+    while r.into[i] != NULL:
+        t = <Tensor>r.into[i]
         if t.kind & ~<uint8_t>KIND_VIEW:
             raise TypeError(f"[{op.name}] requires dense tensors to write into, got {t!r}")
         r.work += t.numel
-    r.into[len(outs)] = r.into[r.count] = NULL
-    if at and params is (<tuple>w.rows[at - 1])[w.params_at]:
+        i += 1
+    if at and r.params == w.row[at - 1].params:
         r.np = w.row[at - 1].np
         r.sig = w.row[at - 1].sig
         memcpy(r.words + k, w.row[at - 1].words + (w.row[at - 1].n_words - r.np), 8 * r.np)
     else:
-        i = parse_params(op, params, words, &r.sig)
+        i = parse_params(op, <tuple?><object>r.params, words, &r.sig)
         if i < 0:
-            raise TypeError(f"[{op.name}] requires concrete params, got {params}")
+            raise TypeError(f"[{op.name}] requires concrete params, got {<object>r.params}")
         if i != r.np:
             raise ValueError(f"[{op.name}] requires rows with as many params as the first, {r.np} numbers, got {i}")
         memcpy(r.words + k, words, 8 * i)
     r.n_words = k + r.np
+    return 0
+
+
+cdef bint through_other_memory(Work w, Row* r) noexcept:
+    """Whether writing an output may destroy an operand before it is read."""
+    cdef int i = 0
+    while r.into[i] != NULL:
+        if clashes(w.op, <Tensor>r.into[i], r.xs, w.n):
+            return True
+        i += 1
+    return False
+
+
+cdef int prepare(Work w, int at) except -1:
+    """Read row ``at``, find its plan, check its outputs."""
+    cdef Row* r = &w.row[at]
+    parse(w, at)
     r.way = SINGLE
-    if kinds & ~<uint32_t>KIND_VIEW:
-        raise TypeError(f"[{op.name}] requires dense tensors to write into, got {operands}")
-    for i in range(<int>len(outs)):
-        if clashes(op, <Tensor>r.into[i], r.xs, w.n):
-            return 0                                     # through other memory
+    if through_other_memory(w, r):
+        return 0
     if not timed() and not joins_many(w, r):             # a timer hears of each launch: they are calls of their own
         launches(w, r)
     return 0
+
+
+cdef tuple row_of(Work w, int at):
+    """Row ``at`` as one of Python."""
+    cdef object given = w.rows[w.row[at].part]
+    return (<SlotRows>given).whole(w.row[at].at) if type(given) is SlotRows else given
 
 
 cdef int refuse(object error, int at, int count) except -1:
@@ -309,7 +445,7 @@ cdef inline bint all_tuples(tuple row) noexcept:
 cdef Work read(OpBase op, list rows, list made):
     """The rows, all checked, but where the device queues work: there each is a call of its own."""
     cdef Work w = Work.__new__(Work)
-    cdef int i, n = op.n_operands, count = <int>len(rows), m = 1, np
+    cdef int i, k, part = 0, at = 0, n = op.n_operands, count = 0, m = 1, np
     cdef uint64_t[INLINE_S] words
     cdef uint64_t sig
     cdef Py_ssize_t per_row
@@ -320,16 +456,25 @@ cdef Work read(OpBase op, list rows, list made):
     w.params_at = 2 if made is None else 1
     w.plans = []
     w.n = n
-    w.count = count
     for row in rows:
+        if type(row) is SlotRows and made is None:
+            count += (<SlotRows>row).count
+            continue
+        count += 1
         if not isinstance(row, tuple) or len(<tuple>row) != w.params_at + 1 or not all_tuples(<tuple>row):
             what = "(outs, operands, params)" if made is None else "(operands, params)"
             raise TypeError(f"[{op.name}] requires rows {what} of tuples, got {row!r}")
-    if made is None:
-        m = <int>len(<tuple>(<tuple>rows[0])[0])
-    np = parse_params(op, (<tuple>rows[0])[w.params_at], words, &sig)
+    row = rows[0]
+    if type(row) is SlotRows:
+        m = <int>len((<Slot>(<SlotRows>row).row[0].slot).outs)
+        params = <object>(<SlotRows>row).row[0].params
+    else:
+        params = (<tuple>row)[w.params_at]
+        if made is None:
+            m = <int>len(<tuple>(<tuple>row)[0])
+    np = parse_params(op, <tuple?>params, words, &sig)
     if np < 0:
-        raise TypeError(f"[{op.name}] requires concrete params, got {(<tuple>rows[0])[w.params_at]}")
+        raise TypeError(f"[{op.name}] requires concrete params, got {params}")
     if n > INLINE_X or m > MAX_OUT:
         raise ValueError(f"[{op.name}] requires at most {INLINE_X} operands and {MAX_OUT} outputs to write into, got {n} and {m}")
     per_row = sizeof(Row) + n * sizeof(Operand) + (m + 1) * sizeof(PyObject*) + (2 * n + np) * 8
@@ -338,6 +483,13 @@ cdef Work read(OpBase op, list rows, list made):
     w.row = <Row*>room
     room += count * sizeof(Row)
     memset(w.row, 0, count * sizeof(Row))
+    w.count = count
+    for row in rows:
+        for k in range((<SlotRows>row).count if type(row) is SlotRows else 1):
+            w.row[at].part = part
+            w.row[at].at = k
+            at += 1
+        part += 1
     for i in range(count):
         w.row[i].xs = <Operand*>room
         room += n * sizeof(Operand)
@@ -347,14 +499,14 @@ cdef Work read(OpBase op, list rows, list made):
         room += (2 * n + np) * 8
         w.row[i].count = m
         w.row[i].np = np
-    for i in range(count):
-        try:
-            prepare(w, i)
-        except Exception as error:
-            refuse(error, i, count)
-        if i == 0 and w.last != NULL and (<Plan>w.last).has_streams:
-            w.queued = True
-            break
+    at = 0
+    try:
+        while at < count and not w.queued:
+            prepare(w, at)
+            w.queued = at == 0 and w.last != NULL and (<Plan>w.last).has_streams
+            at += 1
+    except Exception as error:
+        refuse(error, at, count)
     return w
 
 
@@ -497,13 +649,19 @@ cdef int call(Plan plan, Rows* rows, bint many, int n_dims, int64_t stream) noex
 cdef int run_single(Work w, int at) except -1:
     cdef EngineContext ctx = <EngineContext>context_pointer()
     cdef uint64_t modes = ctx.plan_mode
+    cdef Row* r = &w.row[at]
     try:
         if w.made is None:
-            apply_into(w.op, *w.rows[at])
+            if w.queued and at:
+                parse(w, at)
+            if through_other_memory(w, r):
+                apply_into(w.op, *row_of(w, at))
+            else:
+                dispatch(w.op, r.xs, w.n, r.words + (r.n_words - r.np), r.np, r.sig, FLAG_INTO | FLAG_QUIET, r.into)
         else:
             ctx.plan_mode = plan_modes()
             try:
-                w.made[at] = apply_plain(w.op, *w.rows[at])
+                w.made[at] = apply_plain(w.op, *row_of(w, at))
             finally:
                 ctx.plan_mode = modes
     except Exception as error:
@@ -561,11 +719,16 @@ cdef int run_rows(Work w) except -1:
 def apply_each_into(OpBase op not None, rows):
     """``apply_into(op, outs, operands, params)`` for every row, in few launches."""
     cdef list taken = list(rows)
+    cdef int i
     if not taken:
         return
     if op.variadic or (<EngineContext>context_pointer()).observers & OBSERVE_TRACE:
-        for outs, operands, params in taken:
-            apply_into(op, outs, operands, params)
+        for row in taken:
+            if type(row) is SlotRows:
+                for i in range((<SlotRows>row).count):
+                    apply_into(op, *(<SlotRows>row).whole(i))
+            else:
+                apply_into(op, *row)
         return
     run_rows(read(op, taken, None))
 
@@ -604,6 +767,15 @@ def gradients(list tensors not None):
     return found
 
 
+def lacks_slot(list slots not None, list grads not None):
+    """Whether there is a gradient whose slot is None."""
+    cdef Py_ssize_t i
+    for i in range(min(len(slots), len(grads))):
+        if slots[i] is None and grads[i] is not None:
+            return True
+    return False
+
+
 def drop_gradients(list tensors not None):
     """Set ``.grad`` of each to None."""
     for x in tensors:
@@ -617,34 +789,29 @@ def zero_gradients(list tensors not None):
 
 
 # ---- steps of optimizers ---------------------------------------------------------------------------------------------
-cdef enum:
-    # what an operand of a row is, in a layout; from FIRST_VALUE on, a state tensor
-    IS_TARGET = 0
-    IS_GRAD = 1
-    IS_RATE = 2
-    IS_ABSENT = 3
-    FIRST_VALUE = 4
-
-
 def step_rows(list slots not None, list grads not None, double rate, layout, params_of, list stepped not None, list others not None):
-    """Count a step of every slot that has a gradient, and the rows of their updates: ``(outs, operands, params)``.
+    """Count a step of every slot that has a gradient, and the rows of their updates, as one ``SlotRows``; None where there are none.
 
     ``layout`` says what the operands are; ``params_of(slot)`` is asked anew where the numbers or the count of steps differ from those
     before. Slots are appended to ``stepped``; those whose gradient is not dense are not counted but appended to ``others``, with it.
     """
-    cdef list rows = []
+    cdef SlotRows rows = SlotRows.__new__(SlotRows)
     cdef Slot slot
-    cdef tuple operands, values
-    cdef object hyper = None, params = None, own, used = rate, factor = None, x
+    cdef SlotRow* row
+    cdef object hyper = None, params = None, factor = None, own
+    cdef double used = rate
     cdef int64_t steps = -1
-    cdef int[INLINE_X] what
-    cdef int i, k, n = <int>len(layout)
+    cdef int i
     if len(slots) != len(grads):
         raise ValueError(f"[step_rows] requires a gradient or None for each of {len(slots)} slots, got {len(grads)}")
-    if n > INLINE_X:
-        raise ValueError(f"[step_rows] requires at most {INLINE_X} operands, got {n}")
-    for i in range(n):
-        what[i] = layout[i]
+    rows.n = <int>len(layout)
+    if rows.n > INLINE_X:
+        raise ValueError(f"[step_rows] requires at most {INLINE_X} operands, got {rows.n}")
+    for i in range(rows.n):
+        rows.layout[i] = layout[i]
+    rows.slots, rows.grads, rows.kept = slots, grads, []
+    rows.memory = PyBytes_FromStringAndSize(NULL, (len(slots) + 1) * sizeof(SlotRow))
+    rows.row = <SlotRow*>PyBytes_AS_STRING(rows.memory)
     for i in range(<int>len(slots)):
         grad = grads[i]
         if grad is None:
@@ -658,27 +825,39 @@ def step_rows(list slots not None, list grads not None, double rate, layout, par
         if slot.hyper is not hyper or slot.steps != steps:
             hyper, steps = slot.hyper, slot.steps
             params = params_of(slot)
+            rows.kept.append(params)
         own = slot.rate["learning_rate"]
         if own is not factor:
             factor = own
             used = rate * <double>own
-        values = slot.values
-        operands = PyTuple_New(n)
-        for k in range(n):
-            if what[k] == IS_TARGET:
-                x = slot.target
-            elif what[k] == IS_GRAD:
-                x = grad
-            elif what[k] == IS_RATE:
-                x = used
-            elif what[k] == IS_ABSENT:
-                x = None
-            else:
-                x = values[what[k] - FIRST_VALUE]
-            Py_INCREF(x)
-            PyTuple_SET_ITEM(operands, k, x)
-        rows.append((slot.outs, operands, params))
-    return rows
+        row = &rows.row[rows.count]
+        row.slot, row.grad, row.params, row.rate = <PyObject*>slot, <PyObject*>grad, <PyObject*>params, used
+        rows.count += 1
+    return rows if rows.count else None
+
+
+def step_slots(OpBase op not None, list tensors not None, list slots not None, double rate, layout, params_of):
+    """``gradients`` of the tensors, ``step_rows`` and ``apply_each_into`` in one. False, and nothing is done, where there is more to do:
+    a gradient is not dense or has no slot yet, or calls are traced. A step that is refused is not counted.
+    """
+    cdef list grads, stepped = []
+    cdef SlotRows rows
+    cdef int i
+    if len(slots) != len(tensors) or op.variadic or (<EngineContext>context_pointer()).observers & OBSERVE_TRACE:
+        return False
+    grads = gradients(tensors)
+    for i in range(<int>len(grads)):
+        if grads[i] is not None and (slots[i] is None or (<Tensor?>grads[i]).kind & ~<uint8_t>KIND_VIEW):
+            return False
+    try:
+        rows = step_rows(slots, grads, rate, layout, params_of, stepped, [])
+        if rows is not None:
+            run_rows(read(op, [rows], None))
+    except BaseException:
+        for slot in stepped:
+            (<Slot>slot).steps -= 1
+        raise
+    return True
 
 
 # ---- some rows of a tensor -------------------------------------------------------------------------------------------
