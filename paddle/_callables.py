@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -12,11 +11,12 @@ import paddle.device
 import paddle.tensor
 from paddle.device.places import Device
 from paddle.tensor.creation import FloatTensor, as_tensor, to_tensor
+from umiak.core.direct import Module
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 
-class _TensorModule(ModuleType):
+class _TensorModule(Module):
     """``paddle.tensor``: functions on tensors, and as a function :func:`paddle.as_tensor`."""
 
     def __call__(
@@ -30,7 +30,7 @@ class _TensorModule(ModuleType):
         return as_tensor(data, dtype, device, requires_grad, pin_memory)
 
 
-class _DeviceModule(ModuleType):
+class _DeviceModule(Module):
     """``paddle.device``: functions about devices, and as a function :class:`paddle.device.Device`."""
 
     def __call__(self, type: Any = None, index: int | None = None) -> Device:

@@ -16,10 +16,12 @@ from paddle._absent import refuse
 from paddle._absent_names import NAMES as ABSENT
 from paddle._late_names import NAMES as LATE
 from paddle._public import EXPORTS
+from umiak.core.direct import Module
 
 
 def attributes_of(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__getattr__`` and ``__dir__`` of a module."""
+    """The ``__getattr__`` and ``__dir__`` of a module, whose class becomes ``Module``."""
+    sys.modules[module].__class__ = Module
     late = LATE.get(module, {})
     homes = {name: home for home, names in late.items() for name in names.split()}
     # A module below this one that names come from is an attribute, too.

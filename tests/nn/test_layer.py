@@ -2,7 +2,9 @@
 
 import copy
 import gc
+import inspect
 import pickle
+import sys
 import warnings
 import weakref
 
@@ -435,3 +437,62 @@ def test_construction_warns_of_nothing():
         warnings.simplefilter("always")
         Net()
     assert not given
+
+
+# --- calls without frames of their own -------------------------------------------------------------------------------
+
+
+class Counted(nn.Layer):
+    """Adds 1, and counts its calls where it has a ``__call__`` of its own."""
+
+    def forward(self, x):
+        return x + 1
+
+
+class CountedCalls(Counted):
+    calls = 0
+
+    def __call__(self, x):
+        self.calls += 1
+        return super().__call__(x)
+
+
+def frames_of(call):
+    found = []
+    sys.setprofile(lambda frame, event, arg: found.append(frame.f_code.co_qualname) if event == "call" else None)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return [name for name in found if not name.startswith("frames_of")]
+
+
+def test_a_plain_call_is_its_forward():
+    x = paddle.zeros([2])
+    layer, net = Counted(), nn.Sequential(Counted(), Counted())
+    net(layer(x))  # makes plans
+    assert frames_of(lambda: layer(x))[1:] == ["Counted.forward"]
+    assert frames_of(lambda: net(x))[1:] == ["Sequential.forward", "Counted.forward", "Counted.forward"]
+    assert inspect.signature(nn.Layer.__call__) == inspect.signature(nn.Layer.__call__.function)
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        layer(x, y=1)
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        layer()
+
+
+def test_what_is_around_a_layer_is_seen_in_a_row_of_them():
+    x = paddle.zeros([2])
+    own, plain = CountedCalls(), Counted()
+    net = nn.Sequential(own, plain, nn.Sequential(plain))
+    assert net(x).tolist() == [3.0, 3.0] and own.calls == 1
+    before = plain.register_forward_pre_hook(lambda layer, inputs: (inputs[0] * 2,))
+    after = plain.register_forward_post_hook(lambda layer, inputs, output: output + 10)
+    assert net(x).tolist() == [37.0, 37.0]  # ((0 + 1) * 2 + 11) * 2 + 11
+    assert plain(x).tolist() == [11.0, 11.0]
+    before.remove()
+    after.remove()
+    assert net(x).tolist() == [3.0, 3.0]
+    plain.forward = lambda x: x - 1
+    assert net(x).tolist() == [-1.0, -1.0] and plain(x).tolist() == [-1.0, -1.0]
+    with pytest.raises(AttributeError, match="_forward_pre_hooks"):
+        Counted.__new__(Counted)(x)

@@ -9,11 +9,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import late_names
 import pytest
 
 from paddle._late_names import NAMES
+from umiak.core.direct import Module
 
 ROOT = Path(__file__).parents[2]
 ALL = [(m, home, name) for m, homes in NAMES.items() for home, names in homes.items() for name in names.split()]
@@ -57,6 +59,19 @@ def test_a_name_is_there(module, home, name):
         importlib.import_module(f"{module}.{name}") if home == module else getattr(importlib.import_module(home), name)
     )
     assert vars(owner)[name] is value  # found at once from now on
+
+
+@pytest.mark.parametrize("module", sorted({module for module, _, _ in ALL}))
+def test_its_module_is_one_in_every_way(module):
+    found = importlib.import_module(module)
+    assert isinstance(found, Module) and isinstance(found, ModuleType) and found.__dict__ is vars(found)
+    assert found.__name__ == module and found.__spec__.name == module
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'nothing_like_this'"):
+        _ = found.nothing_like_this
+    found.nothing_like_this = 1
+    assert found.nothing_like_this == 1 == vars(found)["nothing_like_this"]
+    del found.nothing_like_this
+    assert not hasattr(found, "nothing_like_this")
 
 
 def test_every_way_to_it():

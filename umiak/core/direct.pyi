@@ -1,6 +1,7 @@
 """Public functions that are called without a frame of Python. See docs/design/face.md."""
 
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any, TypeVar
 
 from umiak.core.dispatch import OpBase
@@ -28,6 +29,9 @@ class Direct:
     ) -> None: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+class Module(ModuleType):
+    """A module whose names are looked up before the attributes of its class: ``__getattr__`` makes them no slower."""
+
 def by_operator(function: _F, sign: str) -> _F:
     """``function(x, y)`` by ``x + y``, or what else ``sign`` says."""
 
@@ -39,3 +43,9 @@ def by_axis(function: _F, table: Any, axis: int) -> _F:
 
 def by_reduction(function: _F, table: Any) -> _F:
     """``function(x, axis)`` by ``table[reduction_key(x, axis, False)]``, if it is there."""
+
+def by_forward(function: _F) -> _F:
+    """``function(layer, *inputs)`` by ``layer.forward(*inputs)``, where the layer has no hooks."""
+
+def in_order(layers: dict, call: Callable, x: Any) -> Any:
+    """``x`` through one layer after the other: as ``call`` would, where that is how they are called, without frames."""

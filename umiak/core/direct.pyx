@@ -51,6 +51,29 @@ cdef extern from *:
     int umiak_open_call(PyTypeObject*, Py_ssize_t offset) except -1
     object umiak_operate(int sign, object, object)
 
+cdef extern from *:
+    """
+    static PyObject *umiak_module_getattro(PyObject *module, PyObject *name) {
+        PyObject *found = PyDict_GetItemWithError(PyModule_GetDict(module), name);
+        if (found) {
+            Py_INCREF(found);
+            return found;
+        }
+        return PyErr_Occurred() ? NULL : PyModule_Type.tp_getattro(module, name);
+    }
+    static PyType_Slot umiak_module_slots[] = {{Py_tp_getattro, (void *)umiak_module_getattro}, {0, NULL}};
+    static PyType_Spec umiak_module_spec = {
+        "umiak.core.direct.Module", 0, 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, umiak_module_slots};
+    static PyObject *umiak_module_type(void) {
+        return PyType_FromSpecWithBases(&umiak_module_spec, (PyObject *)&PyModule_Type);
+    }
+    """
+    object umiak_module_type()
+
+# The class of modules that have a ``__getattr__``, which keeps CPython from its fast path to their names: they are looked up before
+# attributes of the class, and only what is missing takes CPython's way.
+Module = umiak_module_type()
+
 cdef extern from "umiak/core/pool.h":
     object umiak_own(PyObject*)
 
@@ -60,6 +83,12 @@ cdef extern from "Python.h":
     object PyObject_Vectorcall(object, PyObject**, size_t, PyObject*)
     object PyObject_Call(object, tuple, dict)
     object PyMethod_New(object, object)
+    object PyObject_VectorcallMethod(object, PyObject**, size_t, PyObject*)
+    object PyObject_CallMethodOneArg(object, object, object)
+    object PyObject_GenericGetDict(object, void*)
+    Py_ssize_t PyDict_GET_SIZE(PyObject*)
+    list PyDict_Values(object)
+    PyObject* _PyType_Lookup(PyTypeObject*, object)
     bint PyLong_CheckExact(PyObject*)
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
     PyObject* PyDict_GetItemWithError(object, object) except? NULL
@@ -82,6 +111,7 @@ cdef enum:
     AXIS = 2                   # of a tensor and an axis: the op of the axis is in a table
     REDUCTION = 3              # likewise, by reduction_key
     FUNCTION = 4               # the function's, always
+    LAYER = 5                  # of an object: its ``forward``, where no hooks are around it
     MOST = 3                   # operands
 
 
@@ -155,7 +185,10 @@ cdef object call(PyObject* callee, PyObject** args, size_t flags, PyObject* name
     cdef Direct f = <Direct>callee
     cdef Py_ssize_t n = PyVectorcall_NARGS(flags)
     cdef PyObject* found
-    if f.way != FUNCTION and n and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
+    if f.way == LAYER:
+        if names == NULL and unhooked(<object>args[0]):
+            return PyObject_VectorcallMethod("forward", args, n, NULL)
+    elif f.way != FUNCTION and n and isinstance(<object>args[0], Tensor) and not (<EngineContext>context_pointer()).observers:
         found = (<attempt_t><void*>attempt)(f, args, n, names)
         if found == NULL:
             if not PyErr_ExceptionMatches(Exception):
@@ -213,6 +246,24 @@ cdef int check_given(Direct f, Py_ssize_t n, PyObject* names) except -1:
         if name not in known:
             raise TypeError(f"{f.function.__name__}() missing required argument {name!r}")
     return 0
+
+
+cdef bint unhooked(object layer) except -1:
+    """Whether the tables of hooks of a layer are there and empty."""
+    cdef object own = PyObject_GenericGetDict(layer, NULL)
+    cdef PyObject* before = PyDict_GetItemWithError(own, "_forward_pre_hooks")
+    cdef PyObject* after = PyDict_GetItemWithError(own, "_forward_post_hooks")
+    return before != NULL and after != NULL and PyDict_GET_SIZE(before) == 0 and PyDict_GET_SIZE(after) == 0
+
+
+def in_order(layers not None, call, x):
+    """``x`` through one layer after the other: as ``call`` would, where that is how they are called, without its frames."""
+    for layer in PyDict_Values(layers):
+        if <PyObject*>call == _PyType_Lookup(Py_TYPE(<PyObject*>layer), "__call__") and unhooked(layer):
+            x = PyObject_CallMethodOneArg(layer, "forward", x)
+        else:
+            x = layer(x)
+    return x
 
 
 cdef object attempt(Direct f, PyObject** args, Py_ssize_t n, PyObject* names):
@@ -318,4 +369,11 @@ def by_reduction(function, table):
     cdef Direct f = direct(function)
     f.way = REDUCTION
     f.table = table
+    return f
+
+
+def by_forward(function):
+    """``function(layer, *inputs)`` by ``layer.forward(*inputs)``, where the layer has no hooks."""
+    cdef Direct f = Direct(function)
+    f.way = LAYER
     return f

@@ -8,6 +8,7 @@ from typing import Any
 from paddle._public import also, public
 from paddle.framework.parameter import Parameter
 from paddle.nn.layer.layers import Layer
+from umiak.core.direct import in_order
 
 
 def _position(index: int, size: int, extra: int = 0) -> int:
@@ -53,13 +54,7 @@ class Sequential(Layer):
                 self.add_sublayer(str(i), layer)
 
     def forward(self, input: Any) -> Any:
-        for layer in self._sub_layers.values():
-            # What `Layer.__call__` does without hooks, one frame less.
-            if layer._forward_pre_hooks or layer._forward_post_hooks or type(layer).__call__ is not _CALL:
-                input = layer(input)
-            else:
-                input = layer.forward(input)
-        return input
+        return in_order(self._sub_layers, _CALL, input)
 
     def _key(self, index: int | str) -> str:
         if isinstance(index, str):

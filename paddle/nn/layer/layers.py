@@ -20,6 +20,7 @@ from paddle.nn.initializer import Constant, XavierUniform
 from paddle.nn.initializer.initializers import defaults as _initializer_defaults
 from umiak.core import dispatch
 from umiak.core.context import no_grad_guard
+from umiak.core.direct import by_forward
 from umiak.core.dtype import DType, convert
 from umiak.core.tensor import Tensor
 
@@ -217,6 +218,7 @@ class Layer:
 
     # --- calling ---------------------------------------------------------------------------------------------------
 
+    @by_forward
     def __call__(self, input: Any = _NOTHING, /, *rest: Any, **kwargs: Any) -> Any:
         """Run ``forward`` and the hooks around it."""
         if rest or kwargs or input is _NOTHING:
