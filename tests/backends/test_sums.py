@@ -266,3 +266,23 @@ def test_many_millions(rng, n, values):
     var = exact.var()
     assert off(N(F.var(T(x), (0,), False, 0.0)), var, var + (EPS * exact.mean()) ** 2) <= VARIANCE
     close(N(F.layer_norm(T(x), None, None, axis=0)), exact, (0,))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "complex64"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.sum(),
+        lambda x: x.sum(0),
+        lambda x: (x * 2).sum(0, keepdim=True),
+        lambda x: paddle.mm(x.T, x),
+        lambda x: paddle.mv(x.T, x[:, 0]),
+        lambda x: x.sum(0).expand([3, 4]),
+    ],
+    ids=["all", "columns", "fused", "matmul", "vector", "followed"],
+)
+def test_the_sum_of_nothing_is_zero_without_a_sign(function, dtype):
+    x = paddle.zeros([0, 4], dtype)
+    for y in (function(x), paddle.jit.to_static(function)(x)):
+        y = y.astype("float64" if dtype == "bfloat16" else dtype).numpy()
+        assert (y == 0).all() and not np.signbit(y.real).any() and not np.signbit(y.imag).any()

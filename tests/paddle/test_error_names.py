@@ -184,3 +184,23 @@ def test_errors_that_are_no_mistakes_keep_their_frames():
 def test_captured_functions_name_what_was_called():
     error = error_of(paddle.jit.to_static(lambda x: paddle.reshape(x, [7])), paddle.ones([3]))
     assert bracketed(error) == "reshape"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: paddle.rand([2**62]),
+        lambda: paddle.randn([2**62]),
+        lambda: paddle.zeros([2**62]),
+        lambda: paddle.full([2**30, 2**28], 1.0),
+        lambda: paddle.arange(2**62),
+        lambda: paddle.eye(2**35, 1),
+        lambda: paddle.ones([4]).tile([2**60]),
+        lambda: paddle.ones([2]).repeat_interleave(2**60),
+    ],
+    ids=["rand", "randn", "zeros", "full", "arange", "eye", "tile", "repeat_interleave"],
+)
+def test_memory_that_is_not_there_by_the_name_of_what_was_called(call, request):
+    name = request.node.callspec.id
+    with pytest.raises(MemoryError, match=rf"^\[{name}\] "):
+        call()

@@ -10,6 +10,7 @@ from libc.stdint cimport int64_t, uint64_t
 from umiak.core.context cimport EngineContext, OBSERVE_TRACE, RankState, context_pointer
 from umiak.core.place cimport Place
 
+from umiak.util.errors import op_error
 
 cdef int64_t WORDS = <int64_t>1 << 62     # of a stream
 
@@ -63,7 +64,7 @@ cdef class Generator:
         if ctx.observers & OBSERVE_TRACE and ctx.trace and ctx.trace[len(ctx.trace) - 1].reserve is not None:
             return ctx.trace[len(ctx.trace) - 1].reserve(self, n)
         if n > WORDS:
-            raise MemoryError(f"reserve() requires at most the 2**62 words of a stream, got {n}")
+            raise op_error(MemoryError, "reserve", "at most the 2**62 words of a stream", n)
         cdef int64_t offset = reserve_words(self, n)
         return <int64_t>self.key, offset
 

@@ -7,6 +7,7 @@ from libc.stdint cimport int32_t, int64_t
 from umiak.core.context cimport EngineContext, context_pointer
 from umiak.core.stream cimport RUNNING, STREAM_PLACES, mark_opened, open_place, record_ticket, stream_idle, ticket_done
 from umiak.core.stream import place_name
+from umiak.util.errors import called
 
 cdef extern from *:
     """
@@ -377,7 +378,7 @@ cdef str size_text(int64_t n):
 cdef int out_of_memory(int place, int64_t nbytes, int64_t allocated, int64_t reserved, int64_t limit, str why) except -1:
     """Raise MemoryError: what was asked for, where, what was in use, what to do."""
     cdef EngineContext ctx = <EngineContext>context_pointer()
-    op = f"[{(<object>ctx.running).name}] " if ctx.running != NULL else ""
+    op = f"[{called((<object>ctx.running).name)}] " if ctx.running != NULL else ""
     text = f"{op}out of memory on {place_name(place)}: {size_text(nbytes)} requested, {size_text(allocated)} in use, {size_text(reserved)} reserved"
     if limit > 0:
         text += f", limit {size_text(limit)}"

@@ -264,7 +264,7 @@ cdef int too_big(int ndim, const int64_t* dims, int dtype) except -1:
     shape = [dims[i] for i in range(ndim)]
     if min(shape) < 0:
         raise op_error(ValueError, "tensor", "sizes of at least 0", shape)
-    raise MemoryError(f"[tensor] requires a shape that memory can hold, got {shape} of {dtype_from_id(dtype).name}")
+    raise op_error(MemoryError, "tensor", "a shape that memory can hold", f"{shape} of {dtype_from_id(dtype).name}")
 
 
 cdef inline Tensor fresh():
@@ -741,13 +741,13 @@ def empty(shape, DType dtype not None, Place place=None):
     if place is None:
         place = c.place
     if len(shape) > K_RANK_MASK:
-        raise ValueError(f"[empty] requires at most {K_RANK_MASK} axes, got {len(shape)}")
+        raise op_error(ValueError, "empty", f"at most {K_RANK_MASK} axes", len(shape))
     for size in shape:
         if size < 0:
-            raise ValueError(f"[empty] requires sizes >= 0, got {list(shape)}")
+            raise op_error(ValueError, "empty", "sizes of at least 0", list(shape))
         total *= size
         if total * dtype.bits >= 1 << 62:
-            raise MemoryError(f"[empty] requires a size that memory can hold, got {list(shape)} of {dtype.name}")
+            raise op_error(MemoryError, "empty", "a shape that memory can hold", f"{list(shape)} of {dtype.name}")
         dims[n] = size
         n += 1
     return new_tensor(dtype.id, n, dims, place.index, c.stream[place.index])
