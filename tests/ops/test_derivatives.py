@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from harness import leaf, tensor, values
 from samples import (
     ARRAYS,
@@ -327,3 +328,10 @@ def continuous(case: Case) -> bool:
     metas = case.op.infer(*case.metas(), *case.params)
     made = metas if isinstance(metas, tuple) else (metas,)
     return any(map(is_continuous, case.arrays)) and any(m.dtype.is_floating or m.dtype.is_complex for m in made)
+
+
+@pytest.mark.parametrize(("dtype", "size"), [("f2", 300.0), ("f4", 1e30), ("f4", 1e-30), ("f8", 1e-200)])
+def test_the_slope_of_an_angle_where_squares_do_not_fit(dtype: str, size: float) -> None:
+    y, x = (leaf(np.array([k * size]), np.dtype(dtype)) for k in (3, 4))
+    dy, dx = tape.grad([F.atan2(y, x)], [y, x])
+    np.testing.assert_allclose([values(dy)[0], values(dx)[0]], [4 / 25 / size, -3 / 25 / size], rtol=2e-3)

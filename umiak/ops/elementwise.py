@@ -451,12 +451,10 @@ def _first_wins(wins: Callable) -> Callable:
 
 
 def _atan2_vjp(x: Any, y: Any, out: Any, g: Any) -> tuple:
-    rate = F.div(g, F.add(_square(x), _square(y)))
-    return F.mul(rate, y), F.neg(F.mul(rate, x))
-
-
-def _square(v: Any) -> Any:
-    return F.mul(v, v) if is_tensor(v) else v * v
+    # By the distance, as squares overflow and underflow long before the slope does.
+    distance = F.hypot(x, y)
+    rate = F.div(g, distance)
+    return F.mul(rate, F.div(y, distance)), F.neg(F.mul(rate, F.div(x, distance)))
 
 
 def _copysign_vjp(x: Any, y: Any, out: Any, g: Any) -> tuple:

@@ -121,7 +121,8 @@ def _online_softmax(a: Values, b: Values) -> Values:
     return top, call("add", scaled(m, s), scaled(k, t))
 
 
-SUM = _simple("sum", "add", lambda t: const(-0.0 if t.is_float else 0, t))
+# Sums begin at 0.0, as those of PaddlePaddle and PyTorch do: that of nothing, and that of negative zeros, has no sign.
+SUM = _simple("sum", "add", lambda t: const(0, t))
 PROD = _simple("prod", "mul", lambda t: const(1, t))
 MAX = _simple("max", "max", lowest)
 MIN = _simple("min", "min", highest)

@@ -45,15 +45,6 @@ def outside(b: Builder, index: Index) -> None:
         raise NotANest("a reduction of a reduction's operand")
 
 
-def total(b: Builder, value: n.Node) -> n.Node:
-    """The sum over the reduced axes. Adding starts at -0.0, which changes nothing; the sum of no elements is 0.0."""
-    added = b.reduce(m.SUM, (value,))[0]
-    count = dim.product([size for _, size in b.reduced])
-    if not value.type.is_float or (type(count) is int and count):
-        return added
-    return n.select(n.eq(b.leaf(count), 0), n.const(0.0, value.type), added)
-
-
 MONOIDS = {
     reduce.Sum: m.SUM, reduce.Prod: m.PROD, reduce.Max: m.MAX, reduce.Min: m.MIN, reduce.AnyOf: m.ANY,
     reduce.AllOf: m.ALL,
@@ -83,11 +74,10 @@ def reduction(b: Builder, o: Operation, k: int, at: Index) -> Element:
             return b.reduce(m.COMPLEX_PROD, value)  # type: ignore[return-value]
         if monoid is not m.SUM:
             raise NotANest(f"{o.name} of complex numbers")
-        return tuple(total(b, n.cast(p, type_)) for p in value)  # type: ignore[return-value]
+        return tuple(b.reduce(monoid, (n.cast(p, type_),))[0] for p in value)  # type: ignore[return-value]
     if value.type.kind == "b" and monoid in (m.MAX, m.MIN):
         monoid = m.ANY if monoid is m.MAX else m.ALL
-    value = n.cast(value, type_)
-    return total(b, value) if monoid is m.SUM else b.reduce(monoid, (value,))[0]
+    return b.reduce(monoid, (n.cast(value, type_),))[0]
 
 
 SMALL_PRODUCT = 2048  # sums of products: a library takes as long to begin
@@ -128,7 +118,7 @@ def product(b: Builder, o: Operation, k: int, at: Index) -> Element:
         raise NotANest("a product of complex numbers")
     type_ = compute_type(o.results[0].meta.dtype)
     multiply = n.exact_product if min(left, right) > 1 else n.mul
-    return total(b, multiply(n.cast(p, type_), n.cast(q, type_)))
+    return b.reduce(m.SUM, (multiply(n.cast(p, type_), n.cast(q, type_)),))[0]
 
 
 def summed_sizes(whole: Sequence[Any], target: Sequence[Any]) -> list[Any]:
@@ -158,8 +148,8 @@ def sum_to(b: Builder, o: Operation, k: int, at: Index) -> Element:
     source = (*inner[:lead], *(n.add(i, j) for i, j in zip(at, inner[lead:], strict=True)))
     value = b.read(x, source)
     if isinstance(value, tuple):
-        return tuple(total(b, p) for p in value)  # type: ignore[return-value]
-    return total(b, value)
+        return tuple(b.reduce(m.SUM, (p,))[0] for p in value)  # type: ignore[return-value]
+    return b.reduce(m.SUM, (value,))[0]
 
 
 @rule(reduce.Argmax, reduce.Argmin)
