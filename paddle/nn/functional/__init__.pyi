@@ -1,21 +1,19 @@
 """Made by ``tools/public_stubs.py``."""
 
+import builtins
+from collections.abc import Sequence
+from typing import Any, overload
+
 from paddle.nn.functional.activation import celu as celu
 from paddle.nn.functional.activation import elu as elu
 from paddle.nn.functional.activation import elu_ as elu_
-from paddle.nn.functional.activation import gelu as gelu
-from paddle.nn.functional.activation import glu as glu
 from paddle.nn.functional.activation import gumbel_softmax as gumbel_softmax
-from paddle.nn.functional.activation import hardshrink as hardshrink
 from paddle.nn.functional.activation import hardsigmoid as hardsigmoid
 from paddle.nn.functional.activation import hardswish as hardswish
 from paddle.nn.functional.activation import hardtanh as hardtanh
 from paddle.nn.functional.activation import hardtanh_ as hardtanh_
 from paddle.nn.functional.activation import leaky_relu as leaky_relu
 from paddle.nn.functional.activation import leaky_relu_ as leaky_relu_
-from paddle.nn.functional.activation import log_sigmoid as log_sigmoid
-from paddle.nn.functional.activation import log_softmax as log_softmax
-from paddle.nn.functional.activation import logsigmoid as logsigmoid
 from paddle.nn.functional.activation import maxout as maxout
 from paddle.nn.functional.activation import mish as mish
 from paddle.nn.functional.activation import prelu as prelu
@@ -24,11 +22,7 @@ from paddle.nn.functional.activation import relu6 as relu6
 from paddle.nn.functional.activation import relu_ as relu_
 from paddle.nn.functional.activation import rrelu as rrelu
 from paddle.nn.functional.activation import selu as selu
-from paddle.nn.functional.activation import silu as silu
-from paddle.nn.functional.activation import softmax as softmax
 from paddle.nn.functional.activation import softmax_ as softmax_
-from paddle.nn.functional.activation import softplus as softplus
-from paddle.nn.functional.activation import softshrink as softshrink
 from paddle.nn.functional.activation import softsign as softsign
 from paddle.nn.functional.activation import swiglu as swiglu
 from paddle.nn.functional.activation import swish as swish
@@ -38,35 +32,25 @@ from paddle.nn.functional.activation import thresholded_relu_ as thresholded_rel
 from paddle.nn.functional.attention import scaled_dot_product_attention as scaled_dot_product_attention
 from paddle.nn.functional.common import alpha_dropout as alpha_dropout
 from paddle.nn.functional.common import bilinear as bilinear
-from paddle.nn.functional.common import cosine_similarity as cosine_similarity
-from paddle.nn.functional.common import dropout as dropout
 from paddle.nn.functional.common import dropout1d as dropout1d
 from paddle.nn.functional.common import dropout2d as dropout2d
 from paddle.nn.functional.common import dropout3d as dropout3d
 from paddle.nn.functional.common import feature_alpha_dropout as feature_alpha_dropout
-from paddle.nn.functional.common import fold as fold
-from paddle.nn.functional.common import interpolate as interpolate
 from paddle.nn.functional.common import label_smooth as label_smooth
 from paddle.nn.functional.common import linear as linear
-from paddle.nn.functional.common import pad as pad
 from paddle.nn.functional.common import sequence_mask as sequence_mask
 from paddle.nn.functional.common import unfold as unfold
 from paddle.nn.functional.common import upsample as upsample
 from paddle.nn.functional.common import zeropad2d as zeropad2d
-from paddle.nn.functional.conv import conv1d as conv1d
 from paddle.nn.functional.conv import conv1d_transpose as conv1d_transpose
-from paddle.nn.functional.conv import conv2d as conv2d
 from paddle.nn.functional.conv import conv2d_transpose as conv2d_transpose
-from paddle.nn.functional.conv import conv3d as conv3d
 from paddle.nn.functional.conv import conv3d_transpose as conv3d_transpose
 from paddle.nn.functional.distance import pairwise_distance as pairwise_distance
 from paddle.nn.functional.distance import pdist as pdist
 from paddle.nn.functional.flash_attention import flash_attention_v3_varlen as flash_attention_v3_varlen
 from paddle.nn.functional.flash_attention import flash_attn_qkvpacked as flash_attn_qkvpacked
 from paddle.nn.functional.flash_attention import flash_attn_varlen_qkvpacked as flash_attn_varlen_qkvpacked
-from paddle.nn.functional.input import embedding as embedding
 from paddle.nn.functional.input import embedding_renorm_ as embedding_renorm_
-from paddle.nn.functional.input import one_hot as one_hot
 from paddle.nn.functional.loss import binary_cross_entropy as binary_cross_entropy
 from paddle.nn.functional.loss import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from paddle.nn.functional.loss import cross_entropy as cross_entropy
@@ -99,23 +83,12 @@ from paddle.nn.functional.loss_regression import square_error_cost as square_err
 from paddle.nn.functional.loss_sequence import ctc_loss as ctc_loss
 from paddle.nn.functional.loss_sequence import rnnt_loss as rnnt_loss
 from paddle.nn.functional.norm import batch_norm as batch_norm
-from paddle.nn.functional.norm import group_norm as group_norm
 from paddle.nn.functional.norm import instance_norm as instance_norm
-from paddle.nn.functional.norm import layer_norm as layer_norm
 from paddle.nn.functional.norm import local_response_norm as local_response_norm
-from paddle.nn.functional.norm import normalize as normalize
 from paddle.nn.functional.norm import rms_norm as rms_norm
-from paddle.nn.functional.pooling import adaptive_avg_pool1d as adaptive_avg_pool1d
-from paddle.nn.functional.pooling import adaptive_avg_pool2d as adaptive_avg_pool2d
-from paddle.nn.functional.pooling import adaptive_avg_pool3d as adaptive_avg_pool3d
-from paddle.nn.functional.pooling import adaptive_max_pool1d as adaptive_max_pool1d
-from paddle.nn.functional.pooling import adaptive_max_pool2d as adaptive_max_pool2d
-from paddle.nn.functional.pooling import adaptive_max_pool3d as adaptive_max_pool3d
 from paddle.nn.functional.pooling import avg_pool1d as avg_pool1d
 from paddle.nn.functional.pooling import avg_pool2d as avg_pool2d
 from paddle.nn.functional.pooling import avg_pool3d as avg_pool3d
-from paddle.nn.functional.pooling import lp_pool1d as lp_pool1d
-from paddle.nn.functional.pooling import lp_pool2d as lp_pool2d
 from paddle.nn.functional.pooling import max_pool1d as max_pool1d
 from paddle.nn.functional.pooling import max_pool2d as max_pool2d
 from paddle.nn.functional.pooling import max_pool3d as max_pool3d
@@ -134,6 +107,528 @@ from paddle.nn.functional.vision import temporal_shift as temporal_shift
 from paddle.tensor import sigmoid as sigmoid
 from paddle.tensor import tanh as tanh
 from paddle.tensor.elementwise import tanh_ as tanh_
+from umiak.core.tensor import Tensor
+
+@overload
+def adaptive_avg_pool1d(x: Tensor, output_size: Any, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def adaptive_avg_pool1d(*, input: Tensor, output_size: Any, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def adaptive_avg_pool2d(
+    x: Tensor, output_size: Any, data_format: builtins.str = ..., name: builtins.str | None = ...
+) -> Tensor: ...
+@overload
+def adaptive_avg_pool2d(
+    *, input: Tensor, output_size: Any, data_format: builtins.str = ..., name: builtins.str | None = ...
+) -> Tensor: ...
+@overload
+def adaptive_avg_pool3d(
+    x: Tensor, output_size: Any, data_format: builtins.str = ..., name: builtins.str | None = ...
+) -> Tensor: ...
+@overload
+def adaptive_avg_pool3d(
+    *, input: Tensor, output_size: Any, data_format: builtins.str = ..., name: builtins.str | None = ...
+) -> Tensor: ...
+@overload
+def adaptive_max_pool1d(
+    x: Tensor, output_size: Any, return_mask: builtins.bool = ..., name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool1d(
+    *, input: Tensor, output_size: Any, return_mask: builtins.bool = ..., name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool2d(
+    x: Tensor, output_size: Any, return_mask: builtins.bool = ..., name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool2d(
+    *, input: Tensor, output_size: Any, return_mask: builtins.bool = ..., name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool3d(
+    x: Tensor, output_size: Any, return_mask: builtins.bool = ..., name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def adaptive_max_pool3d(
+    *, input: Tensor, output_size: Any, return_mask: builtins.bool = ..., name: builtins.str | None = ...
+) -> Any: ...
+@overload
+def conv1d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    groups: builtins.int = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def conv1d(
+    *,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    groups: builtins.int = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def conv2d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    groups: builtins.int = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def conv2d(
+    *,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    groups: builtins.int = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def conv3d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    groups: builtins.int = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def conv3d(
+    *,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = ...,
+    stride: Any = ...,
+    padding: Any = ...,
+    dilation: Any = ...,
+    groups: builtins.int = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def cosine_similarity(x1: Tensor, x2: Tensor, axis: builtins.int = ..., eps: builtins.float = ...) -> Tensor: ...
+@overload
+def cosine_similarity(x1: Tensor, x2: Tensor, *, dim: builtins.int, eps: builtins.float = ...) -> Tensor: ...
+@overload
+def dropout(
+    x: Tensor,
+    p: builtins.float = ...,
+    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    training: builtins.bool = ...,
+    inplace: builtins.bool = ...,
+    mode: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def dropout(
+    *,
+    input: Tensor,
+    p: builtins.float = ...,
+    axis: builtins.int | Sequence[builtins.int] | None = ...,
+    training: builtins.bool = ...,
+    inplace: builtins.bool = ...,
+    mode: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def embedding(
+    x: Tensor,
+    weight: Tensor,
+    padding_idx: builtins.int | None = ...,
+    max_norm: builtins.float | None = ...,
+    norm_type: builtins.float = ...,
+    sparse: builtins.bool = ...,
+    scale_grad_by_freq: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def embedding(
+    *,
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: builtins.int | None = ...,
+    max_norm: builtins.float | None = ...,
+    norm_type: builtins.float = ...,
+    sparse: builtins.bool = ...,
+    scale_grad_by_freq: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def fold(
+    x: Tensor,
+    output_sizes: Any,
+    kernel_sizes: Any,
+    strides: Any = ...,
+    paddings: Any = ...,
+    dilations: Any = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def fold(
+    *,
+    input: Tensor,
+    output_sizes: Any,
+    kernel_sizes: Any,
+    strides: Any = ...,
+    paddings: Any = ...,
+    dilations: Any = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def gelu(x: Tensor, approximate: builtins.bool | builtins.str = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def gelu(
+    *, input: Tensor, approximate: builtins.bool | builtins.str = ..., name: builtins.str | None = ...
+) -> Tensor: ...
+@overload
+def glu(x: Tensor, axis: builtins.int = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def glu(x: Tensor, *, dim: builtins.int, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def glu(*, input: Tensor, axis: builtins.int = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def glu(*, input: Tensor, dim: builtins.int, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def group_norm(
+    x: Tensor,
+    num_groups: builtins.int,
+    epsilon: builtins.float = ...,
+    weight: Tensor | None = ...,
+    bias: Tensor | None = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def group_norm(
+    x: Tensor,
+    num_groups: builtins.int,
+    *,
+    eps: builtins.float,
+    weight: Tensor | None = ...,
+    bias: Tensor | None = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def group_norm(
+    *,
+    input: Tensor,
+    num_groups: builtins.int,
+    epsilon: builtins.float = ...,
+    weight: Tensor | None = ...,
+    bias: Tensor | None = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def group_norm(
+    *,
+    input: Tensor,
+    num_groups: builtins.int,
+    eps: builtins.float,
+    weight: Tensor | None = ...,
+    bias: Tensor | None = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def hardshrink(x: Tensor, threshold: builtins.float = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def hardshrink(*, input: Tensor, threshold: builtins.float = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def interpolate(
+    x: Tensor,
+    size: Any = ...,
+    scale_factor: Any = ...,
+    mode: builtins.str = ...,
+    align_corners: builtins.bool = ...,
+    align_mode: builtins.int = ...,
+    data_format: builtins.str | None = ...,
+    recompute_scale_factor: builtins.bool | None = ...,
+    antialias: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def interpolate(
+    *,
+    input: Tensor,
+    size: Any = ...,
+    scale_factor: Any = ...,
+    mode: builtins.str = ...,
+    align_corners: builtins.bool = ...,
+    align_mode: builtins.int = ...,
+    data_format: builtins.str | None = ...,
+    recompute_scale_factor: builtins.bool | None = ...,
+    antialias: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def layer_norm(
+    x: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = ...,
+    bias: Tensor | None = ...,
+    epsilon: builtins.float = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def layer_norm(
+    x: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = ...,
+    bias: Tensor | None = ...,
+    *,
+    eps: builtins.float,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def layer_norm(
+    *,
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = ...,
+    bias: Tensor | None = ...,
+    epsilon: builtins.float = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def layer_norm(
+    *,
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = ...,
+    bias: Tensor | None = ...,
+    eps: builtins.float,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def log_sigmoid(x: Tensor, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def log_sigmoid(*, input: Tensor, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def log_softmax(x: Tensor, axis: builtins.int = ..., dtype: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def log_softmax(x: Tensor, *, dim: builtins.int, dtype: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def log_softmax(
+    *, input: Tensor, axis: builtins.int = ..., dtype: Any = ..., name: builtins.str | None = ...
+) -> Tensor: ...
+@overload
+def log_softmax(*, input: Tensor, dim: builtins.int, dtype: Any = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def logsigmoid(x: Tensor, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def logsigmoid(*, input: Tensor, name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def lp_pool1d(
+    x: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
+    stride: Any = ...,
+    padding: Any = ...,
+    ceil_mode: builtins.bool = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def lp_pool1d(
+    *,
+    input: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
+    stride: Any = ...,
+    padding: Any = ...,
+    ceil_mode: builtins.bool = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def lp_pool2d(
+    x: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
+    stride: Any = ...,
+    padding: Any = ...,
+    ceil_mode: builtins.bool = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def lp_pool2d(
+    *,
+    input: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
+    stride: Any = ...,
+    padding: Any = ...,
+    ceil_mode: builtins.bool = ...,
+    data_format: builtins.str = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def normalize(
+    x: Tensor,
+    p: builtins.float = ...,
+    axis: builtins.int = ...,
+    epsilon: builtins.float = ...,
+    out: Tensor | None = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def normalize(
+    x: Tensor,
+    p: builtins.float = ...,
+    axis: builtins.int = ...,
+    *,
+    eps: builtins.float,
+    out: Tensor | None = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def normalize(
+    x: Tensor,
+    p: builtins.float = ...,
+    *,
+    dim: builtins.int,
+    epsilon: builtins.float = ...,
+    out: Tensor | None = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def normalize(
+    *,
+    input: Tensor,
+    p: builtins.float = ...,
+    axis: builtins.int = ...,
+    epsilon: builtins.float = ...,
+    out: Tensor | None = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def normalize(
+    x: Tensor,
+    p: builtins.float = ...,
+    *,
+    dim: builtins.int,
+    eps: builtins.float,
+    out: Tensor | None = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def normalize(
+    *,
+    input: Tensor,
+    p: builtins.float = ...,
+    axis: builtins.int = ...,
+    eps: builtins.float,
+    out: Tensor | None = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def normalize(
+    *,
+    input: Tensor,
+    p: builtins.float = ...,
+    dim: builtins.int,
+    epsilon: builtins.float = ...,
+    out: Tensor | None = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def normalize(
+    *,
+    input: Tensor,
+    p: builtins.float = ...,
+    dim: builtins.int,
+    eps: builtins.float,
+    out: Tensor | None = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def one_hot(x: Tensor, num_classes: builtins.int = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def one_hot(*, input: Tensor, num_classes: builtins.int = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def pad(
+    x: Tensor,
+    pad: Any,
+    mode: builtins.str = ...,
+    value: builtins.float = ...,
+    data_format: builtins.str | None = ...,
+    pad_from_left_axis: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def pad(
+    *,
+    input: Tensor,
+    pad: Any,
+    mode: builtins.str = ...,
+    value: builtins.float = ...,
+    data_format: builtins.str | None = ...,
+    pad_from_left_axis: builtins.bool = ...,
+    name: builtins.str | None = ...,
+) -> Tensor: ...
+@overload
+def silu(x: Tensor, inplace: builtins.bool = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def silu(*, input: Tensor, inplace: builtins.bool = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def softmax(
+    x: Tensor, axis: builtins.int = ..., dtype: Any = ..., name: builtins.str | None = ..., out: Tensor | None = ...
+) -> Tensor: ...
+@overload
+def softmax(
+    x: Tensor, *, dim: builtins.int, dtype: Any = ..., name: builtins.str | None = ..., out: Tensor | None = ...
+) -> Tensor: ...
+@overload
+def softmax(
+    *,
+    input: Tensor,
+    axis: builtins.int = ...,
+    dtype: Any = ...,
+    name: builtins.str | None = ...,
+    out: Tensor | None = ...,
+) -> Tensor: ...
+@overload
+def softmax(
+    *, input: Tensor, dim: builtins.int, dtype: Any = ..., name: builtins.str | None = ..., out: Tensor | None = ...
+) -> Tensor: ...
+@overload
+def softplus(
+    x: Tensor, beta: builtins.float = ..., threshold: builtins.float = ..., name: builtins.str | None = ...
+) -> Tensor: ...
+@overload
+def softplus(
+    *, input: Tensor, beta: builtins.float = ..., threshold: builtins.float = ..., name: builtins.str | None = ...
+) -> Tensor: ...
+@overload
+def softshrink(x: Tensor, threshold: builtins.float = ..., name: builtins.str | None = ...) -> Tensor: ...
+@overload
+def softshrink(*, input: Tensor, threshold: builtins.float = ..., name: builtins.str | None = ...) -> Tensor: ...
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle._public import also, public
+from paddle._public import also, inplace, public
 from paddle.nn._ops import Records, random_apply, random_tensor
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -57,6 +57,9 @@ def relu(x: Tensor, name: str | None = None) -> Tensor:
     return apply1(_RELU, x)
 
 
+relu_ = inplace(relu, "paddle.nn.functional")
+
+
 @public("paddle.nn.functional", usual=False, op=_RELU6)
 def relu6(x: Tensor, name: str | None = None) -> Tensor:
     """``min(max(x, 0), 6)``."""
@@ -67,6 +70,9 @@ def relu6(x: Tensor, name: str | None = None) -> Tensor:
 def elu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
     """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere."""
     return apply(_ELU, (x,), (float(alpha),))
+
+
+elu_ = inplace(elu, "paddle.nn.functional")
 
 
 @public("paddle.nn.functional", usual=False)
@@ -92,11 +98,11 @@ def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
 
 
 @public("paddle.nn.functional", op=_GELU[False])
-def gelu(x: Any = None, approximate: bool | str = False, name: str | None = None, *, input: Any = None) -> Tensor:
+def gelu(x: Tensor, approximate: bool | str = False, name: str | None = None) -> Tensor:
     """x times the normal distribution function of x.
 
     Args:
-        x: floating tensor (``input`` is another name for it).
+        x: floating tensor.
         approximate: True or ``"tanh"`` for the approximation by tanh.
 
     Example:
@@ -108,13 +114,12 @@ def gelu(x: Any = None, approximate: bool | str = False, name: str | None = None
         if approximate not in ("tanh", "none"):
             raise op_error(ValueError, "gelu", "approximate as a bool, 'tanh' or 'none'", repr(approximate))
         approximate = approximate == "tanh"
-    return apply1(_GELU[approximate], input if x is None else x)
+    return apply1(_GELU[approximate], x)
 
 
 @public("paddle.nn.functional", op=_SILU)
-def silu(x: Any = None, inplace: bool = False, name: str | None = None, *, input: Any = None) -> Tensor:
+def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
     """``x * sigmoid(x)``, written into x with ``inplace``."""
-    x = input if x is None else x
     return _written(silu, x) if inplace else apply1(_SILU, x)
 
 
@@ -134,6 +139,9 @@ def mish(x: Tensor, name: str | None = None) -> Tensor:
 def leaky_relu(x: Tensor, negative_slope: float = 0.01, name: str | None = None) -> Tensor:
     """x where it is positive, ``negative_slope * x`` elsewhere."""
     return apply(_LEAKY_RELU, (x,), (float(negative_slope),))
+
+
+leaky_relu_ = inplace(leaky_relu, "paddle.nn.functional")
 
 
 @public("paddle.nn.functional", usual=False)
@@ -180,6 +188,9 @@ def hardtanh(x: Tensor, min: float = -1.0, max: float = 1.0, name: str | None = 
     return apply(_HARDTANH, (x,), (float(min), float(max)))
 
 
+hardtanh_ = inplace(hardtanh, "paddle.nn.functional")
+
+
 @public("paddle.nn.functional", usual=False)
 def hardsigmoid(x: Tensor, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Tensor:
     """``slope * x + offset`` between 0 and 1, these beyond."""
@@ -193,23 +204,26 @@ def hardswish(x: Tensor, name: str | None = None) -> Tensor:
 
 
 @public("paddle.nn.functional")
-def hardshrink(x: Any = None, threshold: float = 0.5, name: str | None = None, *, input: Any = None) -> Tensor:
+def hardshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Tensor:
     """x where it is beyond ``±threshold``, 0 between."""
-    return apply(_HARDSHRINK, (input if x is None else x,), (float(threshold),))
+    return apply(_HARDSHRINK, (x,), (float(threshold),))
 
 
 @public("paddle.nn.functional")
-def softshrink(x: Any = None, threshold: float = 0.5, name: str | None = None, *, input: Any = None) -> Tensor:
+def softshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Tensor:
     """x moved towards 0 by ``threshold``, 0 where it would pass it. Raises ValueError for a negative threshold."""
     if threshold < 0:
         raise op_error(ValueError, "softshrink", "threshold >= 0", threshold)
-    return apply(_SOFTSHRINK, (input if x is None else x,), (float(threshold),))
+    return apply(_SOFTSHRINK, (x,), (float(threshold),))
 
 
 @public("paddle.nn.functional", usual=False)
 def thresholded_relu(x: Tensor, threshold: float = 1.0, value: float = 0.0, name: str | None = None) -> Tensor:
     """x where it exceeds ``threshold``, ``value`` elsewhere."""
     return apply(_THRESHOLDED_RELU, (x,), (float(threshold), float(value)))
+
+
+thresholded_relu_ = inplace(thresholded_relu, "paddle.nn.functional")
 
 
 @public("paddle.nn.functional", usual=False, op=_TANHSHRINK)
@@ -225,17 +239,15 @@ def softsign(x: Tensor, name: str | None = None) -> Tensor:
 
 
 @public("paddle.nn.functional")
-def softplus(
-    x: Any = None, beta: float = 1, threshold: float = 20, name: str | None = None, *, input: Any = None
-) -> Tensor:
+def softplus(x: Tensor, beta: float = 1, threshold: float = 20, name: str | None = None) -> Tensor:
     """``log(1 + exp(beta*x)) / beta``, and x itself where ``beta*x`` exceeds ``threshold``."""
-    return apply(_SOFTPLUS, (input if x is None else x,), (float(beta), float(threshold)))
+    return apply(_SOFTPLUS, (x,), (float(beta), float(threshold)))
 
 
 @public("paddle.nn.functional", op=_LOG_SIGMOID)
-def log_sigmoid(x: Any = None, name: str | None = None, *, input: Any = None) -> Tensor:
+def log_sigmoid(x: Tensor, name: str | None = None) -> Tensor:
     """``log(sigmoid(x))``."""
-    return apply1(_LOG_SIGMOID, input if x is None else x)
+    return apply1(_LOG_SIGMOID, x)
 
 
 logsigmoid = also(log_sigmoid, "logsigmoid", "paddle.nn.functional")
@@ -248,14 +260,12 @@ def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Te
 
 
 @public("paddle.nn.functional")
-def glu(x: Any = None, axis: int = -1, name: str | None = None, *, input: Any = None, dim: int | None = None) -> Tensor:
+def glu(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
     """The first half along ``axis`` times the sigmoid of the second.
 
     Raises:
         ValueError: an odd size along ``axis``.
     """
-    x = input if x is None else x
-    axis = axis if dim is None else dim
     return apply1(_GLU[axis if axis >= 0 else axis + x.ndim], x)
 
 
@@ -272,20 +282,12 @@ def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tenso
 
 
 @public("paddle.nn.functional", along=(_SOFTMAX, -1))
-def softmax(
-    x: Any = None,
-    axis: int = -1,
-    dtype: Any = None,
-    name: str | None = None,
-    out: Tensor | None = None,
-    input: Any = None,
-    dim: int | None = None,
-) -> Tensor:
+def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None, out: Tensor | None = None) -> Tensor:
     """``exp(x)`` over its sum along ``axis``.
 
     Args:
-        x: floating tensor (``input`` is another name for it).
-        axis: the axis whose elements sum to 1 (``dim`` is another name for it).
+        x: floating tensor.
+        axis: the axis whose elements sum to 1.
         dtype: cast x to this dtype first.
         out: write the result into this tensor.
 
@@ -298,34 +300,18 @@ def softmax(
         >>> paddle.nn.functional.softmax(paddle.zeros([2])).tolist()
         [0.5, 0.5]
     """
-    if x is None:
-        x = input
-    elif dtype is None and dim is None and out is None and (y := apply_axis(_SOFTMAX, x, axis)) is not None:
-        return y
-    if dim is not None:
-        axis = dim
     if dtype is not None:
         x = _cast(x, dtype)
     y = apply_axis(_SOFTMAX, x, axis)
-    if y is None:
-        y = _along_0d(_SOFTMAX, x)
-    return y if out is None else assign(out, y)
+    return _along_0d(_SOFTMAX, x) if y is None else y
+
+
+softmax_ = inplace(softmax, "paddle.nn.functional")
 
 
 @public("paddle.nn.functional", along=(_LOG_SOFTMAX, -1))
-def log_softmax(
-    x: Any = None,
-    axis: int = -1,
-    dtype: Any = None,
-    name: str | None = None,
-    input: Any = None,
-    dim: int | None = None,
-) -> Tensor:
+def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
     """The logarithm of :func:`softmax`, computed without forming it."""
-    if x is None:
-        x = input
-    if dim is not None:
-        axis = dim
     if dtype is not None:
         x = _cast(x, dtype)
     if axis < 0:
@@ -364,39 +350,3 @@ def gumbel_softmax(
 def _written(function: Any, x: Tensor, *args: Any) -> Tensor:
     """What the function makes of x, written into it; its gradient may need what x was."""
     return assign(x, call_apart(function, x, args, {}))
-
-
-@public("paddle.nn.functional", usual=False)
-def relu_(x: Tensor, name: str | None = None) -> Tensor:
-    """:func:`relu`, written into x."""
-    return _written(relu, x)
-
-
-@public("paddle.nn.functional", usual=False)
-def elu_(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
-    """:func:`elu`, written into x."""
-    return _written(elu, x, alpha)
-
-
-@public("paddle.nn.functional", usual=False)
-def leaky_relu_(x: Tensor, negative_slope: float = 0.01, name: str | None = None) -> Tensor:
-    """:func:`leaky_relu`, written into x."""
-    return _written(leaky_relu, x, negative_slope)
-
-
-@public("paddle.nn.functional", usual=False)
-def hardtanh_(x: Tensor, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Tensor:
-    """:func:`hardtanh`, written into x."""
-    return _written(hardtanh, x, min, max)
-
-
-@public("paddle.nn.functional", usual=False)
-def thresholded_relu_(x: Tensor, threshold: float = 1.0, value: float = 0.0, name: str | None = None) -> Tensor:
-    """:func:`thresholded_relu`, written into x."""
-    return _written(thresholded_relu, x, threshold, value)
-
-
-@public("paddle.nn.functional", usual=False)
-def softmax_(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
-    """:func:`softmax`, written into x."""
-    return _written(softmax, x, axis, dtype)

@@ -63,22 +63,20 @@ def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None,
 # --- dropout -------------------------------------------------------------------------------------------------------
 
 
-@public("paddle.nn.functional", usual=False)
+@public("paddle.nn.functional", aliases={"input": "x"}, usual=False)
 def dropout(
-    x: Any = None,
+    x: Tensor,
     p: float = 0.5,
     axis: int | Sequence[int] | None = None,
     training: bool = True,
     inplace: bool = False,
     mode: str = "upscale_in_train",
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """Set elements to zero at random.
 
     Args:
-        x: floating tensor (``input`` is another name for it).
+        x: floating tensor.
         p: the probability of zero.
         axis: draw one number per place along these axes, and drop along all others together.
         training: False leaves x as it is (or scales it, see ``mode``).
@@ -94,8 +92,6 @@ def dropout(
         >>> paddle.nn.functional.dropout(paddle.ones([3]), p=1.0).tolist()
         [0.0, 0.0, 0.0]
     """
-    if x is None:
-        x = input
     if type(p) is not float:
         p = float(p)
     if not 0.0 <= p <= 1.0:
@@ -172,20 +168,18 @@ def feature_alpha_dropout(x: Tensor, p: float = 0.5, training: bool = True, name
 
 @public("paddle.nn.functional")
 def pad(
-    x: Any = None,
-    pad: Any = None,
+    x: Tensor,
+    pad: Any,
     mode: str = "constant",
     value: float = 0.0,
     data_format: str | None = None,
     pad_from_left_axis: bool = True,
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """Add elements around a tensor.
 
     Args:
-        x: any tensor (``input`` is another name for it).
+        x: any tensor.
         pad: pairs (before, after). As many pairs as dims (constant mode only) go from the first dim to the last, or
             from the
             last to the first with ``pad_from_left_axis=False``; fewer go from the last spatial dim to the first
@@ -202,8 +196,6 @@ def pad(
         >>> paddle.nn.functional.pad(paddle.ones([1, 1, 2, 2]), [1, 0, 0, 2]).shape
         [1, 1, 4, 3]
     """
-    if x is None:
-        x = input
     spatial = _spatial_axes(x.ndim, data_format)
     if isinstance(pad, int):
         pairs = [(pad, pad)] * len(spatial)
@@ -254,7 +246,7 @@ _MODES = {3: ("linear", "area"), 4: ("nearest", "bilinear", "bicubic", "area"), 
 
 @public("paddle.nn.functional")
 def interpolate(
-    x: Any = None,
+    x: Tensor,
     size: Any = None,
     scale_factor: Any = None,
     mode: str = "nearest",
@@ -264,8 +256,6 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """Resample the spatial dims.
 
@@ -289,8 +279,6 @@ def interpolate(
         >>> paddle.nn.functional.interpolate(x, scale_factor=2).tolist()
         [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
     """
-    if x is None:
-        x = input
     mode = mode.lower()
     if x.ndim not in _MODES or mode not in _MODES[x.ndim]:
         raise op_error(
@@ -439,19 +427,15 @@ def unfold(
 
 @public("paddle.nn.functional")
 def fold(
-    x: Any = None,
-    output_sizes: Any = None,
-    kernel_sizes: Any = None,
+    x: Tensor,
+    output_sizes: Any,
+    kernel_sizes: Any,
     strides: Any = 1,
     paddings: Any = 0,
     dilations: Any = 1,
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """The transpose of :func:`unfold`: columns are added up where their windows lie in images of ``output_sizes``."""
-    if x is None:
-        x = input
     (kh, kw), (sh, sw), (dh, dw), (h, w) = _pair(kernel_sizes), _pair(strides), _pair(dilations), _pair(output_sizes)
     top, left, bottom, right = _four_pads(paddings)
     rows = _window_indices("fold", h + top + bottom, kh, sh, dh, x)
@@ -471,9 +455,8 @@ def fold(
 
 
 @public("paddle.nn.functional")
-def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8, *, dim: int | None = None) -> Tensor:
+def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle between x1 and x2 along ``axis``, norms taken as at least ``eps``."""
-    axis = axis if dim is None else dim
     return F.cosine_similarity(x1, x2, axis=axis + max(x1.ndim, x2.ndim) if axis < 0 else axis, eps=float(eps))
 
 

@@ -57,8 +57,8 @@ def _conv(
 
 @public("paddle paddle.nn.functional")
 def conv1d(
-    x: Any = None,
-    weight: Any = None,
+    x: Tensor,
+    weight: Tensor,
     bias: Tensor | None = None,
     stride: Any = 1,
     padding: Any = 0,
@@ -66,22 +66,20 @@ def conv1d(
     groups: int = 1,
     data_format: str = "NCL",
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """Convolution over sequences: :func:`conv2d` with one spatial dim.
 
     Args:
-        x: ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"`` (``input`` is another name for it).
+        x: ``[N, C, L]``, or ``[N, L, C]`` with ``data_format="NLC"``.
         weight: ``[out, C/groups, k]``.
     """
-    return _conv("conv1d", 1, input if x is None else x, weight, bias, stride, padding, dilation, groups, data_format)
+    return _conv("conv1d", 1, x, weight, bias, stride, padding, dilation, groups, data_format)
 
 
 @public("paddle paddle.nn.functional")
 def conv2d(
-    x: Any = None,
-    weight: Any = None,
+    x: Tensor,
+    weight: Tensor,
     bias: Tensor | None = None,
     stride: Any = 1,
     padding: Any = 0,
@@ -89,13 +87,11 @@ def conv2d(
     groups: int = 1,
     data_format: str = "NCHW",
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """Cross-correlation of images with kernels.
 
     Args:
-        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"`` (``input`` is another name for it).
+        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` with ``data_format="NHWC"``.
         weight: ``[out, C/groups, kh, kw]``.
         bias: ``[out]``.
         stride, dilation: one int, or one for each spatial dim.
@@ -112,13 +108,13 @@ def conv2d(
         >>> paddle.nn.functional.conv2d(paddle.ones([1, 2, 5, 5]), paddle.ones([4, 2, 3, 3]), padding=1).shape
         [1, 4, 5, 5]
     """
-    return _conv("conv2d", 2, input if x is None else x, weight, bias, stride, padding, dilation, groups, data_format)
+    return _conv("conv2d", 2, x, weight, bias, stride, padding, dilation, groups, data_format)
 
 
 @public("paddle paddle.nn.functional")
 def conv3d(
-    x: Any = None,
-    weight: Any = None,
+    x: Tensor,
+    weight: Tensor,
     bias: Tensor | None = None,
     stride: Any = 1,
     padding: Any = 0,
@@ -126,16 +122,14 @@ def conv3d(
     groups: int = 1,
     data_format: str = "NCDHW",
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """Convolution over volumes: :func:`conv2d` with three spatial dims.
 
     Args:
-        x: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"`` (``input`` is another name for it).
+        x: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` with ``data_format="NDHWC"``.
         weight: ``[out, C/groups, kd, kh, kw]``.
     """
-    return _conv("conv3d", 3, input if x is None else x, weight, bias, stride, padding, dilation, groups, data_format)
+    return _conv("conv3d", 3, x, weight, bias, stride, padding, dilation, groups, data_format)
 
 
 def _conv_transpose(

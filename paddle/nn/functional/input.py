@@ -23,21 +23,19 @@ _PADDED = F.Embedding(True)
 
 @public("paddle.nn.functional")
 def embedding(
-    x: Any = None,
-    weight: Any = None,
+    x: Tensor,
+    weight: Tensor,
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
     sparse: bool = False,
     scale_grad_by_freq: bool = False,
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """Rows of ``weight`` at the indices ``x``.
 
     Args:
-        x: integer tensor of any shape (``input`` is another name for it).
+        x: integer tensor of any shape.
         weight: ``[num_embeddings, embedding_dim]``.
         padding_idx: rows for this index are zero and leave no gradient; negative ones count from the end.
         max_norm: rows that are looked up and longer than this are shortened in place first.
@@ -59,8 +57,6 @@ def embedding(
         >>> paddle.nn.functional.embedding(paddle.to_tensor([1, 0]), table).tolist()
         [[3.0, 4.0], [1.0, 2.0]]
     """
-    if x is None:
-        x = input
     if max_norm is not None:
         embedding_renorm_(x, weight, max_norm, norm_type)
     if scale_grad_by_freq:
@@ -131,11 +127,11 @@ def _scaled_by_frequency(x: Tensor, weight: Tensor) -> Tensor:
 
 
 @public("paddle.nn.functional")
-def one_hot(x: Any = None, num_classes: int = -1, name: str | None = None, *, input: Any = None) -> Tensor:
+def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor:
     """A new last dim with 1 at the class that ``x`` names and 0 elsewhere.
 
     Args:
-        x: integer tensor (``input`` is another name for it).
+        x: integer tensor.
         num_classes: size of the new dim; by default one more than the largest class. In a captured function, which does
             not read the classes, it has to be given, and a class outside the range gets zeros.
 
@@ -147,8 +143,6 @@ def one_hot(x: Any = None, num_classes: int = -1, name: str | None = None, *, in
         >>> paddle.nn.functional.one_hot(paddle.to_tensor([1, 0]), 3).tolist()
         [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
     """
-    if x is None:
-        x = input
     size = int(num_classes)
     if current().trace:
         if size == -1:

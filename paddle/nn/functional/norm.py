@@ -10,7 +10,7 @@ from paddle._public import public
 from paddle.nn._ops import Records
 from paddle.tensor._args import made_on
 from umiak import ops as F
-from umiak.core.dispatch import apply, apply_into, assign
+from umiak.core.dispatch import apply, apply_into
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -45,22 +45,19 @@ def _shaped(v: Tensor | None, shape: Sequence[int]) -> Tensor | None:
     return v if v is None or v.ndim == len(shape) else F.reshape(v, shape=tuple(shape))
 
 
-@public("paddle paddle.nn.functional")
+@public("paddle paddle.nn.functional", aliases={"eps": "epsilon"})
 def layer_norm(
-    x: Any = None,
-    normalized_shape: Any = None,
+    x: Tensor,
+    normalized_shape: Any,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     epsilon: float = 1e-5,
     name: str | None = None,
-    *,
-    input: Any = None,
-    eps: float | None = None,
 ) -> Tensor:
     """``(x - mean) / sqrt(variance + epsilon) * weight + bias``, over the last dims.
 
     Args:
-        x: floating tensor (``input`` is another name for it).
+        x: floating tensor.
         normalized_shape: sizes of the last dims, which mean and variance are taken over.
         weight, bias: of that shape, or flat.
         epsilon: added to the variance (``eps`` is another name for it).
@@ -73,12 +70,10 @@ def layer_norm(
         >>> paddle.nn.functional.layer_norm(paddle.to_tensor([[1.0, 3.0]]), 2, epsilon=0.0).tolist()
         [[-1.0, 1.0]]
     """
-    if x is None:
-        x = input
     axis = _tail_axis("layer_norm", x, normalized_shape)
     if axis != x.ndim - 1:
         weight, bias = _shaped(weight, x.shape[axis:]), _shaped(bias, x.shape[axis:])
-    return apply(_LAYER[axis], (x, weight, bias), (epsilon if eps is None else eps,))
+    return apply(_LAYER[axis], (x, weight, bias), (epsilon,))
 
 
 @public("paddle.nn.functional")
@@ -207,32 +202,27 @@ def instance_norm(
     return apply(_INSTANCE[axis], (x, weight, bias), (eps,))
 
 
-@public("paddle paddle.nn.functional")
+@public("paddle paddle.nn.functional", aliases={"eps": "epsilon"})
 def group_norm(
-    x: Any = None,
-    num_groups: int | None = None,
+    x: Tensor,
+    num_groups: int,
     epsilon: float = 1e-5,
     weight: Tensor | None = None,
     bias: Tensor | None = None,
     data_format: str = "NCHW",
     name: str | None = None,
-    *,
-    input: Any = None,
-    eps: float | None = None,
 ) -> Tensor:
     """Each group of channels of each sample less its mean, over its standard deviation, times weight plus bias.
 
     Args:
-        x: ``[N, C, *]``; channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"`` (``input`` is another name for it).
+        x: ``[N, C, *]``; channels last for ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``.
         num_groups: divides the channels.
         weight, bias: ``[C]``.
 
     Raises:
         ValueError: groups that do not divide the channels.
     """
-    if x is None:
-        x = input
-    params = (num_groups, epsilon if eps is None else eps)
+    params = (num_groups, epsilon)
     return apply(_GROUP[_channels(x, data_format)], (x, weight, bias), params)
 
 
@@ -253,18 +243,9 @@ def local_response_norm(
     return F.local_response_norm(x, axis=axis, size=size, alpha=float(alpha), beta=float(beta), k=float(k))
 
 
-@public("paddle.nn.functional")
+@public("paddle.nn.functional", aliases={"eps": "epsilon"})
 def normalize(
-    x: Any = None,
-    p: float = 2,
-    axis: int = 1,
-    epsilon: float = 1e-12,
-    out: Tensor | None = None,
-    name: str | None = None,
-    *,
-    input: Any = None,
-    dim: int | None = None,
-    eps: float | None = None,
+    x: Tensor, p: float = 2, axis: int = 1, epsilon: float = 1e-12, out: Tensor | None = None, name: str | None = None
 ) -> Tensor:
     """x over its ``p``-norm along ``axis``, which is taken as at least ``epsilon``.
 
@@ -273,12 +254,9 @@ def normalize(
         >>> paddle.nn.functional.normalize(paddle.to_tensor([[3.0, 4.0]])).tolist()[0][1] > 0.79
         True
     """
-    if x is None:
-        x = input
-    axis = axis if dim is None else dim
     axis = 0 if x.ndim == 1 and axis == 1 else axis + x.ndim if axis < 0 else axis
     p = float(p)
     order = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}.get(p, "p")
     power = 2.0 if math.isinf(p) else p
-    y: Any = apply(_NORMALIZE[axis, order], (x,), (power, epsilon if eps is None else eps))
-    return y if out is None else assign(out, y)
+    y: Any = apply(_NORMALIZE[axis, order], (x,), (power, epsilon))
+    return y

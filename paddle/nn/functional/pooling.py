@@ -278,116 +278,75 @@ def avg_pool3d(
 
 
 @public("paddle paddle.nn.functional")
-def adaptive_avg_pool1d(
-    x: Any = None, output_size: Any = None, name: str | None = None, *, input: Any = None
-) -> Tensor:
+def adaptive_avg_pool1d(x: Tensor, output_size: Any, name: str | None = None) -> Tensor:
     """The mean of each of ``output_size`` regions that divide sequences ``[N, C, L]`` evenly; None keeps a dim."""
-    return _adaptive_avg(1, input if x is None else x, output_size, "NCL")
+    return _adaptive_avg(1, x, output_size, "NCL")
 
 
 @public("paddle.nn.functional")
-def adaptive_max_pool1d(
-    x: Any = None,
-    output_size: Any = None,
-    return_mask: bool = False,
-    name: str | None = None,
-    *,
-    input: Any = None,
-) -> Any:
+def adaptive_max_pool1d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """The largest of each of ``output_size`` regions that divide sequences ``[N, C, L]`` evenly, and with
     ``return_mask`` its flat index.
     """
-    return _adaptive_max(1, input if x is None else x, output_size, return_mask)
+    return _adaptive_max(1, x, output_size, return_mask)
 
 
 @public("paddle.nn.functional")
-def adaptive_avg_pool2d(
-    x: Any = None,
-    output_size: Any = None,
-    data_format: str = "NCHW",
-    name: str | None = None,
-    *,
-    input: Any = None,
-) -> Tensor:
+def adaptive_avg_pool2d(x: Tensor, output_size: Any, data_format: str = "NCHW", name: str | None = None) -> Tensor:
     """The mean of each of ``output_size`` regions that divide images ``[N, C, H, W]`` evenly; None keeps a dim."""
-    return _adaptive_avg(2, input if x is None else x, output_size, data_format)
+    return _adaptive_avg(2, x, output_size, data_format)
 
 
 @public("paddle.nn.functional")
-def adaptive_max_pool2d(
-    x: Any = None,
-    output_size: Any = None,
-    return_mask: bool = False,
-    name: str | None = None,
-    *,
-    input: Any = None,
-) -> Any:
+def adaptive_max_pool2d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """The largest of each of ``output_size`` regions that divide images ``[N, C, H, W]`` evenly, and with
     ``return_mask`` its flat index.
     """
-    return _adaptive_max(2, input if x is None else x, output_size, return_mask)
+    return _adaptive_max(2, x, output_size, return_mask)
 
 
 @public("paddle.nn.functional")
-def adaptive_avg_pool3d(
-    x: Any = None,
-    output_size: Any = None,
-    data_format: str = "NCDHW",
-    name: str | None = None,
-    *,
-    input: Any = None,
-) -> Tensor:
+def adaptive_avg_pool3d(x: Tensor, output_size: Any, data_format: str = "NCDHW", name: str | None = None) -> Tensor:
     """The mean of each of ``output_size`` regions that divide volumes ``[N, C, D, H, W]`` evenly; None keeps a dim."""
-    return _adaptive_avg(3, input if x is None else x, output_size, data_format)
+    return _adaptive_avg(3, x, output_size, data_format)
 
 
 @public("paddle.nn.functional")
-def adaptive_max_pool3d(
-    x: Any = None,
-    output_size: Any = None,
-    return_mask: bool = False,
-    name: str | None = None,
-    *,
-    input: Any = None,
-) -> Any:
+def adaptive_max_pool3d(x: Tensor, output_size: Any, return_mask: bool = False, name: str | None = None) -> Any:
     """The largest of each of ``output_size`` regions that divide volumes ``[N, C, D, H, W]`` evenly, and with
     ``return_mask`` its flat index.
     """
-    return _adaptive_max(3, input if x is None else x, output_size, return_mask)
+    return _adaptive_max(3, x, output_size, return_mask)
 
 
 @public("paddle.nn.functional")
 def lp_pool1d(
-    x: Any = None,
-    norm_type: Any = None,
-    kernel_size: Any = None,
+    x: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
     ceil_mode: bool = False,
     data_format: str = "NCL",
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """``(sum of x**norm_type over each window) ** (1/norm_type)`` of sequences; the largest for infinity."""
-    return _lp_pool(1, input if x is None else x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
+    return _lp_pool(1, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
 @public("paddle.nn.functional")
 def lp_pool2d(
-    x: Any = None,
-    norm_type: Any = None,
-    kernel_size: Any = None,
+    x: Tensor,
+    norm_type: Any,
+    kernel_size: Any,
     stride: Any = None,
     padding: Any = 0,
     ceil_mode: bool = False,
     data_format: str = "NCHW",
     name: str | None = None,
-    *,
-    input: Any = None,
 ) -> Tensor:
     """``(sum of x**norm_type over each window) ** (1/norm_type)`` of images; the largest for infinity."""
-    return _lp_pool(2, input if x is None else x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
+    return _lp_pool(2, x, norm_type, kernel_size, stride, padding, ceil_mode, data_format)
 
 
 @public("paddle.nn.functional", usual=False)
