@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import late_names
@@ -108,3 +110,32 @@ def test_in_place_forms_are_named_after_what_they_write():
 def test_ops_of_functions_have_their_class_for_mixed_precision():
     classes = {row.value.op.amp for row in ROWS if isinstance(row.value, Direct) and row.value.op is not None}
     assert classes <= {"allow", "deny", "promote", "keep"} and paddle.matmul.op.amp == "allow"
+
+
+PROGRAM = """
+import paddle
+import paddle.nn.functional as F
+
+x = paddle.zeros(2, 3)
+reveal_type(paddle.sum(x, dim=1))
+reveal_type(x.reshape(3, 2).add_(paddle.add(input=x, other=2.0)))
+reveal_type(F.softmax(paddle.linalg.inv(x), axis=-1))
+reveal_type(paddle.nn.Linear(2, 3))
+paddle.sum(x, wrong=1)
+x.unknown()
+"""
+
+
+@pytest.mark.slow
+def test_a_type_checker_understands_programs(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    options = ["--config-file=", "--follow-imports=silent", "--ignore-missing-imports", f"--cache-dir={tmp_path}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, str(program)], capture_output=True, text=True, cwd=ROOT
+    )
+    said = [line.split("program.py:")[1] for line in done.stdout.splitlines() if "program.py:" in line]
+    shown = [line.partition('"')[2].rstrip('"') for line in said if "Revealed type" in line]
+    assert shown == ["umiak.core.tensor.Tensor"] * 3 + ["paddle.nn.layer.common.Linear"], done.stdout
+    errors = {line.partition(":")[0] for line in said if " error: " in line}
+    assert errors == {"10", "11"}, done.stdout
