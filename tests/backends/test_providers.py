@@ -1,5 +1,6 @@
 """Launches of products and convolutions by every provider, driven without dispatch, against NumPy in float64."""
 
+import ctypes
 import itertools
 import math
 import subprocess
