@@ -745,6 +745,11 @@ def label_weights(labels: Any, weight: Any, dtype: Any, ignore_index: int) -> An
 
 
 @reference()
+def labelled_mean(loss: np.ndarray, labels: np.ndarray, ignore_index: int) -> Any:
+    return loss.sum() / max(np.count_nonzero(labels != ignore_index), 1)
+
+
+@reference()
 def smooth_l1(x: Any, y: Any, huber: bool, delta: float) -> Any:
     f = (
         (lambda a, b: tf.huber_loss(a, b, "none", delta))

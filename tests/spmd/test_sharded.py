@@ -26,8 +26,9 @@ from umiak.spmd.propagate import applied
 
 ORDER, NORM = "places what it finds by what came before", "takes the norm of the whole"
 UNCUT = {
-    "custom_call": "is not known to be made of parts", "dist": NORM, "lamb_update": NORM, "lars_update": NORM,
-    "masked_scatter": ORDER, "masked_select_sized": ORDER, "nonzero_sized": ORDER, "rand_perm": "mixes all",
+    "custom_call": "is not known to be made of parts", "dist": NORM, "labelled_mean": "divides one sum by another",
+    "lamb_update": NORM, "lars_update": NORM, "masked_scatter": ORDER, "masked_select_sized": ORDER,
+    "nonzero_sized": ORDER, "rand_perm": "mixes all",
     "unique_count": ORDER, "unique_sized": ORDER, "write_through": "writes into any element",
 }  # fmt: skip
 

@@ -216,9 +216,9 @@ class LabelWeights(Op):
 
 @register
 class LabelledMean(Op):
-    """The mean of the losses of rows over those whose label is not ``ignore_index``; 0 where there is none.
+    """The sum of the losses of rows by the number of those whose label is not ``ignore_index``, of which at least 1.
 
-    The losses of the others are 0.
+    The losses of the others are 0, so that it is a mean.
     """
 
     inputs = ("loss", "labels")
