@@ -108,7 +108,7 @@ def answers(d: D.Distribution, value: Any, place: str) -> dict[str, list[np.ndar
         paddle.seed(5)
         try:
             out[name] = host(ask(), place)
-        except (NotImplementedError, ValueError):  # a Cauchy distribution has no mean
+        except (NotImplementedError, ValueError):  # a Cauchy distribution has no mean; `same` wants that of both places
             continue
     return out
 
@@ -152,7 +152,7 @@ def test_transforms(name):
         for what, at in (("forward_log_det_jacobian", x), ("inverse_log_det_jacobian", y)):
             try:
                 out[what] = host(getattr(t, what)(at), place)
-            except NotImplementedError:
+            except NotImplementedError:  # a transform that is not one to one; `same` wants that of both places
                 continue
         return out
 

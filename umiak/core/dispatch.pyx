@@ -1793,7 +1793,7 @@ cdef inline bint is_shape(Tensor t, const Step* s, const int64_t* regs) noexcept
 
 
 cdef class Witness:
-    """What looks on while a call program runs."""
+    """What looks on while a call program runs. Abstract: a subclass says what it does with a step."""
 
     cdef int step(self, int i, Operand* xs, PyObject** made, bint into, uint64_t* params) except -1:
         """Step ``i`` was run on these operands and params and made these values, ``into`` memory that was there."""
