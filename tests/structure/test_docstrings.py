@@ -1,0 +1,220 @@
+"""The document of a public function or class says what its signature says, in one form (docs/design/face.md)."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import late_names
+import pytest
+
+SECTIONS = ("Args", "Returns", "Yields", "Shape", "Attributes", "Raises", "Note", "References", "Example")
+HEADING = re.compile(rf"^({'|'.join(SECTIONS)}s?):$", re.MULTILINE)
+# How an entry of Args, Returns or Raises begins: `x: …`, `x, y: …`, `*shape: …`.
+ENTRY = re.compile(r"^    (\*{0,2}\w+(?:, \*{0,2}\w+)*): \S", re.MULTILINE)
+# A summary is a noun or a verb ("Softmax along …", "Return …"), not a clause that answers a question.
+QUESTION = re.compile(r"(What|Who|Whose|Which|Whether|How|Where|When|Why)\b")
+# Parameters that every function has and none uses.
+UNUSED = {"self", "cls", "name"}
+# Modules whose documents are still to be written in this form.
+PENDING = set(
+    """
+paddle.amp.auto_cast
+paddle.amp.grad_scaler
+paddle.autograd.functional
+paddle.autograd.products
+paddle.autograd.py_layer
+paddle.autograd.run
+paddle.device.memory
+paddle.device.places
+paddle.device.streams
+paddle.device.threads
+paddle.distribution.discrete
+paddle.distribution.distribution
+paddle.distribution.transform
+paddle.fft
+paddle.framework.batch
+paddle.framework.dtype
+paddle.framework.flags
+paddle.framework.grad_mode
+paddle.framework.io
+paddle.framework.mode
+paddle.framework.parameter
+paddle.framework.place
+paddle.framework.random
+paddle.hapi.flops
+paddle.io.dataset
+paddle.io.loader
+paddle.io.sampler
+paddle.io.worker_info
+paddle.jit.api
+paddle.metric.metrics
+paddle.nn.clip
+paddle.nn.decode
+paddle.nn.functional.activation
+paddle.nn.functional.attention
+paddle.nn.functional.common
+paddle.nn.functional.conv
+paddle.nn.functional.distance
+paddle.nn.functional.flash_attention
+paddle.nn.functional.input
+paddle.nn.functional.loss
+paddle.nn.functional.loss_classes
+paddle.nn.functional.loss_margin
+paddle.nn.functional.loss_regression
+paddle.nn.functional.loss_sequence
+paddle.nn.functional.norm
+paddle.nn.functional.pooling
+paddle.nn.functional.pooling_fractional
+paddle.nn.functional.vision
+paddle.nn.initializer.initializers
+paddle.nn.layer.activation
+paddle.nn.layer.common
+paddle.nn.layer.container
+paddle.nn.layer.conv
+paddle.nn.layer.loss
+paddle.nn.layer.norm
+paddle.nn.layer.pooling
+paddle.nn.layer.rnn
+paddle.nn.layer.transformer
+paddle.nn.layer.vision
+paddle.nn.utils.clip_grad
+paddle.nn.utils.spectral_norm
+paddle.nn.utils.vector
+paddle.nn.utils.weight_norm
+paddle.optimizer.adam
+paddle.optimizer.gradient
+paddle.optimizer.optimizer
+paddle.profiler.export
+paddle.profiler.names
+paddle.profiler.ranges
+paddle.profiler.scheduler
+paddle.signal
+paddle.static.nn.control_flow
+paddle.tensor.arithmetic
+paddle.tensor.array
+paddle.tensor.attribute
+paddle.tensor.creation
+paddle.tensor.einsum
+paddle.tensor.elementwise
+paddle.tensor.inplace
+paddle.tensor.linalg
+paddle.tensor.logic
+paddle.tensor.manipulation
+paddle.tensor.math
+paddle.tensor.methods
+paddle.tensor.random
+paddle.tensor.search
+paddle.tensor.stat
+paddle.tensor.to_string
+paddle.utils.deprecated
+paddle.utils.environment
+""".split()
+)
+
+
+def sections(document: str) -> dict[str, str]:
+    """The text below each heading, in order; the summary and what follows it under the empty name."""
+    parts = HEADING.split(document)
+    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def parameters(value: Any) -> list[str]:
+    """The names of the parameters that a document has to explain."""
+    try:
+        signature = inspect.signature(value)
+    except ValueError:  # a class of the core, which has none
+        return []
+    return [name for name in signature.parameters if name not in UNUSED]
+
+
+def mistakes(value: Any) -> Iterator[str]:
+    """What is missing or wrong in the document of a function or class."""
+    document = inspect.getdoc(value) if not isinstance(value, type) else inspect.cleandoc(value.__doc__ or "")
+    if not document:
+        yield "it has no document"
+        return
+    found = sections(document)
+    summary = found[""].strip().split("\n\n")[0]
+    if QUESTION.match(summary):
+        yield "the summary does not begin with a noun or a verb"
+    if not summary.endswith((".", ":", "``")):
+        yield "the summary does not end with a period"
+    order = [SECTIONS.index(name) for name in found if name]
+    if order != sorted(order):
+        yield f"sections stand in this order: {', '.join(SECTIONS)}"
+    explained = [n.lstrip("*") for entry in ENTRY.findall(found.get("Args", "")) for n in entry.split(", ")]
+    expected = parameters(value)
+    if [n for n in explained if n not in UNUSED] != expected:
+        yield f"Args explains {explained}, the signature has {expected}"
+    if not isinstance(value, type):
+        if expected and "Raises" not in found:
+            yield "no section Raises"
+        returns = getattr(value, "__annotations__", {}).get("return", "")
+        if "Returns" not in found and "Yields" not in found and returns not in ("None", None):
+            yield "no section Returns"
+    if ">>> " not in found.get("Example", ""):
+        yield "no example"
+
+
+def documented() -> dict[str, Any]:
+    """The public functions and classes with documents of their own, by where they stand."""
+    found = {}
+    for row in late_names.rows():
+        own = row.base is None and (isinstance(row.value, type) or callable(row.value))
+        if own and row.home.startswith("paddle"):
+            found[f"{row.home}.{row.name}"] = (row.home, row.value)
+    return found
+
+
+DOCUMENTED = documented()
+
+
+@pytest.mark.parametrize("name", [name for name, (home, _) in DOCUMENTED.items() if home not in PENDING])
+def test_a_document_says_what_the_signature_says(name):
+    found = list(mistakes(DOCUMENTED[name][1]))
+    assert not found, "\n".join([name, *found])
+
+
+def test_pending_modules_have_something_to_write():
+    """A module whose documents are all written leaves the list."""
+    wrong = {home for home, value in DOCUMENTED.values() if home in PENDING and any(mistakes(value))}
+    assert PENDING <= wrong
+
+
+def test_the_check_sees_mistakes():
+    def good(x, *shape, axis=None, name=None):
+        """Sum of ``x``.
+
+        Args:
+            x: a tensor.
+            *shape: integers; one
+                for each axis.
+            axis: the axis.
+
+        Returns:
+            A tensor.
+
+        Raises:
+            TypeError: x is no tensor.
+
+        Example:
+            >>> 1
+            1
+        """
+
+    def bad(x, axis=None):
+        """Which sum
+
+        Args:
+            axis: the axis.
+            x: a tensor.
+
+        Example:
+            f(1)
+        """
+
+    assert not list(mistakes(good))
+    assert len(list(mistakes(bad))) == 6
