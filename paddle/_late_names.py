@@ -71,4 +71,7 @@ NAMES = {
     "paddle.optimizer": {
         "paddle.optimizer.lbfgs": "LBFGS",
     },
+    "paddle.tensor": {
+        "paddle.tensor": "manipulation",
+    },
 }

@@ -7,6 +7,7 @@ from typing import Any, overload
 from paddle.framework.parameter import create_parameter as create_parameter
 from paddle.signal import istft as istft
 from paddle.signal import stft as stft
+from paddle.tensor import manipulation as manipulation
 from paddle.tensor.arithmetic import add_ as add_
 from paddle.tensor.arithmetic import copysign_ as copysign_
 from paddle.tensor.arithmetic import div_ as div_
@@ -30,6 +31,10 @@ from paddle.tensor.array import array_read as array_read
 from paddle.tensor.array import array_write as array_write
 from paddle.tensor.array import create_array as create_array
 from paddle.tensor.array import create_tensor as create_tensor
+from paddle.tensor.axes import t_ as t_
+from paddle.tensor.axes import transpose_ as transpose_
+from paddle.tensor.casting import cast as cast
+from paddle.tensor.casting import cast_ as cast_
 from paddle.tensor.creation import BFloat16Tensor as BFloat16Tensor
 from paddle.tensor.creation import BoolTensor as BoolTensor
 from paddle.tensor.creation import ByteTensor as ByteTensor
@@ -96,9 +101,16 @@ from paddle.tensor.elementwise import square_ as square_
 from paddle.tensor.elementwise import tan_ as tan_
 from paddle.tensor.elementwise import tanh_ as tanh_
 from paddle.tensor.elementwise import trunc_ as trunc_
+from paddle.tensor.gathering import multiplex as multiplex
 from paddle.tensor.inplace import resize_ as resize_
 from paddle.tensor.inplace import set_ as set_
 from paddle.tensor.inplace import where_ as where_
+from paddle.tensor.joining import block_diag as block_diag
+from paddle.tensor.joining import column_stack as column_stack
+from paddle.tensor.joining import dstack as dstack
+from paddle.tensor.joining import hstack as hstack
+from paddle.tensor.joining import row_stack as row_stack
+from paddle.tensor.joining import vstack as vstack
 from paddle.tensor.linalg import addmm as addmm
 from paddle.tensor.linalg import addmm_ as addmm_
 from paddle.tensor.linalg import baddbmm as baddbmm
@@ -120,39 +132,8 @@ from paddle.tensor.logic import logical_not_ as logical_not_
 from paddle.tensor.logic import logical_or_ as logical_or_
 from paddle.tensor.logic import logical_xor_ as logical_xor_
 from paddle.tensor.logic import not_equal_ as not_equal_
-from paddle.tensor.manipulation import as_strided as as_strided
-from paddle.tensor.manipulation import atleast_1d as atleast_1d
-from paddle.tensor.manipulation import atleast_2d as atleast_2d
-from paddle.tensor.manipulation import atleast_3d as atleast_3d
-from paddle.tensor.manipulation import block_diag as block_diag
-from paddle.tensor.manipulation import cast as cast
-from paddle.tensor.manipulation import cast_ as cast_
-from paddle.tensor.manipulation import column_stack as column_stack
-from paddle.tensor.manipulation import dstack as dstack
-from paddle.tensor.manipulation import flatten_ as flatten_
-from paddle.tensor.manipulation import hstack as hstack
-from paddle.tensor.manipulation import index_add_ as index_add_
-from paddle.tensor.manipulation import index_fill_ as index_fill_
-from paddle.tensor.manipulation import index_put_ as index_put_
-from paddle.tensor.manipulation import masked_fill_ as masked_fill_
-from paddle.tensor.manipulation import masked_scatter_ as masked_scatter_
-from paddle.tensor.manipulation import multiplex as multiplex
-from paddle.tensor.manipulation import put_along_axis_ as put_along_axis_
-from paddle.tensor.manipulation import reshape_ as reshape_
-from paddle.tensor.manipulation import row_stack as row_stack
-from paddle.tensor.manipulation import scatter as scatter
-from paddle.tensor.manipulation import scatter_ as scatter_
-from paddle.tensor.manipulation import scatter_add_ as scatter_add_
-from paddle.tensor.manipulation import scatter_nd as scatter_nd
-from paddle.tensor.manipulation import select_scatter as select_scatter
-from paddle.tensor.manipulation import slice_scatter as slice_scatter
-from paddle.tensor.manipulation import split as split
-from paddle.tensor.manipulation import squeeze_ as squeeze_
-from paddle.tensor.manipulation import t_ as t_
-from paddle.tensor.manipulation import tensor_split as tensor_split
-from paddle.tensor.manipulation import transpose_ as transpose_
-from paddle.tensor.manipulation import unsqueeze_ as unsqueeze_
-from paddle.tensor.manipulation import vstack as vstack
+from paddle.tensor.masking import masked_fill_ as masked_fill_
+from paddle.tensor.masking import masked_scatter_ as masked_scatter_
 from paddle.tensor.math import add_n as add_n
 from paddle.tensor.math import bitwise_left_shift_ as bitwise_left_shift_
 from paddle.tensor.math import bitwise_right_shift_ as bitwise_right_shift_
@@ -193,10 +174,30 @@ from paddle.tensor.random import normal_ as normal_
 from paddle.tensor.random import random_ as random_
 from paddle.tensor.random import randperm as randperm
 from paddle.tensor.random import uniform_ as uniform_
+from paddle.tensor.scattering import index_add_ as index_add_
+from paddle.tensor.scattering import index_fill_ as index_fill_
+from paddle.tensor.scattering import index_put_ as index_put_
+from paddle.tensor.scattering import put_along_axis_ as put_along_axis_
+from paddle.tensor.scattering import scatter as scatter
+from paddle.tensor.scattering import scatter_ as scatter_
+from paddle.tensor.scattering import scatter_add_ as scatter_add_
+from paddle.tensor.scattering import scatter_nd as scatter_nd
 from paddle.tensor.search import sort as sort
 from paddle.tensor.search import top_p_sampling as top_p_sampling
+from paddle.tensor.shapes import atleast_1d as atleast_1d
+from paddle.tensor.shapes import atleast_2d as atleast_2d
+from paddle.tensor.shapes import atleast_3d as atleast_3d
+from paddle.tensor.shapes import flatten_ as flatten_
+from paddle.tensor.shapes import reshape_ as reshape_
+from paddle.tensor.shapes import squeeze_ as squeeze_
+from paddle.tensor.shapes import unsqueeze_ as unsqueeze_
+from paddle.tensor.slicing import select_scatter as select_scatter
+from paddle.tensor.slicing import slice_scatter as slice_scatter
+from paddle.tensor.splitting import split as split
+from paddle.tensor.splitting import tensor_split as tensor_split
 from paddle.tensor.stat import numel as numel
 from paddle.tensor.to_string import set_printoptions as set_printoptions
+from paddle.tensor.views import as_strided as as_strided
 from umiak.core.tensor import Tensor
 
 @overload
@@ -4399,6 +4400,7 @@ __all__ = [
     "lu",
     "lu_solve",
     "lu_unpack",
+    "manipulation",
     "masked_fill",
     "masked_fill_",
     "masked_scatter",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from paddle._public import become, public
-from paddle.tensor import manipulation, search
+from paddle.tensor import diagonals, search, views
 from paddle.tensor._args import made_on, need_tensor, op_error, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -97,7 +97,7 @@ def fill_diagonal_tensor_(
     x: Tensor, y: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, name: str | None = None
 ) -> Tensor:
     """Set the diagonal of dims ``dim1`` and ``dim2`` to ``y``."""
-    return assign(x, manipulation.fill_diagonal_tensor(x, y, offset, dim1, dim2))
+    return assign(x, diagonals.fill_diagonal_tensor(x, y, offset, dim1, dim2))
 
 
 @public("Tensor", usual=False)
@@ -142,7 +142,7 @@ def set_(
             for n in reversed(list(shape)):
                 stride.insert(0, step)
                 step *= n
-        source = manipulation.as_strided(source, shape, stride, offset)
+        source = views.as_strided(source, shape, stride, offset)
     x._share(source.detach())
     return x
 

@@ -10,7 +10,7 @@ import numpy as np
 from paddle._public import also, constants, public
 from paddle.framework import unique_name
 from paddle.framework.place import place_of
-from paddle.tensor import creation, indexing, logic, manipulation, math, to_string
+from paddle.tensor import axes, casting, creation, indexing, logic, math, repeating, splitting, to_string
 from paddle.tensor._args import axis_of, cast, dtype_of, need_tensor, op_error, shape_of
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -198,7 +198,7 @@ def astype(self: Tensor, dtype: Any) -> Tensor:
         >>> paddle.ones([1]).astype("int32").dtype
         paddle.int32
     """
-    op = manipulation.cast_op(dtype)
+    op = casting.cast_op(dtype)
     return self if self.dtype is op.dtype else apply1(op, self)
 
 
@@ -366,7 +366,7 @@ def _transposed(self: Tensor) -> Tensor:
 def _matrix_transposed(self: Tensor) -> Tensor:
     if self.ndim < 2:
         raise op_error(ValueError, "mT", "a tensor of rank 2 or more", f"rank {self.ndim}")
-    return manipulation.matrix_transpose(self)
+    return axes.matrix_transpose(self)
 
 
 @public("Tensor")
@@ -405,13 +405,13 @@ def repeat(input: Tensor, repeats: Any) -> Tensor:
         >>> paddle.ones([2]).repeat(2, 2).shape
         [2, 4]
     """
-    return manipulation.tile(input, repeats)
+    return repeating.tile(input, repeats)
 
 
 @public("paddle.tensor Tensor")
 def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> list[Tensor]:
     """Consecutive parts of the given sizes."""
-    return manipulation.split(self, list(split_sizes), dim)
+    return splitting.split(self, list(split_sizes), dim)
 
 
 @public("Tensor", ints_from=1)

@@ -37,7 +37,7 @@ LEFT_OUT = {
     "paddle.tensor.creation.to_dlpack": "names the host's device",
     "paddle.tensor.creation.to_tensor": "shows the place",
     "paddle.tensor.to_string.set_printoptions": "shows the place",
-    "paddle.tensor.manipulation.view": "bits of another dtype are those of memory of the host",
+    "paddle.tensor.views.view": "bits of another dtype are those of memory of the host",
 }
 
 

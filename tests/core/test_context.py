@@ -383,8 +383,8 @@ for _reason, _names in {
         "umiak.compiler.statistics:_Spent umiak.observe.recorder:Recorder umiak.observe.recorder:_Thread"
     ),
     "op records that were made once, or texts that were parsed: what they hold follows from their key": (
-        "paddle.tensor.indexing:_SLICES paddle._public:_shown paddle.tensor.manipulation:_CAST "
-        "paddle.tensor.manipulation:_CONCAT paddle.tensor.manipulation:_PERMUTE paddle.tensor.manipulation:_STACK "
+        "paddle.tensor.indexing:_SLICES paddle._public:_shown paddle.tensor.casting:_CAST "
+        "paddle.tensor.joining:_CONCAT paddle.tensor.axes:_PERMUTE paddle.tensor.joining:_STACK "
         "paddle.tensor.methods:_PERMUTE"
     ),
     "numbers that only grow, for identities": "paddle.nn.layer.layers:HookRemoveHelper paddle.nn.layer.layers:CHANGES",

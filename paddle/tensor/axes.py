@@ -1,0 +1,180 @@
+"""The order of axes: transposes, permutations, swaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paddle._public import also, inplace, public
+from paddle.tensor._args import (
+    axis_of,
+    integers,
+    need_tensor,
+    op_error,
+)
+from umiak import ops as F
+from umiak.core.dispatch import apply1
+from umiak.core.tensor import Tensor
+
+_SWAP = F.Permute((1, 0))
+_PERMUTE: dict[Any, Any] = {}
+
+
+@public
+def transpose(x: Tensor, perm: Any = None, *more: Any, **dims: Any) -> Tensor:
+    """``x`` with its dims in the order ``perm``; a view. Two ints swap two dims, also as ``dim0`` and ``dim1``.
+
+    Raises ValueError unless ``perm`` names every dim once.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2, 3, 4]).transpose([2, 0, 1]).shape
+        [4, 2, 3]
+    """
+    if not isinstance(x, Tensor):
+        need_tensor(x, "transpose")
+    if dims:
+        dims.pop("name", None)
+        if unknown := dims.keys() - {"dim0", "dim1"}:
+            raise TypeError(f"transpose() got an unexpected keyword argument {min(unknown)!r}")
+        if dims:
+            return apply1(swap_op(x, _two(perm, more, dims.get("dim0"), dims.get("dim1")), "transpose"), x)
+    if perm is None:
+        raise TypeError("transpose() missing required argument 'perm'")
+    if more and more[-1] is not None:
+        if len(more) == 1:
+            return apply1(swap_op(x, [perm, *more], "transpose"), x)
+        perm = (perm, *more)
+    elif type(perm) is list:
+        perm = tuple(perm)
+    try:
+        op = _PERMUTE[perm]
+    except (KeyError, TypeError):
+        op = _permutation(x, perm)
+    return apply1(op, x)
+
+
+transpose_ = inplace(transpose, reshapes=True)
+
+
+def _permutation(x: Tensor, perm: Any) -> Any:
+    order = integers(perm, "transpose", "perm")
+    if sorted(p + x.ndim if p < 0 else p for p in order) != list(range(x.ndim)):
+        raise op_error(ValueError, "transpose", f"a permutation of {x.ndim} dims", list(order))
+    op = F.Permute(tuple(p + x.ndim if p < 0 else p for p in order))
+    if all(p >= 0 for p in order):
+        _PERMUTE[order] = op
+    return op
+
+
+@public(aliases={"x": "input"}, ints_from=1)
+def permute(input: Tensor, dims: Any) -> Tensor:
+    """``input`` with its dims in the order ``dims``, a sequence or separate ints; a view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.permute(paddle.ones([2, 3]), 1, 0).shape
+        [3, 2]
+    """
+    return transpose(need_tensor(input, "permute", "input"), dims)
+
+
+def _two(first: Any, more: tuple, at0: Any, at1: Any) -> list:
+    """Dims by position, and those that keywords name at their places."""
+    given = [v for v in (first, *more) if v is not None]
+    for place, at in enumerate((at0, at1)):
+        if at is not None:
+            given.insert(place, at)
+    return given
+
+
+def swap_op(x: Tensor, dims: Sequence[Any], op: str) -> Any:
+    """The permutation that swaps two dims."""
+    a, b = axis_of(dims[0], x.ndim, op), axis_of(dims[1], x.ndim, op)
+    order = list(range(x.ndim))
+    order[a], order[b] = b, a
+    return F.Permute(tuple(order))
+
+
+@public
+def swapaxes(
+    x: Tensor,
+    perm: Any = None,
+    *more: Any,
+    axis0: Any = None,
+    axis1: Any = None,
+    dim0: Any = None,
+    dim1: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """``x`` with two dims swapped; a view. One sequence is a permutation, as for ``transpose``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.swapaxes(paddle.ones([2, 3, 4]), 0, 2).shape
+        [4, 3, 2]
+    """
+    need_tensor(x, "swapaxes")
+    given = _two(perm, more, dim0 if axis0 is None else axis0, dim1 if axis1 is None else axis1)
+    if len(given) == 1:
+        return transpose(x, given[0])
+    if len(given) < 2:
+        raise TypeError("swapaxes() requires a permutation or two dims")
+    return apply1(swap_op(x, given, "swapaxes"), x) if x.ndim else x
+
+
+swapaxes_ = inplace(swapaxes, "Tensor", reshapes=True)
+swapdims = also(swapaxes, "swapdims")
+
+
+@public
+def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) -> Tensor:
+    """Dims moved from ``source`` to ``destination``; the others keep their order. A view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.moveaxis(paddle.ones([2, 3, 4]), 0, 2).shape
+        [3, 4, 2]
+    """
+    ndim = need_tensor(x, "moveaxis").ndim
+    src = [axis_of(a, ndim, "moveaxis") for a in integers(source, "moveaxis", "source")]
+    dst = [axis_of(a, ndim, "moveaxis") for a in integers(destination, "moveaxis", "destination")]
+    if len(src) != len(dst) or len(set(src)) != len(src) or len(set(dst)) != len(dst):
+        raise op_error(
+            ValueError, "moveaxis", "as many distinct sources as destinations", f"{source} and {destination}"
+        )
+    order = [a for a in range(ndim) if a not in src]
+    for d, s in sorted(zip(dst, src, strict=True)):
+        order.insert(d, s)
+    return apply1(F.Permute(tuple(order)), x)
+
+
+@public(aliases={"x": "input"})
+def t(input: Tensor, name: str | None = None) -> Tensor:
+    """The transpose of a matrix; tensors of rank 0 and 1 as they are.
+
+    Example:
+        >>> import paddle
+        >>> paddle.t(paddle.ones([2, 3])).shape
+        [3, 2]
+    """
+    if need_tensor(input, "t", "input").ndim > 2:
+        raise op_error(ValueError, "t", "a tensor of rank 2 or less", f"rank {input.ndim}", "Use transpose.")
+    return input if input.ndim < 2 else apply1(_SWAP, input)
+
+
+t_ = inplace(t, reshapes=True)
+
+
+@public("paddle paddle.tensor paddle.linalg Tensor")
+def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
+    """The last two dims swapped; a view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.matrix_transpose(paddle.ones([2, 3, 4])).shape
+        [2, 4, 3]
+    """
+    if need_tensor(x, "matrix_transpose").ndim < 2:
+        raise op_error(ValueError, "matrix_transpose", "a tensor of rank 2 or more", f"rank {x.ndim}")
+    return apply1(swap_op(x, (-2, -1), "matrix_transpose"), x)

@@ -1,0 +1,211 @@
+"""Elements and slices at given indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paddle._public import also, public
+from paddle.tensor._args import (
+    axis_of,
+    made_on,
+    need_tensor,
+    op_error,
+)
+from paddle.tensor.joining import need_one_dtype, need_tensors
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+
+
+@public
+def gather(x: Tensor, index: Tensor, axis: Any = None, name: str | None = None, out: Any = None) -> Tensor:
+    """Slices of ``x`` at ``index`` along ``axis``, by default the first.
+
+    Args:
+        x: a tensor.
+        index: integers, 0-d or 1-d.
+        axis: along which.
+
+    Example:
+        >>> import paddle
+        >>> paddle.gather(paddle.to_tensor([10, 20, 30]), paddle.to_tensor([2, 0])).tolist()
+        [30, 10]
+    """
+    k = axis_of(0 if axis is None else axis, need_tensor(x, "gather").ndim, "gather")
+    need_tensor(index, "gather", "index")
+    if index.ndim == 2 and index.shape[1] == 1:
+        index = F.reshape(index, (index.shape[0],))
+    if index.ndim > 1:
+        raise op_error(ValueError, "gather", "an index of rank 0 or 1", f"rank {index.ndim}")
+    return F.take(x, index, k)
+
+
+@public
+def gather_nd(x: Tensor, index: Tensor, name: str | None = None) -> Tensor:
+    """Elements or slices of ``x`` at coordinates: the last dim of ``index`` addresses the first dims of x.
+
+    Example:
+        >>> import paddle
+        >>> paddle.gather_nd(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([[1, 0]])).tolist()
+        [3]
+    """
+    need_tensor(x, "gather_nd")
+    if need_tensor(index, "gather_nd", "index").ndim == 0:
+        raise op_error(ValueError, "gather_nd", "an index of rank 1 or more", "a 0-d tensor")
+    return F.gather_nd(x, index, index.shape[-1])
+
+
+@public
+def index_select(x: Tensor, index: Tensor, axis: Any = 0, name: str | None = None, *, out: Any = None) -> Tensor:
+    """Slices of ``x`` at the 1-d ``index`` along ``axis``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.index_select(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([1, 1]), axis=1).tolist()
+        [[2, 2], [4, 4]]
+    """
+    k = axis_of(axis, need_tensor(x, "index_select").ndim, "index_select")
+    if need_tensor(index, "index_select", "index").ndim > 1:
+        raise op_error(ValueError, "index_select", "a 1-d index", f"rank {index.ndim}")
+    return F.take(x, F.reshape(index, (index.size,)), k)
+
+
+@public
+def index_sample(x: Tensor, index: Tensor) -> Tensor:
+    """``out[i, j] = x[i, index[i, j]]``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.index_sample(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([[1], [0]])).tolist()
+        [[2], [3]]
+    """
+    if need_tensor(x, "index_sample").ndim != 2 or need_tensor(index, "index_sample", "index").ndim != 2:
+        raise op_error(ValueError, "index_sample", "x and index of rank 2", f"ranks {x.ndim} and {index.ndim}")
+    return F.take_along(x, index, 1)
+
+
+@public
+def take(x: Tensor, index: Tensor, mode: str = "raise", name: str | None = None) -> Tensor:
+    """Elements of ``x``, in row-major order, at ``index``; the result has the shape of index.
+
+    Args:
+        x: a tensor.
+        index: integers; negative ones count from the end.
+        mode: what becomes of an index outside: ``"raise"`` an error, ``"wrap"`` modulo, ``"clip"`` the nearest end.
+
+    Example:
+        >>> import paddle
+        >>> paddle.take(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([3, -4])).tolist()
+        [4, 1]
+    """
+    n = need_tensor(x, "take").size
+    if mode not in ("raise", "wrap", "clip"):
+        raise op_error(ValueError, "take", "a mode of 'raise', 'wrap' or 'clip'", repr(mode))
+    if not need_tensor(index, "take", "index").dtype.is_integer:
+        raise op_error(TypeError, "take", "an index of int32 or int64", index.dtype.name)
+    if mode == "wrap":
+        index = F.remainder(index, n)
+    elif mode == "clip":
+        index = F.clip(index, 0, n - 1)
+    elif index.size:
+        low, high = (int(f(index, tuple(range(index.ndim))).item()) for f in (F.min, F.max))
+        if low < -n or high >= n:
+            raise op_error(ValueError, "take", f"indices from {-n} to {n - 1}", low if low < -n else high)
+    return F.take(F.reshape(x, (n,)), index, 0)
+
+
+def broadcast_but(shape: Sequence[int], index: Tensor, axis: int) -> tuple[int, ...]:
+    """The shape of an index that broadcasts against ``shape`` except along ``axis``."""
+    return tuple(
+        m if i == axis else n if m == 1 else m for i, (n, m) in enumerate(zip(shape, index.shape, strict=True))
+    )
+
+
+def cut_to(x: Tensor, index: Tensor, axis: int, op: str) -> Tensor:
+    """x cut to the sizes of index except along ``axis``."""
+    axes = [i for i in range(x.ndim) if i != axis and x.shape[i] != index.shape[i]]
+    for i in axes:
+        if index.shape[i] > x.shape[i]:
+            raise op_error(ValueError, op, f"indices of at most {x.shape[i]} along axis {i}", index.shape[i])
+    if not axes:
+        return x
+    return F.slice(x, tuple(axes), (0,) * len(axes), tuple(index.shape[i] for i in axes), (1,) * len(axes))
+
+
+@public(aliases={"x": "arr", "input": "arr", "index": "indices"})
+def take_along_axis(arr: Tensor, indices: Tensor, axis: Any, broadcast: bool = True, *, out: Any = None) -> Tensor:
+    """``out[..., i, ...] = arr[..., indices[..., i, ...], ...]`` along ``axis``.
+
+    Args:
+        arr: a tensor.
+        indices: integers, of the rank of ``arr``.
+        axis: along which; None takes from all elements in a row.
+        broadcast: whether indices repeat along dims of size 1; otherwise arr is cut to their sizes.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([[1, 2], [3, 4]])
+        >>> paddle.take_along_axis(x, paddle.to_tensor([[1], [0]]), 1).tolist()
+        [[2], [3]]
+    """
+    need_tensor(arr, "take_along_axis", "arr")
+    need_tensor(indices, "take_along_axis", "indices")
+    if axis is None:
+        return F.take_along(F.reshape(arr, (arr.size,)), F.reshape(indices, (indices.size,)), 0)
+    k = axis_of(axis, arr.ndim, "take_along_axis")
+    if broadcast:
+        from paddle.tensor.math import broadcast_shapes
+
+        if indices.ndim != arr.ndim:
+            raise op_error(ValueError, "take_along_axis", f"indices of rank {arr.ndim}", f"rank {indices.ndim}")
+        full = broadcast_shapes(
+            [1 if i == k else n for i, n in enumerate(arr.shape)],
+            [1 if i == k else n for i, n in enumerate(indices.shape)],
+        )
+        indices = F.broadcast_to(indices, tuple(indices.shape[k] if i == k else n for i, n in enumerate(full)))
+        arr = F.broadcast_to(arr, tuple(arr.shape[k] if i == k else n for i, n in enumerate(full)))
+    else:
+        arr = cut_to(arr, need_rank(arr, indices, "take_along_axis"), k, "take_along_axis")
+    return F.take_along(arr, indices, k)
+
+
+take_along_dim = also(take_along_axis, "take_along_dim")
+
+
+def need_rank(x: Tensor, index: Tensor, op: str) -> Tensor:
+    if index.ndim != x.ndim:
+        raise op_error(ValueError, op, f"indices of rank {x.ndim}", f"rank {index.ndim}")
+    return index
+
+
+@public
+def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) -> Tensor:
+    """Row i of the result is row i of ``inputs[index[i]]``.
+
+    Example:
+        >>> import paddle
+        >>> a, b = paddle.zeros([2, 2]), paddle.ones([2, 2])
+        >>> paddle.multiplex([a, b], paddle.to_tensor([[1], [0]], dtype="int32")).tolist()
+        [[1.0, 1.0], [0.0, 0.0]]
+    """
+    xs = need_one_dtype(need_tensors(inputs, "multiplex"), "multiplex")
+    all_rows = F.stack(xs, 0)
+    which = F.reshape(need_tensor(index, "multiplex", "index"), (index.size,))
+    rows = made_on(which.place, F.iota, 0, 1, which.dtype, xs[0].shape[0])
+    return F.index_get(all_rows, [which, rows])
+
+
+@public(aliases={"x": "input"})
+def shard_index(input: Tensor, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Tensor:
+    """Indices into one of ``nshards`` equal shards of ``index_num`` places; others become ``ignore_value``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.shard_index(paddle.to_tensor([[1], [16]]), 20, 2, 0).tolist()
+        [[1], [-1]]
+    """
+    need_tensor(input, "shard_index", "input")
+    if not 0 <= shard_id < nshards:
+        raise op_error(ValueError, "shard_index", f"a shard_id from 0 to {nshards - 1}", shard_id)
+    size = (index_num + nshards - 1) // nshards
+    return F.where(F.eq(F.floor_div(input, size), shard_id), F.remainder(input, size), ignore_value)

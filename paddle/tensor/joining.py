@@ -1,0 +1,173 @@
+"""Tensors joined along a dim, old or new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from paddle._public import also, public
+from paddle.tensor._args import (
+    axis_of,
+    need_tensor,
+    op_error,
+)
+from paddle.tensor.shapes import atleast_1d, atleast_2d, atleast_3d
+from paddle.tensor.splitting import unbind
+from umiak import ops as F
+from umiak.core.context import current
+from umiak.core.dispatch import apply
+from umiak.core.tensor import Tensor
+
+
+def need_tensors(x: Any, op: str) -> list:
+    if isinstance(x, Tensor):
+        return unbind(x, 0) if x.ndim else [x]
+    if not isinstance(x, (list, tuple)):
+        raise op_error(TypeError, op, "a list or tuple of tensors", type(x).__name__)
+    if not x:
+        raise op_error(ValueError, op, "at least one tensor", "none")
+    return x if isinstance(x, list) else list(x)
+
+
+def need_one_dtype(xs: list, op: str) -> list:
+    for v in xs:
+        if not isinstance(v, Tensor):
+            need_tensor(v, op, "each of x")
+        if v.dtype is not xs[0].dtype and not current().amp()[0]:  # mixed precision casts them
+            raise op_error(
+                ValueError,
+                op,
+                "tensors of one dtype",
+                f"{xs[0].dtype.name} and {v.dtype.name}",
+                "Cast one of them first.",
+            )
+    return xs
+
+
+_CONCAT: dict[int, Any] = {}
+_STACK: dict[int, Any] = {}
+
+
+@public(aliases={"tensors": "x"})
+def concat(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Tensors joined along a dim that they have.
+
+    Args:
+        x: a list or tuple of tensors of one dtype, whose shapes agree but for ``axis``.
+        axis: along which.
+        out: a tensor that is written instead.
+
+    Raises ValueError where shapes or dtypes do not agree.
+
+    Example:
+        >>> import paddle
+        >>> paddle.concat([paddle.ones([2, 3]), paddle.zeros([1, 3])]).shape
+        [3, 3]
+    """
+    xs = need_one_dtype(need_tensors(x, "concat"), "concat")
+    n = xs[0].ndim
+    if type(axis) is not int or axis < 0 or axis >= n:
+        axis = axis_of(axis, n, "concat")
+    op = _CONCAT.get(axis)
+    if op is None:
+        op = _CONCAT[axis] = F.Concat(axis)
+    return apply(op, tuple(xs))
+
+
+cat = also(concat, "cat", "paddle paddle.tensor")
+concatenate = also(concat, "concatenate", "paddle paddle.tensor")
+
+
+@public(aliases={"tensors": "x"})
+def stack(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """Tensors of one shape joined along a new dim, which stands at ``axis`` of the result.
+
+    Example:
+        >>> import paddle
+        >>> paddle.stack([paddle.ones([2]), paddle.zeros([2])], axis=1).tolist()
+        [[1.0, 0.0], [1.0, 0.0]]
+    """
+    xs = need_one_dtype(need_tensors(x, "stack"), "stack")
+    n = xs[0].ndim + 1
+    if type(axis) is not int or axis < 0 or axis >= n:
+        axis = axis_of(axis, n, "stack")
+    op = _STACK.get(axis)
+    if op is None:
+        op = _STACK[axis] = F.Stack(axis)
+    return apply(op, tuple(xs))
+
+
+@public("paddle paddle.tensor", usual=False)
+def hstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
+    """Tensors side by side: along the second dim, of rank 1 along the first.
+
+    Example:
+        >>> import paddle
+        >>> paddle.hstack([paddle.ones([2]), paddle.zeros([1])]).shape
+        [3]
+    """
+    xs = [atleast_1d(v) for v in x]
+    return concat(xs, 0 if xs[0].ndim == 1 else 1)
+
+
+@public("paddle paddle.tensor", usual=False)
+def vstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
+    """Tensors on top of each other: along the first dim, those of rank 1 as rows.
+
+    Example:
+        >>> import paddle
+        >>> paddle.vstack([paddle.ones([2]), paddle.zeros([2])]).shape
+        [2, 2]
+    """
+    return concat([atleast_2d(v) for v in x], 0)
+
+
+@public("paddle paddle.tensor", usual=False)
+def row_stack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
+    """The same as :func:`vstack`."""
+    return vstack(x)
+
+
+@public("paddle paddle.tensor", usual=False)
+def dstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
+    """Tensors joined along the third dim, after raising them to rank 3.
+
+    Example:
+        >>> import paddle
+        >>> paddle.dstack([paddle.ones([2]), paddle.zeros([2])]).shape
+        [1, 2, 2]
+    """
+    return concat([atleast_3d(v) for v in x], 2)
+
+
+@public("paddle paddle.tensor", usual=False)
+def column_stack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
+    """Tensors side by side, those of rank 0 and 1 as columns.
+
+    Example:
+        >>> import paddle
+        >>> paddle.column_stack([paddle.ones([2]), paddle.zeros([2])]).shape
+        [2, 2]
+    """
+    return concat([F.reshape(v, (v.size, 1)) if v.ndim < 2 else v for v in x], 1)
+
+
+@public
+def block_diag(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
+    """A matrix with the given matrices on its diagonal; tensors of rank 0 and 1 count as rows.
+
+    Example:
+        >>> import paddle
+        >>> paddle.block_diag([paddle.ones([1, 2]), paddle.ones([1])]).shape
+        [2, 3]
+    """
+    xs = need_one_dtype([atleast_2d(v) for v in need_tensors(inputs, "block_diag")], "block_diag")
+    for x in xs:
+        if x.ndim != 2:
+            raise op_error(ValueError, "block_diag", "tensors of rank 2 or less", f"rank {x.ndim}")
+    width = sum(x.shape[1] for x in xs)
+    rows, left = [], 0
+    for x in xs:
+        rows.append(F.pad(x, 0, axes=(1,), lo=(left,), hi=(width - left - x.shape[1],)))
+        left += x.shape[1]
+    return F.concat(rows, 0)

@@ -1,0 +1,90 @@
+"""Elements where a mask holds: selected, or replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle._public import inplace, public
+from paddle.tensor._args import cast as _cast_to
+from paddle.tensor._args import (
+    need_tensor,
+    number,
+    op_error,
+)
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+
+
+def _mask(mask: Any, op: str) -> Tensor:
+    if not need_tensor(mask, op, "mask").dtype.is_bool:
+        raise op_error(ValueError, op, "a mask of dtype bool", mask.dtype.name)
+    return mask
+
+
+def _spread(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
+    """x and mask repeated to their common shape."""
+    if x.shape == mask.shape:
+        return x, mask
+    from paddle.tensor.math import broadcast_shapes
+
+    shape = tuple(broadcast_shapes(x.shape, mask.shape))
+    return F.broadcast_to(x, shape), F.broadcast_to(mask, shape)
+
+
+@public
+def masked_select(x: Tensor, mask: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
+    """The elements of ``x`` where ``mask`` holds, in row-major order.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1, 2, 3])
+        >>> paddle.masked_select(x, x > 1).tolist()
+        [2, 3]
+    """
+    x, mask = _spread(need_tensor(x, "masked_select"), _mask(mask, "masked_select"))
+    return F.masked_select_sized(x, mask, int(F.count_true(mask).item()))
+
+
+@public
+def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) -> Tensor:
+    """``x`` with ``value``, a number or a tensor, where ``mask`` holds.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1, 2, 3])
+        >>> paddle.masked_fill(x, x > 1, 0).tolist()
+        [1, 0, 0]
+    """
+    need_tensor(x, "masked_fill")
+    if isinstance(value, Tensor):
+        value = _cast_to(value, x.dtype)
+    elif not x.dtype.is_complex:
+        value = number(value)
+        value = bool(value) if x.dtype.is_bool else int(value) if x.dtype.is_integer else value
+    return F.where(_mask(mask, "masked_fill"), value, x)
+
+
+masked_fill_ = inplace(masked_fill)
+
+
+@public
+def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = None) -> Tensor:
+    """``x`` with the elements where ``mask`` holds replaced by the first elements of ``value``, in row-major order.
+
+    Raises ValueError where ``value`` has fewer elements than that.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([3])
+        >>> paddle.masked_scatter(x, paddle.to_tensor([True, False, True]), paddle.to_tensor([1.0, 2.0])).tolist()
+        [1.0, 0.0, 2.0]
+    """
+    need_tensor(x, "masked_scatter")
+    mask = _mask(mask, "masked_scatter")
+    if need_tensor(value, "masked_scatter", "value").dtype is not x.dtype:
+        raise op_error(ValueError, "masked_scatter", f"a value of dtype {x.dtype.name}", value.dtype.name)
+    mask = F.broadcast_to(mask, tuple(x.shape))
+    return F.masked_scatter(x, mask, F.reshape(value, (value.size,)))
+
+
+masked_scatter_ = inplace(masked_scatter)

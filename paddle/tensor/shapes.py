@@ -1,0 +1,246 @@
+"""The elements of a tensor under another shape."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from paddle._public import inplace, public
+from paddle.tensor._args import (
+    axes_of,
+    axis_of,
+    integers,
+    need_tensor,
+    op_error,
+    shape_of,
+    tensor,
+)
+from umiak import ops as F
+from umiak.core.array import from_numpy as _from_numpy
+from umiak.core.dispatch import apply
+from umiak.core.tensor import Tensor
+
+_RESHAPE = F.Reshape()
+_FIRST = F.Slice((0,))
+
+
+def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
+    """A target shape without -1 (what is left) and 0 (the size of x at that place)."""
+    sizes = list(shape_of(shape, op))
+    free = -1
+    known = 1
+    for i, n in enumerate(sizes):
+        if n == 0 and i < x.ndim:
+            sizes[i] = n = x.shape[i]
+        if n == -1:
+            if free >= 0:
+                raise op_error(ValueError, op, "at most one size of -1", list(sizes))
+            free = i
+        elif n < -1:
+            raise op_error(ValueError, op, "sizes of -1 or more", list(sizes))
+        else:
+            known *= n
+    if free >= 0:
+        if known == 0 or x.size % known:
+            if not (known == 0 and x.size == 0):
+                raise op_error(ValueError, op, f"a shape for {x.size} elements", list(sizes))
+            sizes[free] = 0
+        else:
+            sizes[free] = x.size // known
+    return tuple(sizes)
+
+
+@public(aliases={"size": "shape"}, ints_from=1)
+def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
+    """The elements of ``x`` under another shape; a view where strides allow.
+
+    Args:
+        x: a tensor.
+        shape: sizes; one may be -1 for what is left, and 0 means the size of x at that place. Also as separate ints.
+
+    Raises ValueError where the number of elements differs.
+
+    Example:
+        >>> import paddle
+        >>> paddle.arange(6).reshape([2, -1]).shape
+        [2, 3]
+    """
+    if not isinstance(x, Tensor):
+        need_tensor(x, "reshape")
+    if type(shape) is list:
+        shape = tuple(shape)
+    elif type(shape) is not tuple:
+        shape = shape_of(shape, "reshape")
+    for n in shape:
+        if type(n) is not int or n < 1:
+            shape = _resolve(x, shape, "reshape")
+            break
+    return apply(_RESHAPE, (x,), (shape,))
+
+
+reshape_ = inplace(reshape, reshapes=True)
+
+
+@public(aliases={"start_dim": "start_axis", "end_dim": "stop_axis"})
+def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
+    """Dims from ``start_axis`` to ``stop_axis``, both included, as one; a view where strides allow.
+
+    Example:
+        >>> import paddle
+        >>> paddle.flatten(paddle.ones([2, 3, 4]), 1).shape
+        [2, 12]
+    """
+    if need_tensor(x, "flatten").ndim == 0:
+        return F.reshape(x, (1,))
+    a, b = axis_of(start_axis, x.ndim, "flatten"), axis_of(stop_axis, x.ndim, "flatten")
+    if a > b:
+        raise op_error(ValueError, "flatten", "a start_axis not above stop_axis", (start_axis, stop_axis))
+    s = x.shape
+    return F.reshape(x, (*s[:a], math.prod(s[a : b + 1]), *s[b + 1 :]))
+
+
+flatten_ = inplace(flatten, reshapes=True)
+
+
+@public(aliases={"x": "input"})
+def ravel(input: Tensor) -> Tensor:
+    """All elements in a row; a view where strides allow.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ravel(paddle.ones([2, 3])).shape
+        [6]
+    """
+    return F.reshape(need_tensor(input, "ravel", "input"), (input.size,))
+
+
+@public(aliases={"sizes": "shape"})
+def unflatten(x: Tensor, axis: Any, shape: Any, name: str | None = None) -> Tensor:
+    """One dim as several, of sizes ``shape``, of which one may be -1.
+
+    Example:
+        >>> import paddle
+        >>> paddle.unflatten(paddle.ones([2, 6]), 1, [3, -1]).shape
+        [2, 3, 2]
+    """
+    k = axis_of(axis, need_tensor(x, "unflatten").ndim, "unflatten")
+    part = list(shape_of(shape, "unflatten"))
+    if -1 in part:
+        rest = -math.prod(part)
+        if rest <= 0 or x.shape[k] % rest:
+            raise op_error(ValueError, "unflatten", f"sizes whose product is {x.shape[k]}", part)
+        part[part.index(-1)] = x.shape[k] // rest
+    if math.prod(part) != x.shape[k]:
+        raise op_error(ValueError, "unflatten", f"sizes whose product is {x.shape[k]}", part)
+    return F.reshape(x, (*x.shape[:k], *part, *x.shape[k + 1 :]))
+
+
+@public
+def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
+    """``x`` without dims of size 1: those in ``axis`` (others stay), or all; a view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.squeeze(paddle.ones([1, 2, 1]), 0).shape
+        [2, 1]
+    """
+    need_tensor(x, "squeeze")
+    s = x.shape
+    if axis is None:
+        axes = tuple([i for i, n in enumerate(s) if n == 1])
+    else:
+        axes = tuple([a for a in axes_of(axis, len(s), "squeeze") if s[a] == 1]) if s else ()
+    if axes:
+        return F.squeeze(x, axes)
+    # Nothing to take away, but another tensor all the same.
+    return apply(_FIRST, (x,), ((0,), (s[0],), (1,))) if s else x
+
+
+squeeze_ = inplace(squeeze, reshapes=True)
+
+
+@public
+def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
+    """Dims of size 1 inserted one after another, so that each stands at its place of ``axis``; a view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.unsqueeze(paddle.ones([2]), [0, 2]).shape
+        [1, 2, 1]
+    """
+    need_tensor(x, "unsqueeze")
+    n = x.ndim
+    if type(axis) is int and -n - 1 <= axis <= n:
+        return F.unsqueeze(x, (axis + n + 1 if axis < 0 else axis,))
+    s = list(x.shape)
+    for a in integers(axis, "unsqueeze", "axis"):
+        s.insert(axis_of(a, len(s) + 1, "unsqueeze"), 1)
+    return F.reshape(x, tuple(s))
+
+
+unsqueeze_ = inplace(unsqueeze, reshapes=True)
+
+
+def _at_least(n: int, inputs: tuple) -> Any:
+    def raise_rank(x: Any) -> Tensor:
+        x = tensor(x)
+        if x.ndim >= n:
+            return x
+        s = tuple(x.shape)
+        if n == 3:
+            s = (1, *(s or (1,)), 1) if len(s) < 2 else (*s, 1)
+        return F.reshape(x, (1,) * (n - len(s)) + s)
+
+    given = inputs[0] if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)) else inputs
+    out = [raise_rank(x) for x in given]
+    return out[0] if len(out) == 1 else out
+
+
+@public
+def atleast_1d(*inputs: Any, name: str | None = None) -> Any:
+    """``x`` of rank 1 or more; several tensors give a list.
+
+    Example:
+        >>> import paddle
+        >>> paddle.atleast_1d(paddle.to_tensor(3.0)).ndim
+        1
+    """
+    return _at_least(1, inputs)
+
+
+@public
+def atleast_2d(*inputs: Any, name: str | None = None) -> Any:
+    """``x`` of rank 2 or more, new dims coming first; several tensors give a list.
+
+    Example:
+        >>> import paddle
+        >>> paddle.atleast_2d(paddle.to_tensor(3.0)).ndim
+        2
+    """
+    return _at_least(2, inputs)
+
+
+@public
+def atleast_3d(*inputs: Any, name: str | None = None) -> Any:
+    """``x`` of rank 3 or more; of rank 1 in the middle, of rank 2 in front; several tensors give a list.
+
+    Example:
+        >>> import paddle
+        >>> paddle.atleast_3d(paddle.to_tensor(3.0)).ndim
+        3
+    """
+    return _at_least(3, inputs)
+
+
+@public("paddle paddle.tensor", aliases={"x": "input"})
+def shape(input: Tensor) -> Tensor:
+    """The sizes of ``input`` as a 1-d int64 tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.shape(paddle.ones([2, 3])).tolist()
+        [2, 3]
+    """
+    return _from_numpy(np.array(need_tensor(input, "shape", "input").shape, np.int64))

@@ -1,0 +1,154 @@
+"""Slices, and tensors of which a slice is replaced."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from paddle._public import public
+from paddle.tensor._args import (
+    axis_of,
+    integer,
+    integers,
+    need_tensor,
+    op_error,
+    shape_of,
+    write_part,
+)
+from paddle.tensor._args import cast as _cast_to
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+
+
+def _sliced(op: str, x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any) -> Tensor:
+    need_tensor(x, op)
+    ks = [axis_of(a, x.ndim, op) for a in integers(axes, op, "axes")]
+    given = [integers(v, op, w) for v, w in ((starts, "starts"), (ends, "ends"))]
+    steps = (1,) * len(ks) if strides is None else integers(strides, op, "strides")
+    if not len(ks) == len(given[0]) == len(given[1]) == len(steps):
+        raise op_error(
+            ValueError,
+            op,
+            "a start, an end and a stride for each axis",
+            f"{len(ks)} axes, {len(given[0])} starts, {len(given[1])} ends",
+        )
+    begin, sizes, by = [], [], []
+    for k, a, b, s in zip(ks, *given, steps, strict=True):
+        if s == 0:
+            raise op_error(ValueError, op, "strides other than 0", list(steps))
+        n = x.shape[k]
+        first, count = _bounds(a, b, s, n)
+        begin.append(first)
+        sizes.append(count)
+        by.append(s if count > 1 else 1)  # from one element no step is taken, however long it is
+    return F.slice(x, tuple(ks), tuple(begin), tuple(sizes), tuple(by))
+
+
+def _bounds(a: int, b: int, s: int, n: int) -> tuple[int, int]:
+    first, last, step = builtins.slice(a, b, s).indices(n)
+    return first, len(range(first, last, step))
+
+
+@public(aliases={"x": "input"})
+def slice(input: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
+    """``input[..., start:end, ...]`` along the given axes; a view.
+
+    Args:
+        input: a tensor.
+        axes: which dims.
+        starts: first elements; negative ones count from the end.
+        ends: the elements after the last; beyond the end means the end.
+
+    Example:
+        >>> import paddle
+        >>> paddle.slice(paddle.arange(5), [0], [1], [-1]).tolist()
+        [1, 2, 3]
+    """
+    return _sliced("slice", input, axes, starts, ends, None)
+
+
+@public
+def strided_slice(x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None) -> Tensor:
+    """:func:`slice` with a stride for each axis, which may be negative; a view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.strided_slice(paddle.arange(5), [0], [0], [5], [2]).tolist()
+        [0, 2, 4]
+    """
+    return _sliced("strided_slice", x, axes, starts, ends, strides)
+
+
+@public(aliases={"x": "input"})
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """``length`` elements from ``start`` along ``dim``; a view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.narrow(paddle.arange(5), 0, 1, 2).tolist()
+        [1, 2]
+    """
+    k = axis_of(dim, need_tensor(input, "narrow", "input").ndim, "narrow")
+    n, a = input.shape[k], integer(start, "narrow", "start")
+    a = a + n if a < 0 else a
+    if not (0 <= a <= n and 0 <= length <= n - a):
+        raise op_error(ValueError, "narrow", f"a range within {n} elements", f"start {start}, length {length}")
+    return F.slice(input, (k,), (a,), (length,), (1,))
+
+
+@public
+def crop(x: Tensor, shape: Any = None, offsets: Any = None, name: str | None = None) -> Tensor:
+    """A box of ``x`` of the given shape (-1: up to the end) at the given offsets.
+
+    Example:
+        >>> import paddle
+        >>> paddle.crop(paddle.arange(6).reshape([2, 3]), [1, 2], [1, 1]).tolist()
+        [[4, 5]]
+    """
+    need_tensor(x, "crop")
+    starts = (0,) * x.ndim if offsets is None else integers(offsets, "crop", "offsets")
+    sizes = tuple(x.shape) if shape is None else shape_of(shape, "crop")
+    if len(starts) != x.ndim or len(sizes) != x.ndim:
+        raise op_error(ValueError, "crop", f"{x.ndim} sizes and offsets", f"{len(sizes)} and {len(starts)}")
+    sizes = tuple(n - a if s == -1 else s for s, a, n in zip(sizes, starts, x.shape, strict=True))
+    if any(a < 0 or s < 0 or a + s > n for a, s, n in zip(starts, sizes, x.shape, strict=True)):
+        raise op_error(ValueError, "crop", f"a box within {x.shape}", f"shape {list(sizes)} at {list(starts)}")
+    return F.copy(F.slice(x, tuple(range(x.ndim)), starts, sizes, (1,) * x.ndim))
+
+
+@public(usual=False)
+def slice_scatter(
+    x: Tensor, value: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None
+) -> Tensor:
+    """``x`` with a slice, as :func:`strided_slice` selects it, replaced by ``value``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.slice_scatter(paddle.zeros([3]), paddle.ones([1]), [0], [1], [2], [1]).tolist()
+        [0.0, 1.0, 0.0]
+    """
+
+    def region(x: Tensor) -> Tensor:
+        return _sliced("slice_scatter", x, axes, starts, ends, strides)
+
+    shape = tuple(region(need_tensor(x, "slice_scatter")).shape)
+    value = F.broadcast_to(_cast_to(need_tensor(value, "slice_scatter", "value"), x.dtype), shape)
+    return write_part(F.copy(x), region, value)
+
+
+@public(usual=False)
+def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str | None = None) -> Tensor:
+    """``x`` with the slice ``index`` along ``axis`` replaced by ``values``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.select_scatter(paddle.zeros([2, 2]), paddle.ones([2]), 0, 1).tolist()
+        [[0.0, 0.0], [1.0, 1.0]]
+    """
+    k = axis_of(axis, need_tensor(x, "select_scatter").ndim, "select_scatter")
+    i = axis_of(index, x.shape[k], "select_scatter")
+    want = [n for j, n in enumerate(x.shape) if j != k]
+    if need_tensor(values, "select_scatter", "values").shape != want:
+        raise op_error(ValueError, "select_scatter", f"values of shape {want}", values.shape)
+    value = F.unsqueeze(_cast_to(values, x.dtype), (k,))
+    return write_part(F.copy(x), lambda x: F.slice(x, (k,), (i,), (1,), (1,)), value)

@@ -1,0 +1,210 @@
+"""A tensor cut into parts along a dim."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+from paddle._public import public
+from paddle.tensor._args import (
+    axis_of,
+    integer,
+    integers,
+    made_on,
+    need_tensor,
+    op_error,
+)
+from umiak import ops as F
+from umiak.core.context import current, no_grad_guard
+from umiak.core.tape import python_node
+from umiak.core.tensor import Tensor
+from umiak.ir.tracer import alias
+
+
+def _sections(n: int, parts: Any, op: str) -> tuple[int, ...]:
+    """Sizes of the parts of a dim of size ``n``, from their number or from sizes of which one may be -1."""
+    if isinstance(parts, (list, tuple)) or (isinstance(parts, Tensor) and parts.ndim):
+        sizes = list(integers(parts, op, "sizes"))
+        if sizes.count(-1) > 1:
+            raise op_error(ValueError, op, "at most one size of -1", sizes)
+        if -1 in sizes:
+            sizes[sizes.index(-1)] = n - sum(sizes) - 1
+        if sum(sizes) != n or any(s < 0 for s in sizes):
+            raise op_error(
+                ValueError, op, f"sizes that add up to {n}", parts if isinstance(parts, (list, tuple)) else sizes
+            )
+        return tuple(sizes)
+    count = integer(parts, op, "the number of parts")
+    if count < 1 or n % count:
+        raise op_error(ValueError, op, f"a number of parts that divides {n}", count)
+    return (n // count,) * count
+
+
+@public(usual=False)
+def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
+    """Consecutive parts along ``axis``, as a list.
+
+    Args:
+        x: a tensor.
+        num_or_sections: the number of equal parts, or a list of sizes, of which one may be -1 for what is left.
+        axis: along which.
+
+    Raises ValueError where the sizes do not fit.
+
+    Example:
+        >>> import paddle
+        >>> [p.shape for p in paddle.split(paddle.ones([5, 2]), [2, -1])]
+        [[2, 2], [3, 2]]
+    """
+    k = axis_of(axis, need_tensor(x, "split").ndim, "split")
+    return _parts(x, k, _sections(x.shape[k], num_or_sections, "split"))
+
+
+@public
+def chunk(x: Tensor, chunks: int, axis: Any = 0, name: str | None = None) -> list[Tensor]:
+    """``chunks`` equal parts along ``axis``, as a list.
+
+    Example:
+        >>> import paddle
+        >>> len(paddle.chunk(paddle.ones([4, 2]), 2))
+        2
+    """
+    k = axis_of(axis, need_tensor(x, "chunk").ndim, "chunk")
+    return _parts(x, k, _sections(x.shape[k], integer(chunks, "chunk", "chunks"), "chunk"))
+
+
+@public(usual=False)
+def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
+    """Parts along ``axis``: as equal as may be for a number, cut at the given places for a list; the latter are views.
+
+    Example:
+        >>> import paddle
+        >>> [p.shape for p in paddle.tensor_split(paddle.ones([5]), 2)]
+        [[3], [2]]
+    """
+    return _cut(x, num_or_indices, axis, "tensor_split")
+
+
+# Outputs that one call may have; more parts than that are taken one by one.
+MOST_OUTPUTS = 64
+
+
+def _parts(x: Tensor, axis: int, sections: tuple[int, ...]) -> list[Tensor]:
+    """``x`` cut along ``axis`` into parts of these sizes; each has memory of its own."""
+    if len(sections) <= MOST_OUTPUTS:
+        return list(F.split(x, axis, sections))
+    ends = itertools.accumulate(sections)
+    return [F.copy(F.slice(x, (axis,), (end - n,), (n,), (1,))) for n, end in zip(sections, ends, strict=True)]
+
+
+def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
+    k = axis_of(axis, need_tensor(x, op).ndim, op)
+    n = x.shape[k]
+    if isinstance(num_or_indices, (list, tuple)):
+        places = [min(max(i + n if i < 0 else i, 0), n) for i in integers(num_or_indices, op, "indices")]
+        starts, ends = [0, *places], [*places, n]
+    else:
+        count = integer(num_or_indices, op, "the number of parts")
+        if count < 1:
+            raise op_error(ValueError, op, "at least one part", count)
+        size, longer = divmod(n, count)
+        ends = [size * (i + 1) + min(i + 1, longer) for i in range(count)]
+        starts = [0, *ends[:-1]]
+        return _parts(x, k, tuple(b - a for a, b in zip(starts, ends, strict=True)))
+    sizes = [max(b - a, 0) for a, b in zip(starts, ends, strict=True)]
+    return [F.slice(x, (k,), (min(a, n),), (s,), (1,)) for a, s in zip(starts, sizes, strict=True)]
+
+
+@public
+def hsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
+    """Parts along the second dim (of rank 1, the first): equal ones for a number, cut at the given places for a list.
+
+    Example:
+        >>> import paddle
+        >>> len(paddle.hsplit(paddle.ones([2, 2, 2]), 2))
+        2
+    """
+    return _split_along(1, 1, x, num_or_indices, "hsplit")
+
+
+@public
+def vsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
+    """Parts along the first dim: equal ones for a number, cut at the given places for a list.
+
+    Example:
+        >>> import paddle
+        >>> len(paddle.vsplit(paddle.ones([2, 2, 2]), 2))
+        2
+    """
+    return _split_along(0, 2, x, num_or_indices, "vsplit")
+
+
+@public
+def dsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
+    """Parts along the third dim: equal ones for a number, cut at the given places for a list.
+
+    Example:
+        >>> import paddle
+        >>> len(paddle.dsplit(paddle.ones([2, 2, 2]), 2))
+        2
+    """
+    return _split_along(2, 3, x, num_or_indices, "dsplit")
+
+
+def _split_along(axis: int, rank: int, x: Tensor, num_or_indices: Any, op: str) -> list[Tensor]:
+    if need_tensor(x, op).ndim < rank:
+        raise op_error(ValueError, op, f"a tensor of rank {rank} or more", f"rank {x.ndim}")
+    k = min(axis, x.ndim - 1)
+    if isinstance(num_or_indices, int) and x.shape[k] % num_or_indices:
+        raise op_error(ValueError, op, f"a number of parts that divides {x.shape[k]}", num_or_indices)
+    return _cut(x, num_or_indices, k, op)
+
+
+@public(aliases={"x": "input"})
+def unbind(input: Tensor, axis: Any = 0) -> list[Tensor]:
+    """The slices along ``axis``, without that dim, as a list; views.
+
+    Example:
+        >>> import paddle
+        >>> [p.shape for p in paddle.unbind(paddle.ones([2, 3]))]
+        [[3], [3]]
+    """
+    x = need_tensor(input, "unbind", "input")
+    k = axis_of(axis, x.ndim, "unbind")
+    n = x.shape[k]
+
+    parts = [F.slice(x, (k,), (i,), (1,), (1,)) for i in range(n)]
+    if not 0 < n <= MOST_OUTPUTS or x.stop_gradient or not current().grad_enabled:
+        return [F.squeeze(part, (k,)) for part in parts]
+    if current().trace:
+        return [alias(F.squeeze(part, (k,)), value) for part, value in zip(parts, F.unbind(x, k, n), strict=True)]
+
+    def gradient(*grads: Any) -> Tensor:
+        zero = made_on(place, F.full, 0.0, dtype, shape) if None in grads else None
+        return F.stack([zero if g is None else g for g in grads], k)
+
+    # One node for all: as many of slices would each add a gradient of the size of the whole.
+    with no_grad_guard():
+        views = [F.squeeze(part, (k,)) for part in parts]
+    shape, dtype, place = (
+        tuple(views[0].shape),
+        x.dtype,
+        x.place,
+    )  # not x itself, which may get a history that ends in this node
+    python_node("unbind", [x], views, gradient)
+    return views
+
+
+@public
+def unstack(x: Tensor, axis: Any = 0, num: int | None = None) -> list[Tensor]:
+    """The slices along ``axis``, without that dim, as :func:`unbind` gives them, in memory of their own.
+
+    ``num``, if given, must be the size of the dim.
+    """
+    k = axis_of(axis, need_tensor(x, "unstack").ndim, "unstack")
+    n = x.shape[k]
+    if num is not None and num != n:
+        raise op_error(ValueError, "unstack", f"a num of {n}", num)
+    if n > MOST_OUTPUTS:
+        return [F.squeeze(part, (k,)) for part in _parts(x, k, (1,) * n)]
+    return list(F.unbind(x, k, n)) if n else []

@@ -1,0 +1,160 @@
+"""The memory of a tensor seen in another way."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from paddle._public import public
+from paddle.tensor._args import (
+    axis_of,
+    dtype_of,
+    integer,
+    integers,
+    made_on,
+    need_tensor,
+    op_error,
+    shape_of,
+)
+from paddle.tensor.shapes import reshape
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.array import from_numpy as _from_numpy
+from umiak.core.array import to_numpy as _to_numpy
+from umiak.core.tensor import Tensor
+
+
+@public(aliases={"size": "shape_or_dtype"}, ints_from=1)
+def view(x: Tensor, shape_or_dtype: Any, name: str | None = None) -> Tensor:
+    """The same memory under another shape, or its bits as another dtype.
+
+    Of another width, the last dim shrinks or grows with the elements. Raises ValueError where it cannot be a view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([4]).view([2, 2]).shape
+        [2, 2]
+        >>> paddle.ones([4]).view("uint8").shape
+        [16]
+    """
+    need_tensor(x, "view")
+    if isinstance(shape_or_dtype, (list, tuple, int, Tensor)) and not isinstance(shape_or_dtype, bool):
+        out = reshape(x, shape_or_dtype)
+        if out.storage is not x.storage:
+            raise op_error(
+                ValueError,
+                "view",
+                "a shape that fits the strides",
+                f"{list(out.shape)} for strides {x.strides}",
+                "Use reshape.",
+            )
+        return out
+    return bits(x, dtype_of(shape_or_dtype))
+
+
+def bits(x: Tensor, d: Any) -> Tensor:
+    """The memory of ``x`` read as another dtype; no gradient passes."""
+    if d is x.dtype:
+        return x
+    if d.is_packed or x.dtype.is_packed:
+        raise op_error(TypeError, "view", "dtypes of whole bytes", f"{x.dtype.name} as {d.name}", "Cast instead.")
+    if x.ndim == 0 and d.itemsize != x.dtype.itemsize:
+        raise op_error(ValueError, "view", "a rank of 1 or more to change the width of elements", "a 0-d tensor")
+    try:
+        return _from_numpy(_to_numpy(x.detach()).view(d.numpy), x.place, False)
+    except ValueError as error:
+        raise op_error(
+            ValueError, "view", f"a last dim that fits elements of {d.itemsize} bytes", f"{x.shape} of {x.dtype.name}"
+        ) from error
+
+
+@public
+def view_as(x: Tensor, other: Tensor, name: str | None = None) -> Tensor:
+    """The same memory under the shape of ``other``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([4]).view_as(paddle.ones([2, 2])).shape
+        [2, 2]
+    """
+    return view(x, list(need_tensor(other, "view_as", "other").shape))
+
+
+@public(usual=False)
+def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
+    """Elements of the memory of ``x`` at given strides and offset (in elements).
+
+    Raises ValueError where that would leave the memory. Elements may occur several times; gradients add up.
+
+    Example:
+        >>> import paddle
+        >>> paddle.as_strided(paddle.arange(4), [2, 2], [1, 1]).tolist()
+        [[0, 1], [1, 2]]
+    """
+    need_tensor(x, "as_strided")
+    sizes, steps = shape_of(shape, "as_strided"), integers(stride, "as_strided", "stride")
+    if len(sizes) != len(steps):
+        raise op_error(ValueError, "as_strided", "a stride for each size", f"{list(sizes)} and {list(steps)}")
+    low = offset + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True) if s < 0)
+    high = offset + sum((n - 1) * s for n, s in zip(sizes, steps, strict=True) if s > 0)
+    if math.prod(sizes) and (low < 0 or high >= x.size):
+        raise op_error(ValueError, "as_strided", f"places within {x.size} elements", f"{low} to {high}")
+    flat = F.reshape(x, (x.size,))
+    at = made_on(x.place, F.full, offset, dt.int64, sizes)
+    for i, (n, s) in enumerate(zip(sizes, steps, strict=True)):
+        along = made_on(x.place, F.iota, 0, s, dt.int64, n)
+        at = F.add(at, F.reshape(along, tuple(n if k == i else 1 for k in range(len(sizes)))))
+    return F.take(flat, at, 0)
+
+
+@public(aliases={"dimension": "axis"})
+def unfold(x: Tensor, axis: int, size: int, step: int, name: str | None = None) -> Tensor:
+    """Windows of ``size`` elements every ``step`` along ``axis``; a new last dim runs inside a window. A view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.arange(5).unfold(0, 2, 2).tolist()
+        [[0, 1], [2, 3]]
+    """
+    return F.unfold(
+        need_tensor(x, "unfold"),
+        axis_of(axis, x.ndim, "unfold"),
+        integer(size, "unfold", "size"),
+        integer(step, "unfold", "step"),
+    )
+
+
+@public
+def as_complex(x: Tensor, name: str | None = None) -> Tensor:
+    """Pairs in the last dim, of size 2, as complex numbers; a view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.as_complex(paddle.to_tensor([[1.0, 2.0]])).tolist()
+        [(1+2j)]
+    """
+    return F.as_complex(need_tensor(x, "as_complex"))
+
+
+@public
+def as_real(x: Tensor, name: str | None = None) -> Tensor:
+    """Complex numbers as pairs in a new last dim; a view.
+
+    Example:
+        >>> import paddle
+        >>> paddle.as_real(paddle.to_tensor([1 + 2j])).tolist()
+        [[1.0, 2.0]]
+    """
+    return F.as_real(need_tensor(x, "as_real"))
+
+
+@public(aliases={"x": "input"})
+def view_as_complex(input: Tensor) -> Tensor:
+    """The same as :func:`as_complex`."""
+    return F.as_complex(need_tensor(input, "view_as_complex", "input"))
+
+
+@public(aliases={"x": "input"})
+def view_as_real(input: Tensor) -> Tensor:
+    """The same as :func:`as_real`."""
+    return F.as_real(need_tensor(input, "view_as_real", "input"))
