@@ -260,7 +260,7 @@ def settle(condition: Bool, message: str) -> bool:
 
 
 def require(condition: Bool, message: str) -> None:
-    """Demand a condition: raise now, guard, or check at run time."""
+    """Require a condition: raise now, guard, or check at run time."""
     if not settle(condition, message):
         raise DimError(message)
 
