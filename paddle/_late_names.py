@@ -72,6 +72,6 @@ NAMES = {
         "paddle.optimizer.lbfgs": "LBFGS",
     },
     "paddle.tensor": {
-        "paddle.tensor": "manipulation",
+        "paddle.tensor": "linalg manipulation math",
     },
 }

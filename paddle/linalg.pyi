@@ -34,7 +34,7 @@ from paddle.tensor import svd as svd
 from paddle.tensor import svd_lowrank as svd_lowrank
 from paddle.tensor import svdvals as svdvals
 from paddle.tensor import vecdot as vecdot
-from paddle.tensor.linalg import lu_solve as lu_solve
+from paddle.tensor.factorisations import lu_solve as lu_solve
 from umiak.core.tensor import Tensor
 
 @overload

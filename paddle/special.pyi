@@ -2,7 +2,7 @@
 
 from paddle.tensor import expm1 as expm1
 from paddle.tensor import logsumexp as logsumexp
-from paddle.tensor.math import softmax as softmax
+from paddle.tensor.exponents import softmax as softmax
 
 __all__ = [
     "expm1",

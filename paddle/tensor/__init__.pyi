@@ -7,25 +7,25 @@ from typing import Any, overload
 from paddle.framework.parameter import create_parameter as create_parameter
 from paddle.signal import istft as istft
 from paddle.signal import stft as stft
+from paddle.tensor import linalg as linalg
 from paddle.tensor import manipulation as manipulation
+from paddle.tensor import math as math
 from paddle.tensor.arithmetic import add_ as add_
-from paddle.tensor.arithmetic import copysign_ as copysign_
 from paddle.tensor.arithmetic import div_ as div_
 from paddle.tensor.arithmetic import divide_ as divide_
 from paddle.tensor.arithmetic import floor_divide_ as floor_divide_
 from paddle.tensor.arithmetic import floor_mod_ as floor_mod_
-from paddle.tensor.arithmetic import gammainc_ as gammainc_
-from paddle.tensor.arithmetic import gammaincc_ as gammaincc_
-from paddle.tensor.arithmetic import gcd_ as gcd_
-from paddle.tensor.arithmetic import hypot_ as hypot_
-from paddle.tensor.arithmetic import lcm_ as lcm_
+from paddle.tensor.arithmetic import increment as increment
+from paddle.tensor.arithmetic import lerp_ as lerp_
 from paddle.tensor.arithmetic import mod_ as mod_
 from paddle.tensor.arithmetic import mul_ as mul_
 from paddle.tensor.arithmetic import multiply_ as multiply_
 from paddle.tensor.arithmetic import pow_ as pow_
 from paddle.tensor.arithmetic import remainder_ as remainder_
+from paddle.tensor.arithmetic import scale_ as scale_
 from paddle.tensor.arithmetic import sub_ as sub_
 from paddle.tensor.arithmetic import subtract_ as subtract_
+from paddle.tensor.arithmetic import true_divide as true_divide
 from paddle.tensor.array import array_length as array_length
 from paddle.tensor.array import array_read as array_read
 from paddle.tensor.array import array_write as array_write
@@ -65,57 +65,37 @@ from paddle.tensor.creation import tril_indices as tril_indices
 from paddle.tensor.creation import triu_ as triu_
 from paddle.tensor.creation import triu_indices as triu_indices
 from paddle.tensor.einsum import einsum as einsum
-from paddle.tensor.elementwise import abs_ as abs_
-from paddle.tensor.elementwise import acos_ as acos_
-from paddle.tensor.elementwise import acosh_ as acosh_
-from paddle.tensor.elementwise import asin_ as asin_
-from paddle.tensor.elementwise import asinh_ as asinh_
-from paddle.tensor.elementwise import atan_ as atan_
-from paddle.tensor.elementwise import atanh_ as atanh_
-from paddle.tensor.elementwise import ceil_ as ceil_
-from paddle.tensor.elementwise import cos_ as cos_
-from paddle.tensor.elementwise import cosh_ as cosh_
-from paddle.tensor.elementwise import digamma_ as digamma_
-from paddle.tensor.elementwise import erf_ as erf_
-from paddle.tensor.elementwise import erfinv_ as erfinv_
-from paddle.tensor.elementwise import exp_ as exp_
-from paddle.tensor.elementwise import expm1_ as expm1_
-from paddle.tensor.elementwise import floor_ as floor_
-from paddle.tensor.elementwise import frac_ as frac_
-from paddle.tensor.elementwise import gammaln_ as gammaln_
-from paddle.tensor.elementwise import i0_ as i0_
-from paddle.tensor.elementwise import lgamma_ as lgamma_
-from paddle.tensor.elementwise import log1p_ as log1p_
-from paddle.tensor.elementwise import log2_ as log2_
-from paddle.tensor.elementwise import log10_ as log10_
-from paddle.tensor.elementwise import log_ as log_
-from paddle.tensor.elementwise import neg_ as neg_
-from paddle.tensor.elementwise import reciprocal_ as reciprocal_
-from paddle.tensor.elementwise import rsqrt_ as rsqrt_
-from paddle.tensor.elementwise import sigmoid_ as sigmoid_
-from paddle.tensor.elementwise import sin_ as sin_
-from paddle.tensor.elementwise import sinc_ as sinc_
-from paddle.tensor.elementwise import sinh_ as sinh_
-from paddle.tensor.elementwise import sqrt_ as sqrt_
-from paddle.tensor.elementwise import square_ as square_
-from paddle.tensor.elementwise import tan_ as tan_
-from paddle.tensor.elementwise import tanh_ as tanh_
-from paddle.tensor.elementwise import trunc_ as trunc_
+from paddle.tensor.exponents import exp_ as exp_
+from paddle.tensor.exponents import expm1_ as expm1_
+from paddle.tensor.exponents import ldexp_ as ldexp_
+from paddle.tensor.exponents import log1p_ as log1p_
+from paddle.tensor.exponents import log2_ as log2_
+from paddle.tensor.exponents import log10_ as log10_
+from paddle.tensor.exponents import log_ as log_
+from paddle.tensor.exponents import logit_ as logit_
+from paddle.tensor.exponents import reciprocal_ as reciprocal_
+from paddle.tensor.exponents import rsqrt_ as rsqrt_
+from paddle.tensor.exponents import sigmoid_ as sigmoid_
+from paddle.tensor.exponents import softmax as softmax
+from paddle.tensor.exponents import sqrt_ as sqrt_
+from paddle.tensor.exponents import square_ as square_
+from paddle.tensor.extrema import clamp_ as clamp_
+from paddle.tensor.extrema import clip_ as clip_
+from paddle.tensor.factorisations import lu_solve as lu_solve
 from paddle.tensor.gathering import multiplex as multiplex
 from paddle.tensor.inplace import resize_ as resize_
 from paddle.tensor.inplace import set_ as set_
 from paddle.tensor.inplace import where_ as where_
+from paddle.tensor.integers import bitwise_left_shift_ as bitwise_left_shift_
+from paddle.tensor.integers import bitwise_right_shift_ as bitwise_right_shift_
+from paddle.tensor.integers import gcd_ as gcd_
+from paddle.tensor.integers import lcm_ as lcm_
 from paddle.tensor.joining import block_diag as block_diag
 from paddle.tensor.joining import column_stack as column_stack
 from paddle.tensor.joining import dstack as dstack
 from paddle.tensor.joining import hstack as hstack
 from paddle.tensor.joining import row_stack as row_stack
 from paddle.tensor.joining import vstack as vstack
-from paddle.tensor.linalg import addmm as addmm
-from paddle.tensor.linalg import addmm_ as addmm_
-from paddle.tensor.linalg import baddbmm as baddbmm
-from paddle.tensor.linalg import baddbmm_ as baddbmm_
-from paddle.tensor.linalg import lu_solve as lu_solve
 from paddle.tensor.logic import bitwise_and_ as bitwise_and_
 from paddle.tensor.logic import bitwise_invert_ as bitwise_invert_
 from paddle.tensor.logic import bitwise_not_ as bitwise_not_
@@ -134,36 +114,14 @@ from paddle.tensor.logic import logical_xor_ as logical_xor_
 from paddle.tensor.logic import not_equal_ as not_equal_
 from paddle.tensor.masking import masked_fill_ as masked_fill_
 from paddle.tensor.masking import masked_scatter_ as masked_scatter_
-from paddle.tensor.math import add_n as add_n
-from paddle.tensor.math import bitwise_left_shift_ as bitwise_left_shift_
-from paddle.tensor.math import bitwise_right_shift_ as bitwise_right_shift_
-from paddle.tensor.math import broadcast_shape as broadcast_shape
-from paddle.tensor.math import broadcast_shapes as broadcast_shapes
-from paddle.tensor.math import clamp_ as clamp_
-from paddle.tensor.math import clip_ as clip_
-from paddle.tensor.math import cumprod_ as cumprod_
-from paddle.tensor.math import cumsum_ as cumsum_
-from paddle.tensor.math import cumulative_trapezoid as cumulative_trapezoid
-from paddle.tensor.math import increment as increment
-from paddle.tensor.math import ldexp_ as ldexp_
-from paddle.tensor.math import lerp_ as lerp_
-from paddle.tensor.math import logit_ as logit_
-from paddle.tensor.math import max as max
-from paddle.tensor.math import min as min
-from paddle.tensor.math import multigammaln_ as multigammaln_
-from paddle.tensor.math import nan_to_num_ as nan_to_num_
-from paddle.tensor.math import polygamma_ as polygamma_
-from paddle.tensor.math import reduce_as as reduce_as
-from paddle.tensor.math import renorm as renorm
-from paddle.tensor.math import renorm_ as renorm_
-from paddle.tensor.math import round_ as round_
-from paddle.tensor.math import scale_ as scale_
-from paddle.tensor.math import softmax as softmax
-from paddle.tensor.math import stanh as stanh
-from paddle.tensor.math import trapezoid as trapezoid
-from paddle.tensor.math import true_divide as true_divide
 from paddle.tensor.methods import split_with_sizes as split_with_sizes
 from paddle.tensor.methods import tolist as tolist
+from paddle.tensor.norms import renorm as renorm
+from paddle.tensor.norms import renorm_ as renorm_
+from paddle.tensor.products import addmm as addmm
+from paddle.tensor.products import addmm_ as addmm_
+from paddle.tensor.products import baddbmm as baddbmm
+from paddle.tensor.products import baddbmm_ as baddbmm_
 from paddle.tensor.random import bernoulli_ as bernoulli_
 from paddle.tensor.random import binomial as binomial
 from paddle.tensor.random import cauchy_ as cauchy_
@@ -174,6 +132,21 @@ from paddle.tensor.random import normal_ as normal_
 from paddle.tensor.random import random_ as random_
 from paddle.tensor.random import randperm as randperm
 from paddle.tensor.random import uniform_ as uniform_
+from paddle.tensor.reductions import add_n as add_n
+from paddle.tensor.reductions import max as max
+from paddle.tensor.reductions import min as min
+from paddle.tensor.reductions import reduce_as as reduce_as
+from paddle.tensor.rounding import abs_ as abs_
+from paddle.tensor.rounding import ceil_ as ceil_
+from paddle.tensor.rounding import copysign_ as copysign_
+from paddle.tensor.rounding import floor_ as floor_
+from paddle.tensor.rounding import frac_ as frac_
+from paddle.tensor.rounding import nan_to_num_ as nan_to_num_
+from paddle.tensor.rounding import neg_ as neg_
+from paddle.tensor.rounding import round_ as round_
+from paddle.tensor.rounding import trunc_ as trunc_
+from paddle.tensor.scans import cumprod_ as cumprod_
+from paddle.tensor.scans import cumsum_ as cumsum_
 from paddle.tensor.scattering import index_add_ as index_add_
 from paddle.tensor.scattering import index_fill_ as index_fill_
 from paddle.tensor.scattering import index_put_ as index_put_
@@ -184,6 +157,10 @@ from paddle.tensor.scattering import scatter_add_ as scatter_add_
 from paddle.tensor.scattering import scatter_nd as scatter_nd
 from paddle.tensor.search import sort as sort
 from paddle.tensor.search import top_p_sampling as top_p_sampling
+from paddle.tensor.sequences import broadcast_shape as broadcast_shape
+from paddle.tensor.sequences import broadcast_shapes as broadcast_shapes
+from paddle.tensor.sequences import cumulative_trapezoid as cumulative_trapezoid
+from paddle.tensor.sequences import trapezoid as trapezoid
 from paddle.tensor.shapes import atleast_1d as atleast_1d
 from paddle.tensor.shapes import atleast_2d as atleast_2d
 from paddle.tensor.shapes import atleast_3d as atleast_3d
@@ -193,10 +170,35 @@ from paddle.tensor.shapes import squeeze_ as squeeze_
 from paddle.tensor.shapes import unsqueeze_ as unsqueeze_
 from paddle.tensor.slicing import select_scatter as select_scatter
 from paddle.tensor.slicing import slice_scatter as slice_scatter
+from paddle.tensor.special import digamma_ as digamma_
+from paddle.tensor.special import erf_ as erf_
+from paddle.tensor.special import erfinv_ as erfinv_
+from paddle.tensor.special import gammainc_ as gammainc_
+from paddle.tensor.special import gammaincc_ as gammaincc_
+from paddle.tensor.special import gammaln_ as gammaln_
+from paddle.tensor.special import i0_ as i0_
+from paddle.tensor.special import lgamma_ as lgamma_
+from paddle.tensor.special import multigammaln_ as multigammaln_
+from paddle.tensor.special import polygamma_ as polygamma_
 from paddle.tensor.splitting import split as split
 from paddle.tensor.splitting import tensor_split as tensor_split
 from paddle.tensor.stat import numel as numel
 from paddle.tensor.to_string import set_printoptions as set_printoptions
+from paddle.tensor.trigonometry import acos_ as acos_
+from paddle.tensor.trigonometry import acosh_ as acosh_
+from paddle.tensor.trigonometry import asin_ as asin_
+from paddle.tensor.trigonometry import asinh_ as asinh_
+from paddle.tensor.trigonometry import atan_ as atan_
+from paddle.tensor.trigonometry import atanh_ as atanh_
+from paddle.tensor.trigonometry import cos_ as cos_
+from paddle.tensor.trigonometry import cosh_ as cosh_
+from paddle.tensor.trigonometry import hypot_ as hypot_
+from paddle.tensor.trigonometry import sin_ as sin_
+from paddle.tensor.trigonometry import sinc_ as sinc_
+from paddle.tensor.trigonometry import sinh_ as sinh_
+from paddle.tensor.trigonometry import stanh as stanh
+from paddle.tensor.trigonometry import tan_ as tan_
+from paddle.tensor.trigonometry import tanh_ as tanh_
 from paddle.tensor.views import as_strided as as_strided
 from umiak.core.tensor import Tensor
 
@@ -4370,6 +4372,7 @@ __all__ = [
     "less_than_",
     "lgamma",
     "lgamma_",
+    "linalg",
     "linspace",
     "log",
     "log1p",
@@ -4406,6 +4409,7 @@ __all__ = [
     "masked_scatter",
     "masked_scatter_",
     "masked_select",
+    "math",
     "matmul",
     "matrix_power",
     "matrix_transpose",

@@ -1,48 +1,114 @@
-"""Functions of two operands that work element by element: arithmetic, extrema, special functions."""
+"""Sums, products, quotients and powers of two operands, element by element; scaling and mixing."""
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import need_tensor, op_error, promoted, same_dtype
+from paddle.tensor._args import (
+    cast,
+    need_tensor,
+    number,
+    op_error,
+    promoted,
+    same_dtype,
+    tensor,
+)
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
-
-@public(op=F.Atan2())
-def atan2(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The angle of the point (y, x), element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.atan2(paddle.to_tensor([0.0]), paddle.to_tensor([1.0])).tolist()
-        [0.0]
-    """
-    return promoted(F.atan2, "atan2", x, y)
+_ACTS = {
+    "relu": F.relu,
+    "tanh": F.tanh,
+    "sigmoid": F.logistic,
+    "gelu": F.gelu,
+    "softplus": F.softplus,
+    "softsign": F.softsign,
+}
 
 
-@public(op=F.Copysign())
-def copysign(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """|x| with the sign of y, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
+@public
+def scale(
+    x: Tensor,
+    scale: Any = 1.0,
+    bias: Any = 0.0,
+    bias_after_scale: bool = True,
+    act: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """``scale*x + bias``, or ``scale*(x + bias)`` with ``bias_after_scale=False``; then an activation by name.
 
     Example:
         >>> import paddle
-        >>> paddle.copysign(paddle.to_tensor([1.0]), paddle.to_tensor([-2.0])).tolist()
-        [-1.0]
+        >>> paddle.scale(paddle.ones([2]), 2.0, 1.0).tolist()
+        [3.0, 3.0]
     """
-    return promoted(F.copysign, "copysign", x, y)
+    need_tensor(x, "scale")
+    scale, bias = number(scale), number(bias)
+    if x.dtype.is_complex or x.dtype.is_bool:
+        out = x * scale + bias if bias_after_scale else (x + bias) * scale
+    elif x.dtype.is_integer:
+        # In integers, as the reference does: a fraction of the factor is lost.
+        out = x * int(scale) + int(bias) if bias_after_scale else (x + int(bias)) * int(scale)
+    else:
+        out = F.scale(x, builtins.bool(bias_after_scale), float(scale), float(bias))
+    if act is None:
+        return out
+    if act not in _ACTS:
+        raise op_error(ValueError, "scale", f"an act of {sorted(_ACTS)}", repr(act))
+    return _ACTS[act](out)
 
 
-copysign_ = inplace(copysign)
+scale_ = inplace(scale, "paddle.tensor Tensor")
+
+
+@public
+def lerp(x: Tensor, y: Tensor, weight: Any, name: str | None = None) -> Tensor:
+    """``x + weight*(y - x)``; weight is a number or a tensor, and all broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.lerp(paddle.zeros([2]), paddle.ones([2]), 0.25).tolist()
+        [0.25, 0.25]
+    """
+    need_tensor(x, "lerp")
+    return F.lerp(
+        x,
+        need_tensor(y, "lerp", "y"),
+        float(weight) if isinstance(weight, (int, float)) else cast(tensor(weight), x.dtype),
+    )
+
+
+lerp_ = inplace(lerp, "paddle.tensor Tensor")
+
+
+@public(usual=False)
+def increment(x: Tensor, value: float = 1.0, name: str | None = None) -> Tensor:
+    """Add a number to a tensor of one element, in place.
+
+    Example:
+        >>> import paddle
+        >>> paddle.increment(paddle.zeros([1])).tolist()
+        [1.0]
+    """
+    from umiak.core.dispatch import assign
+
+    if need_tensor(x, "increment").size != 1:
+        raise op_error(ValueError, "increment", "a tensor of one element", x.shape)
+    return assign(x, cast(x + value, x.dtype))
+
+
+@public
+def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
+    """``input / other``; integers give floats.
+
+    Example:
+        >>> import paddle
+        >>> paddle.true_divide(paddle.to_tensor([1]), paddle.to_tensor([2])).tolist()
+        [0.5]
+    """
+    return need_tensor(input, "true_divide", "input") / other
 
 
 @public(operator="//")
@@ -65,199 +131,6 @@ def floor_divide(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | No
 floor_divide_ = inplace(floor_divide)
 
 
-@public(op=F.Fmax())
-def fmax(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The larger; of a number and NaN, the number, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.fmax(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [2.0]
-    """
-    return promoted(F.fmax, "fmax", x, y)
-
-
-@public(op=F.Fmin())
-def fmin(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The smaller; of a number and NaN, the number, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.fmin(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [1.0]
-    """
-    return promoted(F.fmin, "fmin", x, y)
-
-
-@public(op=F.Igamma())
-def gammainc(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The regularised lower incomplete gamma function P(x, y), element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.gammainc(paddle.to_tensor([1.0]), paddle.to_tensor([0.0])).tolist()
-        [0.0]
-    """
-    return promoted(F.igamma, "gammainc", x, y)
-
-
-gammainc_ = inplace(gammainc)
-
-
-@public(op=F.Igammac())
-def gammaincc(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The regularised upper incomplete gamma function Q(x, y), element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.gammaincc(paddle.to_tensor([1.0]), paddle.to_tensor([0.0])).tolist()
-        [1.0]
-    """
-    return promoted(F.igammac, "gammaincc", x, y)
-
-
-gammaincc_ = inplace(gammaincc)
-
-
-@public(op=F.Gcd())
-def gcd(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The greatest common divisor, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.gcd(paddle.to_tensor([12]), paddle.to_tensor([18])).tolist()
-        [6]
-    """
-    return promoted(F.gcd, "gcd", x, y)
-
-
-gcd_ = inplace(gcd)
-
-
-@public(op=F.Heaviside())
-def heaviside(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """0 for x < 0, y for x == 0, 1 for x > 0, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.heaviside(paddle.to_tensor([-1.0, 0.0]), paddle.to_tensor([0.5, 0.5])).tolist()
-        [0.0, 0.5]
-    """
-    return promoted(F.heaviside, "heaviside", x, y)
-
-
-@public(op=F.Hypot())
-def hypot(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """sqrt(x*x + y*y), element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.hypot(paddle.to_tensor([3.0]), paddle.to_tensor([4.0])).tolist()
-        [5.0]
-    """
-    return promoted(F.hypot, "hypot", x, y)
-
-
-hypot_ = inplace(hypot)
-
-
-@public(op=F.Lcm())
-def lcm(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The least common multiple, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.lcm(paddle.to_tensor([4]), paddle.to_tensor([6])).tolist()
-        [12]
-    """
-    return promoted(F.lcm, "lcm", x, y)
-
-
-lcm_ = inplace(lcm)
-
-
-@public(op=F.Logaddexp())
-def logaddexp(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """log(exp(x) + exp(y)), without overflow, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.logaddexp(paddle.to_tensor([0.0]), paddle.to_tensor([-float('inf')])).shape
-        [1]
-    """
-    return promoted(F.logaddexp, "logaddexp", x, y)
-
-
-@public(op=F.Maximum())
-def maximum(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The larger; NaN where either is, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
-
-    Example:
-        >>> import paddle
-        >>> paddle.maximum(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [2.0]
-    """
-    return promoted(F.maximum, "maximum", x, y)
-
-
-@public(op=F.Minimum())
-def minimum(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The smaller; NaN where either is, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
-
-    Example:
-        >>> import paddle
-        >>> paddle.minimum(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [1.0]
-    """
-    return promoted(F.minimum, "minimum", x, y)
-
-
 @public(operator="*")
 def multiply(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
     """x * y, element by element.
@@ -276,24 +149,10 @@ def multiply(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None =
 
 
 mul = also(multiply, "mul")
+
 multiply_ = inplace(multiply)
+
 mul_ = inplace(multiply, "paddle.tensor Tensor", name="mul_")
-
-
-@public(op=F.Nextafter())
-def nextafter(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The next number after x towards y, element by element.
-
-    Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-
-    Example:
-        >>> import paddle
-        >>> paddle.nextafter(paddle.to_tensor([0.0]), paddle.to_tensor([0.0])).tolist()
-        [0.0]
-    """
-    return promoted(F.nextafter, "nextafter", x, y)
 
 
 @public(operator="**", aliases={"exponent": "y"})
@@ -334,9 +193,13 @@ def remainder(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
 
 
 mod = also(remainder, "mod")
+
 floor_mod = also(remainder, "floor_mod")
+
 remainder_ = inplace(remainder)
+
 mod_ = inplace(remainder, name="mod_")
+
 floor_mod_ = inplace(remainder, name="floor_mod_")
 
 
@@ -384,7 +247,9 @@ def subtract(x: Tensor, y: Any, name: str | None = None, *, alpha: Any = 1, out:
 
 
 sub = also(subtract, "sub")
+
 subtract_ = inplace(subtract)
+
 sub_ = inplace(subtract, name="sub_")
 
 
@@ -411,7 +276,9 @@ def divide(
 
 
 div = also(divide, "div")
+
 divide_ = inplace(divide)
+
 div_ = inplace(divide, name="div_")
 
 

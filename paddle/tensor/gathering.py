@@ -154,7 +154,7 @@ def take_along_axis(arr: Tensor, indices: Tensor, axis: Any, broadcast: bool = T
         return F.take_along(F.reshape(arr, (arr.size,)), F.reshape(indices, (indices.size,)), 0)
     k = axis_of(axis, arr.ndim, "take_along_axis")
     if broadcast:
-        from paddle.tensor.math import broadcast_shapes
+        from paddle.tensor.sequences import broadcast_shapes
 
         if indices.ndim != arr.ndim:
             raise op_error(ValueError, "take_along_axis", f"indices of rank {arr.ndim}", f"rank {indices.ndim}")

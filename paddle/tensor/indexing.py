@@ -332,7 +332,7 @@ def _masked(region: Tensor, mask: Tensor, value: Any, x: Tensor) -> Tensor:
 
 
 def _put(region: Tensor, advanced: dict[int, Tensor], value: Any, x: Tensor) -> Tensor:
-    from paddle.tensor.math import broadcast_shapes
+    from paddle.tensor.sequences import broadcast_shapes
 
     places = _places(advanced)
     axes = tuple(places)

@@ -25,7 +25,7 @@ def _spread(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
     """x and mask repeated to their common shape."""
     if x.shape == mask.shape:
         return x, mask
-    from paddle.tensor.math import broadcast_shapes
+    from paddle.tensor.sequences import broadcast_shapes
 
     shape = tuple(broadcast_shapes(x.shape, mask.shape))
     return F.broadcast_to(x, shape), F.broadcast_to(mask, shape)

@@ -10,7 +10,7 @@ import numpy as np
 from paddle._public import also, constants, public
 from paddle.framework import unique_name
 from paddle.framework.place import place_of
-from paddle.tensor import axes, casting, creation, indexing, logic, math, repeating, splitting, to_string
+from paddle.tensor import axes, casting, creation, indexing, logic, repeating, rounding, splitting, to_string
 from paddle.tensor._args import axis_of, cast, dtype_of, need_tensor, op_error, shape_of
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -640,7 +640,7 @@ SPECIAL: dict[str, Any] = {
     "__div__": Tensor.__truediv__,
     "__rdiv__": Tensor.__rtruediv__,
     "__invert__": logic.bitwise_not,
-    "__pos__": math.positive,
+    "__pos__": rounding.positive,
     "__contains__": _contains,
     "__deepcopy__": _deepcopy,
     "__dlpack__": __dlpack__,

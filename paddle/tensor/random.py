@@ -226,7 +226,7 @@ def _normal_of(mean: Any, std: Any, shape: Any, op: str) -> Tensor:
                 _normal(shape, dt.complex64 if default_float() is not dt.float64 else dt.complex128, op, 0.0, std), mean
             )
         return _normal(shape, None, op, mean, std)
-    from paddle.tensor.math import broadcast_shapes
+    from paddle.tensor.sequences import broadcast_shapes
 
     sizes = broadcast_shapes(*(v.shape for v in (mean, std) if isinstance(v, Tensor)))
     like = floating(like)
@@ -344,7 +344,7 @@ def binomial(count: Tensor, prob: Tensor, name: str | None = None) -> Tensor:
         >>> paddle.binomial(paddle.to_tensor([10.0]), paddle.to_tensor([1.0])).tolist()
         [10]
     """
-    from paddle.tensor.math import broadcast_shapes
+    from paddle.tensor.sequences import broadcast_shapes
 
     shape = tuple(
         broadcast_shapes(need_tensor(count, "binomial", "count").shape, need_tensor(prob, "binomial", "prob").shape)

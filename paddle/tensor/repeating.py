@@ -78,7 +78,7 @@ def broadcast_tensors(input: Sequence[Tensor], name: str | None = None) -> list[
         >>> [x.shape for x in paddle.broadcast_tensors([paddle.ones([3]), paddle.ones([2, 1])])]
         [[2, 3], [2, 3]]
     """
-    from paddle.tensor.math import broadcast_shapes
+    from paddle.tensor.sequences import broadcast_shapes
 
     if not input:
         raise op_error(ValueError, "broadcast_tensors", "at least one tensor", "none")

@@ -288,7 +288,7 @@ index_put_ = inplace(index_put)
 
 
 def _index_put(x: Tensor, places: list[Tensor], value: Any, mode: str, op: str) -> Tensor:
-    from paddle.tensor.math import broadcast_shapes
+    from paddle.tensor.sequences import broadcast_shapes
 
     if not 0 < len(places) <= x.ndim:
         raise op_error(ValueError, op, f"one to {x.ndim} indices", len(places))

@@ -21,7 +21,7 @@ from paddle.tensor._args import (
     reduced_axes,
     same_dtype,
 )
-from paddle.tensor.math import norm_kind
+from paddle.tensor.norms import norm_kind
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy

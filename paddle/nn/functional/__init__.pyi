@@ -106,7 +106,7 @@ from paddle.nn.functional.vision import pixel_unshuffle as pixel_unshuffle
 from paddle.nn.functional.vision import temporal_shift as temporal_shift
 from paddle.tensor import sigmoid as sigmoid
 from paddle.tensor import tanh as tanh
-from paddle.tensor.elementwise import tanh_ as tanh_
+from paddle.tensor.trigonometry import tanh_ as tanh_
 from umiak.core.tensor import Tensor
 
 @overload

@@ -1,0 +1,139 @@
+"""The larger or smaller of two operands, and bounds."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from paddle._public import also, inplace, public
+from paddle.tensor._args import (
+    need_tensor,
+    number,
+    promoted,
+    same_dtype,
+)
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+
+
+@public
+def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """``x`` kept between ``min`` and ``max``, numbers or tensors; None means no bound.
+
+    Example:
+        >>> import paddle
+        >>> paddle.clip(paddle.to_tensor([1.0, 5.0]), max=3.0).tolist()
+        [1.0, 3.0]
+    """
+    need_tensor(x, "clip")
+    if x.dtype.is_floating and type(min) in _NUMBERS and type(max) in _NUMBERS and not min is max is None:
+        return F.clip(x, min, max)
+    return _clip(x, min, max)
+
+
+clamp = also(clip, "clamp")
+
+clip_ = inplace(clip, "paddle.tensor Tensor")
+
+clamp_ = inplace(clip, "paddle.tensor Tensor", name="clamp_")
+
+
+_NUMBERS = (float, int, type(None))
+
+
+def _clip(x: Tensor, min: Any, max: Any) -> Tensor:
+    """Bounds that are tensors, or integers between fractions."""
+    if min is None and max is None:
+        return F.copy(x)
+    bounds = [
+        b.item() if isinstance(b, Tensor) and b.size == 1 and b.stop_gradient else _number_or_tensor(b)
+        for b in (min, max)
+    ]
+    if x.dtype.is_integer and builtins.any(isinstance(b, float) for b in bounds):
+        if builtins.any(isinstance(b, float) and b != int(b) for b in bounds if b is not None and _is_finite(b)):
+            x = F.cast(x, dtype=dt.float32)
+        else:
+            bounds = [
+                int(b) if isinstance(b, float) and _is_finite(b) else None if isinstance(b, float) else b
+                for b in bounds
+            ]
+    for i, b in enumerate(bounds):
+        if isinstance(b, Tensor):
+            x, bounds[i] = same_dtype("maximum", x, b)
+    return F.clip(x, bounds[0], bounds[1])
+
+
+def _number_or_tensor(x: Any) -> Any:
+    return x if isinstance(x, Tensor) else number(x)
+
+
+def _is_finite(x: Any) -> bool:
+    """Whether a number is finite."""
+    return x - x == 0
+
+
+@public(op=F.Fmax())
+def fmax(x: Tensor, y: Any, name: str | None = None) -> Tensor:
+    """The larger; of a number and NaN, the number, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fmax(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
+        [2.0]
+    """
+    return promoted(F.fmax, "fmax", x, y)
+
+
+@public(op=F.Fmin())
+def fmin(x: Tensor, y: Any, name: str | None = None) -> Tensor:
+    """The smaller; of a number and NaN, the number, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.fmin(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
+        [1.0]
+    """
+    return promoted(F.fmin, "fmin", x, y)
+
+
+@public(op=F.Maximum())
+def maximum(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The larger; NaN where either is, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.maximum(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
+        [2.0]
+    """
+    return promoted(F.maximum, "maximum", x, y)
+
+
+@public(op=F.Minimum())
+def minimum(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
+    """The smaller; NaN where either is, element by element.
+
+    Args:
+        x: a tensor.
+        y: a tensor of the same dtype, or a number; shapes broadcast.
+        out: a tensor that is written instead.
+
+    Example:
+        >>> import paddle
+        >>> paddle.minimum(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
+        [1.0]
+    """
+    return promoted(F.minimum, "minimum", x, y)

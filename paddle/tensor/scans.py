@@ -1,0 +1,119 @@
+"""Running sums, products and extrema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from paddle._public import inplace, public
+from paddle.tensor._args import (
+    AxisError,
+    axis_of,
+    cast,
+    dtype_of,
+    floating,
+    made_on,
+    need_tensor,
+    number,
+    op_error,
+)
+from umiak import ops as F
+from umiak.core import dtype as dt
+from umiak.core.tensor import Tensor
+
+
+def _along(x: Tensor, axis: Any, op: str) -> tuple[Tensor, int]:
+    """x and an axis; without one, all elements in a row."""
+    need_tensor(x, op)
+    if axis is None:
+        return F.reshape(x, (x.size,)), 0
+    if x.ndim == 0:
+        if number(axis) not in (0, -1):
+            raise op_error(AxisError, op, "axis 0 or -1 of a 0-d tensor", axis)
+        return x, -1
+    return x, axis_of(axis, x.ndim, op)
+
+
+@public
+def cumsum(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None, *, out: Any = None) -> Tensor:
+    """Running sums along ``axis``, of all elements in a row for None. bool and int32 are summed in int64.
+
+    Example:
+        >>> import paddle
+        >>> paddle.cumsum(paddle.to_tensor([1, 2, 3])).tolist()
+        [1, 3, 6]
+    """
+    x, k = _along(x, axis, "cumsum")
+    if dtype is not None:
+        x = cast(x, dtype_of(dtype))
+    elif x.dtype is dt.bool or x.dtype is dt.int32:
+        x = F.cast(x, dtype=dt.int64)
+    return x if k < 0 else F.cumsum(x, k)
+
+
+cumsum_ = inplace(cumsum, any_shape=True)
+
+
+@public
+def cumprod(x: Tensor, dim: Any = None, *, dtype: Any = None, out: Any = None, name: str | None = None) -> Tensor:
+    """Running products along ``dim``, of all elements in a row for None.
+
+    Example:
+        >>> import paddle
+        >>> paddle.cumprod(paddle.to_tensor([1, 2, 3]), 0).tolist()
+        [1, 2, 6]
+    """
+    x, k = _along(x, dim, "cumprod")
+    if dtype is not None:
+        x = cast(x, dtype_of(dtype))
+    return x if k < 0 else F.cumprod(x, k)
+
+
+cumprod_ = inplace(cumprod)
+
+
+@public
+def logcumsumexp(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Logarithms of running sums of exp(x) along ``axis``, of all elements in a row for None.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.logcumsumexp(paddle.to_tensor([0.0]), 0)[0])
+        0.0
+    """
+    x, k = _along(x, axis, "logcumsumexp")
+    x = cast(x, dtype_of(dtype)) if dtype is not None else floating(x)
+    return x if k < 0 else F.log_cumsum_exp(x, k)
+
+
+@public
+def cummax(x: Tensor, axis: Any = None, dtype: Any = "int64", name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Running maxima along ``axis`` (of all elements for None) and their indices, the latest of equals.
+
+    Example:
+        >>> import paddle
+        >>> values, indices = paddle.cummax(paddle.to_tensor([1, 3, 2]))
+        >>> values.tolist(), indices.tolist()
+        ([1, 3, 3], [0, 1, 1])
+    """
+    return _running(F.cummax, x, axis, dtype, "cummax")
+
+
+@public
+def cummin(x: Tensor, axis: Any = None, dtype: Any = "int64", name: str | None = None) -> tuple[Tensor, Tensor]:
+    """Running minima along ``axis`` (of all elements for None) and their indices, the latest of equals.
+
+    Example:
+        >>> import paddle
+        >>> values, indices = paddle.cummin(paddle.to_tensor([1, 3, 2]))
+        >>> values.tolist(), indices.tolist()
+        ([1, 1, 1], [0, 0, 0])
+    """
+    return _running(F.cummin, x, axis, dtype, "cummin")
+
+
+def _running(find: Any, x: Tensor, axis: Any, dtype: Any, op: str) -> tuple[Tensor, Tensor]:
+    x, k = _along(x, axis, op)
+    d = dtype_of(dtype, dt.int64)
+    if d not in (dt.int32, dt.int64):
+        raise op_error(ValueError, op, "a dtype of int32 or int64", d.name)
+    return (x, made_on(x.place, F.full, 0, d, ())) if k < 0 else find(x, k, dtype=d)

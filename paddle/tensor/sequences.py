@@ -1,0 +1,138 @@
+"""Differences and integrals of samples, and the shapes that shapes broadcast to."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from paddle._public import public
+from paddle.tensor._args import (
+    axis_of,
+    cast,
+    floating,
+    need_tensor,
+    number,
+    op_error,
+)
+from umiak import ops as F
+from umiak.core.tensor import Tensor
+
+
+@public
+def diff(
+    x: Tensor,
+    n: int = 1,
+    axis: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+    name: str | None = None,
+    *,
+    out: Any = None,
+) -> Tensor:
+    """Differences of neighbours along ``axis``, ``n`` times.
+
+    Args:
+        x: a tensor of rank 1 or more.
+        n: how often.
+        axis: along which.
+        prepend: put before x first.
+        append: put after x first.
+
+    Example:
+        >>> import paddle
+        >>> paddle.diff(paddle.to_tensor([1, 4, 9])).tolist()
+        [3, 5]
+    """
+    k = axis_of(axis, need_tensor(x, "diff").ndim, "diff")
+    if n < 0:
+        raise op_error(ValueError, "diff", "an n of 0 or more", n)
+    parts = [p for p in (prepend, x, append) if p is not None]
+    found = F.concat(parts, k) if len(parts) > 1 else x
+    for _ in builtins.range(n):
+        if found.shape[k] == 0:
+            break
+        found = F.diff(found, k)
+    return F.copy(found) if found is x else found
+
+
+def _trapezoids(op: str, y: Tensor, x: Any, dx: Any, axis: int, cumulative: bool) -> Tensor:
+    y = floating(need_tensor(y, op, "y"))
+    if x is not None and dx is not None:
+        raise op_error(ValueError, op, "one of x and dx", "both")
+    k = axis_of(axis, y.ndim, op)
+    if x is None:
+        return F.trapezoid(y, None, k, cumulative, 1.0 if dx is None else float(number(dx)))
+    x = cast(need_tensor(x, op), y.dtype)
+    if x.ndim == 1 and y.ndim > 1:
+        x = F.broadcast_to(_at_axis(x, k, y.ndim), tuple(y.shape))
+    elif x.shape != y.shape:
+        shape = tuple(broadcast_shapes(x.shape, y.shape))
+        x, y = F.broadcast_to(x, shape), F.broadcast_to(y, shape)
+    return F.trapezoid(y, x, k, cumulative)
+
+
+def _at_axis(x: Tensor, axis: int, ndim: int) -> Tensor:
+    return F.reshape(x, tuple(x.size if i == axis else 1 for i in builtins.range(ndim)))
+
+
+@public(usual=False)
+def trapezoid(
+    y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None
+) -> Tensor:
+    """The integral of samples ``y`` along ``axis`` by the trapezoidal rule, at places ``x`` or ``dx`` apart.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.trapezoid(paddle.to_tensor([1.0, 2.0, 3.0])))
+        4.0
+    """
+    return _trapezoids("trapezoid", y, x, dx, axis, False)
+
+
+@public(usual=False)
+def cumulative_trapezoid(
+    y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None
+) -> Tensor:
+    """Every partial integral of :func:`trapezoid`.
+
+    Example:
+        >>> import paddle
+        >>> paddle.cumulative_trapezoid(paddle.to_tensor([1.0, 2.0, 3.0])).tolist()
+        [1.5, 4.0]
+    """
+    return _trapezoids("cumulative_trapezoid", y, x, dx, axis, True)
+
+
+@public
+def broadcast_shape(x_shape: Sequence[int], y_shape: Sequence[int]) -> list[int]:
+    """The shape that two shapes broadcast to; ValueError where they do not.
+
+    Example:
+        >>> import paddle
+        >>> paddle.broadcast_shape([2, 1, 3], [3, 1])
+        [2, 3, 3]
+    """
+    return broadcast_shapes(x_shape, y_shape)
+
+
+@public
+def broadcast_shapes(*shapes: Sequence[int]) -> list[int]:
+    """The shape that all shapes broadcast to; ValueError where they do not.
+
+    Example:
+        >>> import paddle
+        >>> paddle.broadcast_shapes([2, 1], [3], [1, 1])
+        [2, 3]
+    """
+    out: list[int] = []
+    for shape in shapes:
+        sizes = [int(n) for n in shape]
+        length = builtins.max(len(out), len(sizes))
+        a, b = [1] * (length - len(out)) + out, [1] * (length - len(sizes)) + sizes
+        if builtins.any(m != n and 1 not in (m, n) for m, n in zip(a, b, strict=True)):
+            raise op_error(
+                ValueError, "broadcast_shapes", "shapes that broadcast", " and ".join(str(list(s)) for s in shapes)
+            )
+        out = [n if m == 1 else m for m, n in zip(a, b, strict=True)]
+    return out
