@@ -306,7 +306,7 @@ for _reason, _names in {
     "filled while modules are imported or by plug-ins; the same for every rank and thread": (
         "umiak.backends.base:_by_name umiak.backends.base:_broken umiak.backends.base:_discovered "
         "umiak.backends.base:_everywhere umiak.comm.kernels:RUN "
-        "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ops.base:REGISTRY "
+        "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ir.registry:REGISTRY "
         "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
         "umiak.compiler.lower.terminal:TERMINALS umiak.compiler.lower.regions:REGIONS "
         "umiak.backends.cpu.host:RUN "

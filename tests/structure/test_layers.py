@@ -11,6 +11,9 @@ ROOT = Path(__file__).parents[2]
 # Lowest first. A folder imports itself and those before it; `umiak/__init__` is the assembler and may import any.
 ORDER = "util core memory ir ops autodiff compiler backends runtime observe comm spmd checkpoint paddle".split()
 CIMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+c?import\s+(\w+)|c?import\s+([\w.]+))", re.MULTILINE)
+# Imports by name: the functions, and what the name begins with (f"umiak.ops.{family}" has its layer in front).
+BY_NAME = {"import_module", "__import__", "find_spec"}
+CBY_NAME = re.compile(rf"\b(?:{'|'.join(BY_NAME)})\(\s*f?[\"']([\w.]+)|\bsys\.modules(?:\[|\.get\()\s*f?[\"']([\w.]+)")
 
 
 def layer(module: str) -> str | None:
@@ -21,15 +24,36 @@ def layer(module: str) -> str | None:
     return rest.split(".")[0] or None if top == "umiak" else None
 
 
+def named(node: ast.AST) -> str | None:
+    """The module that a call such as ``import_module("umiak.ops")``, or a look into ``sys.modules``, names."""
+    if isinstance(node, ast.Call) and node.args:
+        function = ast.unparse(node.func)
+        if function.split(".")[-1] not in BY_NAME and function != "sys.modules.get":
+            return None
+        node = node.args[0]
+    elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "sys.modules":
+        node = node.slice
+    else:
+        return None
+    if isinstance(node, ast.JoinedStr) and node.values:
+        node = node.values[0]
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
 def imported(path: Path) -> Iterator[tuple[int, str]]:
-    """Line and dotted name of every import in a file, also of those inside functions."""
+    """Line and dotted name of every import in a file, also of those inside functions and of those by a string."""
     text = path.read_text()
     if path.suffix in (".pyx", ".pxd"):
         for match in CIMPORT.finditer(text):
             source, name, whole = match.groups()
             yield text.count("\n", 0, match.start()) + 1, f"{source}.{name}" if source else whole
+        for match in CBY_NAME.finditer(text):
+            yield text.count("\n", 0, match.start()) + 1, match[1] or match[2]
         return
     for node in ast.walk(ast.parse(text)):
+        by_name = named(node)
+        if by_name is not None:
+            yield node.lineno, by_name
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield node.lineno, alias.name
@@ -121,3 +145,16 @@ def test_the_check_sees_imports(tmp_path):
     )
     assert [layer(m) for _, m in imported(python)] == ["core", "ir", "paddle"]
     assert [layer(m) for _, m in imported(cython)] == ["core", "ops", "ops", None]
+
+
+def test_the_check_sees_imports_by_name(tmp_path):
+    python, cython = tmp_path / "a.py", tmp_path / "b.pyx"
+    python.write_text(
+        "importlib.import_module('umiak.ops')\nimport_module(f'umiak.ir.{name}')\n__import__('umiak.spmd.mesh')\n"
+        "sys.modules['umiak.comm.mpi']\nsys.modules.get('paddle')\nimport_module(name)\nother('umiak.memory')\n"
+    )
+    cython.write_text("def f():\n    return __import__('umiak.runtime').x\n")
+    assert sorted((line, layer(m)) for line, m in imported(python)) == [
+        (1, "ops"), (2, "ir"), (3, "spmd"), (4, "comm"), (5, "paddle")
+    ]  # fmt: skip
+    assert [layer(m) for _, m in imported(cython)] == ["runtime"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -10,13 +9,9 @@ from typing import Any
 from umiak.ir.expr import Sym, is_number, symbol
 from umiak.ir.meta import LONG, Meta
 from umiak.ir.program import Block, Operand, Operation, Program, Value, Write, order_class
+from umiak.ir.registry import REGISTRY
 from umiak.ir.scope import Check
 from umiak.ir.text import CONSTANTS, Reader
-
-
-def known_ops() -> Mapping[str, Any]:
-    """The engine's registry, looked up when it is needed: ``ops`` lies above this layer."""
-    return importlib.import_module("umiak.ops").REGISTRY
 
 
 class _Parser(Reader):
@@ -376,4 +371,4 @@ def dtype(short: str) -> Any:
 
 def parse(source: str, registry: Mapping[str, Any] | None = None) -> Program:
     """Read a program. ``registry`` maps op names to classes; by default it is the engine's."""
-    return _Parser(source, known_ops() if registry is None else registry).program()
+    return _Parser(source, REGISTRY if registry is None else registry).program()

@@ -20,8 +20,8 @@ from umiak.ir import sym as dim
 from umiak.ir.builder import Builder
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta, Strided, dense
-from umiak.ir.parser import known_ops
 from umiak.ir.program import Block, Operand, Operation, Program, Value
+from umiak.ir.registry import REGISTRY
 from umiak.ir.rewrite import Sweep
 from umiak.ir.scope import Scope
 
@@ -433,7 +433,7 @@ class Tracer:
 
     def _elsewhere(self, results: Iterable[Value]) -> tuple[Value, ...]:
         """What was made of no tensor, on the place where that is wanted now: the program makes it where it runs."""
-        move = known_ops()["transfer"](source=str(self.home), target=str(context.current().place))
+        move = REGISTRY["transfer"](source=str(self.home), target=str(context.current().place))
         return tuple(self.builder.append(move, (v,))[0] for v in results)
 
     def _result(self, value: Value, flows: bool, operands: tuple) -> SymTensor:
@@ -452,7 +452,7 @@ class Tracer:
 
     def alias(self, x: SymTensor) -> SymTensor:
         """Another tensor over the same memory, through which no gradient flows."""
-        out = self.record(known_ops()["reshape"](), (x,), (tuple(x.shape),))
+        out = self.record(REGISTRY["reshape"](), (x,), (tuple(x.shape),))
         out.stop_gradient = out._cut = True
         return out
 
@@ -488,7 +488,7 @@ class Tracer:
             )
         if context.current().grad_enabled and target is root and source.stop_gradient and self._wants(target):
             # It still wants a gradient, which what it was before gets zeros of.
-            write = known_ops()["scatter_view"](region=known_ops()["slice"](axes=()))
+            write = REGISTRY["scatter_view"](region=REGISTRY["slice"](axes=()))
             (new,) = self.builder.append(write, (target.value, new), ((),))
         self._write(target, new)
         if context.current().grad_enabled and not source.stop_gradient:
@@ -512,9 +512,9 @@ class Tracer:
             base = base.parent
         views, ends, args = flat_regions(list(reversed(regions)))
         if len(views) == 1:
-            write = known_ops()["scatter_view"](region=views[0])
+            write = REGISTRY["scatter_view"](region=views[0])
         else:
-            write = known_ops()["write_through"](views=views, ends=ends)
+            write = REGISTRY["write_through"](views=views, ends=ends)
         (whole,) = self.builder.append(write, (base.value, value), (args,))
         records = records and not cut
         whole.stop = not records
@@ -531,7 +531,7 @@ class Tracer:
         """A value that is written in ``no_grad``, or through what is detached: history stays as it was."""
         if not self._wants(x):
             return value
-        (kept,) = self.builder.append(known_ops()["overwritten"](), (x._value, value), ())
+        (kept,) = self.builder.append(REGISTRY["overwritten"](), (x._value, value), ())
         return kept
 
     def become(self, x: Tensor, value: Tensor) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from umiak.core import dispatch
+from umiak.ir.registry import REGISTRY, enter
 from umiak.util.errors import op_error
 
 
@@ -88,7 +89,6 @@ class Saved:
         self.needs = needs
 
 
-REGISTRY: dict[str, type[Op]] = {}
 FUNCTIONS: dict[str, Callable] = {}  # those made so far, see `function`
 
 
@@ -242,9 +242,7 @@ def _rebuild(name: str, attributes: tuple) -> Op:
 
 def register(cls: type[Op]) -> type[Op]:
     """Enter an op class in the registry. Its strict function is made when it is first asked for."""
-    if cls.name in REGISTRY:
-        raise ValueError(f"op {cls.name!r} is registered twice: {REGISTRY[cls.name]} and {cls}")
-    REGISTRY[cls.name] = cls
+    enter(cls)
     return cls
 
 
