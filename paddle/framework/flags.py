@@ -30,8 +30,16 @@ _LATE = {
     "check_nan_inf_level": "paddle.amp.debugging",
     "dataloader_start_method": "paddle.io.loader",
 }
+
+
+def _tell(name: str) -> None:
+    from umiak.util import log  # with the first such flag: it loads logging
+
+    log.get("flags").warning("%s is accepted and has no effect: nothing here reads it", name)
+
+
 _flags.declare_late(_LATE)
-_flags.accept(KNOWN)
+_flags.accept(KNOWN, _tell)
 frames.show_folded()
 
 

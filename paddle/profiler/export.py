@@ -9,8 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from paddle._public import public
-from umiak.observe import trace
-from umiak.observe.recording import Recording
+from umiak.observe.recording import Recording, load
 from umiak.util.errors import op_error
 
 
@@ -79,4 +78,4 @@ def load_profiler_result(filename: str) -> Recording:
         >>> "add" in [e.name for e in paddle.profiler.load_profiler_result(path).events]
         True
     """
-    return trace.load(filename)
+    return load(filename)

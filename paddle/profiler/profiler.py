@@ -13,8 +13,9 @@ from paddle.profiler.names import ProfilerState, ProfilerTarget, SortedKeys, Sum
 from paddle.profiler.ranges import Instruments
 from paddle.profiler.timer import StepTimer
 from umiak.observe import tables
+from umiak.observe.event import STEP
 from umiak.observe.recorder import Range, Recorder
-from umiak.observe.recording import STEP, Recording
+from umiak.observe.recording import Recording
 from umiak.util.errors import op_error
 
 CLOSED, READY, RECORD, LAST = ProfilerState

@@ -13,8 +13,8 @@ from paddle.io.loader import DataLoader
 from paddle.jit.api import StaticFunction
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
+from umiak.observe.event import FORWARD, LOADER, OPTIMIZER, PROGRAM, USER
 from umiak.observe.recorder import Range, Recorder
-from umiak.observe.recording import FORWARD, LOADER, OPTIMIZER, PROGRAM, USER
 
 
 @public("paddle.profiler")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from umiak.compiler.loop import node
+from umiak.compiler.loop.expression_text import show
 from umiak.compiler.loop.interpreter import run
 from umiak.compiler.loop.monoid import ARGMAX, MAX, SUM, Monoid
 from umiak.compiler.loop.node import (
@@ -29,7 +30,7 @@ from umiak.compiler.loop.node import (
     var,
     word,
 )
-from umiak.compiler.loop.printer import show, show_kernel
+from umiak.compiler.loop.printer import show_kernel
 from umiak.compiler.loop.tree import (
     GLOBAL,
     IN,

@@ -12,7 +12,6 @@ from umiak.ir import passes, serialise
 from umiak.ir.builder import Builder
 from umiak.ir.meta import Meta
 from umiak.ir.parser import parse
-from umiak.ir.printer import canonical
 from umiak.ir.program import Operation, Program, Write
 from umiak.ir.rewrite import Table, operand_of, rewrite
 from umiak.ir.text import TextError
@@ -37,7 +36,7 @@ def test_text_and_json_round_trip() -> None:
     for program in everything():
         verify(program)
         again = parse(repr(program), REGISTRY)
-        assert canonical(again) == canonical(program) and again.same_as(program)
+        assert again.canonical() == program.canonical() and again.same_as(program)
         assert [o.op for o in again.walk()] == [o.op for o in program.walk()]
         assert all(a is b for a, b in zip(again.symbols, program.symbols, strict=True))
         verify(again)
@@ -47,13 +46,13 @@ def test_text_and_json_round_trip() -> None:
 
 def test_copies_are_equal_and_independent() -> None:
     for program in everything():
-        before = canonical(program)
+        before = program.canonical()
         copy = program.copy()
         assert copy.same_as(program)
         verify(copy)
         rewrite(copy, Table([("add", lambda op, build: build(Neg(), op.values[:1]))]))
         passes.tidy(copy)
-        assert canonical(program) == before
+        assert program.canonical() == before
 
 
 def test_symbols_can_be_fixed() -> None:
@@ -261,9 +260,9 @@ def test_a_rule_that_gives_up_leaves_nothing() -> None:
         build(Neg(), op.operands)
 
     program = linear_program()
-    before = canonical(program)
+    before = program.canonical()
     rewrite(program, Table([("*", lambda op, build: attempt(op, build) if op.name == "add" else None)]))
-    assert canonical(program) == before
+    assert program.canonical() == before
 
 
 def test_passes_keep_what_matters() -> None:
@@ -274,8 +273,8 @@ def test_passes_keep_what_matters() -> None:
         verify(program)
         assert [(o.op, o.order) for o in program.walk() if o.name == "send"] == sends
         assert [getattr(x, "meta", x) for x in program.outputs] == outputs
-        before = canonical(program)
-        assert canonical(passes.tidy(program)) == before
+        before = program.canonical()
+        assert passes.tidy(program).canonical() == before
 
 
 def test_equal_calls_merge_but_draws_do_not() -> None:

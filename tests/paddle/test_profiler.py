@@ -24,9 +24,7 @@ from paddle.profiler import (
     make_scheduler,
 )
 from umiak.core import context
-from umiak.observe import trace
-from umiak.observe.recorder import Recorder
-from umiak.observe.recording import (
+from umiak.observe.event import (
     BACKWARD,
     FORWARD,
     INNER,
@@ -38,10 +36,9 @@ from umiak.observe.recording import (
     STEP,
     USER,
     Event,
-    Recording,
-    merged,
-    outermost,
 )
+from umiak.observe.recorder import Recorder
+from umiak.observe.recording import Recording, load, merged, outermost
 from umiak.runtime import observe
 
 PROFILE = observe.PROFILE
@@ -610,4 +607,4 @@ def test_refusals(tmp_path):
         pass
     with pytest.raises(ValueError, match="requires the format 'json', got 'pb'"):
         p.export(str(tmp_path / "x"), format="pb")
-    assert trace.load.__doc__
+    assert load.__doc__

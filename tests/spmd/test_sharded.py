@@ -18,7 +18,7 @@ from sharded import Mesh, Spread, arrays, call_of
 
 from umiak import ops as F
 from umiak import spmd
-from umiak.autodiff import rules
+from umiak.autodiff import graph, rules
 from umiak.backends.ref.evaluate import evaluate, meta_of
 from umiak.core import dispatch
 from umiak.ir.tracer import SymTensor, Tracer
@@ -51,7 +51,7 @@ def gradients_of(case: Case) -> tuple[Tracer, list, list, list]:
         outputs = made if isinstance(made, tuple) else (made,)
         grads = [tracer.input(meta_of_value(y)) if is_continuous(y) else None for y in outputs]
         needs = tuple(i in case.differentiable for i in range(len(inputs)))
-        found = rules.vjp(case.op, tuple(inputs), outputs, None, case.params, tuple(grads), needs)
+        found = graph.vjp(case.op, tuple(inputs), outputs, None, case.params, tuple(grads), needs)
     return tracer, inputs, grads, [None if g is None else g.value for g in found]
 
 

@@ -12,7 +12,7 @@ iteration of that one: it is computed again instead, from its operands, where it
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from umiak import ops as F
@@ -28,9 +28,18 @@ if TYPE_CHECKING:
     from umiak.autodiff.graph import Derivative
 
 
-def pull(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs: Sequence[bool]) -> list[Any]:
-    """The gradients of the operands of ``o``, recorded by ``tracer``; ``o`` yields from now on what they need."""
-    return _cond(tracer, o, grads, needs) if type(o.op) is Cond else _loop(tracer, o, grads, needs)
+def pull(
+    tracer: Tracer,
+    o: Operation,
+    grads: Sequence[SymTensor | None],
+    needs: Sequence[bool],
+    derivative: Callable[..., Derivative],
+) -> list[Any]:
+    """The gradients of the operands of ``o``, recorded by ``tracer``; ``o`` yields from now on what they need.
+
+    ``derivative`` differentiates a program: it is the walk's own, which comes here for operations with regions.
+    """
+    return (_cond if type(o.op) is Cond else _loop)(tracer, o, grads, needs, derivative)
 
 
 def _continuous(x: Any) -> bool:
@@ -40,14 +49,19 @@ def _continuous(x: Any) -> bool:
 class _Half:
     """A region as two programs; ``own``: how many results it has to yield besides those that it had."""
 
-    def __init__(self, tracer: Tracer, region: Block, wrt: Sequence[int], present: Sequence[int]) -> None:
-        from umiak.autodiff.graph import derivative  # the walk comes here for operations with regions
-
+    def __init__(
+        self,
+        tracer: Tracer,
+        region: Block,
+        wrt: Sequence[int],
+        present: Sequence[int],
+        derivative: Callable[..., Derivative],
+    ) -> None:
         scope = tracer.scope
         program = Program("", region, [], {}, list(scope.symbols), list(scope.guards), list(scope.checks)).copy()
         _again(program)
         self.present = [i for i in present if _continuous(region.outputs[i])]
-        self.d: Derivative = derivative(program, wrt, self.present, scope=scope)
+        self.d = derivative(program, wrt, self.present, scope=scope)
         self.arguments = len(region.arguments)
         self.outputs = len(region.outputs)
         self.own = len(self.d.forward.outputs) - self.outputs
@@ -117,10 +131,16 @@ def _distinct(values: Sequence[Value]) -> tuple[list[Value], list[int]]:
 # --- branches --------------------------------------------------------------------------------------------------------
 
 
-def _cond(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs: Sequence[bool]) -> list[Any]:
+def _cond(
+    tracer: Tracer,
+    o: Operation,
+    grads: Sequence[SymTensor | None],
+    needs: Sequence[bool],
+    derivative: Callable[..., Derivative],
+) -> list[Any]:
     wrt = [i for i, need in enumerate(needs[1:]) if need]
     present = [i for i, g in enumerate(grads) if g is not None]
-    halves = [_Half(tracer, r, wrt, present) for r in o.regions]
+    halves = [_Half(tracer, r, wrt, present, derivative) for r in o.regions]
     n = len(o.results)
     own = [list(h.d.forward.outputs[n:]) for h in halves]
     if any(own):
@@ -168,7 +188,13 @@ def _reached(body: Block, wanted: set[int]) -> set[int]:
     return {j for j, y in enumerate(body.outputs) if id(y) in ids}
 
 
-def _loop(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs: Sequence[bool]) -> list[Any]:
+def _loop(
+    tracer: Tracer,
+    o: Operation,
+    grads: Sequence[SymTensor | None],
+    needs: Sequence[bool],
+    derivative: Callable[..., Derivative],
+) -> list[Any]:
     op, body = o.op, o.regions[-1]
     n = op.carried
     sliced = op.sliced if type(op) is Scan else 0
@@ -185,7 +211,7 @@ def _loop(tracer: Tracer, o: Operation, grads: Sequence[SymTensor | None], needs
         wanted |= more
     wrt = sorted(wanted)
     stacks = [(k, of[k]) for k, g in enumerate(grads) if g is not None and k in of and of[k] >= n]
-    half = _Half(tracer, body, wrt, [*(j for j in wrt if j < n), *(j for _, j in stacks)])
+    half = _Half(tracer, body, wrt, [*(j for j in wrt if j < n), *(j for _, j in stacks)], derivative)
     d = half.d
     outputs, base = half.outputs, d.forward.body
     result_of = {j: o.results[k] for k, j in of.items()}

@@ -1,7 +1,8 @@
 """Reverse mode over a program: the graph driver of the ops' one ``vjp``.
 
 ``backward`` appends gradient operations to a program. ``derivative`` turns a closed program into a forward one, which
-also returns what must be kept, and a backward one. Both record ordinary ops: they can be differentiated again.
+also returns what must be kept, and a backward one. ``vjp`` is the derivative of one call, with which the tape's plans
+are made as well. All record ordinary ops: they can be differentiated again.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from umiak.core import context
 from umiak.ir.passes import merge_common, remove_dead
 from umiak.ir.program import Operation, Program, Value, defined_by, extract, is_pure, uses
 from umiak.ir.scope import Scope
-from umiak.ir.tracer import SymTensor, Tracer, symbolic
+from umiak.ir.tracer import SymTensor, Tracer, current, symbolic
+from umiak.ops.base import Op, Saved
 
 
 def backward(
@@ -69,6 +71,49 @@ def pullback(
                 for r in o.results:
                     r.stop = True
     return found
+
+
+def vjp(
+    op: Op, inputs: tuple, outputs: tuple, residuals: tuple | None, params: tuple, grads: tuple, needs: tuple
+) -> tuple:
+    """Gradients for ``inputs`` (None where there is none), recorded by the current tracer: the derivative of one call,
+    for this driver and for the tape's vjp plans."""
+    if rules.has_vjp(op):
+        if residuals is None:
+            residuals = tuple(op.forward_train(needs, *inputs, *params)[1]) if op.forward_train is not None else ()
+        made = op.vjp(Saved(inputs, outputs, residuals, rules.params_of(op, params), needs), *grads)
+    elif rules.differentiable(op):
+        made = through_decomposition(op, inputs, params, grads)
+    else:
+        made = (None,) * len(inputs)
+    made = made if isinstance(made, tuple) else (made,)
+    if len(made) != len(inputs):
+        raise RuntimeError(
+            f"[{op.name}] requires one gradient per operand ({len(inputs)}), got {len(made)} from its vjp"
+        )
+    return tuple(g if need else None for g, need in zip(made, needs, strict=True))
+
+
+def through_decomposition(op: Op, inputs: tuple, params: tuple, grads: tuple) -> tuple:
+    """Record the decomposition, then walk back over what was recorded."""
+    tracer = current()
+    start = len(tracer.operations)
+    outer = tracer.expand
+    if outer is not None:  # a derivative that was written is better than the one of its parts
+        tracer.expand = lambda inner: outer(inner) and not rules.has_vjp(inner)
+    try:
+        outputs = op.decompose(*inputs, *params)
+    finally:
+        tracer.expand = outer
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    seeds = [(y.value, g.value) for y, g in zip(outputs, grads, strict=True) if g is not None]
+    wrt: list[Value | None] = []
+    for x in inputs:
+        value = x.value if isinstance(x, SymTensor) else None
+        # The walk gives the gradient of a value, wherever it is read: of its places among the operands, one gets all.
+        wrt.append(None if any(value is other for other in wrt) else value)
+    found = pullback(tracer, tracer.operations[start:], seeds, wrt)
+    return tuple(None if v is None else symbolic(v) for v in found)
 
 
 def _tracer_of(program: Program) -> Tracer:
@@ -183,13 +228,13 @@ class _Driver:
             self.spread(operation, put_in(self.tracer, source, grads), needs)
             return
         if operation.regions:
-            self.spread(operation, control.pull(self.tracer, source, grads, needs), needs)
+            self.spread(operation, control.pull(self.tracer, source, grads, needs, derivative), needs)
             return
         residuals = self.residuals(source, needs) if op.forward_train is not None else None
         inputs = tuple(symbolic(x) if type(x) is Value else x for x in source.operands)
         outputs = tuple(map(symbolic, source.results))
         with context.place_guard(source.results[0].place):
-            made = rules.vjp(op, inputs, outputs, residuals, operation.params, grads, needs)
+            made = vjp(op, inputs, outputs, residuals, operation.params, grads, needs)
         self.spread(operation, made, needs)
 
     def spread(self, operation: Operation, made: Sequence[SymTensor | None], needs: tuple[bool, ...]) -> None:

@@ -34,8 +34,8 @@ from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor, empty
+from umiak.observe.event import COMMUNICATION
 from umiak.observe.recorder import Recorder, now
-from umiak.observe.recording import COMMUNICATION
 from umiak.ops.base import packed_error
 from umiak.runtime.selected_rows import SelectedRows, add_to
 from umiak.util.errors import op_error

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from umiak import ops as F
-from umiak.autodiff import rules
+from umiak.autodiff import graph
 from umiak.core import dispatch
 from umiak.core.dtype import DType, float32, from_id
 from umiak.ir.meta import Meta
@@ -111,7 +111,7 @@ class WithCasts(Op):
     def vjp(self, s: Any, *grads: Any) -> tuple:
         cast = self._cast(s.inputs)
         residuals = s.residuals if self.inner.forward_train is not None else None
-        made = rules.vjp(self.inner, cast, s.outputs, residuals, tuple(s.params), grads, s.needs)
+        made = graph.vjp(self.inner, cast, s.outputs, residuals, tuple(s.params), grads, s.needs)
         return tuple(
             F.cast(g, dtype=x.dtype) if g is not None and g.dtype is not x.dtype else g
             for g, x in zip(made, s.inputs, strict=True)

@@ -10,6 +10,7 @@ from typing import Any
 from umiak.core import dispatch
 from umiak.ir import expr
 from umiak.ir.expr import Sym
+from umiak.ir.expression_text import show_expression
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
 from umiak.ir.scope import substitute
@@ -125,7 +126,9 @@ def _text(g: Group) -> str:
 def _exact(x: Any) -> str:
     if isinstance(x, tuple):
         return f"({', '.join(map(_exact, x))})"
-    return x.hex() if type(x) is float else f"{type(x).__name__} {expr.show(x)}" if type(x) is not Sym else expr.show(x)
+    if type(x) is float:
+        return x.hex()
+    return show_expression(x) if type(x) is Sym else f"{type(x).__name__} {show_expression(x)}"
 
 
 @register

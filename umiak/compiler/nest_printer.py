@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from umiak.compiler.loop.expression_text import Namer
 from umiak.compiler.loop.node import Node
-from umiak.compiler.loop.printer import Namer
 from umiak.compiler.nest import Chain, FailStage, Nest, ReduceStage, ScanStage, ScatterStage, Stage, StoreStage
 
 

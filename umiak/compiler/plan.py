@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from umiak import ops as F
-from umiak.autodiff import rules
+from umiak.autodiff import graph, rules
 from umiak.compiler import amp, packed
 from umiak.compiler.calls import call_program, live, scalars_in, used
 from umiak.compiler.dump import dump
@@ -606,7 +606,7 @@ def trace_vjp(g: Gradient, mask: int) -> Vjp:
         grads = [tracer.input(m) if mask >> i & 1 else None for i, m in enumerate(g.outputs)]
         n = len(g.outputs)
         inputs = tuple(operands)
-        made = rules.vjp(g.op, inputs, tuple(saved[:n]), tuple(saved[n:]), g.classes.params, tuple(grads), g.needs)
+        made = graph.vjp(g.op, inputs, tuple(saved[:n]), tuple(saved[n:]), g.classes.params, tuple(grads), g.needs)
         for i, (x, dx) in enumerate(zip(inputs, made, strict=True)):
             if dx is not None and (dx.dtype is not x.dtype or dx.ndim != x.ndim):
                 raise RuntimeError(

@@ -44,3 +44,4 @@ cdef class EngineContext:
     cdef object __weakref__
 
 cdef PyObject* context_pointer() except NULL    # borrowed; creates the thread's context on first use
+cpdef object capture_of()

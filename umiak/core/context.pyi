@@ -30,6 +30,7 @@ class EngineContext:
     def activate(self) -> EngineContext | None: ...  # make it this thread's context; returns the former one
 
 def current() -> EngineContext: ...
+def capture_of() -> Any: ...  # the tracer of the function that is being captured, or None
 def observe_everywhere(bits: int, on: bool) -> None: ...  # in all threads
 def new_rank(rank: int) -> EngineContext: ...  # a virtual rank
 

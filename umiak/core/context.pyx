@@ -136,6 +136,14 @@ def current():
     return <object>context_pointer()
 
 
+cpdef object capture_of():
+    """The tracer of the function that is being captured, which turns gradients into operations; None outside of one."""
+    cdef EngineContext c = <EngineContext>context_pointer()
+    if c.observers & OBSERVE_TRACE and c.trace and c.trace[len(c.trace) - 1].captures:
+        return c.trace[len(c.trace) - 1]
+    return None
+
+
 def observe_everywhere(uint32_t bits, bint on):
     """Set observer bits in the contexts of all threads, those to come included; or clear them."""
     global _everywhere

@@ -8,7 +8,7 @@ from cpython.tuple cimport PyTuple_New
 from libc.string cimport memcpy
 
 from umiak.util.errors import op_error
-from umiak.core.context cimport EngineContext, context_pointer
+from umiak.core.context cimport EngineContext, capture_of, context_pointer
 from umiak.core.dtype cimport DType, PACKED_IDS, bytes_of, dtype_from_id, is_in
 from umiak.core.place cimport Place, place_from_index
 from umiak.core.storage cimport Storage, new_storage, resident
@@ -584,8 +584,6 @@ cdef class Tensor:
         """``hook(grad)`` runs when this tensor's gradient is complete; a tensor it returns replaces the gradient."""
         if self.stop_gradient:
             raise RuntimeError("[register_hook] requires a tensor with stop_gradient=False, got one with stop_gradient=True")
-        from umiak.core.tape import capture_of
-
         tracer = capture_of()
         if tracer is not None:
             return tracer.tensor(self).register_hook(hook)          # of the captured function's gradients

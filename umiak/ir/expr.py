@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
+from umiak.ir.expression_text import show_expression
+
 Number: TypeAlias = "Sym | int | float"
 Int: TypeAlias = "Sym | int"
 Bool: TypeAlias = "Sym | bool"
@@ -102,7 +104,7 @@ class Sym:
         return self
 
     def __repr__(self) -> str:
-        return show(self)
+        return show_expression(self)
 
     def __bool__(self) -> bool:
         return decide_truth(self if self.kind == "bool" else ne(self, 0))  # type: ignore[arg-type]
@@ -861,10 +863,3 @@ def rebuild(op: str, args: tuple) -> Any:
             out = fold(out, arg)
         return out
     return REBUILD[op](*args)
-
-
-def show(x: Any) -> str:
-    """Text of a node; umiak.ir.text parses it back."""
-    from umiak.ir.text import show_expression
-
-    return show_expression(x)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from umiak.ir.expr import Int, Sym
-from umiak.ir.text import show_expression
+from umiak.ir.expression_text import show_expression
 from umiak.util.dtypes import TABLE
 
 if TYPE_CHECKING:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from umiak.ir.expr import INF, Sym
+from umiak.ir.expression_text import show_expression
 from umiak.ir.meta import SHORT, Meta
-from umiak.ir.program import Block, Operation, Program, Value, defined
-from umiak.ir.text import show_expression
+
+if TYPE_CHECKING:
+    from umiak.ir.program import Block, Operation, Program, Value
 
 INDENT = "  "
 
@@ -62,7 +64,7 @@ class Printer:
         self.number = number
 
     def operand(self, x: Any) -> str:
-        return f"%{self.number(x)}" if type(x) is Value else show_param(x)
+        return f"%{self.number(x)}" if hasattr(x, "producer") else show_param(x)  # a Value
 
     def operands(self, xs: Any) -> str:
         return ", ".join(map(self.operand, xs))
@@ -125,9 +127,3 @@ def show(program: Program) -> str:
 
 def show_operation(operation: Operation) -> str:
     return "\n".join(Printer(lambda v: v.id).operation(operation))
-
-
-def canonical(program: Program) -> str:
-    """Text with values numbered by definition: equal programs have equal text."""
-    numbers = {id(v): n for n, v in enumerate(defined(program.body))}
-    return Printer(lambda v: numbers[id(v)]).program(program)

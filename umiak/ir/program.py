@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from umiak.ir import printer
 from umiak.ir.expr import Sym
 from umiak.ir.meta import Meta, identity
 from umiak.ir.scope import Check, substitute, symbols_of
@@ -129,9 +130,7 @@ class Operation:
         return self.replace(operands=operands)
 
     def __repr__(self) -> str:
-        from umiak.ir.printer import show_operation
-
-        return show_operation(self)
+        return printer.show_operation(self)
 
 
 class Block:
@@ -247,14 +246,15 @@ class Program:
 
     def same_as(self, other: Program) -> bool:
         """Structural equality, whatever the values are numbered."""
-        from umiak.ir.printer import canonical
+        return self.canonical() == other.canonical()
 
-        return canonical(self) == canonical(other)
+    def canonical(self) -> str:
+        """Text with values numbered by definition: equal programs have equal text."""
+        numbers = {id(v): n for n, v in enumerate(defined(self.body))}
+        return printer.Printer(lambda v: numbers[id(v)]).program(self)
 
     def __repr__(self) -> str:
-        from umiak.ir.printer import show
-
-        return show(self)
+        return printer.show(self)
 
 
 def walk(block: Block) -> Iterator[Operation]:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from umiak.ir.parser import parse
-from umiak.ir.printer import canonical
 from umiak.ir.program import Program
 from umiak.ir.text import TextError
 
@@ -28,7 +27,7 @@ class FormatError(ValueError):
 
 def to_document(program: Program) -> dict[str, Any]:
     """The program as a JSON-able dict. Captured tensors are named, not included."""
-    text = canonical(program)
+    text = program.canonical()
     return {
         "format": FORMAT,
         "version": VERSION,

@@ -16,7 +16,8 @@ from umiak.compiler import statistics
 from umiak.core.context import current
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
-from umiak.observe.recording import BACKWARD, INNER, KERNEL, OPERATOR, Counter, Event, Recording, processor_seconds
+from umiak.observe.event import BACKWARD, INNER, KERNEL, OPERATOR, Counter, Event
+from umiak.observe.recording import Recording, processor_seconds
 from umiak.runtime import observe
 from umiak.util.errors import op_error
 

@@ -1,55 +1,17 @@
-"""What the profiler finds: events, with the threads and the memory they belong to."""
+"""What the profiler found: events, with the threads and the memory they belong to."""
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-# Kinds of events. Ranges may nest; kernels lie inside of what launched them.
-STEP = "ProfileStep"
-LOADER = "Dataloader"
-FORWARD = "Forward"
-BACKWARD = "Backward"
-OPTIMIZER = "Optimization"
-OPERATOR = "Operator"
-INNER = "OperatorInner"  # an op that another one runs: the calls of a gradient
-PROGRAM = "Program"  # a run of a captured function
-KERNEL = "Kernel"
-COMMUNICATION = "Communication"  # from the start of a collective to its end, while its thread goes on
-USER = "PythonUserDefined"
-
-
-class Event:
-    """Something that took time on a thread. Times are nanoseconds of ``time.perf_counter_ns``."""
-
-    __slots__ = ("args", "end", "in_op", "kind", "memory", "name", "parent", "start", "thread")
-
-    def __init__(self, name: str, kind: str, start: int, thread: int, parent: Event | None = None) -> None:
-        self.name, self.kind, self.start, self.thread, self.parent = name, kind, start, thread, parent
-        self.end = start
-        self.args: dict[str, Any] = {}
-        self.memory = 0  # bytes that tensors hold more at the end than at the start
-        self.in_op: bool = parent is not None and (parent.in_op or parent.kind == OPERATOR)
-
-    @property
-    def duration(self) -> int:
-        return self.end - self.start
-
-    def __repr__(self) -> str:
-        return f"Event({self.name!r}, {self.kind}, {self.duration / 1e3:.1f} us, thread {self.thread})"
-
-
-@dataclass
-class Counter:
-    """Bytes of a place at a time."""
-
-    time: int
-    place: str
-    allocated: int
-    reserved: int
+from umiak.observe import trace
+from umiak.observe.event import KERNEL, Counter, Event
+from umiak.util.errors import op_error
 
 
 @dataclass
@@ -79,10 +41,51 @@ class Recording:
         return found
 
     def save(self, path: str | os.PathLike, format: str = "json") -> None:
-        """Write a Chrome trace, which ``load`` of the same module reads."""
-        from umiak.observe import trace
-
+        """Write a Chrome trace, which :func:`load` reads."""
         trace.save(self, path, format)
+
+
+def load(path: str | os.PathLike) -> Recording:
+    """Read what ``Recording.save`` wrote. ValueError for anything else."""
+    try:
+        with open(path) as f:
+            found = json.load(f)
+        return _recording(found)
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
+        got = f"{os.fspath(path)}: {error}"
+        raise op_error(ValueError, "profiler", "a trace that the profiler has exported", got) from None
+
+
+def _recording(found: dict[str, Any]) -> Recording:
+    about = found["otherData"]
+    if about["format"] != trace.FORMAT:
+        raise ValueError(f"format {about['format']!r}")
+    recording = Recording(end=int(about["seconds"] * 1e9), wall=float(about["wall"]), peaks=dict(about["peaks"]))
+    recording.busy = (float(about["busy"][0]), float(about["busy"][1]))
+    numbered: dict[int, Event] = {}
+    rows: dict[int, int] = {}
+    for x in found["traceEvents"]:
+        args = x.get("args", {})
+        if x["ph"] == "M" and x["name"] == "thread_name" and "number" in args:
+            rows[x["tid"]] = rows[x["tid"] + 1] = args["number"]
+            recording.threads[args["number"]] = str(args["name"]).removesuffix(f" ({args['number']})")
+        elif x["ph"] == "C":
+            place = x["name"].removeprefix("memory of ")
+            recording.counters.append(Counter(round(x["ts"] * 1e3), place, args["allocated"], args["reserved"]))
+        elif x["ph"] == "X":
+            e = Event(str(x["name"]), str(x["cat"]), round(x["ts"] * 1e3), rows.get(x["tid"]) or args["thread"])
+            e.end = e.start + round(x["dur"] * 1e3)
+            e.parent = numbered.get(args.get("parent"))
+            e.memory = args.get("memory", 0)
+            e.args = {
+                k: v
+                for k, v in args.items()
+                if k not in ("id", "parent", "memory", *(["thread"] if x["tid"] >= trace.BESIDE else []))
+            }
+            numbered[args["id"]] = e
+            recording.events.append(e)
+    recording.events.sort(key=lambda e: e.end)
+    return recording
 
 
 def merged(events: Iterable[Event]) -> int:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from umiak.observe.recording import (
+from umiak.observe.event import (
     BACKWARD,
     FORWARD,
     INNER,
@@ -18,10 +18,8 @@ from umiak.observe.recording import (
     STEP,
     USER,
     Event,
-    Recording,
-    merged,
-    outermost,
 )
+from umiak.observe.recording import Recording, merged, outermost
 
 UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
 MODEL = (LOADER, FORWARD, BACKWARD, OPTIMIZER)

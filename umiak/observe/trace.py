@@ -1,4 +1,4 @@
-"""Recordings as Chrome traces, which Perfetto and chrome://tracing open, and back.
+"""Recordings as Chrome traces, which Perfetto and chrome://tracing open.
 
 The format: https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU. Every thread of the process
 has a row for its ranges and ops, and one for the kernels that it launched; an arrow leads from an op to each kernel.
@@ -10,10 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from umiak.observe.recording import COMMUNICATION, INNER, KERNEL, OPERATOR, PROGRAM, Counter, Event, Recording
+from umiak.observe.event import COMMUNICATION, INNER, KERNEL, OPERATOR, PROGRAM, Event
 from umiak.util.errors import op_error
+
+if TYPE_CHECKING:
+    from umiak.observe.recording import Recording
 
 FORMAT = "umiak.recording/1"
 BESIDE = 1 << 16  # rows of communication: numbers from here on
@@ -105,46 +108,3 @@ def save(recording: Recording, path: str | os.PathLike, format: str = "json") ->
         os.makedirs(folder, exist_ok=True)
     with open(path, "w") as f:
         json.dump({"traceEvents": events_of(recording), "displayTimeUnit": "ms", "otherData": about}, f)
-
-
-def load(path: str | os.PathLike) -> Recording:
-    """Read what :func:`save` wrote. ValueError for anything else."""
-    try:
-        with open(path) as f:
-            found = json.load(f)
-        return _recording(found)
-    except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
-        got = f"{os.fspath(path)}: {error}"
-        raise op_error(ValueError, "profiler", "a trace that the profiler has exported", got) from None
-
-
-def _recording(found: dict[str, Any]) -> Recording:
-    about = found["otherData"]
-    if about["format"] != FORMAT:
-        raise ValueError(f"format {about['format']!r}")
-    recording = Recording(end=int(about["seconds"] * 1e9), wall=float(about["wall"]), peaks=dict(about["peaks"]))
-    recording.busy = (float(about["busy"][0]), float(about["busy"][1]))
-    numbered: dict[int, Event] = {}
-    rows: dict[int, int] = {}
-    for x in found["traceEvents"]:
-        args = x.get("args", {})
-        if x["ph"] == "M" and x["name"] == "thread_name" and "number" in args:
-            rows[x["tid"]] = rows[x["tid"] + 1] = args["number"]
-            recording.threads[args["number"]] = str(args["name"]).removesuffix(f" ({args['number']})")
-        elif x["ph"] == "C":
-            place = x["name"].removeprefix("memory of ")
-            recording.counters.append(Counter(round(x["ts"] * 1e3), place, args["allocated"], args["reserved"]))
-        elif x["ph"] == "X":
-            e = Event(str(x["name"]), str(x["cat"]), round(x["ts"] * 1e3), rows.get(x["tid"]) or args["thread"])
-            e.end = e.start + round(x["dur"] * 1e3)
-            e.parent = numbered.get(args.get("parent"))
-            e.memory = args.get("memory", 0)
-            e.args = {
-                k: v
-                for k, v in args.items()
-                if k not in ("id", "parent", "memory", *(["thread"] if x["tid"] >= BESIDE else []))
-            }
-            numbered[args["id"]] = e
-            recording.events.append(e)
-    recording.events.sort(key=lambda e: e.end)
-    return recording

@@ -18,7 +18,8 @@ T = TypeVar("T", bool, int, float, str)
 PREFIX = "FLAGS_"
 REGISTRY: dict[str, Flag[Any]] = {}
 LATE: dict[str, str] = {}  # switches by full name whose module is not loaded yet, with its name
-ACCEPTED: dict[str, bool | int | float | str] = {}  # switches of other frameworks by full name, with their defaults
+# Switches of other frameworks by full name: the default, and what is called with the name when one is first set.
+ACCEPTED: dict[str, tuple[bool | int | float | str, Callable[[str], object]]] = {}
 
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("", "0", "false", "no", "off")
@@ -86,21 +87,22 @@ def declare_late(homes: Mapping[str, str]) -> None:
     LATE.update({PREFIX + name: module for name, module in homes.items()})
 
 
-def accept(defaults: Mapping[str, bool | int | float | str]) -> None:
-    """Know switches by name that change nothing: they hold what they are set to, and say once that nothing reads it."""
-    ACCEPTED.update({PREFIX + name: default for name, default in defaults.items()})
+def accept(defaults: Mapping[str, bool | int | float | str], tell: Callable[[str], object]) -> None:
+    """Know switches by name that change nothing: they hold what they are set to. ``tell`` is called with the full name
+    of one that is set for the first time."""
+    ACCEPTED.update({PREFIX + name: (default, tell) for name, default in defaults.items()})
     for name in ACCEPTED.keys() & os.environ.keys():
         lookup(name)
 
 
 def _accepted(name: str) -> Flag[Any]:
-    def tell(value: object) -> None:
+    default, tell = ACCEPTED[name]
+
+    def first(value: object) -> None:
         REGISTRY[name].on_change = None
-        from umiak.util import log  # which has a switch itself
+        tell(name)
 
-        log.get("flags").warning("%s is accepted and has no effect: nothing here reads it", name)
-
-    return define(name.removeprefix(PREFIX), ACCEPTED[name], "accepted, without effect", on_change=tell)
+    return define(name.removeprefix(PREFIX), default, "accepted, without effect", on_change=first)
 
 
 def lookup(name: str) -> Flag[Any]:

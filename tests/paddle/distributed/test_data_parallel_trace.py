@@ -10,9 +10,9 @@ import pytest
 import paddle
 from paddle import nn
 from umiak import comm
-from umiak.observe import trace
+from umiak.observe.event import BACKWARD, COMMUNICATION, INNER, OPERATOR
 from umiak.observe.recorder import Recorder
-from umiak.observe.recording import BACKWARD, COMMUNICATION, INNER, OPERATOR
+from umiak.observe.recording import load
 
 
 def train(steps):
@@ -72,7 +72,7 @@ def test_traces_are_read_back(recording, tmp_path):
     _, found = recording
     path = tmp_path / "trace.json"
     found.save(path)
-    back = trace.load(path)
+    back = load(path)
     before = [(e.name, e.thread, e.args) for e in found.of(COMMUNICATION)]
     assert sorted(before, key=str) == sorted(((e.name, e.thread, e.args) for e in back.of(COMMUNICATION)), key=str)
     assert back.threads == found.threads

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 import struct
 from _weakref import _remove_dead_weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 from weakref import KeyedRef
 
+from umiak.compiler.loop.expression_text import show
 from umiak.compiler.loop.types import BOOL, F32, F64, I64, U32, ScalarType
+from umiak.compiler.loop.walk import walk
 
 
 class Node:
@@ -27,8 +29,6 @@ class Node:
     axes: frozenset[Node]  # leaves (axes and variables) that the value depends on
 
     def __repr__(self) -> str:
-        from umiak.compiler.loop.printer import show
-
         return show(self)
 
 
@@ -414,22 +414,6 @@ def total(items: Iterable[Node]) -> Node:
     for x in items:
         result = add(result, x)
     return result
-
-
-def walk(roots: Iterable[Node]) -> Iterator[Node]:
-    """Every node below the roots once, operands first."""
-    seen: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(r, False) for r in roots][::-1]
-    while stack:
-        x, ready = stack.pop()
-        if x in seen:
-            continue
-        if ready:
-            seen.add(x)
-            yield x
-        else:
-            stack.append((x, True))
-            stack.extend((a, False) for a in reversed(x.args) if a not in seen)
 
 
 def replace(roots: Iterable[Node], table: dict[Node, Node]) -> list[Node]:
