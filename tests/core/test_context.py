@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -324,7 +326,7 @@ for _reason, _names in {
         "umiak.core.dispatch:BINARY_OPS umiak.core.dispatch:UNARY_OPS "
         "umiak.core.tape:ADD umiak.core.tape:COPY umiak.core.tape:FULL umiak.core.tape:VJP_PLAN "
         "umiak.core.stream:_opener umiak.backends.cpu.launcher:parallel_for umiak.backends.cpu.launcher:thread_count "
-        "umiak.util.late:_actions"
+        "umiak.util.late:_actions umiak.core.tensor:Tensor"
     ),
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"
@@ -350,7 +352,8 @@ for _reason, _names in {
         "umiak.util.locks:_MODULE_LOCKS umiak.util.shared_memory:_forks umiak.util.shared_memory:_generation"
     ),
     "the profiler, which sees all threads and ranks of the process": (
-        "umiak.core.context:_everywhere umiak.core.context:_living umiak.core.tape:PROBE umiak.runtime.observe:PROBE"
+        "umiak.core.context:_everywhere umiak.core.context:_living umiak.core.tape:PROBE umiak.runtime.observe:PROBE "
+        "umiak.compiler.statistics:LISTENERS"
     ),
     "libraries of the process, loaded once, and scratch memory for them": (
         "umiak.backends.cpu.providers.blas:keep umiak.backends.cpu.providers.blas:last_count "
@@ -389,6 +392,7 @@ for _reason, _names in {
     ),
     "numbers that only grow, for identities": "paddle.nn.layer.layers:HookRemoveHelper paddle.nn.layer.layers:CHANGES",
     "worker processes of this process, which its children must let go of": "paddle.io.pool:_pools",
+    "which worker process this is: said once, when it begins": "paddle.io.worker_info:current",
     "public on the class, as in the reference framework": "paddle.amp.debugging:TensorCheckerConfig",
 }.items():
     for _name in _names.split():
@@ -404,40 +408,85 @@ LOCALS = {"threading.local", "local", "contextvars.ContextVar", "ContextVar"}
 def module_state(path: Path) -> set[str]:
     """Names at module level that functions of the module write, and what is kept for each thread.
 
-    Written is what ``global`` rebinds, a container that is changed, an attribute that is set, of a class too.
+    Written is what ``global`` rebinds, a container that is changed, an attribute that is set, of a class too; so is a
+    container that a class holds for all of its instances (``Class.name``).
     """
-    text = re.sub(r"(?m) +#.*$", "", path.read_text()) if path.suffix == ".pyx" else path.read_text()
-    found: set[str] = set()
     if path.suffix == ".pyx":
-        top = set(re.findall(r"^(?:cdef [\w.\[\]* ]*?)?(\w+)(?: *\[[^\]]*\])* *(?::[^=\n]+)?=[^=]", text, re.M))
-        top |= set(re.findall(r"^cdef [\w.]+[\w.\[\]* ]* \**(\w+)(?:\[\w+\])* *$", text, re.M))
-        body = re.sub(
-            r"(?m)^\S.*$", lambda m: m.group() if m.group().startswith(("def", "cdef", "@", "class")) else "", text
-        )
-        found |= {n.strip() for line in re.findall(r"^ +global (.*)$", text, re.M) for n in line.split(",")}
-        for name in top:
-            if re.search(rf"(?m)^ +.*\b{name}(\[[^\]=]*\])+ *=[^=]|^ +.*\b{name}\.({MUTATORS})\(", body):
-                found.add(name)
-        return {n for n in found if n in top or n in {"UMIAK_CONTEXT"} or not n.startswith("__")}
-    tree = ast.parse(text)
+        return cython_state(re.sub(r"(?m) +#.*$", "", path.read_text()))
+    tree = ast.parse(path.read_text())
+    found: set[str] = set()
     top = {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
     for node in tree.body:
         if isinstance(node, ast.ClassDef) and any(ast.unparse(b) in LOCALS for b in node.bases):
             found.add(node.name)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in LOCALS:
             found |= {t.id for t in node.targets if isinstance(t, ast.Name)}
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-        )
-        top |= {t.id for t in targets if isinstance(t, ast.Name)}
+        top |= set(assigned(node))
+    for target, name in writes(tree):
+        if target is None or (isinstance(target, ast.Name) and name in top):
+            found.add(name)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            held = {n for s in node.body if isinstance(getattr(s, "value", None), CONTAINERS) for n in assigned(s)}
+            own = {
+                t.attr
+                for t in ast.walk(node)
+                if isinstance(t, ast.Attribute) and isinstance(t.ctx, ast.Store) and ast.unparse(t.value) == "self"
+            }
+            for target, _ in writes(node):
+                if isinstance(target, ast.Attribute) and target.attr in held - own:
+                    if ast.unparse(target.value) in ("self", "cls", "type(self)", node.name):
+                        found.add(f"{node.name}.{target.attr}")
+    return found
+
+
+def elsewhere_state(path: Path) -> set[tuple[str, str]]:
+    """State of other modules that functions of this one write: containers that it imports, names of modules."""
+    if path.suffix == ".pyx":
+        return set()
+    tree = ast.parse(path.read_text())
+    imported = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] in PACKAGES:
+            for a in node.names:
+                imported[a.asname or a.name] = (node.module, a.name)
+        elif isinstance(node, ast.Import):
+            imported |= {a.asname or a.name: ("", a.name) for a in node.names if a.name.split(".")[0] in PACKAGES}
+    found = set()
+    modules = {k: m for k, v in imported.items() if (m := ".".join(v).strip(".")) and is_module(m)}
+    for target, name in writes(tree):
+        if isinstance(target, ast.Attribute) and ast.unparse(target.value) in modules:
+            found.add((modules[ast.unparse(target.value)], target.attr))
+        elif name in imported and name not in modules:
+            found.add(imported[name])
+    return found
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.is_dir() or path.with_suffix(".py").exists() or path.with_suffix(".pyx").exists()
+
+
+CONTAINERS = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
+PACKAGES = ("umiak", "paddle")
+
+
+def assigned(node: ast.AST) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return [t.id for t in targets if isinstance(t, ast.Name)]
+
+
+def writes(tree: ast.AST) -> Iterator[tuple[ast.expr | None, str]]:
+    """What functions write that is no variable of theirs, as an expression, and its name where that is one; None for
+    the names that they declare global."""
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
         arguments = {a.arg for a in ast.walk(function.args) if isinstance(a, ast.arg)}
-        assigned = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         declared = {n for g in ast.walk(function) if isinstance(g, ast.Global) for n in g.names}
-        found |= declared
-        local = (arguments | assigned) - declared
+        yield from ((None, name) for name in declared)
+        local = (arguments | stored) - declared
         for node in ast.walk(function):
             target = None
             if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del):
@@ -450,18 +499,35 @@ def module_state(path: Path) -> set[str]:
                 target = node.func.value
             elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
                 target = node.value
-            if isinstance(target, ast.Name) and target.id in top and target.id not in local:
-                found.add(target.id)
-    return found
+                yield node, ""
+            if isinstance(target, ast.Name) and target.id not in local:
+                yield target, target.id
+            elif isinstance(target, ast.Attribute):
+                yield target, ""
 
 
+def cython_state(text: str) -> set[str]:
+    top = set(re.findall(r"^(?:cdef [\w.\[\]* ]*?)?(\w+)(?: *\[[^\]]*\])* *(?::[^=\n]+)?=[^=]", text, re.M))
+    top |= set(re.findall(r"^cdef [\w.]+[\w.\[\]* ]* \**(\w+)(?:\[\w+\])* *$", text, re.M))
+    body = re.sub(
+        r"(?m)^\S.*$", lambda m: m.group() if m.group().startswith(("def", "cdef", "@", "class")) else "", text
+    )
+    found = {n.strip() for line in re.findall(r"^ +global (.*)$", text, re.M) for n in line.split(",")}
+    for name in top:
+        if re.search(rf"(?m)^ +.*\b{name}(\[[^\]=]*\])+ *=[^=]|^ +.*\b{name}\.({MUTATORS})\(", body):
+            found.add(name)
+    return {n for n in found if n in top or n in {"UMIAK_CONTEXT"} or not n.startswith("__")}
+
+
+@functools.cache
 def all_state() -> set[tuple[str, str]]:
     found = set()
-    for package in ("umiak", "paddle"):
+    for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py*")):
             if path.suffix in (".py", ".pyx"):
                 module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
                 found |= {(module, name) for name in module_state(path)}
+                found |= elsewhere_state(path)
     return found
 
 
@@ -482,9 +548,24 @@ def test_the_search_sees_state(tmp_path):
         "def f(E):\n    global D\n    A['x'] = 1\n    B.append(2)\n    E['y'] = 3\n"
         "    G.mode = 1\n    C = {}\n    C['z'] = 4\n    H.count += 1\n"
         "class H:\n    count = 0\nclass K(threading.local):\n    pass\nL = threading.local()\n"
+        "class M:\n    seen = []\n    own = []\n    def __init__(self):\n        self.own = []\n"
+        "    def f(self):\n        self.seen.append(1)\n        self.own.append(1)\n"
     )
     cython.write_text(
         "cdef dict A = {}\ncdef object B = None\nC = {}\ncdef f():\n    global B\n    A[1] = 2\n    return C[1]\n"
     )
-    assert module_state(python) == {"A", "B", "D", "G", "H", "K", "L"}
+    assert module_state(python) == {"A", "B", "D", "G", "H", "K", "L", "M.seen"}
     assert module_state(cython) == {"A", "B"}
+
+
+def test_the_search_sees_state_of_other_modules(tmp_path):
+    python = tmp_path / "a.py"
+    python.write_text(
+        "from umiak.util import flags\nfrom umiak.compiler.statistics import LISTENERS\nimport paddle.io\n"
+        "from umiak import ops\n"
+        "def f(x):\n    flags.LATE['x'] = 1\n    LISTENERS.append(x)\n    paddle.io.seed = 3\n    ops.add(x, x)\n"
+        "def g(flags):\n    flags.extend(LISTENERS)\n"
+    )
+    assert elsewhere_state(python) == {
+        ("umiak.util.flags", "LATE"), ("umiak.compiler.statistics", "LISTENERS"), ("paddle.io", "seed")
+    }  # fmt: skip
