@@ -46,7 +46,7 @@ ARITHMETIC: dict[type, type] = {
     ast.RShift: ast.LShift,
 }  # fmt: skip
 # Calls whose arguments are the words of an error.
-WORDS = {"fail", "op_error", "demand", "warn"}
+WORDS = {"fail", "op_error", "require", "warn"}
 # Which of two arguments comes first says nothing here.
 SYMMETRIC = {"add", "mul", "maximum", "minimum", "eq", "ne", "logical_and", "logical_or", "broadcast", "max", "min"}
 LEFT_OUT = {"samples", "cases", "__repr__", "__str__"}
@@ -204,7 +204,7 @@ def mutants_of(module: str) -> list[Mutant]:
             enter(node, where)
         if isinstance(node, ast.Raise) or (isinstance(node, ast.Call) and called(node) in WORDS):
             # A condition may stand among the words.
-            if isinstance(node, ast.Call) and called(node) == "demand":
+            if isinstance(node, ast.Call) and called(node) == "require":
                 walk(node.args[1], where, inside)
             return
         if isinstance(node, ast.AnnAssign):
@@ -300,13 +300,13 @@ OF_MODULES: dict[str, list[str]] = {
         "tests/paddle/test_promotion.py", "tests/paddle/test_calls.py", "tests/paddle/test_methods.py",
         "tests/paddle/test_numbers.py",
     ],
-    "umiak.ops.numbers": [
+    "umiak.ops.scalars": [
         "tests/paddle/test_numbers.py", "tests/paddle/test_promotion.py", "tests/core/test_dispatch.py",
     ],
     "umiak.spmd.placement": ["tests/spmd"],
     "umiak.spmd.rule": ["tests/spmd"],
     "umiak.spmd.propagate": ["tests/spmd"],
-    "umiak.spmd.part": ["tests/spmd"],
+    "umiak.spmd.local": ["tests/spmd"],
     "umiak.ops.custom": ["tests/ops/test_custom.py"],
     "umiak.ops.collective": [
         "tests/spmd/test_rule.py", "tests/ops/test_meta.py::test_messages",

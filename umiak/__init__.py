@@ -41,7 +41,7 @@ def _assemble() -> None:
     from umiak.core.place import Place
     from umiak.core.tensor import Tensor
     from umiak.ir import scope, tracer
-    from umiak.ops import numbers
+    from umiak.ops import scalars
     from umiak.ops.collective import Collective
     from umiak.runtime import parallel
     from umiak.util import flags
@@ -100,7 +100,7 @@ def _assemble() -> None:
         write_through=write_through,
         on_miss=late("on_miss", "umiak.compiler.plan"),
         explain=late("explain", "umiak.compiler.plan"),
-        out_of_range=numbers.out_of_range,
+        out_of_range=scalars.out_of_range,
         slow_path=late("slow_path", "umiak.runtime.observe"),
         slow_assign=tracer.slow_assign,
         slow_become=tracer.slow_become,

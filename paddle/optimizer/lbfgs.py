@@ -9,7 +9,7 @@ from typing import Any
 from paddle._public import public
 from paddle.framework.grad_mode import enable_grad
 from paddle.optimizer.line_search import Point, strong_wolfe
-from paddle.optimizer.optimizer import Optimizer, Penalised, _with_penalties
+from paddle.optimizer.optimizer import Optimizer, RegularizedGrad, _with_penalties
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
@@ -135,7 +135,7 @@ class LBFGS(Optimizer):
             if group["grad_clip"] is not None:
                 grads = group["grad_clip"].clipped(params, grads)
             if group["_regularizer"] is not None or any(getattr(p, "regularizer", None) for p in params):
-                grads = _with_penalties(group["_regularizer"], [Penalised(p) for p in params], grads)
+                grads = _with_penalties(group["_regularizer"], [RegularizedGrad(p) for p in params], grads)
             return F.concat([F.reshape(g, shape=(math.prod(g.shape),)) for g in map(_parts, grads)], axis=0)
 
     def _positions(self) -> list[Any]:

@@ -53,7 +53,7 @@ _ALL = repeat(None)  # of every group
 _STATE = ("param", "hyper", "master", "target", "name", "rate", "penalty", "values", "outs", "steps")
 _CASTS = {d: F.Cast(d) for d in (dt.float16, dt.bfloat16)}
 _FULL_RATE = {"learning_rate": 1.0}
-_PENALTIES: dict[type, Any] = {L2Decay: F.Penalised(False), L1Decay: F.Penalised(True)}
+_PENALTIES: dict[type, Any] = {L2Decay: F.RegularizedGrad(False), L1Decay: F.RegularizedGrad(True)}
 
 
 class State(Slot):
@@ -595,7 +595,7 @@ class Optimizer:
         params, grads = [p for p, _ in parameters_and_grads], [g for _, g in parameters_and_grads]
         with no_grad_guard():
             return list(
-                zip(params, _with_penalties(regularization, [Penalised(p) for p in params], grads), strict=True)
+                zip(params, _with_penalties(regularization, [RegularizedGrad(p) for p in params], grads), strict=True)
             )
 
     def apply_gradients(self, params_grads: Sequence[tuple[Tensor, Tensor]]) -> list:
@@ -618,7 +618,7 @@ class Optimizer:
         return [], pairs
 
 
-class Penalised:
+class RegularizedGrad:
     """A parameter and its own regularizer: what a penalty asks of a state."""
 
     __slots__ = ("param", "penalty")

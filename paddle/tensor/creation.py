@@ -34,7 +34,7 @@ from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
 from umiak.core.tensor import empty as _empty
 from umiak.ir import sym as dim
-from umiak.ops import numbers
+from umiak.ops import scalars
 from umiak.ops.promotion import LATTICE, kind
 
 _COPY = F.Copy()
@@ -58,19 +58,19 @@ def _plain(a: np.ndarray) -> DType:
 
 def _check_integers(a: np.ndarray, d: DType, op: str) -> None:
     """Refuse numbers that an integer dtype has no place for."""
-    low, high = numbers.bounds(d) or numbers.INT64
+    low, high = scalars.bounds(d) or scalars.INT64
     if a.dtype.kind == "f" and a.size:
         for extreme in (np.min(a), np.max(a)):  # NaN where one is among them
-            if not numbers.fits(float(extreme), low, high):
-                raise numbers.refusal(op, float(extreme), low, high)
+            if not scalars.fits(float(extreme), low, high):
+                raise scalars.overflow_error(op, float(extreme), low, high)
     elif a.dtype.kind == "O":
         for x in a.flat:
-            if not numbers.fits(x, low, high):
-                raise numbers.refusal(op, x, low, high)
+            if not scalars.fits(x, low, high):
+                raise scalars.overflow_error(op, x, low, high)
     elif a.size and a.dtype.kind in "iu":
         for extreme in (int(np.min(a)), int(np.max(a))):
-            if not numbers.fits(extreme, low, high):
-                raise numbers.refusal(op, extreme, low, high)
+            if not scalars.fits(extreme, low, high):
+                raise scalars.overflow_error(op, extreme, low, high)
 
 
 def _large(a: np.ndarray, op: str) -> np.ndarray:

@@ -16,7 +16,7 @@ from umiak.compiler.loop.types import BF16, BOOL, F32, F64
 from umiak.compiler.render.target import AVX2, AVX512, NEON, Target
 from umiak.core import array, dispatch
 from umiak.core.tensor import Tensor
-from umiak.ops import attending as ops
+from umiak.ops import dot_product_attention as ops
 from umiak.ops import permute
 from umiak.ops import slice as slice_op
 from umiak.runtime import parallel

@@ -103,7 +103,7 @@ ON_REF = {
     "transfer": "bfloat16 complex128 float32 float64 int64",
     # the CPU driver computes in float32 and float64: layers cast 16-bit operands
     "rnn": "bfloat16",
-    **dict.fromkeys(("path_log_sums", "path_sums"), "bfloat16"),
+    **dict.fromkeys(("banded_logsumexp_scan", "banded_linear_scan"), "bfloat16"),
     # beams are walked once per decoding; the recurrence is in second derivatives of recurrent layers
     "gather_tree": "int32 int64",
     "linear_recurrence": "bfloat16 float32 float64",

@@ -141,7 +141,7 @@ def test_ops_and_their_gradients():
             ),
             lambda x: F.all_to_all_sized(x, sent=(1, 3), received=(1, 1) if rank == 0 else (3, 3), **at),
             lambda x: F.collective_permute(x, pairs=((0, 1),), **at),
-            lambda x: F.fanout(x, **at),
+            lambda x: F.copy_to_group(x, **at),
         ):
             x = from_numpy(rng.standard_normal((4, 2, 6)), places[rank])
             x.stop_gradient = False

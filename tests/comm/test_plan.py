@@ -89,7 +89,7 @@ def train(batch: int = 4):
     data = own(range(start, world.size, 8) for start in range(8))
     model = paddle.nn.Sequential(paddle.nn.Linear(16, 64), paddle.nn.GELU(), paddle.nn.Linear(64, 16))
     optimizer = paddle.optimizer.SGD(parameters=model.parameters())
-    x = F.fanout(paddle.randn([batch, 16]), group=columns.name, size=8)
+    x = F.copy_to_group(paddle.randn([batch, 16]), group=columns.name, size=8)
     F.all_reduce(model(x), group=columns.name, size=8).mean().backward()
     for p in model.parameters():
         p.grad = F.all_reduce(p.grad, group=data.name, size=data.size)

@@ -801,7 +801,7 @@ REFERENCES["clipped_bce"] = lambda x, y, limit: bce_with_logits(np.clip(x, -limi
 
 
 @reference()
-def tree_loss(x: Any, path: Any, turns: Any, weight: Any, bias: Any) -> Any:
+def hsigmoid_loss(x: Any, path: Any, turns: Any, weight: Any, bias: Any) -> Any:
     loss = np.zeros(len(x))
     for i, j in np.ndindex(path.shape):
         node = path[i, j]
@@ -824,7 +824,7 @@ def paths(arcs: Any) -> Any:
 
 
 @reference()
-def path_log_sums(arcs: Any, walls: Any, bands: int) -> Any:
+def banded_logsumexp_scan(arcs: Any, walls: Any, bands: int) -> Any:
     arcs = np.float64(arcs) + walls[:, None]
     n, layers, _, states = arcs.shape
     y, w = np.full((n, layers + 1, states), -np.inf), np.zeros(arcs.shape)
@@ -838,7 +838,7 @@ def path_log_sums(arcs: Any, walls: Any, bands: int) -> Any:
 
 
 @reference()
-def path_sums(w: Any, g: Any, bands: int, transpose: bool) -> Any:
+def banded_linear_scan(w: Any, g: Any, bands: int, transpose: bool) -> Any:
     """By solving the linear system that the recurrence is."""
     n, layers, _, states = w.shape
     x = np.zeros(g.shape)
@@ -1143,9 +1143,9 @@ REFERENCES["sgd_update"] = lambda p, g, lr: torch_step(lambda ps: torch.optim.SG
 
 
 REFERENCES["square_sum"] = lambda x: np.asarray(np.square(np.abs(x)).sum())
-REFERENCES["cleared"] = np.zeros_like
+REFERENCES["zeros_like"] = np.zeros_like
 REFERENCES["finite_probe"] = lambda x: np.asarray(0.0 if np.isfinite(x).all() else np.nan, np.float32)
-REFERENCES["penalised"] = lambda g, p, coeff, l1: g + coeff * (np.sign(p) if l1 else p)
+REFERENCES["regularized_grad"] = lambda g, p, coeff, l1: g + coeff * (np.sign(p) if l1 else p)
 
 
 @reference()
@@ -1829,8 +1829,8 @@ for _names, _reason in {
         "normal_random poisson rand_int rand_perm rrelu standard_gamma truncated_normal uniform_random"
     ): "drawn: test_random.py tests distributions",
     (
-        "all_gather all_reduce all_to_all all_to_all_sized broadcast collective_permute fanout recv reduce_scatter "
-        "reduce_to send"
+        "all_gather all_reduce all_to_all all_to_all_sized broadcast collective_permute copy_to_group recv "
+        "reduce_scatter reduce_to send"
     ): "communication needs ranks, and is tested with them",
 }.items():
     WITHOUT.update(dict.fromkeys(_names.split(), _reason))

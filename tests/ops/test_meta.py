@@ -115,7 +115,7 @@ def test_what_is_broadcast_is_not_cut(name: str) -> None:
         shapes = (first, *(others for _ in cls.inputs[1:]))
         rule = parse(name, cls().shard(*(Meta(s, dt.float32) for s in shapes)), len(shapes))
         (x, *rest), (z,) = rule.operands, rule.results
-        assert not rule.how
+        assert not rule.reduction
         assert all(y == rest[0] for y in rest)
         return x, rest[0], z
 
@@ -156,7 +156,7 @@ def test_messages_are_whole(shape: tuple) -> None:
         (recv, Meta((0,), dt.float32), (2, 1, shape), (("1",), whole)),
     ):
         rule = spmd.call(op, [token], params).rule
-        assert (rule.operands, rule.results, rule.how) == ((sides[0],), (sides[1],), ())
+        assert (rule.operands, rule.results, rule.reduction) == ((sides[0],), (sides[1],), ())
 
 
 # --- ops without a string ---------------------------------------------------------------------------------------------

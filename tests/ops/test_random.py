@@ -134,7 +134,7 @@ def test_elements_depend_on_their_place_alone(name: str) -> None:
     np.testing.assert_array_equal(elements(name, (3, 8), 24 * draws), whole[3:])
 
 
-STREAMS = {name: cls for name, cls in F.REGISTRY.items() if issubclass(cls, random.Stream)}
+STREAMS = {name: cls for name, cls in F.REGISTRY.items() if issubclass(cls, random.RandomStream)}
 KINDS = {"b": [dt.bool], "i": [dt.int32, dt.int64], "f": [dt.float32, dt.bfloat16], "c": [dt.complex64]}
 
 

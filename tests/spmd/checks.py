@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sharded
 from samples import Case, ShowsNothing, assert_close, assert_same_bits, seed_of
-from sharded import Mesh, Spread, arrays, call_of
+from sharded import Mesh, ShardedArray, arrays, call_of
 
 from umiak import spmd
 from umiak.backends.ref.evaluate import evaluate, meta_of
@@ -47,12 +47,14 @@ def check_parts(case: Case, quick: bool) -> None:
     for mesh, picks in splits(call, quick, str(case)):
         shown = True
         found = applied(call, picks)
-        what = f"{call.rule.operands} -> {call.rule.results} {call.rule.how}, {picks} on {mesh}"
-        if not any(call.rule.factors[f].made for f in picks):
+        what = f"{call.rule.operands} -> {call.rule.results} {call.rule.reduction}, {picks} on {mesh}"
+        if not any(call.rule.factors[f].is_new for f in picks):
             assert spmd.forward(call, found.operands, mesh) == found, what
         if all(call.rule.factors[f].results for f in picks):
             assert spmd.backward(call, found.results, mesh).results == found.results, what
-        spread = [x if layout is None else Spread.of(x, layout, mesh) for x, layout in zip(operands, found.operands)]
+        spread = [
+            x if layout is None else ShardedArray.of(x, layout, mesh) for x, layout in zip(operands, found.operands)
+        ]
         for i, (y, whole) in enumerate(zip(sharded.run(call, found, spread, mesh), expected, strict=True)):
             if case.cls.__module__ in EXACT and not y.layout.partial:
                 assert_same_bits(y.whole(), whole, f"{what}: result {i}")
@@ -115,9 +117,9 @@ def check_partial(case: Case, quick: bool) -> None:
             if isinstance(x, np.ndarray):
                 parts = in_parts(x, kind, case.rng) if i in group else (x, x)
                 layout = spmd.Layout(((),) * x.ndim, ((0, kind),) if i in group else ())
-                spread[i] = Spread(parts, layout, meta_of(x), mesh)
+                spread[i] = ShardedArray(parts, layout, meta_of(x), mesh)
         made, found = sharded.apply(case.op, spread, case.params, mesh)
-        assert found.choices == (spmd.Through(kind, group),), f"{kind} of {group}: {found.choices}"
+        assert found.choices == (spmd.PassPartial(kind, group),), f"{kind} of {group}: {found.choices}"
         for i, (y, whole) in enumerate(zip(made, expected, strict=True)):
             assert y.layout.partial == ((0, kind),)
             assert_close(y.whole(), whole, f"{kind} of operands {group}: result {i}", factor=16)

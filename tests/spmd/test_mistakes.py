@@ -28,7 +28,7 @@ def mistakes(text: str) -> Iterator[str]:
         for i, one in enumerate(tensors):
             names = one.split()
             first, last = next(iter(names), ""), next(iter(reversed(names)), "")
-            if first == last or any(f"{n}=whole" in tail for n in (first, last)):
+            if first == last or any(f"{n}=replicated" in tail for n in (first, last)):
                 continue
             names[0], names[-1] = last, first
             changed = ",".join([*tensors[:i], f" {' '.join(names)} ", *tensors[i + 1 :]])
@@ -36,7 +36,14 @@ def mistakes(text: str) -> Iterator[str]:
     for word in tail.split():
         name, _, kind = word.partition("=")
         gone = not re.search(rf"\b{name}\b", right)
-        others = {"sum": "max", "max": "sum", "min": "sum", "prod": "sum", "avg": "sum", "whole": "sum" if gone else ""}
+        others = {
+            "sum": "max",
+            "max": "sum",
+            "min": "sum",
+            "prod": "sum",
+            "avg": "sum",
+            "replicated": "sum" if gone else "",
+        }
         if kind in others:
             new = f"{name}={others[kind]}" if others[kind] else ""
             yield f"{head};{tail.replace(word, new)}"

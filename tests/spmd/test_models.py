@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import sharded
 from samples import assert_close
-from sharded import Spread
+from sharded import ShardedArray
 
 from umiak import ops as F
 from umiak.autodiff import graph
@@ -16,7 +16,7 @@ from umiak.backends.ref.evaluate import evaluate, meta_of
 from umiak.core import dtype as dt
 from umiak.ir.tracer import Tracer
 from umiak.spmd import Layout, Partial, Placement, Replicate, Shard
-from umiak.spmd.placement import moved
+from umiak.spmd.placement import bytes_moved
 
 MESH = (2, 2)  # data, model
 R = Replicate()
@@ -38,15 +38,16 @@ def run(
     expected = sharded.replay(tracer, dict(zip(map(id, values), arrays, strict=True)), wanted, evaluate)
     moves = []
 
-    def each(op: Any, xs: list, params: tuple) -> list[Spread]:
+    def each(op: Any, xs: list, params: tuple) -> list[ShardedArray]:
         made, found = sharded.apply(op, xs, params, MESH)
         for x, layout in zip(xs, found.operands, strict=True):
-            if isinstance(x, Spread) and moved(x.layout, layout, 1, MESH):
+            if isinstance(x, ShardedArray) and bytes_moved(x.layout, layout, 1, MESH):
                 moves.append((op.name, x.layout.placements(2), layout.placements(2)))
         return made
 
     spread = {
-        id(v): Spread.of(x, Layout.of(p, x.ndim), MESH) for v, x, p in zip(values, arrays, placements, strict=True)
+        id(v): ShardedArray.of(x, Layout.of(p, x.ndim), MESH)
+        for v, x, p in zip(values, arrays, placements, strict=True)
     }
     found = sharded.replay(tracer, spread, wanted, each)
     for y, whole in zip(found, expected, strict=True):

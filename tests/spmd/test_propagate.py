@@ -10,8 +10,8 @@ from umiak import ops as F
 from umiak import spmd
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.spmd import Layout, Partial, Replicate, Shard, Through
-from umiak.spmd.placement import box, chunk, coordinates, moved
+from umiak.spmd import Layout, Partial, PassPartial, Replicate, Shard
+from umiak.spmd.placement import box, bytes_moved, chunk, coordinates
 
 MESH = (2, 4)
 
@@ -190,7 +190,7 @@ def test_the_choice_moves_less():
 def test_partial_values_pass_on_the_cheaper_side():
     call = spmd.call(F.Matmul(), [meta(512, 4), meta(4, 4)])
     found = spmd.forward(call, [P(-1, -1, sum=0), P(-1, -1, sum=0)], (2,))
-    assert found.choices == (Through("sum", (0,)),)
+    assert found.choices == (PassPartial("sum", (0,)),)
     assert found.operands == (P(-1, -1, sum=0), M(-1, -1))
 
 
@@ -239,4 +239,4 @@ def test_uneven_parts():
     ],
 )  # fmt: skip
 def test_bytes_that_move(source, target, bytes_):
-    assert moved(source, target, 64, (4,)) == bytes_
+    assert bytes_moved(source, target, 64, (4,)) == bytes_

@@ -21,16 +21,16 @@ def test_a_string_is_read():
     rule = parse("matmul", "b i k, b k j -> b i j ; k=sum", 2)
     assert rule.operands == (("b", "i", "k"), ("b", "k", "j"))
     assert rule.results == (("b", "i", "j"),)
-    assert {f.name: f.how for f in rule.factors.values()} == {"b": None, "i": None, "k": "sum", "j": None}
+    assert {f.name: f.reduction for f in rule.factors.values()} == {"b": None, "i": None, "k": "sum", "j": None}
     k = rule.factors["k"]
-    assert (k.operands, k.results, k.made) == (((0, 2), (1, 1)), (), False)
+    assert (k.operands, k.results, k.is_new) == (((0, 2), (1, 1)), (), False)
     assert rule.lacking("k") == (0,)
 
 
 def test_absent_operands_and_dims_that_are_made():
     rule = parse("f", "a 1, -> a 1 m, m ; a=same", 2)
     assert rule.operands == (("a", "1"), ())
-    assert rule.factors["m"].made
+    assert rule.factors["m"].is_new
     assert list(rule.factors) == ["a", "m"]
 
 
@@ -40,8 +40,8 @@ def test_no_operands(text):
 
 
 def test_results_that_do_not_depend_on_a_factor():
-    call = spmd.call(Told("a b -> a b ; b=filled"), [f32(2, 3)])
-    assert call.rule.factors["b"].filled
+    call = spmd.call(Told("a b -> a b ; b=nonempty"), [f32(2, 3)])
+    assert call.rule.factors["b"].nonempty
     assert not call.allows("b", 4)
     assert call.allows("b", 3)
 
@@ -62,7 +62,7 @@ def test_a_factor_may_be_reduced_in_one_result_only():
         ("a -> a", 0, "for 0 operands"),
         ("a k -> a ; k=add", 1, "that ends in words like k=sum"),
         ("a k -> a ; k", 1, "that ends in words like k=sum"),
-        ("a k -> a ; k=filled,bad", 1, "that ends in words like k=sum"),
+        ("a k -> a ; k=nonempty,bad", 1, "that ends in words like k=sum"),
         ("a k -> a ; k=sum,max", 1, "that says once how k is reduced"),
         ("a k -> a ; k=sum k=max", 1, "that says once how k is reduced"),
         ("a -> a ; k=sum", 1, "that names k among its dims"),
@@ -70,7 +70,7 @@ def test_a_factor_may_be_reduced_in_one_result_only():
         ("a b -> a b, a", 1, "that says how b is reduced, which result 1 lacks"),
         ("a -> a ; a=sum", 1, "that reduces a factor which operands have and a result lacks, unlike a"),
         ("-> m ; m=sum", 0, "that reduces a factor which operands have and a result lacks, unlike m"),
-        ("a a -> a", 1, "in which a factor that stands twice in a tensor is whole, unlike a"),
+        ("a a -> a", 1, "whose factors that stand twice in a tensor are replicated, unlike a"),
     ],
 )
 def test_what_is_wrong_is_said(text, operands, message):
@@ -129,20 +129,20 @@ def test_an_op_that_says_nothing_is_whole():
         ("avg", 4, (2,), True), ("avg", 3, (2,), False), ("avg", 6, (2, 3), True), ("avg", 6, (2, 2), False),
         ("max", 3, (2,), True), ("max", 1, (2,), False), ("max", 4, (3,), False), ("max", 5, (3,), True),
         ("min", 3, (2, 2), False), ("prod", 5, (2, 2), True), ("any", 0, (2,), False), ("all", 2, (2,), True),
-        ("whole", 4, (2,), False),
-        ("same", 1, (2,), True), ("same,filled", 1, (2,), False), ("sum,filled", 3, (2,), True),
-        ("filled,sum", 3, (4,), False),
+        ("replicated", 4, (2,), False),
+        ("same", 1, (2,), True), ("same,nonempty", 1, (2,), False), ("sum,nonempty", 3, (2,), True),
+        ("nonempty,sum", 3, (4,), False),
     ],
 )  # fmt: skip
 def test_into_how_many_parts(how, size, parts, allowed):
     class Reduce(Op):
-        how: object
+        reduction: object
 
         def infer(self, x):
             return Meta((), dt.float32)
 
         def shard(self, x):
-            return f"k -> ; k={self.how}"
+            return f"k -> ; k={self.reduction}"
 
     if how is None:
         call = spmd.call(Told("k -> k"), [f32(size)])

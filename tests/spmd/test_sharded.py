@@ -14,7 +14,7 @@ import pytest
 import sharded
 from checks import check_partial, check_parts, splits
 from samples import Case, ShowsNothing, all_cases, assert_close, over_samples, usable
-from sharded import Mesh, Spread, arrays, call_of
+from sharded import Mesh, ShardedArray, arrays, call_of
 
 from umiak import ops as F
 from umiak import spmd
@@ -89,9 +89,9 @@ def test_gradients_of_parts(case: Case) -> None:
         # What is partial has the gradient of the whole.
         layouts = [spmd.Layout(r.dims) for r, g in zip(found.results, grads, strict=True) if g is not None]
         cut = [x for x in found.operands if x is not None] + layouts
-        spread = {id(t.value): Spread.of(x, y, mesh) for t, x, y in zip(symbols, plain, cut, strict=True)}
+        spread = {id(t.value): ShardedArray.of(x, y, mesh) for t, x, y in zip(symbols, plain, cut, strict=True)}
 
-        def each(op: Any, xs: list, params: tuple, mesh: Mesh = mesh) -> list[Spread]:
+        def each(op: Any, xs: list, params: tuple, mesh: Mesh = mesh) -> list[ShardedArray]:
             return sharded.apply(op, xs, params, mesh)[0]
 
         for i, (y, whole) in enumerate(zip(sharded.replay(tracer, spread, wanted, each), expected, strict=True)):
@@ -126,7 +126,7 @@ def test_einsum_gives_dims_of_size_1_as_it_gets_them(equation):
         operands = [rng.standard_normal([size[c] for c in term]) for term in terms]
         (expected,) = evaluate(op, operands, ())
         for d in range(len(out)):
-            nothing = [Spread.of(x, spmd.Layout(((),) * x.ndim), (2,)) for x in operands]
+            nothing = [ShardedArray.of(x, spmd.Layout(((),) * x.ndim), (2,)) for x in operands]
             wanted = spmd.Layout.of([spmd.Shard(d)], len(out))
             (made,), _ = sharded.apply(op, nothing, (), (2,), [wanted])
             np.testing.assert_allclose(made.whole(), expected, rtol=1e-12, atol=1e-12)

@@ -1,7 +1,7 @@
-"""A call on the ranks of a mesh, simulated: operands cut as a layout says, each rank's part by NumPy, results joined.
+"""A call on the ranks of a mesh, simulated: operands sharded by their layouts, local calls by NumPy, results joined.
 
-A value is a :class:`Spread`: what each rank holds, and the layout. Ranks are computed one after the other, with the
-kernels of ``ref``; a change of layout goes over the whole.
+A value is a :class:`ShardedArray`: the shard of each rank, and the layout. Ranks are computed one after the other, with
+the kernels of ``ref``; a change of layout goes over the global tensor.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ COMBINE: dict[str, Callable] = {
 
 
 @dataclass(frozen=True)
-class Spread:
-    """The parts of a tensor on the ranks of a mesh, in the order of their coordinates."""
+class ShardedArray:
+    """The shards of a tensor on the ranks of a mesh, in the order of their coordinates."""
 
     parts: tuple[np.ndarray, ...]
     layout: spmd.Layout
@@ -40,8 +40,8 @@ class Spread:
     mesh: Mesh
 
     @classmethod
-    def of(cls, whole: np.ndarray, layout: spmd.Layout, mesh: Mesh) -> Spread:
-        """A tensor cut; of partial values, the first rank along the axis holds all."""
+    def of(cls, whole: np.ndarray, layout: spmd.Layout, mesh: Mesh) -> ShardedArray:
+        """A tensor sharded; of partial values, the first rank along the axis holds all."""
         parts = []
         for at in coordinates(mesh):
             part = np.array(whole[window(box(layout, whole.shape, mesh, at))])
@@ -79,8 +79,8 @@ class Spread:
             assert other.tobytes() == parts[0].tobytes(), f"ranks along axis {axis} hold other values: {parts}"
         return parts[0]
 
-    def to(self, layout: spmd.Layout) -> Spread:
-        return self if layout == self.layout else Spread.of(self.whole(), layout, self.mesh)
+    def to(self, layout: spmd.Layout) -> ShardedArray:
+        return self if layout == self.layout else ShardedArray.of(self.whole(), layout, self.mesh)
 
 
 def arrays(case: Case) -> list[Any]:
@@ -106,41 +106,43 @@ def neutral(x: np.ndarray, kind: str) -> np.ndarray:
 
 def apply(
     op: Any, operands: Sequence[Any], params: tuple, mesh: Mesh, wanted: Sequence[spmd.Layout | None] | None = None
-) -> tuple[list[Spread], spmd.Propagation]:
+) -> tuple[list[ShardedArray], spmd.Propagation]:
     """A call on operands that are spread, numbers or None, by propagation from them or from ``wanted`` results."""
-    metas = [x.meta if isinstance(x, Spread) else meta_of(x) for x in operands]
+    metas = [x.meta if isinstance(x, ShardedArray) else meta_of(x) for x in operands]
     call = spmd.call(op, metas, params)
     if wanted is None:
-        found = spmd.forward(call, [x.layout if isinstance(x, Spread) else None for x in operands], mesh)
+        found = spmd.forward(call, [x.layout if isinstance(x, ShardedArray) else None for x in operands], mesh)
     else:
         found = spmd.backward(call, wanted, mesh)
     return run(call, found, operands, mesh), found
 
 
-def run(call: spmd.Call, found: spmd.Propagation, operands: Sequence[Any], mesh: Mesh) -> list[Spread]:
+def run(call: spmd.Call, found: spmd.Propagation, operands: Sequence[Any], mesh: Mesh) -> list[ShardedArray]:
     """A call as propagation has found it: what it requires first, then every rank's part."""
-    ready = [x.to(layout) if isinstance(x, Spread) else x for x, layout in zip(operands, found.operands, strict=True)]
+    ready = [
+        x.to(layout) if isinstance(x, ShardedArray) else x for x, layout in zip(operands, found.operands, strict=True)
+    ]
     ranks = []
     for r, at in enumerate(coordinates(mesh)):
-        part = spmd.part_of(call, found, mesh, at)
-        made = on_part(call, part, [x.parts[r] if isinstance(x, Spread) else x for x in ready])
+        part = spmd.local_shard(call, found, mesh, at)
+        made = on_shard(call, part, [x.parts[r] if isinstance(x, ShardedArray) else x for x in ready])
         for i, (y, b, m) in enumerate(zip(made, part.results, call.results, strict=True)):
             assert y.shape == b.sizes, f"rank {at}: result {i} has shape {y.shape}, the part is {b}"
             assert y.dtype == m.dtype.numpy, f"rank {at}: result {i} has dtype {y.dtype}, expected {m.dtype.name}"
         ranks.append(made)
     return [
-        Spread(tuple(parts), layout, m, mesh)
+        ShardedArray(tuple(parts), layout, m, mesh)
         for parts, layout, m in zip(zip(*ranks, strict=True), found.results, call.results, strict=True)
     ]
 
 
-def on_part(call: spmd.Call, part: Any, operands: Sequence[Any]) -> list[np.ndarray]:
+def on_shard(call: spmd.Call, part: Any, operands: Sequence[Any]) -> list[np.ndarray]:
     """One rank's part, by the kernels of ``ref``."""
-    if call.op.on_part is None:
+    if call.op.on_shard is None:
         return evaluate(call.op, operands, call.params)
     with Tracer() as tracer:
         inputs = [tracer.input(meta_of(x)) if isinstance(x, np.ndarray) else x for x in operands]
-        made = spmd.run_on_part(call, part, inputs)
+        made = spmd.run_local(call, part, inputs)
     values = {id(t.value): x for t, x in zip(inputs, operands, strict=True) if isinstance(t, SymTensor)}
     return replay(tracer, values, [t.value for t in made], evaluate)
 

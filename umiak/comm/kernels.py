@@ -182,8 +182,8 @@ def all_to_all_sized(op: Any, group: Any, x: Tensor, sent: tuple, received: tupl
     return out
 
 
-@enter(ops.Fanout)
-def fanout(op: Any, x: Tensor, size: int) -> Tensor:
+@enter(ops.CopyToGroup)
+def copy_to_group(op: Any, x: Tensor, size: int) -> Tensor:
     return copied(x)
 
 

@@ -36,7 +36,7 @@ from umiak.ir.meta import Meta, Strided, dense, identical, weak_kind
 from umiak.ir.program import Operation, Value
 from umiak.ir.scope import Scope
 from umiak.ir.tracer import SymTensor, Traced, Tracer
-from umiak.ops import numbers
+from umiak.ops import scalars
 from umiak.ops.base import Op
 from umiak.util.garbage import Paused
 from umiak.util.late import loaded
@@ -96,7 +96,7 @@ def infer(op: Op, operands: Sequence[Any], params: tuple) -> tuple:
     try:
         results = as_tuple(op.infer(*metas, *params))
     except TypeError:
-        numbers.refuse_large(op, operands)
+        scalars.refuse_large(op, operands)
         raise
     op.refuse_packed(results)
     return results
@@ -269,7 +269,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
     metas = concrete_metas(operands)
     bounds = None
     if type(op) is not Fused and any(type(x) in (int, float) for x in operands):
-        bounds = numbers.bounds_of(op, operands)
+        bounds = scalars.bounds_of(op, operands)
     level, dtype_id, custom = (modes >> 1) & 3, (modes >> 3) & 31, (modes >> 16) & 65535
     if level:
         op = amp.with_casts(op, metas, level, dtype_id, custom)

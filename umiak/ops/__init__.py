@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 import typing  # as a whole: `Any` is an op
 
-from umiak.ops.base import REGISTRY, Box, Op, Param, Part, Sample, Saved, function, param, register
+from umiak.ops.base import REGISTRY, Box, LocalShard, Op, Param, Sample, Saved, function, param, register
 
 # Every module of this folder is a family of ops.
 for _family in pkgutil.iter_modules(__path__):
@@ -30,4 +30,4 @@ def __getattr__(name: str) -> typing.Any:
     return found
 
 
-__all__ = ["REGISTRY", "Box", "Op", "Param", "Part", "Sample", "Saved", "function", "param", "register"]
+__all__ = ["REGISTRY", "Box", "LocalShard", "Op", "Param", "Sample", "Saved", "function", "param", "register"]

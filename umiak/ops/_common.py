@@ -14,7 +14,7 @@ from umiak.core.dispatch import apply
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops.base import Op, Part, Saved
+from umiak.ops.base import LocalShard, Op, Saved
 
 # Kinds of dtype, one letter each: what an op accepts is written as a string of them, "fc" for floating and complex.
 KIND_NAMES = {"b": "bool", "i": "integer", "f": "floating", "c": "complex"}
@@ -266,7 +266,7 @@ def shard_pointwise(*metas: Meta | None, results: int = 1) -> str:
 
 
 def shard_reduce(x: Meta, axes: Iterable[int], keepdim: bool, how: str, results: int = 1) -> str:
-    """``axes`` are reduced; ``how`` combines the partial results of shards (``whole`` where nothing does)."""
+    """``axes`` are reduced; ``how`` combines the partial results of shards (``replicated`` where nothing does)."""
     names, axes = factor_names(len(x.shape)), set(axes)
     out = [f if i not in axes else "1" for i, f in enumerate(names) if keepdim or i not in axes]
     return shard_string([names], [out] * results, **{names[a]: how for a in sorted(axes)})
@@ -275,19 +275,19 @@ def shard_reduce(x: Meta, axes: Iterable[int], keepdim: bool, how: str, results:
 def shard_along(x: Meta, axes: Iterable[int], results: int = 1) -> str:
     """One operand, results of its shape; ``axes`` must be whole on each shard."""
     names = factor_names(len(x.shape))
-    return shard_string([names], [names] * results, **{names[a]: "whole" for a in axes})
+    return shard_string([names], [names] * results, **{names[a]: "replicated" for a in axes})
 
 
-def with_shape(self: Op, part: Part, *args: Any) -> Any:
-    """``on_part`` of an op whose param ``shape`` is the shape of its result."""
+def with_local_shape(self: Op, shard: LocalShard, *args: Any) -> Any:
+    """``on_shard`` of an op whose param ``shape`` is the shape of its result."""
     n = len(args) - len(self.param_fields)
-    params = (part.results[0].sizes if k == "shape" else v for k, v in zip(self.param_fields, args[n:], strict=True))
+    params = (shard.results[0].sizes if k == "shape" else v for k, v in zip(self.param_fields, args[n:], strict=True))
     return apply(self, args[:n], tuple(params))
 
 
-def once(part: Part, x: Any, *factors: str) -> Any:
+def once(shard: LocalShard, x: Any, *factors: str) -> Any:
     """``x`` on the first part of each of ``factors``, zeros on the others: what is added to a sum over the parts."""
-    if part.first(*factors):
+    if shard.is_first(*factors):
         return x
     return zeros(x) if is_tensor(x) else 0
 

@@ -36,11 +36,11 @@ from umiak.ops.random import uniforms
 
 
 class Activation(Unary):
-    """``value(x, *params)`` in smaller ops, and ``slope(x, y, *params)``, its derivative where the value is y."""
+    """``value(x, *params)`` in smaller ops, and ``derivative(x, y, *params)``, its derivative where the value is y."""
 
     kinds = "f"
     value: ClassVar[Callable]
-    slope: ClassVar[Callable]
+    derivative: ClassVar[Callable]
 
     @in_compute_type
     def decompose(self, x, *params):
@@ -48,7 +48,7 @@ class Activation(Unary):
 
     @vjp_in_compute_type
     def vjp(self, s, g):
-        return (F.mul(g, conj(self.slope(s.inputs[0], s.outputs[0], *s.params))),)
+        return (F.mul(g, conj(self.derivative(s.inputs[0], s.outputs[0], *s.params))),)
 
 
 class Gated(Activation):
@@ -229,7 +229,7 @@ class Hardswish(Activation):
     def value(self, x, threshold, scale, offset):
         return F.div(F.mul(x, clamp(F.add(x, offset), 0, threshold)), scale)
 
-    def slope(self, x, y, threshold, scale, offset):
+    def derivative(self, x, y, threshold, scale, offset):
         gate = F.add(x, offset)
         middle = F.add(gate, F.where(inside(gate, 0, threshold), x, 0))
         return F.div(F.where(F.le(gate, 0), 0, F.where(F.ge(gate, threshold), threshold, middle)), scale)
@@ -252,7 +252,7 @@ class ExponentialTail(Activation):
         above, amplitude, rate = self.parts(*params)
         return F.where(F.gt(x, 0), F.mul(x, above), F.mul(F.expm1(F.mul(F.minimum(x, 0), rate)), amplitude))
 
-    def slope(self, x, y, *params):
+    def derivative(self, x, y, *params):
         above, amplitude, rate = self.parts(*params)
         return F.where(F.gt(x, 0), above, F.mul(F.exp(F.mul(F.minimum(x, 0), rate)), amplitude * rate))
 
@@ -311,7 +311,7 @@ class Gelu(Activation):
         root = -2 * self.ROOT / math.log(2)
         return F.add(F.exp2(F.mul(x, F.add(F.mul(square(x), self.CUBIC * root), root))), 1)
 
-    def slope(self, x, y):
+    def derivative(self, x, y):
         if not self.approximate:
             half = F.mul(F.add(self.bend(x), 1), 0.5)
             return F.add(half, F.mul(x, F.mul(F.exp(F.mul(square(x), -0.5)), math.sqrt(0.5 / math.pi))))
@@ -334,7 +334,7 @@ class Silu(Activation):
     def value(self, x):
         return F.mul(x, gate(x))
 
-    def slope(self, x, y):
+    def derivative(self, x, y):
         open = gate(x)
         return F.mul(open, F.add(F.mul(x, F.sub(1, open)), 1))
 
@@ -349,7 +349,7 @@ class Swish(Activation):
     def value(self, x, beta):
         return F.mul(x, F.logistic(F.mul(x, beta)))
 
-    def slope(self, x, y, beta):
+    def derivative(self, x, y, beta):
         gate = F.logistic(F.mul(x, beta))
         return F.mul(gate, F.add(F.mul(F.mul(x, beta), F.sub(1, gate)), 1))
 
@@ -361,7 +361,7 @@ class Mish(Activation):
     def value(self, x):
         return F.mul(x, F.tanh(log1p_exp(x)))
 
-    def slope(self, x, y):
+    def derivative(self, x, y):
         bend = F.tanh(log1p_exp(x))
         return F.add(bend, F.mul(F.mul(x, F.sub(1, square(bend))), F.logistic(x)))
 
@@ -381,7 +381,7 @@ class Softplus(Activation):
         z = F.mul(x, beta)
         return F.where(F.gt(real(z), threshold), x, F.div(log1p_exp(z), beta))
 
-    def slope(self, x, y, beta, threshold):
+    def derivative(self, x, y, beta, threshold):
         z = F.mul(x, beta)
         return F.where(F.gt(real(z), threshold), 1, gate(z))
 
@@ -396,7 +396,7 @@ class LogSigmoid(Activation):
     def value(self, x):
         return F.neg(log1p_exp(F.neg(x)))
 
-    def slope(self, x, y):
+    def derivative(self, x, y):
         return gate(F.neg(x))
 
 
@@ -415,13 +415,13 @@ class Softsign(Activation):
     def vjp(self, s, g):
         x = s.inputs[0]
         if not x.dtype.is_complex:
-            return (F.mul(g, self.slope(x, s.outputs[0])),)
+            return (F.mul(g, self.derivative(x, s.outputs[0])),)
         # Its size changes with the part of x that lies in its direction, so that the slope is no complex number.
         shrunk = F.complex(F.reciprocal(F.add(F.abs(x), 1)), 0.0)
         along = F.mul(F.complex(F.real(F.mul(F.conj(g), x)), 0.0), F.sign(x))
         return (F.sub(F.mul(g, shrunk), F.mul(along, square(shrunk))),)
 
-    def slope(self, x, y):
+    def derivative(self, x, y):
         return square(F.reciprocal(F.add(F.abs(x), 1)))
 
 
@@ -435,7 +435,7 @@ class Tanhshrink(Activation):
     def value(self, x):
         return F.sub(x, F.tanh(x))
 
-    def slope(self, x, y):
+    def derivative(self, x, y):
         return square(F.tanh(x))
 
 
@@ -449,7 +449,7 @@ class Stanh(Activation):
     def value(self, x, scale_a, scale_b):
         return F.mul(F.tanh(F.mul(x, scale_a)), scale_b)
 
-    def slope(self, x, y, scale_a, scale_b):
+    def derivative(self, x, y, scale_a, scale_b):
         return F.mul(F.sub(1, square(F.tanh(F.mul(x, scale_a)))), scale_a * scale_b)
 
 
@@ -519,7 +519,7 @@ class LogSoftmax(AlongAxis):
         return (F.sub(g, F.mul(F.exp(s.outputs[0]), F.sum(g, axes=(self.axis,), keepdim=True))),)
 
 
-class Halved(AlongAxis):
+class GatedHalves(AlongAxis):
     """Two halves along ``axis`` make one result."""
 
     amp = "promote"
@@ -538,7 +538,7 @@ class Halved(AlongAxis):
     def shard(self, x):
         names = factor_names(len(x.shape))
         out = [f if i != self.axis else "1" for i, f in enumerate(names)]
-        return shard_string([names], [out], **{names[self.axis]: "whole"})
+        return shard_string([names], [out], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -552,7 +552,7 @@ class Halved(AlongAxis):
 
 
 @register
-class Glu(Halved):
+class Glu(GatedHalves):
     """The first half along ``axis`` times the sigmoid of the second."""
 
     @in_compute_type
@@ -562,7 +562,7 @@ class Glu(Halved):
 
 
 @register
-class SwigluPacked(Halved):
+class SwigluPacked(GatedHalves):
     """silu of the first half along ``axis`` times the second."""
 
     @in_compute_type
@@ -642,7 +642,7 @@ class Maxout(Op):
     def shard(self, x, groups):
         names = factor_names(len(x.shape))
         out = [f if i != self.axis else "1" for i, f in enumerate(names)]
-        return shard_string([names], [out], **{names[self.axis]: "whole"})
+        return shard_string([names], [out], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -673,8 +673,8 @@ class Rrelu(Op):
         return Meta(x.shape, x.dtype)
 
     @in_compute_type
-    def on_part(self, part, x, *params):
-        return self.apply(part.results[0], x, x, *params)
+    def on_shard(self, shard, x, *params):
+        return self.apply(shard.results[0], x, x, *params)
 
     def apply(self, shape: Any, v: Any, x: Any, lower: Any, upper: Any, seed: Any, offset: Any) -> Any:
         (u,) = uniforms(shape, 1, seed, offset, dt.float32)

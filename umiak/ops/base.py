@@ -55,7 +55,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Box:
-    """A part of a tensor of shape ``whole``: so many elements of each dim from ``starts`` on."""
+    """A part of a tensor of shape ``replicated``: so many elements of each dim from ``starts`` on."""
 
     starts: tuple
     sizes: tuple
@@ -63,17 +63,17 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Part:
+class LocalShard:
     """Which part of a sharded call is computed: the boxes of its operands (None for numbers and absent ones) and of its
     results, and for each factor that is cut its place among the parts."""
 
     operands: tuple[Box | None, ...]
     results: tuple[Box, ...]
-    places: Mapping[str, int]
+    indices: Mapping[str, int]
 
-    def first(self, *factors: str) -> bool:
+    def is_first(self, *factors: str) -> bool:
         """Whether this is the first part of each of the factors: the one that adds what must be added once."""
-        return not any(self.places.get(f) for f in factors)
+        return not any(self.indices.get(f) for f in factors)
 
 
 class Saved:
@@ -185,7 +185,7 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
     vjp: ClassVar[Any] = None
     forward_train: ClassVar[Any] = None
     shard: ClassVar[Any] = None
-    on_part: ClassVar[Any] = None
+    on_shard: ClassVar[Any] = None
     strides: ClassVar[Any] = None
     variadic_outputs: ClassVar[bool] = False
 

@@ -28,12 +28,12 @@ from umiak.ops._common import (
 from umiak.ops.activation import clamp, log1p_exp
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import counter
-from umiak.ops.loss import Classified, Pairwise
-from umiak.ops.movement import demand
+from umiak.ops.loss import ClassLoss, Pairwise
+from umiak.ops.movement import require
 
 
 @register
-class SmoothedCrossEntropy(Classified):
+class SmoothedCrossEntropy(ClassLoss):
     """Cross entropy with labels of which the part ``smoothing`` is spread evenly over all classes.
 
     The loss is ``lse - (1 - smoothing) * x[label] - smoothing * mean(x)``, lse being the logarithm of the sum of
@@ -109,7 +109,7 @@ class MultiLabelMargin(Op):
         return F.div(F.sum(F.where(counts, F.maximum(gap, 0), 0), axes=(1, 2)), classes)
 
     def shard(self, x, labels):
-        return shard_string([["n", "c"], ["n", "c"]], [["n"]], c="whole")
+        return shard_string([["n", "c"], ["n", "c"]], [["n"]], c="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -148,12 +148,12 @@ class MarginCosine(Op):
         classes = counter(x.shape[1])
         return F.eq(classes, F.unsqueeze(cast_to(labels, dt.int64), axes=(1,)))
 
-    def turned(self, x: Any, m1: Any, m2: Any) -> Any:
+    def with_margin(self, x: Any, m1: Any, m2: Any) -> Any:
         return F.add(F.mul(F.acos(clamp(x, -1.0, 1.0)), m1), m2)
 
     @in_compute_type
     def decompose(self, x, labels, m1, m2, m3, scale):
-        moved = F.sub(F.cos(self.turned(x, m1, m2)) if self.angular else x, m3)
+        moved = F.sub(F.cos(self.with_margin(x, m1, m2)) if self.angular else x, m3)
         return F.mul(F.where(self.own(x, labels), moved, x), scale)
 
     @vjp_in_compute_type
@@ -164,11 +164,11 @@ class MarginCosine(Op):
             return g, None
         # d cos(m1*acos(x) + m2) = m1 sin(...) / sin(acos(x)), finite also at the ends.
         sine = F.sqrt(F.maximum(F.sub(1.0, F.mul(x, x)), 1e-12))
-        slope = F.div(F.mul(F.sin(self.turned(x, p.m1, p.m2)), p.m1), sine)
+        slope = F.div(F.mul(F.sin(self.with_margin(x, p.m1, p.m2)), p.m1), sine)
         return F.where(self.own(x, labels), F.mul(g, slope), g), None
 
     def shard(self, x, labels, *params):
-        return shard_string([["n", "c"], ["n"]], [["n", "c"]], c="whole")
+        return shard_string([["n", "c"], ["n"]], [["n", "c"]], c="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -205,7 +205,7 @@ class ClippedBce(Pairwise):
 
 
 @register
-class TreeLoss(Op):
+class HsigmoidLoss(Op):
     """Binary cross entropies of the turns that lead to each row's class (Morin and Bengio, 2005), added up ``[n]``.
 
     ``weight`` ``[nodes, d]`` and ``bias`` ``[nodes]`` belong to inner nodes; ``path`` ``[n, depth]`` are the nodes on
@@ -222,8 +222,8 @@ class TreeLoss(Op):
             got = f"{tuple(x.shape)}, {tuple(path.shape)} and {tuple(weight.shape)}"
             self.fail(ValueError, "x [rows, d], a path [rows, depth] and weights [nodes, d]", got)
         same_shape(self, path.shape, turns.shape, "path and turns of one shape")
-        demand(self, path.shape[0] == x.shape[0], "a path for each row", (x.shape[0], path.shape[0]))
-        demand(self, weight.shape[1] == x.shape[1], "weights as wide as x", (x.shape[1], weight.shape[1]))
+        require(self, path.shape[0] == x.shape[0], "a path for each row", (x.shape[0], path.shape[0]))
+        require(self, weight.shape[1] == x.shape[1], "weights as wide as x", (x.shape[1], weight.shape[1]))
         if bias is not None:
             same_shape(self, bias.shape, weight.shape[:1], "one bias a node")
         return Meta((x.shape[0],), same_dtype(self, x, weight, bias))
@@ -240,7 +240,7 @@ class TreeLoss(Op):
 
     def shard(self, x, path, turns, weight, bias):
         operands = [["n", "d"], ["n", "p"], ["n", "p"], ["w", "d"], ["w"] if bias is not None else []]
-        return shard_string(operands, [["n"]], d="whole", p="whole", w="whole")
+        return shard_string(operands, [["n"]], d="replicated", p="replicated", w="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -2,8 +2,8 @@
 
 A tensor here is one rank's own. The convention of gradients: a value that is *equal* on all ranks has an equal gradient
 on all of them, which counts once; a value that *differs* has the gradient of the sum of what the ranks compute. So
-all-reduce, which makes an equal value of differing ones, hands its gradient through, and ``Fanout``, which marks that
-ranks now go different ways with an equal value, adds the gradients up. Each is the other's transpose, and so are
+all-reduce, which makes an equal value of differing ones, passes its gradient through, and ``CopyToGroup``, which marks
+that ranks now use an equal value in different ways, all-reduces it. Each is the other's transpose, and so are
 all-gather and reduce-scatter, send and receive, broadcast and reduce-to.
 
 ``group`` names the communicator and is static; its size and the ranks in it are params. Calls on one group keep their
@@ -21,7 +21,7 @@ from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import accept, cast_to, check_axes, conj, draw, factor_names, shard_along, shard_string, sizes
 from umiak.ops.base import Op, Sample, param, register
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 # Reductions, and the kinds of dtype that each accepts.
 REDUCTIONS = {"sum": "ifc", "avg": "fc", "max": "bif", "min": "bif", "prod": "ifc"}
@@ -52,13 +52,13 @@ class Collective(Op):
 
     def check(self, x, size):
         """Refuse groups without ranks."""
-        demand(self, size >= 1, "a group of at least one rank", size)
+        require(self, size >= 1, "a group of at least one rank", size)
 
     def infer(self, x, size, *params):
         self.check(x, size)
         return Meta(tuple(x.shape), x.dtype)
 
-    def again(self, s):
+    def group_arguments(self, s):
         """The arguments that name this group."""
         return {"group": self.group, "size": s.params.size}
 
@@ -90,7 +90,7 @@ class AllReduce(Collective):
 
     def vjp(self, s, g):
         x, out, size = s.inputs[0], s.outputs[0], s.params.size
-        g = F.fanout(g, **self.again(s))
+        g = F.copy_to_group(g, **self.group_arguments(s))
         if self.op == "sum":
             return (g,)
         if self.op == "avg":
@@ -98,7 +98,7 @@ class AllReduce(Collective):
         if self.op == "prod":
             return (F.mul(g, conj(F.div(out, x))),)  # for factors that are not zero
         won = F.cast(F.eq(x, out), dtype=g.dtype)
-        return (F.mul(g, F.div(won, F.all_reduce(won, **self.again(s)))),)
+        return (F.mul(g, F.div(won, F.all_reduce(won, **self.group_arguments(s)))),)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -109,7 +109,7 @@ class AllReduce(Collective):
 
 
 @register
-class Fanout(Collective):
+class CopyToGroup(Collective):
     """``x``, equal on all ranks, before each uses it in its own way: the same values; their gradients are added up over
     the group.
     """
@@ -120,7 +120,7 @@ class Fanout(Collective):
         Op.bind(self)  # nothing is sent
 
     def vjp(self, s, g):
-        return (F.all_reduce(g, **self.again(s)),)
+        return (F.all_reduce(g, **self.group_arguments(s)),)
 
 
 @register
@@ -136,7 +136,7 @@ class AllGather(Collective):
         return Meta(tuple(n * size if i == self.axis else n for i, n in enumerate(x.shape)), x.dtype)
 
     def vjp(self, s, g):
-        return (F.reduce_scatter(g, axis=self.axis, **self.again(s)),)
+        return (F.reduce_scatter(g, axis=self.axis, **self.group_arguments(s)),)
 
     def shard(self, x, size):
         return shard_along(x, (self.axis,))
@@ -160,12 +160,12 @@ class ReduceScatter(Collective):
         check_axes(self, (self.axis,), len(x.shape))
         check_reduction(self, x)
         n = x.shape[self.axis]
-        demand(self, n % dim.maximum(size, 1) == 0, f"axis {self.axis} to be a multiple of the {size} ranks", n)
+        require(self, n % dim.maximum(size, 1) == 0, f"axis {self.axis} to be a multiple of the {size} ranks", n)
         return Meta(tuple(m // size if i == self.axis else m for i, m in enumerate(x.shape)), x.dtype)
 
     def vjp(self, s, g):
         transposable(self)
-        made = F.all_gather(g, axis=self.axis, **self.again(s))
+        made = F.all_gather(g, axis=self.axis, **self.group_arguments(s))
         return (F.div(made, s.params.size) if self.op == "avg" else made,)
 
     def shard(self, x, size):
@@ -193,13 +193,13 @@ class AllToAll(Collective):
         self.check(x, size)
         check_axes(self, {self.split_axis, self.concat_axis}, len(x.shape))
         n = x.shape[self.split_axis]
-        demand(self, n % dim.maximum(size, 1) == 0, f"axis {self.split_axis} to be a multiple of the {size} ranks", n)
+        require(self, n % dim.maximum(size, 1) == 0, f"axis {self.split_axis} to be a multiple of the {size} ranks", n)
         shape = [m // size if i == self.split_axis else m for i, m in enumerate(x.shape)]
         shape[self.concat_axis] = shape[self.concat_axis] * size
         return Meta(tuple(shape), x.dtype)
 
     def vjp(self, s, g):
-        return (F.all_to_all(g, split_axis=self.concat_axis, concat_axis=self.split_axis, **self.again(s)),)
+        return (F.all_to_all(g, split_axis=self.concat_axis, concat_axis=self.split_axis, **self.group_arguments(s)),)
 
     def shard(self, x, size):
         return shard_along(x, {self.split_axis, self.concat_axis})
@@ -224,12 +224,12 @@ class AllToAllSized(Collective):
         got = f"{tuple(sent)} and {tuple(received)} for {size} ranks"
         if not x.shape or len(sent) != len(received):
             self.fail(ValueError, "rows, and numbers of rows sent and received for each rank", got)
-        demand(self, size == len(sent), "one number of rows for each rank", got)
-        demand(self, x.shape[0] == sum(sent), "rows that add up to those of x", f"{x.shape[0]} and {tuple(sent)}")
+        require(self, size == len(sent), "one number of rows for each rank", got)
+        require(self, x.shape[0] == sum(sent), "rows that add up to those of x", f"{x.shape[0]} and {tuple(sent)}")
         return Meta((sum(received), *x.shape[1:]), x.dtype)
 
     def vjp(self, s, g):
-        return (F.all_to_all_sized(g, **self.again(s), sent=s.params.received, received=s.params.sent),)
+        return (F.all_to_all_sized(g, **self.group_arguments(s), sent=s.params.received, received=s.params.sent),)
 
     def shard(self, x, size, sent, received):
         return shard_along(x, (0,))
@@ -250,7 +250,7 @@ class Rooted(Collective):
 
     def infer(self, x, size, root, rank):
         self.check(x, size)
-        demand(
+        require(
             self,
             (0 <= root) & (root < size) & (0 <= rank) & (rank < size),
             f"ranks below {size}",
@@ -258,8 +258,8 @@ class Rooted(Collective):
         )
         return Meta(tuple(x.shape), x.dtype)
 
-    def again(self, s):
-        return {**super().again(s), "root": s.params.root, "rank": s.params.rank}
+    def group_arguments(self, s):
+        return {**super().group_arguments(s), "root": s.params.root, "rank": s.params.rank}
 
 
 @register
@@ -269,7 +269,7 @@ class Broadcast(Rooted):
     linear = True
 
     def vjp(self, s, g):
-        return (F.reduce_to(g, **self.again(s)),)
+        return (F.reduce_to(g, **self.group_arguments(s)),)
 
 
 @register
@@ -284,7 +284,7 @@ class ReduceTo(Rooted):
 
     def vjp(self, s, g):
         transposable(self)
-        made = F.broadcast(g, **self.again(s))
+        made = F.broadcast(g, **self.group_arguments(s))
         return (F.div(made, s.params.size) if self.op == "avg" else made,)
 
 
@@ -302,7 +302,7 @@ class CollectivePermute(Collective):
                 self.fail(ValueError, "each rank at most once as source and once as target", self.pairs)
 
     def vjp(self, s, g):
-        return (F.collective_permute(g, pairs=tuple((b, a) for a, b in self.pairs), **self.again(s)),)
+        return (F.collective_permute(g, pairs=tuple((b, a) for a, b in self.pairs), **self.group_arguments(s)),)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -311,14 +311,14 @@ class CollectivePermute(Collective):
         yield Sample((draw(rng, (2,), dt.complex128),), {"group": "self", "pairs": ((0, 0),)}, {"size": 1})
 
 
-class Pairwise(Collective):
+class PointToPoint(Collective):
     """Between two ranks. No samples: a group of one has nobody to talk to."""
 
     peer: int = param("int")
 
     def between(self, size, peer):
         """Refuse a peer outside the group."""
-        demand(self, (0 <= peer) & (peer < size), f"a rank below {size}", peer)
+        require(self, (0 <= peer) & (peer < size), f"a rank below {size}", peer)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -326,7 +326,7 @@ class Pairwise(Collective):
 
 
 @register
-class Send(Pairwise):
+class Send(PointToPoint):
     """``x`` sent to the rank ``peer``. The result is an empty tensor, through which the gradient comes back."""
 
     linear = True
@@ -337,14 +337,14 @@ class Send(Pairwise):
 
     def vjp(self, s, g):
         x = s.inputs[0]
-        return (F.recv(g, dtype=x.dtype, **self.again(s), peer=s.params.peer, shape=sizes(x)),)
+        return (F.recv(g, dtype=x.dtype, **self.group_arguments(s), peer=s.params.peer, shape=sizes(x)),)
 
     def shard(self, x, size, peer):
         return shard_string([["1"] * len(x.shape)], [["1"]])
 
 
 @register
-class Recv(Pairwise):
+class Recv(PointToPoint):
     """A tensor of ``shape`` received from the rank ``peer``.
 
     ``token``, an empty tensor, orders it after what made the token; one that needs a gradient lets the gradient travel
@@ -361,7 +361,7 @@ class Recv(Pairwise):
 
     def vjp(self, s, g):
         token = s.inputs[0]
-        return (cast_to(F.send(g, **self.again(s), peer=s.params.peer), token.dtype),)
+        return (cast_to(F.send(g, **self.group_arguments(s), peer=s.params.peer), token.dtype),)
 
     def shard(self, token, size, peer, shape):
         return shard_string([["1"] if token is not None else []], [["1"] * len(shape)])

@@ -15,7 +15,7 @@ from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import accept, draw, same_dtype, same_shape, shard_string
 from umiak.ops.base import Op, Sample, param, register
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 
 class Convolution(Op):
@@ -42,10 +42,10 @@ class Convolution(Op):
             if len(values) != self.nd:
                 self.fail(ValueError, f"{self.nd} {name}", tuple(values))
             for v in values:
-                demand(
+                require(
                     self, v >= (0 if name.startswith("pads") else 1), f"{name} that are not too small", tuple(values)
                 )
-        demand(self, groups >= 1, "at least one group", groups)
+        require(self, groups >= 1, "at least one group", groups)
         return dtype
 
     def positions(self, spatial, kernel, geometry):
@@ -54,7 +54,7 @@ class Convolution(Op):
         for n, k, stride, lo, hi, dilation in zip(spatial, kernel, *geometry, strict=True):
             reach = dilation * (k - 1) + 1
             room = n + lo + hi
-            demand(
+            require(
                 self,
                 (k >= 1) & (reach <= room),
                 f"a kernel that fits a padded dim of {room}",
@@ -66,8 +66,8 @@ class Convolution(Op):
     def channels(self, c, w, groups):
         """Refuse weights that do not fit ``c`` input channels."""
         got = f"{c} channels, weight {tuple(w)} and {groups} groups"
-        demand(self, c == w[1] * groups, "input channels == w.shape[1] * groups", got)
-        demand(self, w[0] % groups == 0, "w.shape[0] to be a multiple of groups", got)
+        require(self, c == w[1] * groups, "input channels == w.shape[1] * groups", got)
+        require(self, w[0] % groups == 0, "w.shape[0] to be a multiple of groups", got)
 
     def factors(self, groups, summed):
         """Factors of x, w and g, and what becomes of those that a result lacks: ``summed`` is one that is reduced.
@@ -76,10 +76,10 @@ class Convolution(Op):
         whole.
         """
         space, kernel = [f"s{i}" for i in range(self.nd)], [f"k{i}" for i in range(self.nd)]
-        how = dict.fromkeys((*space, *kernel), "whole")
+        how = dict.fromkeys((*space, *kernel), "replicated")
         if dim.same(groups, 1):
             return ["n", "c", *space], ["o", "c", *kernel], ["n", "o", *["1"] * self.nd], {summed: "sum", **how}
-        how |= dict.fromkeys(("c", "d", "o"), "whole") | ({summed: "sum"} if summed == "n" else {})
+        how |= dict.fromkeys(("c", "d", "o"), "replicated") | ({summed: "sum"} if summed == "n" else {})
         return ["n", "c", *space], ["o", "d", *kernel], ["n", "o", *["1"] * self.nd], how
 
 
@@ -159,7 +159,7 @@ class ConvInputGrad(Convolution):
         if len(sizes) != self.nd:
             self.fail(ValueError, f"{self.nd} sizes", tuple(sizes))
         got = f"{tuple(g.shape)} and {tuple(w.shape)}"
-        demand(self, g.shape[1] == w.shape[0], "g.shape[1] == w.shape[0]", got)
+        require(self, g.shape[1] == w.shape[0], "g.shape[1] == w.shape[0]", got)
         self.channels(w.shape[1] * groups, w.shape, groups)
         same_shape(
             self, g.shape[2:], self.positions(sizes, w.shape[2:], geometry), "g of the size that the convolution gives"
@@ -196,10 +196,10 @@ class ConvWeightGrad(Convolution):
         if len(sizes) != self.nd:
             self.fail(ValueError, f"{self.nd} sizes", tuple(sizes))
         got = f"{tuple(x.shape)} and {tuple(g.shape)}"
-        demand(self, x.shape[0] == g.shape[0], "x.shape[0] == g.shape[0]", got)
-        demand(self, x.shape[1] % groups == 0, "channels that are a multiple of groups", got)
+        require(self, x.shape[0] == g.shape[0], "x.shape[0] == g.shape[0]", got)
+        require(self, x.shape[1] % groups == 0, "channels that are a multiple of groups", got)
         weight = (g.shape[1], x.shape[1] // groups, *sizes)
-        demand(self, g.shape[1] % groups == 0, "output channels that are a multiple of groups", got)
+        require(self, g.shape[1] % groups == 0, "output channels that are a multiple of groups", got)
         same_shape(
             self, g.shape[2:], self.positions(x.shape[2:], sizes, geometry), "g of the size that the convolution gives"
         )
@@ -242,13 +242,13 @@ class ConvTranspose(Convolution):
         if len(extra) != self.nd:
             self.fail(ValueError, f"{self.nd} extra sizes", tuple(extra))
         got = f"{tuple(x.shape)} and {tuple(w.shape)} in {groups} groups"
-        demand(self, x.shape[1] == w.shape[0], "x.shape[1] == w.shape[0]", got)
-        demand(self, w.shape[0] % groups == 0, "channels that are a multiple of groups", got)
+        require(self, x.shape[1] == w.shape[0], "x.shape[1] == w.shape[0]", got)
+        require(self, w.shape[0] % groups == 0, "channels that are a multiple of groups", got)
         for e, stride in zip(extra, geometry[0], strict=True):
-            demand(self, (e >= 0) & (e < stride), "extra sizes below the stride", tuple(extra))
+            require(self, (e >= 0) & (e < stride), "extra sizes below the stride", tuple(extra))
         sizes = self._sizes(x, w, geometry, extra)
         for n in sizes:
-            demand(self, n >= 1, "pads that leave at least one element", f"a result of {sizes}")
+            require(self, n >= 1, "pads that leave at least one element", f"a result of {sizes}")
         return Meta((x.shape[0], w.shape[1] * groups, *sizes), dtype)
 
     def decompose(self, x, w, groups, strides, pads_lo, pads_hi, dilations, extra):

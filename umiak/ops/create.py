@@ -9,7 +9,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, draw, factor_names, shard_string, sizes, with_shape
+from umiak.ops._common import accept, draw, factor_names, shard_string, sizes, with_local_shape
 from umiak.ops.base import Op, Sample, param, register
 
 
@@ -40,7 +40,7 @@ class Full(Op):
     def shard(self, value, shape):
         return shard_string([[]], [factor_names(len(shape))])
 
-    on_part = with_shape
+    on_shard = with_local_shape
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -80,8 +80,8 @@ class Iota(Op):
     def shard(self, start, step, size):
         return shard_string([[], []], [["a"]])
 
-    def on_part(self, part, start, step, size):
-        (first,), (own,) = part.results[0].starts, part.results[0].sizes
+    def on_shard(self, shard, start, step, size):
+        (first,), (own,) = shard.results[0].starts, shard.results[0].sizes
         return F.iota(start + step * first, step, dtype=self.dtype, size=own)
 
     @staticmethod
@@ -132,7 +132,7 @@ class SumTo(Op):
         summed = names[:lead] + [f for f, g in zip(names[lead:], gone, strict=True) if g]
         return shard_string([names], [out], **dict.fromkeys(summed, "sum"))
 
-    on_part = with_shape
+    on_shard = with_local_shape
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -93,7 +93,7 @@ class CustomCall(Op):
         metas = self.infer(*xs)
         results = metas if isinstance(metas, tuple) else (metas,)
         return shard_string(
-            names, [["1"] * len(m.shape) for m in results], **{f: "whole" for own in names for f in own}
+            names, [["1"] * len(m.shape) for m in results], **{f: "replicated" for own in names for f in own}
         )
 
     @staticmethod

@@ -31,7 +31,7 @@ class GatherTree(Op):
         return Meta(tuple(ids.shape), same_dtype(self, ids, parents))
 
     def shard(self, ids, parents):
-        return shard_string([["t", "b", "k"], ["t", "b", "k"]], [["t", "b", "k"]], t="whole", k="whole")
+        return shard_string([["t", "b", "k"], ["t", "b", "k"]], [["t", "b", "k"]], t="replicated", k="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

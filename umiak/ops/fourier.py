@@ -9,7 +9,7 @@ from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
 from umiak.ops._common import check_axes, draw, factor_names, shard_along, shard_string, sizes
 from umiak.ops.base import Op, Sample, param, register
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 NORMS = ("backward", "ortho", "forward")
 # A transform's transpose runs the other way and scales where the transform did.
@@ -37,7 +37,7 @@ class Transform(Op):
         if self.norm not in NORMS:
             self.fail(ValueError, f"a norm of {NORMS}", self.norm)
         for a in self.axes:
-            demand(self, x.shape[a] >= 1, f"at least one point on axis {a}", tuple(x.shape))
+            require(self, x.shape[a] >= 1, f"at least one point on axis {a}", tuple(x.shape))
 
     def resized(self, x, size):
         """The shape of ``x`` with another size on the last transformed axis."""
@@ -46,7 +46,7 @@ class Transform(Op):
     def shard(self, x, *params):
         names = factor_names(len(x.shape))
         out = ["1" if i in self.axes else f for i, f in enumerate(names)]
-        return shard_string([names], [out], **{names[a]: "whole" for a in self.axes})
+        return shard_string([names], [out], **{names[a]: "replicated" for a in self.axes})
 
 
 @register
@@ -107,7 +107,7 @@ class Irfft(Transform):
     def infer(self, x, n):
         self.check(x, tuple(TO_COMPLEX.values()))
         got = f"{x.shape[self.axes[-1]]} for n = {n}"
-        demand(self, (n >= 1) & (x.shape[self.axes[-1]] == n // 2 + 1), "n//2 + 1 points on the last axis", got)
+        require(self, (n >= 1) & (x.shape[self.axes[-1]] == n // 2 + 1), "n//2 + 1 points on the last axis", got)
         return Meta(self.resized(x, n), x.dtype.real)
 
     def vjp(self, s, g):

@@ -14,7 +14,7 @@ from umiak.ir.meta import Meta
 from umiak.ops._common import accept, cast_to, in_compute_type
 from umiak.ops.base import Sample, param, register
 from umiak.ops.index import counter
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 from umiak.ops.window import Windowed, chosen_vjp
 
 
@@ -42,9 +42,9 @@ class FractionalMaxPool(Windowed):
         if len(counts) != self.n or len(kernel) != self.n:
             self.fail(ValueError, f"{self.n} counts and sizes of windows", (tuple(counts), tuple(kernel)))
         for size, count, k in zip(spatial, counts, kernel, strict=True):
-            demand(self, (count >= 1) & (k >= 1), "counts and windows of 1 or more", (tuple(counts), tuple(kernel)))
+            require(self, (count >= 1) & (k >= 1), "counts and windows of 1 or more", (tuple(counts), tuple(kernel)))
             fits = count - 1 + k if self.overlapping else count
-            demand(self, fits <= size, f"room for {tuple(counts)} windows", tuple(spatial))
+            require(self, fits <= size, f"room for {tuple(counts)} windows", tuple(spatial))
         shape = lead + tuple(counts)
         return Meta(shape, x.dtype), Meta(shape, self.dtype)
 

@@ -20,7 +20,7 @@ from umiak.ir.meta import Meta
 from umiak.ops._common import accept, draw, factor_names, in_compute_type, same_dtype, shard_string
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import counter
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 MODES = ("bilinear", "nearest")
 PADDINGS = ("zeros", "border", "reflection")
@@ -49,9 +49,9 @@ class GridSample(Op):
         got = f"{tuple(x.shape)} and {tuple(grid.shape)}"
         if n not in (2, 3) or len(grid.shape) != n + 2:
             self.fail(ValueError, "x [N, C, *sizes] and a grid [N, *places, n] with n = 2 or 3 sizes", got)
-        demand(self, (grid.shape[0] == x.shape[0]) & (grid.shape[-1] == n), f"x and a grid [N, *places, {n}]", got)
+        require(self, (grid.shape[0] == x.shape[0]) & (grid.shape[-1] == n), f"x and a grid [N, *places, {n}]", got)
         for size in x.shape[2:]:
-            demand(self, size >= 1, "sizes of 1 or more", got)
+            require(self, size >= 1, "sizes of 1 or more", got)
         return Meta((x.shape[0], x.shape[1], *grid.shape[1:-1]), dtype)
 
     def _places(self, grid, axis, size):
@@ -111,7 +111,7 @@ class GridSample(Op):
     def shard(self, x, grid):
         names, n = factor_names(len(x.shape)), len(x.shape) - 2
         places = [f"p{i}" for i in range(n)]
-        whole = dict.fromkeys((*names[2:], "g"), "whole")
+        whole = dict.fromkeys((*names[2:], "g"), "replicated")
         return shard_string([names, [names[0], *places, "g"]], [[*names[:2], *places]], **whole)
 
     @staticmethod
@@ -152,7 +152,7 @@ class AffineGrid(Op):
         n, got = len(sizes), f"{tuple(theta.shape)} for {len(sizes)} sizes"
         if n not in (2, 3) or len(theta.shape) != 3:
             self.fail(ValueError, "theta [N, n, n+1] and n = 2 or 3 sizes", got)
-        demand(self, (theta.shape[1] == n) & (theta.shape[2] == n + 1), f"theta of shape [N, {n}, {n + 1}]", got)
+        require(self, (theta.shape[1] == n) & (theta.shape[2] == n + 1), f"theta of shape [N, {n}, {n + 1}]", got)
         return Meta((theta.shape[0], *sizes, n), theta.dtype)
 
     @in_compute_type
@@ -173,7 +173,7 @@ class AffineGrid(Op):
 
     def shard(self, theta, sizes):
         # The places of a part of the grid would depend on where it lies.
-        return shard_string([["b", "n", "m"]], [["b", *["1"] * len(sizes), "n"]], n="whole", m="whole")
+        return shard_string([["b", "n", "m"]], [["b", *["1"] * len(sizes), "n"]], n="replicated", m="replicated")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -35,7 +35,7 @@ from umiak.ops._common import (
     zeros,
 )
 from umiak.ops.base import Box, Op, Sample, param, register
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 MODES = ("set", "add", "mul", "min", "max")
 
@@ -89,7 +89,7 @@ class Take(Op):
         names, inner = factor_names(len(x.shape)), factor_names(len(index.shape), "i")
         whole = names[self.axis]
         return shard_string(
-            [names, inner], [[*names[: self.axis], *inner, *names[self.axis + 1 :]]], **{whole: "whole"}
+            [names, inner], [[*names[: self.axis], *inner, *names[self.axis + 1 :]]], **{whole: "replicated"}
         )
 
     @staticmethod
@@ -128,7 +128,7 @@ class TakeAlong(Op):
     def shard(self, x, index):
         names = factor_names(len(x.shape))
         inner = [f if i != self.axis else "i" + f for i, f in enumerate(names)]
-        return shard_string([names, inner], [inner], **{names[self.axis]: "whole"})
+        return shard_string([names, inner], [inner], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -146,7 +146,7 @@ def _check_along(op: Op, x: Meta, index: Meta) -> None:
         op.fail(ValueError, "x and an index of one rank", got)
     for i, (m, n) in enumerate(zip(x.shape, index.shape, strict=True)):
         if i != op.axis:
-            demand(op, m == n, f"equal sizes except on axis {op.axis}", got)
+            require(op, m == n, f"equal sizes except on axis {op.axis}", got)
 
 
 @register
@@ -169,7 +169,7 @@ class GatherNd(Op):
 
     def shard(self, x, index):
         names, inner = factor_names(len(x.shape)), factor_names(len(index.shape) - 1, "i")
-        whole = dict.fromkeys(names[: self.depth], "whole")
+        whole = dict.fromkeys(names[: self.depth], "replicated")
         return shard_string([names, [*inner, "1"]], [[*inner, *names[self.depth :]]], **whole)
 
     @staticmethod
@@ -186,7 +186,7 @@ def _gathered(op: Op, x: Meta, index: Meta) -> tuple:
     if op.depth > len(x.shape):
         op.fail(ValueError, f"a depth of at most {len(x.shape)}, the rank of x", op.depth)
     got = tuple(index.shape)
-    demand(op, index.shape[-1] == op.depth if index.shape else False, f"an index whose last dim is {op.depth}", got)
+    require(op, index.shape[-1] == op.depth if index.shape else False, f"an index whose last dim is {op.depth}", got)
     return (*index.shape[:-1], *x.shape[op.depth :])
 
 
@@ -212,7 +212,7 @@ class IndexGet(Op):
         names, k = factor_names(len(x.shape)), len(indices)
         rank = max(len(i.shape) for i in indices)
         own = [["1"] * len(i.shape) for i in indices]
-        return shard_string([names, *own], [["1"] * rank + names[k:]], **dict.fromkeys(names[:k], "whole"))
+        return shard_string([names, *own], [["1"] * rank + names[k:]], **dict.fromkeys(names[:k], "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -323,7 +323,9 @@ class Scatter(Op):
 def _shard_scatter(names: list, index: Meta, updates: Meta, own: list, addressed: list) -> str:
     """x and updates may be sharded on the dims that the index does not address."""
     return shard_string(
-        [names, ["1"] * len(index.shape), [] if updates.weak else own], [names], **dict.fromkeys(addressed, "whole")
+        [names, ["1"] * len(index.shape), [] if updates.weak else own],
+        [names],
+        **dict.fromkeys(addressed, "replicated"),
     )
 
 
@@ -358,18 +360,18 @@ class Put(Scatter):
         own = [*names[:a], *inner, *names[a + 1 :]]
         return shard_string([names, inner, own], [names], **dict.fromkeys(inner, "sum"))
 
-    def on_part(self, part, x, index, updates):
+    def on_shard(self, shard, x, index, updates):
         """In mode "add" each part adds its updates, to the x of the first one, and where they lie in its part of x."""
         if self.mode != "add" or not is_tensor(updates):
             return F.put(x, index, updates, axis=self.axis, mode=self.mode)
-        inner, box = factor_names(index.ndim, "i"), part.operands[0]
+        inner, box = factor_names(index.ndim, "i"), shard.operands[0]
         if box.sizes[self.axis] != box.whole[self.axis]:
             if not box.sizes[self.axis]:
                 return x
             here, index = _within(box, self.axis, index)
             after = tuple(range(index.ndim, index.ndim + x.ndim - self.axis - 1))
             updates = F.where(F.unsqueeze(here, axes=after) if after else here, updates, 0)
-        return F.put(once(part, x, *inner), index, updates, axis=self.axis, mode="add")
+        return F.put(once(shard, x, *inner), index, updates, axis=self.axis, mode="add")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -427,7 +429,7 @@ class ScatterAlong(Scatter):
     def shard(self, x, index, updates):
         names = factor_names(len(x.shape))
         inner = [f if i != self.axis else "1" for i, f in enumerate(names)]
-        return shard_string([names, inner, [] if updates.weak else inner], [names], **{names[self.axis]: "whole"})
+        return shard_string([names, inner, [] if updates.weak else inner], [names], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -525,7 +527,7 @@ class IndexPut(Op):
         names, k = factor_names(len(x.shape)), len(indices)
         own = [["1"] * len(m.shape) for m in indices]
         selected = ["1"] * max(map(len, own)) + names[k:]
-        return shard_string([names, aligned(selected, values), *own], [names], **dict.fromkeys(names[:k], "whole"))
+        return shard_string([names, aligned(selected, values), *own], [names], **dict.fromkeys(names[:k], "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -574,12 +576,12 @@ class Embedding(Op):
         inner = factor_names(len(index.shape), "i")
         return shard_string([inner, ["v", "d"]], [[*inner, "d"]], v="sum")
 
-    def on_part(self, part, index, weight, padding_idx):
-        if "v" not in part.places:
+    def on_shard(self, shard, index, weight, padding_idx):
+        if "v" not in shard.indices:
             return self.rows(index, weight, index, padding_idx)
-        if not part.operands[1].sizes[0]:
-            return F.full(0, dtype=weight.dtype, shape=part.results[0].sizes)
-        here, own = _within(part.operands[1], 0, index)
+        if not shard.operands[1].sizes[0]:
+            return F.full(0, dtype=weight.dtype, shape=shard.results[0].sizes)
+        here, own = _within(shard.operands[1], 0, index)
         return F.where(F.unsqueeze(here, axes=(index.ndim,)), self.rows(own, weight, index, padding_idx), 0)
 
     @staticmethod
@@ -648,7 +650,7 @@ class CountTrue(Op):
 def _whole(*metas: Meta, results: int) -> str:
     """No operand can be sharded: the place of a result depends on all elements before it."""
     own = [factor_names(len(m.shape), f"o{k}") if m is not None else [] for k, m in enumerate(metas)]
-    return shard_string(own, [["1"]] * results, **dict.fromkeys((f for o in own for f in o), "whole"))
+    return shard_string(own, [["1"]] * results, **dict.fromkeys((f for o in own for f in o), "replicated"))
 
 
 @register
@@ -663,7 +665,7 @@ class NonzeroSized(Op):
 
     def shard(self, x, count):
         names = factor_names(len(x.shape))
-        return shard_string([names], [["1", "1"]], **dict.fromkeys(names, "whole"))
+        return shard_string([names], [["1", "1"]], **dict.fromkeys(names, "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -739,7 +741,7 @@ class MaskedScatter(Op):
     def shard(self, x, mask, values):
         names = factor_names(len(x.shape))
         own = factor_names(len(values.shape), "v")
-        return shard_string([names, names, own], [names], **dict.fromkeys((*names, *own), "whole"))
+        return shard_string([names, names, own], [names], **dict.fromkeys((*names, *own), "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -769,7 +771,7 @@ class UniqueCount(Op):
 
     def shard(self, x):
         names = factor_names(len(x.shape))
-        return shard_string([names], [[]], **dict.fromkeys(names, "whole"))
+        return shard_string([names], [[]], **dict.fromkeys(names, "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -802,7 +804,7 @@ class UniqueSized(Op):
     def shard(self, x, count):
         names = factor_names(len(x.shape))
         rank = 1 if self.axis is None else len(names)
-        return shard_string([names], [["1"] * rank, ["1"], ["1"], ["1"]], **dict.fromkeys(names, "whole"))
+        return shard_string([names], [["1"] * rank, ["1"], ["1"], ["1"]], **dict.fromkeys(names, "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -874,7 +876,7 @@ class SearchSorted(Op):
     def shard(self, rows, values):
         names = factor_names(len(values.shape))
         own = ["r"] if len(rows.shape) == 1 else [*names[:-1], "r"]
-        return shard_string([own, names], [names], r="whole")
+        return shard_string([own, names], [names], r="replicated")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -901,7 +903,7 @@ class Histogram(Op):
 
     def infer(self, x, weights, bins, lo, hi):
         accept(self, "if", x)
-        demand(self, bins >= 1, "at least one bin", bins)
+        require(self, bins >= 1, "at least one bin", bins)
         if weights is None:
             return Meta((bins,), dt.int64)
         same_shape(self, x.shape, weights.shape, "weights of the shape of x")

@@ -21,7 +21,7 @@ from umiak.ops._common import aligned, back, conj, draw, factor_names, same_dtyp
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import broadcast_sizes, counter
 from umiak.ops.linalg import adjoint, transpose
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 FLOATING = (dt.float32, dt.float64)
 COMPLEX = {dt.float32: dt.complex64, dt.float64: dt.complex128}
@@ -139,7 +139,7 @@ class Factor(Op):
         if len(x.shape) < 2:
             self.fail(ValueError, "matrices: at least two dims", tuple(x.shape))
         if square:
-            demand(self, x.shape[-1] == x.shape[-2], "square matrices", tuple(x.shape))
+            require(self, x.shape[-1] == x.shape[-2], "square matrices", tuple(x.shape))
         return tuple(x.shape[:-2]), x.shape[-2], x.shape[-1]
 
     def shard_pair(self, x: Any, y: Any, of_x: list, of_y: list) -> tuple[list, list]:
@@ -153,7 +153,7 @@ class Factor(Op):
         names = factor_names(batch, "b")
         own = [[*names, *factor_names(r, f"m{k}")] for k, r in enumerate(ranks)]
         whole = [f for o in own for f in o[batch:]]
-        return shard_string(own, [[*names, *["1"] * r] for r in results], **dict.fromkeys(whole, "whole"))
+        return shard_string(own, [[*names, *["1"] * r] for r in results], **dict.fromkeys(whole, "replicated"))
 
 
 def well_conditioned(rng: Any, shape: tuple, dtype: Any = None) -> np.ndarray:
@@ -226,7 +226,7 @@ class CholeskySolve(Factor):
         dtype = same_dtype(self, b, factor)
         _, n, _ = self.check(factor, square=True)
         head, rows, columns = self.check(b)
-        demand(self, rows == n, "b.shape[-2] == factor.shape[-1]", f"{tuple(b.shape)} and {tuple(factor.shape)}")
+        require(self, rows == n, "b.shape[-2] == factor.shape[-1]", f"{tuple(b.shape)} and {tuple(factor.shape)}")
         return Meta((*broadcast_sizes(self, head, factor.shape[:-2]), rows, columns), dtype)
 
     def decompose(self, b, factor):
@@ -235,7 +235,7 @@ class CholeskySolve(Factor):
 
     def shard(self, b, factor):
         own, batch = self.shard_pair(b, factor, ["k", "j"], ["k", "i"])
-        return shard_string(own, [[*batch, "1", "j"]], i="whole", k="whole")
+        return shard_string(own, [[*batch, "1", "j"]], i="replicated", k="replicated")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -360,12 +360,12 @@ class LuPermutation(Op):
     def infer(self, pivots, size):
         if not pivots.dtype.is_integer or not pivots.shape:
             self.fail(ValueError, "integer pivots of at least one dim", f"{pivots.dtype.name} {tuple(pivots.shape)}")
-        demand(self, pivots.shape[-1] <= size, "at least as many rows as pivots", f"{size} and {tuple(pivots.shape)}")
+        require(self, pivots.shape[-1] <= size, "at least as many rows as pivots", f"{size} and {tuple(pivots.shape)}")
         return Meta((*pivots.shape[:-1], size), dt.int64)
 
     def shard(self, pivots, size):
         names = factor_names(len(pivots.shape))
-        return shard_string([names], [[*names[:-1], "1"]], **{names[-1]: "whole"})
+        return shard_string([names], [[*names[:-1], "1"]], **{names[-1]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -618,12 +618,12 @@ class Solver(Factor):
         dtype = same_dtype(self, x, y)
         head, n, _ = self.check(x, square=True)
         other, rows, columns = self.check(y)
-        demand(self, n == rows, "x.shape[-1] == y.shape[-2]", f"{tuple(x.shape)} and {tuple(y.shape)}")
+        require(self, n == rows, "x.shape[-1] == y.shape[-2]", f"{tuple(x.shape)} and {tuple(y.shape)}")
         return Meta((*broadcast_sizes(self, head, other), rows, columns), dtype)
 
     def shard(self, x, y):
         own, batch = self.shard_pair(x, y, ["i", "k"], ["k", "j"])
-        return shard_string(own, [[*batch, "1", "j"]], i="whole", k="whole")
+        return shard_string(own, [[*batch, "1", "j"]], i="replicated", k="replicated")
 
 
 @register
@@ -798,7 +798,7 @@ class Lstsq(Factor):
         dtype = same_dtype(self, x, y)
         head, m, n = self.check(x)
         other, rows, columns = self.check(y)
-        demand(self, m == rows, "x.shape[-2] == y.shape[-2]", f"{tuple(x.shape)} and {tuple(y.shape)}")
+        require(self, m == rows, "x.shape[-2] == y.shape[-2]", f"{tuple(x.shape)} and {tuple(y.shape)}")
         out = broadcast_sizes(self, head, other)
         solution, residuals = Meta((*out, n, columns), dtype), Meta((*out, columns), dtype.real)
         return solution, residuals, Meta(head, dt.int32), Meta((*head, dim.minimum(m, n)), dtype.real)
@@ -827,7 +827,7 @@ class Lstsq(Factor):
         # The rank and the singular values are those of x alone.
         same = dict.fromkeys((*(f for f in batch if f not in head), "j"), "same")
         results = [[*batch, "1", "j"], [*batch, "j"], head, [*head, "1"]]
-        return shard_string(own, results, i="whole", k="whole", **same)
+        return shard_string(own, results, i="replicated", k="replicated", **same)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -920,10 +920,10 @@ class HouseholderProduct(Factor):
         same_dtype(self, x, tau)
         head, m, n = self.check(x)
         got = f"{tuple(x.shape)} and {tuple(tau.shape)}"
-        demand(self, n <= m, "no more columns than rows", got)
+        require(self, n <= m, "no more columns than rows", got)
         if len(tau.shape) != len(x.shape) - 1:
             self.fail(ValueError, "tau of one dim less than x", got)
-        demand(
+        require(
             self,
             (tau.shape[-1] == self.count) & (tau.shape[-1] <= n),
             f"{self.count} reflections, one for each of the first columns",

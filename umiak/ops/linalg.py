@@ -26,7 +26,7 @@ from umiak.ops._common import (
 )
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import broadcast_sizes
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 
 def transpose(x: Any) -> Any:
@@ -68,7 +68,7 @@ class Matmul(Op):
         k = a[-2] if tx else a[-1]
         inner = b[-1] if ty or len(b) == 1 else b[-2]
         names = f"x.shape[{-2 if tx else -1}] == y.shape[{-1 if ty or len(b) == 1 else -2}]"
-        demand(self, k == inner, names, f"{a} and {b}")
+        require(self, k == inner, names, f"{a} and {b}")
         out = broadcast_sizes(self, a[:-2], b[:-2])
         if len(a) > 1:
             out += (a[-1] if tx else a[-2],)
@@ -166,7 +166,7 @@ class Linear(Op):
         got = f"{tuple(x.shape)} and {tuple(weight.shape)}"
         if not x.shape or len(weight.shape) != 2:
             self.fail(ValueError, "x of at least one dim and a weight of two", got)
-        demand(self, x.shape[-1] == weight.shape[0], "x.shape[-1] == weight.shape[0]", got)
+        require(self, x.shape[-1] == weight.shape[0], "x.shape[-1] == weight.shape[0]", got)
         if bias is not None:
             same_shape(self, bias.shape, weight.shape[1:], "a bias of the size of the result")
         return Meta((*x.shape[:-1], weight.shape[1]), dtype)
@@ -191,8 +191,8 @@ class Linear(Op):
         lead = factor_names(len(x.shape) - 1, "b")
         return shard_string([[*lead, "k"], ["k", "j"], [] if bias is None else ["j"]], [[*lead, "j"]], k="sum")
 
-    def on_part(self, part, x, weight, bias):
-        return F.linear(x, weight, bias if part.first("k") else None)
+    def on_shard(self, shard, x, weight, bias):
+        return F.linear(x, weight, bias if shard.is_first("k") else None)
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -217,8 +217,8 @@ class Bmm(Op):
     def infer(self, x, y):
         if not len(x.shape) == len(y.shape) == 3:
             self.fail(ValueError, "operands of rank 3", f"{tuple(x.shape)} and {tuple(y.shape)}")
-        demand(self, x.shape[0] == y.shape[0], "batches of one size", f"{tuple(x.shape)} and {tuple(y.shape)}")
-        demand(self, x.shape[2] == y.shape[1], "x.shape[2] == y.shape[1]", f"{tuple(x.shape)} and {tuple(y.shape)}")
+        require(self, x.shape[0] == y.shape[0], "batches of one size", f"{tuple(x.shape)} and {tuple(y.shape)}")
+        require(self, x.shape[2] == y.shape[1], "x.shape[2] == y.shape[1]", f"{tuple(x.shape)} and {tuple(y.shape)}")
         return Meta((x.shape[0], x.shape[1], y.shape[2]), same_dtype(self, x, y))
 
     def decompose(self, x, y):
@@ -257,7 +257,7 @@ class Tensordot(Op):
         if len(self.axes_x) != len(self.axes_y):
             self.fail(ValueError, "as many axes of x as of y", f"{self.axes_x} and {self.axes_y}")
         for a, b in zip(self.axes_x, self.axes_y, strict=True):
-            demand(
+            require(
                 self,
                 x.shape[a] == y.shape[b],
                 f"x.shape[{a}] == y.shape[{b}]",
@@ -308,7 +308,7 @@ class Cross(Op):
         if len(x.shape) != len(y.shape):
             self.fail(ValueError, "operands of one rank", got)
         for m in (x, y):
-            demand(self, m.shape[self.axis] == 3, f"size 3 on axis {self.axis}", got)
+            require(self, m.shape[self.axis] == 3, f"size 3 on axis {self.axis}", got)
         return Meta(shape, dtype)
 
     @in_compute_type
@@ -327,7 +327,7 @@ class Cross(Op):
         own = [
             ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(m.shape, names, strict=True)] for m in (x, y)
         ]
-        return shard_string(own, [names], **{names[self.axis]: "whole"})
+        return shard_string(own, [names], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -356,7 +356,7 @@ class Kron(Op):
 
     def shard(self, x, y):
         names, inner = factor_names(len(x.shape)), factor_names(len(y.shape), "y")
-        return shard_string([names, inner], [names], **dict.fromkeys(inner, "whole"))
+        return shard_string([names, inner], [names], **dict.fromkeys(inner, "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -385,7 +385,7 @@ class Trace(Op):
     def shard(self, x, offset):
         names = factor_names(len(x.shape))
         whole = (names[self.axis1], names[self.axis2])
-        return shard_string([names], [[f for f in names if f not in whole]], **dict.fromkeys(whole, "whole"))
+        return shard_string([names], [[f for f in names if f not in whole]], **dict.fromkeys(whole, "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -424,7 +424,7 @@ class Einsum(Op):
                 elif label.startswith("."):
                     found[label] = broadcast_sizes(self, (found[label],), (n,))[0]
                 else:
-                    demand(
+                    require(
                         self,
                         found[label] == n,
                         f"one size for label {label!r} of {self.equation!r}",
@@ -453,7 +453,7 @@ class Einsum(Op):
         whole = {names[c]: "sum" for c in labels if c not in out}
         for term, x in zip(terms, xs, strict=True):
             own.append(["1" if isinstance(n, int) and n == 1 else names[c] for c, n in zip(term, x.shape, strict=True)])
-            whole.update({names[c]: "whole" for c in term if term.count(c) > 1})
+            whole.update({names[c]: "replicated" for c in term if term.count(c) > 1})
         cut = {n for names in own for n in names}  # not a label of size 1 in all operands
         return shard_string(own, [[names[c] if names[c] in cut else "1" for c in out]], **whole)
 

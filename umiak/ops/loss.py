@@ -38,7 +38,7 @@ from umiak.ops.elementwise import square
 # --- classification ------------------------------------------------------------------------------------------------
 
 
-class Classified(Op):
+class ClassLoss(Op):
     """Scores of classes along ``axis``, and the class of each row: integers of the shape without that axis."""
 
     amp = "deny"
@@ -62,7 +62,7 @@ class Classified(Op):
         names = factor_names(len(scores.shape))
         row = [f for i, f in enumerate(names) if i != self.axis]
         others = [[names[self.axis]] if m is not None else [] for m in rest[: len(self.inputs) - 2]]
-        return shard_string([names, row, *others], [row], **{names[self.axis]: "whole"})
+        return shard_string([names, row, *others], [row], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def cases(rng: Any) -> Iterator[tuple]:
@@ -82,7 +82,7 @@ class Classified(Op):
 
 
 @register
-class SoftmaxCrossEntropy(Classified):
+class SoftmaxCrossEntropy(ClassLoss):
     """-log softmax(logits) of each row's class; 0 where the label is ``ignore_index``.
 
     With ``soft_label``, labels are weights of all classes, in the shape of the logits, and the loss is their weighted
@@ -135,7 +135,7 @@ class SoftmaxCrossEntropy(Classified):
             return super().shard(logits, labels)
         names = factor_names(len(logits.shape))
         row = [f for i, f in enumerate(names) if i != self.axis]
-        return shard_string([names, names], [row], **{names[self.axis]: "whole"})
+        return shard_string([names, names], [row], **{names[self.axis]: "replicated"})
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:
@@ -149,7 +149,7 @@ class SoftmaxCrossEntropy(Classified):
 
 
 @register
-class NllLoss(Classified):
+class NllLoss(ClassLoss):
     """-logp of each row's class, times the weight of that class; 0 where the label is ``ignore_index``."""
 
     inputs = ("logp", "labels", "weight?")
@@ -204,7 +204,7 @@ class LabelWeights(Op):
         names = factor_names(len(labels.shape))
         if weight is None:
             return shard_string([names, []], [names])
-        return shard_string([names, ["w"]], [names], w="whole")
+        return shard_string([names, ["w"]], [names], w="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -246,7 +246,7 @@ class LabelledMean(Op):
 
     def shard(self, loss, labels, ignore_index):
         names = factor_names(len(loss.shape))
-        return shard_string([names, names], [[]], **dict.fromkeys(names, "whole"))
+        return shard_string([names, names], [[]], **dict.fromkeys(names, "replicated"))
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -316,7 +316,7 @@ class Frexp(Op):
 # --- two and three operands ----------------------------------------------------------------------------------------
 
 
-class Several(Op):
+class Nary(Op):
     """Operands of one dtype that broadcast against each other; elementwise."""
 
     elementwise = True
@@ -333,7 +333,7 @@ class Several(Op):
 
 
 @register
-class Clip(Several):
+class Clip(Nary):
     """x no smaller than ``min`` and no larger than ``max``; where they cross, max.
 
     At a bound the gradient goes to x.
@@ -375,7 +375,7 @@ class Clip(Several):
 
 
 @register
-class Lerp(Several):
+class Lerp(Nary):
     """x + weight*(y - x)."""
 
     inputs = ("x", "y", "weight")
@@ -398,7 +398,7 @@ class Lerp(Several):
 
 
 @register
-class Addcmul(Several):
+class Addcmul(Nary):
     """input + value * x * y."""
 
     inputs = ("input", "x", "y")
@@ -412,7 +412,7 @@ class Addcmul(Several):
 
 
 @register
-class Addcdiv(Several):
+class Addcdiv(Nary):
     """input + value * x / y."""
 
     inputs = ("input", "x", "y")
@@ -433,7 +433,7 @@ class Addcdiv(Several):
 
 
 @register
-class Polar(Several):
+class Polar(Nary):
     """The complex number of size ``r`` and argument ``angle``."""
 
     inputs = ("r", "angle")
@@ -456,7 +456,7 @@ class Polar(Several):
 
 
 @register
-class Isclose(Several):
+class Isclose(Nary):
     """Whether |x - y| <= atol + rtol*|y|; infinities are close to equals; NaN is close to NaN with ``equal_nan``."""
 
     inputs = ("x", "y")
@@ -578,7 +578,7 @@ class Dist(Op):
 
     def shard(self, x, y, p):
         names = factor_names(max(len(x.shape), len(y.shape)))
-        return shard_string([aligned(names, x), aligned(names, y)], [[]], **dict.fromkeys(names, "whole"))
+        return shard_string([aligned(names, x), aligned(names, y)], [[]], **dict.fromkeys(names, "replicated"))
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -622,8 +622,8 @@ class Addmm(Op):
         own = aligned(out, input)
         return shard_string([own, [*batch, "i", "k"], [*batch, "k", "j"]], [out], k="sum")
 
-    def on_part(self, part, input, x, y, beta, alpha):
-        return F.addmm(once(part, input, "k"), x, y, beta, alpha)
+    def on_shard(self, shard, input, x, y, beta, alpha):
+        return F.addmm(once(shard, input, "k"), x, y, beta, alpha)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -665,7 +665,9 @@ class CosineSimilarity(Op):
     def shard(self, x, y, eps):
         names = factor_names(max(len(x.shape), len(y.shape)))
         own = [aligned(names, x), aligned(names, y)]
-        return shard_string(own, [[f for i, f in enumerate(names) if i != self.axis]], **{names[self.axis]: "whole"})
+        return shard_string(
+            own, [[f for i, f in enumerate(names) if i != self.axis]], **{names[self.axis]: "replicated"}
+        )
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -705,7 +707,7 @@ class PairwiseDistance(Op):
         names = factor_names(max(len(x.shape), len(y.shape)))
         own = [aligned(names, x), aligned(names, y)]
         out = [f if any(f in o for o in own) else "1" for f in names[:-1]]
-        return shard_string(own, [out + (["1"] if self.keepdim else [])], **{names[-1]: "whole"})
+        return shard_string(own, [out + (["1"] if self.keepdim else [])], **{names[-1]: "replicated"})
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -769,8 +771,8 @@ class Spaced(Op):
     def decompose(self, start, stop, size, *params):
         return self.made(0, size, start, stop, size, *params)
 
-    def on_part(self, part, *args):
-        return self.made(*part.results[0].starts, *part.results[0].sizes, *args)
+    def on_shard(self, shard, *args):
+        return self.made(*shard.results[0].starts, *shard.results[0].sizes, *args)
 
     def made(self, first: Any, count: Any, *args: Any) -> Any:
         """``count`` of the numbers, from that with the index ``first``."""
@@ -849,7 +851,7 @@ class Diff(Op):
     def shard(self, x):
         names = factor_names(len(x.shape))
         return shard_string(
-            [names], [["1" if i == self.axis else f for i, f in enumerate(names)]], **{names[self.axis]: "whole"}
+            [names], [["1" if i == self.axis else f for i, f in enumerate(names)]], **{names[self.axis]: "replicated"}
         )
 
     @staticmethod
@@ -903,7 +905,7 @@ class Trapezoid(Op):
     def shard(self, y, x, dx):
         names = factor_names(len(y.shape))
         out = ["1" if i == self.axis else f for i, f in enumerate(names) if self.cumulative or i != self.axis]
-        return shard_string([names, names if x is not None else []], [out], **{names[self.axis]: "whole"})
+        return shard_string([names, names if x is not None else []], [out], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -27,7 +27,7 @@ from umiak.ops._common import (
     shard_along,
     shard_string,
     sizes,
-    with_shape,
+    with_local_shape,
     zeros,
 )
 from umiak.ops.base import Op, Sample, param, register
@@ -64,7 +64,7 @@ def flatten_params(params: tuple) -> tuple:
     return tuple(out)
 
 
-def demand(op: Op, condition: Any, required: str, got: Any, kind: type[Exception] = ValueError) -> None:
+def require(op: Op, condition: Any, required: str, got: Any, kind: type[Exception] = ValueError) -> None:
     """Refuse what does not meet a condition on sizes and params; without hints the running program checks it."""
     if not dim.settle(condition, f"[{op.name}] requires {required}"):
         op.fail(kind, required, got)
@@ -103,7 +103,7 @@ class BroadcastTo(View):
         if len(shape) < len(x.shape):
             self.fail(ValueError, f"a shape of rank {len(x.shape)} or more", shape)
         for m, n in zip(x.shape, shape[len(shape) - len(x.shape) :], strict=True):
-            demand(
+            require(
                 self,
                 ((m == 1) | (m == n)) & (n >= 0),
                 f"dims of {tuple(x.shape)} to be 1 or those of the target",
@@ -128,7 +128,7 @@ class BroadcastTo(View):
         ]
         return shard_string([own], [names])
 
-    on_part = with_shape
+    on_shard = with_local_shape
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -148,7 +148,7 @@ class Reshape(View):
 
     def infer(self, x, shape):
         same = dim.product(x.shape) == dim.product(shape)
-        demand(self, same, f"a shape with as many elements as {tuple(x.shape)}", tuple(shape))
+        require(self, same, f"a shape with as many elements as {tuple(x.shape)}", tuple(shape))
         return Meta(tuple(shape), x.dtype)
 
     def strides(self, x, shape):
@@ -169,9 +169,9 @@ class Reshape(View):
         own, new = factor_names(len(x.shape)), ["1"] * len(shape)
         for i, j in _leading(tuple(x.shape), tuple(shape)):
             new[j] = own[i]
-        return shard_string([own], [new], **{f: "whole" for f in own if f not in new})
+        return shard_string([own], [new], **{f: "replicated" for f in own if f not in new})
 
-    on_part = with_shape
+    on_shard = with_local_shape
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -350,7 +350,7 @@ class Slice(View):
             n, last = x.shape[a], start + (size - 1) * step
             inside = (0 <= start) & (start < n) & (0 <= last) & (last < n)
             got = f"start {start}, size {size}, step {step}"
-            demand(self, (size == 0) | ((size > 0) & inside), f"a slice inside dim {a} of size {n}", got, IndexError)
+            require(self, (size == 0) | ((size > 0) & inside), f"a slice inside dim {a} of size {n}", got, IndexError)
             shape[a] = size
         return Meta(tuple(shape), x.dtype)
 
@@ -390,7 +390,7 @@ class Squeeze(View):
     def infer(self, x):
         check_axes(self, self.axes, len(x.shape))
         for a in self.axes:
-            demand(self, x.shape[a] == 1, f"size 1 on dim {a}", tuple(x.shape))
+            require(self, x.shape[a] == 1, f"size 1 on dim {a}", tuple(x.shape))
         return Meta(tuple(n for i, n in enumerate(x.shape) if i not in self.axes), x.dtype)
 
     def strides(self, x):
@@ -480,7 +480,7 @@ class Diagonal(View):
     def shard(self, x, offset):
         names = factor_names(len(x.shape))
         whole = (names[self.axis1], names[self.axis2])
-        return shard_string([names], [(*self._rest(names), "1")], **dict.fromkeys(whole, "whole"))
+        return shard_string([names], [(*self._rest(names), "1")], **dict.fromkeys(whole, "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -505,8 +505,8 @@ class Unfold(View):
     def infer(self, x, size, step):
         check_axes(self, (self.axis,), len(x.shape))
         n = x.shape[self.axis]
-        demand(self, (0 <= size) & (size <= n), f"a window of at most {n} elements", size)
-        demand(self, 1 <= step, "a step of at least 1", step)
+        require(self, (0 <= size) & (size <= n), f"a window of at most {n} elements", size)
+        require(self, 1 <= step, "a step of at least 1", step)
         shape = list(x.shape)
         shape[self.axis] = (n - size) // step + 1
         return Meta((*shape, size), x.dtype)
@@ -521,7 +521,7 @@ class Unfold(View):
     def shard(self, x, size, step):
         names = factor_names(len(x.shape))
         out = [f if i != self.axis else "1" for i, f in enumerate(names)]
-        return shard_string([names], [[*out, "1"]], **{names[self.axis]: "whole"})
+        return shard_string([names], [[*out, "1"]], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -568,7 +568,7 @@ class AsComplex(Op):
     def infer(self, x):
         if x.dtype not in (dt.float32, dt.float64):
             self.fail(TypeError, "a float32 or float64 operand", x.dtype.name)
-        demand(self, x.shape[-1] == 2 if x.shape else False, "a last dim of size 2", tuple(x.shape))
+        require(self, x.shape[-1] == 2 if x.shape else False, "a last dim of size 2", tuple(x.shape))
         return Meta(tuple(x.shape[:-1]), dt.complex64 if x.dtype is dt.float32 else dt.complex128)
 
     def vjp(self, s, g):
@@ -623,16 +623,16 @@ class ScatterView(Op):
     def shard(self, base, value, args):
         if value.weak and "shape" in self.region.param_fields:  # no box of a value says what the view's part is
             names = factor_names(len(base.shape))
-            return shard_string([names, []], [names], **dict.fromkeys(names, "whole"))
+            return shard_string([names, []], [names], **dict.fromkeys(names, "replicated"))
         seen, _, whole = self.region.shard(base, *unflatten_params(self.region, args)).partition(";")
         own, _, shown = (part.strip() for part in seen.partition("->"))
         made = set(shown.split()) - set(own.split())  # what the view repeats is added up
         shown = "" if value.weak else " ".join("1" if f in made else f for f in shown.split())
         return f"{own}, {shown} -> {own} ;{whole}"
 
-    def on_part(self, part, base, value, args):
+    def on_shard(self, shard, base, value, args):
         if "shape" in self.region.param_fields and is_tensor(value):
-            args = part.operands[1].sizes
+            args = shard.operands[1].sizes
         return F.scatter_view(base, value, region=self.region, accumulate=self.accumulate, args=args)
 
     @staticmethod
@@ -705,7 +705,7 @@ class WriteThrough(Op):
 
     def shard(self, base, value, args):
         names = factor_names(len(base.shape))
-        return shard_string([names, ["1"] * len(value.shape)], [names], **dict.fromkeys(names, "whole"))
+        return shard_string([names, ["1"] * len(value.shape)], [names], **dict.fromkeys(names, "replicated"))
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -768,7 +768,7 @@ class Padding(Op):
             else:
                 reach = {"reflect": n - 1, "replicate": (a + b) * n, "circular": n}[self.mode]
                 fits = (a >= 0) & (b >= 0) & ((a + b == 0) | ((a <= reach) & (b <= reach)))
-            demand(self, fits, f"{self.mode} pads that dim {axis} of size {n} allows", f"{a} before and {b} after")
+            require(self, fits, f"{self.mode} pads that dim {axis} of size {n} allows", f"{a} before and {b} after")
 
 
 @register
@@ -801,7 +801,9 @@ class Pad(Padding):
     def shard(self, x, value, lo, hi):
         names = factor_names(len(x.shape))
         touched = {
-            names[i]: "whole" for i, a, b in self.each(len(x.shape), lo, hi) if not (dim.same(a, 0) and dim.same(b, 0))
+            names[i]: "replicated"
+            for i, a, b in self.each(len(x.shape), lo, hi)
+            if not (dim.same(a, 0) and dim.same(b, 0))
         }
         return shard_string([names, []], [["1" if f in touched else f for f in names]], **touched)
 
@@ -889,7 +891,7 @@ class Concat(Op):
                 self.fail(ValueError, "tensors of one rank", f"{tuple(first)} and {tuple(x.shape)}")
             for i, (m, n) in enumerate(zip(first, x.shape, strict=True)):
                 if i != self.axis:
-                    demand(
+                    require(
                         self, m == n, f"equal sizes except on axis {self.axis}", f"{tuple(first)} and {tuple(x.shape)}"
                     )
             total = total + x.shape[self.axis]
@@ -911,7 +913,7 @@ class Concat(Op):
     def shard(self, *xs):
         names = factor_names(len(xs[0].shape))
         own = [[f if i != self.axis else f"{f}{k}" for i, f in enumerate(names)] for k in range(len(xs))]
-        whole = {o[self.axis]: "whole" for o in own}
+        whole = {o[self.axis]: "replicated" for o in own}
         return shard_string(own, [[f if i != self.axis else "1" for i, f in enumerate(names)]], **whole)
 
     @staticmethod
@@ -976,7 +978,7 @@ class Split(Op):
         fits = n == total
         for m in sections:
             fits = fits & (m >= 0)
-        demand(self, fits, f"sections that add up to {n}, the size of dim {self.axis}", tuple(sections))
+        require(self, fits, f"sections that add up to {n}, the size of dim {self.axis}", tuple(sections))
         return tuple(Meta(self._part(x.shape, m), x.dtype) for m in sections)
 
     def decompose(self, x, sections):
@@ -995,7 +997,7 @@ class Split(Op):
     def shard(self, x, sections):
         names = factor_names(len(x.shape))
         out = [f if i != self.axis else "1" for i, f in enumerate(names)]
-        return shard_string([names], [out] * len(sections), **{names[self.axis]: "whole"})
+        return shard_string([names], [out] * len(sections), **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -1017,7 +1019,7 @@ class Unbind(Op):
 
     def infer(self, x):
         check_axes(self, (self.axis,), len(x.shape))
-        demand(self, x.shape[self.axis] == self.count, f"size {self.count} on dim {self.axis}", tuple(x.shape))
+        require(self, x.shape[self.axis] == self.count, f"size {self.count} on dim {self.axis}", tuple(x.shape))
         return (Meta(tuple(n for i, n in enumerate(x.shape) if i != self.axis), x.dtype),) * self.count
 
     def decompose(self, x):
@@ -1031,7 +1033,7 @@ class Unbind(Op):
     def shard(self, x):
         names = factor_names(len(x.shape))
         out = [f for i, f in enumerate(names) if i != self.axis]
-        return shard_string([names], [out] * self.count, **{names[self.axis]: "whole"})
+        return shard_string([names], [out] * self.count, **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -1131,7 +1133,7 @@ class Tile(Op):
         lead = len(repeats) - len(names)
         kept = [f for f, r in zip(names, repeats[lead:], strict=True) if dim.same(r, 1)]
         out = ["1"] * lead + [f if f in kept else "1" for f in names]
-        return shard_string([names], [out], **{f: "whole" for f in names if f not in kept})
+        return shard_string([names], [out], **{f: "replicated" for f in names if f not in kept})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -1153,7 +1155,7 @@ class RepeatInterleave(Op):
 
     def infer(self, x, repeats):
         check_axes(self, (self.axis,), len(x.shape))
-        demand(self, repeats >= 0, "repeats that are not negative", repeats)
+        require(self, repeats >= 0, "repeats that are not negative", repeats)
         return Meta(tuple(n * repeats if i == self.axis else n for i, n in enumerate(x.shape)), x.dtype)
 
     def decompose(self, x, repeats):
@@ -1188,7 +1190,7 @@ class RepeatInterleaveSized(Op):
         check_axes(self, (self.axis,), len(x.shape))
         if len(repeats.shape) != 1 or not repeats.dtype.is_integer:
             self.fail(ValueError, "repeats as a 1-d integer tensor", f"{repeats.dtype.name} {tuple(repeats.shape)}")
-        demand(self, repeats.shape[0] == x.shape[self.axis], "one repeat for each element", tuple(repeats.shape))
+        require(self, repeats.shape[0] == x.shape[self.axis], "one repeat for each element", tuple(repeats.shape))
         return Meta(tuple(count if i == self.axis else n for i, n in enumerate(x.shape)), x.dtype)
 
     def decompose(self, x, repeats, count):
@@ -1199,7 +1201,7 @@ class RepeatInterleaveSized(Op):
     def shard(self, x, repeats, count):
         names = factor_names(len(x.shape))
         out = [f if i != self.axis else "1" for i, f in enumerate(names)]
-        return shard_string([names, ["1"]], [out], **{names[self.axis]: "whole"})
+        return shard_string([names, ["1"]], [out], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -1235,7 +1237,7 @@ class DiagEmbed(Op):
     def shard(self, x, offset):
         names = factor_names(len(x.shape))
         out = _insert(names[:-1], (self.axis1, self.axis2), "1")
-        return shard_string([names], [out], **{names[-1]: "whole"})
+        return shard_string([names], [out], **{names[-1]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

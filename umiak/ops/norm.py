@@ -127,7 +127,7 @@ class Normalisation(Op):
         names = factor_names(len(x.shape))
         own = self.affine_factors(names)
         lists = [own if m is not None else [] for m in (weight, bias)]
-        return shard_string([names, *lists], [names], **{names[a]: "whole" for a in self.whole(x)})
+        return shard_string([names, *lists], [names], **{names[a]: "replicated" for a in self.whole(x)})
 
     def affine_factors(self, names: list[str]) -> list[str]:
         return [names[self.axis]]
@@ -340,7 +340,7 @@ class BatchNorm(Batch):
     def shard(self, x, weight, bias, eps):
         names = factor_names(len(x.shape))
         c = [names[self.axis]]
-        whole = {names[a]: "whole" for a in self.others(x)}
+        whole = {names[a]: "replicated" for a in self.others(x)}
         own = [c if m is not None else [] for m in (weight, bias)]
         return shard_string([names, *own], [names, c, c], **whole)
 
@@ -414,7 +414,7 @@ class Normalize(Op):
 
     def shard(self, x, p, eps):
         names = factor_names(len(x.shape))
-        return shard_string([names], [names], **{names[self.axis]: "whole"})
+        return shard_string([names], [names], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -241,7 +241,7 @@ class LambUpdate(AdamFamily):
 
     def shard(self, *args):
         names = factor_names(len(args[0].shape))
-        return shard_string([*[names] * 4, []], [names] * 3, **dict.fromkeys(names, "whole"))
+        return shard_string([*[names] * 4, []], [names] * 3, **dict.fromkeys(names, "replicated"))
 
 
 @register
@@ -409,7 +409,7 @@ class SquareSum(Op):
 
 
 @register
-class Penalised(Op):
+class RegularizedGrad(Op):
     """The gradient plus the derivative of a penalty on the parameter: ``coeff * param``, or with ``l1`` ``coeff *
     sign(param)``, which is z/|z| for complex z.
 
@@ -450,7 +450,7 @@ class Penalised(Op):
 
 
 @register
-class Cleared(Op):
+class ZerosLike(Op):
     """Zeros of the shape of ``x``, whose values are not looked at."""
 
     inputs = ("x",)
@@ -507,7 +507,7 @@ class LarsUpdate(Update):
 
     def shard(self, *args):
         names = factor_names(len(args[0].shape))
-        return shard_string([*[names] * 3, []], [names] * 2, **dict.fromkeys(names, "whole"))
+        return shard_string([*[names] * 3, []], [names] * 2, **dict.fromkeys(names, "replicated"))
 
     @classmethod
     def samples(cls, rng: Any) -> Iterator[Sample]:

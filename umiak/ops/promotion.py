@@ -24,7 +24,7 @@ from umiak.core.array import from_numpy
 from umiak.core.context import current
 from umiak.core.dtype import DType
 from umiak.core.tensor import Tensor
-from umiak.ops import numbers
+from umiak.ops import scalars
 from umiak.ops.base import packed_error
 from umiak.util.errors import op_error
 
@@ -113,7 +113,7 @@ def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
 def with_number(op: str, d: DType, number: Any) -> DType:
     """The dtype in which ``op`` runs on a tensor of dtype ``d`` and a Python number."""
     level = _KINDS[type(number).__name__]
-    if d.is_packed and op not in numbers.COMPARISONS:
+    if d.is_packed and op not in scalars.COMPARISONS:
         raise packed_error(op, d, d.name)
     if level <= kind(d):
         found = d
@@ -161,11 +161,11 @@ def promote(op: str, x: Any, y: Any) -> Any:
 def _with_large(op: str, x: Any, y: Any) -> tuple[Any, Any] | None:
     """Operands where an int beyond 64 bits meets integers: refused, but in comparisons; None for all others."""
     tensor, number = (x, y) if isinstance(x, Tensor) else (y, x)
-    if not isinstance(tensor, Tensor) or kind(tensor.dtype) > 1 or numbers.fits(number, *numbers.INT64):
+    if not isinstance(tensor, Tensor) or kind(tensor.dtype) > 1 or scalars.fits(number, *scalars.INT64):
         return None
-    if op in numbers.COMPARISONS:
-        return numbers.beyond(x, y)
-    raise numbers.refusal(op, number, *(numbers.bounds(tensor.dtype) or numbers.INT64))
+    if op in scalars.COMPARISONS:
+        return scalars.compare_out_of_range(x, y)
+    raise scalars.overflow_error(op, number, *(scalars.bounds(tensor.dtype) or scalars.INT64))
 
 
 def cast(x: Tensor, to: DType) -> Tensor:

@@ -75,8 +75,8 @@ class Philox(Random):
     def shard(self, shape, seed, offset):
         return shard_string([], [factor_names(len(shape))])
 
-    def on_part(self, part, shape, seed, offset):
-        return words_of(part.results[0], seed, offset)
+    def on_shard(self, shard, shape, seed, offset):
+        return words_of(shard.results[0], seed, offset)
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -111,8 +111,8 @@ class PhiloxPart(Random):
     def shard(self, shape, *params):
         return shard_string([], [factor_names(len(shape))])
 
-    def on_part(self, part, shape, starts, whole, seed, offset):
-        own = part.results[0]
+    def on_shard(self, shard, shape, starts, whole, seed, offset):
+        own = shard.results[0]
         starts = tuple(a + b for a, b in zip(starts, own.starts, strict=True))
         return F.philox_part(own.sizes, starts, whole, seed, offset)
 
@@ -173,7 +173,7 @@ def uniforms(shape: Any, k: int, seed: Any, offset: Any, dtype: DType, open_ends
     return out
 
 
-class Stream(Random):
+class RandomStream(Random):
     """A tensor of ``shape`` and ``dtype`` drawn from the stream; further params describe the distribution."""
 
     inputs = ()
@@ -190,8 +190,8 @@ class Stream(Random):
     def shard(self, shape, *params):
         return shard_string([], [factor_names(len(shape))])
 
-    def on_part(self, part, shape, *params):
-        return self.decompose(part.results[0], *params)
+    def on_shard(self, shard, shape, *params):
+        return self.decompose(shard.results[0], *params)
 
     def value(self, u: list, *params: Any) -> Any:
         """The element from ``words`` uniform numbers in (0, 1)."""
@@ -211,7 +211,7 @@ class Stream(Random):
 
 
 @register
-class UniformRandom(Stream):
+class UniformRandom(RandomStream):
     """Uniform in [low, high); rounding may reach high where it is far from 0."""
 
     low: float = param(default=0.0)
@@ -224,7 +224,7 @@ class UniformRandom(Stream):
 
 
 @register
-class NormalRandom(Stream):
+class NormalRandom(RandomStream):
     """Normal, by the Box-Muller transform.
 
     The second number of each pair is not used, so that elements stay independent of shape.
@@ -241,7 +241,7 @@ class NormalRandom(Stream):
 
 
 @register
-class TruncatedNormal(Stream):
+class TruncatedNormal(RandomStream):
     """Normal with ``mean`` and ``std``, conditioned on lying between ``low`` and ``high``."""
 
     mean: float = param(default=0.0)
@@ -260,7 +260,7 @@ class TruncatedNormal(Stream):
 
 
 @register
-class Exponential(Stream):
+class Exponential(RandomStream):
     """Exponential with the given ``rate``."""
 
     rate: float = param(default=1.0)
@@ -270,7 +270,7 @@ class Exponential(Stream):
 
 
 @register
-class Gumbel(Stream):
+class Gumbel(RandomStream):
     """Standard Gumbel: -log(-log(u))."""
 
     def value(self, u):
@@ -278,7 +278,7 @@ class Gumbel(Stream):
 
 
 @register
-class Cauchy(Stream):
+class Cauchy(RandomStream):
     """Cauchy about ``loc`` with the given ``scale``."""
 
     loc: float = param(default=0.0)
@@ -289,7 +289,7 @@ class Cauchy(Stream):
 
 
 @register
-class Geometric(Stream):
+class Geometric(RandomStream):
     """How many trials, each successful with probability ``p``, until the first success."""
 
     p: float = param()
@@ -311,7 +311,7 @@ def word63(shape: Any, seed: Any, offset: Any) -> Any:
 
 
 @register
-class RandInt(Stream):
+class RandInt(RandomStream):
     """Integers from ``low`` to ``high - 1``. The bias, of reducing 63 bits, is below (high - low) / 2**63."""
 
     kinds = "i"
@@ -374,8 +374,8 @@ class Bernoulli(Random):
     def decompose(self, p, seed, offset):
         return self.drawn(p.shape, p, seed, offset)
 
-    def on_part(self, part, p, seed, offset):
-        return self.drawn(part.results[0], p, seed, offset)
+    def on_shard(self, shard, p, seed, offset):
+        return self.drawn(shard.results[0], p, seed, offset)
 
     def drawn(self, shape, p, seed, offset):
         (u,) = uniforms(shape, 1, seed, offset, dt.float32)
@@ -396,7 +396,7 @@ class Bernoulli(Random):
             yield Sample((draw(rng, shape, dtype, 0.0, 1.0),), params={"seed": 5, "offset": 2})
 
 
-class Drawn(Random):
+class RandomByParameters(Random):
     """An element for each element of parameters that broadcast."""
 
     seed: int = param("int")
@@ -414,8 +414,8 @@ class Drawn(Random):
         operands = [x for x in args[: len(self.inputs)] if is_tensor(x)]
         return self.drawn(broadcast_shape(self, *operands), *args)
 
-    def on_part(self, part, *args):
-        return self.drawn(part.results[0], *args)
+    def on_shard(self, shard, *args):
+        return self.drawn(shard.results[0], *args)
 
     def drawn(self, shape: Any, *args: Any) -> Any:
         """The elements of ``shape``, or of a box of the whole."""
@@ -423,7 +423,7 @@ class Drawn(Random):
 
 
 @register
-class StandardGamma(Drawn):
+class StandardGamma(RandomByParameters):
     """Gamma with shape ``alpha`` and scale 1, by the method of Marsaglia and Tsang (2000).
 
     Of six tries, each accepted more than 95 times in 100, the first that is accepted counts; the last one in any case.
@@ -476,7 +476,7 @@ def invert(cdf: Any, u: Any, lo: Any, hi: Any, steps: int) -> Any:
 
 
 @register
-class Poisson(Drawn):
+class Poisson(RandomByParameters):
     """Poisson with mean ``rate``, by inverting the distribution function in float64. Means up to 10**11."""
 
     inputs = ("rate",)
@@ -506,7 +506,7 @@ class Poisson(Drawn):
 
 
 @register
-class Binomial(Drawn):
+class Binomial(RandomByParameters):
     """Successes among ``n`` trials of probability ``p``, by inverting the distribution in float64; n below 2**31."""
 
     inputs = ("n", "p")
@@ -539,7 +539,7 @@ class Binomial(Drawn):
         yield Sample((np.zeros((0,)), np.zeros((0,))), params={"seed": 5, "offset": 2}, note="0-size")
 
 
-class Masked(Random):
+class RandomMask(Random):
     """Elements of ``x`` dropped with probability ``p``. The mask is drawn again for the gradient: only seed and
     offset are kept.
 
@@ -571,8 +571,8 @@ class Masked(Random):
     def decompose(self, x, *params):
         return self.dropped(sizes(x), x, *params)
 
-    def on_part(self, part, x, *params):
-        return self.dropped(part.results[0], x, *params)
+    def on_shard(self, shard, x, *params):
+        return self.dropped(shard.results[0], x, *params)
 
     def dropped(self, shape: Any, x: Any, *params: Any) -> Any:
         """``x``, of ``shape`` or a box of the whole, without the elements that are dropped."""
@@ -597,7 +597,7 @@ class Masked(Random):
 
 
 @register
-class Dropout(Masked):
+class Dropout(RandomMask):
     """Elements dropped with probability ``p``.
 
     ``mode`` "upscale_in_train" divides the others by 1 - p; "downscale_in_infer" leaves them.
@@ -623,7 +623,7 @@ class Dropout(Masked):
 
 
 @register
-class AlphaDropout(Masked):
+class AlphaDropout(RandomMask):
     """Dropout for SELU networks: dropped elements take SELU's negative limit, and the whole keeps its mean and
     variance.
     """
@@ -671,8 +671,8 @@ class Categorical(Random):
     def decompose(self, logits, seed, offset):
         return self.drawn(sizes(logits), logits, seed, offset)
 
-    def on_part(self, part, logits, seed, offset):
-        return self.drawn(part.operands[0], logits, seed, offset)
+    def on_shard(self, shard, logits, seed, offset):
+        return self.drawn(shard.operands[0], logits, seed, offset)
 
     def drawn(self, shape, logits, seed, offset):
         noise = Gumbel(dt.float32).decompose(shape, seed, offset)
@@ -680,7 +680,7 @@ class Categorical(Random):
 
     def shard(self, logits, *params):
         names = factor_names(len(logits.shape))
-        return shard_string([names], [names[:-1]], **{names[-1]: "whole"})
+        return shard_string([names], [names[:-1]], **{names[-1]: "replicated"})
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -712,8 +712,8 @@ class Multinomial(Random):
     def decompose(self, x, k, seed, offset):
         return self.drawn(sizes(x), (*sizes(x)[:-1], k), x, k, seed, offset)
 
-    def on_part(self, part, x, *params):
-        return self.drawn(part.operands[0], part.results[0], x, *params)
+    def on_shard(self, shard, x, *params):
+        return self.drawn(shard.operands[0], shard.results[0], x, *params)
 
     def drawn(self, shape, drawn, x, k, seed, offset):
         """``shape``, of x, and that ``drawn``, or boxes of the wholes."""
@@ -730,7 +730,7 @@ class Multinomial(Random):
 
     def shard(self, x, *params):
         names = factor_names(len(x.shape))
-        return shard_string([names], [[*names[:-1], "1"]], **{names[-1]: "whole"})
+        return shard_string([names], [[*names[:-1], "1"]], **{names[-1]: "replicated"})
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

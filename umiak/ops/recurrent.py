@@ -29,7 +29,7 @@ from umiak.ir.meta import Meta
 from umiak.ops._common import accept, cast_to, draw, in_compute_type, same_dtype, shard_string, sizes, zeros
 from umiak.ops.base import Op, Sample, register
 from umiak.ops.index import counter
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 GATES = {"tanh": 1, "relu": 1, "lstm": 4, "gru": 3}
 # What a step keeps for the gradient beside its results: the gates; of a GRU also s_n.
@@ -55,7 +55,7 @@ def forward_step(mode: str, a: Sequence, s: Sequence, h: Any, c: Any) -> tuple[A
     return (F.tanh(total) if mode == "tanh" else F.maximum(total, 0)), None, ()
 
 
-def slopes(mode: str, kept: Sequence, y: Any, h: Any, c: Any, before: Any) -> dict[str, Any]:
+def derivatives(mode: str, kept: Sequence, y: Any, h: Any, c: Any, before: Any) -> dict[str, Any]:
     """Factors of the gradients of a step, from what it kept: ``y`` is its state, ``h`` the one before; ``c`` and
     ``before`` the cells.
 
@@ -105,7 +105,7 @@ def rows(x: Any) -> Any:
     return F.reshape(x, shape=(x.shape[0] * x.shape[1], x.shape[2]))
 
 
-def product(x: Any, w: Any, transpose: bool = False) -> Any:
+def matmul_all_steps(x: Any, w: Any, transpose: bool = False) -> Any:
     """``[time, batch, n]`` times a matrix, as one product."""
     y = F.matmul(rows(x), w, transpose_y=transpose)
     return F.reshape(y, shape=(x.shape[0], x.shape[1], y.shape[1]))
@@ -175,8 +175,8 @@ class _Steps:
         gates, hidden = GATES[op.mode], (h0.shape[1] if w_ho is None else w_ho.shape[0])
         self.alive = alive(lengths, x.shape[0])
         self.before = states_before(out, h0, lengths, op.reverse)
-        a = parts(F.add(product(x, w_ih, True), b_ih), gates, hidden)
-        s = parts(F.add(product(self.before, w_hh, True), b_hh), gates, hidden)
+        a = parts(F.add(matmul_all_steps(x, w_ih, True), b_ih), gates, hidden)
+        s = parts(F.add(matmul_all_steps(self.before, w_hh, True), b_hh), gates, hidden)
         self.cells = self.cells_before = None
         if op.mode == "lstm":
             i, f, g, o = map(F.add, a, s)
@@ -189,8 +189,8 @@ class _Steps:
         self.kept = tuple(where(self.alive, v, 0) for v in kept)
         self.out = out
 
-    def slopes(self, mode: str) -> dict[str, Any]:
-        return slopes(mode, self.kept, self.out, self.before, self.cells, self.cells_before)
+    def derivatives(self, mode: str) -> dict[str, Any]:
+        return derivatives(mode, self.kept, self.out, self.before, self.cells, self.cells_before)
 
 
 # --- ops ------------------------------------------------------------------------------------------------------------
@@ -235,7 +235,7 @@ class Recurrent(Op):
         }
         for name, (m, shape) in wanted.items():
             for got, want in zip(() if m is None else m.shape, shape):
-                demand(self, got == want, f"{name} of shape {shape}", None if m is None else tuple(m.shape))
+                require(self, got == want, f"{name} of shape {shape}", None if m is None else tuple(m.shape))
         if lengths is not None and not lengths.dtype.is_integer:
             self.fail(TypeError, "lengths of an integer dtype", lengths.dtype.name)
         return steps, batch, hidden, proj, dtype
@@ -245,7 +245,7 @@ class Recurrent(Op):
         p = "h" if w_ho is None else "p"
         operands = [["t", "b", "i"], ["b", p], ["g", "i"], ["g", p], ["g"], ["g"]]
         operands += [[] if m is None else names for m, names in ((c0, ["b", "h"]), (w_ho, ["h", p]), (lengths, ["b"]))]
-        return operands, p, dict.fromkeys(("t", "i", "g", "h", "p"), "whole")
+        return operands, p, dict.fromkeys(("t", "i", "g", "h", "p"), "replicated")
 
 
 def metas_of(op: Recurrent, *operands: Meta | None) -> tuple[Meta, ...]:
@@ -299,7 +299,7 @@ def layer_gradients(op: Recurrent, s: Any, g_out: Any, g_h: Any, g_c: Any) -> tu
     states = rows(states_before(out, h0, lengths, op.reverse))
     db = F.sum(d_in2, axes=(0,), keepdim=False)
     made = [
-        product(d_in, w_ih),
+        matmul_all_steps(d_in, w_ih),
         dh,
         F.matmul(turned, rows(x)),
         F.matmul(turned_state, states),
@@ -373,7 +373,7 @@ class RnnTrain(Recurrent):
         names, p, how = self.factors(*operands[6:])
         results = [["t", "b", p], ["b", p]]
         results += {"lstm": [["b", "h"], ["t", "b", "k"], ["t", "b", "h"]], "gru": [["t", "b", "k"]]}.get(self.mode, [])
-        return shard_string(names, results, **how, k="whole")
+        return shard_string(names, results, **how, k="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -410,14 +410,14 @@ class RnnGrad(Recurrent):
     def decompose(self, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths, out, acts, cells, g_out, g_h, g_c):
         steps = _Steps(self, out, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths)
         mode, back, mask = self.mode, not self.reverse, steps.alive
-        by = steps.slopes(mode)
+        by = steps.derivatives(mode)
         g_out = where(mask, zeros(out) if g_out is None else g_out, 0)
         g_h = zeros(h0) if g_h is None else g_h
         # A projection is drawn into the product with w_hh: what flows back is then the gradient of what it projects.
         w, g_hidden, last = w_hh, g_out, g_h
         if w_ho is not None:
             w = F.matmul(w_hh, w_ho, transpose_y=True)
-            g_hidden, last = product(g_out, w_ho, True), F.matmul(g_h, w_ho, transpose_y=True)
+            g_hidden, last = matmul_all_steps(g_out, w_ho, True), F.matmul(g_h, w_ho, transpose_y=True)
         one, n = w.shape[1], GATES[mode]
         nothing = F.full(0, dtype=x.dtype, shape=(x.shape[0], x.shape[1], one))
 
@@ -454,7 +454,7 @@ class RnnGrad(Recurrent):
         wide = (x.shape[0], x.shape[1], n * one)
         u = F.add(
             put(*added),
-            F.mul(F.unsqueeze(product(F.reshape(gates, shape=wide), w), axes=(2,)), F.squeeze(p, axes=(2,))),
+            F.mul(F.unsqueeze(matmul_all_steps(F.reshape(gates, shape=wide), w), axes=(2,)), F.squeeze(p, axes=(2,))),
         )
         found = F.linear_recurrence(u, e, d, w, p, first, reverse=back)
         carried = before(found, first, back)
@@ -474,7 +474,7 @@ class RnnGrad(Recurrent):
             results.append(F.squeeze(F.slice(ended, axes=(1,), starts=(0,), sizes=(1,), steps=(1,)), axes=(1,)))
         if w_ho is not None:
             # The same in the states themselves: each gets what the next step's gates give, or g_h after the last.
-            given = product(d_state, w_hh)
+            given = matmul_all_steps(d_state, w_hh)
             follows = alive(lengths, x.shape[0], 1) if back else None
             carried = where(follows, before(given, g_h, back), F.unsqueeze(g_h, axes=(0,)))
             results.append(where(mask, F.add(carried, g_out), 0))
@@ -494,7 +494,7 @@ class RnnGrad(Recurrent):
         results = [["t", "b", "g"], ["b", p]]
         results += {"gru": [["t", "b", "g"]], "lstm": [["b", "h"]]}.get(self.mode, [])
         results += [] if operands[7] is None else [["t", "b", p]]
-        return shard_string(names, results, **how, k="whole")
+        return shard_string(names, results, **how, k="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -624,7 +624,7 @@ def mix(x: Any, by: Any) -> Any:
 def across(x: Any, w: Any, transpose: bool = False) -> Any:
     """``[T, B, k, H]`` as rows of ``k H``, times ``w``: ``[T, B, l, H]``."""
     steps, batch, k, h = x.shape
-    y = product(F.reshape(x, shape=(steps, batch, k * h)), w, transpose)
+    y = matmul_all_steps(F.reshape(x, shape=(steps, batch, k * h)), w, transpose)
     return F.reshape(y, shape=(steps, batch, y.shape[2] // h, h))
 
 
@@ -667,7 +667,7 @@ class LinearRecurrence(Op):
         )
         for shape, want in zip(got, wanted, strict=True):
             for a, b in zip(shape, want, strict=True):
-                demand(self, a == b, f"shapes {', '.join(map(str, wanted))}", ", ".join(map(str, got)))
+                require(self, a == b, f"shapes {', '.join(map(str, wanted))}", ", ".join(map(str, got)))
         return Meta(tuple(u.shape), dtype)
 
     def vjp(self, s, g):
@@ -694,7 +694,7 @@ class LinearRecurrence(Op):
     def shard(self, u, e, d, w, p, s0):
         operands = [list("tbnh"), list("tbnmh"), list("tbnkh"), ["x", "y"], list("tblnh"), list("bnh")]
         operands[1][3] = "m"
-        return shard_string(operands, [list("tbnh")], **dict.fromkeys("tnmhkxyl", "whole"))
+        return shard_string(operands, [list("tbnh")], **dict.fromkeys("tnmhkxyl", "replicated"))
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

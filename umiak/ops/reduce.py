@@ -34,13 +34,13 @@ from umiak.ops.base import Op, OpMeta, Sample, param, register
 class Reduction(Op):
     """One operand reduced over ``axes`` (non-negative).
 
-    No axes: nothing is reduced. ``how`` names the combination for sharding.
+    No axes: nothing is reduced. ``shard_reduction`` names the combination for sharding.
     """
 
     axes: tuple
     keepdim: bool = False
     kinds: ClassVar[str] = "f"
-    how: ClassVar[str] = "whole"
+    shard_reduction: ClassVar[str] = "replicated"
     needs_element: ClassVar[bool] = False  # refuses to reduce a dim of size 0
     lo: ClassVar[float] = -2.0
     hi: ClassVar[float] = 2.0
@@ -57,7 +57,7 @@ class Reduction(Op):
         return dtype
 
     def shard(self, x: Meta, *params: Any) -> str:
-        return shard_reduce(x, self.axes, self.keepdim, self.how)
+        return shard_reduce(x, self.axes, self.keepdim, self.shard_reduction)
 
     def spread(self, value: Any) -> Any:
         """A result with its reduced dims back, as size 1."""
@@ -104,7 +104,7 @@ class Sum(Reduction):
     """The sum; 0 where there is nothing to add. Low-precision floats are added up in float32."""
 
     kinds = "ifc"
-    how = "sum"
+    shard_reduction = "sum"
     linear = True
     amp = "deny"
 
@@ -117,7 +117,7 @@ class Prod(Reduction):
     """The product; 1 where there is nothing to multiply."""
 
     kinds = "ifc"
-    how = "prod"
+    shard_reduction = "prod"
     amp = "deny"
 
     def vjp(self, s, g):
@@ -174,19 +174,23 @@ class Extremum(Reduction):
 class Max(Extremum):
     """The largest element; NaN if there is one. Ties share the gradient equally."""
 
-    how = "max"
+    shard_reduction = "max"
 
 
 @register
 class Min(Extremum):
     """The smallest element; NaN if there is one. Ties share the gradient equally."""
 
-    how = "min"
+    shard_reduction = "min"
 
 
-def logical(name: str, doc: str, how: str) -> type[Op]:
+def logical(name: str, doc: str, reduction: str) -> type[Op]:
     return register(
-        OpMeta(name, (Reduction,), {"__doc__": doc, "__module__": __name__, "kinds": "b", "how": how, "vjp": None})
+        OpMeta(
+            name,
+            (Reduction,),
+            {"__doc__": doc, "__module__": __name__, "kinds": "b", "shard_reduction": reduction, "vjp": None},
+        )
     )
 
 
@@ -214,7 +218,7 @@ class ArgExtremum(Op):
         return Meta(reduced_shape(x.shape, (self.axis,), self.keepdim), self.dtype)
 
     def shard(self, x):
-        return shard_reduce(x, (self.axis,), self.keepdim, "whole")
+        return shard_reduce(x, (self.axis,), self.keepdim, "replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -247,7 +251,7 @@ class Mean(Reduction):
     kinds = "fc"
     linear = True
     amp = "deny"
-    how = "avg"
+    shard_reduction = "avg"
 
     @in_compute_type
     def decompose(self, x):
@@ -276,7 +280,7 @@ class Logsumexp(Reduction):
         return (F.mul(self.spread(g), F.exp(F.sub(s.inputs[0], y))),)
 
 
-class Spread(Reduction):
+class VarianceBase(Reduction):
     """Variance and its root, with ``n - correction`` in the denominator."""
 
     amp = "deny"
@@ -284,7 +288,7 @@ class Spread(Reduction):
 
 
 @register
-class Var(Spread):
+class Var(VarianceBase):
     """The variance, with ``n - correction`` in the denominator."""
 
     @in_compute_type
@@ -303,7 +307,7 @@ class Var(Spread):
 
 
 @register
-class Std(Spread):
+class Std(VarianceBase):
     """The standard deviation, with ``n - correction`` in the denominator."""
 
     sample_params = {"correction": 0.5}
@@ -387,7 +391,7 @@ class CountNonzero(Reduction):
     """How many elements are not zero."""
 
     kinds = "bifc"
-    how = "sum"
+    shard_reduction = "sum"
     vjp = None
 
     def result_dtype(self, dtype):
@@ -402,7 +406,7 @@ class CountNonzero(Reduction):
 class Nansum(Reduction):
     """The sum of the elements that are not NaN."""
 
-    how = "sum"
+    shard_reduction = "sum"
     amp = "deny"
 
     @in_compute_type

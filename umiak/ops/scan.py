@@ -152,7 +152,7 @@ class LinearScan(Op):
 
     def shard(self, a, b):
         names = factor_names(len(a.shape))
-        return shard_string([names, names], [names], **{names[self.axis]: "whole"})
+        return shard_string([names, names], [names], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -23,7 +23,7 @@ from umiak.ops._common import (
 )
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import counter
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 NEVER = float("-inf")
 
@@ -44,7 +44,7 @@ def _finite(x: Any, axis: int) -> Any:
     return F.unsqueeze(F.where(F.eq(x, NEVER), 0, x), axes=(axis,))
 
 
-class Aligned(Op):
+class AlignmentLoss(Op):
     """Scores, labels ``[n, u]``, how long the scores of each row are and how many labels it has, and the blank."""
 
     inputs = ("scores", "labels", "input_lengths", "label_lengths")
@@ -56,14 +56,14 @@ class Aligned(Op):
         accept(self, "i", labels, input_lengths, label_lengths)
         if len(labels.shape) != 2:
             self.fail(ValueError, "labels [batch, longest]", tuple(labels.shape))
-        demand(self, labels.shape[0] == batch, f"labels of {batch} rows", tuple(labels.shape))
+        require(self, labels.shape[0] == batch, f"labels of {batch} rows", tuple(labels.shape))
         same_shape(self, input_lengths.shape, (batch,), "one input length a row")
         same_shape(self, label_lengths.shape, (batch,), "one label length a row")
         return Meta((batch,), scores.dtype)
 
 
 @register
-class Ctc(Aligned):
+class Ctc(AlignmentLoss):
     """Connectionist temporal classification (Graves et al., 2006): minus the log-probability of all alignments.
 
     ``scores`` ``[time, batch, classes]`` are logits. Infinite where no alignment is possible, with a gradient of 0.
@@ -72,7 +72,7 @@ class Ctc(Aligned):
     def infer(self, scores, labels, input_lengths, label_lengths, blank):
         if len(scores.shape) != 3:
             self.fail(ValueError, "scores [time, batch, classes]", tuple(scores.shape))
-        demand(self, (blank >= 0) & (blank < scores.shape[2]), "a blank among the classes", (blank, scores.shape[2]))
+        require(self, (blank >= 0) & (blank < scores.shape[2]), "a blank among the classes", (blank, scores.shape[2]))
         return self.check(scores, labels, input_lengths, label_lengths, scores.shape[1])
 
     def states(self, labels: Any, label_lengths: Any, blank: Any) -> Any:
@@ -112,7 +112,7 @@ class Ctc(Aligned):
         closed = F.logical_and(F.eq(_along_axis(3, 1, 3), 2), F.unsqueeze(F.eq(classes, two_before), axes=(1,)))
         walls = F.where(closed, F.full(NEVER, dtype=x.dtype, shape=()), 0)
         arcs = F.broadcast_to(F.unsqueeze(emitted, axes=(2,)), shape=(n, time, 3, states))
-        y, w = F.path_log_sums(arcs, walls, bands=3)
+        y, w = F.banded_logsumexp_scan(arcs, walls, bands=3)
         places, there = self.ends(input_lengths, label_lengths, many)
         last = F.take_along(F.reshape(y, shape=(n, (time + 1) * states)), places, axis=1)
         last = F.where(there, last, NEVER)
@@ -129,7 +129,7 @@ class Ctc(Aligned):
         shares = F.where(there, F.mul(F.exp(last), F.neg(F.unsqueeze(g, axes=(1,)))), 0)
         start = F.full(0, dtype=w.dtype, shape=(n, (time + 1) * states))
         start = F.reshape(F.scatter_along(start, places, shares, axis=1, mode="add"), shape=(n, time + 1, states))
-        back = F.path_sums(w, start, bands=3, transpose=True)
+        back = F.banded_linear_scan(w, start, bands=3, transpose=True)
         # The shares of the arcs into a state add up to 1: what comes back to a state is the gradient of what it emits.
         own = F.slice(back, axes=(1,), starts=(1,), sizes=(time,), steps=(1,))
         index = F.broadcast_to(
@@ -142,7 +142,7 @@ class Ctc(Aligned):
 
     def shard(self, scores, labels, input_lengths, label_lengths, blank):
         operands = [["t", "n", "c"], ["n", "u"], ["n"], ["n"]]
-        return shard_string(operands, [["n"]], t="whole", c="whole", u="whole")
+        return shard_string(operands, [["n"]], t="replicated", c="replicated", u="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -157,7 +157,7 @@ class Ctc(Aligned):
 
 
 @register
-class Transducer(Aligned):
+class Transducer(AlignmentLoss):
     """Loss of a recurrent transducer (Graves, 2012): minus the log-probability of all alignments.
 
     ``scores`` ``[batch, time, labels + 1, classes]`` are log-probabilities. ``fastemit`` makes the gradient of labels,
@@ -169,11 +169,11 @@ class Transducer(Aligned):
     def infer(self, scores, labels, input_lengths, label_lengths, blank, fastemit):
         if len(scores.shape) != 4:
             self.fail(ValueError, "scores [batch, time, labels + 1, classes]", tuple(scores.shape))
-        demand(self, (blank >= 0) & (blank < scores.shape[3]), "a blank among the classes", (blank, scores.shape[3]))
+        require(self, (blank >= 0) & (blank < scores.shape[3]), "a blank among the classes", (blank, scores.shape[3]))
         got = f"{tuple(scores.shape)} and {tuple(labels.shape)}"
         out = self.check(scores, labels, input_lengths, label_lengths, scores.shape[0])
-        demand(self, scores.shape[2] == labels.shape[1] + 1, "scores for one place more than labels", got)
-        demand(self, scores.shape[1] >= 1, "at least one time", got)
+        require(self, scores.shape[2] == labels.shape[1] + 1, "scores for one place more than labels", got)
+        require(self, scores.shape[1] >= 1, "at least one time", got)
         return out
 
     def emitted(self, labels: Any, label_lengths: Any, blank: Any) -> Any:
@@ -209,7 +209,7 @@ class Transducer(Aligned):
         blanks = arcs(waits, F.sub(d, u), 0.0)
         labelled = arcs(emits, F.add(F.sub(d, u), 1), NEVER)
         walls = F.full(0, dtype=x.dtype, shape=(n, 2, states))
-        y, w = F.path_log_sums(F.concat([blanks, labelled], axis=2), walls, bands=2)
+        y, w = F.banded_logsumexp_scan(F.concat([blanks, labelled], axis=2), walls, bands=2)
         last = F.squeeze(F.slice(y, axes=(1,), starts=(layers,), sizes=(1,), steps=(1,)), axes=(1,))
         loss = F.neg(F.squeeze(F.take_along(last, _each_row(label_lengths, 2), axis=1), axes=(1,)))
         return cast_to(loss, scores.dtype), (w,)
@@ -222,7 +222,7 @@ class Transducer(Aligned):
         lengths = _each_row(label_lengths, 2)
         start = F.where(F.eq(_along_axis(states, 1, 2), lengths), F.neg(F.unsqueeze(g, axes=(1,))), 0)
         start = F.pad(F.unsqueeze(start, axes=(1,)), 0, lo=(0, layers, 0), hi=(0, 0, 0))
-        back = F.path_sums(w, start, bands=2, transpose=True)
+        back = F.banded_linear_scan(w, start, bands=2, transpose=True)
         own = F.mul(w, F.unsqueeze(F.slice(back, axes=(1,), starts=(1,), sizes=(layers,), steps=(1,)), axes=(2,)))
         t, u = _along_axis(time, 1, 3), _along_axis(states, 2, 3)
         inside = F.logical_and(F.lt(t, _each_row(input_lengths, 3)), F.le(u, _each_row(label_lengths, 3)))
@@ -244,7 +244,7 @@ class Transducer(Aligned):
 
     def shard(self, scores, labels, input_lengths, label_lengths, blank, fastemit):
         operands = [["n", "t", "v", "c"], ["n", "u"], ["n"], ["n"]]
-        return shard_string(operands, [["n"]], t="whole", v="whole", c="whole", u="whole")
+        return shard_string(operands, [["n"]], t="replicated", v="replicated", c="replicated", u="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

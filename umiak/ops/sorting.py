@@ -21,7 +21,7 @@ from umiak.ops._common import (
     zeros,
 )
 from umiak.ops.base import Op, Sample, param, register
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 
 def distinct(rng: Any, shape: tuple, dtype: Any = None) -> np.ndarray:
@@ -30,7 +30,7 @@ def distinct(rng: Any, shape: tuple, dtype: Any = None) -> np.ndarray:
     return ((rng.permutation(n).reshape(shape) - n / 2) * 0.5).astype((dtype or dt.float64).numpy)
 
 
-class Ranked(Op):
+class SortLike(Op):
     """Values chosen along ``axis``, and where in ``x`` they stood."""
 
     axis: int
@@ -41,11 +41,11 @@ class Ranked(Op):
     def shard(self, x, *params):
         names = factor_names(len(x.shape))
         out = [f if i != self.axis else "1" for i, f in enumerate(names)]
-        return shard_string([names], [out, out], **{names[self.axis]: "whole"})
+        return shard_string([names], [out, out], **{names[self.axis]: "replicated"})
 
 
 @register
-class Sort(Ranked):
+class Sort(SortLike):
     """``x`` in rising (``descending``: falling) order along ``axis``, and the index of each element in ``x``.
 
     Equal elements keep their order; ``stable=False`` allows a backend to let that go.
@@ -73,7 +73,7 @@ class Sort(Ranked):
 
 
 @register
-class TopK(Ranked):
+class TopK(SortLike):
     """The ``k`` largest (or smallest) elements along ``axis`` and their indices; of equals, the first.
 
     ``sorted``: best first.
@@ -87,7 +87,7 @@ class TopK(Ranked):
         accept(self, "bif", x)
         check_axes(self, (self.axis,), len(x.shape))
         n = x.shape[self.axis]
-        demand(self, (0 <= k) & (k <= n), f"k from 0 to {n}, the size of axis {self.axis}", k)
+        require(self, (0 <= k) & (k <= n), f"k from 0 to {n}, the size of axis {self.axis}", k)
         shape = tuple(k if i == self.axis else m for i, m in enumerate(x.shape))
         return Meta(shape, x.dtype), Meta(shape, dt.int64)
 
@@ -103,7 +103,7 @@ class TopK(Ranked):
         yield Sample((distinct(rng, (0, 3), dt.float32),), {"axis": 1}, {"k": 2}, note="0-size")
 
 
-class Ordered(Op):
+class OrderStatistic(Op):
     """One element along ``axis``, found by order: its value and its index in ``x``."""
 
     axis: int
@@ -119,7 +119,7 @@ class Ordered(Op):
 
     def check(self, n):
         """Refuse an axis of size ``n`` that has no such element."""
-        demand(self, n >= 1, "at least one element to choose from", n)
+        require(self, n >= 1, "at least one element to choose from", n)
 
     def picked(self, x, index):
         """Value and index at ``index``, which has the reduced dim as size 1."""
@@ -138,7 +138,7 @@ class Ordered(Op):
         return (F.scatter_along(zeros(x), *whole, axis=self.axis),)
 
     def shard(self, x, *params):
-        return shard_reduce(x, (self.axis,), self.keepdim, "whole", results=2)
+        return shard_reduce(x, (self.axis,), self.keepdim, "replicated", results=2)
 
     @classmethod
     def samples(cls, rng) -> Iterator[Sample]:
@@ -150,14 +150,14 @@ class Ordered(Op):
 
 
 @register
-class Kthvalue(Ordered):
+class Kthvalue(OrderStatistic):
     """The ``k``-th smallest element along ``axis``, counted from 1."""
 
     k: int = param("int")
     params = {"k": 2}
 
     def check(self, n, k):
-        demand(self, (1 <= k) & (k <= n), f"k from 1 to {n}, the size of axis {self.axis}", k)
+        require(self, (1 <= k) & (k <= n), f"k from 1 to {n}, the size of axis {self.axis}", k)
 
     def decompose(self, x, k):
         _, order = F.sort(x, axis=self.axis)
@@ -165,7 +165,7 @@ class Kthvalue(Ordered):
 
 
 @register
-class Mode(Ordered):
+class Mode(OrderStatistic):
     """The most frequent element along ``axis``, the smallest of several, and its last place."""
 
     def decompose(self, x):
@@ -199,7 +199,7 @@ def median_places(valid: Any, lower: bool) -> Any:
 
 
 @register
-class MedianLower(Ordered):
+class MedianLower(OrderStatistic):
     """The lower middle element along ``axis``; the first NaN if there is one, unless ``ignore_nan``."""
 
     ignore_nan: bool = False
@@ -231,7 +231,7 @@ class Median(Op):
     def infer(self, x):
         accept(self, "f", x)
         check_axes(self, (self.axis,), len(x.shape))
-        demand(self, x.shape[self.axis] >= 1, "at least one element", tuple(x.shape))
+        require(self, x.shape[self.axis] >= 1, "at least one element", tuple(x.shape))
         return Meta(reduced_shape(x.shape, (self.axis,), self.keepdim), x.dtype)
 
     def decompose(self, x):
@@ -247,7 +247,7 @@ class Median(Op):
         return out if self.keepdim else F.squeeze(out, axes=(self.axis,))
 
     def shard(self, x):
-        return shard_reduce(x, (self.axis,), self.keepdim, "whole")
+        return shard_reduce(x, (self.axis,), self.keepdim, "replicated")
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
@@ -281,7 +281,7 @@ class Quantile(Op):
             self.fail(ValueError, "an interpolation of linear, lower, higher, nearest or midpoint", self.interpolation)
         if x.dtype is not q.dtype or len(q.shape) != 1:
             self.fail(ValueError, f"fractions as a 1-d {x.dtype.name} tensor", f"{q.dtype.name} {tuple(q.shape)}")
-        demand(self, x.shape[self.axis] >= 1, "at least one element", tuple(x.shape))
+        require(self, x.shape[self.axis] >= 1, "at least one element", tuple(x.shape))
         return Meta((q.shape[0], *reduced_shape(x.shape, (self.axis,), self.keepdim)), x.dtype)
 
     def decompose(self, x, q):
@@ -311,7 +311,7 @@ class Quantile(Op):
     def shard(self, x, q):
         names = factor_names(len(x.shape))
         out = [f if i != self.axis else "1" for i, f in enumerate(names) if self.keepdim or i != self.axis]
-        return shard_string([names, ["q"]], [["q", *out]], **{names[self.axis]: "whole"})
+        return shard_string([names, ["q"]], [["q", *out]], **{names[self.axis]: "replicated"})
 
     @staticmethod
     def samples(rng) -> Iterator[Sample]:

@@ -62,7 +62,7 @@ class Windowed(Op):
         names = factor_names(len(x.shape))
         out = names[: len(names) - self.n] + ["1"] * self.n
         results = 2 if "dtype" in self.static_fields else 1
-        return shard_string([names], [out] * results, **{names[a]: "whole" for a in self.axes(x)})
+        return shard_string([names], [out] * results, **{names[a]: "replicated" for a in self.axes(x)})
 
 
 class Sliding(Windowed):
@@ -379,7 +379,7 @@ class MaxUnpool(Windowed):
 
     def shard(self, x, index, sizes):
         names = factor_names(len(x.shape))
-        whole = {names[a]: "whole" for a in self.axes(x)}
+        whole = {names[a]: "replicated" for a in self.axes(x)}
         return shard_string([names, names], [names[: len(names) - self.n] + ["1"] * self.n], **whole)
 
     @staticmethod

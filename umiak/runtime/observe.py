@@ -14,7 +14,7 @@ from umiak import ops as F
 from umiak.core import array, context, dispatch, tape
 from umiak.core.tensor import KIND_OVERRIDE, KIND_SELECTED_ROWS, KIND_VIEW, Tensor
 from umiak.ir import tracer
-from umiak.ops import numbers
+from umiak.ops import scalars
 from umiak.runtime import selected_rows
 
 TRACE, PROFILE, NAN, LOG, HOOKS, EVERYWHERE = 1, 2, 4, 8, 16, 32
@@ -57,7 +57,7 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
     ambient = context.current()
     bits = ambient.observers
     if bits & TRACE or not bits or kinds & ~KIND_VIEW:
-        instead = numbers.recorded(op, operands, params)
+        instead = scalars.check_traced(op, operands, params)
         return tracer.slow_path(op, operands, params) if instead is None else instead
     if bits & PROFILE and PROBE is not None:
         result = _probed(PROBE, op, operands, params)

@@ -1,11 +1,25 @@
-"""Tensors in parts on a mesh of ranks: placements, what an op does to them, and what each rank computes."""
+"""Sharded tensors on a mesh of ranks: placements, their propagation through ops, and the local call of each rank."""
 
-from umiak.spmd.part import part_of, run_on_part
+from umiak.spmd.local import local_shard, run_local
 from umiak.spmd.placement import Layout, Partial, Placement, Replicate, Shard
-from umiak.spmd.propagate import Propagation, Through, backward, forward
+from umiak.spmd.propagate import PassPartial, Propagation, backward, forward
 from umiak.spmd.rule import Call, Factor, Rule, call, parse
 
 __all__ = [
-    "Call", "Factor", "Layout", "Partial", "Placement", "Propagation", "Replicate", "Rule", "Shard", "Through",
-    "backward", "call", "forward", "parse", "part_of", "run_on_part",
+    "Call",
+    "Factor",
+    "Layout",
+    "Partial",
+    "PassPartial",
+    "Placement",
+    "Propagation",
+    "Replicate",
+    "Rule",
+    "Shard",
+    "backward",
+    "call",
+    "forward",
+    "local_shard",
+    "parse",
+    "run_local",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
-"""Where the parts of a tensor lie on a mesh of ranks.
+"""Placements of a tensor on a mesh of ranks.
 
-A mesh is here its sizes, one for each of its axes. *Placements* say for each mesh axis what happens along it: a dim of
-the tensor is cut, all ranks hold the same, or each holds a part of the values. A *layout* says the same for each dim of
-the tensor; propagation reads and writes layouts.
+A mesh is represented by its sizes, one per axis. *Placements* say for each mesh axis how the tensor lies along it: one
+of its dims is sharded, it is replicated, or each rank holds partial values. A *layout* holds the same information by
+dim of the tensor; propagation reads and writes layouts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS = ("sum", "avg", "max", "min", "prod", "any", "all")
 
 @dataclass(frozen=True)
 class Shard:
-    """Consecutive parts of dim ``dim`` along the mesh axis."""
+    """Consecutive shards of dim ``dim`` along the mesh axis."""
 
     dim: int
 
@@ -32,7 +32,7 @@ class Replicate:
 
 @dataclass(frozen=True)
 class Partial:
-    """Values that ranks along the mesh axis hold parts of; ``kind`` says how the parts combine to the whole."""
+    """Partial values on the ranks along the mesh axis; ``kind`` is the reduction that combines them."""
 
     kind: str = "sum"
 
@@ -46,7 +46,7 @@ Placement = Shard | Replicate | Partial
 
 @dataclass(frozen=True)
 class Layout:
-    """``dims[i]`` are the mesh axes that cut dim i, the outermost first, always in rising order; ``partial`` the mesh
+    """``dims[i]`` are the mesh axes that shard dim i, the outermost first, always in rising order; ``partial`` the mesh
     axes along which ranks hold parts of the values, with the kind."""
 
     dims: tuple[tuple[int, ...], ...]
@@ -70,31 +70,31 @@ class Layout:
     def placements(self, axes: int) -> tuple[Placement, ...]:
         """The placements on a mesh of that many axes."""
         out: list[Placement] = [Replicate()] * axes
-        for d, cut in enumerate(self.dims):
-            for axis in cut:
+        for d, axes_of_dim in enumerate(self.dims):
+            for axis in axes_of_dim:
                 out[axis] = Shard(d)
         for axis, kind in self.partial:
             out[axis] = Partial(kind)
         return tuple(out)
 
     def kind(self, axis: int) -> str | None:
-        """How parts along a mesh axis combine; None where none are."""
+        """Return the reduction of partial values along a mesh axis; None where there are none."""
         return dict(self.partial).get(axis)
 
     def dim(self, axis: int) -> int | None:
-        """The dim that a mesh axis cuts."""
-        return next((d for d, cut in enumerate(self.dims) if axis in cut), None)
+        """Return the dim that is sharded along a mesh axis."""
+        return next((d for d, axes in enumerate(self.dims) if axis in axes), None)
 
 
 def chunk(size: Any, parts: int, index: int) -> tuple[Any, Any]:
-    """Start and size of one of the consecutive parts of ``size`` elements: all have as many, but for the last ones."""
+    """Return start and size of shard ``index`` of ``size`` elements; all shards but the last ones are equally large."""
     each = -(-size // parts)
     start = min(index * each, size)
     return start, min(each, size - start)
 
 
-def cut(size: Any, axes: Sequence[int], mesh: Sequence[int], at: Sequence[int]) -> tuple[Any, Any]:
-    """Start and size of what the rank at ``at`` holds of a dim cut along mesh ``axes``, the outermost first."""
+def local_extent(size: Any, axes: Sequence[int], mesh: Sequence[int], at: Sequence[int]) -> tuple[Any, Any]:
+    """Return start and size of the shard at ``at`` of a dim sharded along mesh ``axes``, the outermost first."""
     start = 0
     for axis in axes:
         offset, size = chunk(size, mesh[axis], at[axis])
@@ -103,35 +103,35 @@ def cut(size: Any, axes: Sequence[int], mesh: Sequence[int], at: Sequence[int]) 
 
 
 def box(layout: Layout, shape: Sequence[Any], mesh: Sequence[int], at: Sequence[int]) -> Box:
-    """What the rank at the coordinates ``at`` holds of a tensor."""
-    parts = [cut(n, axes, mesh, at) for n, axes in zip(shape, layout.dims, strict=True)]
+    """Return the box of a tensor that the rank at coordinates ``at`` holds."""
+    parts = [local_extent(n, axes, mesh, at) for n, axes in zip(shape, layout.dims, strict=True)]
     return Box(tuple(p[0] for p in parts), tuple(p[1] for p in parts), tuple(shape))
 
 
 def coordinates(mesh: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Those of all ranks, in order."""
+    """Iterate over the coordinates of all ranks, in order."""
     return product(*map(range, mesh))
 
 
-def count(axes: Sequence[int], mesh: Sequence[int]) -> int:
-    """How many parts cutting along mesh ``axes`` gives."""
+def shard_count(axes: Sequence[int], mesh: Sequence[int]) -> int:
+    """Return the number of shards that sharding along mesh ``axes`` gives."""
     parts = 1
     for axis in axes:
         parts *= mesh[axis]
     return parts
 
 
-def evenly(size: Any, parts: int) -> bool:
-    """Whether the parts of a dim are known to be equal."""
+def divides_evenly(size: Any, parts: int) -> bool:
+    """Return whether the shards of a dim are known to be equally large."""
     return isinstance(size, int) and size % parts == 0
 
 
-def moved(source: Layout, target: Layout, size: float, mesh: Sequence[int]) -> float:
-    """About how many bytes a rank receives when the layout of a tensor of ``size`` bytes changes, axis by axis.
+def bytes_moved(source: Layout, target: Layout, size: float, mesh: Sequence[int]) -> float:
+    """Estimate the bytes that a rank receives when a tensor of ``size`` bytes is resharded, one mesh axis at a time.
 
-    Along an axis of n ranks, gathering parts gives a rank (n - 1)/n of what it then holds, and so does adding up
-    partial values into parts; adding them up for all takes both; an exchange of parts of one dim for those of another,
-    (n - 1)/n of a part. Cutting or keeping what is whole moves nothing, nor does making partial sums of anything.
+    Along an axis of n ranks, an all-gather brings a rank (n - 1)/n of its result, and so does a reduce-scatter; an
+    all-reduce takes both; an all-to-all brings (n - 1)/n of a shard. Slicing or keeping a replicated tensor moves
+    nothing, nor does turning a tensor into a partial sum.
     """
     total = 0.0
     for axis, n in enumerate(mesh):
@@ -139,7 +139,7 @@ def moved(source: Layout, target: Layout, size: float, mesh: Sequence[int]) -> f
         if old is None or old == new or (isinstance(old, int) and new == "sum"):
             continue
         others = [a for cut_by in source.dims for a in cut_by if a != axis]
-        part = size / count(others, mesh) * (n - 1) / n
+        part = size / shard_count(others, mesh) * (n - 1) / n
         if isinstance(old, int):
             total += part / n if isinstance(new, int) else part
         else:

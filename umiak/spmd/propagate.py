@@ -1,11 +1,11 @@
-"""From the layouts of some tensors of a call to those of all: what it requires of its operands, and what it gives.
+"""Propagation of layouts through a call: the layouts it requires of its operands and those of its results.
 
-Along each mesh axis a call cuts one factor, or passes partial values through, or does the same on all ranks. Which of
-these, its operands say (forward) or the results that are wanted (backward). Where they disagree, the choice that moves
-the fewest bytes is taken: those of operands brought into the layouts required, and of results brought into those
-wanted, where partial results that nobody wants count as if they had to be added up. Of equal ones that is taken which
-changes the fewest layouts, then the first in the order of operands and of their dims. An axis that cuts something, and
-may, is used.
+Along each mesh axis a call shards one factor, passes partial values through, or is replicated. The layouts of the
+operands (forward) or the wanted layouts of the results (backward) give the candidates. Where they disagree, the choice
+that moves the fewest bytes is taken. Counted are the reshards of operands into the required layouts, and of results
+into the wanted ones; a partial result that was not asked for counts as an all-reduce. Among equal choices, the one that
+changes the fewest layouts is taken, then the first in the order of operands and of their dims. A mesh axis that may
+shard something is always used.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ from typing import Any
 
 from umiak.ir.meta import Meta
 from umiak.ops import Op
-from umiak.spmd.placement import Layout, moved
-from umiak.spmd.rule import FIXED, SAME, WHOLE, Call
+from umiak.spmd.placement import Layout, bytes_moved
+from umiak.spmd.rule import FIXED, REPLICATED, SAME, Call
 
 # The property of an op that lets partial values through, and how they combine.
 PASSES = {"sum": "linear", "avg": "linear", "max": "monotone", "min": "monotone"}
 
 
 @dataclass(frozen=True)
-class Through:
-    """Partial values of ``operands``, numbered, pass: what the op gives on parts combines in the same way."""
+class PassPartial:
+    """Partial values of ``operands`` (indices) pass through: the local results are partial with the same reduction."""
 
     kind: str
     operands: tuple[int, ...]
 
 
-Choice = str | Through | None  # what a mesh axis is used for: a factor, partial values, nothing
+Choice = str | PassPartial | None  # what a mesh axis is used for: a factor, partial values, nothing
 
 
 @dataclass(frozen=True)
 class Propagation:
-    """The layouts that a call requires of its operands (None for numbers and absent ones) and those of its results;
-    and what each mesh axis is used for."""
+    """The layouts that a call requires of its operands (None for scalars and absent ones), the layouts of its results,
+    and the choice for each mesh axis."""
 
     operands: tuple[Layout | None, ...]
     results: tuple[Layout, ...]
@@ -46,7 +46,7 @@ class Propagation:
 
 
 def groups(op: Op, kind: str, operands: Sequence[Meta | None]) -> Iterator[tuple[int, ...]]:
-    """The operands, by number, of which partial values pass together while the others are held.
+    """Iterate over groups of operands (indices) whose partial values pass together while the others are held.
 
     ``linear = True``, or ``monotone``, speaks of all operands together; otherwise names, or tuples of them, are groups.
     """
@@ -59,18 +59,18 @@ def groups(op: Op, kind: str, operands: Sequence[Meta | None]) -> Iterator[tuple
         numbers[names[-1]] = list(range(len(names) - 1, len(operands)))
     for one in (tuple(names),) if declared is True else declared:
         found = [i for n in ((one,) if isinstance(one, str) else one) for i in numbers[n] if operands[i] is not None]
-        # A number would be added by every rank.
+        # Every rank would add a scalar.
         if found and all(operands[i].weak is None for i in found):  # type: ignore[union-attr]
             yield tuple(found)
 
 
 def forward(call: Call, layouts: Sequence[Layout | None], mesh: Sequence[int]) -> Propagation:
-    """What a call does with operands in these layouts."""
+    """Propagate the layouts of the operands to the results."""
     return _solve(call, tuple(layouts), None, mesh)
 
 
 def backward(call: Call, wanted: Sequence[Layout | None], mesh: Sequence[int]) -> Propagation:
-    """What a call needs in order to give results in the layouts ``wanted``, or near them; None where any will do."""
+    """Propagate the layouts ``wanted`` of the results (None where any will do) back to the operands."""
     return _solve(call, None, tuple(wanted), mesh)
 
 
@@ -83,10 +83,10 @@ def _solve(call: Call, given: tuple | None, wanted: tuple | None, mesh: Sequence
             continue
         found = applied(call, picks)
         idle = sum(c is None and len(o) > 1 for c, o in zip(picks, options, strict=True))
-        cost = (idle, *_moved(call, given, wanted, found, mesh))
+        cost = (idle, *_cost(call, given, wanted, found, mesh))
         if best is None or cost < least:
             best, least = found, cost
-    assert best is not None, "to cut nothing is always allowed"
+    assert best is not None, "replicating along every axis is always allowed"
     return best
 
 
@@ -97,16 +97,16 @@ def _choices(call: Call, given: tuple | None, wanted: tuple | None, axis: int) -
         if layout is None:
             continue
         d, kind = layout.dim(axis), layout.kind(axis)
-        if d is not None and names[d] != FIXED and call.rule.factors[names[d]].how != WHOLE:
+        if d is not None and names[d] != FIXED and call.rule.factors[names[d]].reduction != REPLICATED:
             found[names[d]] = None
         if kind is not None and wanted is not None:
-            found.update(dict.fromkeys(f.name for f in call.rule.factors.values() if f.how == kind))
+            found.update(dict.fromkeys(f.name for f in call.rule.factors.values() if f.reduction == kind))
         if kind is not None:
-            found.update(dict.fromkeys(Through(kind, g) for g in groups(call.op, kind, call.operands)))
+            found.update(dict.fromkeys(PassPartial(kind, g) for g in groups(call.op, kind, call.operands)))
     if given is not None:
         # Only what is partial now passes.
         held = [g is not None and g.kind(axis) is not None for g in given]
-        found = {c: None for c in found if not isinstance(c, Through) or any(held[i] for i in c.operands)}
+        found = {c: None for c in found if not isinstance(c, PassPartial) or any(held[i] for i in c.operands)}
     return [*found, None]
 
 
@@ -117,19 +117,19 @@ def _allowed(call: Call, picks: Sequence[Choice], mesh: Sequence[int]) -> bool:
             cuts.setdefault(choice, []).append(mesh[axis])
     if not all(call.allows(f, *parts) for f, parts in cuts.items()):
         return False
-    # What combines in one way along one axis and in another along the next has a whole only in one order.
-    ways: set[str | None] = {c.kind for c in picks if isinstance(c, Through)}
-    ways |= {call.rule.factors[f].how for f in cuts} - {None, SAME}
-    return len(ways) < 2 or not any(isinstance(c, Through) for c in picks)
+    # Different reductions along two axes do not commute.
+    reductions: set[str | None] = {c.kind for c in picks if isinstance(c, PassPartial)}
+    reductions |= {call.rule.factors[f].reduction for f in cuts} - {None, SAME}
+    return len(reductions) < 2 or not any(isinstance(c, PassPartial) for c in picks)
 
 
 def applied(call: Call, picks: tuple[Choice, ...]) -> Propagation:
-    """The layouts that follow when each mesh axis is used as ``picks`` says."""
+    """Return the layouts that follow from one choice per mesh axis."""
     cuts: dict[str, tuple[int, ...]] = {}
     for axis, choice in enumerate(picks):
         if isinstance(choice, str):
             cuts[choice] = (*cuts.get(choice, ()), axis)
-    through = [(a, c) for a, c in enumerate(picks) if isinstance(c, Through)]
+    through = [(a, c) for a, c in enumerate(picks) if isinstance(c, PassPartial)]
 
     def layout(names: Sequence[str], partial: list[tuple[int, str]]) -> Layout:
         return Layout(tuple(cuts.get(n, ()) for n in names), tuple(sorted(partial)))
@@ -142,25 +142,25 @@ def applied(call: Call, picks: tuple[Choice, ...]) -> Propagation:
     for names in call.rule.results:
         partial = [(a, c.kind) for a, c in through]
         for f, axes in cuts.items():
-            how = call.rule.factors[f].how
-            if how not in (None, SAME) and f not in names:
-                partial += [(a, how) for a in axes]
+            reduction = call.rule.factors[f].reduction
+            if reduction not in (None, SAME) and f not in names:
+                partial += [(a, reduction) for a in axes]
         results.append(layout(names, partial))
     return Propagation(tuple(operands), tuple(results), picks)
 
 
 def size_of(m: Any) -> float:
-    """The bytes of a tensor; of sizes that are not known, as if they were 1."""
+    """Return the bytes of a tensor; unknown sizes count as 1."""
     total = 1.0 if m.dtype is None else float(m.dtype.itemsize)
     for n in m.shape:
         total *= n if isinstance(n, int) else 1
     return total
 
 
-def _moved(
+def _cost(
     call: Call, given: tuple | None, wanted: tuple | None, found: Propagation, mesh: Sequence[int]
 ) -> tuple[float, int]:
-    """The bytes that a rank receives around a call, and how many layouts change."""
+    """Return the bytes that a rank receives around a call, and the number of layouts that change."""
     changes = [
         (m, layout, required)
         for m, layout, required in zip(call.operands, given or (), found.operands, strict=False)
@@ -171,5 +171,5 @@ def _moved(
         (m, layout, target or Layout(layout.dims))
         for m, layout, target in zip(call.results, found.results, targets, strict=True)
     ]
-    total = sum(moved(source, target, size_of(m), mesh) for m, source, target in changes)
+    total = sum(bytes_moved(source, target, size_of(m), mesh) for m, source, target in changes)
     return total, sum(source != target for _, source, target in changes)

@@ -1,6 +1,6 @@
-"""What an op's ``shard`` says, as a structure: ``i k, k j -> i j ; k=sum``.
+"""Sharding rules of ops, parsed from their ``shard`` strings: ``i k, k j -> i j ; k=sum``.
 
-A *factor* is a name that dims share; dims of one factor are cut alike. ``docs/design/spmd.md`` has the grammar.
+A *factor* is a name that dims share; dims of one factor are sharded alike. ``docs/design/spmd.md`` has the grammar.
 """
 
 from __future__ import annotations
@@ -14,56 +14,59 @@ from typing import Any
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops import Op
-from umiak.spmd.placement import KINDS, evenly
+from umiak.spmd.placement import KINDS, divides_evenly
 
-WHOLE = "whole"
+REPLICATED = "replicated"
 SAME = "same"
-FILLED = "filled"
+NONEMPTY = "nonempty"
 FIXED = "1"
 NAME = re.compile(r"1|[a-z]\w*")
 
 
 @dataclass(frozen=True)
 class Factor:
-    """``operands`` and ``results``: the dims that have it, as (number of the tensor, dim).
+    """A factor and the dims that have it.
 
-    ``how``: how the results that lack it combine over its parts, or ``same`` where they do not depend on it; ``whole``
-    where it must not be cut; None where every result has it, or where no operand has it (the op makes such a dim).
-    ``filled``: no part may be empty.
+    Attributes:
+        operands, results: the dims, as (index of the tensor, dim).
+        reduction: how partial results combine in the results that lack the factor; ``same`` where these do not depend
+            on it; ``replicated`` where it must not be sharded; None where every result has it, or where no operand has
+            it (the op creates such a dim).
+        nonempty: no shard may be empty.
     """
 
     name: str
     operands: tuple[tuple[int, int], ...]
     results: tuple[tuple[int, int], ...]
-    how: str | None
-    filled: bool
+    reduction: str | None
+    nonempty: bool
 
     @property
-    def made(self) -> bool:
+    def is_new(self) -> bool:
         return not self.operands
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The factors of each dim of the operands and results of a call; ``1`` for a dim that is not cut."""
+    """The factors of each dim of the operands and results of a call; ``1`` for a dim that is not sharded."""
 
     op: str
     operands: tuple[tuple[str, ...], ...]
     results: tuple[tuple[str, ...], ...]
-    how: tuple[tuple[str, str], ...]
-    filled: frozenset[str] = frozenset()
+    reduction: tuple[tuple[str, str], ...]
+    nonempty: frozenset[str] = frozenset()
 
     @functools.cached_property
     def factors(self) -> dict[str, Factor]:
-        """By name, in the order in which they are met."""
-        how = dict(self.how)
+        """Factors by name, in the order in which the string mentions them."""
+        reduction = dict(self.reduction)
         places: dict[str, tuple[list, list]] = {}
         for side, tensors in enumerate((self.operands, self.results)):
             for i, names in enumerate(tensors):
                 for d, name in enumerate(names):
                     if name != FIXED:
                         places.setdefault(name, ([], []))[side].append((i, d))
-        return {f: Factor(f, tuple(a), tuple(b), how.get(f), f in self.filled) for f, (a, b) in places.items()}
+        return {f: Factor(f, tuple(a), tuple(b), reduction.get(f), f in self.nonempty) for f, (a, b) in places.items()}
 
     def lacking(self, factor: str) -> tuple[int, ...]:
         """The results that a factor is reduced in."""
@@ -76,7 +79,7 @@ def refuse(op: str, required: str, text: str, hint: str = "") -> Any:
 
 @functools.lru_cache(4096)
 def parse(op: str, text: str, operands: int) -> Rule:
-    """The rule in a shard string of an op that takes so many ``operands``."""
+    """Parse the shard string of an op that takes ``operands`` operands."""
     head, _, tail = text.partition(";")
     left, arrow, right = head.partition("->")
     if not arrow or "->" in right:
@@ -91,50 +94,50 @@ def parse(op: str, text: str, operands: int) -> Rule:
     found = () if not operands and sides[0] == ((),) else sides[0]
     if len(found) != operands:
         refuse(op, f"for {operands} operands", text)
-    how: dict[str, str] = {}
-    filled = set()
-    ways = (*KINDS, SAME, WHOLE)
+    reduction: dict[str, str] = {}
+    nonempty = set()
+    words = (*KINDS, SAME, REPLICATED)
     for word in tail.split():
         name, equals, kinds = word.partition("=")
         for kind in kinds.split(","):
-            if kind == FILLED:
-                filled.add(name)
+            if kind == NONEMPTY:
+                nonempty.add(name)
                 continue
-            if not equals or kind not in ways:
-                refuse(op, "that ends in words like k=sum", text, f"Ways are {', '.join((*ways, FILLED))}.")
-            if name in how:
+            if not equals or kind not in words:
+                refuse(op, "that ends in words like k=sum", text, f"Words are {', '.join((*words, NONEMPTY))}.")
+            if name in reduction:
                 refuse(op, f"that says once how {name} is reduced", text)
-            how[name] = kind
-    rule = Rule(op, found, sides[1], tuple(how.items()), frozenset(filled))
+            reduction[name] = kind
+    rule = Rule(op, found, sides[1], tuple(reduction.items()), frozenset(nonempty))
     _check(rule, text)
     return rule
 
 
 def _check(rule: Rule, text: str) -> None:
-    for name in (*dict(rule.how), *sorted(rule.filled)):
+    for name in (*dict(rule.reduction), *sorted(rule.nonempty)):
         if name not in rule.factors:
             refuse(rule.op, f"that names {name} among its dims", text)
     for f in rule.factors.values():
         lacking = rule.lacking(f.name)
-        if f.how is None and f.operands and lacking:
+        if f.reduction is None and f.operands and lacking:
             refuse(rule.op, f"that says how {f.name} is reduced, which result {lacking[0]} lacks", text)
-        if f.how not in (None, WHOLE) and not (f.operands and lacking):
+        if f.reduction not in (None, REPLICATED) and not (f.operands and lacking):
             refuse(rule.op, f"that reduces a factor which operands have and a result lacks, unlike {f.name}", text)
-        if f.how != WHOLE:
+        if f.reduction != REPLICATED:
             for names in (*rule.operands, *rule.results):
                 if names.count(f.name) > 1:
-                    refuse(rule.op, f"in which a factor that stands twice in a tensor is whole, unlike {f.name}", text)
+                    refuse(rule.op, f"whose factors that stand twice in a tensor are replicated, unlike {f.name}", text)
 
 
-def whole(op: str, operands: Sequence[Meta | None], results: Sequence[Meta]) -> Rule:
-    """The rule of an op that says nothing: nothing is cut."""
+def unsharded(op: str, operands: Sequence[Meta | None], results: Sequence[Meta]) -> Rule:
+    """Return the rule of an op without ``shard``: all dims are replicated."""
     shapes = [() if m is None else tuple(m.shape) for m in operands]
     return Rule(op, tuple((FIXED,) * len(s) for s in shapes), tuple((FIXED,) * len(m.shape) for m in results), ())
 
 
 @dataclass(frozen=True)
 class Call:
-    """An op's rule for one call, with the sizes: which factors may be cut into how many parts."""
+    """An op's rule bound to the sizes of one call: decides into how many shards each factor may be split."""
 
     op: Op
     params: tuple
@@ -154,20 +157,20 @@ class Call:
         return {f: tuple(sizes) for f, sizes in found.items()}
 
     def allows(self, factor: str, *parts: int) -> bool:
-        """Whether a factor may be cut into ``parts``, one number for each mesh axis, the outermost first."""
+        """Return whether a factor may be split into ``parts`` shards, one number per mesh axis, the outermost first."""
         f, sizes, total = self.rule.factors[factor], self.sizes[factor], 1
-        if f.how == WHOLE:
+        if f.reduction == REPLICATED:
             return False
         for n in parts:
             total *= n
-        if len(sizes) > 1 or f.how == "avg":
-            return all(evenly(n, total) for n in sizes) and not (f.filled and 0 in sizes)
+        if len(sizes) > 1 or f.reduction == "avg":
+            return all(divides_evenly(n, total) for n in sizes) and not (f.nonempty and 0 in sizes)
         # An extremum or a product of nothing is refused, or says nothing that combines with the others.
-        return (f.how in (None, SAME, "sum") and not f.filled) or all(_filled(n, parts) for n in sizes)
+        return (f.reduction in (None, SAME, "sum") and not f.nonempty) or all(_nonempty(n, parts) for n in sizes)
 
 
-def _filled(size: Any, parts: Sequence[int]) -> bool:
-    """Whether no part is empty: the last ones, which are the smallest, are not."""
+def _nonempty(size: Any, parts: Sequence[int]) -> bool:
+    """Return whether no shard is empty: it suffices that the last ones, which are the smallest, are not."""
     if not isinstance(size, int):
         return False
     for n in parts:
@@ -177,11 +180,11 @@ def _filled(size: Any, parts: Sequence[int]) -> bool:
 
 
 def call(op: Op, operands: Sequence[Meta | None], params: Sequence[Any] = ()) -> Call:
-    """The rule of ``op`` for operands that ``operands`` describe, with their sizes."""
+    """Bind the rule of ``op`` to the sizes of ``operands``."""
     found = op.infer(*operands, *params)
     results = found if isinstance(found, tuple) else (found,)
     if op.shard is None:
-        return Call(op, tuple(params), whole(op.name, operands, results), tuple(operands), results)
+        return Call(op, tuple(params), unsharded(op.name, operands, results), tuple(operands), results)
     text = op.shard(*operands, *params)
     rule = parse(op.name, text, len(operands))
     if len(rule.results) != len(results):
@@ -194,6 +197,6 @@ def call(op: Op, operands: Sequence[Meta | None], params: Sequence[Any] = ()) ->
     bound = Call(op, tuple(params), rule, tuple(operands), results)
     for name, sizes in bound.sizes.items():
         known = [n for n in sizes if isinstance(n, int)]
-        if rule.factors[name].how != WHOLE and len(known) > 1 and max(known) % max(min(known), 1):
+        if rule.factors[name].reduction != REPLICATED and len(known) > 1 and max(known) % max(min(known), 1):
             refuse(op.name, f"whose dims of one factor have sizes that divide each other, unlike {name}: {known}", text)
     return bound

@@ -132,11 +132,11 @@ class ModelAverage(_Swap, Optimizer):
             now, total = now + 1, total + 1
             if total % _LONGEST == 0:
                 apply_each_into(_ADD, [((s[1],), (s[1], s[0]), ()) for s in sums])
-                apply_each_into(F.Cleared(), [((s[0],), (s[0],), ()) for s in sums])
+                apply_each_into(F.ZerosLike(), [((s[0],), (s[0],), ()) for s in sums])
             if now >= self.min_average_window and now >= min(self.max_average_window, int(total * self.average_window)):
                 for s in sums:
                     s[2] = F.add(s[0], s[1])
-                apply_each_into(F.Cleared(), [((x,), (x,), ()) for s in sums for x in s[:2]])
+                apply_each_into(F.ZerosLike(), [((x,), (x,), ()) for s in sums for x in s[:2]])
                 now, last = 0, now
             self._counts = [now, last, total]
 

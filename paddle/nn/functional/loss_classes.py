@@ -17,7 +17,7 @@ from umiak.util.errors import op_error
 
 _CROSS_ENTROPY = F.SoftmaxCrossEntropy(1, False)
 _MARGIN = Records(F.MarginCosine)
-_TREE = F.TreeLoss()
+_TREE = F.HsigmoidLoss()
 
 
 @public("paddle.nn.functional")

@@ -384,7 +384,7 @@ def over_ranks(group: comm.Group) -> Callable[[Tensor], Tensor]:
 
     def total(x: Tensor) -> Tensor:
         both = {"group": group.name, "size": group.size}
-        return ops.fanout(ops.all_reduce(x, **both), **both)
+        return ops.copy_to_group(ops.all_reduce(x, **both), **both)
 
     return total
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import sharded
-from sharded import Spread
+from sharded import ShardedArray
 
 import paddle
 from tests.fuzz.programs import run
@@ -112,12 +112,12 @@ class ShardedCheck(Check):
         rng = np.random.default_rng([self.program.seed, n, 13])
         mesh = MESHES[int(rng.integers(len(MESHES)))]
         values = {
-            key: Spread.of(x, layout_of(rng, x.ndim, mesh, x.dtype.kind == "f"), mesh)
+            key: ShardedArray.of(x, layout_of(rng, x.ndim, mesh, x.dtype.kind == "f"), mesh)
             for key, x in traced.values().items()
         }
 
-        def each(op: Any, operands: list[Any], params: tuple) -> list[Spread]:
-            metas = [x.meta if isinstance(x, Spread) else sharded.meta_of(x) for x in operands]
+        def each(op: Any, operands: list[Any], params: tuple) -> list[ShardedArray]:
+            metas = [x.meta if isinstance(x, ShardedArray) else sharded.meta_of(x) for x in operands]
             wanted = None
             if rng.random() < 0.3:
                 call = spmd.call(op, metas, params)

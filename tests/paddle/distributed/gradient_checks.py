@@ -248,7 +248,7 @@ def check_messages_and_permutations_as_ops(rank, size):
             close(x, each[0])
             F.sum(F.mul(x, from_numpy(c[1])), axes=(0, 1)).backward()
     x = leaf(each[0])
-    y = F.fanout(F.mul(x, 1.0), group=group, size=size)
+    y = F.copy_to_group(F.mul(x, 1.0), group=group, size=size)
     F.sum(F.mul(y, from_numpy(c[rank])), axes=(0, 1)).backward()
     close(x.grad, np.sum(c, 0))
 

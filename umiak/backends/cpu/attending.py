@@ -9,7 +9,7 @@ from umiak.backends.cpu import attention_kernels, gemm_kernel, work
 from umiak.backends.cpu.attention import Attention
 from umiak.backends.cpu.attention_gradient import LAUNCH
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64
-from umiak.ops import attending as ops
+from umiak.ops import dot_product_attention as ops
 
 OPS = (ops.Attention, ops.AttentionTrain, ops.AttentionGrad)
 STORED = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}

@@ -1,4 +1,4 @@
-/* Log-sums over the paths of a lattice, and the linear recurrence of their gradient. See umiak/ops/lattice.py.
+/* Log-sums over the paths of a lattice, and the linear recurrence of their gradient. See umiak/ops/banded_scan.py.
 
    One call handles a part of the batch. Loops over states have no branches, so that the compiler makes vectors of them:
    hence exponential and logarithm of their own, for arguments up to 0 and from 1 to the number of bands. */

@@ -6,9 +6,9 @@ from typing import Any
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu.lattice import MOST_BANDS, Lattice
-from umiak.ops import lattice as ops
+from umiak.ops import banded_scan as ops
 
-OPS = (ops.PathLogSums, ops.PathSums)
+OPS = (ops.BandedLogsumexpScan, ops.BandedLinearScan)
 
 
 def kernel(call: Any) -> Kernel | None:
@@ -16,7 +16,7 @@ def kernel(call: Any) -> Kernel | None:
     op, meta = call.op, call.classes.metas[0]
     if not call.symbolic or meta.dtype.name not in ("float32", "float64") or op.bands > MOST_BANDS:
         return None
-    logs = isinstance(op, ops.PathLogSums)
+    logs = isinstance(op, ops.BandedLogsumexpScan)
     made = Lattice(op.bands, meta.dtype.name == "float64", not logs and op.transpose)
     dims = [*meta.shape, *call.strides(0), *call.strides(1)]
     return Kernel(made.log_sums if logs else made.sums, made.self_pointer, keep=made, dims=dims)

@@ -164,7 +164,8 @@ def step_back(mode: str, masked: bool, projected: bool) -> tuple[Callable[..., S
         dh = left.pop(0) if projected else F.add(where(mask, left.pop(0), 0), left.pop(0))
         dh = F.add(dh, left.pop(0)) if past else dh
         dc = left.pop(0) if mode == "lstm" else None
-        d_in, d_state, dh_before, dc_before = ops.backward_step(mode, ops.slopes(mode, kept, y, h, c, before), dh, dc)
+        local = ops.derivatives(mode, kept, y, h, c, before)
+        d_in, d_state, dh_before, dc_before = ops.backward_step(mode, local, dh, dc)
         results = [where(mask, v, 0) for v in (*d_in, *(d_state[2:] if mode == "gru" else ()))]
         if mode == "lstm":
             results.append(where(mask, dc_before, dc))

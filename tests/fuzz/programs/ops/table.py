@@ -11,9 +11,9 @@ from tests.fuzz.programs.ops import (
     indexing,
     joining,
     losses,
+    matmuls,
     norms,
     places,
-    products,
     random,
     reductions,
     unary,
@@ -25,7 +25,7 @@ from tests.fuzz.programs.record import Op
 # What a seed draws depends on the order.
 FAMILIES = (
     unary.family, binary.family, in_place.family, comparisons.family, views.family, writes.family, indexing.family,
-    reductions.family, norms.family, products.family, joining.family, losses.family, gradients.family, random.family,
+    reductions.family, norms.family, matmuls.family, joining.family, losses.family, gradients.family, random.family,
 )  # fmt: skip
 
 OPS: dict[str, Op] = {}

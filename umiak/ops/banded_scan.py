@@ -1,9 +1,10 @@
-"""Sums over the paths of a lattice whose layers are bands: the core of sequence losses (CTC, transducers).
+"""Scans with a banded transition matrix: the core of sequence losses (CTC, RNN transducers).
 
-A path is in one of S states after each layer. Arc ``j`` of layer ``t`` goes from state ``s - j`` to state ``s``; every
-path starts in state 0. Two primitives are closed under differentiation: the log-sum over paths, whose second result
-are the shares of the arcs, and a linear recurrence with given shares, forwards or transposed. The gradient of the
-former is the latter: the backward algorithm, in numbers between 0 and 1.
+The transition matrix of step ``t`` has ``bands`` diagonals: arc ``j`` leads from state ``s - j`` to state ``s``. All
+paths start in state 0. Two primitives are closed under differentiation. The log-sum-exp scan is the forward algorithm;
+its second result is the posterior of each arc given the state it leads to. The linear scan multiplies by given
+weights, forward in time or transposed. The gradient of the first is the second, with the posteriors as weights: the
+backward algorithm in numbers between 0 and 1, which cannot overflow.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
 from umiak.ops._common import accept, draw, same_dtype, same_shape, shard_string, vjp_in_compute_type
 from umiak.ops.base import Op, Sample, register
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 
 def _along(x: Any, axis: int, start: Any, size: Any) -> Any:
@@ -45,10 +46,10 @@ def _into_sources(z: Any) -> Any:
 
 
 def _bands(op: Op, arcs: Meta) -> int:
-    """How many arcs lead into a state: part of the identity of a call."""
+    """Return the number of arcs into a state, which is part of the identity of a call."""
     if len(arcs.shape) != 4:
         op.fail(ValueError, "arcs [batch, layers, bands, states]", tuple(arcs.shape))
-    demand(op, arcs.shape[2] == op.bands, f"{op.bands} bands", tuple(arcs.shape))
+    require(op, arcs.shape[2] == op.bands, f"{op.bands} bands", tuple(arcs.shape))
     return op.bands
 
 
@@ -66,11 +67,11 @@ def _arc_samples(rng: Any) -> Iterator[np.ndarray]:
 
 
 @register
-class PathLogSums(Op):
-    """Log-sums of the paths to each state after each layer ``[n, t + 1, s]``, -inf where none leads; and the share of
-    each arc in the state it leads to ``[n, t, j, s]``, 0 where none does.
+class BandedLogsumexpScan(Op):
+    """Log-sum-exp over the paths to each state after each step ``[n, t + 1, s]``, -inf where none leads there; and the
+    posterior of each arc given its target state ``[n, t, j, s]``, 0 where no path leads there.
 
-    ``walls`` ``[n, j, s]`` are added to the arcs of all layers.
+    ``walls`` ``[n, j, s]`` are added to the arcs of all steps.
     """
 
     inputs = ("arcs", "walls")
@@ -81,7 +82,7 @@ class PathLogSums(Op):
         accept(self, "f", arcs, walls)
         _bands(self, arcs)
         n, t, j, s = arcs.shape
-        demand(self, s >= 1, "at least one state", tuple(arcs.shape))
+        require(self, s >= 1, "at least one state", tuple(arcs.shape))
         same_shape(self, walls.shape, (n, j, s), "walls for each arc of a layer")
         dtype = same_dtype(self, arcs, walls)
         return Meta((n, t + 1, s), dtype), Meta((n, t, self.bands, s), dtype)
@@ -98,14 +99,16 @@ class PathLogSums(Op):
                 F.pad(ends, 0, lo=(0, 1, 0), hi=(0, 0, 0)), F.pad(_into_sources(through), 0, lo=(0, 0, 0), hi=(0, 1, 0))
             )
             gy = more if gy is None else F.add(gy, more)
-        back = F.path_sums(w, gy, bands=self.bands, transpose=True)
+        back = F.banded_linear_scan(w, gy, bands=self.bands, transpose=True)
         g = F.mul(w, F.unsqueeze(_along(back, 1, 1, arcs.shape[1]), axes=(2,)))
         g = g if through is None else F.add(g, through)
         return g, F.sum(g, axes=(1,))
 
     def shard(self, arcs, walls):
         own = ["n", "t", "j", "s"]
-        return shard_string([own, ["n", "j", "s"]], [["n", "1", "s"], own], t="whole", j="whole", s="whole")
+        return shard_string(
+            [own, ["n", "j", "s"]], [["n", "1", "s"], own], t="replicated", j="replicated", s="replicated"
+        )
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
@@ -123,7 +126,7 @@ class PathLogSums(Op):
 
 
 @register
-class PathSums(Op):
+class BandedLinearScan(Op):
     """``x[t + 1, s] = g[t + 1, s] + sum over j of w[t, j, s] * x[t, s - j]``, from ``x[0] = g[0]``.
 
     With ``transpose`` against the arcs: ``x[t, s] = g[t, s] + sum over j of w[t, j, s + j] * x[t + 1, s + j]``.
@@ -141,14 +144,14 @@ class PathSums(Op):
         got = f"{tuple(w.shape)} and {tuple(g.shape)}"
         if len(g.shape) != 3:
             self.fail(ValueError, "g [batch, layers + 1, states]", got)
-        demand(self, (g.shape[0] == n) & (g.shape[1] == t + 1) & (g.shape[2] == s), "g of one layer more than w", got)
+        require(self, (g.shape[0] == n) & (g.shape[1] == t + 1) & (g.shape[2] == s), "g of one layer more than w", got)
         return Meta((n, t + 1, s), same_dtype(self, w, g))
 
     @vjp_in_compute_type
     def vjp(self, s, gx):
         w, x = s.inputs[0], s.outputs[0]
         layers = w.shape[1]
-        back = F.path_sums(w, gx, bands=self.bands, transpose=not self.transpose)
+        back = F.banded_linear_scan(w, gx, bands=self.bands, transpose=not self.transpose)
         source, end = (back, x) if self.transpose else (x, back)
         gw = F.mul(
             _sources(_along(source, 1, 0, layers), self.bands), F.unsqueeze(_along(end, 1, 1, layers), axes=(2,))
@@ -157,7 +160,7 @@ class PathSums(Op):
 
     def shard(self, w, g):
         both = [["n", "1", "j", "s"], ["n", "t", "s"]]
-        return shard_string(both, [["n", "t", "s"]], t="whole", j="whole", s="whole")
+        return shard_string(both, [["n", "t", "s"]], t="replicated", j="replicated", s="replicated")
 
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from umiak.backends.ref.registry import kernel
-from umiak.ops import lattice as ops
+from umiak.ops import banded_scan as ops
 
 
-@kernel(ops.PathLogSums)
-def path_log_sums(op, out, arcs, walls):
+@kernel(ops.BandedLogsumexpScan)
+def banded_logsumexp_scan(op, out, arcs, walls):
     y, w = out
     states = arcs.shape[3]
     y[:, 0], y[:, 0, 0] = -np.inf, 0
@@ -25,8 +25,8 @@ def path_log_sums(op, out, arcs, walls):
         w[:, t] = e / np.where(total == 0, 1, total)
 
 
-@kernel(ops.PathSums)
-def path_sums(op, x, w, g):
+@kernel(ops.BandedLinearScan)
+def banded_linear_scan(op, x, w, g):
     x[...] = g
     layers, states = w.shape[1], w.shape[3]
     for t in reversed(range(layers)) if op.transpose else range(layers):

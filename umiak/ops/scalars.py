@@ -54,7 +54,7 @@ def fits(x: Any, low: int, high: int) -> bool:
     return low <= x <= high or (isinstance(x, float) and math.isfinite(x) and low <= math.trunc(x) <= high)
 
 
-def refusal(op: str, x: Any, low: int, high: int) -> Exception:
+def overflow_error(op: str, x: Any, low: int, high: int) -> Exception:
     """The error for a number that does not fit."""
     kind = ValueError if x != x else OutOfRange
     if isinstance(x, float) and x.is_integer() and abs(x) < 1e30:
@@ -70,12 +70,12 @@ def _short(x: Any) -> str:
 def out_of_range(op: Any, operands: tuple, params: tuple, low: int, high: int) -> Any:
     """Dispatch's slot for a call with a number that does not fit: the result of a comparison, else an error."""
     if op.name in COMPARISONS:
-        return F.REGISTRY[op.name]()(*beyond(*operands))
+        return F.REGISTRY[op.name]()(*compare_out_of_range(*operands))
     found = [x for x in operands if type(x) in (int, float)]
-    raise refusal(op.name, next((x for x in found if not fits(x, low, high)), found[0]), low, high)
+    raise overflow_error(op.name, next((x for x in found if not fits(x, low, high)), found[0]), low, high)
 
 
-def beyond(x: Any, y: Any) -> tuple[Any, Any]:
+def compare_out_of_range(x: Any, y: Any) -> tuple[Any, Any]:
     """A comparison with a number on one side of all integers, as one with an infinity."""
     if isinstance(x, (int, float)):
         return _infinity(x), F.cast(y, dtype=dt.float32)
@@ -86,7 +86,7 @@ def _infinity(x: Any) -> float:
     return math.inf if x > 0 else -math.inf
 
 
-def recorded(op: Any, operands: tuple, params: tuple) -> Any:
+def check_traced(op: Any, operands: tuple, params: tuple) -> Any:
     """What a traced call with numbers is instead, or None: the same checks as at a call that runs."""
     if any(type(x) is int or type(x) is float for x in operands):
         found = bounds_of(op, operands)
@@ -100,4 +100,4 @@ def refuse_large(op: Any, operands: Sequence[Any]) -> None:
     found = bounds_of(op, operands)
     for x in operands:
         if found is not None and type(x) is float and math.isfinite(x) and abs(x) >= 2**63:
-            raise refusal(op.name, x, *found) from None
+            raise overflow_error(op.name, x, *found) from None

@@ -20,7 +20,7 @@ from umiak.ir.meta import Meta
 from umiak.ops._common import accept, cast_to, draw, in_compute_type, same_dtype, shard_string, sizes, widen
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import counter
-from umiak.ops.movement import demand
+from umiak.ops.movement import require
 
 NEVER = float("-inf")
 
@@ -67,7 +67,7 @@ def weighted(p: Any, v: Any) -> Any:
     return from_rows(out, sq, h)
 
 
-class Attending(Op):
+class AttentionBase(Op):
     """Checks and factors that forward and gradient share."""
 
     amp = "allow"
@@ -83,11 +83,13 @@ class Attending(Op):
             self.fail(ValueError, "query, key and value of rank 4, [batch, sequence, heads, dim]", got)
         b, sq, h, d = q.shape
         sk, heads = k.shape[1], k.shape[2]
-        demand(self, (k.shape[0] == b) & (v.shape[0] == b), "one batch size", got)
-        demand(self, (v.shape[1] == sk) & (v.shape[2] == heads), "key and value of one length and number of heads", got)
-        demand(self, k.shape[3] == d, "query and key of one dim", got)
-        demand(self, (sk >= 1) & (heads >= 1), "at least one key and head", got)
-        demand(self, h % dim.maximum(heads, 1) == 0, "query heads that are a multiple of key heads", got)
+        require(self, (k.shape[0] == b) & (v.shape[0] == b), "one batch size", got)
+        require(
+            self, (v.shape[1] == sk) & (v.shape[2] == heads), "key and value of one length and number of heads", got
+        )
+        require(self, k.shape[3] == d, "query and key of one dim", got)
+        require(self, (sk >= 1) & (heads >= 1), "at least one key and head", got)
+        require(self, h % dim.maximum(heads, 1) == 0, "query heads that are a multiple of key heads", got)
         if mask is not None:
             if not (mask.dtype.is_bool or mask.dtype is dtype):
                 self.fail(TypeError, f"a mask of bool or {dtype.name}", mask.dtype.name)
@@ -95,7 +97,7 @@ class Attending(Op):
             if len(mask.shape) > 4:
                 self.fail(ValueError, f"a mask that broadcasts to {full}", tuple(mask.shape))
             for m, n in zip(mask.shape, full[4 - len(mask.shape) :], strict=True):
-                demand(self, (m == 1) | (m == n), f"a mask that broadcasts to {full}", tuple(mask.shape))
+                require(self, (m == 1) | (m == n), f"a mask that broadcasts to {full}", tuple(mask.shape))
         return (b, sq, h, v.shape[3]), dtype
 
     def factors(self, mask):
@@ -107,12 +109,12 @@ class Attending(Op):
         if mask is not None:
             names = ("b", "h", "s", "t")[4 - len(mask.shape) :]
             of_mask = ["1" if isinstance(n, int) and n == 1 else f for n, f in zip(mask.shape, names, strict=True)]
-        how = dict.fromkeys(("t", "d", "s") if self.causal else ("t", "d"), "whole") | {"h": "filled"}
+        how = dict.fromkeys(("t", "d", "s") if self.causal else ("t", "d"), "replicated") | {"h": "nonempty"}
         return ["b", "s", "h", "d"], ["b", "t", "h", "d"], ["b", "t", "h", "e"], of_mask, ["b", "s", "h", "e"], how
 
 
 @register
-class Attention(Attending):
+class Attention(AttentionBase):
     """``softmax(scale * query @ key^T + mask) @ value``."""
 
     inputs = ("query", "key", "value", "mask?")
@@ -175,7 +177,7 @@ def cases(rng: Any) -> Iterator[tuple]:
 
 
 @register
-class AttentionTrain(Attending):
+class AttentionTrain(AttentionBase):
     """Attention that also gives the log-sum-exp of the scores ``[batch, heads, query]``, in the compute type."""
 
     inputs = ("query", "key", "value", "mask?")
@@ -203,7 +205,7 @@ class AttentionTrain(Attending):
 
 
 @register
-class AttentionGrad(Attending):
+class AttentionGrad(AttentionBase):
     """Gradients of attention for query, key, value and, ``with_mask``, an added mask.
 
     ``out`` and ``lse`` are what :class:`AttentionTrain` gave: with them a kernel finds the probabilities again. The
@@ -237,7 +239,7 @@ class AttentionGrad(Attending):
         results = [fq, fk, fv, fm] if self.with_mask else [fq, fk, fv]
         # Parts of queries, of values, and of what the mask is broadcast to, add up.
         how |= {f: "sum" for f in "bse" if f not in how and any(f not in r for r in results)}
-        how["h"] = "filled" if all("h" in r for r in results) else "sum,filled"
+        how["h"] = "nonempty" if all("h" in r for r in results) else "sum,nonempty"
         return shard_string([fq, fk, fv, fo, ["b", "h", "s"], fo, fm], results, **how)
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from umiak.backends.ref.registry import kernel
-from umiak.ops import attending as ops
+from umiak.ops import dot_product_attention as ops
 
 
 def by_query(x, heads):
