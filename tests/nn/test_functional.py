@@ -212,6 +212,10 @@ def test_conv_transpose_sizes():
         (lambda: F.conv2d(paddle.ones([1, 3, 2, 2]), paddle.ones([4, 3, 3, 3])), "kernel"),
         (lambda: F.max_pool2d(paddle.ones([1, 1, 2, 2]), 2, 0), "stride"),
         (lambda: F.max_pool2d(paddle.ones([1, 1, 2]), 2), "rank 4"),
+        (lambda: F.unfold(paddle.ones([1, 2, 2]), 2), "rank 4"),
+        (lambda: F.local_response_norm(paddle.ones([1, 2, 2]), 0), "size of 1"),
+        (lambda: F.dropout2d(paddle.ones([1, 2, 2, 2]), data_format="NCDHW"), "data_format 'NCHW' or 'NHWC'"),
+        (lambda: F.dropout3d(paddle.ones([1, 2, 2, 2, 2]), data_format="NHWC"), "data_format 'NCDHW' or 'NDHWC'"),
     ],
 )
 def test_windows_refused(call, message):
@@ -432,6 +436,14 @@ def test_interpolate(mode, shape, align, agree, rng):
     )
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "area"])
+def test_integers_are_resampled_by_nearest_only(mode):
+    x = paddle.arange(4).reshape([1, 1, 2, 2])
+    with pytest.raises(TypeError, match=rf"^\[interpolate\] requires a floating x for mode '{mode}', got int64"):
+        F.interpolate(x, size=[4, 4], mode=mode)
+    assert F.interpolate(x, size=[1, 2]).flatten().tolist() == [0, 1]
+
+
 def test_nearest(agree, rng):
     x = f32(rng, 2, 3, 4, 5)
     agree(lambda x: F.interpolate(x, scale_factor=2), lambda x: T.interpolate(x, scale_factor=2), x)
@@ -441,6 +453,13 @@ def test_nearest(agree, rng):
         F.interpolate(paddle.to_tensor(x))
     with pytest.raises(ValueError, match="mode"):
         F.interpolate(paddle.to_tensor(x), [3, 3], mode="linear")
+
+
+def test_windows_of_integers():
+    x = paddle.arange(4).reshape([1, 1, 2, 2])
+    columns = F.unfold(x, 2, paddings=1)
+    assert columns.dtype is paddle.int64 and columns[0, 0].tolist() == [0, 0, 0, 0, 0, 1, 0, 2, 3]
+    assert F.fold(F.unfold(x, 2), [2, 2], 2).flatten().tolist() == [0, 1, 2, 3]
 
 
 def test_windows_as_columns(agree, rng):

@@ -62,6 +62,32 @@ def test_torch_style_names():
     assert nn.Module is nn.Layer and nn.Conv2d is nn.Conv2D and nn.ModuleList is nn.LayerList and nn.SiLU is nn.Silu
 
 
+@pytest.mark.parametrize(
+    "name", ["Conv1D", "Conv2D", "Conv3D", "Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"]
+)
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"groups": 2, "in_channels": 3}, "groups that divide"),
+        ({"groups": 2, "out_channels": 3}, "groups that divide"),
+        ({"groups": 0}, "groups that divide"),
+        ({"kernel_size": 0}, "kernel_size, stride and dilation of 1"),
+        ({"stride": 0}, "kernel_size, stride and dilation of 1"),
+        ({"dilation": 0}, "kernel_size, stride and dilation of 1"),
+    ],
+)
+def test_convolutions_refuse_sizes_that_no_call_could_have(name, arguments, text):
+    with pytest.raises(ValueError, match=rf"^\[{name}\] requires {text}"):
+        getattr(nn, name)(**{"in_channels": 4, "out_channels": 4, "kernel_size": 3, **arguments})
+
+
+def test_rms_norm_without_weight_compares_shapes():
+    assert nn.RMSNorm(3, weight_attr=False)(paddle.ones([2, 3])).shape == [2, 3]
+    for wrong in (nn.RMSNorm(3, weight_attr=False), nn.RMSNorm([2, 2, 4])):
+        with pytest.raises(ValueError, match=r"^\[RMSNorm\] requires x of shape"):
+            wrong(paddle.ones([2, 4]))
+
+
 # --- containers ----------------------------------------------------------------------------------------------------
 
 
@@ -77,6 +103,10 @@ def test_sequential():
     assert [type(m).__name__ for m in s] == ["Linear", "Sigmoid", "Linear", "GELU"]
     with pytest.raises(IndexError):
         s[9]
+    del s[0]
+    kept = list(s)
+    s.append(nn.Tanh())
+    assert list(s)[:-1] == kept and isinstance(s[-1], nn.Tanh)
     named = nn.Sequential(("a", nn.Linear(2, 2)), ("b", nn.ReLU()))
     assert named["a"] is named.a is named[0]
     assert list(nn.Sequential({"q": nn.ReLU()})._sub_layers) == ["q"]
@@ -92,7 +122,7 @@ def test_layer_list():
     assert [type(m).__name__ for m in layers] == ["Sigmoid", "GELU", "Linear", "ReLU"]
     assert isinstance(layers.pop(0), nn.Sigmoid) and len(layers) == 3 and len(layers[:2]) == 2
     assert list(layers.state_dict()) == ["1.weight", "1.bias"]
-    with pytest.raises(IndexError):
+    with pytest.raises(IndexError, match=r"^\[LayerList\] requires a position among 3 elements, got 10"):
         layers[10]
     with pytest.raises(TypeError):
         layers.append(3)

@@ -429,6 +429,8 @@ def test_parameters_begin_within_the_bound():
     [
         (lambda: nn.LSTM(3, 4, direction="left"), ValueError, "direction"),
         (lambda: nn.GRU(3, 0), ValueError, "hidden_size"),
+        (lambda: nn.GRU(3, 2, num_layers=0), ValueError, "num_layers"),
+        (lambda: nn.LSTMCell(3, 2)(tensor(2, 3), [tensor(2, 2)]), ValueError, "states \\(h, c\\), got 1"),
         (lambda: nn.LSTM(3, 4, proj_size=4), ValueError, "proj_size"),
         (lambda: nn.SimpleRNN(3, 4, activation="sigmoid"), ValueError, "activation"),
         (lambda: nn.BiRNN(nn.GRUCell(3, 2), nn.GRUCell(4, 2)), ValueError, "one input size"),

@@ -71,15 +71,9 @@ paddle.nn.functional.pooling_fractional
 paddle.nn.functional.vision
 paddle.nn.initializer.initializers
 paddle.nn.layer.activation
-paddle.nn.layer.common
-paddle.nn.layer.container
-paddle.nn.layer.conv
 paddle.nn.layer.loss
-paddle.nn.layer.norm
 paddle.nn.layer.pooling
-paddle.nn.layer.rnn
 paddle.nn.layer.transformer
-paddle.nn.layer.vision
 paddle.nn.utils.clip_grad
 paddle.nn.utils.spectral_norm
 paddle.nn.utils.vector

@@ -117,7 +117,10 @@ def _dropout_axes(x: Tensor, axis: int | Sequence[int]) -> tuple[int, ...]:
 def _channel_axes(who: str, x: Tensor, ndim: int, data_format: str) -> tuple[int, int]:
     if x.ndim != ndim:
         raise op_error(ValueError, who, f"x of rank {ndim}", x.ndim)
-    return (0, ndim - 1) if data_format in CHANNELS_LAST else (0, 1)
+    first, last = ("NCHW", "NHWC") if ndim == 4 else ("NCDHW", "NDHWC")
+    if data_format not in (first, last):
+        raise op_error(ValueError, who, f"data_format {first!r} or {last!r}", repr(data_format))
+    return (0, ndim - 1) if data_format == last else (0, 1)
 
 
 @public("paddle.nn.functional")
@@ -289,6 +292,8 @@ def interpolate(
         )
     if (size is None) == (scale_factor is None):
         raise op_error(ValueError, "interpolate", "size or scale_factor", "neither" if size is None else "both")
+    if mode != "nearest" and not x.dtype.is_floating:
+        raise op_error(TypeError, "interpolate", f"a floating x for mode {mode!r}", x.dtype.name)
     if antialias:
         raise ValueError("[interpolate] requires antialias=False, got True")
     axes = _spatial_axes(x.ndim, data_format)
@@ -414,9 +419,11 @@ def unfold(
         kernel_sizes, strides, dilations: one int, or one for each of height and width.
         paddings: one int, (height, width) or (top, left, bottom, right).
     """
+    if x.ndim != 4:
+        raise op_error(ValueError, "unfold", "x of rank 4", f"shape {list(x.shape)}")
     (kh, kw), (sh, sw), (dh, dw) = _pair(kernel_sizes), _pair(strides), _pair(dilations)
     top, left, bottom, right = _four_pads(paddings)
-    x = F.pad(x, 0.0, mode="constant", axes=(2, 3), lo=(top, left), hi=(bottom, right))
+    x = F.pad(x, _number_of(x, 0), mode="constant", axes=(2, 3), lo=(top, left), hi=(bottom, right))
     rows = _window_indices("unfold", x.shape[2], kh, sh, dh, x)
     cols = _window_indices("unfold", x.shape[3], kw, sw, dw, x)
     out = F.take(F.take(x, cols, axis=3), rows, axis=2)  # [N, C, kh, rows, kw, cols]

@@ -31,7 +31,7 @@ def _channels(x: Tensor, data_format: str) -> int:
     return x.ndim - 1 if data_format in _LAST else 1
 
 
-def _tail_axis(who: str, x: Tensor, normalized_shape: int | Sequence[int]) -> int:
+def tail_axis(who: str, x: Tensor, normalized_shape: int | Sequence[int]) -> int:
     """Where the normalised dims begin; they must be the last dims of x."""
     wanted = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     axis = x.ndim - len(wanted)
@@ -70,7 +70,7 @@ def layer_norm(
         >>> paddle.nn.functional.layer_norm(paddle.to_tensor([[1.0, 3.0]]), 2, epsilon=0.0).tolist()
         [[-1.0, 1.0]]
     """
-    axis = _tail_axis("layer_norm", x, normalized_shape)
+    axis = tail_axis("layer_norm", x, normalized_shape)
     if axis != x.ndim - 1:
         weight, bias = _shaped(weight, x.shape[axis:]), _shaped(bias, x.shape[axis:])
     return apply(_LAYER[axis], (x, weight, bias), (epsilon,))
@@ -92,7 +92,7 @@ def rms_norm(
     Raises:
         ValueError: the input does not end in ``normalized_shape``.
     """
-    axis = _tail_axis("rms_norm", input, normalized_shape)
+    axis = tail_axis("rms_norm", input, normalized_shape)
     out = apply(_RMS[axis], (input, _shaped(weight, input.shape[axis:]), None), (eps,))
     wide = input if input.dtype.compute is input.dtype else F.cast(input, dtype=input.dtype.compute)
     axes = tuple(range(axis, input.ndim))
@@ -239,6 +239,8 @@ def local_response_norm(
     """``x / (k + alpha * mean of squares over size neighbouring channels) ** beta``."""
     if x.ndim < 3:
         raise op_error(ValueError, "local_response_norm", "rank 3 or more", x.ndim)
+    if size < 1:
+        raise op_error(ValueError, "local_response_norm", "a size of 1 or more", size)
     axis = _channels(x, data_format)
     return F.local_response_norm(x, axis=axis, size=size, alpha=float(alpha), beta=float(beta), k=float(k))
 

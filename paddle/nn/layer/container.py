@@ -11,10 +11,10 @@ from paddle.nn.layer.layers import Layer
 from umiak.core.direct import in_order
 
 
-def _position(index: int, size: int, extra: int = 0) -> int:
+def _position(owner: Layer, index: int, size: int, extra: int = 0) -> int:
     """A position counted from the front. ``extra`` positions past the end are allowed (for insertion)."""
     if not -size <= index < size + extra:
-        raise IndexError(f"index {index} is out of range for {size} elements")
+        raise IndexError(f"[{type(owner).__name__}] requires a position among {size} elements, got {index}")
     return index + size if index < 0 else index
 
 
@@ -27,10 +27,19 @@ _CALL = Layer.__call__
 
 @public("paddle.nn")
 class Sequential(Layer):
-    """Layers called one after another.
+    """Layers that are called one after another, each on the output of the one before.
 
     Args:
-        *layers: layers, or ``(name, layer)`` pairs, or one list of layers or dict of them.
+        *layers: layers, which are numbered from 0, or ``(name, layer)`` pairs; or one list of these; or one dict of
+            layers by name.
+
+    Shape:
+        input: anything that the first layer takes as its only argument.
+        output: whatever the last layer returns; without layers, the input.
+
+    Raises:
+        TypeError: something that is not a layer.
+        IndexError: ``net[i]`` beyond the last layer.
 
     Example:
         >>> import paddle
@@ -59,7 +68,7 @@ class Sequential(Layer):
     def _key(self, index: int | str) -> str:
         if isinstance(index, str):
             return index
-        return list(self._sub_layers)[_position(index, len(self._sub_layers))]
+        return list(self._sub_layers)[_position(self, index, len(self._sub_layers))]
 
     def __getitem__(self, index: int | slice | str) -> Any:
         if isinstance(index, slice):
@@ -79,22 +88,51 @@ class Sequential(Layer):
         return iter(list(self._sub_layers.values()))
 
     def append(self, module: Layer) -> Sequential:
-        """Add a layer at the end."""
-        self.add_sublayer(str(len(self)), module)
+        """Add a layer at the end.
+
+        Args:
+            module: the layer; its name is its position.
+
+        Returns:
+            The container itself.
+        """
+        at = len(self)
+        while str(at) in self._sub_layers:  # a layer before it has been taken out, and names stay
+            at += 1
+        self.add_sublayer(str(at), module)
         return self
 
     def insert(self, index: int, module: Layer) -> Sequential:
-        """Put a layer before position ``index``; later layers move up."""
+        """Put a layer before a position; later layers move up, and all are named by their positions.
+
+        Args:
+            index: from ``-len(self)`` to ``len(self)``.
+            module: the layer.
+
+        Returns:
+            The container itself.
+
+        Raises:
+            TypeError: module is not a layer.
+            IndexError: index is out of range.
+        """
         if not isinstance(module, Layer):
             raise TypeError(f"[Sequential.insert] requires a Layer, got {type(module).__name__}")
         layers = list(self)
-        layers.insert(_position(index, len(layers), extra=1), module)
+        layers.insert(_position(self, index, len(layers), extra=1), module)
         self._sub_layers.clear()
         self._sub_layers.update((str(i), layer) for i, layer in enumerate(layers))
         return self
 
     def extend(self, sequential: Iterable[Layer]) -> Sequential:
-        """Add layers at the end."""
+        """Add layers at the end.
+
+        Args:
+            sequential: an iterable of layers.
+
+        Returns:
+            The container itself.
+        """
         for layer in sequential:
             self.append(layer)
         return self
@@ -102,10 +140,14 @@ class Sequential(Layer):
 
 @public("paddle.nn")
 class LayerList(Layer):
-    """A list of layers whose parameters count as the owner's. It is not called itself.
+    """List of layers whose parameters count as the owner's. It is not called itself.
 
     Args:
-        sublayers: an iterable of layers.
+        sublayers: an iterable of layers; None: an empty list.
+
+    Raises:
+        TypeError: something that is not a layer.
+        IndexError: ``layers[i]`` beyond the last layer.
 
     Example:
         >>> import paddle
@@ -127,14 +169,14 @@ class LayerList(Layer):
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return type(self)(list(self)[index])
-        return self._sub_layers[str(_position(index, len(self)))]
+        return self._sub_layers[str(_position(self, index, len(self)))]
 
     def __setitem__(self, index: int, layer: Layer) -> None:
-        self.add_sublayer(str(_position(index, len(self))), layer)
+        self.add_sublayer(str(_position(self, index, len(self))), layer)
 
     def __delitem__(self, index: int | slice) -> None:
         layers = list(self)
-        del layers[index if isinstance(index, slice) else _position(index, len(layers))]
+        del layers[index if isinstance(index, slice) else _position(self, index, len(layers))]
         self._renumber(layers)
 
     def __len__(self) -> int:
@@ -144,26 +186,59 @@ class LayerList(Layer):
         return iter(list(self._sub_layers.values()))
 
     def append(self, sublayer: Layer) -> LayerList:
-        """Add a layer at the end."""
+        """Add a layer at the end.
+
+        Args:
+            sublayer: the layer.
+
+        Returns:
+            The list itself.
+        """
         self.add_sublayer(str(len(self)), sublayer)
         return self
 
     def insert(self, index: int, sublayer: Layer) -> None:
-        """Put a layer before position ``index``."""
+        """Put a layer before a position; later layers move up.
+
+        Args:
+            index: from ``-len(self)`` to ``len(self)``.
+            sublayer: the layer.
+
+        Raises:
+            TypeError: sublayer is not a layer.
+            IndexError: index is out of range.
+        """
         if not isinstance(sublayer, Layer):
             raise TypeError(f"[LayerList.insert] requires a Layer, got {type(sublayer).__name__}")
         layers = list(self)
-        layers.insert(_position(index, len(layers), extra=1), sublayer)
+        layers.insert(_position(self, index, len(layers), extra=1), sublayer)
         self._renumber(layers)
 
     def extend(self, sublayers: Iterable[Layer]) -> LayerList:
-        """Add layers at the end."""
+        """Add layers at the end.
+
+        Args:
+            sublayers: an iterable of layers.
+
+        Returns:
+            The list itself.
+        """
         for layer in sublayers:
             self.append(layer)
         return self
 
     def pop(self, key: int = -1) -> Layer:
-        """Take the layer at position ``key`` out and return it."""
+        """Take a layer out of the list and return it.
+
+        Args:
+            key: its position; negative counts from the end.
+
+        Returns:
+            The layer.
+
+        Raises:
+            IndexError: key is out of range.
+        """
         layer = self[key]
         del self[key]
         return layer
@@ -174,10 +249,14 @@ ModuleList = also(LayerList, "ModuleList", "paddle.nn")
 
 @public("paddle.nn")
 class LayerDict(Layer):
-    """Layers by name, in order of insertion.
+    """Layers by name, in order of insertion, whose parameters count as the owner's. It is not called itself.
 
     Args:
-        sublayers: a mapping or an iterable of ``(name, layer)`` pairs.
+        sublayers: a mapping or an iterable of ``(name, layer)`` pairs; None: an empty dict.
+
+    Raises:
+        TypeError: something that is not a layer.
+        KeyError: ``layers[name]`` for a name that is not there.
 
     Example:
         >>> import paddle
@@ -214,23 +293,40 @@ class LayerDict(Layer):
         self._sub_layers.clear()
 
     def pop(self, key: str) -> Layer:
-        """Take the layer ``key`` out and return it."""
+        """Take a layer out and return it.
+
+        Args:
+            key: its name.
+
+        Returns:
+            The layer.
+
+        Raises:
+            KeyError: there is no layer of this name.
+        """
         return self._sub_layers.pop(key)
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Names of the layers."""
         return self._sub_layers.keys()
 
     def items(self) -> Iterable[tuple[str, Layer]]:
-        """The ``(name, layer)`` pairs."""
+        """Pairs ``(name, layer)``."""
         return self._sub_layers.items()
 
     def values(self) -> Iterable[Layer]:
-        """The layers."""
+        """Layers in order of insertion."""
         return self._sub_layers.values()
 
     def update(self, sublayers: Any) -> None:
-        """Add the layers of a mapping or of an iterable of pairs; equal names are replaced."""
+        """Add layers; those of equal names are replaced.
+
+        Args:
+            sublayers: a mapping or an iterable of ``(name, layer)`` pairs.
+
+        Raises:
+            TypeError: something that is not a layer.
+        """
         for key, layer in _named_items(sublayers):
             self.add_sublayer(key, layer)
 
@@ -240,10 +336,14 @@ ModuleDict = also(LayerDict, "ModuleDict", "paddle.nn")
 
 @public("paddle.nn")
 class ParameterList(Layer):
-    """A list of parameters that count as the owner's.
+    """List of parameters that count as the owner's. It is not called itself.
 
     Args:
-        parameters: an iterable of parameters.
+        parameters: an iterable of parameters; None: an empty list.
+
+    Raises:
+        TypeError: something that is not a parameter.
+        IndexError: ``parameters[i]`` beyond the last one.
 
     Example:
         >>> import paddle
@@ -260,10 +360,10 @@ class ParameterList(Layer):
     def __getitem__(self, idx: int | slice) -> Any:
         if isinstance(idx, slice):
             return type(self)(list(self)[idx])
-        return self._parameters[str(_position(idx, len(self)))]
+        return self._parameters[str(_position(self, idx, len(self)))]
 
     def __setitem__(self, idx: int, parameter: Parameter) -> None:
-        setattr(self, str(_position(idx, len(self))), parameter)
+        setattr(self, str(_position(self, idx, len(self))), parameter)
 
     def __len__(self) -> int:
         return len(self._parameters)
@@ -272,12 +372,26 @@ class ParameterList(Layer):
         return iter(list(self._parameters.values()))
 
     def append(self, parameter: Parameter) -> ParameterList:
-        """Add a parameter at the end."""
+        """Add a parameter at the end.
+
+        Args:
+            parameter: the parameter.
+
+        Returns:
+            The list itself.
+        """
         self.add_parameter(str(len(self)), parameter)
         return self
 
     def extend(self, parameters: Iterable[Parameter]) -> ParameterList:
-        """Add parameters at the end."""
+        """Add parameters at the end.
+
+        Args:
+            parameters: an iterable of parameters.
+
+        Returns:
+            The list itself.
+        """
         for p in parameters:
             self.append(p)
         return self
@@ -285,10 +399,21 @@ class ParameterList(Layer):
 
 @public("paddle.nn")
 class ParameterDict(Layer):
-    """Parameters by name, in order of insertion.
+    """Parameters by name, in order of insertion, that count as the owner's. It is not called itself.
 
     Args:
-        parameters: a mapping or an iterable of ``(name, parameter)`` pairs.
+        parameters: a mapping or an iterable of ``(name, parameter)`` pairs; None: an empty dict.
+
+    Raises:
+        TypeError: something that is not a parameter.
+        KeyError: ``parameters[name]`` for a name that is not there.
+
+    Example:
+        >>> import paddle
+        >>> scales = paddle.nn.ParameterDict({"in": paddle.create_parameter([2], "float32")})
+        >>> scales["out"] = paddle.create_parameter([3], "float32")
+        >>> list(scales), scales["out"].shape
+        (['in', 'out'], [3])
     """
 
     def __init__(self, parameters: Any = None) -> None:
@@ -315,18 +440,25 @@ class ParameterDict(Layer):
         return key in self._parameters
 
     def keys(self) -> Iterable[str]:
-        """The names."""
+        """Names of the parameters."""
         return self._parameters.keys()
 
     def items(self) -> Iterable[tuple[str, Parameter]]:
-        """The ``(name, parameter)`` pairs."""
+        """Pairs ``(name, parameter)``."""
         return self._parameters.items()
 
     def values(self) -> Iterable[Parameter]:
-        """The parameters."""
+        """Parameters in order of insertion."""
         return self._parameters.values()
 
     def update(self, parameters: Any) -> None:
-        """Add the parameters of a mapping or of an iterable of pairs; equal names are replaced."""
+        """Add parameters; those of equal names are replaced.
+
+        Args:
+            parameters: a mapping or an iterable of ``(name, parameter)`` pairs.
+
+        Raises:
+            TypeError: something that is not a parameter.
+        """
         for key, p in _named_items(parameters):
             self.add_parameter(key, p)

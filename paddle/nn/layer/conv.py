@@ -40,8 +40,11 @@ class _Conv(Layer):
         device: Any = None,
     ) -> None:
         who = type(self).__name__
-        if in_channels % groups:
-            raise ValueError(f"[{who}] requires in_channels divisible by {groups} groups, got {in_channels}")
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"[{who}] requires groups that divide the channels, got {groups} groups of {in_channels} input and "
+                f"{out_channels} output channels"
+            )
         if padding_mode not in ("zeros", "reflect", "replicate", "circular"):
             raise ValueError(
                 f"[{who}] requires padding_mode 'zeros', 'reflect', 'replicate' or 'circular', got {padding_mode!r}"
@@ -51,6 +54,11 @@ class _Conv(Layer):
         self._kernel_size = list(ints(kernel_size, self.n, who, "kernel_size"))
         self._stride = list(ints(stride, self.n, who, "stride"))
         self._dilation = list(ints(dilation, self.n, who, "dilation"))
+        if min(*self._kernel_size, *self._stride, *self._dilation) < 1:
+            raise ValueError(
+                f"[{who}] requires kernel_size, stride and dilation of 1 or more, got {self._kernel_size}, "
+                f"{self._stride} and {self._dilation}"
+            )
         self._padding = padding
         self._padding_mode = padding_mode
         self._groups = groups
@@ -136,7 +144,44 @@ class _ConvForward(_Conv):
 
 @public("paddle.nn")
 class Conv1D(_ConvForward):
-    """Convolution over sequences ``[N, C, L]``; see :class:`Conv2D`."""
+    """Convolution of sequences with learned kernels (a cross-correlation: kernels are not flipped).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: sizes of the kernel: one int.
+        stride: distance of the windows: one int.
+        padding: elements added at the edges: an int, (left, right),
+            ``"VALID"`` (none) or ``"SAME"`` (as many windows as stride alone would give; dilation is then 1).
+        dilation: distance of a window's elements: one int.
+        groups: channels are split into this many groups that do not mix.
+        bias: False for no bias.
+        padding_mode: what is added: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        device: where the parameters go; None: the current place.
+        dtype: of the parameters, float32 by default.
+        weight_attr: attributes of the weight, normal with variance 2/fan_in by default.
+        bias_attr: attributes of the bias, zeros by default; False for none.
+        data_format: ``"NCL"`` (None, too) or ``"NLC"``.
+
+    Shape:
+        x: ``[N, C, L]``, or ``[N, L, C]`` for ``"NLC"``; of the weight's dtype.
+        output: ``[N, out_channels, L']``, or channels last, where
+            ``L' = (L + padding - dilation * (kernel - 1) - 1) // stride + 1`` of a length L.
+
+    Attributes:
+        weight: the parameter ``[out_channels, in_channels / groups, k]``.
+        bias: the parameter ``[out_channels]``, or None.
+
+    Raises:
+        TypeError: in a call, an input of another dtype than the weight's.
+        ValueError: groups that do not divide the channels, an unknown padding mode, or numbers that do not fit the
+            1 spatial dim.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.Conv1D(3, 8, 3, padding=1)(paddle.ones([2, 3, 5])).shape
+        [2, 8, 5]
+    """
 
     n = 1
     layout = "NCL"
@@ -148,23 +193,38 @@ Conv1d = also(Conv1D, "Conv1d", "paddle.nn")
 
 @public("paddle.nn")
 class Conv2D(_ConvForward):
-    """Cross-correlation of images with learned kernels.
+    """Convolution of images with learned kernels (a cross-correlation: kernels are not flipped).
 
     Args:
-        in_channels: channels of the input ``[N, C, H, W]``.
+        in_channels: channels of the input.
         out_channels: channels of the output.
-        kernel_size, stride, dilation: one int, or one for each spatial dim.
-        padding: as in ``paddle.nn.functional.conv2d``.
+        kernel_size: sizes of the kernel: one int, or one for each of the 2 spatial dims.
+        stride: distance of the windows: one int, or one for each of the 2 spatial dims.
+        padding: elements added at the edges: an int, one for each spatial dim, (top, bottom, left, right),
+            ``"VALID"`` (none) or ``"SAME"`` (as many windows as stride alone would give; dilation is then 1).
+        dilation: distance of a window's elements: one int, or one for each of the 2 spatial dims.
         groups: channels are split into this many groups that do not mix.
-        bias: whether to have one.
-        padding_mode: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
-        device, dtype: where the parameters go, and their dtype.
-        weight_attr: attributes of the weight ``[out, in/groups, kh, kw]``, normal with variance 2/fan_in by default.
-        bias_attr: attributes of the bias ``[out]``, zeros by default; False for none.
-        data_format: ``"NCHW"`` or ``"NHWC"``.
+        bias: False for no bias.
+        padding_mode: what is added: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        device: where the parameters go; None: the current place.
+        dtype: of the parameters, float32 by default.
+        weight_attr: attributes of the weight, normal with variance 2/fan_in by default.
+        bias_attr: attributes of the bias, zeros by default; False for none.
+        data_format: ``"NCHW"`` (None, too) or ``"NHWC"``.
+
+    Shape:
+        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` for ``"NHWC"``; of the weight's dtype.
+        output: ``[N, out_channels, H', W']``, or channels last, where
+            ``L' = (L + padding - dilation * (kernel - 1) - 1) // stride + 1`` of each spatial size L.
+
+    Attributes:
+        weight: the parameter ``[out_channels, in_channels / groups, kh, kw]``.
+        bias: the parameter ``[out_channels]``, or None.
 
     Raises:
-        ValueError: arguments that do not fit each other.
+        TypeError: in a call, an input of another dtype than the weight's.
+        ValueError: groups that do not divide the channels, an unknown padding mode, or numbers that do not fit the
+            2 spatial dims.
 
     Example:
         >>> import paddle
@@ -182,7 +242,44 @@ Conv2d = also(Conv2D, "Conv2d", "paddle.nn")
 
 @public("paddle.nn")
 class Conv3D(_ConvForward):
-    """Convolution over volumes ``[N, C, D, H, W]``; see :class:`Conv2D`."""
+    """Convolution of volumes with learned kernels (a cross-correlation: kernels are not flipped).
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: sizes of the kernel: one int, or one for each of the 3 spatial dims.
+        stride: distance of the windows: one int, or one for each of the 3 spatial dims.
+        padding: elements added at the edges: an int, one for each spatial dim, six numbers (before and after each),
+            ``"VALID"`` (none) or ``"SAME"`` (as many windows as stride alone would give; dilation is then 1).
+        dilation: distance of a window's elements: one int, or one for each of the 3 spatial dims.
+        groups: channels are split into this many groups that do not mix.
+        bias: False for no bias.
+        padding_mode: what is added: ``"zeros"``, ``"reflect"``, ``"replicate"`` or ``"circular"``.
+        device: where the parameters go; None: the current place.
+        dtype: of the parameters, float32 by default.
+        weight_attr: attributes of the weight, normal with variance 2/fan_in by default.
+        bias_attr: attributes of the bias, zeros by default; False for none.
+        data_format: ``"NCDHW"`` (None, too) or ``"NDHWC"``.
+
+    Shape:
+        x: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` for ``"NDHWC"``; of the weight's dtype.
+        output: ``[N, out_channels, D', H', W']``, or channels last, where
+            ``L' = (L + padding - dilation * (kernel - 1) - 1) // stride + 1`` of each spatial size L.
+
+    Attributes:
+        weight: the parameter ``[out_channels, in_channels / groups, kd, kh, kw]``.
+        bias: the parameter ``[out_channels]``, or None.
+
+    Raises:
+        TypeError: in a call, an input of another dtype than the weight's.
+        ValueError: groups that do not divide the channels, an unknown padding mode, or numbers that do not fit the
+            3 spatial dims.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.Conv3D(3, 8, 3, padding=1)(paddle.ones([2, 3, 5, 5, 5])).shape
+        [2, 8, 5, 5, 5]
+    """
 
     n = 3
     layout = "NCDHW"
@@ -212,7 +309,46 @@ class _ConvTranspose(_Conv):
 
 @public("paddle.nn")
 class Conv1DTranspose(_ConvTranspose):
-    """Transposed convolution over sequences ``[N, C, L]``; see :class:`Conv2DTranspose`."""
+    """Transposed convolution of sequences: the gradient of a convolution with respect to its input, as a layer.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: sizes of the kernel: one int.
+        stride: distance of the windows in the output: one int.
+        padding: elements cut off at the edges of the output: an int, (left, right),
+            ``"VALID"`` (none) or ``"SAME"``.
+        output_padding: elements added after the end of each spatial dim, fewer than stride:
+            one int.
+        groups: channels are split into this many groups that do not mix.
+        dilation: distance of a window's elements: one int.
+        weight_attr: attributes of the weight, Xavier-uniform by default.
+        bias_attr: attributes of the bias, zeros by default; False for none.
+        data_format: ``"NCL"`` or ``"NLC"``.
+
+    Shape:
+        x: ``[N, C, L]``, or ``[N, L, C]`` for ``"NLC"``; of the weight's dtype.
+        output: ``[N, out_channels, L']``, or channels last, where
+            ``L' = (L - 1) * stride - padding + dilation * (kernel - 1) + 1 + output_padding`` of a length L.
+            A call ``layer(x, output_size)`` takes these sizes instead of ``output_padding``.
+
+    Attributes:
+        weight: the parameter ``[in_channels, out_channels / groups, k]``.
+        bias: the parameter ``[out_channels]``, or None.
+
+    Raises:
+        TypeError: in a call, an input of another dtype than the weight's.
+        ValueError: groups that do not divide the channels, or, in a call, sizes that do not fit each other.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Conv1DTranspose(3, 8, 3, stride=2)
+        >>> x = paddle.ones([2, 3, 5])
+        >>> layer(x).shape
+        [2, 8, 11]
+        >>> layer(x, output_size=[12]).shape
+        [2, 8, 12]
+    """
 
     n = 1
     function = F.conv1d_transpose
@@ -238,20 +374,45 @@ class Conv1DTranspose(_ConvTranspose):
 
 @public("paddle.nn")
 class Conv2DTranspose(_ConvTranspose):
-    """Transposed convolution of images ``[N, C, H, W]``.
+    """Transposed convolution of images: the gradient of a convolution with respect to its input, as a layer.
 
     Args:
-        in_channels, out_channels: channels of input and output.
-        kernel_size, stride, padding, dilation, groups: those of the convolution that this transposes.
-        output_padding: added at the end of each spatial dim, below stride.
-        weight_attr: attributes of the weight ``[in, out/groups, kh, kw]``, Xavier-uniform by default.
-        bias_attr: attributes of the bias ``[out]``; False for none.
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: sizes of the kernel: one int, or one for each of the 2 spatial dims.
+        stride: distance of the windows in the output: one int, or one for each of the 2 spatial dims.
+        padding: elements cut off at the edges of the output: an int, one for each spatial dim, (top, bottom, left,
+            right), ``"VALID"`` (none) or ``"SAME"``.
+        output_padding: elements added after the end of each spatial dim, fewer than stride:
+            one int, or one for each of the 2 spatial dims.
+        dilation: distance of a window's elements: one int, or one for each of the 2 spatial dims.
+        groups: channels are split into this many groups that do not mix.
+        weight_attr: attributes of the weight, Xavier-uniform by default.
+        bias_attr: attributes of the bias, zeros by default; False for none.
         data_format: ``"NCHW"`` or ``"NHWC"``.
+
+    Shape:
+        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` for ``"NHWC"``; of the weight's dtype.
+        output: ``[N, out_channels, H', W']``, or channels last, where
+            ``L' = (L - 1) * stride - padding + dilation * (kernel - 1) + 1 + output_padding`` of each spatial size L.
+            A call ``layer(x, output_size)`` takes these sizes instead of ``output_padding``.
+
+    Attributes:
+        weight: the parameter ``[in_channels, out_channels / groups, kh, kw]``.
+        bias: the parameter ``[out_channels]``, or None.
+
+    Raises:
+        TypeError: in a call, an input of another dtype than the weight's.
+        ValueError: groups that do not divide the channels, or, in a call, sizes that do not fit each other.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.Conv2DTranspose(3, 8, 3, stride=2)(paddle.ones([2, 3, 5, 5])).shape
+        >>> layer = paddle.nn.Conv2DTranspose(3, 8, 3, stride=2)
+        >>> x = paddle.ones([2, 3, 5, 5])
+        >>> layer(x).shape
         [2, 8, 11, 11]
+        >>> layer(x, output_size=[12, 12]).shape
+        [2, 8, 12, 12]
     """
 
     n = 2
@@ -278,7 +439,46 @@ class Conv2DTranspose(_ConvTranspose):
 
 @public("paddle.nn")
 class Conv3DTranspose(_ConvTranspose):
-    """Transposed convolution over volumes ``[N, C, D, H, W]``; see :class:`Conv2DTranspose`."""
+    """Transposed convolution of volumes: the gradient of a convolution with respect to its input, as a layer.
+
+    Args:
+        in_channels: channels of the input.
+        out_channels: channels of the output.
+        kernel_size: sizes of the kernel: one int, or one for each of the 3 spatial dims.
+        stride: distance of the windows in the output: one int, or one for each of the 3 spatial dims.
+        padding: elements cut off at the edges of the output: an int, one for each spatial dim, six numbers (before and
+            after each), ``"VALID"`` (none) or ``"SAME"``.
+        output_padding: elements added after the end of each spatial dim, fewer than stride:
+            one int, or one for each of the 3 spatial dims.
+        dilation: distance of a window's elements: one int, or one for each of the 3 spatial dims.
+        groups: channels are split into this many groups that do not mix.
+        weight_attr: attributes of the weight, Xavier-uniform by default.
+        bias_attr: attributes of the bias, zeros by default; False for none.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``.
+
+    Shape:
+        x: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` for ``"NDHWC"``; of the weight's dtype.
+        output: ``[N, out_channels, D', H', W']``, or channels last, where
+            ``L' = (L - 1) * stride - padding + dilation * (kernel - 1) + 1 + output_padding`` of each spatial size L.
+            A call ``layer(x, output_size)`` takes these sizes instead of ``output_padding``.
+
+    Attributes:
+        weight: the parameter ``[in_channels, out_channels / groups, kd, kh, kw]``.
+        bias: the parameter ``[out_channels]``, or None.
+
+    Raises:
+        TypeError: in a call, an input of another dtype than the weight's.
+        ValueError: groups that do not divide the channels, or, in a call, sizes that do not fit each other.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Conv3DTranspose(3, 8, 3, stride=2)
+        >>> x = paddle.ones([2, 3, 5, 5, 5])
+        >>> layer(x).shape
+        [2, 8, 11, 11, 11]
+        >>> layer(x, output_size=[12, 12, 12]).shape
+        [2, 8, 12, 12, 12]
+    """
 
     n = 3
     function = F.conv3d_transpose

@@ -13,7 +13,7 @@ from paddle._public import public
 from paddle.framework.param_attr import ParamAttr
 from paddle.nn._ops import Records
 from paddle.nn._spectral import iterate, matrix_of, scaled
-from paddle.nn.functional.norm import batch_norm_over, follow
+from paddle.nn.functional.norm import batch_norm_over, follow, tail_axis
 from paddle.nn.initializer import Constant, Normal
 from paddle.nn.layer.layers import Layer
 from umiak import ops
@@ -29,20 +29,37 @@ _RMS = Records(ops.RmsNorm)
 
 @public("paddle.nn")
 class LayerNorm(Layer):
-    """``(x - mean) / sqrt(variance + epsilon) * weight + bias``, over the last dims.
+    """Layer normalization, ``(x - mean) / sqrt(variance + epsilon) * weight + bias``, over the last dims.
 
     Args:
-        normalized_shape: sizes of the last dims, which mean and variance are taken over.
+        normalized_shape: sizes of the last dims, which mean and variance are taken over; an int for one dim.
         epsilon: added to the variance.
-        elementwise_affine: whether there are weight and bias.
-        bias: whether there is a bias.
-        device, dtype: where the parameters go, and their dtype.
-        weight_attr, bias_attr: attributes of weight (ones) and bias (zeros), vectors; False for none.
+        elementwise_affine: False for neither weight nor bias.
+        bias: False for no bias.
+        device: where the parameters go; None: the current place.
+        dtype: of the parameters, float32 by default.
+        weight_attr: attributes of the weight, ones by default; False for none.
+        bias_attr: attributes of the bias, zeros by default; False for none.
+
+    Shape:
+        input: ``[*, *normalized_shape]``, floating.
+        output: the input's shape and dtype.
+
+    Attributes:
+        weight: a parameter of as many elements as ``normalized_shape`` has, in one dim, or None.
+        bias: the same.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: in a call, an input that does not end in ``normalized_shape``.
+
+    References:
+        Ba, Kiros and Hinton, 2016: Layer Normalization.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.LayerNorm(4)(paddle.ones([2, 4])).shape
-        [2, 4]
+        >>> paddle.nn.LayerNorm(2, epsilon=0.0)(paddle.to_tensor([[1.0, 3.0]])).tolist()
+        [[-1.0, 1.0]]
     """
 
     weight: Tensor | None
@@ -82,12 +99,26 @@ class LayerNorm(Layer):
 
 @public("paddle.nn")
 class RMSNorm(Layer):
-    """``x / sqrt(mean(x²) + epsilon) * weight``, over the last dims.
+    """Root mean square normalization, ``x / sqrt(mean(x²) + epsilon) * weight``, over the last dims.
 
     Args:
-        normalized_shape: sizes of the last dims, which the mean is taken over.
+        normalized_shape: sizes of the last dims, which the mean is taken over; an int for one dim.
         epsilon: added to the mean square.
-        weight_attr: attributes of the weight (ones), of that shape; False for none.
+        weight_attr: attributes of the weight, ones by default; False for none.
+
+    Shape:
+        input: ``[*, *normalized_shape]``, floating.
+        output: the input's shape and dtype.
+
+    Attributes:
+        weight: the parameter of shape ``normalized_shape``, or None.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: in a call, an input that does not end in ``normalized_shape``.
+
+    References:
+        Zhang and Sennrich, 2019: Root Mean Square Layer Normalization.
 
     Example:
         >>> import paddle
@@ -110,7 +141,10 @@ class RMSNorm(Layer):
         self.weight = self.create_parameter(self._normalized_shape, weight_attr, default_initializer=Constant(1.0))
 
     def forward(self, input: Tensor) -> Tensor:
-        return apply(_RMS[input.ndim - len(self._normalized_shape)], (input, self.weight, None), (self._epsilon,))
+        axis = input.ndim - len(self._normalized_shape)
+        if axis < 0 or self.weight is None:  # the op compares the dims with a weight's
+            axis = tail_axis("RMSNorm", input, self._normalized_shape)
+        return apply(_RMS[axis], (input, self.weight, None), (self._epsilon,))
 
     def extra_repr(self) -> str:
         return f"normalized_shape={self._normalized_shape}, epsilon={self._epsilon}"
@@ -118,16 +152,35 @@ class RMSNorm(Layer):
 
 @public("paddle.nn")
 class GroupNorm(Layer):
-    """Each group of channels of each sample less its mean, over its standard deviation, times weight plus bias.
+    """Group normalization: mean and variance are those of a group of channels of one sample.
 
     Args:
-        num_groups: divides the channels.
-        num_channels: how many there are.
+        num_groups: how many groups; divides the channels.
+        num_channels: channels of the input.
         epsilon: added to the variance.
-        affine: whether there are weight and bias.
-        device, dtype: where the parameters go, and their dtype.
-        weight_attr, bias_attr: attributes of weight (ones) and bias (zeros), ``[channels]``; False for none.
-        data_format: where the channels are.
+        affine: False for neither weight nor bias.
+        device: where the parameters go; None: the current place.
+        dtype: of the parameters, float32 by default.
+        weight_attr: attributes of the weight ``[num_channels]``, ones by default; False for none.
+        bias_attr: attributes of the bias ``[num_channels]``, zeros by default; False for none.
+        data_format: ``"NLC"``, ``"NHWC"`` or ``"NDHWC"`` for channels in the last dim; otherwise they are the second.
+
+    Shape:
+        input: ``[N, C, *]``, or ``[N, *, C]``; floating.
+        output: the input's shape and dtype.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: in a call, groups that do not divide the channels, or another number of channels.
+
+    References:
+        Wu and He, 2018: Group Normalization.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([[[1.0], [3.0], [10.0], [30.0]]])
+        >>> paddle.nn.GroupNorm(2, 4, epsilon=0.0)(x).flatten().tolist()
+        [-1.0, 1.0, -1.0, 1.0]
     """
 
     weight: Tensor | None
@@ -204,7 +257,37 @@ class _InstanceNorm(Layer):
 
 @public("paddle.nn")
 class InstanceNorm1D(_InstanceNorm):
-    """Normalises each channel of each sample of ``[N, C, L]`` (or ``[N, C]``)."""
+    """Instance normalization: mean and variance are those of one channel of one sample.
+
+    Args:
+        num_features: channels of the input.
+        epsilon: added to the variance.
+        momentum: accepted; there are no running values.
+        weight_attr: attributes of the weight ``[num_features]``, ones by default; False for neither weight nor bias.
+        bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for neither, as well.
+        data_format: ``"NCL"`` or ``"NLC"``.
+
+    Shape:
+        input: ``[N, C, L]`` or ``[N, C]``, or ``[N, L, C]`` for ``"NLC"``; floating.
+        output: the input's shape and dtype.
+
+    Attributes:
+        scale: the weight, or None.
+        bias: the bias, or None.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: one of the attributes is False and the other is not; in a call, an input that is not of rank 2 or 3.
+
+    References:
+        Ulyanov, Vedaldi and Lempitsky, 2016: Instance Normalization.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.InstanceNorm1D(3)(paddle.rand([2, 3, 5]))
+        >>> bool((y.mean([2]).abs() < 1e-4).all())
+        True
+    """
 
     ranks = (2, 3)
 
@@ -223,14 +306,74 @@ class InstanceNorm1D(_InstanceNorm):
 
 @public("paddle.nn")
 class InstanceNorm2D(_InstanceNorm):
-    """Normalises each channel of each sample of ``[N, C, H, W]``."""
+    """Instance normalization: mean and variance are those of one channel of one sample.
+
+    Args:
+        num_features: channels of the input.
+        epsilon: added to the variance.
+        momentum: accepted; there are no running values.
+        weight_attr: attributes of the weight ``[num_features]``, ones by default; False for neither weight nor bias.
+        bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for neither, as well.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+
+    Shape:
+        input: ``[N, C, H, W]``, or ``[N, H, W, C]`` for ``"NHWC"``; floating.
+        output: the input's shape and dtype.
+
+    Attributes:
+        scale: the weight, or None.
+        bias: the bias, or None.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: one of the attributes is False and the other is not; in a call, an input that is not of rank 4.
+
+    References:
+        Ulyanov, Vedaldi and Lempitsky, 2016: Instance Normalization.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.InstanceNorm2D(3)(paddle.rand([2, 3, 4, 4]))
+        >>> bool((y.mean([2, 3]).abs() < 1e-4).all())
+        True
+    """
 
     ranks = (4,)
 
 
 @public("paddle.nn")
 class InstanceNorm3D(_InstanceNorm):
-    """Normalises each channel of each sample of ``[N, C, D, H, W]``."""
+    """Instance normalization: mean and variance are those of one channel of one sample.
+
+    Args:
+        num_features: channels of the input.
+        epsilon: added to the variance.
+        momentum: accepted; there are no running values.
+        weight_attr: attributes of the weight ``[num_features]``, ones by default; False for neither weight nor bias.
+        bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for neither, as well.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``.
+
+    Shape:
+        input: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` for ``"NDHWC"``; floating.
+        output: the input's shape and dtype.
+
+    Attributes:
+        scale: the weight, or None.
+        bias: the bias, or None.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: one of the attributes is False and the other is not; in a call, an input that is not of rank 5.
+
+    References:
+        Ulyanov, Vedaldi and Lempitsky, 2016: Instance Normalization.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.InstanceNorm3D(3)(paddle.rand([2, 3, 2, 4, 4]))
+        >>> bool((y.mean([2, 3, 4]).abs() < 1e-4).all())
+        True
+    """
 
     ranks = (5,)
 
@@ -318,7 +461,45 @@ class _BatchNorm(Layer):
 
 @public("paddle.nn")
 class BatchNorm1D(_BatchNorm):
-    """Normalises each channel of ``[N, C]`` or ``[N, C, L]``; see :class:`BatchNorm2D`."""
+    """Batch normalization: mean and variance are those of one channel, over the batch and all positions.
+
+    In training they are the batch's, and the running values follow them, in place; in evaluation they are the running
+    values.
+
+    Args:
+        num_features: channels of the input.
+        momentum: how much of the running values stays at each step: ``momentum * running + (1 - momentum) * batch``.
+        epsilon: added to the variance.
+        weight_attr: attributes of the weight ``[num_features]``, ones by default; False for none.
+        bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for none.
+        data_format: ``"NCL"`` or ``"NLC"``.
+        use_global_stats: True takes the running values also in training; None is False.
+
+    Shape:
+        input: ``[N, C, L]`` or ``[N, C]``, or ``[N, L, C]`` for ``"NLC"``; floating.
+        output: the input's shape and dtype.
+
+    Attributes:
+        weight: the parameter ``[num_features]``, or None.
+        bias: the parameter ``[num_features]``, or None.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: in a call, an input that is not of rank 2 or 3, or of another number of channels.
+
+    References:
+        Ioffe and Szegedy, 2015: Batch Normalization.
+
+    Example:
+        >>> import paddle
+        >>> norm = paddle.nn.BatchNorm1D(3)
+        >>> x = paddle.full([2, 3, 5], 2.0)
+        >>> y = norm(x)  # in training the batch's own mean is taken away
+        >>> float(y.abs().max())
+        0.0
+        >>> float(norm.eval()(x).max()) > 1.0  # the running mean has begun to follow
+        True
+    """
 
     ranks = (2, 3)
 
@@ -338,30 +519,103 @@ class BatchNorm1D(_BatchNorm):
 
 @public("paddle.nn")
 class BatchNorm2D(_BatchNorm):
-    """Each channel less its mean, over its standard deviation, times weight plus bias.
+    """Batch normalization: mean and variance are those of one channel, over the batch and all positions.
 
-    In training these are the batch's, and the running values follow them; in evaluation they are the running values.
+    In training they are the batch's, and the running values follow them, in place; in evaluation they are the running
+    values.
 
     Args:
-        num_features: channels of the input ``[N, C, H, W]``.
-        momentum: how much of the running values stays at each step.
+        num_features: channels of the input.
+        momentum: how much of the running values stays at each step: ``momentum * running + (1 - momentum) * batch``.
         epsilon: added to the variance.
-        weight_attr, bias_attr: attributes of weight (ones) and bias (zeros), ``[channels]``; False for none.
+        weight_attr: attributes of the weight ``[num_features]``, ones by default; False for none.
+        bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for none.
         data_format: ``"NCHW"`` or ``"NHWC"``.
-        use_global_stats: True takes the running values also in training.
+        use_global_stats: True takes the running values also in training; None is False.
+
+    Shape:
+        input: ``[N, C, H, W]``, or ``[N, H, W, C]`` for ``"NHWC"``; floating.
+        output: the input's shape and dtype.
+
+    Attributes:
+        weight: the parameter ``[num_features]``, or None.
+        bias: the parameter ``[num_features]``, or None.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: in a call, an input that is not of rank 4, or of another number of channels.
+
+    References:
+        Ioffe and Szegedy, 2015: Batch Normalization.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.BatchNorm2D(3)(paddle.ones([2, 3, 4, 4])).shape
-        [2, 3, 4, 4]
+        >>> norm = paddle.nn.BatchNorm2D(3)
+        >>> x = paddle.full([2, 3, 4, 4], 2.0)
+        >>> y = norm(x)  # in training the batch's own mean is taken away
+        >>> float(y.abs().max())
+        0.0
+        >>> float(norm.eval()(x).max()) > 1.0  # the running mean has begun to follow
+        True
     """
 
     ranks = (4,)
 
+    def __init__(
+        self,
+        num_features: int,
+        momentum: float = 0.9,
+        epsilon: float = 1e-5,
+        weight_attr: Any = None,
+        bias_attr: Any = None,
+        data_format: str = "NCHW",
+        use_global_stats: bool | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(num_features, momentum, epsilon, weight_attr, bias_attr, data_format, use_global_stats, name)
+
 
 @public("paddle.nn")
 class BatchNorm3D(_BatchNorm):
-    """Normalises each channel of ``[N, C, D, H, W]``; see :class:`BatchNorm2D`."""
+    """Batch normalization: mean and variance are those of one channel, over the batch and all positions.
+
+    In training they are the batch's, and the running values follow them, in place; in evaluation they are the running
+    values.
+
+    Args:
+        num_features: channels of the input.
+        momentum: how much of the running values stays at each step: ``momentum * running + (1 - momentum) * batch``.
+        epsilon: added to the variance.
+        weight_attr: attributes of the weight ``[num_features]``, ones by default; False for none.
+        bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for none.
+        data_format: ``"NCDHW"`` or ``"NDHWC"``.
+        use_global_stats: True takes the running values also in training; None is False.
+
+    Shape:
+        input: ``[N, C, D, H, W]``, or ``[N, D, H, W, C]`` for ``"NDHWC"``; floating.
+        output: the input's shape and dtype.
+
+    Attributes:
+        weight: the parameter ``[num_features]``, or None.
+        bias: the parameter ``[num_features]``, or None.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: in a call, an input that is not of rank 5, or of another number of channels.
+
+    References:
+        Ioffe and Szegedy, 2015: Batch Normalization.
+
+    Example:
+        >>> import paddle
+        >>> norm = paddle.nn.BatchNorm3D(3)
+        >>> x = paddle.full([2, 3, 2, 4, 4], 2.0)
+        >>> y = norm(x)  # in training the batch's own mean is taken away
+        >>> float(y.abs().max())
+        0.0
+        >>> float(norm.eval()(x).max()) > 1.0  # the running mean has begun to follow
+        True
+    """
 
     ranks = (5,)
 
@@ -391,12 +645,27 @@ def over_ranks(group: comm.Group) -> Callable[[Tensor], Tensor]:
 
 @public("paddle.nn")
 class SyncBatchNorm(_BatchNorm):
-    """Batch norm of any rank whose mean and variance are those of the batches of all processes together.
+    """Batch normalization of any rank, over the batches of all processes together.
 
     The processes are those of ``init_parallel_env``, or of the group that :class:`paddle.DataParallel` was given. With
-    one process it is :class:`BatchNorm2D` for every rank of tensor. Parameters and keys are those of the other ones.
+    one process, and in evaluation, it is :class:`BatchNorm2D` for every rank of tensor. Parameters and keys of the
+    state dict are those of the other batch norms.
 
-    Args: those of :class:`BatchNorm2D`.
+    Args:
+        num_features: channels of the input.
+        momentum: how much of the running values stays at each step.
+        epsilon: added to the variance.
+        weight_attr: attributes of the weight ``[num_features]``, ones by default; False for none.
+        bias_attr: attributes of the bias ``[num_features]``, zeros by default; False for none.
+        data_format: ``"NLC"``, ``"NHWC"`` or ``"NDHWC"`` for channels in the last dim; otherwise they are the second.
+
+    Shape:
+        x: ``[N, C]``, or ``[N, C, *]`` of rank 3 to 5, or channels last; floating.
+        output: the input's shape and dtype.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: in a call, an input of another rank, or of another number of channels.
 
     Example:
         >>> import paddle
@@ -435,9 +704,13 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, layer: Layer) -> Layer:
-        """The layer with its batch norms of fixed rank replaced, at any depth, by ones that hold the same parameters.
+        """Replace the batch norms of a layer, at any depth, by synchronized ones that hold the same parameters.
 
-        It is changed in place, unless it is a batch norm itself.
+        Args:
+            layer: changed in place, unless it is a batch norm itself. :class:`BatchNorm`, of any rank, stays.
+
+        Returns:
+            The layer, or the one that takes its place.
         """
         if isinstance(layer, _BatchNorm) and not isinstance(layer, (SyncBatchNorm, BatchNorm)):
             sizes = (layer._num_features, layer._momentum, layer._epsilon)
@@ -464,24 +737,32 @@ _OLD_NAMES: dict[str, Callable] = {
 
 @public("paddle.nn")
 class BatchNorm(_BatchNorm):
-    """Batch norm of any rank from 2 to 5, followed by an activation.
+    """Batch normalization of any rank from 2 to 5, followed by an activation.
 
     Args:
-        num_channels: channels of the input ``[N, C, *]``.
-        act: the name of an activation, such as ``"relu"``.
+        num_channels: channels of the input.
+        act: the name of an activation, such as ``"relu"``; None for none.
         is_test: begin in evaluation.
-        momentum, epsilon: as in :class:`BatchNorm2D`.
-        param_attr, bias_attr: attributes of weight and bias; False for none.
+        momentum: how much of the running values stays at each step.
+        epsilon: added to the variance.
+        param_attr: attributes of the weight ``[num_channels]``, ones by default; False for none.
+        bias_attr: attributes of the bias ``[num_channels]``, zeros by default; False for none.
         dtype: of the parameters; float32 for half-precision ones.
-        data_layout: ``"NCHW"``, or ``"NHWC"`` for channels last.
+        data_layout: ``"NLC"``, ``"NHWC"`` or ``"NDHWC"`` for channels in the last dim; otherwise they are the second.
         in_place: accepted; results are new tensors.
-        moving_mean_name, moving_variance_name: names of the running values.
-        do_model_average_for_mean_and_var: whether averaging of parameters includes them.
+        moving_mean_name: name of the running mean; None: one is made.
+        moving_variance_name: name of the running variance; None: one is made.
+        do_model_average_for_mean_and_var: whether averaging of parameters includes the running values.
         use_global_stats: take the running values also in training.
         trainable_statistics: take the batch's values, and let the running ones follow, also in evaluation.
 
+    Shape:
+        input: ``[N, C]``, or ``[N, C, *]`` of rank 3 to 5, or channels last; floating.
+        output: the input's shape and dtype.
+
     Raises:
-        ValueError: an unknown activation.
+        TypeError: in a call, an input that is not floating.
+        ValueError: an unknown activation; in a call, an input of another rank.
 
     Example:
         >>> import paddle
@@ -545,22 +826,35 @@ class BatchNorm(_BatchNorm):
 
 @public("paddle.nn")
 class SpectralNorm(Layer):
-    """A weight over its largest singular value (Miyato et al., 2018), found by power iteration.
+    """Spectral normalization: a weight over its largest singular value, which is found by power iteration.
 
     Args:
-        weight_shape: sizes of the weight that :meth:`forward` takes.
-        dim: the dim that is the rows of the matrix; the others are its columns.
+        weight_shape: sizes of the weight that a call takes.
+        dim: the dim that is the rows of the matrix; the others are its columns. From 0.
         power_iters: steps of the iteration, from ``weight_u`` and ``weight_v``, which stay as they are.
         eps: added to norms.
         dtype: of the weight.
 
+    Shape:
+        x: ``weight_shape``.
+        output: the same shape and dtype.
+
+    Attributes:
+        weight_u: vector of as many elements as the matrix has rows, normally distributed at first, not trained.
+        weight_v: vector of as many elements as the matrix has columns, the same.
+
     Raises:
-        ValueError: sizes that do not fit.
+        ValueError: a shape without elements or a dim out of range; in a call, a weight of another shape.
+
+    References:
+        Miyato et al., 2018: Spectral Normalization for Generative Adversarial Networks.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.SpectralNorm([4, 3], power_iters=2)(paddle.rand([4, 3])).shape
-        [4, 3]
+        >>> norm = paddle.nn.SpectralNorm([2, 2], power_iters=20)
+        >>> y = norm(paddle.to_tensor([[4.0, 0.0], [0.0, 1.0]]))
+        >>> round(float(y[0, 0]), 3), round(float(y[1, 1]), 3)
+        (1.0, 0.25)
     """
 
     weight_u: Tensor
@@ -598,7 +892,32 @@ class SpectralNorm(Layer):
 
 @public("paddle.nn")
 class LocalResponseNorm(Layer):
-    """Divides by a power of the mean square of neighbouring channels."""
+    """Local response normalization: ``x / (k + alpha * mean of squares over neighbouring channels) ** beta``.
+
+    Args:
+        size: how many channels are averaged, centred at each channel.
+        alpha: factor on the mean of squares.
+        beta: exponent of the divisor.
+        k: added to the mean of squares.
+        data_format: ``"NLC"``, ``"NHWC"`` or ``"NDHWC"`` for channels in the last dim; otherwise they are the second.
+
+    Shape:
+        input: ``[N, C, *]``, or ``[N, *, C]``, of rank 3 or more; floating.
+        output: the input's shape and dtype.
+
+    Raises:
+        TypeError: in a call, an input that is not floating.
+        ValueError: in a call, an input of a lower rank, or a size below 1.
+
+    References:
+        Krizhevsky, Sutskever and Hinton, 2012: ImageNet Classification with Deep Convolutional Neural Networks.
+
+    Example:
+        >>> import paddle
+        >>> norm = paddle.nn.LocalResponseNorm(size=1, alpha=1.0, beta=1.0)
+        >>> norm(paddle.full([1, 1, 1], 3.0)).tolist()  # 3 / (1 + 9)
+        [[[0.30000001192092896]]]
+    """
 
     def __init__(
         self,

@@ -28,7 +28,19 @@ def _is_shape(shape: Any) -> bool:
 class RNNCellBase(Layer):
     """Base of cells: one step of a recurrence, ``forward(inputs, states) -> (outputs, new_states)``.
 
-    A cell says in ``state_shape`` (and, if need be, ``state_dtype``) what its states are, without the batch.
+    A subclass says in ``state_shape`` (and, if need be, ``state_dtype``) what its states are, without the batch.
+
+    Args:
+        name_scope: beginning of the names of parameters; None: the name of the class.
+        dtype: of parameters that name none.
+
+    Shape:
+        inputs: ``[batch, *]``, or a nest of such tensors.
+        states: a nest of tensors ``[batch, *state_shape]``.
+        outputs: ``[batch, *]``, or a nest of such tensors, beside the new states.
+
+    Raises:
+        NotImplementedError: first states are asked for, and the cell has no ``state_shape``.
 
     Example:
         >>> import paddle
@@ -50,14 +62,22 @@ class RNNCellBase(Layer):
         init_value: float = 0.0,
         batch_dim_idx: int = 0,
     ) -> Any:
-        """States filled with ``init_value``, one row for each row of ``batch_ref``.
+        """Make states filled with one number, a row for each row of ``batch_ref``.
 
         Args:
-            batch_ref: a tensor (or a nest of them) with the batch at ``batch_dim_idx``.
-            shape: of a state without the batch, or a nest of shapes; by default ``state_shape``.
-            dtype: or a nest of dtypes; by default ``state_dtype``, or the default dtype where the cell has none.
+            batch_ref: a tensor (or a nest of them) with the batch at ``batch_dim_idx``, on whose place the states lie.
+            shape: of a state without the batch, or a nest of shapes; by default ``state_shape``. A leading -1 stands
+                for the batch.
+            dtype: one for all, or a nest of dtypes; by default ``state_dtype``, or the layer's dtype where the cell has
+                none.
             init_value: the number.
-            batch_dim_idx: where the batch is.
+            batch_dim_idx: the dim of ``batch_ref`` that is the batch.
+
+        Returns:
+            A tensor ``[batch, *shape]``, or a nest of them.
+
+        Raises:
+            NotImplementedError: no shape is given, and the cell has no ``state_shape``.
         """
         like = pytree.leaves(batch_ref)[0]
         batch = like.shape[batch_dim_idx]
@@ -146,18 +166,30 @@ class _Cell(RNNCellBase):
 
 @public("paddle.nn")
 class SimpleRNNCell(_Cell):
-    """``h' = activation(weight_ih x + bias_ih + weight_hh h + bias_hh)`` (Elman 1990).
+    """Elman's cell, ``h' = activation(weight_ih x + bias_ih + weight_hh h + bias_hh)``.
 
     Args:
         input_size: features of the input.
         hidden_size: features of the state.
         activation: ``"tanh"`` or ``"relu"``.
-        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: attributes of the parameters ``[hidden, input]``,
-            ``[hidden, hidden]`` and ``[hidden]``, uniform within ``1 / sqrt(hidden_size)`` by default; False for
-            one that is not trained: ones, or zeros of a bias.
+        weight_ih_attr: attributes of the weight ``[hidden_size, input_size]`` on the input, uniform within
+            ``1 / sqrt(hidden_size)`` by default; False for ones that are not trained.
+        weight_hh_attr: attributes of the weight ``[hidden_size, hidden_size]`` on the state, the same.
+        bias_ih_attr: attributes of the bias ``[hidden_size]`` beside ``weight_ih``, uniform as well by default; False
+            for none (zeros that are not trained).
+        bias_hh_attr: attributes of the bias ``[hidden_size]`` beside ``weight_hh``, the same.
 
-    ``forward(inputs, states=None)`` takes ``[batch, input]`` and ``[batch, hidden]`` (zeros), and gives the new state
-    twice.
+    Shape:
+        inputs: ``[batch, input_size]``, of the weights' dtype.
+        states: ``[batch, hidden_size]``; None for zeros.
+        outputs: the new state ``[batch, hidden_size]``, twice.
+
+    Raises:
+        TypeError: in a call, inputs of another dtype than the weights'.
+        ValueError: an unknown activation, or a hidden_size below 1.
+
+    References:
+        Elman, 1990: Finding Structure in Time.
 
     Example:
         >>> import paddle
@@ -191,14 +223,32 @@ class SimpleRNNCell(_Cell):
 
 @public("paddle.nn")
 class GRUCell(_Cell):
-    """A gated recurrent unit (Cho et al. 2014), its reset gate behind the product with the state.
+    """Gated recurrent unit whose reset gate is applied after the matmul with the state.
 
-    ``r, z = sigmoid(...)``, ``n = tanh(W_in x + b_in + r (W_hn h + b_hn))``, ``h' = z h + (1 - z) n``; rows of
-    the parameters are those of r, z and n.
+    ``r, z = sigmoid(...)``, ``n = tanh(W_in x + b_in + r (W_hn h + b_hn))``, ``h' = z h + (1 - z) n``; rows of the
+    parameters are those of r, z and n.
 
     Args:
-        input_size, hidden_size, weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: as for
-            :class:`SimpleRNNCell`, with three times as many rows.
+        input_size: features of the input.
+        hidden_size: features of the state.
+        weight_ih_attr: attributes of the weight ``[3 * hidden_size, input_size]`` on the input, uniform within
+            ``1 / sqrt(hidden_size)`` by default; False for ones that are not trained.
+        weight_hh_attr: attributes of the weight ``[3 * hidden_size, hidden_size]`` on the state, the same.
+        bias_ih_attr: attributes of the bias ``[3 * hidden_size]`` beside ``weight_ih``, uniform as well by default;
+            False for none (zeros that are not trained).
+        bias_hh_attr: attributes of the bias ``[3 * hidden_size]`` beside ``weight_hh``, the same.
+
+    Shape:
+        inputs: ``[batch, input_size]``, of the weights' dtype.
+        states: ``[batch, hidden_size]``; None for zeros.
+        outputs: the new state ``[batch, hidden_size]``, twice.
+
+    Raises:
+        TypeError: in a call, inputs of another dtype than the weights'.
+        ValueError: a hidden_size below 1.
+
+    References:
+        Cho et al., 2014: Learning Phrase Representations using RNN Encoder-Decoder.
 
     Example:
         >>> import paddle
@@ -225,17 +275,36 @@ class GRUCell(_Cell):
 
 @public("paddle.nn")
 class LSTMCell(_Cell):
-    """Long short-term memory (Hochreiter and Schmidhuber 1997).
+    """Long short-term memory, one step of it.
 
     ``i, f, o = sigmoid(...)``, ``g = tanh(...)``, ``c' = f c + i g``, ``h' = o tanh(c')``; rows of the parameters are
     those of i, f, g and o.
 
     Args:
-        input_size, hidden_size, weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: as for
-            :class:`SimpleRNNCell`, with four times as many rows.
-        proj_size: features of the state where it is projected, ``h' weight_ho`` (Sak et al. 2014); 0 for none.
+        input_size: features of the input.
+        hidden_size: features of the cell state.
+        weight_ih_attr: attributes of the weight ``[4 * hidden_size, input_size]`` on the input, uniform within
+            ``1 / sqrt(hidden_size)`` by default; False for ones that are not trained.
+        weight_hh_attr: attributes of the weight ``[4 * hidden_size, proj_size or hidden_size]`` on the state, the same.
+            With proj_size also of ``weight_ho [hidden_size, proj_size]``.
+        bias_ih_attr: attributes of the bias ``[4 * hidden_size]`` beside ``weight_ih``, uniform as well by default;
+            False for none (zeros that are not trained).
+        bias_hh_attr: attributes of the bias ``[4 * hidden_size]`` beside ``weight_hh``, the same.
+        proj_size: features of the state where it is projected by ``h' weight_ho``, below hidden_size; 0 for no
+            projection.
 
-    ``forward(inputs, states=None)`` gives the new state and the pair (state, cell).
+    Shape:
+        inputs: ``[batch, input_size]``, of the weights' dtype.
+        states: a pair (h, c) of ``[batch, proj_size or hidden_size]`` and ``[batch, hidden_size]``; None for zeros.
+        outputs: the new h, and the pair (h, c).
+
+    Raises:
+        TypeError: in a call, inputs of another dtype than the weights'.
+        ValueError: a hidden_size below 1, or a proj_size that is not below it.
+
+    References:
+        Hochreiter and Schmidhuber, 1997: Long Short-Term Memory.
+        Sak, Senior and Beaufays, 2014, for the projection.
 
     Example:
         >>> import paddle
@@ -267,6 +336,8 @@ class LSTMCell(_Cell):
 
     def forward(self, inputs: Tensor, states: Any = None) -> tuple[Tensor, Any]:
         states = self.get_initial_states(inputs, dtype=inputs.dtype) if states is None else states
+        if len(states) != 2:
+            raise ValueError(f"[LSTMCell] requires states (h, c), got {len(states)} of them")
         h, c = self._step(inputs, tuple(states))
         return h, (h, c)
 
@@ -368,19 +439,22 @@ def birnn(
 
 @public("paddle.nn")
 class RNN(Layer):
-    """A cell run over time. The cells of this package run all steps in one op; others are called step by step.
+    """Run a cell over time. The cells of this package run all steps in one op; others are called step by step.
 
     Args:
-        cell: as :class:`RNNCellBase` describes.
-        is_reverse: from the end of each sequence to its start.
-        time_major: inputs and outputs are ``[time, batch, ...]`` instead of ``[batch, time, ...]``.
+        cell: a :class:`RNNCellBase`, or anything like it that can be called.
+        is_reverse: run from the end of each sequence to its start.
+        time_major: inputs and outputs are ``[time, batch, *]`` instead of ``[batch, time, *]``.
 
-    ``forward(inputs, initial_states=None, sequence_length=None, **kwargs)`` gives outputs and the last states. With
-    ``sequence_length`` (``[batch]``) states stay as they are behind the end of a sequence; outputs are there what
-    the cell makes of them. Further arguments go to the cell.
+    Shape:
+        inputs: ``[batch, time, *]``, or a nest of such tensors.
+        initial_states: as the cell takes them; None for zeros.
+        sequence_length: integers ``[batch]``, or None where all sequences are as long as the inputs. States stay as
+            they are behind the end of a sequence; outputs are there what the cell makes of them.
+        outputs: ``[batch, time, *]``, and the last states. Further keywords of a call go to the cell.
 
     Raises:
-        ValueError: ``sequence_length`` that is no tensor; sizes that do not fit.
+        ValueError: in a call, a ``sequence_length`` that is no tensor, or inputs without a step for a cell of your own.
 
     Example:
         >>> import paddle
@@ -403,14 +477,21 @@ class RNN(Layer):
 
 @public("paddle.nn")
 class BiRNN(Layer):
-    """Two cells run over time, one from each end; outputs side by side, and a pair of last states.
+    """Run two cells over time, one from each end of the sequences.
 
     Args:
-        cell_fw, cell_bw: cells of the same input size.
-        time_major: as for :class:`RNN`, whose ``forward`` this one has, with a pair of initial states.
+        cell_fw: the cell that runs forward.
+        cell_bw: the cell that runs backward, of the same input size.
+        time_major: inputs and outputs are ``[time, batch, *]`` instead of ``[batch, time, *]``.
+
+    Shape:
+        inputs: ``[batch, time, *]``.
+        initial_states: a pair, for each cell what it takes; None for zeros.
+        sequence_length: integers ``[batch]``, or None; the backward cell begins at the end of each sequence.
+        outputs: ``[batch, time, *]``, those of both cells side by side in the last dim, and the pair of last states.
 
     Raises:
-        ValueError: cells of different input sizes.
+        ValueError: cells of different input sizes; in a call, a ``sequence_length`` that is no tensor.
 
     Example:
         >>> import paddle
@@ -463,6 +544,8 @@ class RNNBase(LayerList):
             raise ValueError(
                 f"[{type(self).__name__}] requires direction among {', '.join(DIRECTIONS)}, got {direction!r}"
             )
+        if num_layers < 1:
+            raise ValueError(f"[{type(self).__name__}] requires num_layers of 1 or more, got {num_layers}")
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -545,25 +628,34 @@ def _part(x: Tensor, at: int) -> Tensor:
 
 @public("paddle.nn")
 class SimpleRNN(RNNBase):
-    """Layers of :class:`SimpleRNNCell`.
+    """Recurrent network: layers of :class:`SimpleRNNCell`.
 
     Args:
         input_size: features of the input.
         hidden_size: features of the state.
         num_layers: how many layers, each on the outputs of the one below.
         direction: ``"forward"``, or ``"bidirect"`` (``"bidirectional"``) for both, with outputs side by side.
-        time_major: inputs and outputs are ``[time, batch, ...]`` instead of ``[batch, time, ...]``.
+        time_major: inputs and outputs are ``[time, batch, *]`` instead of ``[batch, time, *]``.
         dropout: probability of zero between layers, while training.
         activation: ``"tanh"`` or ``"relu"``.
-        weight_ih_attr, weight_hh_attr, bias_ih_attr, bias_hh_attr: as for the cell, of all layers.
+        weight_ih_attr: attributes of the weights on inputs, of all layers, uniform within ``1 / sqrt(hidden_size)`` by
+            default; False for ones that are not trained.
+        weight_hh_attr: attributes of the weights on states, the same.
+        bias_ih_attr: attributes of the biases beside the weights on inputs, uniform as well by default; False for none
+            (zeros that are not trained).
+        bias_hh_attr: attributes of the biases beside the weights on states, the same.
 
-    ``forward(inputs, initial_states=None, sequence_length=None)`` gives outputs and the last states
-    ``[num_layers * directions, batch, hidden_size]``; initial states have that shape, too, and are zeros by default.
-    With ``sequence_length`` (``[batch]``) outputs are 0 behind the end of a sequence, states are those at its end, and
-    the backward direction begins there.
+    Shape:
+        inputs: ``[batch, time, input_size]``, of the weights' dtype.
+        initial_states: ``[num_layers * directions, batch, hidden_size]``; None for zeros.
+        sequence_length: integers ``[batch]``, or None where all sequences are as long as the inputs. Outputs are 0
+            behind the end of a sequence, states are those at its end, and the backward direction begins there.
+        outputs: ``[batch, time, directions * hidden_size]``, and the last states, of the shape of the initial ones.
 
     Raises:
-        ValueError: an unknown direction or activation, a hidden_size that is not positive, sizes that do not fit.
+        TypeError: in a call, inputs of another dtype than the weights'.
+        ValueError: an unknown direction or activation, or a hidden_size or num_layers below 1; in a call, inputs or
+            states of another rank, or states of another number of layers.
 
     Example:
         >>> import paddle
@@ -607,14 +699,36 @@ class SimpleRNN(RNNBase):
 
 @public("paddle.nn")
 class LSTM(RNNBase):
-    """Layers of :class:`LSTMCell`.
+    """Recurrent network: layers of :class:`LSTMCell`.
 
     Args:
-        input_size, hidden_size, num_layers, direction, time_major, dropout, weight_ih_attr, weight_hh_attr,
-            bias_ih_attr, bias_hh_attr: as for :class:`SimpleRNN`.
-        proj_size: as for the cell; the outputs and the first of the states have that size.
+        input_size: features of the input.
+        hidden_size: features of the state.
+        num_layers: how many layers, each on the outputs of the one below.
+        direction: ``"forward"``, or ``"bidirect"`` (``"bidirectional"``) for both, with outputs side by side.
+        time_major: inputs and outputs are ``[time, batch, *]`` instead of ``[batch, time, *]``.
+        dropout: probability of zero between layers, while training.
+        weight_ih_attr: attributes of the weights on inputs, of all layers, uniform within ``1 / sqrt(hidden_size)`` by
+            default; False for ones that are not trained.
+        weight_hh_attr: attributes of the weights on states, the same.
+        bias_ih_attr: attributes of the biases beside the weights on inputs, uniform as well by default; False for none
+            (zeros that are not trained).
+        bias_hh_attr: attributes of the biases beside the weights on states, the same.
+        proj_size: features of outputs and of the state h where it is projected, below hidden_size; 0 for no projection.
 
-    States are a pair (state, cell).
+    Shape:
+        inputs: ``[batch, time, input_size]``, of the weights' dtype.
+        initial_states: a pair (h, c) of ``[num_layers * directions, batch, size]``, where size is hidden_size for c;
+            None for zeros.
+        sequence_length: integers ``[batch]``, or None where all sequences are as long as the inputs. Outputs are 0
+            behind the end of a sequence, states are those at its end, and the backward direction begins there.
+        outputs: ``[batch, time, directions * (proj_size or hidden_size)]``, and the last states, of the shape of the
+            initial ones.
+
+    Raises:
+        TypeError: in a call, inputs of another dtype than the weights'.
+        ValueError: an unknown direction, a hidden_size or num_layers below 1, or a proj_size that is not below it; in a
+            call, inputs or states of another rank or number of layers.
 
     Example:
         >>> import paddle
@@ -657,11 +771,33 @@ class LSTM(RNNBase):
 
 @public("paddle.nn")
 class GRU(RNNBase):
-    """Layers of :class:`GRUCell`.
+    """Recurrent network: layers of :class:`GRUCell`.
 
     Args:
-        input_size, hidden_size, num_layers, direction, time_major, dropout, weight_ih_attr, weight_hh_attr,
-            bias_ih_attr, bias_hh_attr: as for :class:`SimpleRNN`.
+        input_size: features of the input.
+        hidden_size: features of the state.
+        num_layers: how many layers, each on the outputs of the one below.
+        direction: ``"forward"``, or ``"bidirect"`` (``"bidirectional"``) for both, with outputs side by side.
+        time_major: inputs and outputs are ``[time, batch, *]`` instead of ``[batch, time, *]``.
+        dropout: probability of zero between layers, while training.
+        weight_ih_attr: attributes of the weights on inputs, of all layers, uniform within ``1 / sqrt(hidden_size)`` by
+            default; False for ones that are not trained.
+        weight_hh_attr: attributes of the weights on states, the same.
+        bias_ih_attr: attributes of the biases beside the weights on inputs, uniform as well by default; False for none
+            (zeros that are not trained).
+        bias_hh_attr: attributes of the biases beside the weights on states, the same.
+
+    Shape:
+        inputs: ``[batch, time, input_size]``, of the weights' dtype.
+        initial_states: ``[num_layers * directions, batch, hidden_size]``; None for zeros.
+        sequence_length: integers ``[batch]``, or None where all sequences are as long as the inputs. Outputs are 0
+            behind the end of a sequence, states are those at its end, and the backward direction begins there.
+        outputs: ``[batch, time, directions * hidden_size]``, and the last states, of the shape of the initial ones.
+
+    Raises:
+        TypeError: in a call, inputs of another dtype than the weights'.
+        ValueError: an unknown direction, or a hidden_size or num_layers below 1; in a call, inputs or states
+            of another rank, or states of another number of layers.
 
     Example:
         >>> import paddle

@@ -10,7 +10,26 @@ from umiak.core.tensor import Tensor
 
 @public("paddle.nn")
 class PixelShuffle(Layer):
-    """``[N, C*r*r, H, W]`` to ``[N, C, H*r, W*r]``."""
+    """Rearrangement of channels into space: ``r * r`` channels become squares of ``r`` by ``r`` pixels.
+
+    Args:
+        upscale_factor: r, by how much height and width grow; 1 or more.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+
+    Shape:
+        x: ``[N, C * r * r, H, W]``, or ``[N, H, W, C * r * r]`` for ``"NHWC"``.
+        output: ``[N, C, H * r, W * r]``, or channels last, of the input's dtype.
+
+    Raises:
+        TypeError: the factor is no int.
+        ValueError: in a call, an input of another rank, a factor below 1, or channels that ``r * r`` does not divide.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1.0, 2.0, 3.0, 4.0]).reshape([1, 4, 1, 1])
+        >>> paddle.nn.PixelShuffle(2)(x).tolist()
+        [[[[1.0, 2.0], [3.0, 4.0]]]]
+    """
 
     def __init__(self, upscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> None:
         super().__init__()
@@ -28,7 +47,27 @@ class PixelShuffle(Layer):
 
 @public("paddle.nn")
 class PixelUnshuffle(Layer):
-    """The inverse of :class:`PixelShuffle`."""
+    """Rearrangement of space into channels: the inverse of :class:`PixelShuffle`.
+
+    Args:
+        downscale_factor: r, by how much height and width shrink; 1 or more.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+
+    Shape:
+        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` for ``"NHWC"``.
+        output: ``[N, C * r * r, H / r, W / r]``, or channels last, of the input's dtype.
+
+    Raises:
+        ValueError: the factor is no positive int; in a call, an input of another rank, or sizes that r does not divide.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
+        >>> paddle.nn.PixelUnshuffle(2)(x).flatten().tolist()
+        [1.0, 2.0, 3.0, 4.0]
+        >>> paddle.nn.PixelUnshuffle(2)(x).shape
+        [1, 4, 1, 1]
+    """
 
     def __init__(self, downscale_factor: int, data_format: str = "NCHW", name: str | None = None) -> None:
         super().__init__()
@@ -46,7 +85,26 @@ class PixelUnshuffle(Layer):
 
 @public("paddle.nn")
 class ChannelShuffle(Layer):
-    """Channels in ``groups`` groups, interleaved."""
+    """Permutation of channels: the first of each group, then the second of each, and so on.
+
+    Args:
+        groups: how many groups; divides the channels.
+        data_format: ``"NCHW"`` or ``"NHWC"``.
+
+    Shape:
+        x: ``[N, C, H, W]``, or ``[N, H, W, C]`` for ``"NHWC"``.
+        output: the input's shape and dtype.
+
+    Raises:
+        ValueError: groups is no positive int; in a call, an input of another rank, or groups that do not divide the
+            channels.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.arange(6).reshape([1, 6, 1, 1])
+        >>> paddle.nn.ChannelShuffle(2)(x).flatten().tolist()
+        [0, 3, 1, 4, 2, 5]
+    """
 
     def __init__(self, groups: int, data_format: str = "NCHW", name: str | None = None) -> None:
         super().__init__()
