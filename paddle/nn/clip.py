@@ -20,7 +20,7 @@ Pairs = list[tuple[Tensor, Tensor | None]]
 
 
 class ClipGradBase:
-    """Base: called with ``[(parameter, gradient), …]``, returns the pairs with clipped gradients.
+    """Base of gradient clipping: called with ``[(parameter, gradient), …]``, returns the pairs with clipped gradients.
 
     Pairs without a gradient, and parameters with ``need_clip=False``, pass as they are.
     """
@@ -30,7 +30,15 @@ class ClipGradBase:
         return list(zip(params, self._clipped(params, grads), strict=True))
 
     def clipped(self, params: list[Tensor], grads: list[Tensor | None]) -> list[Tensor | None]:
-        """The gradients that a step uses, None where there is none."""
+        """Clip the gradients of a step.
+
+        Args:
+            params: the parameters.
+            grads: the gradient of each, None where there is none.
+
+        Returns:
+            The gradients that the step uses, in the same order.
+        """
         if type(self).__call__ is ClipGradBase.__call__:
             return self._clipped(params, grads)
         # A subclass decides for itself.
@@ -68,12 +76,24 @@ class ClipGradBase:
 
 @public("paddle.nn")
 class ClipGradByValue(ClipGradBase):
-    """Each element between ``min`` and ``max``; min is ``-max`` by default. Of complex ones, each part.
+    """Clip each element of the gradients to a range; of complex ones, each part.
+
+    Args:
+        max: the largest value.
+        min: the smallest; None: ``-max``.
+
+    Raises:
+        ValueError: no ``min`` is given and ``max`` is not positive, or ``min`` lies above ``max``.
 
     Example:
         >>> import paddle
+        >>> clip = paddle.nn.ClipGradByValue(max=1.0)
+        >>> w = paddle.zeros([3])
+        >>> ((_, clipped),) = clip([(w, paddle.to_tensor([-3.0, 0.5, 2.0]))])
+        >>> clipped.tolist()
+        [-1.0, 0.5, 1.0]
         >>> layer = paddle.nn.Linear(2, 2)
-        >>> opt = paddle.optimizer.SGD(0.1, layer.parameters(), grad_clip=paddle.nn.ClipGradByValue(max=1.0))
+        >>> opt = paddle.optimizer.SGD(0.1, layer.parameters(), grad_clip=clip)
     """
 
     def __init__(self, max: float, min: float | None = None) -> None:
@@ -81,6 +101,8 @@ class ClipGradByValue(ClipGradBase):
             if max <= 0:
                 raise ValueError(f"[ClipGradByValue] requires max > 0 when min is not given, got {max}")
             min = -max
+        if not min <= max:
+            raise ValueError(f"[ClipGradByValue] requires min <= max, got {min} and {max}")
         self.max = float(max)
         self.min = float(min)
 
@@ -95,10 +117,25 @@ class ClipGradByValue(ClipGradBase):
 
 @public("paddle.nn")
 class ClipGradByNorm(ClipGradBase):
-    """Each gradient scaled down so that its norm is at most ``clip_norm``."""
+    """Scale each gradient down so that its own 2-norm is at most ``clip_norm``.
+
+    Args:
+        clip_norm: the largest norm.
+
+    Raises:
+        ValueError: clip_norm is not positive.
+
+    Example:
+        >>> import paddle
+        >>> clip = paddle.nn.ClipGradByNorm(clip_norm=1.0)
+        >>> w = paddle.zeros([2])
+        >>> ((_, clipped),) = clip([(w, paddle.to_tensor([0.0, 4.0]))])
+        >>> clipped.tolist()
+        [0.0, 1.0]
+    """
 
     def __init__(self, clip_norm: float) -> None:
-        self.clip_norm = float(clip_norm)
+        self.clip_norm = _positive(self, clip_norm)
 
     def __str__(self) -> str:
         return f"Gradient Clip By Norm, clip_norm={self.clip_norm:f}"
@@ -111,23 +148,33 @@ class ClipGradByNorm(ClipGradBase):
 
 @public("paddle.nn")
 class ClipGradByGlobalNorm(ClipGradBase):
-    """All gradients scaled down together so that the norm of all of them is at most ``clip_norm``: in place, so that
-    ``p.grad`` is clipped after a step. (Selected rows are replaced by merged ones.)
+    """Scale all gradients down together so that the 2-norm of all of them is at most ``clip_norm``.
+
+    It happens in place, so that ``p.grad`` is clipped after a step; selected rows are replaced by merged ones.
 
     Args:
         clip_norm: the largest norm.
         group_name: accepted; gradients that an optimizer clips together are one group.
-        auto_skip_clip: leave the gradients alone, without multiplying by 1, where the norm is small enough.
+        auto_skip_clip: leave the gradients alone, without multiplying by 1, where the norm is small enough; this waits
+            for the norm.
+
+    Raises:
+        ValueError: clip_norm is not positive.
 
     Example:
         >>> import paddle
         >>> layer = paddle.nn.Linear(2, 2)
         >>> clip = paddle.nn.ClipGradByGlobalNorm(clip_norm=1.0)
         >>> opt = paddle.optimizer.SGD(0.1, layer.parameters(), grad_clip=clip)
+        >>> (layer(paddle.ones([1, 2])).sum() * 100.0).backward()
+        >>> opt.step()
+        >>> norms = [float((p.grad * p.grad).sum()) for p in layer.parameters()]
+        >>> round(sum(norms), 3)
+        1.0
     """
 
     def __init__(self, clip_norm: float, group_name: str = "default_group", auto_skip_clip: bool = False) -> None:
-        self.clip_norm = float(clip_norm)
+        self.clip_norm = _positive(self, clip_norm)
         self.group_name = group_name
         self.auto_skip_clip = auto_skip_clip
 
@@ -145,6 +192,12 @@ class ClipGradByGlobalNorm(ClipGradBase):
             return scaled(grads, factors)
         scale(grads, factors)
         return grads
+
+
+def _positive(who: ClipGradBase, clip_norm: float) -> float:
+    if not clip_norm > 0:
+        raise ValueError(f"[{type(who).__name__}] requires a clip_norm above 0, got {clip_norm}")
+    return float(clip_norm)
 
 
 def _elements(x: Tensor) -> Sequence[Tensor]:

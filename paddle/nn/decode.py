@@ -18,18 +18,45 @@ IMPOSSIBLE = -1e9  # the log of a probability of 0 that may still be added up
 
 
 class Decoder:
-    """What :func:`dynamic_decode` drives: ``initialize``, then ``step`` until all has finished, then ``finalize``."""
+    """Base of decoders that :func:`dynamic_decode` drives: ``initialize``, ``step`` until all has finished,
+    ``finalize``."""
 
     def initialize(self, inits: Any) -> tuple[Any, Any, Tensor]:
-        """The first inputs and states, and which sequences have finished."""
+        """Make the first inputs and states.
+
+        Args:
+            inits: what ``dynamic_decode`` was given.
+
+        Returns:
+            Inputs, states, and bools that say which sequences have finished.
+        """
         raise NotImplementedError(f"[{type(self).__name__}] requires initialize")
 
     def step(self, time: Tensor, inputs: Any, states: Any, **kwargs: Any) -> tuple[Any, Any, Any, Tensor]:
-        """Outputs, states, the next inputs, and which sequences have finished."""
+        """Make one step of all sequences.
+
+        Args:
+            time: the number of the step, int64 ``[1]``.
+            inputs: the inputs of this step.
+            states: the states before it.
+            **kwargs: what ``dynamic_decode`` was given besides.
+
+        Returns:
+            Outputs, new states, the next inputs, and which sequences have finished.
+        """
         raise NotImplementedError(f"[{type(self).__name__}] requires step")
 
     def finalize(self, outputs: Any, final_states: Any, sequence_lengths: Tensor) -> tuple[Any, Any]:
-        """What becomes of all steps' outputs ``[time, batch, ...]`` and the last states."""
+        """Make the result of all steps.
+
+        Args:
+            outputs: those of all steps, ``[time, batch, *]``.
+            final_states: the states after the last step.
+            sequence_lengths: int64, how many steps each sequence had.
+
+        Returns:
+            The outputs and the states that ``dynamic_decode`` returns.
+        """
         raise NotImplementedError(f"[{type(self).__name__}] requires finalize")
 
     @property
@@ -40,15 +67,15 @@ class Decoder:
 
 @public("paddle.nn")
 class BeamSearchDecoder(Decoder):
-    """Keeps the ``beam_size`` likeliest sequences at each step.
+    """Decoder that keeps the ``beam_size`` likeliest sequences at each step.
 
     Args:
-        cell: a cell of :class:`paddle.nn.RNNCellBase`'s kind, called with ``[batch * beam, ...]``.
+        cell: a cell of :class:`paddle.nn.RNNCellBase`'s kind, called with ``[batch * beam, *]``.
         start_token: the first input of each sequence.
         end_token: ends a sequence.
         beam_size: how many sequences are kept.
-        embedding_fn: what makes inputs of tokens ``[batch, beam]``; the tokens themselves without it.
-        output_fn: what makes scores of the cell's outputs, ``[batch * beam, vocabulary]``.
+        embedding_fn: makes inputs of tokens, int64 ``[batch, beam]``; None: the tokens themselves are the inputs.
+        output_fn: makes scores ``[batch * beam, vocabulary]`` of the cell's outputs; None: these are scores.
 
     Example:
         >>> import paddle
@@ -61,14 +88,14 @@ class BeamSearchDecoder(Decoder):
     """
 
     class OutputWrapper(NamedTuple):
-        """Of a step, ``[batch, beam]`` each: log-probabilities, tokens, and which beam each continues."""
+        """Result of a step, ``[batch, beam]`` each: log-probabilities, tokens, and which beam each continues."""
 
         scores: Any
         predicted_ids: Any
         parent_ids: Any
 
     class StateWrapper(NamedTuple):
-        """States of the cell, log-probabilities, which beams have finished, and their lengths."""
+        """State of a search: those of the cell, log-probabilities, which beams have finished, and their lengths."""
 
         cell_states: Any
         log_probs: Any
@@ -93,7 +120,14 @@ class BeamSearchDecoder(Decoder):
 
     @staticmethod
     def tile_beam_merge_with_batch(x: Tensor, beam_size: int) -> Tensor:
-        """``[batch, ...]`` as ``[batch * beam_size, ...]``, each row so many times: for what the cell attends to.
+        """Repeat each row of a tensor ``beam_size`` times, as ``[batch * beam_size, *]``: for what the cell attends to.
+
+        Args:
+            x: ``[batch, *]``.
+            beam_size: how often.
+
+        Returns:
+            A tensor ``[batch * beam_size, *]`` of x's dtype.
 
         Example:
             >>> import paddle
@@ -107,7 +141,14 @@ class BeamSearchDecoder(Decoder):
         return True
 
     def initialize(self, initial_cell_states: Any) -> tuple[Any, StateWrapper, Tensor]:
-        """States ``[batch, ...]`` for each beam; of the equal beams at first only one counts."""
+        """Make the states of all beams; of the equal beams at first only one counts.
+
+        Args:
+            initial_cell_states: states of the cell, ``[batch, *]``.
+
+        Returns:
+            The inputs of the first step, a ``StateWrapper``, and which beams have finished: none.
+        """
         states = pytree.map(lambda x: _repeated(x, self.beam_size), initial_cell_states)
         like = pytree.leaves(initial_cell_states)[0]
         batch, beams = like.shape[0], self.beam_size
@@ -127,7 +168,17 @@ class BeamSearchDecoder(Decoder):
     def step(
         self, time: Tensor, inputs: Any, states: StateWrapper, **kwargs: Any
     ) -> tuple[Any, StateWrapper, Any, Tensor]:
-        """One step of the cell for all beams, and the likeliest continuations of them."""
+        """Make one step of the cell for all beams, and keep the likeliest continuations of them.
+
+        Args:
+            time: the number of the step; it does not matter here.
+            inputs: the inputs of this step, ``[batch, beam, *]``.
+            states: a ``StateWrapper``.
+            **kwargs: for the cell.
+
+        Returns:
+            An ``OutputWrapper``, a ``StateWrapper``, the next inputs, and which beams have finished.
+        """
         outputs, cell_states = self.cell(pytree.map(_merged, inputs), pytree.map(_merged, states.cell_states), **kwargs)
         if self.output_fn is not None:
             outputs = self.output_fn(outputs)
@@ -160,7 +211,16 @@ class BeamSearchDecoder(Decoder):
         return made, self.StateWrapper(cell_states, scores, finished, lengths), self._inputs(tokens), finished
 
     def finalize(self, outputs: OutputWrapper, final_states: Any, sequence_lengths: Tensor) -> tuple[Tensor, Any]:
-        """The tokens of each beam from first to last, ``[time, batch, beam]``."""
+        """Follow each beam from its last token back to its first.
+
+        Args:
+            outputs: an ``OutputWrapper`` of all steps, ``[time, batch, beam]`` each.
+            final_states: the states after the last step.
+            sequence_lengths: the lengths of the beams; they do not matter here.
+
+        Returns:
+            The tokens of each beam, int64 ``[time, batch, beam]``, and the states.
+        """
         return gather_tree(outputs.predicted_ids, outputs.parent_ids), final_states
 
 
@@ -187,19 +247,31 @@ def dynamic_decode(
     """Call ``decoder.step`` until all sequences have finished.
 
     Args:
-        decoder: as :class:`BeamSearchDecoder`: with ``initialize``, ``step``, ``finalize`` and ``tracks_own_finished``.
+        decoder: a :class:`BeamSearchDecoder`, or anything with ``initialize``, ``step``, ``finalize`` and
+            ``tracks_own_finished``.
         inits: what ``initialize`` takes.
-        max_step_num: steps after which all count as finished.
-        output_time_major: outputs are ``[time, batch, ...]`` instead of ``[batch, time, ...]``.
-        impute_finished: sequences that have finished keep their states.
-        is_test: without effect.
+        max_step_num: decoding ends after one step more than this; None: when all sequences have finished.
+        output_time_major: outputs are ``[time, batch, *]`` instead of ``[batch, time, *]``.
+        impute_finished: sequences that have finished keep their states. Decoders that track what has finished do this
+            themselves.
+        is_test: accepted, without effect.
         return_length: give the lengths of the sequences, too.
         **kwargs: for ``step``.
 
     Returns:
-        Outputs and last states, as ``finalize`` makes them, and the lengths if asked for.
+        Outputs and last states, as ``finalize`` makes them, and int64 lengths if asked for.
 
-    Whether to go on depends on data, so a decoder is not traced into a program.
+    Raises:
+        TypeError: in a captured function, because whether to go on depends on data.
+
+    Example:
+        >>> import paddle
+        >>> cell = paddle.nn.GRUCell(4, 5)
+        >>> decoder = paddle.nn.BeamSearchDecoder(cell, 0, 1, 2, paddle.nn.Embedding(5, 4))
+        >>> h = paddle.zeros([3, 5])
+        >>> tokens, states, lengths = paddle.nn.dynamic_decode(decoder, h, max_step_num=4, return_length=True)
+        >>> lengths.shape, bool((lengths <= 5).all())
+        ([3, 2], True)
     """
     inputs, states, finished = decoder.initialize(inits)
     lengths = made_on(finished.place, ops.full, 0, dt.int64, tuple(finished.shape))

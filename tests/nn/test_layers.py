@@ -88,6 +88,42 @@ def test_rms_norm_without_weight_compares_shapes():
             wrong(paddle.ones([2, 4]))
 
 
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: nn.ClipGradByNorm(0.0), "clip_norm above 0"),
+        (lambda: nn.ClipGradByGlobalNorm(-1.0), "clip_norm above 0"),
+        (lambda: nn.ClipGradByGlobalNorm(math.nan), "clip_norm above 0"),
+        (lambda: nn.ClipGradByValue(-1.0), "max > 0"),
+        (lambda: nn.ClipGradByValue(1.0, 2.0), "min <= max"),
+    ],
+)
+def test_clipping_to_nothing_is_refused(make, text):
+    with pytest.raises(ValueError, match=text):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: I.Uniform(1.0, 0.0), "low <= high"),
+        (lambda: I.Normal(0.0, -1.0), "std of 0 or more"),
+        (lambda: I.TruncatedNormal(0.0, 1.0, 2.0, -2.0), "a < b"),
+        (lambda: I.Dirac(0), "groups of 1 or more"),
+        (lambda: nn.utils.clip_grad_norm_([], -1.0), "max_norm of 0 or more"),
+        (lambda: nn.utils.clip_grad_value_([], -1.0), "clip_value of 0 or more"),
+        (lambda: nn.utils.spectral_norm(nn.Linear(2, 2), "x"), "got no 'x'"),
+        (lambda: nn.utils.spectral_norm(nn.Linear(2, 2), "bias"), "rank 2 or more"),
+        (lambda: nn.utils.spectral_norm(nn.Linear(2, 2), dim=2), "one of its dims"),
+        (lambda: nn.utils.weight_norm(nn.Linear(2, 2), "x"), "got no 'x'"),
+        (lambda: nn.utils.weight_norm(nn.Linear(2, 2), dim=2), "one of its dims"),
+    ],
+)
+def test_numbers_without_meaning_are_refused(make, text):
+    with pytest.raises(ValueError, match=text):
+        make()
+
+
 # --- containers ----------------------------------------------------------------------------------------------------
 
 
@@ -197,6 +233,11 @@ def test_seed_fixes_initial_values():
 
 
 # --- utils ---------------------------------------------------------------------------------------------------------
+
+
+def test_vector_of_another_dtype():
+    with pytest.raises(TypeError, match=r"^\[vector_to_parameters\] requires .* float32, got float64"):
+        nn.utils.vector_to_parameters(paddle.ones([2], "float64"), nn.Linear(1, 1).parameters())
 
 
 def test_vector():

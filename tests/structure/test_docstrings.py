@@ -51,8 +51,6 @@ paddle.io.sampler
 paddle.io.worker_info
 paddle.jit.api
 paddle.metric.metrics
-paddle.nn.clip
-paddle.nn.decode
 paddle.nn.functional.activation
 paddle.nn.functional.attention
 paddle.nn.functional.common
@@ -69,15 +67,9 @@ paddle.nn.functional.norm
 paddle.nn.functional.pooling
 paddle.nn.functional.pooling_fractional
 paddle.nn.functional.vision
-paddle.nn.initializer.initializers
 paddle.nn.layer.activation
 paddle.nn.layer.loss
 paddle.nn.layer.pooling
-paddle.nn.layer.transformer
-paddle.nn.utils.clip_grad
-paddle.nn.utils.spectral_norm
-paddle.nn.utils.vector
-paddle.nn.utils.weight_norm
 paddle.optimizer.adam
 paddle.optimizer.gradient
 paddle.optimizer.optimizer

@@ -23,12 +23,15 @@ from umiak.core.tensor import Tensor
 
 @public("paddle.nn.initializer")
 def calculate_gain(nonlinearity: str, param: float | bool | None = None) -> float:
-    """The factor by which weights grow so that activations keep their scale through a nonlinearity.
+    """Factor by which weights grow so that activations keep their scale through a nonlinearity.
 
     Args:
-        nonlinearity: ``"sigmoid"``, ``"linear"``, a convolution (1), ``"tanh"`` (5/3), ``"relu"`` (√2),
-            ``"leaky_relu"``, ``"selu"`` (3/4).
-        param: the slope of leaky ReLU, 0.01 by default.
+        nonlinearity: ``"sigmoid"``, ``"linear"``, a convolution such as ``"conv2d"`` (1), ``"tanh"`` (5/3), ``"relu"``
+            (√2), ``"leaky_relu"``, ``"selu"`` (3/4).
+        param: the slope of leaky ReLU; None: 0.01.
+
+    Returns:
+        A float.
 
     Raises:
         ValueError: another name.
@@ -51,7 +54,18 @@ def calculate_gain(nonlinearity: str, param: float | bool | None = None) -> floa
 
 @public("paddle.nn.initializer")
 class Initializer:
-    """Base: subclasses give the values of a parameter as a tensor of its shape and dtype."""
+    """Base of initializers: called with a parameter, they fill it in place.
+
+    A subclass defines ``_values(param)``, a tensor of the parameter's shape and dtype, or ``__call__`` itself.
+
+    Example:
+        >>> import paddle
+        >>> class Ramp(paddle.nn.initializer.Initializer):
+        ...     def _values(self, param):
+        ...         return paddle.arange(param.size, dtype=param.dtype).reshape(param.shape)
+        >>> paddle.nn.Linear(1, 3, weight_attr=Ramp()).weight.tolist()
+        [[0.0, 1.0, 2.0]]
+    """
 
     def __call__(self, param: Tensor, block: Any = None) -> Tensor:
         """Fill ``param`` in place and return it."""
@@ -64,7 +78,10 @@ class Initializer:
 
 @public("paddle.nn.initializer")
 class Constant(Initializer):
-    """One value everywhere.
+    """Fill with one value.
+
+    Args:
+        value: the value.
 
     Example:
         >>> import paddle
@@ -92,9 +109,25 @@ def _drawn(cls: Any, like: Tensor, *params: float, shape: tuple | None = None, d
 
 @public("paddle.nn.initializer")
 class Uniform(Initializer):
-    """Uniform between ``low`` and ``high``; of complex parameters, each part."""
+    """Draw from a uniform distribution; of complex parameters, each part.
+
+    Args:
+        low: lower bound.
+        high: upper bound, which is not reached.
+
+    Raises:
+        ValueError: low lies above high.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(3, 2, weight_attr=paddle.nn.initializer.Uniform(0.0, 0.5))
+        >>> 0.0 <= float(layer.weight.min()) and float(layer.weight.max()) <= 0.5
+        True
+    """
 
     def __init__(self, low: float = -1.0, high: float = 1.0, name: str | None = None) -> None:
+        if not low <= high:
+            raise ValueError(f"[Uniform] requires low <= high, got {low} and {high}")
         self.low = low
         self.high = high
 
@@ -104,11 +137,25 @@ class Uniform(Initializer):
 
 @public("paddle.nn.initializer")
 class Normal(Initializer):
-    """Normal with ``mean`` and standard deviation ``std``; of complex parameters, each part with that mean and half of
-    the variance.
+    """Draw from a normal distribution; of complex parameters, each part with the mean and half of the variance.
+
+    Args:
+        mean: mean of the distribution.
+        std: standard deviation.
+
+    Raises:
+        ValueError: a negative std.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(50, 50, weight_attr=paddle.nn.initializer.Normal(mean=3.0, std=0.01))
+        >>> round(float(layer.weight.mean()), 1)
+        3.0
     """
 
     def __init__(self, mean: float = 0.0, std: float = 1.0, name: str | None = None) -> None:
+        if not std >= 0:
+            raise ValueError(f"[Normal] requires std of 0 or more, got {std}")
         self.mean = mean
         self.std = std
 
@@ -119,11 +166,30 @@ class Normal(Initializer):
 
 @public("paddle.nn.initializer")
 class TruncatedNormal(Initializer):
-    """Normal with ``mean`` and ``std``, conditioned on lying between ``a`` and ``b``."""
+    """Draw from a normal distribution, conditioned on lying between two bounds.
+
+    Args:
+        mean: mean of the distribution before it is cut.
+        std: its standard deviation.
+        a: lower bound.
+        b: upper bound.
+
+    Raises:
+        ValueError: a negative std, or a that does not lie below b.
+
+    Example:
+        >>> import paddle
+        >>> init = paddle.nn.initializer.TruncatedNormal(std=10.0, a=-1.0, b=1.0)
+        >>> layer = paddle.nn.Linear(10, 10, weight_attr=init)
+        >>> float(layer.weight.abs().max()) <= 1.0
+        True
+    """
 
     def __init__(
         self, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, name: str | None = None
     ) -> None:
+        if not (std >= 0 and a < b):
+            raise ValueError(f"[TruncatedNormal] requires std of 0 or more and a < b, got {std}, {a} and {b}")
         self.mean = mean
         self.std = std
         self.a = a
@@ -162,7 +228,22 @@ class _Xavier(Initializer):
 
 @public("paddle.nn.initializer")
 class XavierUniform(_Xavier):
-    """Uniform with variance ``gain² * 2/(fan_in + fan_out)``: the default of most weights (Glorot and Bengio, 2010)."""
+    """Draw from a uniform distribution with variance ``gain² * 2 / (fan_in + fan_out)``: the default of most weights.
+
+    Args:
+        fan_in: inputs that each output is computed of; None: as the shape says.
+        fan_out: outputs that each input goes to; None: as the shape says.
+        gain: factor on the standard deviation.
+
+    References:
+        Glorot and Bengio, 2010: Understanding the difficulty of training deep feedforward neural networks.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(1, 2, weight_attr=paddle.nn.initializer.XavierUniform())
+        >>> float(layer.weight.abs().max()) <= 2.0**0.5  # the root of 6 / (1 + 2)
+        True
+    """
 
     def _values(self, param: Tensor) -> Tensor:
         limit = math.sqrt(3.0) * self._std(param)
@@ -171,7 +252,22 @@ class XavierUniform(_Xavier):
 
 @public("paddle.nn.initializer")
 class XavierNormal(_Xavier):
-    """Normal with variance ``gain² * 2/(fan_in + fan_out)`` (Glorot and Bengio, 2010)."""
+    """Draw from a normal distribution with variance ``gain² * 2 / (fan_in + fan_out)``.
+
+    Args:
+        fan_in: inputs that each output is computed of; None: as the shape says.
+        fan_out: outputs that each input goes to; None: as the shape says.
+        gain: factor on the standard deviation.
+
+    References:
+        Glorot and Bengio, 2010: Understanding the difficulty of training deep feedforward neural networks.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(100, 100, weight_attr=paddle.nn.initializer.XavierNormal())
+        >>> round(float(layer.weight.std()), 1)
+        0.1
+    """
 
     def _values(self, param: Tensor) -> Tensor:
         return Normal(0.0, self._std(param))._values(param)
@@ -195,7 +291,26 @@ class _Kaiming(Initializer):
 
 @public("paddle.nn.initializer")
 class KaimingUniform(_Kaiming):
-    """Uniform with variance ``gain² / fan_in`` (He et al., 2015)."""
+    """Draw from a uniform distribution with variance ``gain² / fan``, where the nonlinearity says the gain.
+
+    Args:
+        fan_in: inputs that each output is computed of; None: as the shape says.
+        negative_slope: of ``"leaky_relu"``.
+        nonlinearity: a name that :func:`calculate_gain` knows.
+        mode: ``"fan_in"`` or ``"fan_out"``: which one is taken from the shape.
+
+    Raises:
+        ValueError: an unknown mode; when it is called, an unknown nonlinearity.
+
+    References:
+        He et al., 2015: Delving Deep into Rectifiers.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(6, 2, weight_attr=paddle.nn.initializer.KaimingUniform())
+        >>> float(layer.weight.abs().max()) <= 1.0  # the root of 6 / fan_in
+        True
+    """
 
     def _values(self, param: Tensor) -> Tensor:
         limit = math.sqrt(3.0) * self._std(param)
@@ -204,7 +319,26 @@ class KaimingUniform(_Kaiming):
 
 @public("paddle.nn.initializer")
 class KaimingNormal(_Kaiming):
-    """Normal with variance ``gain² / fan_in`` (He et al., 2015)."""
+    """Draw from a normal distribution with variance ``gain² / fan``, where the nonlinearity says the gain.
+
+    Args:
+        fan_in: inputs that each output is computed of; None: as the shape says.
+        negative_slope: of ``"leaky_relu"``.
+        nonlinearity: a name that :func:`calculate_gain` knows.
+        mode: ``"fan_in"`` or ``"fan_out"``: which one is taken from the shape.
+
+    Raises:
+        ValueError: an unknown mode; when it is called, an unknown nonlinearity.
+
+    References:
+        He et al., 2015: Delving Deep into Rectifiers.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(200, 50, weight_attr=paddle.nn.initializer.KaimingNormal())
+        >>> round(float(layer.weight.std()), 1)  # the root of 2 / fan_in
+        0.1
+    """
 
     def _values(self, param: Tensor) -> Tensor:
         return Normal(0.0, self._std(param))._values(param)
@@ -212,10 +346,19 @@ class KaimingNormal(_Kaiming):
 
 @public("paddle.nn.initializer")
 class Assign(Initializer):
-    """The values of an array, a nested list or a tensor.
+    """Fill with the values of an array, a nested list or a tensor.
+
+    Args:
+        value: of the parameter's shape; cast to its dtype.
 
     Raises:
-        ValueError: the shape differs from the parameter's.
+        ValueError: when it is called, a parameter of another shape.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(1, 2, weight_attr=paddle.nn.initializer.Assign([[1.0, 2.0]]))
+        >>> layer.weight.tolist()
+        [[1.0, 2.0]]
     """
 
     def __init__(self, value: Any, name: str | None = None) -> None:
@@ -230,8 +373,21 @@ class Assign(Initializer):
 
 @public("paddle.nn.initializer")
 class Orthogonal(Initializer):
-    """``gain`` times a matrix with orthonormal rows or columns, whichever are fewer; further dims are flattened into
-    columns.
+    """Fill with ``gain`` times a matrix of orthonormal rows or columns, whichever are fewer.
+
+    Dims after the first are flattened into columns. The matrix is drawn uniformly from all such matrices.
+
+    Args:
+        gain: factor on the matrix.
+
+    Raises:
+        ValueError: when it is called, a parameter of rank 0 or 1.
+
+    Example:
+        >>> import paddle
+        >>> w = paddle.nn.Linear(2, 2, weight_attr=paddle.nn.initializer.Orthogonal()).weight
+        >>> bool(paddle.allclose(w @ w.T, paddle.eye(2), atol=1e-5))
+        True
     """
 
     def __init__(self, gain: float = 1.0, name: str | None = None) -> None:
@@ -252,13 +408,25 @@ class Orthogonal(Initializer):
 
 @public("paddle.nn.initializer")
 class Dirac(Initializer):
-    """Convolution kernels that pass their input through: 1 at the centre where output and input channel agree.
+    """Fill convolution kernels so that they pass their input through: 1 at the centre where the channels agree, else 0.
 
     Args:
         groups: how many groups of output channels each repeat the identity.
+
+    Raises:
+        ValueError: groups below 1; when it is called, a parameter that is not of rank 3 to 5, or whose output channels
+            the groups do not divide.
+
+    Example:
+        >>> import paddle
+        >>> conv = paddle.nn.Conv1D(1, 1, 3, weight_attr=paddle.nn.initializer.Dirac())
+        >>> conv.weight.tolist()
+        [[[0.0, 1.0, 0.0]]]
     """
 
     def __init__(self, groups: int = 1, name: str | None = None) -> None:
+        if groups < 1:
+            raise ValueError(f"[Dirac] requires groups of 1 or more, got {groups}")
         self.groups = groups
 
     def _values(self, param: Tensor) -> Tensor:
@@ -279,7 +447,18 @@ class Dirac(Initializer):
 
 @public("paddle.nn.initializer")
 class Bilinear(Initializer):
-    """Kernels of a transposed convolution that upsamples by linear interpolation."""
+    """Fill kernels of a transposed convolution so that it upsamples by linear interpolation.
+
+    Raises:
+        ValueError: when it is called, a parameter that is not ``[out, in, k, k]``.
+
+    Example:
+        >>> import paddle
+        >>> init = paddle.nn.initializer.Bilinear()
+        >>> conv = paddle.nn.Conv2DTranspose(1, 1, 4, stride=2, padding=1, weight_attr=init)
+        >>> conv.weight[0, 0, 1].tolist()
+        [0.1875, 0.5625, 0.5625, 0.1875]
+    """
 
     def _values(self, param: Tensor) -> Tensor:
         shape = tuple(param.shape)
@@ -312,7 +491,11 @@ defaults = _Defaults()
 
 @public("paddle.nn.initializer")
 def set_global_initializer(weight_init: Initializer | None, bias_init: Initializer | None = None) -> None:
-    """Fill new parameters that name no initializer of their own with these; None restores the layers' defaults.
+    """Fill new parameters that name no initializer of their own with these.
+
+    Args:
+        weight_init: of weights; None: the layers' defaults again.
+        bias_init: of biases; None: the layers' defaults again.
 
     Raises:
         TypeError: something that is not an initializer.

@@ -73,12 +73,25 @@ class MultiHeadAttention(Layer):
         embed_dim: features of query and result.
         num_heads: divides ``embed_dim``.
         dropout: the probability that an attention weight is dropped in training.
-        kdim, vdim: features of key and value, by default ``embed_dim``.
+        kdim: features of the key; None: ``embed_dim``.
+        vdim: features of the value; None: ``embed_dim``.
         need_weights: return the weights ``[batch, heads, queries, keys]`` too.
-        weight_attr, bias_attr: attributes of the four linear maps; ``bias_attr=False`` for no bias.
+        weight_attr: attributes of the weights of the four linear maps, Xavier-uniform by default.
+        bias_attr: attributes of their biases, zeros by default; False for none.
+
+    Shape:
+        query: ``[batch, queries, embed_dim]``, of the weights' dtype.
+        key: ``[batch, keys, kdim]``; None for the query.
+        value: ``[batch, keys, vdim]``; None for the query.
+        attn_mask: broadcasts to ``[batch, heads, queries, keys]``; see :meth:`forward`.
+        output: ``[batch, queries, embed_dim]``, in a tuple with the weights and the new cache where these are wanted.
 
     Raises:
-        ValueError: sizes that are not positive or do not divide.
+        ValueError: sizes that are not positive or do not divide; in a call, shapes that do not fit.
+        TypeError: in a call, operands of another dtype than the weights'.
+
+    References:
+        Vaswani et al., 2017: Attention Is All You Need.
 
     Example:
         >>> import paddle
@@ -130,18 +143,29 @@ class MultiHeadAttention(Layer):
         return ops.reshape(x, shape=(b, s, self.num_heads, self.head_dim))
 
     def compute_kv(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Key and value after their linear maps, ``[batch, heads, keys, head_dim]`` each."""
+        """Apply the linear maps of key and value.
+
+        Args:
+            key: ``[batch, keys, kdim]``.
+            value: ``[batch, keys, vdim]``.
+
+        Returns:
+            A pair of tensors ``[batch, heads, keys, head_dim]``.
+        """
         k, v = self._heads(self.k_proj(key)), self._heads(self.v_proj(value))
         return ops.permute(k, perm=(0, 2, 1, 3)), ops.permute(v, perm=(0, 2, 1, 3))
 
     def gen_cache(self, key: Tensor, value: Tensor | None = None, type: Any = Cache) -> Any:
-        """A cache for :meth:`forward`.
+        """Make a cache for :meth:`forward`.
 
         Args:
             key: what a ``StaticCache`` is computed from; otherwise its batch size and dtype count.
             value: with ``type=Cache``, ``key`` and ``value`` are the cache themselves; None begins an empty one.
             type: ``MultiHeadAttention.Cache``, which grows by the keys of each call, or
                 ``MultiHeadAttention.StaticCache``: keys and values computed once, as for the memory of a decoder.
+
+        Returns:
+            A ``Cache`` or ``StaticCache``: named tuples of k and v, ``[batch, heads, keys, head_dim]`` each.
 
         Raises:
             ValueError: a static cache without value.
@@ -163,7 +187,7 @@ class MultiHeadAttention(Layer):
         attn_mask: Tensor | None = None,
         cache: Any = None,
     ) -> Any:
-        """Attend.
+        """Attend from each query to all keys.
 
         Args:
             query: ``[batch, queries, embed_dim]``.
@@ -283,19 +307,25 @@ class TransformerEncoderLayer(_TransformerLayer):
 
     Args:
         d_model: features of input and output.
-        nhead: heads of attention.
+        nhead: heads of attention; divides ``d_model``.
         dim_feedforward: features between the two linear maps.
         dropout: the probability of dropout before each residual connection.
         activation: the name of a function of ``paddle.nn.functional``.
-        attn_dropout: dropout of attention weights, by default ``dropout``.
-        act_dropout: dropout after the activation, by default ``dropout``.
+        attn_dropout: dropout of attention weights; None: ``dropout``.
+        act_dropout: dropout after the activation; None: ``dropout``.
         normalize_before: normalise the input of each part rather than its sum with the residual.
-        weight_attr, bias_attr: attributes of the parameters of linear maps: one, or a list of one for the attention
-            and one for the other two maps.
+        weight_attr: attributes of the weights of linear maps: one, or a list of one for the attention and one for the
+            other two maps.
+        bias_attr: attributes of their biases, the same; False for none.
         layer_norm_eps: epsilon of the norms.
 
+    Shape:
+        src: ``[batch, sequence, d_model]``, of the weights' dtype.
+        src_mask: broadcasts to ``[batch, nhead, sequence, sequence]``, as in :meth:`MultiHeadAttention.forward`.
+        output: the shape of src; with a cache, a pair of it and the new cache.
+
     Raises:
-        ValueError: sizes that do not fit, an unknown activation, lists of another length.
+        ValueError: sizes that do not fit, an unknown activation, or lists of another length.
 
     Example:
         >>> import paddle
@@ -307,7 +337,16 @@ class TransformerEncoderLayer(_TransformerLayer):
     self_attn: MultiHeadAttention
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, cache: Any = None) -> Any:
-        """``[batch, sequence, d_model]`` to the same; with a cache, a pair of it and the new cache."""
+        """Apply the layer.
+
+        Args:
+            src: ``[batch, sequence, d_model]``.
+            src_mask: as in :meth:`MultiHeadAttention.forward`.
+            cache: of :meth:`gen_cache`; None: the sequence sees itself only.
+
+        Returns:
+            A tensor of the shape of src; with a cache, a pair of it and the new cache.
+        """
         caches = []
 
         def attend(x: Tensor) -> Tensor:
@@ -321,7 +360,14 @@ class TransformerEncoderLayer(_TransformerLayer):
         return y if cache is None else (y, *caches)
 
     def gen_cache(self, src: Tensor) -> Any:
-        """An empty cache for inputs of the batch size and dtype of ``src``."""
+        """Make an empty cache.
+
+        Args:
+            src: a tensor whose batch size and dtype later inputs have.
+
+        Returns:
+            A ``MultiHeadAttention.Cache``.
+        """
         return self.self_attn.gen_cache(src, type=MultiHeadAttention.Cache)
 
 
@@ -329,8 +375,29 @@ class TransformerEncoderLayer(_TransformerLayer):
 class TransformerDecoderLayer(_TransformerLayer):
     """Self-attention, attention to a memory, and a feed-forward part, each with a residual connection and a norm.
 
-    Args: those of :class:`TransformerEncoderLayer`; lists of attributes have three: for self-attention, for attention
-    to the memory, and for the feed-forward part.
+    Args:
+        d_model: features of input, memory and output.
+        nhead: heads of attention; divides ``d_model``.
+        dim_feedforward: features between the two linear maps.
+        dropout: the probability of dropout before each residual connection.
+        activation: the name of a function of ``paddle.nn.functional``.
+        attn_dropout: dropout of attention weights; None: ``dropout``.
+        act_dropout: dropout after the activation; None: ``dropout``.
+        normalize_before: normalise the input of each part rather than its sum with the residual.
+        weight_attr: attributes of the weights of linear maps: one, or a list of three: for self-attention, for
+            attention to the memory, and for the feed-forward part.
+        bias_attr: attributes of their biases, the same; False for none.
+        layer_norm_eps: epsilon of the norms.
+
+    Shape:
+        tgt: ``[batch, targets, d_model]``, of the weights' dtype.
+        memory: ``[batch, sources, d_model]``.
+        tgt_mask: broadcasts to ``[batch, nhead, targets, targets]``, as in :meth:`MultiHeadAttention.forward`.
+        memory_mask: broadcasts to ``[batch, nhead, targets, sources]``.
+        output: the shape of tgt; with a cache, a pair of it and the new cache.
+
+    Raises:
+        ValueError: sizes that do not fit, an unknown activation, or lists of another length.
 
     Example:
         >>> import paddle
@@ -351,8 +418,17 @@ class TransformerDecoderLayer(_TransformerLayer):
         memory_mask: Tensor | None = None,
         cache: Any = None,
     ) -> Any:
-        """``[batch, targets, d_model]`` and a memory ``[batch, sources, d_model]`` to ``[batch, targets, d_model]``;
-        with a cache, a pair of it and the new cache.
+        """Apply the layer.
+
+        Args:
+            tgt: ``[batch, targets, d_model]``.
+            memory: ``[batch, sources, d_model]``, what an encoder returned.
+            tgt_mask: which targets a target may see, as in :meth:`MultiHeadAttention.forward`.
+            memory_mask: which sources a target may see.
+            cache: of :meth:`gen_cache`; None: targets see those of this call only.
+
+        Returns:
+            A tensor of the shape of tgt; with a cache, a pair of it and the new cache.
         """
         caches = []
 
@@ -375,7 +451,14 @@ class TransformerDecoderLayer(_TransformerLayer):
         return y if cache is None else (y, tuple(caches))
 
     def gen_cache(self, memory: Tensor) -> Any:
-        """A pair: an empty cache of self-attention, and the static one of the memory."""
+        """Make a cache: an empty one of self-attention, and the static one of the memory.
+
+        Args:
+            memory: ``[batch, sources, d_model]``, what an encoder returned.
+
+        Returns:
+            A pair of a ``MultiHeadAttention.Cache`` and a ``MultiHeadAttention.StaticCache``.
+        """
         growing = self.self_attn.gen_cache(memory, type=MultiHeadAttention.Cache)
         return growing, self.cross_attn.gen_cache(memory, memory, type=MultiHeadAttention.StaticCache)
 
@@ -410,9 +493,17 @@ class TransformerEncoder(_Stack):
     """Encoder layers above each other.
 
     Args:
-        encoder_layer: the first layer; the others are new ones of the same settings.
-        num_layers: how many.
-        norm: a layer that normalises the result.
+        encoder_layer: the first layer; the others are new ones of the same settings, with first values of their own.
+        num_layers: how many, 1 or more.
+        norm: a layer that normalises the result; None for none.
+
+    Shape:
+        src: ``[batch, sequence, d_model]``.
+        src_mask: as in :meth:`MultiHeadAttention.forward`.
+        output: the shape of src; with a list of caches, a pair of it and the new list.
+
+    Raises:
+        ValueError: fewer than one layer.
 
     Example:
         >>> import paddle
@@ -425,11 +516,27 @@ class TransformerEncoder(_Stack):
         super().__init__(encoder_layer, num_layers, norm)
 
     def forward(self, src: Tensor, src_mask: Tensor | None = None, cache: Any = None) -> Any:
-        """``[batch, sequence, d_model]`` to the same; with a list of caches, a pair of it and the new list."""
+        """Apply the layers, then the norm.
+
+        Args:
+            src: ``[batch, sequence, d_model]``.
+            src_mask: of all layers, as in :meth:`MultiHeadAttention.forward`.
+            cache: of :meth:`gen_cache`; None: the sequence sees itself only.
+
+        Returns:
+            A tensor of the shape of src; with caches, a pair of it and the list of new ones.
+        """
         return self._run(src, (src_mask,), cache)
 
     def gen_cache(self, src: Tensor) -> list:
-        """Empty caches, one for each layer."""
+        """Make empty caches.
+
+        Args:
+            src: a tensor whose batch size and dtype later inputs have.
+
+        Returns:
+            A list of one ``MultiHeadAttention.Cache`` for each layer.
+        """
         return [layer.gen_cache(src) for layer in self.layers]
 
 
@@ -438,9 +545,19 @@ class TransformerDecoder(_Stack):
     """Decoder layers above each other.
 
     Args:
-        decoder_layer: the first layer; the others are new ones of the same settings.
-        num_layers: how many.
-        norm: a layer that normalises the result.
+        decoder_layer: the first layer; the others are new ones of the same settings, with first values of their own.
+        num_layers: how many, 1 or more.
+        norm: a layer that normalises the result; None for none.
+
+    Shape:
+        tgt: ``[batch, targets, d_model]``.
+        memory: ``[batch, sources, d_model]``.
+        tgt_mask: as in :meth:`MultiHeadAttention.forward`.
+        memory_mask: the same, for the memory.
+        output: the shape of tgt; with a list of caches, a pair of it and the new list.
+
+    Raises:
+        ValueError: fewer than one layer.
 
     Example:
         >>> import paddle
@@ -462,13 +579,30 @@ class TransformerDecoder(_Stack):
         memory_mask: Tensor | None = None,
         cache: Any = None,
     ) -> Any:
-        """``[batch, targets, d_model]`` and a memory to ``[batch, targets, d_model]``; with a list of caches, a pair of
-        it and the new list.
+        """Apply the layers, then the norm.
+
+        Args:
+            tgt: ``[batch, targets, d_model]``.
+            memory: ``[batch, sources, d_model]``, what an encoder returned.
+            tgt_mask: which targets a target may see, in all layers, as in :meth:`MultiHeadAttention.forward`.
+            memory_mask: which sources a target may see, in all layers.
+            cache: of :meth:`gen_cache`; None: targets see those of this call only.
+
+        Returns:
+            A tensor of the shape of tgt; with caches, a pair of it and the list of new ones.
         """
         return self._run(tgt, (memory, tgt_mask, memory_mask), cache)
 
     def gen_cache(self, memory: Tensor, do_zip: bool = False) -> list:
-        """Pairs of caches, one for each layer; with ``do_zip``, the list of first ones and the list of second ones."""
+        """Make a pair of caches for each layer; see :meth:`TransformerDecoderLayer.gen_cache`.
+
+        Args:
+            memory: ``[batch, sources, d_model]``, what an encoder returned.
+            do_zip: give the tuple of all first caches and that of all second ones instead.
+
+        Returns:
+            A list of pairs, or of two tuples.
+        """
         caches = [layer.gen_cache(memory) for layer in self.layers]
         return list(zip(*caches, strict=True)) if do_zip else caches
 
@@ -478,13 +612,36 @@ class Transformer(Layer):
     """An encoder and a decoder, each with a norm at its end.
 
     Args:
-        d_model, nhead, dim_feedforward, dropout, activation, attn_dropout, act_dropout, normalize_before: as in
-            :class:`TransformerEncoderLayer`.
-        num_encoder_layers, num_decoder_layers: how many layers.
-        weight_attr, bias_attr: one attribute for all; or a list of three as in :class:`TransformerDecoderLayer`, of
-            which the encoder takes the first and the last; or a list of two, where attention to the memory shares the
-            first.
-        custom_encoder, custom_decoder: layers to take instead.
+        d_model: features of inputs and output.
+        nhead: heads of attention; divides ``d_model``.
+        num_encoder_layers: how many layers the encoder has.
+        num_decoder_layers: how many layers the decoder has.
+        dim_feedforward: features between the two linear maps of a layer.
+        dropout: the probability of dropout before each residual connection.
+        activation: the name of a function of ``paddle.nn.functional``.
+        attn_dropout: dropout of attention weights; None: ``dropout``.
+        act_dropout: dropout after the activation; None: ``dropout``.
+        normalize_before: normalise the input of each part rather than its sum with the residual.
+        weight_attr: attributes of the weights of linear maps: one for all; or a list of three as in
+            :class:`TransformerDecoderLayer`, of which the encoder takes the first and the last; or a list of two, where
+            attention to the memory shares the first; or a list of one.
+        bias_attr: attributes of their biases, the same; False for none.
+        custom_encoder: a layer to take as the encoder; None: one of the settings above.
+        custom_decoder: a layer to take as the decoder; None: one of the settings above.
+
+    Shape:
+        src: ``[batch, sources, d_model]``, of the weights' dtype.
+        tgt: ``[batch, targets, d_model]``.
+        src_mask: broadcasts to ``[batch, nhead, sources, sources]``, as in :meth:`MultiHeadAttention.forward`.
+        tgt_mask: broadcasts to ``[batch, nhead, targets, targets]``.
+        memory_mask: broadcasts to ``[batch, nhead, targets, sources]``.
+        output: the shape of tgt.
+
+    Raises:
+        ValueError: sizes that do not fit, an unknown activation, or lists of another length.
+
+    References:
+        Vaswani et al., 2017: Attention Is All You Need.
 
     Example:
         >>> import paddle
@@ -541,14 +698,29 @@ class Transformer(Layer):
         tgt_mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
     ) -> Tensor:
-        """``src [batch, sources, d_model]`` and ``tgt [batch, targets, d_model]`` to ``[batch, targets, d_model]``.
+        """Encode the sources, and decode the targets with what that gives.
 
-        Masks are as in :meth:`MultiHeadAttention.forward`.
+        Args:
+            src: ``[batch, sources, d_model]``.
+            tgt: ``[batch, targets, d_model]``.
+            src_mask: which sources a source may see, as in :meth:`MultiHeadAttention.forward`.
+            tgt_mask: which targets a target may see.
+            memory_mask: which sources a target may see.
+
+        Returns:
+            A tensor of the shape of tgt.
         """
         memory = self.encoder(src, src_mask=src_mask)
         return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask)
 
     def generate_square_subsequent_mask(self, length: int) -> Tensor:
-        """``[length, length]``, 0 where a target may see another (itself and earlier ones), -inf elsewhere."""
+        """Make a mask in which targets see themselves and earlier ones.
+
+        Args:
+            length: how many targets there are.
+
+        Returns:
+            ``[length, length]`` of the default dtype: 0 where a target may see another, -inf elsewhere.
+        """
         dtype: Any = from_id(current().state.default_dtype)
         return ops.triu(ops.full(-math.inf, dtype=dtype, shape=(length, length)), diagonal=1)

@@ -29,11 +29,16 @@ def clip_grad_norm_(
 
     Args:
         parameters: one parameter or several; those without a gradient do not count.
-        norm_type: 2 by default, ``inf`` for the largest element.
-        error_if_nonfinite: raise RuntimeError when the norm is infinite or NaN.
+        max_norm: the largest norm, 0 or more.
+        norm_type: the order of the norm, 0 or more: 2 by default, ``inf`` for the largest element.
+        error_if_nonfinite: refuse a norm that is infinite or NaN; this waits for the norm.
 
     Returns:
-        the norm before.
+        The norm before, a tensor without dims of the gradients' dtype; 0 in float32 where there is no gradient.
+
+    Raises:
+        ValueError: a negative ``norm_type`` or ``max_norm``.
+        RuntimeError: the norm is infinite or NaN, and ``error_if_nonfinite`` is on.
 
     Example:
         >>> import paddle
@@ -46,6 +51,8 @@ def clip_grad_norm_(
     p = float(norm_type)
     if p != math.inf and p not in (0.0, 1.0, 2.0) and p <= 0:
         raise ValueError(f"[clip_grad_norm_] requires norm_type of 0 or more, or inf, got {norm_type}")
+    if not max_norm >= 0:
+        raise ValueError(f"[clip_grad_norm_] requires max_norm of 0 or more, got {max_norm}")
     with no_grad_guard():
         grads = _gradients(parameters)
         if not grads:
@@ -68,7 +75,25 @@ def _norm(grads: list[Tensor], p: float) -> Tensor:
 
 @public("paddle.nn.utils")
 def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -> None:
-    """Put every element of the gradients, in place, between ``-clip_value`` and ``clip_value``."""
+    """Put every element of the gradients, in place, between ``-clip_value`` and ``clip_value``.
+
+    Args:
+        parameters: one parameter or several; those without a gradient do not count.
+        clip_value: the largest value, 0 or more.
+
+    Raises:
+        ValueError: a negative ``clip_value``.
+
+    Example:
+        >>> import paddle
+        >>> w = paddle.create_parameter([2], "float32")
+        >>> (w * paddle.to_tensor([10.0, 0.5])).sum().backward()
+        >>> paddle.nn.utils.clip_grad_value_(w, clip_value=1.0)
+        >>> w.grad.tolist()
+        [1.0, 0.5]
+    """
+    limit = float(clip_value)
+    if not limit >= 0:
+        raise ValueError(f"[clip_grad_value_] requires clip_value of 0 or more, got {limit}")
     with no_grad_guard():
-        limit = float(clip_value)
         apply_each_into(_CLIP, [((g,), (g, -limit, limit), ()) for g in _gradients(parameters)])

@@ -48,22 +48,28 @@ class _SpectralNorm:
 def spectral_norm(
     layer: Layer, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> Layer:
-    """Divide parameter ``name`` by its largest singular value whenever the layer is called.
+    """Divide a parameter by its largest singular value whenever the layer is called.
 
     The parameter becomes ``name_orig``; the buffers ``name_u`` and ``name_v`` are the singular vectors, which each call
     in training improves by ``n_power_iterations`` steps.
 
     Args:
         layer: changed in place.
+        name: the parameter's name in the layer.
+        n_power_iterations: steps of the power iteration in each call, 1 or more.
         eps: added to norms.
-        dim: the dim that is the rows of the matrix; by default 1 for linear maps and transposed convolutions, else 0.
+        dim: the dim that is the rows of the matrix; None: 1 for linear maps and transposed convolutions, else 0.
 
     Returns:
-        the layer.
+        The layer.
 
     Raises:
-        ValueError: fewer than one step.
+        ValueError: fewer than one step, a layer without such a parameter, a parameter of rank 0 or 1, or a dim that it
+            does not have (from 0).
         RuntimeError: the parameter has spectral norm already.
+
+    References:
+        Miyato et al., 2018: Spectral Normalization for Generative Adversarial Networks.
 
     Example:
         >>> import paddle
@@ -75,9 +81,12 @@ def spectral_norm(
         raise ValueError(f"[spectral_norm] requires n_power_iterations of 1 or more, got {n_power_iterations}")
     if any(isinstance(h, _SpectralNorm) and h.name == name for h in layer._forward_pre_hooks.values()):
         raise RuntimeError(f"[spectral_norm] requires a parameter without spectral norm, got {name!r} twice")
-    weight = layer._parameters[name]
+    weight = layer._parameters.get(name)
     if dim is None:
         dim = 1 if isinstance(layer, _OUTPUT_SECOND) else 0
+    if weight is None or weight.ndim < 2 or not 0 <= dim < weight.ndim:
+        got = f"{name!r} of shape {list(weight.shape)} and dim {dim}" if weight is not None else f"no {name!r}"
+        raise ValueError(f"[spectral_norm] requires a parameter of rank 2 or more and one of its dims, got {got}")
     hook = _SpectralNorm(name, n_power_iterations, eps, dim)
     del layer._parameters[name]
     layer.add_parameter(name + "_orig", weight)

@@ -14,7 +14,17 @@ from umiak.core.tensor import Tensor
 
 @public("paddle.nn.utils")
 def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) -> Tensor:
-    """All elements of the parameters in one vector.
+    """Concatenate all elements of parameters.
+
+    Args:
+        parameters: an iterable of tensors of one dtype, at least one.
+
+    Returns:
+        A vector of that dtype, with the elements in order; gradients pass through it.
+
+    Raises:
+        TypeError: tensors of different dtypes.
+        ValueError: no parameters.
 
     Example:
         >>> import paddle
@@ -26,11 +36,32 @@ def parameters_to_vector(parameters: Iterable[Tensor], name: str | None = None) 
 
 @public("paddle.nn.utils")
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor], name: str | None = None) -> None:
-    """Write the elements of a vector into the parameters, in place. Raises ValueError for another length."""
+    """Write the elements of a vector into parameters, in place: the inverse of :func:`parameters_to_vector`.
+
+    Args:
+        vec: a vector of as many elements as the parameters have, of their dtype.
+        parameters: an iterable of tensors.
+
+    Raises:
+        ValueError: a vector of another length.
+        TypeError: a vector of another dtype.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> paddle.nn.utils.vector_to_parameters(paddle.to_tensor([1.0, 2.0, 3.0]), layer.parameters())
+        >>> layer.weight.tolist(), layer.bias.tolist()
+        ([[1.0], [2.0]], [3.0])
+    """
     parameters = list(parameters)
     sizes = [math.prod(p.shape) for p in parameters]
     if sum(sizes) != vec.shape[0]:
         raise ValueError(f"[vector_to_parameters] requires a vector of {sum(sizes)} elements, got {vec.shape[0]}")
+    others = [p.dtype.name for p in parameters if p.dtype is not vec.dtype]
+    if others:
+        raise TypeError(
+            f"[vector_to_parameters] requires a vector of the parameters' {others[0]}, got {vec.dtype.name}"
+        )
     start = 0
     with no_grad_guard():
         for p, size in zip(parameters, sizes, strict=True):

@@ -40,18 +40,40 @@ def _parameter(value: Tensor, like: Parameter, suffix: str) -> Parameter:
 
 @public("paddle.nn.utils")
 def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Layer:
-    """Replace parameter ``name`` by its direction ``name_v`` and its lengths ``name_g`` along ``dim`` (None: one
-    length).
+    """Replace a parameter by its direction ``name_v`` and its lengths ``name_g``, which are trained instead.
+
+    The weight is ``g * v / |v|``, computed before each call of the layer.
+
+    Args:
+        layer: changed in place.
+        name: the parameter's name in the layer.
+        dim: norms are taken over all dims but this one, so that there is a length for each of its places; None or
+            -1: one length for the whole. Below -1 it counts from the end.
+
+    Returns:
+        The layer.
+
+    Raises:
+        RuntimeError: the parameter has weight norm already.
+        ValueError: a layer without such a parameter, or a parameter without such a dim.
+
+    References:
+        Salimans and Kingma, 2016: Weight Normalization.
 
     Example:
         >>> import paddle
         >>> layer = paddle.nn.utils.weight_norm(paddle.nn.Linear(2, 3), dim=1)
         >>> sorted(layer.state_dict())
         ['bias', 'weight_g', 'weight_v']
+        >>> layer.weight_g.shape
+        [3]
     """
     if any(isinstance(h, _WeightNorm) and h.name == name for h in layer._forward_pre_hooks.values()):
         raise RuntimeError(f"[weight_norm] requires a parameter without weight norm, got {name!r} twice")
-    weight = layer._parameters[name]
+    weight = layer._parameters.get(name)
+    if weight is None or not -weight.ndim <= (dim or 0) < weight.ndim:
+        got = f"{name!r} of shape {list(weight.shape)} and dim {dim}" if weight is not None else f"no {name!r}"
+        raise ValueError(f"[weight_norm] requires a parameter and one of its dims, got {got}")
     dim = -1 if dim is None else dim + weight.ndim if dim < -1 else dim
     hook = _WeightNorm(name, dim)
     del layer._parameters[name]
@@ -65,7 +87,24 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
 
 @public("paddle.nn.utils")
 def remove_weight_norm(layer: Layer, name: str = "weight") -> Layer:
-    """Make parameter ``name`` whole again. Raises ValueError where it has no weight norm."""
+    """Make one parameter again of those that :func:`weight_norm` made of it.
+
+    Args:
+        layer: changed in place.
+        name: the parameter's name in the layer.
+
+    Returns:
+        The layer.
+
+    Raises:
+        ValueError: the parameter has no weight norm.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.utils.weight_norm(paddle.nn.Linear(2, 3))
+        >>> sorted(paddle.nn.utils.remove_weight_norm(layer).state_dict())
+        ['bias', 'weight']
+    """
     for key, hook in list(layer._forward_pre_hooks.items()):
         if isinstance(hook, _WeightNorm) and hook.name == name:
             like = layer._parameters[name + "_v"]
