@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from paddle._public import also, public
+from paddle.nn.layer._conversion import convert_own
 from paddle.nn.layer.layers import Layer
 from paddle.nn.layer.norm import InstanceNorm1D, InstanceNorm2D, InstanceNorm3D, LayerNorm, _BatchNorm
 from umiak import ops as F
@@ -224,7 +225,7 @@ def _cast_model(model: Layer, low: DType, classes: tuple, kept: set[int], save: 
         for p in layer._parameters.values():
             if p is not None and p.dtype.is_floating and p.dtype not in (dt.float32, low):
                 raise RuntimeError(f"[decorate] requires float32 parameters, got {p.name} of {p.dtype.name}")
-        layer._convert_own(low)
+        convert_own(layer, low)
     if save is not None:
 
         def as_saved(state: dict) -> dict:

@@ -132,7 +132,7 @@ class DataParallel(Layer):
 
     # The keys are those of the layer within.
 
-    def state_dict(
+    def state_dict(  # type: ignore[override]  # the parameters that the reference framework has
         self,
         destination: dict[str, Any] | None = None,
         include_sublayers: bool = True,

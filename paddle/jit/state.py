@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from paddle.nn.layer.layers import CHANGES, HookTable, Layer, changes
+from paddle.nn.layer._hooks import HookTable
+from paddle.nn.layer._registry import CHANGES, changes
+from paddle.nn.layer.layers import Layer
 from umiak.core.entries import Snapshot, Watch
 from umiak.core.tensor import Tensor
 

@@ -390,7 +390,9 @@ for _reason, _names in {
         "paddle.tensor.joining:_CONCAT paddle.tensor.axes:_PERMUTE paddle.tensor.joining:_STACK "
         "paddle.tensor.methods:_PERMUTE"
     ),
-    "numbers that only grow, for identities": "paddle.nn.layer.layers:HookRemoveHelper paddle.nn.layer.layers:CHANGES",
+    "numbers that only grow, for identities": (
+        "paddle.nn.layer._hooks:HookRemoveHelper paddle.nn.layer._registry:CHANGES"
+    ),
     "worker processes of this process, which its children must let go of": "paddle.io.pool:_pools",
     "which worker process this is: said once, when it begins": "paddle.io.worker_info:current",
     "public on the class, as in the reference framework": "paddle.amp.debugging:TensorCheckerConfig",

@@ -1,15 +1,13 @@
-"""``Layer``: parameters, buffers and sublayers with names, hooks around ``forward``, saving and loading."""
+"""``Layer``: parameters, buffers and sublayers with names, and hooks around ``forward``.
+
+Methods that walk over layers, save and load them or convert them stand in modules of their own.
+"""
 
 from __future__ import annotations
 
 import re
-import warnings
-import weakref
-from collections import OrderedDict, namedtuple
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
-
-import numpy as np
 
 import paddle
 from paddle._public import also, public
@@ -18,138 +16,12 @@ from paddle.framework.param_attr import ParamAttr
 from paddle.framework.parameter import Parameter
 from paddle.nn.initializer import Constant, XavierUniform
 from paddle.nn.initializer.initializers import defaults as _initializer_defaults
-from umiak.core import dispatch
-from umiak.core.context import no_grad_guard
+from paddle.nn.layer import _conversion, _state_dict, _traversal
+from paddle.nn.layer._hooks import HookRemoveHelper, HookTable, call_with_hooks
+from paddle.nn.layer._registry import CHANGES, TABLES, Registry
 from umiak.core.direct import by_forward
-from umiak.core.dtype import DType, convert
+from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
-
-_IncompatibleKeys = namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])
-
-
-# How often an attribute of any layer was set: what has looked at layers knows whether to look again.
-# Of layers: one number, another object after each change.
-CHANGES = [0]
-
-
-def changes() -> int:
-    """A number that grows whenever an attribute, a parameter, a sublayer or a hook of a layer is set or removed."""
-    return CHANGES[0]
-
-
-class _Registry(dict):
-    """One of a layer's tables by name. Every change is made in the instance ``__dict__`` of the layer too.
-
-    Names are therefore plain attributes (no ``__getattr__``, three times faster in ``forward``), while code that edits
-    ``layer._parameters`` directly keeps working. The layer is held weakly: a layer is freed without the cycle
-    collector.
-    """
-
-    __slots__ = ("_layer",)
-
-    def __init__(self, layer: Layer, items: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
-        super().__init__()
-        self._layer = weakref.ref(layer)
-        self.update(items)
-
-    def _namespace(self) -> dict[str, Any]:
-        layer = self._layer()
-        return {} if layer is None else layer.__dict__
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        CHANGES[0] += 1
-        super().__setitem__(name, value)
-        self._namespace()[name] = value
-
-    def __delitem__(self, name: str) -> None:
-        CHANGES[0] += 1
-        super().__delitem__(name)
-        self._namespace().pop(name, None)
-
-    def pop(self, name: str, *default: Any) -> Any:
-        CHANGES[0] += 1
-        if name in self:
-            self._namespace().pop(name, None)
-        return super().pop(name, *default)
-
-    def popitem(self) -> tuple[str, Any]:
-        CHANGES[0] += 1
-        name, value = super().popitem()
-        self._namespace().pop(name, None)
-        return name, value
-
-    def clear(self) -> None:
-        for name in list(self):
-            del self[name]
-
-    def update(self, *args: Any, **kwargs: Any) -> None:
-        for name, value in dict(*args, **kwargs).items():
-            self[name] = value
-
-    def setdefault(self, name: str, default: Any = None) -> Any:
-        if name not in self:
-            self[name] = default
-        return self[name]
-
-    def __ior__(self, other: Any) -> _Registry:  # type: ignore[misc]
-        self.update(other)
-        return self
-
-    def __reduce__(self) -> tuple:
-        return dict, (dict(self),)
-
-
-_TABLES = ("_parameters", "_buffers", "_sub_layers")
-
-
-class HookRemoveHelper:
-    """What registering a hook returns: ``remove()`` takes the hook away again."""
-
-    next_hook_id: int = 0
-
-    def __init__(self, hooks: dict[int, Any], *flags: dict[int, bool]) -> None:
-        self._tables = [weakref.ref(t) for t in (hooks, *flags)]
-        self._hook_id = HookRemoveHelper.next_hook_id
-        HookRemoveHelper.next_hook_id += 1
-
-    def remove(self) -> None:
-        """Take the hook away. A second call does nothing."""
-        for table in self._tables:
-            found = table()
-            if found is not None:
-                found.pop(self._hook_id, None)
-
-
-class HookTable(dict):
-    """Hooks by number, as a dict that a handle can refer to weakly. ``order`` is a tuple of those there are now."""
-
-    __slots__ = ("__weakref__", "order")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.order: tuple = ()
-
-    def put(self, key: int, value: Any, first: bool = False) -> None:
-        former = list(self.items()) if first else ()
-        if first:
-            self.clear()
-        self[key] = value
-        self.update(former)
-
-
-def _ordered(change: Callable) -> Callable:
-    def changed(self: HookTable, *args: Any, **kwargs: Any) -> Any:
-        result = change(self, *args, **kwargs)
-        CHANGES[0] += 1
-        self.order = tuple(self.values())
-        return result
-
-    return changed
-
-
-# A loop over a tuple needs no copy of the hooks: a hook that adds or removes others leaves the tuple as it is.
-for _name in ("__setitem__", "__delitem__", "pop", "popitem", "clear", "update", "setdefault", "__ior__"):
-    setattr(HookTable, _name, _ordered(getattr(dict, _name)))
 
 
 def _snake(name: str) -> str:
@@ -165,8 +37,7 @@ class Layer:
     """Base of every neural-network layer and model.
 
     A subclass makes its parameters and sublayers in ``__init__`` and computes in ``forward``. Assigning a
-    ``Parameter``,
-    a ``Layer`` or a ``Tensor`` to an attribute registers it.
+    ``Parameter``, a ``Layer`` or a ``Tensor`` to an attribute registers it.
 
     Args:
         name_scope: prefix of the names of its parameters; by default the class name in snake case.
@@ -192,9 +63,9 @@ class Layer:
     _rare_hooks: bool  # whether a hook with `with_kwargs` or `always_call` was ever registered
     _full_name: str
     _dtype: str
-    _parameters: _Registry
-    _buffers: _Registry
-    _sub_layers: _Registry
+    _parameters: Registry
+    _buffers: Registry
+    _sub_layers: Registry
     _non_persistable_buffer_names_set: set[str]
     _forward_pre_hooks: HookTable
     _forward_post_hooks: HookTable
@@ -206,9 +77,9 @@ class Layer:
         d["training"] = True
         d["_full_name"] = unique_name.generate(name_scope or _snake(type(self).__name__))
         d["_dtype"] = dtype if type(dtype) is str else convert(dtype).name
-        d["_parameters"] = _Registry(self)
-        d["_buffers"] = _Registry(self)
-        d["_sub_layers"] = _Registry(self)
+        d["_parameters"] = Registry(self)
+        d["_buffers"] = Registry(self)
+        d["_sub_layers"] = Registry(self)
         d["_non_persistable_buffer_names_set"] = set()
         d["_rare_hooks"] = False
         d["_forward_pre_hooks"] = HookTable()
@@ -224,7 +95,7 @@ class Layer:
         if rest or kwargs or input is _NOTHING:
             inputs = () if input is _NOTHING else (input, *rest)
             if self._forward_pre_hooks or self._forward_post_hooks:
-                return self._call_with_hooks(inputs, kwargs)
+                return call_with_hooks(self, inputs, kwargs)
             return self.forward(*inputs, **kwargs)
         # One input, the usual call: in this frame, without needless tuples and dicts.
         pre, post = self._forward_pre_hooks, self._forward_post_hooks
@@ -232,7 +103,7 @@ class Layer:
             return self.forward(input)
         inputs = (input,)
         if self._rare_hooks:
-            return self._call_with_hooks(inputs, {})
+            return call_with_hooks(self, inputs, {})
         if pre:
             for hook in pre.order:
                 result = hook(self, inputs)
@@ -250,50 +121,6 @@ class Layer:
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         """The computation of the layer: every subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward")
-
-    def _call_with_hooks(self, inputs: tuple, kwargs: dict[str, Any]) -> Any:
-        """A call with hooks of any kind and any inputs."""
-        flags = self._hook_flags
-        called = set()
-        outputs = None
-        try:
-            for key, hook in list(self._forward_pre_hooks.items()):
-                if flags[key]["with_kwargs"]:
-                    result = hook(self, inputs, kwargs)
-                    if result is not None:
-                        if not (isinstance(result, tuple) and len(result) == 2):
-                            raise RuntimeError(
-                                f"[{type(self).__name__}] requires a forward pre-hook to return None or "
-                                f"(inputs, kwargs), got {result!r}"
-                            )
-                        inputs, kwargs = result
-                else:
-                    result = hook(self, inputs)
-                    if result is not None:
-                        inputs = result
-                if not isinstance(inputs, tuple):
-                    inputs = (inputs,)
-            outputs = self.forward(*inputs, **kwargs)
-            for key, hook in list(self._forward_post_hooks.items()):
-                called.add(key)
-                outputs = self._after(hook, flags[key], inputs, kwargs, outputs)
-            return outputs
-        except Exception:
-            # Hooks with always_call have not run yet where something before them failed.
-            for key, hook in list(self._forward_post_hooks.items()):
-                if flags[key]["always_call"] and key not in called:
-                    try:
-                        outputs = self._after(hook, flags[key], inputs, kwargs, outputs)
-                    except Exception as inner:
-                        warnings.warn(
-                            f"a forward hook with always_call failed while another error was raised: {inner}",
-                            stacklevel=3,
-                        )
-            raise
-
-    def _after(self, hook: Callable, flags: dict[str, bool], inputs: tuple, kwargs: dict, outputs: Any) -> Any:
-        result = hook(self, inputs, kwargs, outputs) if flags["with_kwargs"] else hook(self, inputs, outputs)
-        return outputs if result is None else result
 
     def _add_hook(self, table: HookTable, hook: Callable, prepend: bool, **flags: bool) -> HookRemoveHelper:
         handle = HookRemoveHelper(table)
@@ -364,8 +191,8 @@ class Layer:
         elif name in self._buffers:
             self._only_none(value, "buffer", name, "Tensor")
             self._buffers[name] = None
-        elif name in _TABLES:
-            d[name] = _Registry(self, value)
+        elif name in TABLES:
+            d[name] = Registry(self, value)
         else:
             CHANGES[0] += 1
             object.__setattr__(self, name, value)
@@ -375,7 +202,7 @@ class Layer:
         if value is not None:
             raise TypeError(f"assignment to {what} {name!r} requires a {kind} or None, got {type(value).__name__}")
 
-    def _claim(self, name: str, table: _Registry) -> None:
+    def _claim(self, name: str, table: Registry) -> None:
         """Take ``name`` out of the other tables before it enters ``table``."""
         for other in (self._parameters, self._buffers, self._sub_layers):
             if other is not table and name in other:
@@ -392,17 +219,17 @@ class Layer:
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
-        for table in _TABLES:
+        for table in TABLES:
             for name in state[table]:
                 state.pop(name, None)
             state[table] = dict(state[table])
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        tables = {t: state.pop(t) for t in _TABLES}
+        tables = {t: state.pop(t) for t in TABLES}
         self.__dict__.update(state)
         for table, items in tables.items():
-            self.__dict__[table] = _Registry(self, items)
+            self.__dict__[table] = Registry(self, items)
 
     def full_name(self) -> str:
         """The unique name of this layer, such as ``linear_0``."""
@@ -492,7 +319,7 @@ class Layer:
             name
         )
 
-    def _check_name(self, name: str, table: _Registry, what: str) -> None:
+    def _check_name(self, name: str, table: Registry, what: str) -> None:
         if not isinstance(name, str):
             raise TypeError(f"the name of a {what} must be a string, got {type(name).__name__}")
         if "." in name or name == "":
@@ -502,89 +329,23 @@ class Layer:
 
     # --- walking ---------------------------------------------------------------------------------------------------
 
-    def named_sublayers(
-        self, prefix: str = "", include_self: bool = False, layers_set: set | None = None, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Layer]]:
-        """All layers below this one with their dotted names, parents first."""
-        seen = set() if layers_set is None else layers_set
-        if include_self:
-            if self in seen:
-                return
-            if remove_duplicate:
-                seen.add(self)
-            yield prefix, self
-        for name, layer in self._sub_layers.items():
-            if layer is not None:
-                inner = f"{prefix}.{name}" if prefix else name
-                yield from layer.named_sublayers(inner, True, seen, remove_duplicate)
-
-    def named_modules(
-        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Layer]]:
-        """This layer and all below it with their dotted names."""
-        return self.named_sublayers(prefix, True, memo, remove_duplicate)
-
-    def sublayers(self, include_self: bool = False) -> list[Layer]:
-        """All layers below this one."""
-        return [layer for _, layer in self.named_sublayers(include_self=include_self)]
-
-    def modules(self) -> Iterator[Layer]:
-        """This layer and all below it."""
-        return (layer for _, layer in self.named_sublayers(include_self=True))
-
-    def named_children(self) -> Iterator[tuple[str, Layer]]:
-        """The direct sublayers with their names, each layer once."""
-        seen = set()
-        for name, layer in self._sub_layers.items():
-            if layer is not None and layer not in seen:
-                seen.add(layer)
-                yield name, layer
-
-    def children(self) -> Iterator[Layer]:
-        """The direct sublayers."""
-        return (layer for _, layer in self.named_children())
+    named_sublayers = _traversal.named_sublayers
+    named_modules = _traversal.named_modules
+    named_children = _traversal.named_children
+    named_parameters = _traversal.named_parameters
+    named_buffers = _traversal.named_buffers
+    sublayers = _traversal.sublayers
+    modules = _traversal.modules
+    children = _traversal.children
+    parameters = _traversal.parameters
+    buffers = _traversal.buffers
+    apply = _traversal.apply
 
     @property
-    def _modules(self) -> _Registry:
+    def _modules(self) -> Registry:
         return self._sub_layers
 
-    def _named_members(
-        self, table: str, prefix: str, include_sublayers: bool, remove_duplicate: bool
-    ) -> Iterator[tuple[str, Any]]:
-        seen = set()
-        layers = self.named_sublayers(prefix, True, None, remove_duplicate) if include_sublayers else ((prefix, self),)
-        for scope, layer in layers:
-            for name, member in getattr(layer, table).items():
-                if member is None or (remove_duplicate and id(member) in seen):
-                    continue
-                seen.add(id(member))
-                yield f"{scope}.{name}" if scope else name, member
-
-    def named_parameters(
-        self, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Any]]:
-        """The parameters with their dotted names; a shared one comes once unless ``remove_duplicate`` is False."""
-        return self._named_members("_parameters", prefix, include_sublayers, remove_duplicate)
-
-    def parameters(self, include_sublayers: bool = True) -> list[Any]:
-        """The parameters of this layer and of those below it, each once.
-
-        Example:
-            >>> import paddle
-            >>> [p.shape for p in paddle.nn.Linear(2, 3).parameters()]
-            [[2, 3], [3]]
-        """
-        return [p for _, p in self.named_parameters(include_sublayers=include_sublayers)]
-
-    def named_buffers(
-        self, prefix: str = "", include_sublayers: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their dotted names."""
-        return self._named_members("_buffers", prefix, include_sublayers, remove_duplicate)
-
-    def buffers(self, include_sublayers: bool = True) -> list[Tensor]:
-        """The buffers of this layer and of those below it, each once."""
-        return [b for _, b in self.named_buffers(include_sublayers=include_sublayers)]
+    # --- members by dotted name ------------------------------------------------------------------------------------
 
     def get_sublayer(self, target: str) -> Layer:
         """The layer with dotted name ``target``. Raises AttributeError where there is none."""
@@ -630,13 +391,6 @@ class Layer:
         """The buffer with dotted name ``target``. Raises AttributeError where there is none."""
         return self._member(target, "_buffers", "buffer")
 
-    def apply(self, fn: Callable[[Layer], Any]) -> Layer:
-        """Call ``fn`` on every layer below this one, then on this one. Returns the layer."""
-        for layer in self.children():
-            layer.apply(fn)
-        fn(self)
-        return self
-
     # --- modes and gradients ---------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Layer:
@@ -668,278 +422,32 @@ class Layer:
 
     # --- saving and loading ----------------------------------------------------------------------------------------
 
-    def _collect(
-        self,
-        destination: dict[str, Any],
-        prefix: str,
-        include_sublayers: bool,
-        use_hook: bool,
-        keep_vars: bool,
-        all_buffers: bool,
-    ) -> dict:
-        def put(name: str, value: Tensor) -> None:
-            destination[prefix + name] = value if keep_vars else value.detach()
-
-        for name, p in self._parameters.items():
-            if p is not None:
-                put(name, p)
-        for name, b in self._buffers.items():
-            if b is not None and (all_buffers or name not in self._non_persistable_buffer_names_set):
-                put(name, b)
-        if include_sublayers:
-            for name, layer in self._sub_layers.items():
-                if layer is not None:
-                    inner = f"{prefix}{name}."
-                    destination = layer._collect(destination, inner, True, use_hook, keep_vars, all_buffers)
-        if use_hook:
-            for hook in list(self._state_dict_hooks.values()):
-                result = hook(destination)
-                if result is not None:
-                    destination = result
-        return destination
-
-    def state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """All parameters and persistable buffers by dotted name.
-
-        Args:
-            destination: the dict to fill, a new one by default.
-            include_sublayers: False for this layer's own only.
-            structured_name_prefix (or prefix): put before every name.
-            use_hook: run the hooks of ``register_state_dict_hook``.
-            keep_vars: False gives detached tensors instead of the parameters themselves.
-
-        Example:
-            >>> import paddle
-            >>> list(paddle.nn.Linear(2, 3).state_dict())
-            ['weight', 'bias']
-        """
-        return self._state_dict(False, *args, **kwargs)
-
-    def to_static_state_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Like ``state_dict``, with the buffers that are not persistable too."""
-        return self._state_dict(True, *args, **kwargs)
-
-    def _state_dict(
-        self,
-        all_buffers: bool,
-        destination: dict[str, Any] | None = None,
-        include_sublayers: bool = True,
-        structured_name_prefix: str = "",
-        use_hook: bool = True,
-        keep_vars: bool = True,
-        *,
-        prefix: str | None = None,
-    ) -> dict[str, Any]:
-        destination = OrderedDict() if destination is None else destination
-        return self._collect(
-            destination, prefix or structured_name_prefix, include_sublayers, use_hook, keep_vars, all_buffers
-        )
-
-    def sharded_state_dict(self, structured_name_prefix: str = "") -> dict[str, Any]:
-        """What this rank holds of all parameters and persistable buffers, as ``ShardedWeight`` by dotted name.
-
-        A layer that holds a part of a tensor defines this for itself; here every tensor is whole.
-
-        Args:
-            structured_name_prefix: put before every name.
-
-        Example:
-            >>> import paddle
-            >>> layer = paddle.nn.Sequential(paddle.nn.Linear(2, 3))
-            >>> layer.sharded_state_dict()["0.weight"].global_shape
-            (2, 3)
-        """
-        from paddle.distributed.flex_checkpoint.dcp.sharded_weight import build_sharded_state_dict
-
-        own = self.state_dict(include_sublayers=False)
-        out = dict(build_sharded_state_dict(own, None, structured_name_prefix))
-        for name, layer in self._sub_layers.items():
-            if layer is not None:
-                out.update(layer.sharded_state_dict(f"{structured_name_prefix}{name}."))
-        return out
-
-    def full(self, aoa_config: Mapping[str, Any] | None = None, **kwargs: Any) -> Iterator[tuple[str, Tensor]]:
-        """All parameters and persistable buffers, whole, one after the other by name, put together from all ranks.
-
-        All ranks iterate together. Tensors are merged in batches of at most 256 MiB.
-
-        Args:
-            aoa_config: a dict of ``"aoa_statements"`` that rename and rearrange, as for
-                ``paddle.distributed.load_state_dict``.
-            process_group: the ranks that hold the parts; all by default.
-            h_group, v_group: instead of it, two groups that cross in this rank, for the ranks of both.
-            num_splits, shard_idx: with these two, only part ``shard_idx`` of the sorted names cut into ``num_splits``.
-            memory_growth_threshold: bytes of a batch, where fewer than 256 MiB.
-
-        Example:
-            >>> import paddle
-            >>> layer = paddle.nn.Linear(2, 3)
-            >>> statements = ["weight^T -> w", "bias -> _"]
-            >>> [(name, t.shape) for name, t in layer.full({"aoa_statements": statements})]
-            [('w', [3, 2])]
-        """
-        from paddle.distributed.flex_checkpoint.dcp.full_param import full_param
-
-        return full_param(self.sharded_state_dict(), aoa_config, **kwargs)
-
-    def register_state_dict_hook(self, hook: Callable[[dict], Any]) -> HookRemoveHelper:
-        """Call ``hook(state_dict)`` whenever ``state_dict`` has been filled; it may change it or return another."""
-        handle = HookRemoveHelper(self._state_dict_hooks)
-        self._state_dict_hooks.put(handle._hook_id, hook)
-        return handle
-
-    def set_state_dict(
-        self, state_dict: Mapping[str, Any], use_structured_name: bool = True
-    ) -> tuple[list[str], list[str]]:
-        """Copy values into the parameters and buffers, in place.
-
-        Entries that are missing or have another shape are skipped with a warning. A shape of one element fits any of
-        one element.
-
-        Args:
-            state_dict: tensors or arrays by dotted name, or by ``tensor.name`` with ``use_structured_name=False``.
-
-        Returns:
-            the names that were not loaded, and those of ``state_dict`` that found no place.
-
-        Raises:
-            TypeError: an entry has another dtype.
-
-        Example:
-            >>> import paddle
-            >>> a, b = paddle.nn.Linear(2, 3), paddle.nn.Linear(2, 3)
-            >>> b.set_state_dict(a.state_dict())
-            ([], [])
-        """
-        matched, missing, used = [], [], set()
-        for key, own in self.state_dict(use_hook=False).items():
-            name = key if use_structured_name else own.name
-            if name not in state_dict:
-                problem = f"{name} is not found in the provided dict"
-            else:
-                value = state_dict[name]
-                shape = list(value.shape)
-                if shape == list(own.shape):
-                    matched.append((name, own, value))
-                    used.add(name)
-                    continue
-                problem = f"{name} has shape {shape}, but {list(own.shape)} is required"
-            warnings.warn(f"Skip loading for {key}: {problem}.", stacklevel=2)
-            missing.append(key)
-        for name, own, value in matched:
-            _copy_into(own, value, name)
-        return missing, [k for k in state_dict if k not in used]
-
-    set_dict = set_state_dict
-    load_dict = set_state_dict
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> _IncompatibleKeys:
-        """Like ``set_state_dict``, raising RuntimeError for missing or unexpected keys when ``strict``.
-
-        With ``assign`` the tensors become the parameters' data instead of being copied, and may have another dtype.
-        """
-        if assign:
-            own = self.state_dict(use_hook=False)
-            fits = {k: v for k, v in state_dict.items() if k in own and list(v.shape) == list(own[k].shape)}
-            for k, v in fits.items():
-                own[k]._share((v if isinstance(v, Tensor) else paddle.to_tensor(v)).detach())
-            missing, unexpected = [k for k in own if k not in fits], [k for k in state_dict if k not in fits]
-        else:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                missing, unexpected = self.set_state_dict(state_dict)
-        if strict and (missing or unexpected):
-            lines = [f"[{type(self).__name__}.load_state_dict] the keys do not fit:"]
-            if missing:
-                lines.append(f"Missing key(s) in state_dict: {', '.join(map(repr, missing))}.")
-            if unexpected:
-                lines.append(f"Unexpected key(s) in state_dict: {', '.join(map(repr, unexpected))}.")
-            raise RuntimeError("\n\t".join(lines))
-        return _IncompatibleKeys(missing, unexpected)
+    state_dict = _state_dict.state_dict
+    to_static_state_dict = _state_dict.to_static_state_dict
+    sharded_state_dict = _state_dict.sharded_state_dict
+    full = _state_dict.full
+    register_state_dict_hook = _state_dict.register_state_dict_hook
+    set_state_dict = _state_dict.set_state_dict
+    set_dict = _state_dict.set_state_dict
+    load_dict = _state_dict.set_state_dict
+    load_state_dict = _state_dict.load_state_dict
 
     # --- moving and casting ----------------------------------------------------------------------------------------
 
-    def to(
-        self, device: Any = None, dtype: Any = None, blocking: bool | None = None, non_blocking: bool | None = None
-    ) -> Layer:
-        """Move parameters and buffers to ``device`` and cast the floating ones to ``dtype``, in place. Returns the
-        layer.
-
-        Example:
-            >>> import paddle
-            >>> paddle.nn.Linear(2, 3).to(dtype="float64").weight.dtype
-            paddle.float64
-        """
-        self._convert(device, None if dtype is None else convert(dtype), ())
-        return self
-
-    def _convert(self, device: Any, dtype: DType | None, excluded: tuple[type, ...]) -> None:
-        for layer in self.sublayers(include_self=True):
-            if not (excluded and isinstance(layer, excluded)):
-                layer._convert_own(dtype, device)
-
-    def _convert_own(self, dtype: DType | None, device: Any = None) -> None:
-        """Cast and move this layer's own parameters and buffers. A shared one is converted by the first that comes."""
-        if dtype is not None:
-            self.__dict__["_dtype"] = dtype.name
-        for t in (*self._parameters.values(), *self._buffers.values()):
-            if t is not None:
-                _convert_tensor(t, device, dtype)
-
-    def astype(self, dtype: Any = None) -> Layer:
-        """Cast floating parameters and buffers. Raises ValueError for a dtype that is not floating or complex."""
-        target = convert(dtype)
-        if not (target.is_floating or target.is_complex):
-            raise ValueError(f"[Layer.astype] requires a floating or complex dtype, got {target.name}")
-        return self.to(dtype=target)
-
-    def type(self, dst_type: Any) -> Layer:
-        """The same as :meth:`astype`."""
-        return self.astype(dst_type)
-
-    def _cast(self, dtype: str, excluded_layers: Any) -> Layer:
-        excluded = (
-            tuple(excluded_layers)
-            if isinstance(excluded_layers, (list, tuple))
-            else (excluded_layers,)
-            if excluded_layers
-            else ()
-        )
-        self._convert(None, convert(dtype), excluded)
-        return self
-
-    def float(self, excluded_layers: Any = None) -> Layer:
-        """Cast floating parameters and buffers to float32, but not those of ``excluded_layers`` (a layer class or
-        list of them).
-        """
-        return self._cast("float32", excluded_layers)
-
-    def float16(self, excluded_layers: Any = None) -> Layer:
-        """Cast floating parameters and buffers to float16, but not those of ``excluded_layers``."""
-        return self._cast("float16", excluded_layers)
-
-    def bfloat16(self, excluded_layers: Any = None) -> Layer:
-        """Cast floating parameters and buffers to bfloat16, but not those of ``excluded_layers``."""
-        return self._cast("bfloat16", excluded_layers)
-
-    def half(self) -> Layer:
-        """Cast floating parameters and buffers to float16."""
-        return self._cast("float16", None)
-
-    def double(self) -> Layer:
-        """Cast floating parameters and buffers to float64."""
-        return self._cast("float64", None)
-
-    def cpu(self) -> Layer:
-        """Move parameters and buffers to the host."""
-        return self.to(device="cpu")
+    to = _conversion.to
+    astype = _conversion.astype
+    type = _conversion.type
+    float = _conversion.float
+    float16 = _conversion.float16
+    bfloat16 = _conversion.bfloat16
+    half = _conversion.half
+    double = _conversion.double
+    cpu = _conversion.cpu
 
     # --- printing --------------------------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What stands between the parentheses in ``repr``; subclasses define it."""
+        """Text between the parentheses in ``repr``; subclasses define it."""
         return ""
 
     def __repr__(self) -> str:
@@ -953,26 +461,3 @@ class Layer:
 
 
 Module = also(Layer, "Module", "paddle.nn")
-
-
-def _copy_into(own: Tensor, value: Any, name: str) -> None:
-    if not isinstance(value, Tensor):
-        value = paddle.to_tensor(np.asarray(value))
-    if value.dtype is not own.dtype:
-        raise TypeError(f"[set_state_dict] requires {name} of dtype {own.dtype.name}, got {value.dtype.name}")
-    with no_grad_guard():
-        dispatch.assign(own, value.detach() if value.place is own.place else value.to(own.place).detach())
-
-
-def _convert_tensor(t: Any, device: Any, dtype: DType | None) -> None:
-    cast = dtype is not None and (t.dtype.is_floating or t.dtype.is_complex) and t.dtype is not dtype
-    for holder in (t, t.grad):
-        if holder is None:
-            continue
-        new: Any = holder.detach()
-        if cast:
-            new = new.astype(dtype)
-        if device is not None:
-            new = new.to(device)
-        if cast or new.place is not holder.place:
-            holder._share(new)

@@ -1,0 +1,116 @@
+"""Methods of :class:`~paddle.nn.Layer` that move its parameters and buffers to a device or cast them, in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from umiak.core.dtype import DType, convert
+
+if TYPE_CHECKING:
+    from paddle.nn.layer.layers import Layer
+
+
+def to(
+    self: Layer, device: Any = None, dtype: Any = None, blocking: bool | None = None, non_blocking: bool | None = None
+) -> Layer:
+    """Move parameters and buffers to ``device`` and cast the floating ones to ``dtype``, in place.
+
+    Args:
+        device: a place or its name; by default they stay where they are.
+        dtype: a floating or complex dtype; by default they keep theirs.
+        blocking, non_blocking: have no effect.
+
+    Returns:
+        The layer itself.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.Linear(2, 3).to(dtype="float64").weight.dtype
+        paddle.float64
+    """
+    _convert(self, device, None if dtype is None else convert(dtype), ())
+    return self
+
+
+def _convert(self: Layer, device: Any, dtype: DType | None, excluded: tuple) -> None:
+    for layer in self.sublayers(include_self=True):
+        if not (excluded and isinstance(layer, excluded)):
+            convert_own(layer, dtype, device)
+
+
+def convert_own(self: Layer, dtype: DType | None, device: Any = None) -> None:
+    """Cast and move this layer's own parameters and buffers. A shared one is converted by the first that comes."""
+    if dtype is not None:
+        self.__dict__["_dtype"] = dtype.name
+    for t in (*self._parameters.values(), *self._buffers.values()):
+        if t is not None:
+            _convert_tensor(t, device, dtype)
+
+
+def astype(self: Layer, dtype: Any = None) -> Layer:
+    """Cast floating parameters and buffers. Raises ValueError for a dtype that is not floating or complex."""
+    target = convert(dtype)
+    if not (target.is_floating or target.is_complex):
+        raise ValueError(f"[Layer.astype] requires a floating or complex dtype, got {target.name}")
+    return self.to(dtype=target)
+
+
+def type(self: Layer, dst_type: Any) -> Layer:
+    """The same as :meth:`astype`."""
+    return self.astype(dst_type)
+
+
+def _cast(self: Layer, dtype: str, excluded_layers: Any) -> Layer:
+    excluded = (
+        tuple(excluded_layers)
+        if isinstance(excluded_layers, (list, tuple))
+        else (excluded_layers,)
+        if excluded_layers
+        else ()
+    )
+    _convert(self, None, convert(dtype), excluded)
+    return self
+
+
+def float(self: Layer, excluded_layers: Any = None) -> Layer:
+    """Cast floating parameters and buffers to float32, but not those of ``excluded_layers`` (a class or a list)."""
+    return _cast(self, "float32", excluded_layers)
+
+
+def float16(self: Layer, excluded_layers: Any = None) -> Layer:
+    """Cast floating parameters and buffers to float16, but not those of ``excluded_layers``."""
+    return _cast(self, "float16", excluded_layers)
+
+
+def bfloat16(self: Layer, excluded_layers: Any = None) -> Layer:
+    """Cast floating parameters and buffers to bfloat16, but not those of ``excluded_layers``."""
+    return _cast(self, "bfloat16", excluded_layers)
+
+
+def half(self: Layer) -> Layer:
+    """Cast floating parameters and buffers to float16."""
+    return _cast(self, "float16", None)
+
+
+def double(self: Layer) -> Layer:
+    """Cast floating parameters and buffers to float64."""
+    return _cast(self, "float64", None)
+
+
+def cpu(self: Layer) -> Layer:
+    """Move parameters and buffers to the host."""
+    return self.to(device="cpu")
+
+
+def _convert_tensor(t: Any, device: Any, dtype: DType | None) -> None:
+    cast = dtype is not None and (t.dtype.is_floating or t.dtype.is_complex) and t.dtype is not dtype
+    for holder in (t, t.grad):
+        if holder is None:
+            continue
+        new: Any = holder.detach()
+        if cast:
+            new = new.astype(dtype)
+        if device is not None:
+            new = new.to(device)
+        if cast or new.place is not holder.place:
+            holder._share(new)
