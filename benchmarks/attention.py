@@ -65,6 +65,14 @@ def sides(length: int, queries: int, heads: int, dim: int, causal: bool, backwar
     return [run_ours, run_theirs]
 
 
+def flops(length: int, heads: int, dim: int, causal: bool, backward: bool) -> int:
+    from umiak.ops import REGISTRY
+
+    x = np.broadcast_to(np.float32(0), (1, length, heads, dim))
+    ops = [REGISTRY["attention"](causal=causal), *([REGISTRY["attention_grad"](causal=causal)] if backward else [])]
+    return sum(2 * op.multiply_adds((x, x, x), ()) for op in ops)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
@@ -100,7 +108,7 @@ def main() -> None:
                     heads = max(1, TOKENS // length // 2)
                     pair = sides(length, length, heads, dim, not options.full, backward, options.dtype)
                     ours, theirs = by_turns(pair, options.rounds, options.seconds)
-                    work = 4 * length * length * dim * heads * (1 if options.full else 0.5) * (3.5 if backward else 1)
+                    work = flops(length, heads, dim, not options.full, backward)
                     name = "forward + backward" if backward else "forward"
                     print(
                         f"| {name} | {length} | {heads} | {dim} | {ours * 1e3:.2f} | {theirs * 1e3:.2f} | "

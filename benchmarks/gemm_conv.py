@@ -102,14 +102,15 @@ def products(drive: Any) -> Iterator[Row]:
         y = torch.randn(*lead, *((n, k) if ty else (k, n)))
         a, b = x.mT if tx else x, y.mT if ty else y
         want, got = torch.empty(*lead, m, n), torch.empty(*lead, m, n)
-        ours = drive(linalg.Matmul(transpose_x=tx, transpose_y=ty), [x.numpy(), y.numpy()], [got.numpy()])
+        op = linalg.Matmul(transpose_x=tx, transpose_y=ty)
+        ours = drive(op, [x.numpy(), y.numpy()], [got.numpy()])
         text = f"{name}: {f'{batch} x ' if batch else ''}{m} x {n} x {k} {'nt'[tx]}{'nt'[ty]}"
 
         def other(a=a, b=b, want=want):
             torch.matmul(a, b, out=want)
 
         check(text, ours, other, got, want)
-        yield text, 2.0 * m * n * k * max(batch, 1), ours, other
+        yield text, 2.0 * op.multiply_adds((x, y), (want,)), ours, other
 
 
 def convolutions(drive: Any, last: bool) -> Iterator[Row]:
@@ -125,7 +126,6 @@ def convolutions(drive: Any, last: bool) -> Iterator[Row]:
         words = (groups, stride, stride, pad, pad, pad, pad, 1, 1)
         text = f"{n} x {c} -> {o}, {size}, kernel {kernel}" + (f" / {stride}" if stride > 1 else "")
         text += (f", {groups} groups" if groups > 1 else "") + (", channels last" if last else "")
-        flops = 2.0 * g.numel() * c // groups * kernel * kernel
         for kind, op, inputs, like in (
             ("forward", ops.Conv(nd=2), (x, w), g),
             ("input grad", ops.ConvInputGrad(nd=2), (g, w), x),
@@ -145,7 +145,7 @@ def convolutions(drive: Any, last: bool) -> Iterator[Row]:
 
             want = other()
             check(f"{kind} {text}", ours, lambda: None, got, want)
-            yield f"{kind} {text}", flops, ours, other
+            yield f"{kind} {text}", 2.0 * op.multiply_adds(inputs, (like,)), ours, other
 
 
 def check(text: str, ours: Any, other: Any, got: Any, want: Any) -> None:

@@ -72,8 +72,9 @@ def flops(
     """How much arithmetic a call of ``net`` is, a multiply-add counted once; printed and returned.
 
     Ops are counted where they run, so layers of your own and functions count as well: convolutions, products,
-    attention, batch norms, averages of windows, leaky relus. What else there is counts nothing. Standard layers count
-    as in the reference framework, which leaves out functions, attention, and batch norms in one and three dimensions.
+    attention (of causal attention what is seen), recurrent layers, batch norms, averages of windows, leaky relus. What
+    else there is counts nothing. Standard layers count as in the reference framework, which leaves out functions,
+    attention, recurrent layers, and batch norms in one and three dimensions.
 
     Args:
         net: a layer, which runs once in evaluation mode, or a function of tensors.

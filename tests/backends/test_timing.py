@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+import paddle
 from umiak import ops as F
 from umiak.backends.cpu.work import FLOPS
 from umiak.compiler import statistics
@@ -15,6 +16,7 @@ from umiak.compiler.loop import node as n
 from umiak.compiler.loop.functions.expand import expand
 from umiak.compiler.loop.types import F32
 from umiak.core import array, tape
+from umiak.ops import linalg
 from umiak.runtime import roofline
 
 
@@ -107,6 +109,21 @@ def test_products():
     assert found == (1, 4 * (600 + 1200 + 40 + 800), 2 * 20 * 30 * 40 + 800)
     ((_, found),) = timed(lambda: F.matmul(tensor(4, 5, dtype=np.complex64), tensor(5, 6, dtype=np.complex64))).items()
     assert found == (1, 8 * (20 + 30 + 24), 8 * 4 * 5 * 6)
+
+
+def test_all_who_count_read_what_the_record_declares(monkeypatch):
+    monkeypatch.setattr(linalg.Matmul, "multiply_adds", lambda self, operands, outs: 7)
+    x = tensor(4, 4)
+    ((_, found),) = timed(lambda: F.matmul(x, x)).items()
+    assert found[2] == 14
+    assert paddle.flops(lambda x: x @ x, [4, 4]) == 7
+
+
+def test_recurrent_layers():
+    x, h, w, u, b = tensor(5, 2, 3), tensor(2, 4), tensor(4, 3), tensor(4, 4), tensor(4)
+    found = timed(lambda: F.rnn(x, h, w, u, b, b, None, None, None, mode="tanh"))
+    assert found["rnn"][2] == 2 * 5 * 2 * (4 * 3 + 4 * 4)
+    assert paddle.flops(paddle.nn.SimpleRNN(3, 4), [2, 5, 3]) == 5 * 2 * (4 * 3 + 4 * 4)
 
 
 def test_convolutions():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -41,6 +42,18 @@ def sizes(x: Any) -> tuple:
 
 
 # --- checks --------------------------------------------------------------------------------------------------------
+
+
+def elements(x: Any) -> int:
+    """How many elements there are in a shape that is known."""
+    return math.prod(x.shape)
+
+
+def averaged(spatial: Sequence[int], out: Any) -> int:
+    """The multiply-adds of means of regions of ``spatial`` sizes, as the reference framework counts them: the elements
+    of a region and the division."""
+    taps = [n // m for n, m in zip(spatial, out.shape[2:], strict=True) if m]
+    return elements(out) * (math.prod(taps) + 1)
 
 
 def accept(op: Op, kinds: str, *metas: Meta | None) -> None:

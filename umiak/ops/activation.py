@@ -21,6 +21,7 @@ from umiak.ops._common import (
     check_axes,
     conj,
     draw,
+    elements,
     factor_names,
     in_compute_type,
     same_dtype,
@@ -189,6 +190,9 @@ class LeakyRelu(Activation):
 
     avoid = (0.0,)
     negative_slope: float = param(default=0.01)
+
+    def multiply_adds(self, operands, outs):
+        return elements(outs[0])
 
     def value(self, x, negative_slope):
         return F.where(F.gt(x, 0), x, F.mul(x, negative_slope))

@@ -188,6 +188,9 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
     on_shard: ClassVar[Any] = None
     strides: ClassVar[Any] = None
     variadic_outputs: ClassVar[bool] = False
+    # (operands, results) -> int: the products that a call sums up, each with its addition counted once. Whoever counts
+    # arithmetic reads it here: `paddle.flops`, the rates of kernels, benchmarks.
+    multiply_adds: ClassVar[Any] = None
 
     if TYPE_CHECKING:
         # The metaclass takes static attributes, by position or by keyword.

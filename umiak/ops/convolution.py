@@ -6,6 +6,7 @@ of derivative exists. Strides, pads, dilations and groups are params.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, draw, same_dtype, same_shape, shard_string
+from umiak.ops._common import accept, draw, elements, same_dtype, same_shape, shard_string
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.movement import require
 
@@ -123,6 +124,9 @@ class Conv(Convolution):
     inputs = ("x", "w")
     linear = ("x", "w")
 
+    def multiply_adds(self, operands, outs):
+        return elements(outs[0]) * math.prod(operands[1].shape[1:])
+
     def infer(self, x, w, groups, *geometry):
         dtype = self.check(x, w, groups=groups, geometry=geometry)
         self.channels(x.shape[1], w.shape, groups)
@@ -152,6 +156,10 @@ class ConvInputGrad(Convolution):
     inputs = ("g", "w")
     linear = ("g", "w")
     sizes: tuple = param("ints")
+
+    def multiply_adds(self, operands, outs):
+        g, w = operands
+        return elements(g) * math.prod(w.shape[1:])
 
     def infer(self, g, w, groups, *geometry_and_sizes):
         *geometry, sizes = geometry_and_sizes
@@ -189,6 +197,9 @@ class ConvWeightGrad(Convolution):
     inputs = ("x", "g")
     linear = ("x", "g")
     sizes: tuple = param("ints")
+
+    def multiply_adds(self, operands, outs):
+        return elements(operands[1]) * math.prod(outs[0].shape[1:])
 
     def infer(self, x, g, groups, *geometry_and_sizes):
         *geometry, sizes = geometry_and_sizes
@@ -231,6 +242,13 @@ class ConvTranspose(Convolution):
     inputs = ("x", "w")
     linear = ("x", "w")
     extra: tuple = param("ints")
+
+    def multiply_adds(self, operands, outs):
+        # Per result, what the reference framework counts of the layer: its input channels per group and all taps,
+        # whatever the stride. The convolution that this is computed with has its own count.
+        x, w = operands
+        groups = outs[0].shape[1] // w.shape[1]
+        return elements(outs[0]) * (x.shape[1] // groups) * math.prod(w.shape[2:])
 
     def _sizes(self, x, w, geometry, extra):
         dims = zip(x.shape[2:], w.shape[2:], *geometry, extra, strict=True)

@@ -100,6 +100,14 @@ class AttentionBase(Op):
                 require(self, (m == 1) | (m == n), f"a mask that broadcasts to {full}", tuple(mask.shape))
         return (b, sq, h, v.shape[3]), dtype
 
+    def pairs(self, q, k):
+        """How many scores there are: of causal attention the pairs that are seen."""
+        (batch, queries, heads, _), keys = q.shape, k.shape[1]
+        seen = queries * keys
+        if self.causal:
+            seen = sum(min(max(keys - queries + i + 1, 0), keys) for i in range(queries))
+        return batch * heads * seen
+
     def factors(self, mask):
         """Factors of query, key, value, mask and result.
 
@@ -118,6 +126,10 @@ class Attention(AttentionBase):
     """``softmax(scale * query @ key^T + mask) @ value``."""
 
     inputs = ("query", "key", "value", "mask?")
+
+    def multiply_adds(self, operands, outs):
+        q, k, v = operands[:3]
+        return self.pairs(q, k) * (q.shape[3] + v.shape[3])
 
     def infer(self, q, k, v, mask, scale):
         return Meta(*self.check(q, k, v, mask))
@@ -181,6 +193,7 @@ class AttentionTrain(AttentionBase):
     """Attention that also gives the log-sum-exp of the scores ``[batch, heads, query]``, in the compute type."""
 
     inputs = ("query", "key", "value", "mask?")
+    multiply_adds = Attention.multiply_adds
 
     def infer(self, q, k, v, mask, scale):
         shape, dtype = self.check(q, k, v, mask)
@@ -214,6 +227,10 @@ class AttentionGrad(AttentionBase):
 
     inputs = ("query", "key", "value", "out", "lse", "grad", "mask?")
     with_mask: bool = False
+
+    def multiply_adds(self, operands, outs):
+        q, k, v = operands[:3]
+        return self.pairs(q, k) * (3 * q.shape[3] + 2 * v.shape[3])
 
     def infer(self, q, k, v, out, lse, g, mask, scale):
         self.check(q, k, v, mask)

@@ -16,6 +16,7 @@ from umiak.ops._common import (
     check_axes,
     conj,
     draw,
+    elements,
     factor_names,
     in_compute_type,
     same_dtype,
@@ -52,6 +53,10 @@ class Matmul(Op):
     amp = "allow"
     transpose_x: bool = False
     transpose_y: bool = False
+
+    def multiply_adds(self, operands, outs):
+        x = operands[0]
+        return elements(outs[0]) * x.shape[-2 if self.transpose_x and len(x.shape) > 1 else -1]
 
     def flags(self, x, y):
         """Which operands are transposed: matrices only."""
@@ -159,6 +164,9 @@ class Linear(Op):
     inputs = ("x", "weight", "bias?")
     linear = (("x", "bias"), ("weight", "bias"))
     amp = "allow"
+
+    def multiply_adds(self, operands, outs):
+        return elements(outs[0]) * operands[0].shape[-1]
 
     def infer(self, x, weight, bias):
         accept(self, "fc", x, weight, bias)

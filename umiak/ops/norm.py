@@ -21,6 +21,7 @@ from umiak.ops._common import (
     check_axes,
     count,
     draw,
+    elements,
     factor_names,
     in_compute_type,
     moments,
@@ -291,11 +292,19 @@ class Batch(Op):
         )
 
 
+def normalised(operands):
+    """The multiply-adds of a batch norm: by the deviation, then by the weight."""
+    return 2 * elements(operands[0])
+
+
 @register
 class BatchNorm(Batch):
     """x normalised over all but the channels, then weight and bias; and the mean and (biased) variance of the batch."""
 
     inputs = ("x", "weight?", "bias?")
+
+    def multiply_adds(self, operands, outs):
+        return normalised(operands)
 
     def infer(self, x, weight, bias, eps):
         wide = self.check(x, weight=weight, bias=bias)
@@ -359,6 +368,9 @@ class BatchNormInfer(Batch):
     """x normalised by a given mean and variance for each channel, then weight and bias."""
 
     inputs = ("x", "mean", "var", "weight?", "bias?")
+
+    def multiply_adds(self, operands, outs):
+        return normalised(operands)
 
     def infer(self, x, mean, var, weight, bias, eps):
         self.check(x, mean=mean, var=var, weight=weight, bias=bias)

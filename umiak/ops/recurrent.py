@@ -26,7 +26,7 @@ import numpy as np
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, cast_to, draw, in_compute_type, same_dtype, shard_string, sizes, zeros
+from umiak.ops._common import accept, cast_to, draw, elements, in_compute_type, same_dtype, shard_string, sizes, zeros
 from umiak.ops.base import Op, Sample, register
 from umiak.ops.index import counter
 from umiak.ops.movement import require
@@ -206,6 +206,12 @@ class Recurrent(Op):
     amp = "deny"
     mode: str
     reverse: bool = False
+
+    def multiply_adds(self, operands, outs):
+        # The products with the weights of the state and of the input.
+        x, h0, w_ih, w_ho = (operands[i] for i in (0, 1, 2, 7))
+        (steps, batch, features), rows = x.shape, w_ih.shape[0]
+        return steps * batch * (rows * (h0.shape[1] + features) + (0 if w_ho is None else elements(w_ho)))
 
     def check(self, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths):
         """Refuse operands that do not belong together; T, B, H, P and the dtype."""
@@ -393,6 +399,11 @@ class RnnGrad(Recurrent):
     """
 
     inputs = (*OPERANDS, "out?", "acts?", "cells?", "g_out?", "g_h?", "g_c?")
+
+    def multiply_adds(self, operands, outs):
+        # Those of the input are matmuls over all steps, which come after this op.
+        x, w_ih = operands[0], operands[2]
+        return super().multiply_adds(operands, outs) - elements(x) * w_ih.shape[0]
 
     def infer(self, *operands):
         steps, batch, hidden, proj, dtype = self.check(*operands[:9])

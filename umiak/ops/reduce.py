@@ -14,6 +14,7 @@ from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import (
     accept,
+    averaged,
     cast_to,
     check_axes,
     count,
@@ -252,6 +253,12 @@ class Mean(Reduction):
     linear = True
     amp = "deny"
     shard_reduction = "avg"
+
+    def multiply_adds(self, operands, outs):
+        # Pooling to one point is this; other means have additions alone.
+        x = operands[0]
+        pools = self.keepdim and len(x.shape) > 2 and tuple(self.axes) == tuple(range(2, len(x.shape)))
+        return averaged(x.shape[2:], outs[0]) if pools else 0
 
     @in_compute_type
     def decompose(self, x):

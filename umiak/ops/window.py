@@ -13,7 +13,9 @@ from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops._common import (
     accept,
+    averaged,
     draw,
+    elements,
     factor_names,
     in_compute_type,
     same_shape,
@@ -271,6 +273,9 @@ class AdaptiveMaxPool(Adaptive):
 class AdaptiveAvgPool(Adaptive):
     """The mean of each region of :class:`AdaptiveSum`."""
 
+    def multiply_adds(self, operands, outs):
+        return averaged(operands[0].shape[2:], outs[0])
+
     def infer(self, x, sizes):
         accept(self, "f", x)
         return Meta(self.regions(x, sizes), x.dtype)
@@ -297,6 +302,9 @@ class AvgPool(Sliding):
 
     exclusive: bool = True
     extra_hi: tuple = param("ints")
+
+    def multiply_adds(self, operands, outs):
+        return elements(outs[0])
 
     def infer(self, x, kernel, strides, pads_lo, pads_hi, dilations, extra_hi):
         accept(self, "f", x)

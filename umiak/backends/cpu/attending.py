@@ -52,7 +52,7 @@ def kernel(call: Any) -> Kernel | None:
         residuals=True,
         keep=made,
         dims=dims(call, at),
-        work=work.of_attention(op.causal, gradient),
+        work=work.of_op(op),
     )
 
 

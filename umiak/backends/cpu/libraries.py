@@ -58,7 +58,7 @@ def kernel(call: Any) -> Kernel | None:
         keep=launch,
         dims=[integer(d) for d in launch.dims],
         name=f"{'+'.join((inner.name, *(op.steps if op is not inner else ())))} ({launch.provider})",
-        work=work.of_library(inner),
+        work=work.of_op(inner),
     )
 
 

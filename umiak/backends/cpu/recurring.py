@@ -74,7 +74,7 @@ def kernel(call: Any) -> Kernel | None:
         residuals=True,
         keep=made,
         dims=dims(call, w_ho),
-        work=work.of_recurrence(gradient),
+        work=work.of_op(op),
     )
 
 

@@ -16,7 +16,7 @@ from umiak.compiler.loop.functions.expand import expand
 from umiak.compiler.loop.node import Node
 from umiak.compiler.nest import Chain, Nest, ScanStage, ScatterStage, StoreStage
 from umiak.core.tensor import Tensor
-from umiak.ops import convolution, linalg
+from umiak.ops import linalg
 
 Work = Callable[[Sequence[Any], Sequence[Any], Sequence[int] | None], tuple[int, int]]
 
@@ -145,59 +145,12 @@ def of_chain(chain: Chain) -> Work:
 # --- libraries and kernels of their own ------------------------------------------------------------------------------
 
 
-def of_library(op: Any) -> Work:
-    """A product (with a bias), a convolution or one of its gradients."""
-    return _product(op) if isinstance(op, (linalg.Matmul, linalg.Linear)) else _convolution(op)
-
-
-def _product(op: Any) -> Work:
-    turned = getattr(op, "transpose_x", False)
+def of_op(op: Any) -> Work:
+    """What the op declares, ``multiply_adds``, as flops: two each, eight of complex numbers; and a bias, added once."""
 
     def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
-        x, out = operands[0], outs[0]
-        steps = x.shape[-2] if turned and len(x.shape) > 1 else x.shape[-1]
-        each = 8 if out.dtype.is_complex else 2
-        added = len(operands) > 2 and operands[2] is not None
-        return bytes_of(operands, outs), count(out) * (each * steps + added)
-
-    return work
-
-
-def _convolution(op: Any) -> Work:
-    def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
-        if isinstance(op, convolution.Conv):
-            w, g = operands[1], outs[0]
-        elif isinstance(op, convolution.ConvInputGrad):
-            g, w = operands[:2]
-        else:
-            g, w = operands[1], outs[0]
-        return bytes_of(operands, outs), 2 * count(g) * math.prod(w.shape[1:])
-
-    return work
-
-
-def of_attention(causal: bool, gradient: bool) -> Work:
-    """The products: two of them, five for the gradient; the softmax between them is not counted. Of causal attention
-    the pairs that are seen."""
-
-    def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
-        (batch, queries, heads, dim), keys, wide = operands[0].shape, operands[1].shape[1], operands[2].shape[3]
-        pairs = queries * keys
-        if causal:
-            pairs = sum(min(max(keys - queries + i + 1, 0), keys) for i in range(queries))
-        steps = 3 * dim + 2 * wide if gradient else dim + wide
-        return bytes_of(operands, outs), 2 * batch * heads * pairs * steps
-
-    return work
-
-
-def of_recurrence(gradient: bool) -> Work:
-    """The products with the weights of the state and, forward, of the input."""
-
-    def work(operands: Sequence[Any], outs: Sequence[Any], dims: Sequence[int] | None) -> tuple[int, int]:
-        (steps, batch, features), proj = operands[0].shape, operands[1].shape[1]
-        rows, projection = operands[2].shape[0], 0 if operands[7] is None else count(operands[7])
-        each = rows * (proj if gradient else proj + features) + projection
-        return bytes_of(operands, outs), 2 * steps * batch * each
+        each = 8 if outs[0].dtype.is_complex else 2
+        biased = isinstance(op, linalg.Linear) and len(operands) > 2 and operands[2] is not None
+        return bytes_of(operands, outs), each * op.multiply_adds(operands, outs) + biased * count(outs[0])
 
     return work
