@@ -16,7 +16,7 @@ _SWITCHES = {
     "umiak.backends.cpu.providers": "cpu_deterministic cpu_providers cpu_winograd",
     "umiak.checkpoint.checksum": "verify_checksums",
     "umiak.comm.group": "check_collectives",
-    "umiak.comm.link": "comm_link",
+    "umiak.comm.slow_link": "comm_link",
     "umiak.comm.task": "comm_look_s comm_timeout_s",
     "umiak.compiler.dump": "dump dump_folder",
     "umiak.compiler.jit.engine": "jit_keep jit_keep_mb",

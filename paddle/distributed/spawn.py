@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from multiprocessing.spawn import get_preparation_data
 from typing import Any
 
-from umiak.comm.launcher import Host, Job, Outcome, Watch
+from umiak.comm.launcher import Host, Job, JobMonitor, Outcome
 from umiak.runtime import parallel
 from umiak.util.errors import op_error
 
@@ -29,55 +29,55 @@ class RankError(RuntimeError):
 class RankProcess:
     """One rank of :func:`spawn`, with the names of :class:`multiprocessing.Process`."""
 
-    def __init__(self, watch: Watch, rank: int) -> None:
-        self._watch = watch
+    def __init__(self, monitor: JobMonitor, rank: int) -> None:
+        self._monitor = monitor
         self.rank = rank
         self.name = f"rank {rank}"
 
     @property
     def pid(self) -> int | None:
-        known = self._watch.ranks.get(self.rank)
+        known = self._monitor.ranks.get(self.rank)
         return None if known is None else known.pid
 
     @property
     def exitcode(self) -> int | None:
         """The exit status, minus the number of the signal that ended it, or None while it runs."""
-        known = self._watch.ranks.get(self.rank)
+        known = self._monitor.ranks.get(self.rank)
         if known is not None and known.report is not None:
             return known.report.code
-        return None if self._watch.outcome is None else self._watch.outcome.code
+        return None if self._monitor.outcome is None else self._monitor.outcome.code
 
     def is_alive(self) -> bool:
         return self.exitcode is None
 
     def terminate(self) -> None:
         """Send SIGTERM. The others are ended too, as when a rank fails."""
-        self._watch.signal(self.rank, signal.SIGTERM)
+        self._monitor.signal(self.rank, signal.SIGTERM)
 
     def kill(self) -> None:
         """Send SIGKILL. The others are ended too, as when a rank fails."""
-        self._watch.signal(self.rank, signal.SIGKILL)
+        self._monitor.signal(self.rank, signal.SIGKILL)
 
 
 class MultiprocessContext:
     """The ranks of one :func:`spawn`: ``processes`` has one entry per rank."""
 
-    def __init__(self, watch: Watch, daemon: bool) -> None:
-        self._watch = watch
+    def __init__(self, monitor: JobMonitor, daemon: bool) -> None:
+        self._monitor = monitor
         self._daemon = daemon
         self._error: BaseException | None = None
-        self.processes = [RankProcess(watch, rank) for rank in range(watch.job.size)]
+        self.processes = [RankProcess(monitor, rank) for rank in range(monitor.job.size)]
         self._thread = threading.Thread(target=self._run, daemon=True, name="spawn")
         self._thread.start()
         atexit.register(self._at_exit)
-        watch.started.wait()
+        monitor.started.wait()
 
     def _run(self) -> None:
         try:
-            self._watch.run()
+            self._monitor.run()
         except BaseException as error:
             self._error = error
-            self._watch.started.set()
+            self._monitor.started.set()
 
     def join(self, timeout: float | None = None) -> bool:
         """Wait for the ranks, ``timeout`` seconds at most: whether all have ended.
@@ -87,7 +87,7 @@ class MultiprocessContext:
         try:
             self._thread.join(timeout)
         except KeyboardInterrupt:
-            self._watch.interrupt(signal.SIGINT)
+            self._monitor.interrupt(signal.SIGINT)
             self._thread.join()
             raise
         if self._thread.is_alive():
@@ -95,14 +95,14 @@ class MultiprocessContext:
         atexit.unregister(self._at_exit)
         if self._error is not None:
             raise self._error
-        outcome = self._watch.outcome
+        outcome = self._monitor.outcome
         if outcome is not None and outcome.code:
             raise failed(outcome)
         return True
 
     def terminate(self) -> None:
         """End all ranks: SIGTERM, and SIGKILL for those that go on for ten seconds. Returns when none is left."""
-        self._watch.interrupt(signal.SIGTERM)
+        self._monitor.interrupt(signal.SIGTERM)
         self._thread.join()
         atexit.unregister(self._at_exit)
 
@@ -170,7 +170,7 @@ def spawn(
         what=("call",), hosts=(Host("", count),), payload=payload, console=None, prefix=False, stdin=False,
         devices=devices[:count],
     )  # fmt: skip
-    context = MultiprocessContext(Watch(made), daemon)
+    context = MultiprocessContext(JobMonitor(made), daemon)
     if join:
         context.join()
     return context

@@ -13,9 +13,9 @@ import jobs
 import pytest
 from processes import MPIEXEC, needs_mpi
 
-from umiak.comm.launcher import attempts, folder, running, watch
-from umiak.comm.launcher.folder import JobFolder, world_name, world_number
-from umiak.comm.launcher.watch import Report, Watch
+from umiak.comm.launcher import job_folder, monitor, processes, restarts
+from umiak.comm.launcher.job_folder import JobFolder, world_name, world_number
+from umiak.comm.launcher.monitor import JobMonitor, Report
 
 pytestmark = needs_mpi
 
@@ -76,7 +76,7 @@ def folders(monkeypatch):
             super().__init__()
             made.append(self)
 
-    monkeypatch.setattr(running, "JobFolder", Noted)
+    monkeypatch.setattr(processes, "JobFolder", Noted)
     return made
 
 
@@ -84,7 +84,7 @@ def folders(monkeypatch):
 def test_the_exit_status_is_that_of_the_rank(line, script, folders, capfd):
     code, words = FAILURES[line]
     program = script(line)
-    assert attempts.run(jobs.job(program)) == code
+    assert restarts.run(jobs.job(program)) == code
     err = capfd.readouterr().err
     assert "rank 1 (" in err and words in err
     assert not jobs.holding(str(program))
@@ -114,9 +114,9 @@ runpy.run_path({path!r}, run_name="__main__")
 def test_a_signal_when_the_kernel_has_told_how_a_rank_ended(line, script, tmp_path, monkeypatch):
     """The kernel tells it once. A handler that raises then loses it, and the next wait finds no child: status 0."""
     supervisor = tmp_path / "supervisor.py"
-    supervisor.write_text(LATE.format(path=watch.SUPERVISOR))
-    monkeypatch.setattr(watch, "SUPERVISOR", str(supervisor))
-    assert attempts.run(jobs.job(script(line))) == FAILURES[line][0]
+    supervisor.write_text(LATE.format(path=monitor.SUPERVISOR))
+    monkeypatch.setattr(monitor, "SUPERVISOR", str(supervisor))
+    assert restarts.run(jobs.job(script(line))) == FAILURES[line][0]
 
 
 def test_whoever_ignores_the_ends_of_children(script):
@@ -129,14 +129,14 @@ def test_whoever_ignores_the_ends_of_children(script):
 @pytest.fixture
 def silent(monkeypatch):
     """Watches that talk to nobody."""
-    monkeypatch.setattr(Watch, "_send", lambda *_: None)
+    monkeypatch.setattr(JobMonitor, "_send", lambda *_: None)
 
 
 def test_the_first_failure_is_that_of_the_clock_not_of_the_report(silent):
     """A busy machine brings reports out of order: what was told later but happened before the others were ended."""
-    made = Watch(jobs.job(Path("x"), 3))
+    made = JobMonitor(jobs.job(Path("x"), 3))
     for number in range(3):
-        made.ranks[number] = watch.Rank(None, watch.Seat("n", "", 0, 0, 1), 0)  # type: ignore[arg-type]
+        made.ranks[number] = monitor.Rank(None, monitor.RankSlot("n", "", 0, 0, 1), 0)  # type: ignore[arg-type]
     now = time.monotonic()
     made._on_ended(2, {"code": 5, "moment": now - 1, "tail": []})
     made._on_failing(1, {"moment": now - 2})
@@ -148,9 +148,9 @@ def test_the_first_failure_is_that_of_the_clock_not_of_the_report(silent):
 
 @pytest.mark.parametrize("unreported", [0, 1])
 def test_nothing_but_reports_of_success_is_success(unreported):
-    made = Watch(jobs.job(Path("x"), 2))
+    made = JobMonitor(jobs.job(Path("x"), 2))
     for number in range(2):
-        made.ranks[number] = watch.Rank(None, watch.Seat("n", "", 0, 0, 1), 0)  # type: ignore[arg-type]
+        made.ranks[number] = monitor.Rank(None, monitor.RankSlot("n", "", 0, 0, 1), 0)  # type: ignore[arg-type]
         made.ranks[number].report = None if number == unreported else Report(number, 0, "n", 1.0)
     made._mpi = 0
     assert made._judge().code == 137
@@ -163,14 +163,14 @@ def test_a_signal_between_starts_ends_the_job(script, monkeypatch):
         if text.startswith("rank 1"):
             os.kill(os.getpid(), signal.SIGTERM)
 
-    monkeypatch.setattr(attempts, "say", say)
-    assert attempts.run(jobs.job(script("sys.exit(7)")), max_restart=5) == 7
+    monkeypatch.setattr(restarts, "say", say)
+    assert restarts.run(jobs.job(script("sys.exit(7)")), max_restart=5) == 7
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 
 def test_a_failure_before_the_interruption_is_what_the_job_ends_with(silent):
-    made = Watch(jobs.job(Path("x"), 1))
-    made.ranks[0] = watch.Rank(None, watch.Seat("n", "", 0, 0, 1), 0)  # type: ignore[arg-type]
+    made = JobMonitor(jobs.job(Path("x"), 1))
+    made.ranks[0] = monitor.Rank(None, monitor.RankSlot("n", "", 0, 0, 1), 0)  # type: ignore[arg-type]
     made._on_interrupt(signal.SIGINT)
     assert (made._judge().code, made._judge().text) == (130, "ended by SIGINT")
     made._on_failing(0, {"moment": made._stopped - 1})
@@ -196,7 +196,7 @@ def test_killing_what_starts_ranks(who, script, capfd):
         f"    os.kill(pid, signal.SIGKILL)\n"
         f"    time.sleep(60)"
     )
-    code = attempts.run(jobs.job(program, **options))
+    code = restarts.run(jobs.job(program, **options))
     assert code == 137 or (options and code)
     err = capfd.readouterr().err
     assert "the MPI launcher" in err if options else "[launch] the supervisor of rank 1 was " in err
@@ -267,9 +267,9 @@ def folder_of(program: Path) -> Path:
     raise AssertionError("no process has one")
 
 
-def shared(job_folder: Path) -> Path:
-    number = world_number(world_name(job_folder.name.removeprefix(folder.PREFIX)))
-    return Path(folder.PLACE) / f"mpich_shm_{number:x}_0"
+def shared(folder: Path) -> Path:
+    number = world_number(world_name(folder.name.removeprefix(job_folder.PREFIX)))
+    return Path(job_folder.PLACE) / f"mpich_shm_{number:x}_0"
 
 
 def kill(pids: set[int]) -> None:
@@ -292,7 +292,7 @@ def test_the_files_of_mpi_are_known_and_go_with_the_job(mpi_program, tmp_path):
 
 def test_ranks_that_are_killed_leave_no_files(mpi_program, folders):
     program = mpi_program("os.kill(os.getpid(), 9)")
-    assert attempts.run(jobs.job(program)) == 137
+    assert restarts.run(jobs.job(program)) == 137
     place = Path(folders[0].path)
     assert not shared(place).exists() and not place.exists()
 
@@ -321,19 +321,19 @@ def test_the_next_job_removes_what_a_dead_one_has_left(mpi_program, tmp_path, sc
     process.communicate()
     assert not jobs.await_none(str(program))
     assert place.exists() and shared(place).exists()
-    assert attempts.run(jobs.job(script("sys.exit(0)", "sys.exit(0)"))) == 0
+    assert restarts.run(jobs.job(script("sys.exit(0)", "sys.exit(0)"))) == 0
     assert not place.exists() and not shared(place).exists()
 
 
 def test_files_of_others_stay(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "PLACE", str(tmp_path))
+    monkeypatch.setattr(job_folder, "PLACE", str(tmp_path))
     alive, dead = JobFolder(), JobFolder()
     os.close(dead.lock)  # as when its last process dies
     names = {}
-    for job_folder in (alive, dead):
-        number = world_number(world_name(job_folder.token))
-        names[job_folder] = [f"mpich_shm_{number:x}_0", f"mpich_vci_{number:x}_12"]
-        for name in (*names[job_folder], f"mpich_shm_{number:x}_0x", f"mpich_shm_f{number:x}_0"):
+    for one in (alive, dead):
+        number = world_number(world_name(one.token))
+        names[one] = [f"mpich_shm_{number:x}_0", f"mpich_vci_{number:x}_12"]
+        for name in (*names[one], f"mpich_shm_{number:x}_0x", f"mpich_shm_f{number:x}_0"):
             (tmp_path / name).touch()
     (tmp_path / "umiak-job-notes").mkdir()
     (tmp_path / ("umiak-job-" + "0" * 16)).write_text("a file")
@@ -341,11 +341,11 @@ def test_files_of_others_stay(tmp_path, monkeypatch):
     half_made = tmp_path / ("umiak-job-" + "2" * 16)
     half_made.mkdir()
     before = {path.name for path in tmp_path.iterdir()}
-    folder.collect()
+    job_folder.collect()
     left = {path.name for path in tmp_path.iterdir()}
     assert before - left == {os.path.basename(dead.path), *names[dead]}
     os.utime(half_made, (0, 0))
-    folder.collect()
+    job_folder.collect()
     assert not half_made.exists() and os.path.exists(alive.path)
     alive.remove()
     assert not any((tmp_path / name).exists() for name in names[alive])
@@ -377,7 +377,7 @@ def test_ranks_of_one_machine_listen_on_loopback_alone_and_strangers_hold_nothin
 
 def test_the_mpi_launcher_still_serves_where_it_is_named(script):
     program = script("sys.exit(7)", "sys.exit(0)")
-    assert attempts.run(jobs.job(program, starter=MPIEXEC)) == 7
+    assert restarts.run(jobs.job(program, starter=MPIEXEC)) == 7
 
 
 # -- what MPICH asks of whoever starts its ranks

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from tests.support import jobs
 from tests.support.processes import MPIEXEC
-from umiak.comm.launcher import folder
+from umiak.comm.launcher import job_folder
 
 SECONDS = 120.0  # that a job may take on a busy machine; ranks that nobody ends would take longer
 SPINNERS = 4
@@ -166,18 +166,18 @@ exec(rank["end"])
 # The launcher, which notes the folders of its jobs in shared memory.
 LAUNCHER = """
 import json, pathlib, sys
-from umiak.comm.launcher import Host, Job, attempts, running
+from umiak.comm.launcher import Host, Job, processes, restarts
 here = pathlib.Path(sys.argv[1])
 case = json.loads((here / "case.json").read_text())
-class Noted(running.JobFolder):
+class Noted(processes.JobFolder):
     def __init__(self):
         super().__init__()
         with open(here / "folders", "a") as file:
             file.write(self.path + chr(10))
-running.JobFolder = Noted
+processes.JobFolder = Noted
 job = Job(("script", str(here / "program.py")), (Host("", len(case["ranks"])),), log_dir=str(here / "log"), stdin=False,
           grace=case["grace"], console=None if case["shown"] else frozenset(), starter=sys.argv[2] or None)
-sys.exit(attempts.run(job, case["restarts"]))
+sys.exit(restarts.run(job, case["restarts"]))
 """
 
 
@@ -255,10 +255,10 @@ def verdict(case: Case, process: subprocess.Popen[bytes], here: Path, began: flo
         wrong.append(f"processes are left: {[command(pid) for pid in left]}")
     folders = (here / "folders").read_text().split() if (here / "folders").exists() else []
     if process.returncode < 0:
-        folder.collect()
+        job_folder.collect()
     for path in map(Path, folders):
-        number = folder.world_number(folder.world_name(path.name.removeprefix(folder.PREFIX)))
-        files = (path, Path(folder.PLACE) / f"mpich_shm_{number:x}_0")
+        number = job_folder.world_number(job_folder.world_name(path.name.removeprefix(job_folder.PREFIX)))
+        files = (path, Path(job_folder.PLACE) / f"mpich_shm_{number:x}_0")
         wrong += [f"{found} is left" for found in files if found.exists()]
     if len(case.failing) < len(case.ranks):  # else `mpiexec` may leave what nobody has seen
         names = {name for path in here.glob("shared.*") for name in path.read_text().split()}

@@ -11,7 +11,7 @@ import pytest
 from tests.fuzz.jobs import KILLED, SENT, SPINNERS, WAYS, busy, check, draw
 from tests.support import jobs
 from tests.support.processes import needs_mpi
-from umiak.comm.launcher.watch import Watch
+from umiak.comm.launcher.monitor import JobMonitor
 
 pytestmark = needs_mpi
 
@@ -64,7 +64,7 @@ def statuses(folder, numbers: range) -> list[tuple[int, int, str]]:
             "import atexit, os, sys, time\n"
             f"if os.environ['PADDLE_TRAINER_ID'] == '1':\n    {line}\nelse:\n    {others}\n"
         )
-        outcome = Watch(jobs.job(program, console=frozenset())).run()
+        outcome = JobMonitor(jobs.job(program, console=frozenset())).run()
         return None if outcome.code == status else (number, outcome.code, outcome.text)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -18,11 +18,11 @@ ROOT = Path(__file__).parents[2]
 # in seconds, the output shown, and the script.
 LAUNCHER = """
 import sys
-from umiak.comm.launcher import Host, Job, attempts
-log, ranks, restarts, grace, console, script = sys.argv[1:]
+from umiak.comm.launcher import Host, Job, restarts
+log, ranks, limit, grace, console, script = sys.argv[1:]
 job = Job(("script", script), (Host("", int(ranks)),), log_dir=log, grace=float(grace), stdin=False,
           console=None if console == "all" else frozenset())
-sys.exit(attempts.run(job, int(restarts)))
+sys.exit(restarts.run(job, int(limit)))
 """
 
 

@@ -24,7 +24,7 @@ from umiak.backends.transfer import CPU
 from umiak.comm import groups
 from umiak.comm.errors import CommError
 from umiak.comm.group import Group
-from umiak.comm.span import nbytes
+from umiak.comm.staging import nbytes
 from umiak.comm.task import Task
 from umiak.core import tape
 from umiak.core.array import from_numpy, host_values, to_numpy
@@ -49,7 +49,7 @@ AT_THE_END = 1 << 30  # gradients of a leaf that is known to be complete only wh
 _COPY, _ADD = F.Copy(), F.Add()
 
 
-class Slot:
+class LeafGradient:
     """A leaf and its gradient."""
 
     __slots__ = ("bucket", "came", "expected", "leaf", "name", "ready", "size", "view")
@@ -69,7 +69,7 @@ class Slot:
         return self.leaf.stop_gradient
 
 
-class Flight:
+class PendingReduction:
     """Something of the group that is under way, for the reducer and for the profiler."""
 
     task: Task | None = None
@@ -83,31 +83,31 @@ class Flight:
         """What is done with the result."""
 
 
-class Bucket(Flight):
+class Bucket(PendingReduction):
     """Dense gradients of one dtype."""
 
-    def __init__(self, group: Group, slots: list[Slot]) -> None:
+    def __init__(self, group: Group, slots: list[LeafGradient]) -> None:
         self.group, self.slots = group, slots
         self.pending = 0
-        self.looked = False  # in this run, whether somebody has kept gradients of an earlier step
+        self.views_checked = False  # in this run, whether somebody has kept gradients of an earlier step
         self.dtype, self.place = slots[0].leaf.dtype, slots[0].leaf.place
         step = max(1, ALIGN // self.dtype.itemsize)
         self.starts = [0]
         for slot in slots:
             self.starts.append(self.starts[-1] + -(-slot.size // step) * step)
         n = len(slots)
-        self.fine = np.array([1] * n + [0] * (n + 1), self.dtype.numpy)
-        self.lay()
+        self.default_flags = np.array([1] * n + [0] * (n + 1), self.dtype.numpy)
+        self.allocate()
 
-    def lay(self) -> None:
+    def allocate(self) -> None:
         """Take memory, of which the slots get views."""
-        self.flat = empty((self.starts[-1] + len(self.fine),), self.dtype, self.place)
+        self.flat = empty((self.starts[-1] + len(self.default_flags),), self.dtype, self.place)
         self.nbytes = nbytes(self.flat)
         clear(self.flat)  # the gaps take part
         with no_grad_guard():
             # What ranks tell each other.
-            self.word = F.slice(
-                self.flat, axes=(0,), starts=(self.starts[-1],), sizes=(len(self.fine),), steps=(1,)
+            self.flags = F.slice(
+                self.flat, axes=(0,), starts=(self.starts[-1],), sizes=(len(self.default_flags),), steps=(1,)
             ).detach()
             for i, slot in enumerate(self.slots):
                 part = F.slice(self.flat, axes=(0,), starts=(self.starts[i],), sizes=(slot.size,), steps=(1,))
@@ -117,55 +117,55 @@ class Bucket(Flight):
         del part
         self.users = sys.getrefcount(self.flat.storage)
 
-    def look(self) -> None:
+    def check_views(self) -> None:
         """Before the first gradient of a step: leave the memory to those who have kept tensors or arrays over it."""
-        self.looked = True
+        self.views_checked = True
         if any(_held(slot.leaf) is not None for slot in self.slots):
             return
         if sys.getrefcount(self.flat.storage) > self.users or any(sys.getrefcount(s.view) > 2 for s in self.slots):
-            self.lay()
+            self.allocate()
 
     def start(self, failed: bool) -> None:
-        if not self.looked:
-            self.look()
-        word = self.fine.copy()
+        if not self.views_checked:
+            self.check_views()
+        flags = self.default_flags.copy()
         n = len(self.slots)
         for i, slot in enumerate(self.slots):
             held = _held(slot.leaf)
             if held is None:
                 clear(slot.view)
-                word[i] = tape.is_cleared(slot.leaf)
+                flags[i] = tape.is_cleared(slot.leaf)
             elif held is not slot.view:
-                deposit(slot, held)
+                accumulate(slot, held)
             if not slot.came:
-                word[n + i] = 1
+                flags[n + i] = 1
         if failed:
-            word[2 * n] = 1
-        apply_into(_COPY, (self.word,), (from_numpy(word, self.place, None),))
+            flags[2 * n] = 1
+        apply_into(_COPY, (self.flags,), (from_numpy(flags, self.place, None),))
         self.task = self.group.all_reduce(self.flat, self.flat, "avg")
 
     def finish(self) -> None:
-        self.said = np.abs(host_values(self.word)).astype(np.float32)
+        self.said = np.abs(host_values(self.flags)).astype(np.float32)
         for i, slot in enumerate(self.slots):
             if self.said[i]:
                 slot.view._bump_version()
                 if _held(slot.leaf) is not slot.view:
                     slot.leaf.grad = slot.view
 
-    def heard(self) -> tuple[np.ndarray, bool]:
+    def unused_and_failed(self) -> tuple[np.ndarray, bool]:
         """By slot, the part of the ranks whose run gave it nothing; whether some rank's run failed."""
         n = len(self.slots)
         return self.said[n : 2 * n], bool(self.said[2 * n])
 
 
-class Rows(Flight):
+class SparseBucket(PendingReduction):
     """A gradient of selected rows: the rows of all ranks, one after the other.
 
     How many there are is said first, and what follows begins when that has arrived: at another moment on every rank, so
     over a group of its own.
     """
 
-    def __init__(self, group: Group, slot: Slot) -> None:
+    def __init__(self, group: Group, slot: LeafGradient) -> None:
         self.group, self.slots = group, [slot]
         self.pending = 0
         slot.bucket, slot.view = self, None
@@ -227,7 +227,7 @@ class Rows(Flight):
             slot.leaf.grad = SelectedRows(from_numpy(index, place), whole, slot.leaf.shape)
         self.parts = None
 
-    def heard(self) -> tuple[np.ndarray, bool]:
+    def unused_and_failed(self) -> tuple[np.ndarray, bool]:
         said = self.all.max(0)
         return said[1:2], bool(said[2])
 
@@ -244,7 +244,7 @@ def _held(leaf: Tensor) -> Any:
     return None if tape.is_cleared(leaf) else leaf.grad
 
 
-def deposit(slot: Slot, g: Any) -> None:
+def accumulate(slot: LeafGradient, g: Any) -> None:
     """Add a gradient to that of a leaf, in the bucket's memory if it has one."""
     leaf, view = slot.leaf, slot.view
     if view is None:
@@ -285,9 +285,9 @@ class Reducer:
         last: float = 1 << 20,
         unused: bool = False,
     ) -> None:
-        self.group = private(group)
+        self.group = duplicate(group)
         self.limit, self.last, self.unused = limit, last, unused
-        self.slots = [Slot(name, leaf) for name, leaf in leaves]
+        self.slots = [LeafGradient(name, leaf) for name, leaf in leaves]
         self.sync = True
         self.buckets: list[Any] | None = None  # None: to be made at the end of the coming run
         self._sinks = [tape.Sink(self, i) for i in range(len(self.slots))]
@@ -297,7 +297,7 @@ class Reducer:
         self._running = self._syncing = False
         self._order: list[int] = []
         self._next = 0  # buckets that were started
-        self._flying: list[Any] = []
+        self._pending: list[Any] = []
         self.started_early = 0  # buckets of the latest run that were under way before its end
 
     def close(self) -> None:
@@ -340,9 +340,9 @@ class Reducer:
                 "one more after they were reduced",
                 "Parameters that several recomputed parts share need recompute(..., use_reentrant=False).",
             )
-        if slot.view is not None and not slot.bucket.looked:
-            slot.bucket.look()
-        deposit(slot, g)
+        if slot.view is not None and not slot.bucket.views_checked:
+            slot.bucket.check_views()
+        accumulate(slot, g)
         slot.came += 1
         if not self._syncing:
             return
@@ -356,11 +356,11 @@ class Reducer:
         for slot in self.slots:
             slot.came, slot.ready = 0, False
         for bucket in self.buckets or ():
-            bucket.looked = False
+            bucket.views_checked = False
         if not self.sync:
             tape.after_run(self._end)
             return
-        tape.after_run(self._end, self._pulse)
+        tape.after_run(self._end, self._progress)
         kind = [(slot.frozen, slot.leaf.dtype, slot.leaf.place) for slot in self.slots]
         if kind != self._kind:
             self._kind = kind
@@ -377,7 +377,7 @@ class Reducer:
                 if not hidden and slot.bucket is not None and id(slot.leaf) not in reached:
                     self._ready(slot)
 
-    def _ready(self, slot: Slot) -> None:
+    def _ready(self, slot: LeafGradient) -> None:
         assert self.buckets is not None
         slot.ready = True
         slot.bucket.pending -= 1
@@ -388,24 +388,24 @@ class Reducer:
         bucket.began = now()
         bucket.start(failed)
         self._next += 1
-        self._flying.append(bucket)
+        self._pending.append(bucket)
 
-    def _pulse(self) -> bool:
+    def _progress(self) -> bool:
         """Move on what is under way; whether something has arrived."""
-        arrived = [b for b in self._flying if b.task.done()]
+        arrived = [b for b in self._pending if b.task.done()]
         for bucket in arrived:
             self._arrived(bucket)
         return bool(arrived)
 
     def _arrived(self, bucket: Any) -> None:
-        if isinstance(bucket, Rows) and bucket.more():
+        if isinstance(bucket, SparseBucket) and bucket.more():
             return
-        self._flying.remove(bucket)
+        self._pending.remove(bucket)
         recorder = Recorder.active
         if recorder is not None:
             number = self.buckets.index(bucket) if self.buckets else 0
             args = {"bucket": number, "bytes": bucket.nbytes, "group": self.group.name}
-            what = "all_gather" if isinstance(bucket, Rows) else "all_reduce"
+            what = "all_gather" if isinstance(bucket, SparseBucket) else "all_reduce"
             recorder.span(f"{what} of gradients {number}", COMMUNICATION, bucket.began, args)
 
     # --- its end
@@ -417,7 +417,7 @@ class Reducer:
         error = sys.exc_info()[1]
         if not complete and (isinstance(error, CommError) or not isinstance(error, Exception)):
             # The others cannot be told: what is under way may still write to the buckets, so they are given up.
-            self._flying.clear()
+            self._pending.clear()
             self._forget()
             return
         try:
@@ -428,7 +428,7 @@ class Reducer:
                 self._start(self.buckets[self._next], not complete)
             self._wait()
         except BaseException:
-            self._flying.clear()
+            self._pending.clear()
             self._forget()
             raise
         for bucket in self.buckets:
@@ -441,16 +441,16 @@ class Reducer:
     def _wait(self) -> None:
         start, pause = time.monotonic(), self.group.channel.pause
         while True:
-            arrived = self._pulse()  # all of them: each needs this thread to go on
-            if not self._flying:
+            arrived = self._progress()  # all of them: each needs this thread to go on
+            if not self._pending:
                 return
             if arrived:
                 continue
             waited = time.monotonic() - start
             if waited > PATIENCE:
-                self._flying[0].task.wait()  # tells of ranks that are late
+                self._pending[0].task.wait()  # tells of ranks that are late
             else:
-                pause(waited, self._flying[0].task.what)
+                pause(waited, self._pending[0].task.what)
 
     def _check(self) -> None:
         """Raise where the ranks did not do the same. They all do so alike."""
@@ -458,7 +458,7 @@ class Reducer:
         elsewhere: list[str] = []
         assert self.buckets is not None
         for bucket in self.buckets:
-            missing, failed = bucket.heard()
+            missing, failed = bucket.unused_and_failed()
             if failed:
                 raise op_error(
                     RuntimeError, "DataParallel", "a backward that ends on all ranks", "one that failed on another rank"
@@ -481,7 +481,7 @@ class Reducer:
     def _forget(self) -> None:
         """Give up the buckets."""
         for bucket in self.buckets or ():
-            if isinstance(bucket, Rows):
+            if isinstance(bucket, SparseBucket):
                 groups.destroy(bucket.group)
         self.buckets = None
 
@@ -507,7 +507,7 @@ class Reducer:
         self.buckets = []
         for part in cut([self.slots[i] for i in order], {id(self.slots[i]) for i in rows}, self.limit, self.last):
             if len(part) == 1 and self.slots.index(part[0]) in rows:
-                self.buckets.append(Rows(private(self.group), part[0]))
+                self.buckets.append(SparseBucket(duplicate(self.group), part[0]))
                 continue
             self.buckets.append(Bucket(self.group, part))
         for bucket in self.buckets:
@@ -557,7 +557,7 @@ class Reducer:
             start += n
 
 
-def cut(slots: list[Slot], alone: set[int], limit: float, last: float) -> list[list[Slot]]:
+def cut(slots: list[LeafGradient], alone: set[int], limit: float, last: float) -> list[list[LeafGradient]]:
     """Slots in the order in which they are ready, cut into buckets of one dtype and place each; those of ``alone`` by
     themselves.
 
@@ -565,13 +565,13 @@ def cut(slots: list[Slot], alone: set[int], limit: float, last: float) -> list[l
     to be under way while others fill.
     """
 
-    def size(slot: Slot) -> int:
+    def size(slot: LeafGradient) -> int:
         return slot.size * slot.leaf.dtype.itemsize
 
     most = min(limit, max(SMALL, sum(map(size, slots)) / PARTS))
-    found: list[tuple[int, list[Slot]]] = []
+    found: list[tuple[int, list[LeafGradient]]] = []
     # Bytes so far, and where in the order the slot stands that is ready last.
-    open_: dict[tuple[DType, Place], tuple[float, int, list[Slot]]] = {}
+    open_: dict[tuple[DType, Place], tuple[float, int, list[LeafGradient]]] = {}
     bound = min(last, most)
     for at in reversed(range(len(slots))):
         slot = slots[at]
@@ -589,7 +589,7 @@ def cut(slots: list[Slot], alone: set[int], limit: float, last: float) -> list[l
     return [part for _, part in sorted(found, key=lambda x: x[0])]
 
 
-def private(group: Group) -> Group:
+def duplicate(group: Group) -> Group:
     """A group of the same ranks for one purpose, made by all of them in the same order."""
     counts = current().state.values.setdefault("comm_private", {})
     number = counts[group.name] = counts.get(group.name, 0) + 1

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from umiak.comm import schedule
+from umiak.comm import algorithms
 from umiak.comm.channel import Channel
 from umiak.comm.errors import CommError, SizeMismatch
-from umiak.comm.sight import Sight, sentence
-from umiak.comm.span import Data, Span, described
+from umiak.comm.peer_status import PeerStatus, sentence
+from umiak.comm.staging import Data, StagedArray, described
 from umiak.comm.task import Task, timeout_flag
 from umiak.util import flags
 from umiak.util.errors import op_error
@@ -62,7 +62,7 @@ class Group:
         )  # what the rank has under way, on any group
         self.given_up: deque[int] = deque(maxlen=RECENT)  # calls that have ended with an error
         # Tells what some global ranks do on a group, at a call of it
-        self.bystander: Callable[[Group, int | None, Sequence[int]], list[Sight]] | None = None
+        self.bystander: Callable[[Group, int | None, Sequence[int]], list[PeerStatus]] | None = None
 
     def __repr__(self) -> str:
         return f"Group({self.name!r}, rank {self.rank} of {self.size}, ranks {list(self.ranks)})"
@@ -74,7 +74,7 @@ class Group:
 
     # Started operations
 
-    def _start(self, what: str, steps: Callable[[int], schedule.Steps], *said: Any) -> Task:
+    def _start(self, what: str, steps: Callable[[int], algorithms.Steps], *said: Any) -> Task:
         call = self.calls
         self.calls += 1
         self._recent.append((call, (what, *said)))
@@ -129,7 +129,7 @@ class Group:
                 return f"{what}({', '.join(map(str, said))})"
         return ""
 
-    def _seen(self, call: int | None, ranks: Sequence[int]) -> list[Sight]:
+    def _seen(self, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
         return [] if self.bystander is None else self.bystander(self, call, ranks)
 
     def explain(self, task: Task, error: BaseException) -> CommError:
@@ -161,7 +161,7 @@ class Group:
         text = f"[{task.what}] rank {self.ranks[self.rank]} has waited {waited:.1f} s for the other ranks"
         return CommError(f"{text}: {sentence(seen, task.call, mine)}" if seen else text)
 
-    def _checked(self, call: int, tag: int, steps: Callable[[int], schedule.Steps]) -> schedule.Steps:
+    def _checked(self, call: int, tag: int, steps: Callable[[int], algorithms.Steps]) -> algorithms.Steps:
         """What ``steps`` makes, after all ranks have compared what they are about to do."""
         text = self.signature(call)
         mine = np.zeros(WORDS, np.uint8)
@@ -170,7 +170,7 @@ class Group:
             raw = raw[: WORDS - 16] + hashlib.sha256(raw).hexdigest()[:16].encode()
         mine[: len(raw)] = np.frombuffer(raw, np.uint8)
         heard = np.zeros((self.size, WORDS), np.uint8)
-        yield from schedule.gather(self.channel, heard.reshape(-1), mine, None, tag)
+        yield from algorithms.gather(self.channel, heard.reshape(-1), mine, None, tag)
         wrong = {
             self.ranks[i]: bytes(row).rstrip(b"\0").decode(errors="replace")
             for i, row in enumerate(heard)
@@ -187,18 +187,18 @@ class Group:
     def _by(
         self,
         name: str,
-        reads: Sequence[Span | None],
-        writes: Sequence[Span | None],
-        operands: Sequence[Span],
+        reads: Sequence[StagedArray | None],
+        writes: Sequence[StagedArray | None],
+        operands: Sequence[StagedArray],
         args: Sequence[Any],
-        messages: Callable[[int], schedule.Steps],
-    ) -> Callable[[int], schedule.Steps]:
+        messages: Callable[[int], algorithms.Steps],
+    ) -> Callable[[int], algorithms.Steps]:
         """The steps of a collective: the engine's own way ``name`` where it has one for the operands, else by messages.
 
         What lies on a device that the channel does not reach goes by way of the host, which waits for what is read.
         """
 
-        def steps(tag: int) -> schedule.Steps:
+        def steps(tag: int) -> algorithms.Steps:
             # With the check, engines would match collectives by the order of their starts, which is now that of the
             # answers.
             native = _no_way if check_flag.value or not name else self.channel.native
@@ -208,83 +208,83 @@ class Group:
                 if request is not None:
                     yield [request]
                     return
-            for span in reads:
-                if span is not None:
-                    span.fetch()
+            for staged in reads:
+                if staged is not None:
+                    staged.copy_to_host()
             request = native(name, *(s.array for s in operands), *args)
             if request is None:
                 yield from messages(tag)
             else:
                 yield [request]
-            for span in writes:
-                if span is not None:
-                    span.land()
+            for staged in writes:
+                if staged is not None:
+                    staged.write_back()
 
         return steps
 
     def all_reduce(self, out: Data, x: Data, op: str = "sum") -> Task:
         """``x`` of all ranks combined; ``out`` may be ``x``."""
-        a, b = Span(out), Span(x)
+        a, b = StagedArray(out), StagedArray(x)
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.all_reduce(self.channel, a.array, b.array, op, tag)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.all_reduce(self.channel, a.array, b.array, op, tag)
 
         return self._start("all_reduce", self._by("all_reduce", [b], [a], [a, b], [op], messages), *described(x), op)
 
     def reduce(self, out: Data, x: Data, root: int, op: str = "sum") -> Task:
         """The same, on rank ``root`` of the group; elsewhere ``out`` is left as it is."""
-        a, b = Span(out), Span(x)
+        a, b = StagedArray(out), StagedArray(x)
         writes = [a] if self.rank == root else []
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.all_reduce(self.channel, a.array, b.array, op, tag, root)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.all_reduce(self.channel, a.array, b.array, op, tag, root)
 
         steps = self._by("reduce", [b], writes, [a, b], [root, op], messages)
         return self._start("reduce", steps, *described(x), op, f"to {root}")
 
     def reduce_scatter(self, out: Data, x: Data, op: str = "sum") -> Task:
         """``x`` of all ranks combined, cut into equal parts of which rank r gets part r."""
-        a = Span(out)
-        b = Span(x).apart(a)
+        a = StagedArray(out)
+        b = StagedArray(x).without_overlap(a)
         self._parts("reduce_scatter", a, b)
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.reduce_scatter(self.channel, a.array, b.array, op, tag)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.reduce_scatter(self.channel, a.array, b.array, op, tag)
 
         steps = self._by("reduce_scatter", [b], [a], [a, b], [op], messages)
         return self._start("reduce_scatter", steps, *described(x), op)
 
     def all_gather(self, out: Data, x: Data) -> Task:
         """``x`` of all ranks, one after the other."""
-        a = Span(out)
-        b = Span(x).apart(a)
+        a = StagedArray(out)
+        b = StagedArray(x).without_overlap(a)
         self._parts("all_gather", b, a)
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.gather(self.channel, a.array, b.array, None, tag)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.gather(self.channel, a.array, b.array, None, tag)
 
         return self._start("all_gather", self._by("all_gather", [b], [a], [a, b], [], messages), *described(x))
 
     def gather(self, out: Data | None, x: Data, root: int) -> Task:
         """The same, on rank ``root`` of the group only; elsewhere ``out`` may be None."""
-        a, b = None if out is None else Span(out), Span(x)
+        a, b = None if out is None else StagedArray(out), StagedArray(x)
         if self.rank == root:
             self._parts("gather", b, a)
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.gather(self.channel, None if a is None else a.array, b.array, root, tag)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.gather(self.channel, None if a is None else a.array, b.array, root, tag)
 
         writes = [a] if self.rank == root else []
         return self._start("gather", self._by("", [b], writes, [], [], messages), *described(x), f"to {root}")
 
     def scatter(self, out: Data, x: Data | None, root: int) -> Task:
         """Part r of what rank ``root`` has, on rank r; elsewhere ``x`` may be None."""
-        a, b = Span(out), None if x is None else Span(x)
+        a, b = StagedArray(out), None if x is None else StagedArray(x)
         if self.rank == root:
             self._parts("scatter", a, b)
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.scatter(self.channel, a.array, None if b is None else b.array, root, tag)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.scatter(self.channel, a.array, None if b is None else b.array, root, tag)
 
         reads = [b] if self.rank == root else []
         steps = self._by("", reads, [a], [], [], messages)
@@ -292,26 +292,26 @@ class Group:
 
     def broadcast(self, x: Data, root: int) -> Task:
         """``x`` of rank ``root``, on every rank, in place."""
-        a = Span(x)
+        a = StagedArray(x)
         reads, writes = ([a], []) if self.rank == root else ([], [a])
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.broadcast(self.channel, a.array, root, tag)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.broadcast(self.channel, a.array, root, tag)
 
         steps = self._by("broadcast", reads, writes, [a], [root], messages)
         return self._start("broadcast", steps, *described(x), f"from {root}")
 
     def all_to_all(self, out: Data, x: Data) -> Task:
         """``x`` cut into equal parts, of which part r goes to rank r; ``out`` joins what comes."""
-        a = Span(out)
-        b = Span(x).apart(a)
+        a = StagedArray(out)
+        b = StagedArray(x).without_overlap(a)
         if a.size != b.size or a.size % self.size:
             need = f"out of the size of x, a multiple of {self.size}"
             raise op_error(ValueError, "all_to_all", need, f"{a.size} and {b.size}")
         each = [b.size // self.size] * self.size
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.all_to_all(self.channel, a.array, b.array, each, each, tag)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.all_to_all(self.channel, a.array, b.array, each, each, tag)
 
         return self._start("all_to_all", self._by("all_to_all", [b], [a], [a, b], [], messages), *described(x))
 
@@ -323,11 +323,11 @@ class Group:
             raise op_error(ValueError, "all_to_all_sized", need, f"{list(sent)} and {list(received)}")
         row = int(np.prod(x.shape[1:], dtype=int))
         counts = [n * row for n in sent], [n * row for n in received]
-        a = Span(out)
-        b = Span(x).apart(a)
+        a = StagedArray(out)
+        b = StagedArray(x).without_overlap(a)
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.all_to_all(self.channel, a.array, b.array, *counts, tag)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.all_to_all(self.channel, a.array, b.array, *counts, tag)
 
         dtype, shape = described(x)
         return self._start(
@@ -336,21 +336,21 @@ class Group:
 
     def permute(self, out: Data, x: Data, pairs: Sequence[tuple[int, int]]) -> Task:
         """``x`` from rank a to rank b for each pair of places."""
-        a = Span(out)
-        b = Span(x).apart(a)
+        a = StagedArray(out)
+        b = StagedArray(x).without_overlap(a)
 
-        def messages(tag: int) -> schedule.Steps:
-            return schedule.permute(self.channel, a.array, b.array, pairs, tag)
+        def messages(tag: int) -> algorithms.Steps:
+            return algorithms.permute(self.channel, a.array, b.array, pairs, tag)
 
         return self._start("permute", self._by("permute", [b], [a], [a, b], [pairs], messages), *described(x), pairs)
 
     def barrier(self) -> Task:
         """Complete once every rank has started it."""
         return self._start(
-            "barrier", self._by("barrier", [], [], [], [], lambda tag: schedule.barrier(self.channel, tag))
+            "barrier", self._by("barrier", [], [], [], [], lambda tag: algorithms.barrier(self.channel, tag))
         )
 
-    def _parts(self, what: str, part: Span, whole: Span | None) -> None:
+    def _parts(self, what: str, part: StagedArray, whole: StagedArray | None) -> None:
         if whole is None or whole.size != part.size * self.size or whole.dtype != part.dtype:
             need = f"{self.size} parts of {part.size} {part.dtype}"
             raise op_error(ValueError, what, need, "None" if whole is None else f"{whole.size} {whole.dtype}")
@@ -365,18 +365,18 @@ class Group:
         self,
         what: str,
         start: Callable[[np.ndarray, int, int], Any],
-        reads: Sequence[Span],
-        writes: Sequence[Span],
+        reads: Sequence[StagedArray],
+        writes: Sequence[StagedArray],
         peer: int,
         tag: int,
     ) -> Task:
         self._peer(what, peer)
         if not USER <= tag < OBJECTS:
             raise op_error(ValueError, what, f"a tag from {USER} to {OBJECTS - 1}", tag)
-        (span,) = (*reads, *writes)
+        (staged,) = (*reads, *writes)
 
-        def message(_: int) -> schedule.Steps:
-            yield [start(schedule.bytes_of(span.array), peer, tag)]
+        def message(_: int) -> algorithms.Steps:
+            yield [start(algorithms.bytes_of(staged.array), peer, tag)]
 
         steps = self._by("", reads, writes, [], [], message)(tag)
         task = Task(self, f"{what} {self.ranks[peer]} (group {self.name!r})", steps)
@@ -386,11 +386,11 @@ class Group:
 
     def send(self, x: Data, peer: int, tag: int = 0) -> Task:
         """``x`` to the rank at place ``peer``. ``x`` must stay as it is until the task is complete."""
-        return self._message("send to rank", self.channel.send, [Span(x)], [], peer, tag)
+        return self._message("send to rank", self.channel.send, [StagedArray(x)], [], peer, tag)
 
     def recv(self, x: Data, peer: int, tag: int = 0) -> Task:
         """Into ``x``, from the rank at place ``peer``."""
-        return self._message("recv from rank", self.channel.recv, [], [Span(x)], peer, tag)
+        return self._message("recv from rank", self.channel.recv, [], [StagedArray(x)], peer, tag)
 
     # Objects
 
@@ -400,8 +400,8 @@ class Group:
         raw = np.frombuffer(pickle.dumps(obj, protocol=5), np.uint8)
         size = np.array([raw.size], np.int64)
 
-        def steps() -> schedule.Steps:
-            yield [self.channel.send(schedule.bytes_of(size), peer, OBJECTS), self.channel.send(raw, peer, OBJECTS)]
+        def steps() -> algorithms.Steps:
+            yield [self.channel.send(algorithms.bytes_of(size), peer, OBJECTS), self.channel.send(raw, peer, OBJECTS)]
 
         Task(self, f"send_object to rank {self.ranks[peer]}", steps()).wait()
 
@@ -410,9 +410,9 @@ class Group:
         self._peer("recv_object", peer)
         got: list[np.ndarray] = []
 
-        def steps() -> schedule.Steps:
+        def steps() -> algorithms.Steps:
             size = np.zeros(1, np.int64)
-            yield [self.channel.recv(schedule.bytes_of(size), peer, OBJECTS)]
+            yield [self.channel.recv(algorithms.bytes_of(size), peer, OBJECTS)]
             got.append(np.empty(int(size[0]), np.uint8))
             yield [self.channel.recv(got[0], peer, OBJECTS)]
 
@@ -427,7 +427,7 @@ class Group:
         made = np.empty(int(sizes.sum()), np.uint8)
         ends = np.cumsum([0, *sizes])
 
-        def steps(tag: int) -> schedule.Steps:
+        def steps(tag: int) -> algorithms.Steps:
             ch, me = self.channel, self.rank
             others = [(me + d) % self.size for d in range(1, self.size)]
             come = [ch.recv(made[ends[p] : ends[p + 1]], p, tag) for p in others]

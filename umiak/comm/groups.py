@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from umiak.comm import mpi
-from umiak.comm.ambient import GROUPS
 from umiak.comm.channel import Channel
 from umiak.comm.group import Group
-from umiak.comm.link import linked
+from umiak.comm.keys import GROUPS
 from umiak.comm.single import SingleChannel
+from umiak.comm.slow_link import linked
 from umiak.core import context
 from umiak.util.errors import op_error
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.backends.base import Kernel
-from umiak.comm.ambient import DEFERRED, GROUPS
+from umiak.comm.keys import DEFERRED, GROUPS
 from umiak.core import dispatch
 from umiak.core.context import current
 from umiak.core.tensor import Tensor, empty

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from umiak.comm.errors import CommError, SizeMismatch
-from umiak.comm.sight import ENDED, FAILED, Sight, look, where
+from umiak.comm.peer_status import ENDED, FAILED, PeerStatus, look, where
 from umiak.comm.single import ARRIVED, Arrived
 from umiak.core.place import Place
 
@@ -47,7 +47,7 @@ class Expected:
         return self.done
 
 
-class Seat:
+class VirtualRank:
     """One virtual rank. ``version`` counts what has happened to it from outside."""
 
     def __init__(self, lock: Any, rank: int) -> None:
@@ -85,7 +85,7 @@ class Seat:
             return f"rank {self.rank} waits in {'; '.join(sorted(self.waits.values()))}{peers}"
         return f"rank {self.rank} is in {where(self.thread)}"
 
-    def look(self, name: str, call: int | None) -> Sight:
+    def look(self, name: str, call: int | None) -> PeerStatus:
         """What it does on the group ``name``."""
         seen = look(self.groups, self.rank, name, call, self.thread)
         if self.error is not None:
@@ -98,36 +98,36 @@ class Job:
 
     def __init__(self, size: int) -> None:
         self.lock = threading.Lock()
-        self.seats = [Seat(self.lock, r) for r in range(size)]
+        self.members = [VirtualRank(self.lock, r) for r in range(size)]
         self.finished = threading.Condition(self.lock)
         self.trouble: str | None = None  # why nobody need wait any more
-        self.first: Seat | None = None  # that failed
+        self.first: VirtualRank | None = None  # that failed
 
     def channel(self, rank: int) -> MailChannel:
         """The channel of all ranks, for one of them."""
-        return MailChannel(self, self.seats[rank], range(len(self.seats)), self._key(self.seats[rank], "world"))
+        return MailChannel(self, self.members[rank], range(len(self.members)), self._key(self.members[rank], "world"))
 
     @staticmethod
-    def _key(seat: Seat, name: Hashable) -> Hashable:
+    def _key(member: VirtualRank, name: Hashable) -> Hashable:
         # Ranks make channels of one name in the same order; a later one of the same name has nothing of the former.
-        seat.splits[name] += 1
-        return name, seat.splits[name]
+        member.splits[name] += 1
+        return name, member.splits[name]
 
     def enter(self, rank: int, groups: Mapping[str, Group]) -> None:
         """The calling thread is ``rank``'s, whose groups are kept in ``groups``."""
-        seat = self.seats[rank]
+        member = self.members[rank]
         with self.lock:
-            seat.groups, seat.thread = groups, threading.current_thread()
-            seat.seen[seat.thread] = -1
+            member.groups, member.thread = groups, threading.current_thread()
+            member.seen[member.thread] = -1
 
     def leave(self, rank: int, error: BaseException | None = None) -> None:
         """``rank`` has ended."""
-        seat = self.seats[rank]
+        member = self.members[rank]
         with self.lock:
-            seat.error, seat.ended = error, True
+            member.error, member.ended = error, True
             if error is not None:
-                self.first = self.first or seat
-                self._break(seat.describe())
+                self.first = self.first or member
+                self._break(member.describe())
             self._look_for_deadlock()
             self.finished.notify_all()
 
@@ -138,80 +138,80 @@ class Job:
 
     def _break(self, why: str) -> None:
         self.trouble = self.trouble or why
-        for seat in self.seats:
-            seat.touch()
+        for member in self.members:
+            member.touch()
 
-    def look(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[Sight]:
+    def look(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
         """What some ranks do on a group."""
         with self.lock:
-            return [self.seats[r].look(group.name, call) for r in ranks]
+            return [self.members[r].look(group.name, call) for r in ranks]
 
     def _look_for_deadlock(self) -> None:
-        living = [s for s in self.seats if not s.ended]
+        living = [s for s in self.members if not s.ended]
         if living and self.trouble is None and all(s.stuck() for s in living):
-            self._break(f"all wait, and nothing can move: {'; '.join(s.describe() for s in self.seats)}")
+            self._break(f"all wait, and nothing can move: {'; '.join(s.describe() for s in self.members)}")
 
     def deliver(self, x: np.ndarray, key: Hashable, source: int, target: int, tag: int) -> None:
         """A message from ``source`` to ``target``."""
-        seat, address = self.seats[target], (key, source, tag)
+        member, address = self.members[target], (key, source, tag)
         with self.lock:
-            queue = seat.boxes.setdefault(address, deque())
+            queue = member.boxes.setdefault(address, deque())
             if not queue or type(queue[0]) is not Expected:
                 queue.append(x.copy())
                 return
             wish = queue.popleft()
             if not queue:
-                del seat.boxes[address]
+                del member.boxes[address]
         wish.fill(x)
         with self.lock:
             wish.done = True
-            seat.touch()
+            member.touch()
 
-    def expect(self, wish: Expected, key: Hashable, seat: Seat, tag: int) -> Expected:
+    def expect(self, wish: Expected, key: Hashable, member: VirtualRank, tag: int) -> Expected:
         """The next message from ``wish.source``."""
         address = key, wish.source, tag
         with self.lock:
-            queue = seat.boxes.setdefault(address, deque())
+            queue = member.boxes.setdefault(address, deque())
             if not queue or type(queue[0]) is Expected:
                 queue.append(wish)
                 return wish
             message = queue.popleft()
             if not queue:
-                del seat.boxes[address]
+                del member.boxes[address]
         wish.fill(message)
         wish.done = True
         return wish
 
-    def wait(self, seat: Seat, waited: float, what: str) -> None:
-        """Until something has changed for ``seat`` since the calling thread was last here, or some time has passed."""
+    def wait(self, member: VirtualRank, waited: float, what: str) -> None:
+        """Wait until something has changed for ``member`` since this thread last looked, or some time has passed."""
         thread = threading.current_thread()
         with self.lock:
-            if seat.seen.get(thread, -1) == seat.version and self.trouble is None:
-                seat.waits[thread] = what
+            if member.seen.get(thread, -1) == member.version and self.trouble is None:
+                member.waits[thread] = what
                 self._look_for_deadlock()
                 if self.trouble is None:
-                    seat.changed.wait(min(max(waited, PAUSE[0]), PAUSE[1]))
-                del seat.waits[thread]
-            seat.seen[thread] = seat.version
+                    member.changed.wait(min(max(waited, PAUSE[0]), PAUSE[1]))
+                del member.waits[thread]
+            member.seen[thread] = member.version
             if self.trouble is not None:
-                raise CommError(f"[{what}] rank {seat.rank} cannot go on: {self.trouble}")
+                raise CommError(f"[{what}] rank {member.rank} cannot go on: {self.trouble}")
 
 
 class MailChannel:
     """The messages of some virtual ranks, as one of them sees it."""
 
-    def __init__(self, job: Job, seat: Seat, ranks: Sequence[int], key: Hashable) -> None:
-        self.job, self.seat, self.ranks, self.key = job, seat, tuple(ranks), key
-        self.rank = self.ranks.index(seat.rank)
+    def __init__(self, job: Job, member: VirtualRank, ranks: Sequence[int], key: Hashable) -> None:
+        self.job, self.member, self.ranks, self.key = job, member, tuple(ranks), key
+        self.rank = self.ranks.index(member.rank)
         self.size = len(self.ranks)
         self.bystander = job.look
 
     def send(self, x: np.ndarray, peer: int, tag: int) -> Arrived:
-        self.job.deliver(x, self.key, self.seat.rank, self.ranks[peer], tag)
+        self.job.deliver(x, self.key, self.member.rank, self.ranks[peer], tag)
         return ARRIVED
 
     def recv(self, x: np.ndarray, peer: int, tag: int) -> Expected:
-        return self.job.expect(Expected(x, self.ranks[peer], peer), self.key, self.seat, tag)
+        return self.job.expect(Expected(x, self.ranks[peer], peer), self.key, self.member, tag)
 
     def native(self, name: str, *args: Any) -> None:
         return None
@@ -220,13 +220,13 @@ class MailChannel:
         return False
 
     def pause(self, waited: float, what: str) -> None:
-        self.job.wait(self.seat, waited, what)
+        self.job.wait(self.member, waited, what)
 
     def split(self, ranks: Iterable[int], name: str) -> MailChannel:
         chosen = [self.ranks[r] for r in ranks]
-        return MailChannel(self.job, self.seat, chosen, self.job._key(self.seat, (self.key, name)))
+        return MailChannel(self.job, self.member, chosen, self.job._key(self.member, (self.key, name)))
 
     def close(self) -> None:
         with self.job.lock:
-            for address in [a for a in self.seat.boxes if a[0] == self.key]:  # type: ignore[index]
-                del self.seat.boxes[address]
+            for address in [a for a in self.member.boxes if a[0] == self.key]:  # type: ignore[index]
+                del self.member.boxes[address]

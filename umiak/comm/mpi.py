@@ -1,8 +1,8 @@
 """Messages over MPI, through mpi4py: the library of the ``mpich`` wheel, or the site's own.
 
-MPI's collectives serve where they are the fastest: they move bytes of any dtype, and combine small arrays of dtypes
-that MPI knows. Larger ones are combined by our own schedule, which measured 1.5 to 3.5 times as fast as MPICH's, and so
-is what MPI has no dtype for: never by a callback into Python.
+MPI's collectives serve where they are the fastest: they move bytes of any dtype, and reduce small arrays of dtypes that
+MPI knows. Larger arrays are reduced by our own algorithms, which measured 1.5 to 3.5 times as fast as MPICH's, and so
+are dtypes that MPI lacks: never by a callback into Python.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from umiak.comm.departure import Departure
 from umiak.comm.errors import CommError, SizeMismatch
 from umiak.comm.launcher.supervisor import mapped
-from umiak.comm.watch import WATCH, Watch
+from umiak.comm.monitor import MONITOR, Monitor
+from umiak.comm.shutdown import Shutdown
 from umiak.core.place import Place
 from umiak.util.errors import op_error
 
@@ -68,11 +68,11 @@ class _Received:
 class MPIChannel:
     """The messages of one communicator."""
 
-    def __init__(self, comm: Any, watch: Watch) -> None:
+    def __init__(self, comm: Any, monitor: Monitor) -> None:
         MPI = _import()
         self.comm = comm
-        self.watch = watch
-        self.bystander = watch.ask
+        self.monitor = monitor
+        self.bystander = monitor.ask
         self._status = MPI.Status
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
@@ -124,8 +124,8 @@ class MPIChannel:
         return self.comm.Ibarrier()
 
     def pause(self, waited: float, what: str) -> None:
-        if self.watch.failed:
-            raise CommError(f"[{what}] rank {self.watch.rank} cannot go on: {self.watch.trouble()}")
+        if self.monitor.failed:
+            raise CommError(f"[{what}] rank {self.monitor.rank} cannot go on: {self.monitor.trouble()}")
         # MPI moves messages on only while somebody looks: sleep only where nothing is likely to move.
         if waited < YIELD_FOR:
             os.sched_yield()
@@ -139,7 +139,7 @@ class MPIChannel:
             made = self.comm.Create_group(group, zlib.crc32(name.encode()) % 32768)
         finally:
             group.Free()
-        return MPIChannel(made, self.watch)
+        return MPIChannel(made, self.monitor)
 
     def close(self) -> None:
         MPI = _import()
@@ -166,14 +166,14 @@ def connect(state: dict[Any, Any], groups: Mapping[str, Any]) -> MPIChannel:
     if MPI.Query_thread() < MPI.THREAD_MULTIPLE:
         raise op_error(CommError, "comm", "an MPI with threads (MPI_THREAD_MULTIPLE)", MPI.Get_library_version())
     comm = MPI.COMM_WORLD.Dup()
-    watch = state.get(WATCH)
-    if watch is None:
+    monitor = state.get(MONITOR)
+    if monitor is None:
         near = comm.Split_type(MPI.COMM_TYPE_SHARED)
         here = near.Get_size() == comm.Get_size()
         near.Free()
         drop_names()
         key = comm.bcast(os.urandom(32) if comm.Get_rank() == 0 else None)
-        state[WATCH] = watch = Watch(comm.Get_rank(), groups, key, here)
-        watch.start(comm.allgather(watch.address))
-        Departure(MPI.COMM_WORLD.Dup(), watch)
-    return MPIChannel(comm, watch)
+        state[MONITOR] = monitor = Monitor(comm.Get_rank(), groups, key, here)
+        monitor.start(comm.allgather(monitor.address))
+        Shutdown(MPI.COMM_WORLD.Dup(), monitor)
+    return MPIChannel(comm, monitor)

@@ -19,7 +19,7 @@ from umiak import memory
 from umiak.comm import groups
 from umiak.comm.errors import CommError
 from umiak.comm.group import Group
-from umiak.comm.span import Data, described, nbytes
+from umiak.comm.staging import Data, described, nbytes
 from umiak.comm.task import Task
 from umiak.core import context, stream
 from umiak.core.generator import seed_all
@@ -272,15 +272,15 @@ def plan_ranks(
 
 def _run(fn: Callable[..., Any], args: tuple, key: Hashable, members: list[int], ranks: int) -> ClassPlan:
     made = ClassPlan(key, members[0], len(members))
-    ambient = context.new_rank(made.rank)
+    ctx = context.new_rank(made.rank)
     place = Place("null", 0)
-    ambient.state.place = place
+    ctx.state.place = place
     former = context.current()
     gc.collect()  # what a former class has left would be counted
     memory.reset_peaks(place)
     held, queue = memory.stats(place)["requested"], stream.stream(place.index)
     launched = queue.submitted
-    ambient.activate()
+    ctx.activate()
     try:
         seed_all(0)
         groups.connect_by(lambda: PlannedChannel(made.rank, range(ranks), made))

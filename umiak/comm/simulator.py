@@ -92,10 +92,10 @@ def _wait(job: Job, seconds: float) -> str:
     """Until all ranks have ended; what those do that have not in time."""
     end = time.monotonic() + seconds
     with job.lock:
-        while not all(s.ended for s in job.seats):
+        while not all(s.ended for s in job.members):
             left = end - time.monotonic()
             if left <= 0:
-                return "; ".join(s.describe() for s in job.seats if not s.ended)
+                return "; ".join(s.describe() for s in job.members if not s.ended)
             job.finished.wait(left)
     return ""
 
@@ -104,10 +104,10 @@ def _raise_first(job: Job) -> None:
     first = job.first
     if first is None or first.error is None:
         return
-    failed = [s for s in job.seats if s.error is not None]
+    failed = [s for s in job.members if s.error is not None]
     # Those that others have kept waiting say no more than what happened first.
     vain = [s.rank for s in failed if s is not first and f"cannot go on: {job.trouble}" in str(s.error)]
-    text = f"[simulate] rank {first.rank} of {len(job.seats)} failed. All that did:"
+    text = f"[simulate] rank {first.rank} of {len(job.members)} failed. All that did:"
     text += "".join(f"\n  {s.describe()}" for s in failed if s.rank not in vain)
     if vain:
         text += f"\n  waiting in vain: ranks {', '.join(map(str, vain))}"

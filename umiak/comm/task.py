@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from umiak.comm.ambient import GROUPS
 from umiak.comm.channel import Request
 from umiak.comm.errors import CommError
+from umiak.comm.keys import GROUPS
 from umiak.core.context import current
 from umiak.util import flags
 

@@ -1,7 +1,7 @@
 """Communication among ranks."""
 
 from paddle.distributed.communication import stream
-from paddle.distributed.communication._ways import ReduceOp
+from paddle.distributed.communication._paths import ReduceOp
 from paddle.distributed.communication.alltoall import alltoall, alltoall_single
 from paddle.distributed.communication.broadcast import broadcast
 from paddle.distributed.communication.gather import all_gather, gather

@@ -295,8 +295,8 @@ def wait(tensor: Tensor, group: Group | None = None, use_calc_stream: bool = Tru
         >>> _ = paddle.distributed.all_reduce(x, sync_op=False)
         >>> paddle.distributed.wait(x)
     """
-    from paddle.distributed.communication._ways import settle
+    from paddle.distributed.communication._paths import wait_all
 
     pg = member(group, "wait")
     if pg is not None:
-        settle(pg)
+        wait_all(pg)

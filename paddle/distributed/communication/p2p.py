@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle.distributed.communication import stream
-from paddle.distributed.communication._ways import need
+from paddle.distributed.communication._paths import need
 from paddle.distributed.communication.group import Group, member
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error

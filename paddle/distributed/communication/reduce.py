@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle.distributed.communication import stream
-from paddle.distributed.communication._ways import ReduceOp
+from paddle.distributed.communication._paths import ReduceOp
 from paddle.distributed.communication.group import Group
 from umiak.core.tensor import Tensor
 

@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
-from umiak.comm.launcher import attempts
+from umiak.comm.launcher import restarts
 from umiak.comm.launcher.job import Host, Job
 from umiak.util.errors import op_error
 
@@ -119,8 +119,8 @@ def launch(arguments: Sequence[str] | None = None) -> int:
     The status is that of the first rank that failed, 128 and the signal's number where a signal ended it.
     """
     try:
-        made, restarts = job(sys.argv[1:] if arguments is None else arguments)
-        return attempts.run(made, restarts)
+        made, limit = job(sys.argv[1:] if arguments is None else arguments)
+        return restarts.run(made, limit)
     except (ValueError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 2

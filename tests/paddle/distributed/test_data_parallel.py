@@ -10,7 +10,7 @@ import paddle.nn.functional as F
 from paddle import nn
 from paddle.distributed.fleet.utils import recompute
 from umiak import comm
-from umiak.comm.buckets import Slot, cut
+from umiak.comm.buckets import LeafGradient, cut
 
 RANKS = [1, 2, 4]
 BATCH = 8
@@ -141,7 +141,7 @@ def test_parameters_of_the_first_rank():
 def slots(*sizes, dtype="float32"):
     made = []
     for i, n in enumerate(sizes):
-        made.append(Slot(f"p{i}", paddle.zeros([n], dtype=dtype)))
+        made.append(LeafGradient(f"p{i}", paddle.zeros([n], dtype=dtype)))
     return made
 
 

@@ -7,12 +7,12 @@ import io
 import pytest
 
 from paddle.distributed.launch.main import job, launch
-from umiak.comm.launcher import starters
-from umiak.comm.launcher.attempts import summary
+from umiak.comm.launcher import mpi_launchers
 from umiak.comm.launcher.console import Console
-from umiak.comm.launcher.job import Host, Job, Seat, crowded, environments
+from umiak.comm.launcher.job import Host, Job, RankSlot, crowded, environments
+from umiak.comm.launcher.monitor import Outcome, Report, last_words
+from umiak.comm.launcher.restarts import summary
 from umiak.comm.launcher.supervisor import TAIL_LINES, Tail
-from umiak.comm.launcher.watch import Outcome, Report, last_words
 
 
 @pytest.fixture(autouse=True)
@@ -77,18 +77,18 @@ def test_unknown_options(capsys):
 @pytest.mark.parametrize(
     ("kind", "hosts", "command"),
     [
-        (starters.Hydra, ("",), "go -n 2 -x"),
-        (starters.Hydra, ("a", "b"), "go -hosts a:2,b:2 -n 4 -x"),
-        (starters.Slurm, ("a", "b"), "go --mpi=pmi2 --nodelist a,b --nodes 2 --ntasks 4 --ntasks-per-node 2 "),
-        (starters.OpenMPI, ("a", "b"), "go --host a:2,b:2 "),
+        (mpi_launchers.Hydra, ("",), "go -n 2 -x"),
+        (mpi_launchers.Hydra, ("a", "b"), "go -hosts a:2,b:2 -n 4 -x"),
+        (mpi_launchers.Slurm, ("a", "b"), "go --mpi=pmi2 --nodelist a,b --nodes 2 --ntasks 4 --ntasks-per-node 2 "),
+        (mpi_launchers.OpenMPI, ("a", "b"), "go --host a:2,b:2 "),
     ],
 )
 def test_commands(kind, hosts, command):
-    made = Job(("call",), tuple(Host(name, 2) for name in hosts), mpi_args=("-x",), slurm=kind is starters.Slurm)
+    made = Job(("call",), tuple(Host(name, 2) for name in hosts), mpi_args=("-x",), slurm=kind is mpi_launchers.Slurm)
     words = kind("go").command(made, ("A", "B"), ["python", "s.py"])
     assert " ".join(words).startswith(command)
     assert words[-3:] == ["-x", "python", "s.py"]
-    if kind is starters.OpenMPI:
+    if kind is mpi_launchers.OpenMPI:
         assert "-x A -x B -n 4" in " ".join(words)
 
 
@@ -96,9 +96,9 @@ def test_environment_of_two_nodes(monkeypatch):
     for name in ("OMP_NUM_THREADS", "UMIAK_NUM_THREADS", "FLAGS_paddle_num_threads"):
         monkeypatch.delenv(name, raising=False)
     # Round-robin, as some MPI launchers number ranks.
-    seats = [Seat("ab"[i % 2], f"10.0.0.{i % 2}", 100 + i, 200 + i, (8, 1)[i % 2]) for i in range(4)]
+    slots = [RankSlot("ab"[i % 2], f"10.0.0.{i % 2}", 100 + i, 200 + i, (8, 1)[i % 2]) for i in range(4)]
     made = Job(("call",), (Host("a", 2), Host("b", 2)), devices=("6", "7"), name="j", environ={"X": "1"})
-    both = environments(seats, made, restart=3)
+    both = environments(slots, made, restart=3)
     words = [environ for environ, _ in both]
     assert [w["PADDLE_LOCAL_RANK"] for w in words] == ["0", "0", "1", "1"]
     assert [w["PADDLE_NODE_RANK"] for w in words] == ["0", "1", "0", "1"]
@@ -110,9 +110,9 @@ def test_environment_of_two_nodes(monkeypatch):
     }
     assert [d["OMP_NUM_THREADS"] for _, d in both] == ["4", "1", "4", "1"]
     assert ["MPIR_CVAR_POLLS_BEFORE_YIELD" in d for _, d in both] == [False, True, False, True]
-    assert crowded(seats) == ["2 ranks on the 1 CPUs of b"]
+    assert crowded(slots) == ["2 ranks on the 1 CPUs of b"]
     monkeypatch.setenv("UMIAK_NUM_THREADS", "3")
-    assert "OMP_NUM_THREADS" not in environments(seats, made, 0)[0][1]
+    assert "OMP_NUM_THREADS" not in environments(slots, made, 0)[0][1]
 
 
 def test_lines_on_the_screen():

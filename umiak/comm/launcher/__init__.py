@@ -1,6 +1,6 @@
 """Starting ranks through the MPI launcher, and watching them."""
 
 from umiak.comm.launcher.job import Host, Job
-from umiak.comm.launcher.watch import Outcome, Report, Watch
+from umiak.comm.launcher.monitor import JobMonitor, Outcome, Report
 
-__all__ = ["Host", "Job", "Outcome", "Report", "Watch"]
+__all__ = ["Host", "Job", "JobMonitor", "Outcome", "Report"]

@@ -57,7 +57,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Seat:
+class RankSlot:
     """Where the MPI launcher has put a rank."""
 
     node: str
@@ -67,26 +67,26 @@ class Seat:
     cpus: int
 
 
-def environments(seats: Sequence[Seat], job: Job, restart: int) -> list[tuple[dict[str, str], dict[str, str]]]:
+def environments(slots: Sequence[RankSlot], job: Job, restart: int) -> list[tuple[dict[str, str], dict[str, str]]]:
     """Variables of every rank by number: those that are set, and those that the user's environment overrules."""
-    nodes = list(dict.fromkeys(seat.node for seat in seats))
-    endpoints = [f"{seat.address}:{seat.port}" for seat in seats]
-    master = job.master or f"{seats[0].address}:{seats[0].master_port}"
+    nodes = list(dict.fromkeys(slot.node for slot in slots))
+    endpoints = [f"{slot.address}:{slot.port}" for slot in slots]
+    master = job.master or f"{slots[0].address}:{slots[0].master_port}"
     taken = dict.fromkeys(nodes, 0)
     found = []
-    for rank, seat in enumerate(seats):
-        local, beside = taken[seat.node], sum(other.node == seat.node for other in seats)
-        taken[seat.node] += 1
+    for rank, slot in enumerate(slots):
+        local, beside = taken[slot.node], sum(other.node == slot.node for other in slots)
+        taken[slot.node] += 1
         words: dict[str, object] = {
             "PADDLE_TRAINER_ID": rank,
-            "PADDLE_TRAINERS_NUM": len(seats),
+            "PADDLE_TRAINERS_NUM": len(slots),
             "PADDLE_GLOBAL_RANK": rank,
-            "PADDLE_GLOBAL_SIZE": len(seats),
+            "PADDLE_GLOBAL_SIZE": len(slots),
             "PADDLE_LOCAL_RANK": local,
             "PADDLE_RANK_IN_NODE": local,
             "PADDLE_LOCAL_SIZE": beside,
             "PADDLE_NNODES": len(nodes),
-            "PADDLE_NODE_RANK": nodes.index(seat.node),
+            "PADDLE_NODE_RANK": nodes.index(slot.node),
             "PADDLE_TRAINER_ENDPOINTS": ",".join(endpoints),
             "PADDLE_CURRENT_ENDPOINT": endpoints[rank],
             "PADDLE_MASTER": master,
@@ -100,14 +100,14 @@ def environments(seats: Sequence[Seat], job: Job, restart: int) -> list[tuple[di
             words["FLAGS_selected_gpus"] = ",".join(job.devices[local * each : (local + 1) * each])
         defaults: dict[str, object] = {}
         if not any(name in os.environ for name in THREADS):
-            defaults["OMP_NUM_THREADS"] = max(1, seat.cpus // beside)
-        if beside > seat.cpus:  # ranks that wait must let the others work
+            defaults["OMP_NUM_THREADS"] = max(1, slot.cpus // beside)
+        if beside > slot.cpus:  # ranks that wait must let the others work
             defaults |= {"MPIR_CVAR_POLLS_BEFORE_YIELD": 1, "OMPI_MCA_mpi_yield_when_idle": 1}
         found.append(({k: str(v) for k, v in words.items()}, {k: str(v) for k, v in defaults.items()}))
     return found
 
 
-def crowded(seats: Sequence[Seat]) -> list[str]:
+def crowded(slots: Sequence[RankSlot]) -> list[str]:
     """Nodes with more ranks than CPUs, in words."""
-    counts = {seat.node: (sum(s.node == seat.node for s in seats), seat.cpus) for seat in seats}
+    counts = {slot.node: (sum(s.node == slot.node for s in slots), slot.cpus) for slot in slots}
     return [f"{n} ranks on the {cpus} CPUs of {node}" for node, (n, cpus) in counts.items() if n > cpus]

@@ -68,9 +68,9 @@ def tell(status: int, code: int, text: str = "") -> None:
 def leave(code: int, text: str) -> NoReturn:
     """End after a failure as Python would, but for MPI's finalisation: ranks that wait for this one never get there."""
     with contextlib.suppress(Exception):
-        departure = sys.modules.get("umiak.comm.departure")
-        if departure is not None:
-            departure.give_up(text)  # to the other ranks
+        shutdown = sys.modules.get("umiak.comm.shutdown")
+        if shutdown is not None:
+            shutdown.give_up(text)  # to the other ranks
         atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

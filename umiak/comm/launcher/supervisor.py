@@ -32,7 +32,7 @@ from multiprocessing.connection import Client, Connection
 from typing import Any, NoReturn
 
 ADDRESS, SECRET = "UMIAK_LAUNCHER", "UMIAK_JOB_SECRET"
-FOLDER, LOCK = "UMIAK_JOB_FOLDER", "UMIAK_JOB_LOCK"  # of a job on one machine: what folder.py explains
+FOLDER, LOCK = "UMIAK_JOB_FOLDER", "UMIAK_JOB_LOCK"  # of a job on one machine: what job_folder.py explains
 # What the MPI launchers of this world call a rank and the number of ranks.
 NUMBERS = (
     ("PMI_RANK", "PMI_SIZE"),
@@ -44,7 +44,7 @@ NODE = ("PMI_HOSTNAME", "SLURMD_NODENAME")  # before the host's own name: one ho
 SHARED = re.compile(r"/dev/shm/mpich_(?:shm|vci)_[0-9a-f]+_\d+(?=\n)")
 TAIL_LINES, TAIL_BYTES = 60, 16384
 HERE = os.path.dirname(os.path.abspath(__file__))
-RUNNER, REMOVAL = os.path.join(HERE, "runner.py"), os.path.join(HERE, "folder.py")
+RUNNER, REMOVAL = os.path.join(HERE, "runner.py"), os.path.join(HERE, "job_folder.py")
 LAST_WORDS = 3.0  # seconds that a rank has after an uncaught exception: MPI's finalisation may wait for the others
 HELD_BYTES = 1 << 20  # output that waits for the launcher before the rank must
 SHIM_SIGNALS = (signal.SIGTERM, signal.SIGCHLD)
@@ -108,7 +108,7 @@ class Tail:
         return text.splitlines()[-TAIL_LINES:]
 
 
-class Link:
+class LauncherConnection:
     """The connection to the launcher. It never waits: a launcher that reads nothing keeps no rank from being ended.
 
     Frames are those of ``multiprocessing.connection``. EOFError or ConnectionError once the launcher has gone.
@@ -164,7 +164,7 @@ class Supervisor:
     after it has said so and before that is noted, or in the middle of a message.
     """
 
-    def __init__(self, link: Link) -> None:
+    def __init__(self, link: LauncherConnection) -> None:
         self.link = link
         self.selector = selectors.DefaultSelector()
         self.child: subprocess.Popen[bytes] | None = None
@@ -453,7 +453,7 @@ def supervise(parent: int) -> int:
         return 1
     host, _, port = os.environ[ADDRESS].rpartition(":")
     try:
-        link = Link(Client((host, int(port)), authkey=os.environ[SECRET].encode()))
+        link = LauncherConnection(Client((host, int(port)), authkey=os.environ[SECRET].encode()))
     except OSError as error:
         where = f"{os.environ[ADDRESS]} from {socket.gethostname()}"
         print(f"[launch] cannot reach the launcher at {where}: {error}. Name it with --host", flush=True)

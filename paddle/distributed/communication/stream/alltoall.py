@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paddle.distributed.communication import _ways as ways
+from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member
 from paddle.tensor._args import made_on
 from umiak import ops as F
@@ -27,24 +27,24 @@ def alltoall(
         return alltoall_single(put, given, None, None, group, sync_op, use_calc_stream)
     if isinstance(given, Tensor) or isinstance(put, Tensor):
         raise op_error(TypeError, what, "two tensors or two lists", f"{type(put).__name__}, {type(given).__name__}")
-    ways.streams(what, sync_op, use_calc_stream)
+    paths.streams(what, sync_op, use_calc_stream)
     pg = member(group, what)
     if pg is None:
         return None
-    ins = ways.need_list(given, what, "in_tensor_list", pg.size)
+    ins = paths.need_list(given, what, "in_tensor_list", pg.size)
     if isinstance(put, list) and not put:
         put.extend(made_on(x.place, F.full, 0, x.dtype, tuple(x.shape)) for x in ins)
-    outs = ways.need_list(put, what, "out_tensor_list", pg.size)
+    outs = paths.need_list(put, what, "out_tensor_list", pg.size)
     if outs[0].dtype is not ins[0].dtype:
         raise op_error(TypeError, what, f"results of {ins[0].dtype.name}", outs[0].dtype.name)
     sent, received = tuple(x.size for x in ins), tuple(x.size for x in outs)
-    if ways.straight(outs, ins):
-        a, land = ways.targets(outs)
-        return ways.landed(pg.all_to_all_sized(a, ways.joined(ins), sent, received), land, sync_op)
-    return ways.recorded(
-        lambda: ways.flat(ins),
+    if paths.takes_fast_path(outs, ins):
+        a, write_back = paths.targets(outs)
+        return paths.complete(pg.all_to_all_sized(a, paths.joined(ins), sent, received), write_back, sync_op)
+    return paths.run_op(
+        lambda: paths.flat(ins),
         lambda x: F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received),
-        lambda made: ways.assign_all(outs, made),
+        lambda made: paths.assign_all(outs, made),
         outs,
         sync_op,
     )
@@ -61,31 +61,31 @@ def alltoall_single(
 ) -> Any:
     """``paddle.distributed.alltoall_single``; note the order of the two lists of sizes."""
     what = "alltoall_single"
-    ways.streams(what, sync_op, use_calc_stream)
-    x, out = ways.need(in_tensor, what, "in_tensor"), ways.need(out_tensor, what, "out_tensor")
+    paths.streams(what, sync_op, use_calc_stream)
+    x, out = paths.need(in_tensor, what, "in_tensor"), paths.need(out_tensor, what, "out_tensor")
     pg = member(group, what)
     if pg is None:
         return None
     rest = [] if not x.ndim else x.shape[1:]
     sent = _rows(what, in_split_sizes, x, pg.size, "in_split_sizes")
     received = _rows(what, out_split_sizes, out, pg.size, "out_split_sizes")
-    ways.same(what, out, [out.shape[0], *rest], x.dtype, "out_tensor")
+    paths.same(what, out, [out.shape[0], *rest], x.dtype, "out_tensor")
     equal = not in_split_sizes and not out_split_sizes
     if equal:
-        ways.same(what, out, x.shape, x.dtype, "out_tensor")
-    if ways.straight((out,), (x,)):
-        a, land = ways.target(out)
-        b = ways.source(x)
+        paths.same(what, out, x.shape, x.dtype, "out_tensor")
+    if paths.takes_fast_path((out,), (x,)):
+        a, write_back = paths.target(out)
+        b = paths.source(x)
         task = pg.all_to_all(a, b) if equal else pg.all_to_all_sized(a, b, sent, received)
-        return ways.landed(task, land, sync_op)
-    return ways.recorded(
+        return paths.complete(task, write_back, sync_op)
+    return paths.run_op(
         lambda: x,
         lambda x: (
             F.all_to_all(x, group=pg.name, split_axis=0, concat_axis=0, size=pg.size)
             if equal
             else F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received)
         ),
-        lambda made: ways.assign_all([out], F.reshape(made, (made.size,))),
+        lambda made: paths.assign_all([out], F.reshape(made, (made.size,))),
         (out,),
         sync_op,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle.distributed.communication import _ways as ways
+from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member, place
 from umiak import ops as F
 from umiak.core.dispatch import assign
@@ -15,16 +15,16 @@ def broadcast(
     tensor: Tensor, src: int, group: Group | None = None, sync_op: bool = True, use_calc_stream: bool = False
 ) -> Any:
     """``paddle.distributed.broadcast``, on the stream of the calculation with ``use_calc_stream``."""
-    ways.streams("broadcast", sync_op, use_calc_stream)
-    ways.need(tensor, "broadcast")
+    paths.streams("broadcast", sync_op, use_calc_stream)
+    paths.need(tensor, "broadcast")
     pg = member(group, "broadcast")
     if pg is None:
         return None
     root = place(pg, src, "broadcast", "src")
-    if ways.straight((tensor,), ()):
-        a, land = ways.target(tensor, keep=pg.rank == root)
-        return ways.landed(pg.broadcast(a, root), land if pg.rank != root else None, sync_op)
-    return ways.recorded(
+    if paths.takes_fast_path((tensor,), ()):
+        a, write_back = paths.target(tensor, keep=pg.rank == root)
+        return paths.complete(pg.broadcast(a, root), write_back if pg.rank != root else None, sync_op)
+    return paths.run_op(
         lambda: tensor,
         lambda x: F.broadcast(x, group=pg.name, size=pg.size, root=root, rank=pg.rank),
         lambda made: assign(tensor, made),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from paddle.distributed.communication import _ways as ways
+from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member, place
 from umiak import ops as F
 from umiak.core.tensor import Tensor
@@ -20,25 +20,25 @@ def all_gather(
 ) -> Any:
     """``paddle.distributed.all_gather`` into a list, or into a tensor that joins them along the first axis."""
     what = "all_gather"
-    ways.streams(what, sync_op, use_calc_stream)
-    ways.need(tensor, what)
+    paths.streams(what, sync_op, use_calc_stream)
+    paths.need(tensor, what)
     pg = member(group, what)
     if pg is None:
         return None
     given = tensor_or_tensor_list
     if isinstance(given, Tensor):
-        ways.whole(what, given, tensor, pg.size, "the output")
+        paths.whole(what, given, tensor, pg.size, "the output")
         outs = [given]
     else:
-        outs = ways.filled(given, tensor, what, "tensor_list", pg.size)
-    if ways.straight(outs, (tensor,)):
-        x = ways.source(tensor)
-        a, land = ways.target(outs[0]) if isinstance(given, Tensor) else ways.targets(outs)
-        return ways.landed(pg.all_gather(a, x), land, sync_op)
-    return ways.recorded(
-        lambda: ways.flat([tensor]),
+        outs = paths.filled(given, tensor, what, "tensor_list", pg.size)
+    if paths.takes_fast_path(outs, (tensor,)):
+        x = paths.source(tensor)
+        a, write_back = paths.target(outs[0]) if isinstance(given, Tensor) else paths.targets(outs)
+        return paths.complete(pg.all_gather(a, x), write_back, sync_op)
+    return paths.run_op(
+        lambda: paths.flat([tensor]),
         lambda x: F.all_gather(x, group=pg.name, axis=0, size=pg.size),
-        lambda made: ways.assign_all(outs, made),
+        lambda made: paths.assign_all(outs, made),
         outs,
         sync_op,
     )
@@ -54,24 +54,24 @@ def gather(
 ) -> Any:
     """``paddle.distributed.gather``, on the stream of the calculation with ``use_calc_stream``."""
     what = "gather"
-    ways.streams(what, sync_op, use_calc_stream)
-    ways.need(tensor, what)
+    paths.streams(what, sync_op, use_calc_stream)
+    paths.need(tensor, what)
     pg = member(group, what)
     if pg is None:
         return None
     root = place(pg, dst, what, "dst")
-    outs = ways.filled(gather_list, tensor, what, "gather_list", pg.size) if pg.rank == root else []
-    if ways.straight(outs, cut=(tensor,)):
-        x = ways.source(tensor)
-        a, land = ways.targets(outs) if outs else (None, None)
-        return ways.landed(pg.gather(a, x, root), land, sync_op)
+    outs = paths.filled(gather_list, tensor, what, "gather_list", pg.size) if pg.rank == root else []
+    if paths.takes_fast_path(outs, cut=(tensor,)):
+        x = paths.source(tensor)
+        a, write_back = paths.targets(outs) if outs else (None, None)
+        return paths.complete(pg.gather(a, x, root), write_back, sync_op)
     n = tensor.size
     sent = tuple(n if r == root else 0 for r in range(pg.size))
     received = (n if pg.rank == root else 0,) * pg.size
-    return ways.recorded(
-        lambda: ways.flat([tensor]),
+    return paths.run_op(
+        lambda: paths.flat([tensor]),
         lambda x: F.all_to_all_sized(x, group=pg.name, size=pg.size, sent=sent, received=received),
-        lambda made: ways.assign_all(outs, made),
+        lambda made: paths.assign_all(outs, made),
         outs,
         sync_op,
         cut=True,

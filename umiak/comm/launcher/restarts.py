@@ -10,7 +10,7 @@ from typing import Any
 
 from umiak.comm.launcher.console import say
 from umiak.comm.launcher.job import Job
-from umiak.comm.launcher.watch import Outcome, Watch
+from umiak.comm.launcher.monitor import JobMonitor, Outcome
 
 
 def run(job: Job, max_restart: int = 0) -> int:
@@ -18,9 +18,9 @@ def run(job: Job, max_restart: int = 0) -> int:
     failures: list[Outcome] = []
     with Interruption() as interruption:
         while True:
-            watch = Watch(job, restart=len(failures))
-            with interruption.goes_to(watch):
-                outcome = watch.run()
+            monitor = JobMonitor(job, restart=len(failures))
+            with interruption.goes_to(monitor):
+                outcome = monitor.run()
             if outcome.text:
                 say(outcome.text)
             if outcome.code == 0 or outcome.interrupted:
@@ -53,8 +53,8 @@ class Interruption:
 
     def __init__(self) -> None:
         self.number = 0  # of the last that came
-        self._pending = 0  # one that no watch knows of
-        self._watch: Watch | None = None
+        self._pending = 0  # one that no monitor knows of
+        self._monitor: JobMonitor | None = None
         self._former: dict[int, Any] = {}
 
     def __enter__(self) -> Interruption:
@@ -71,18 +71,18 @@ class Interruption:
     def _on_signal(self, number: int, _: object) -> None:
         """It notes, and raises nothing: what it interrupts may be learning how a process ended."""
         self.number = number
-        if self._watch is None:
+        if self._monitor is None:
             self._pending = number
         else:
-            self._watch.interrupt(number)
+            self._monitor.interrupt(number)
 
     @contextlib.contextmanager
-    def goes_to(self, watch: Watch) -> Iterator[None]:
-        self._watch = watch
+    def goes_to(self, monitor: JobMonitor) -> Iterator[None]:
+        self._monitor = monitor
         pending, self._pending = self._pending, 0
         if pending:
-            watch.interrupt(pending)
+            monitor.interrupt(pending)
         try:
             yield
         finally:
-            self._watch = None
+            self._monitor = None

@@ -27,7 +27,7 @@ def nbytes(x: Data) -> int:
     return math.prod(x.shape) * x.dtype.itemsize
 
 
-class Span:
+class StagedArray:
     """Contiguous elements as a flat ``array`` of the host: over their memory, or beside it where that is a device's.
 
     Then ``fetch`` fills the array, when the work is done that the elements come from, and ``land`` takes it over; work
@@ -65,26 +65,26 @@ class Span:
         """The elements where they are, for a channel that reaches them there."""
         return self.array if self.device is None else Buffer(self.device)
 
-    def apart(self, out: Span) -> Span:
+    def without_overlap(self, out: StagedArray) -> StagedArray:
         """These elements, outside of the memory of ``out``: it is written while they have yet to be sent."""
         if self.device is out.device is None and np.may_share_memory(self.array, out.array):
             self._array = self.array.copy()
         return self
 
-    def fetch(self) -> None:
+    def copy_to_host(self) -> None:
         if self.device is not None:
             self._copy(False)
 
-    def land(self) -> None:
+    def write_back(self) -> None:
         if self.device is not None:
             self._copy(True)
 
     def _copy(self, back: bool) -> None:
         assert self.device is not None
         assert self.array is not None, "which makes the tensor of the host"
-        ambient, place = current(), self.device.place
-        former = ambient.set_stream(place, self.stream)  # whoever moves the operation on
+        ctx, place = current(), self.device.place
+        former = ctx.set_stream(place, self.stream)  # whoever moves the operation on
         try:
             transfer.copy(*((self.device, self.host) if back else (self.host, self.device)))
         finally:
-            ambient.set_stream(place, former)
+            ctx.set_stream(place, former)

@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import IO
 
 from umiak.comm.launcher import pmi
-from umiak.comm.launcher.folder import JobFolder, world_name
+from umiak.comm.launcher.job_folder import JobFolder, world_name
 from umiak.comm.launcher.supervisor import FOLDER, LOCK
 
 
-class Running(ABC):
+class JobProcesses(ABC):
     """``stdin`` is rank 0's, where it is wanted; ``words`` is what comes of starting, to its end."""
 
     stdin: IO[bytes] | None
@@ -31,7 +31,7 @@ class Running(ABC):
         """Send a signal to those that have not ended."""
 
 
-class Launched(Running):
+class Launched(JobProcesses):
     """An MPI launcher, in a session of its own: Ctrl-C reaches this process alone, which decides what it means."""
 
     def __init__(self, command: list[str], environ: Mapping[str, str], stdin: bool) -> None:
@@ -53,7 +53,7 @@ class Launched(Running):
                 os.killpg(self._process.pid, number)
 
 
-class Direct(Running):
+class Direct(JobProcesses):
     """Supervisors of one machine, each a child of this process. Nothing listens, but for the launcher on loopback.
 
     ``on_abort(rank, code)`` is told of ``MPI_Abort``, ``on_failure(rank, code)`` of supervisors that end with another

@@ -10,12 +10,12 @@ import pytest
 from processes import needs_mpi, run_ranks
 
 from umiak import comm
-from umiak.comm import link
+from umiak.comm import slow_link
 from umiak.util import flags
 
 
 @pytest.fixture
-def slow_link():
+def over_slow_link():
     def set_link(text):
         flags.set_flags({"FLAGS_comm_link": text})
 
@@ -23,23 +23,23 @@ def slow_link():
     set_link("")
 
 
-def test_messages_take_latency_queue_and_bandwidth(slow_link):
-    slow_link("20000:0.001")  # 20 ms, 1 byte/us
+def test_messages_take_latency_queue_and_bandwidth(over_slow_link):
+    over_slow_link("20000:0.001")  # 20 ms, 1 byte/us
 
     def work():
         group = comm.world()
         x, y = np.zeros(10_000, np.uint8), np.zeros(10_000, np.uint8)
         group.barrier().wait()
-        sent = link.now()
+        sent = slow_link.now()
         if group.rank == 0:
             tasks = [group.send(x, 1), group.send(y, 1)]
             for task in tasks:
                 task.wait()
-            return sent, [link.now()]
+            return sent, [slow_link.now()]
         got = []
         for array in (x, y):
             group.recv(array, 0).wait()
-            got.append(link.now())
+            got.append(slow_link.now())
         return sent, got
 
     (sent, left), (_, (first, second)) = comm.simulate(work, 2)
@@ -49,31 +49,31 @@ def test_messages_take_latency_queue_and_bandwidth(slow_link):
 
 
 def test_the_line_takes_one_message_after_the_other(monkeypatch):
-    monkeypatch.setattr(link, "now", lambda: 5.0)
-    line = link.Line(1.0, 100.0)
+    monkeypatch.setattr(slow_link, "now", lambda: 5.0)
+    line = slow_link.LinkModel(1.0, 100.0)
     assert [line.take(50), line.take(100), line.take(0)] == [5.5, 6.5, 6.5]
     assert line.next() == 0.5
     for time, wait in ((6.0, 0.5), (7.0, None)):
-        monkeypatch.setattr(link, "now", lambda time=time: time)
+        monkeypatch.setattr(slow_link, "now", lambda time=time: time)
         assert line.next() == 0.0, "one has come since the last look: whoever waits tests again"
         assert line.next() == wait
 
 
-def test_collectives_over_links(slow_link):
-    slow_link("100:1.5")
+def test_collectives_over_links(over_slow_link):
+    over_slow_link("100:1.5")
     for ranks, seed in ((2, 1), (3, 2), (5, 3)):
         comm.simulate(collectives.check, ranks, seed, 3)
 
 
-def test_a_deadlock_over_links_is_seen(slow_link):
-    slow_link("100:1")
+def test_a_deadlock_over_links_is_seen(over_slow_link):
+    over_slow_link("100:1")
     with pytest.raises(comm.CommError, match="all wait, and nothing can move"):
         comm.simulate(lambda: comm.world().recv(np.zeros(1), 1 - comm.world().rank).wait(), 2)
 
 
 @pytest.mark.parametrize("text", ["5", "a:b", "-1:2", "1:0"])
-def test_links_that_make_no_sense(slow_link, text):
-    slow_link(text)
+def test_links_that_make_no_sense(over_slow_link, text):
+    over_slow_link(text)
     with pytest.raises(ValueError, match=r"^\[FLAGS_comm_link\] requires latency in us"):
         comm.simulate(lambda: None, 2)
 

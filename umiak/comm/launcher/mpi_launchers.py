@@ -15,7 +15,7 @@ CHOICE = "PADDLE_MPIEXEC"
 INSTALL = f"pip install mpich, or name one in {CHOICE}"
 
 
-class Starter(ABC):
+class MPILauncher(ABC):
     """One kind of MPI launcher. ``sign`` is in what its ``--version`` prints."""
 
     sign: str
@@ -35,7 +35,7 @@ class Starter(ABC):
         return False
 
 
-class Hydra(Starter):
+class Hydra(MPILauncher):
     """MPICH, and Intel MPI and MVAPICH which come from it. The environment goes along by itself."""
 
     sign = "hydra"
@@ -56,7 +56,7 @@ class Intel(Hydra):
         return False
 
 
-class OpenMPI(Starter):
+class OpenMPI(MPILauncher):
     sign = "open mpi"
 
     def options(self, job: Job, exported: tuple[str, ...]) -> list[str]:
@@ -67,7 +67,7 @@ class OpenMPI(Starter):
         return [*hosts, *root, *free, *(w for name in exported for w in ("-x", name)), "-n", str(job.size)]
 
 
-class Slurm(Starter):
+class Slurm(MPILauncher):
     """``srun`` inside an allocation; ranks find one another through PMI-2, which Slurm speaks."""
 
     sign = "slurm"
@@ -83,7 +83,7 @@ class Slurm(Starter):
         ]  # fmt: skip
 
 
-KINDS: tuple[type[Starter], ...] = (OpenMPI, Hydra, Intel)
+KINDS: tuple[type[MPILauncher], ...] = (OpenMPI, Hydra, Intel)
 
 
 def candidates(job: Job) -> list[str]:
@@ -95,7 +95,7 @@ def candidates(job: Job) -> list[str]:
     return [os.path.join(sys.prefix, "bin", "mpiexec"), "mpiexec", "mpirun"]
 
 
-def find(job: Job) -> Starter:
+def find(job: Job) -> MPILauncher:
     """The launcher of this environment; RuntimeError where there is none or it is of no known kind."""
     wanted = candidates(job)
     path = next(filter(None, map(shutil.which, wanted)), None)

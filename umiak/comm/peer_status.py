@@ -15,7 +15,7 @@ RUNNING, ENDED, FAILED, GONE, SILENT = "running", "ended", "failed", "gone", "si
 
 
 @dataclass(frozen=True)
-class Sight:
+class PeerStatus:
     """One rank, asked about one group and perhaps one call of it."""
 
     rank: int
@@ -62,14 +62,16 @@ class Sight:
         return doing
 
 
-def look(groups: Mapping[str, Group], rank: int, name: str, call: int | None, thread: threading.Thread | None) -> Sight:
+def look(
+    groups: Mapping[str, Group], rank: int, name: str, call: int | None, thread: threading.Thread | None
+) -> PeerStatus:
     """What a rank of this process, whose groups are ``groups``, does on one of them; ``thread`` runs its program."""
     group = groups.get(name)
     place = where(thread)
     if group is None:
-        return Sight(rank, place=place)
+        return PeerStatus(rank, place=place)
     called = "" if call is None else group.signature(call)
-    return Sight(rank, RUNNING, group.calls, called, call in group.given_up, tuple(sorted(group.waits())), place)
+    return PeerStatus(rank, RUNNING, group.calls, called, call in group.given_up, tuple(sorted(group.waits())), place)
 
 
 def where(thread: threading.Thread | None) -> str:
@@ -81,9 +83,9 @@ def where(thread: threading.Thread | None) -> str:
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} ({frame.f_code.co_name})"
 
 
-def sentence(sights: Iterable[Sight], call: int | None, mine: str) -> str:
+def sentence(statuses: Iterable[PeerStatus], call: int | None, mine: str) -> str:
     """What some ranks do; those that do the same together."""
     said: dict[str, list[int]] = {}
-    for s in sights:
+    for s in statuses:
         said.setdefault(s.words(call, mine), []).append(s.rank)
     return "; ".join(f"rank {', '.join(map(str, ranks))} {words}" for words, ranks in said.items())

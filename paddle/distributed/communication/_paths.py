@@ -2,7 +2,7 @@
 
 Straight to memory: the engine reads and writes the tensors' own memory. By the op: the registry's collective, whose
 result is assigned, so that gradients flow and captured programs hold it. Both send the same messages: ranks may take
-different ways.
+different paths.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from paddle.tensor._args import made_on
 from umiak import comm
 from umiak import ops as F
-from umiak.comm.ambient import DEFERRED
+from umiak.comm.keys import DEFERRED
 from umiak.core.array import from_numpy, to_numpy
 from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import current, no_grad_guard
@@ -37,7 +37,7 @@ _PENDING = "distributed_pending"  # in the values of a thread's context: recorde
 # --- the choice ----------------------------------------------------------------------------------------------------
 
 
-def straight(outs: Sequence[Tensor], ins: Sequence[Tensor] = (), cut: Sequence[Tensor] = ()) -> bool:
+def takes_fast_path(outs: Sequence[Tensor], ins: Sequence[Tensor] = (), cut: Sequence[Tensor] = ()) -> bool:
     """Whether nothing but the data of these tensors is concerned: no trace, no gradient, memory of the host.
 
     A leaf that wants a gradient is written to as under ``no_grad``: nothing flows into what it held before.
@@ -47,13 +47,13 @@ def straight(outs: Sequence[Tensor], ins: Sequence[Tensor] = (), cut: Sequence[T
         ins: what is read.
         cut: what is read without a gradient.
     """
-    ambient = current()
-    if ambient.observers & OBSERVE_TRACE:
+    ctx = current()
+    if ctx.observers & OBSERVE_TRACE:
         return False
     for x in (*outs, *ins, *cut):
         if x._kind & ~KIND_VIEW or access(x.place) != ACCESS_HOST:
             return False
-    if not ambient.grad_enabled or all(x.stop_gradient for x in (*outs, *ins)):
+    if not ctx.grad_enabled or all(x.stop_gradient for x in (*outs, *ins)):
         return True
     return any(_parameter(x) for x in outs)
 
@@ -64,7 +64,7 @@ def _parameter(x: Tensor) -> bool:
 
 # --- straight to memory --------------------------------------------------------------------------------------------
 
-Land = Callable[[], Any]
+WriteBack = Callable[[], Any]
 
 
 def source(x: Tensor) -> np.ndarray:
@@ -77,7 +77,7 @@ def joined(xs: Iterable[Tensor]) -> np.ndarray:
     return np.concatenate([to_numpy(x).reshape(-1) for x in xs])
 
 
-def target(x: Tensor, keep: bool = False) -> tuple[np.ndarray, Land]:
+def target(x: Tensor, keep: bool = False) -> tuple[np.ndarray, WriteBack]:
     """A contiguous array to write to, and what makes it the tensor's value. ``keep``: it holds the elements already."""
     if x.dtype.is_packed:
         raise packed_error("collective", x.dtype, x.dtype.name)
@@ -88,18 +88,18 @@ def target(x: Tensor, keep: bool = False) -> tuple[np.ndarray, Land]:
     return made, lambda: _write(x, made)
 
 
-def targets(xs: Sequence[Tensor]) -> tuple[np.ndarray, Land]:
+def targets(xs: Sequence[Tensor]) -> tuple[np.ndarray, WriteBack]:
     """The same for several tensors, one after the other in a flat array."""
     dtype = xs[0].dtype.numpy if xs else np.dtype(np.float32)
     made = np.empty(sum(x.size for x in xs), dtype)
 
-    def land() -> None:
+    def write_back() -> None:
         at = 0
         for x in xs:
             _write(x, made[at : at + x.size])
             at += x.size
 
-    return made, land
+    return made, write_back
 
 
 def _write(x: Tensor, value: np.ndarray) -> None:
@@ -107,21 +107,21 @@ def _write(x: Tensor, value: np.ndarray) -> None:
         assign(x, from_numpy(value.reshape(x.shape), copy=False))
 
 
-def landed(task: comm.Task, land: Land | None, sync_op: bool) -> comm.Task:
+def complete(task: comm.Task, write_back: WriteBack | None, sync_op: bool) -> comm.Task:
     """The task, waited for if ``sync_op``; its result lands when it is complete."""
     if sync_op:
         task.wait()
-        if land is not None:
-            land()
-    elif land is not None:
-        task.then(land)
+        if write_back is not None:
+            write_back()
+    elif write_back is not None:
+        task.then(write_back)
     return task
 
 
 # --- by the op -----------------------------------------------------------------------------------------------------
 
 
-class Recorded:
+class OpTask:
     """The handle of an operation by the op: its result is assigned by whoever waits, in the order of the program."""
 
     def __init__(self, started: Sequence[tuple[comm.Task, Any]], finish: Callable[[], Any] | None) -> None:
@@ -160,24 +160,24 @@ class Recorded:
         self._started = ()
 
 
-def recorded(
-    give: Callable[[], Any],
+def run_op(
+    inputs: Callable[[], Any],
     call: Callable[[Any], Tensor],
     write: Callable[[Tensor], Any],
     outs: Sequence[Tensor],
     sync_op: bool,
     cut: bool = False,
-) -> Recorded:
+) -> OpTask:
     """Run the op ``call`` on what ``give`` returns, and hand the result to ``write``: later, if asynchronous.
 
     In a trace all is recorded at once, as the program has an order of its own. ``cut``: no gradient passes.
     """
-    ambient = current()
-    grad = ambient.grad_enabled and not any(_parameter(x) for x in outs)
-    later = not sync_op and not ambient.observers & OBSERVE_TRACE
+    ctx = current()
+    grad = ctx.grad_enabled and not any(_parameter(x) for x in outs)
+    later = not sync_op and not ctx.observers & OBSERVE_TRACE
     started: list = []
     with _modes(grad and not cut):
-        x = give()
+        x = inputs()
         with _deferred(started) if later else nullcontext():
             made = call(x)
 
@@ -187,8 +187,8 @@ def recorded(
 
     if not started:
         finish()
-        return Recorded((), None)
-    return Recorded(started, finish)
+        return OpTask((), None)
+    return OpTask(started, finish)
 
 
 @contextmanager
@@ -205,12 +205,12 @@ def _deferred(started: list) -> Iterator[None]:
 
 @contextmanager
 def _modes(grad: bool) -> Iterator[None]:
-    ambient = current()
-    former, ambient.grad_enabled = ambient.grad_enabled, grad
+    ctx = current()
+    former, ctx.grad_enabled = ctx.grad_enabled, grad
     try:
         yield
     finally:
-        ambient.grad_enabled = former
+        ctx.grad_enabled = former
 
 
 def assign_all(outs: Sequence[Tensor], whole: Tensor) -> None:
@@ -228,7 +228,7 @@ def flat(xs: Sequence[Tensor]) -> Tensor:
     return made[0] if len(made) == 1 else F.concat(made, axis=0)
 
 
-def settle(pg: comm.Group) -> None:
+def wait_all(pg: comm.Group) -> None:
     """Wait for all that was started on the group."""
     pg.wait()
     for one in list(current().values.get(_PENDING, ())):

@@ -1,6 +1,6 @@
 """Starting the ranks of a job, and watching them until all have ended.
 
-One thread decides (:meth:`Watch.run`); others bring it events: one per connection of a supervisor, one for the MPI
+One thread decides (:meth:`JobMonitor.run`); others bring it events: one per connection of a supervisor, one for the MPI
 launcher. A rank's end is told by its supervisor, which stays until the launcher dismisses it, so that the MPI launcher
 never ends the others by its own lights. Where it does (``MPI_Abort``), supervisors are lost, and its word counts.
 
@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from umiak.comm.connections import Server
-from umiak.comm.launcher import starters
+from umiak.comm.launcher import mpi_launchers
 from umiak.comm.launcher.console import Console, say
-from umiak.comm.launcher.job import Job, Seat, crowded, environments
-from umiak.comm.launcher.running import Direct, Launched, Running
+from umiak.comm.launcher.job import Job, RankSlot, crowded, environments
+from umiak.comm.launcher.processes import Direct, JobProcesses, Launched
 from umiak.comm.launcher.supervisor import ADDRESS, SECRET
 
 SUPERVISOR = str(Path(__file__).with_name("supervisor.py"))
@@ -93,7 +93,7 @@ class Rank:
     """A supervisor that has reported."""
 
     connection: Connection
-    seat: Seat
+    slot: RankSlot
     supervisor: int
     pid: int | None = None
     report: Report | None = None
@@ -104,7 +104,7 @@ class Rank:
     killed: bool = False  # the supervisor, without a word
 
 
-class Watch:
+class JobMonitor:
     """One start of a job: ``run()`` to the end. RuntimeError where there is no MPI launcher.
 
     ``interrupt`` and ``signal`` may be called from signal handlers and other threads.
@@ -119,12 +119,12 @@ class Watch:
         self.outcome: Outcome | None = None
         self._events: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
         self._console = Console(job.prefix and job.size > 1)
-        self._starter = starters.find(job)
+        self._starter = mpi_launchers.find(job)
         self._secret = secrets.token_hex(32)
         self._began = time.monotonic()
         self._timers: dict[Callable[[], None], float] = {}
         self._words: list[bytes] = []  # of the MPI launcher
-        self._running: Running | None = None
+        self._running: JobProcesses | None = None
         self._follower: threading.Thread | None = None
         self._mpi: int | None = None  # the exit status of the MPI launcher
         self._stopping = self._dismissed = False
@@ -260,7 +260,7 @@ class Watch:
         except (BrokenPipeError, ValueError):  # nobody reads any more
             self.interrupt(signal.SIGPIPE)
 
-    def _follow(self, running: Running) -> None:
+    def _follow(self, running: JobProcesses) -> None:
         with running.words as words:
             for line in words:
                 self._words.append(line)
@@ -273,7 +273,7 @@ class Watch:
         supervisor = hello.pop("pid")
         if hello.pop("size") != self.job.size or number in self.ranks:
             self._fail(f"the MPI launcher numbers its ranks other than from 0 to {self.job.size - 1}")
-        self.ranks[number] = Rank(connection, Seat(**hello), supervisor)
+        self.ranks[number] = Rank(connection, RankSlot(**hello), supervisor)
         if self._stopping:
             self._send(number, "kill")
         elif len(self.ranks) == self.job.size:
@@ -282,11 +282,11 @@ class Watch:
 
     def _go(self) -> None:
         """All are there: tell each what to run."""
-        seats = [self.ranks[number].seat for number in range(self.job.size)]
-        for node in crowded(seats):
+        slots = [self.ranks[number].slot for number in range(self.job.size)]
+        for node in crowded(slots):
             say(f"warning: {node}: they take turns")
         title = f"[launch] restart {self.restart}\n" if self.restart else ""
-        for number, (environ, defaults) in enumerate(environments(seats, self.job, self.restart)):
+        for number, (environ, defaults) in enumerate(environments(slots, self.job, self.restart)):
             with contextlib.suppress(OSError):  # lost meanwhile
                 self.ranks[number].connection.send_bytes(b"p" + self.job.payload)
             self._send(
@@ -411,7 +411,7 @@ class Watch:
 
     def _where(self, number: int) -> str:
         rank = self.ranks[number]
-        return rank.seat.node if rank.pid is None else f"{rank.seat.node}, pid {rank.pid}"
+        return rank.slot.node if rank.pid is None else f"{rank.slot.node}, pid {rank.pid}"
 
     def _send(self, number: int, kind: str, what: dict[str, Any] | None = None) -> None:
         with contextlib.suppress(OSError, ValueError, KeyError):  # it has gone: its reader says so

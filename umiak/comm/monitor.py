@@ -18,12 +18,12 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
 from typing import TYPE_CHECKING, Any
 
-from umiak.comm.sight import ENDED, FAILED, GONE, SILENT, Sight, look
+from umiak.comm.peer_status import ENDED, FAILED, GONE, SILENT, PeerStatus, look
 
 if TYPE_CHECKING:
     from umiak.comm.group import Group
 
-WATCH = "comm_watch"  # in the values of a rank's state
+MONITOR = "comm_monitor"  # in the values of a rank's state
 ASK = 2.0  # seconds that all the others have to answer
 HEAR = 0.5  # seconds that they have to take a word in
 AT_ONCE = 32  # connections at a time
@@ -31,7 +31,7 @@ AT_ONCE = 32  # connections at a time
 Address = tuple[str, int]
 
 
-class Watch:
+class Monitor:
     """What this process tells the others of a job, and what it knows of them."""
 
     def __init__(self, rank: int, groups: Mapping[str, Group], key: bytes, here: bool) -> None:
@@ -52,7 +52,7 @@ class Watch:
     def start(self, addresses: Iterable[Address]) -> None:
         """Answer from now on; ``addresses`` are those of all ranks."""
         self.addresses = list(addresses)
-        threading.Thread(target=self._listen, name="umiak watch", daemon=True).start()
+        threading.Thread(target=self._listen, name="umiak monitor", daemon=True).start()
 
     def close(self) -> None:
         """Answer no more."""
@@ -86,7 +86,7 @@ class Watch:
             return {}
         return asdict(self.look(said["group"], said["call"]))
 
-    def look(self, name: str, call: int | None) -> Sight:
+    def look(self, name: str, call: int | None) -> PeerStatus:
         """What this rank does on a group."""
         seen = look(self.groups, self.rank, name, call, self.program)
         if self.rank in self.failed:
@@ -95,11 +95,11 @@ class Watch:
 
     # Asking
 
-    def ask(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[Sight]:
+    def ask(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
         """What some ranks do on a group, at a call of it."""
         question = {"group": group.name, "call": call}
         found = self._tell(ranks, question)
-        return [found.get(r, Sight(r, SILENT)) for r in ranks]
+        return [found.get(r, PeerStatus(r, SILENT)) for r in ranks]
 
     def announce(self, error: str) -> None:
         """Tell all others that this rank has failed."""
@@ -117,25 +117,25 @@ class Watch:
         seen = self._tell(self.others, {"group": name, "call": None}, HEAR)
         return [r for r, s in seen.items() if s.state == GONE]
 
-    def _say(self, rank: int, words: dict[str, Any]) -> Sight | None:
+    def _say(self, rank: int, words: dict[str, Any]) -> PeerStatus | None:
         try:
             with Client(self.addresses[rank], authkey=self.key) as connection:
                 connection.send_bytes(json.dumps(words).encode())
                 answer = json.loads(connection.recv_bytes(1 << 20))
         except ConnectionRefusedError:
-            return Sight(rank, GONE)
+            return PeerStatus(rank, GONE)
         except (OSError, EOFError, AuthenticationError):
             return None
-        return Sight(**{**answer, "waits": tuple(answer["waits"])}) if answer else Sight(rank)
+        return PeerStatus(**{**answer, "waits": tuple(answer["waits"])}) if answer else PeerStatus(rank)
 
-    def _tell(self, ranks: Iterable[int], words: dict[str, Any], seconds: float = ASK) -> dict[int, Sight]:
+    def _tell(self, ranks: Iterable[int], words: dict[str, Any], seconds: float = ASK) -> dict[int, PeerStatus]:
         """The answers that come in time; threads wait for them, as connections have no time limit."""
         todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         asked = 0
         for rank in ranks:
             todo.put(rank)
             asked += 1
-        answers: queue.SimpleQueue[tuple[int, Sight | None]] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[tuple[int, PeerStatus | None]] = queue.SimpleQueue()
 
         def work() -> None:
             while True:
@@ -147,7 +147,7 @@ class Watch:
 
         for _ in range(min(asked, AT_ONCE)):
             threading.Thread(target=work, name="umiak question", daemon=True).start()
-        found: dict[int, Sight] = {}
+        found: dict[int, PeerStatus] = {}
         end = time.monotonic() + seconds
         for _ in range(asked):
             try:

@@ -15,19 +15,19 @@ import time
 from types import TracebackType
 from typing import Any
 
+from umiak.comm.monitor import MONITOR, Monitor, wait_until
 from umiak.comm.task import look_flag
-from umiak.comm.watch import WATCH, Watch, wait_until
 from umiak.core import context
 
 GRACE = 2.0  # seconds for the others to end after one has failed
 PASS_ON = 0.2  # seconds for the launcher to pass on what was printed, which it drops at an abort
 
 
-class Departure:
+class Shutdown:
     """The end of this process, from when it is made on. ``comm`` is for this alone."""
 
-    def __init__(self, comm: Any, watch: Watch) -> None:
-        self.comm, self.watch = comm, watch
+    def __init__(self, comm: Any, monitor: Monitor) -> None:
+        self.comm, self.monitor = comm, monitor
         self.process = os.getpid()
         self._hook, self._thread_hook = sys.excepthook, threading.excepthook
         sys.excepthook = self._uncaught
@@ -37,47 +37,47 @@ class Departure:
     def _uncaught(self, kind: type[BaseException], value: BaseException, tb: TracebackType | None) -> None:
         self._hook(kind, value, tb)
         # Now: the interpreter waits for threads of ours that may wait for other ranks
-        self.watch.announce(f"{kind.__name__}: {value}")
+        self.monitor.announce(f"{kind.__name__}: {value}")
 
     def _uncaught_in_thread(self, args: Any) -> None:
         self._thread_hook(args)
         # Its program goes on, perhaps to wait for what the thread would have done: others can tell why.
         name = "a thread" if args.thread is None else f"thread {args.thread.name!r}"
-        self.watch.note = f"{name} of it failed: {args.exc_type.__name__}: {args.exc_value}"
+        self.monitor.note = f"{name} of it failed: {args.exc_type.__name__}: {args.exc_value}"
 
     def _leave(self) -> None:
         from mpi4py import MPI
 
         if os.getpid() != self.process or MPI.Is_finalized():
             return
-        if not self.watch.failed:
+        if not self.monitor.failed:
             error = self._wait_for_all()
             if not error:
-                self.watch.close()
+                self.monitor.close()
                 return
-            self.watch.announce(error)
-        self.watch.close()
+            self.monitor.announce(error)
+        self.monitor.close()
         sys.stdout.flush()
         sys.stderr.flush()
-        wait_until(lambda: len(self.watch.gone()) == len(self.watch.others), GRACE)
+        wait_until(lambda: len(self.monitor.gone()) == len(self.monitor.others), GRACE)
         time.sleep(PASS_ON)
         MPI.COMM_WORLD.Abort(1)
 
     def _wait_for_all(self) -> str:
         """Until all others have come to their end too; else what has happened to them."""
-        self.watch.ended = True
+        self.monitor.ended = True
         request = self.comm.Ibarrier()
         start = time.monotonic()
         look = look_flag.value or float("inf")
         while not wait_until(request.Test, min(look, 0.5)):
-            if self.watch.failed:
-                return self.watch.trouble()
+            if self.monitor.failed:
+                return self.monitor.trouble()
             waited = time.monotonic() - start
             if waited > look:
                 look = 2 * waited
-                gone = self.watch.gone()
+                gone = self.monitor.gone()
                 if gone and not request.Test():
-                    text = f"[comm] rank {self.watch.rank} has ended, and the processes of ranks {gone} have died"
+                    text = f"[comm] rank {self.monitor.rank} has ended, and the processes of ranks {gone} have died"
                     print(text, file=sys.stderr)
                     return text
         return ""
@@ -85,6 +85,6 @@ class Departure:
 
 def give_up(error: str) -> None:
     """This process has failed in a way that no hook of the interpreter sees."""
-    watch = context.current().state.values.get(WATCH)
-    if watch is not None and watch.rank not in watch.failed:
-        watch.announce(error)
+    monitor = context.current().state.values.get(MONITOR)
+    if monitor is not None and monitor.rank not in monitor.failed:
+        monitor.announce(error)

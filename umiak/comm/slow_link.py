@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from umiak.comm.algorithms import bytes_of
 from umiak.comm.channel import Channel, Request
-from umiak.comm.schedule import bytes_of
 from umiak.core.place import Place
 from umiak.util import flags
 from umiak.util.errors import op_error
@@ -28,7 +28,7 @@ DOZE = 2e-4  # seconds between two looks while something is on its way
 ASLEEP = 2.0  # so long an engine need not expect anything at once: it sleeps between two looks
 
 
-class Line:
+class LinkModel:
     """The link of a rank into the network."""
 
     def __init__(self, latency_s: float, bytes_per_s: float) -> None:
@@ -67,7 +67,7 @@ class _Sent:
 
 
 class _Received:
-    def __init__(self, line: Line, word: np.ndarray, requests: list[Request]) -> None:
+    def __init__(self, line: LinkModel, word: np.ndarray, requests: list[Request]) -> None:
         self.line, self.word, self.requests = line, word, requests
         self.due = 0.0
 
@@ -82,10 +82,10 @@ class _Received:
         return now() >= self.due
 
 
-class Link:
+class SlowChannel:
     """A channel over links."""
 
-    def __init__(self, channel: Channel, line: Line) -> None:
+    def __init__(self, channel: Channel, line: LinkModel) -> None:
         self.channel, self.line = channel, line
         self.rank, self.size = channel.rank, channel.size
         self.bystander = getattr(channel, "bystander", None)
@@ -113,8 +113,8 @@ class Link:
         else:
             time.sleep(min(left, DOZE))
 
-    def split(self, ranks: Iterable[int], name: str) -> Link:
-        return Link(self.channel.split(ranks, name), self.line)
+    def split(self, ranks: Iterable[int], name: str) -> SlowChannel:
+        return SlowChannel(self.channel.split(ranks, name), self.line)
 
     def close(self) -> None:
         self.channel.close()
@@ -131,4 +131,4 @@ def linked(channel: Channel) -> Channel:
     except ValueError:
         need = "latency in us and bandwidth in GB/s, as in `50:1.25`"
         raise op_error(ValueError, "FLAGS_comm_link", need, repr(link_flag.value)) from None
-    return Link(channel, Line(latency * 1e-6, bandwidth * 1e9))
+    return SlowChannel(channel, LinkModel(latency * 1e-6, bandwidth * 1e9))
