@@ -307,3 +307,56 @@ def test_errors_in_backward_arrive():
     with pytest.raises(KeyError, match="mine"):
         layer(lambda ctx, x: x * 1, backward).apply(leaf(1.0)).backward()
     assert paddle.is_grad_enabled()
+
+
+@pytest.mark.parametrize("captured", [False, True])
+@pytest.mark.parametrize(
+    "reshaped", ["unsqueeze_(0)", "reshape_([6])", "transpose_([1, 0])", "unsqueeze_(0).squeeze_(0)"]
+)
+def test_a_saved_tensor_may_get_another_shape_in_place(reshaped, captured):
+    """What was saved is the tensor with the shape that it had; values that were written to are refused."""
+
+    class Square(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensor()
+            return g * 2.0 * x
+
+    def run(a):
+        x = a * 1.0
+        y = Square.apply(x)
+        eval(f"x.{reshaped}")
+        return y, x
+
+    a = paddle.arange(6, dtype="float32").reshape([2, 3])
+    a.stop_gradient = False
+    y, x = (paddle.jit.to_static(run) if captured else run)(a)
+    (y.sum() + x.sum()).backward()
+    np.testing.assert_array_equal(a.grad.numpy(), 2 * a.numpy() + 1)
+
+
+def test_a_saved_tensor_that_is_written_to_after_a_change_of_shape_is_refused():
+    class Square(PyLayer):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensor()
+            return g * 2.0 * x
+
+    a = paddle.ones([2, 3])
+    a.stop_gradient = False
+    x = a * 1.0
+    y = Square.apply(x)
+    x.unsqueeze_(0)
+    x.add_(1.0)
+    with pytest.raises(RuntimeError, match="modified in place"):
+        y.sum().backward()

@@ -50,11 +50,13 @@ class SavedTensor:
     def get(self) -> Tensor:
         """The tensor. RuntimeError where it was modified in place since."""
         x = self.tensor[0] if self.unpack is not None else self.tensor
-        if version_of(self.tensor) != self.version:
+        kept = x if version_of(x) == self.version else as_of(x, self.version)
+        if kept is None:
             raise RuntimeError(
                 f"[{self.what}] requires a saved tensor (shape {list(x.shape)}) as it was in the forward pass, got it "
                 "modified in place. Clone it before the in-place operation."
             )
+        x = kept
         node = self.node() if isinstance(self.node, weakref.ref) else self.node
         if self.unpack is not None:
             _, shape, dtype, leaf = self.tensor
@@ -71,6 +73,16 @@ class SavedTensor:
         if node is not None and (x.grad_fn is not node):
             x = tape.with_history(x, node, self.index)
         return x
+
+
+def as_of(x: Any, version: Any) -> Tensor | None:
+    """The tensor as it was at that version, if it was given another shape in place since, and nothing else."""
+    if isinstance(x, SymTensor):
+        former: SymTensor | None = x
+        while former is not None and former.value is not version:
+            former = former._former
+        return former
+    return x._at_version(version) if isinstance(x, Tensor) and x.storage is not None else None
 
 
 def version_of(x: Any) -> Any:

@@ -111,6 +111,7 @@ class Tensor(Methods):
     __dlpack__: Any
     __dlpack_device__: Any
     def _share(self, other: Tensor) -> None: ...  # become another tensor's data (set_value-like rebinding)
+    def _at_version(self, version: int) -> Tensor | None: ...  # as it was then, if only its shape changed since
     def _bump_version(self) -> None: ...  # record a write that happened outside the engine
     def _own_version(self) -> None: ...  # give this alias a version counter of its own
     def _init_symbolic(self, dtype: DType, ndim: int) -> None: ...

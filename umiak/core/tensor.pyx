@@ -547,6 +547,13 @@ cdef class Tensor:
     def inplace_version(self):
         return 0 if self.storage is None else tensor_version(self) + self.shaped
 
+    def _at_version(self, version):
+        """This tensor as it was at an ``inplace_version``, if in-place changes of shape are all that followed; else None."""
+        cdef Tensor t = self
+        while t.inplace_version != version and t.view is not None and t.view.former:
+            t = t.view.parent
+        return t if t.inplace_version == version else None
+
     def _bump_version(self):
         """Record a write that happened outside the engine."""
         if self.storage is None:

@@ -178,11 +178,12 @@ class Capture(Tracer):
         made = self.builder.append(WithGradient(count=len(ys)), [t.value for t in (*xs, *ys)])
         operation = made[0].operation
         assert operation is not None
+        metas = [x.meta for x in xs]  # in-place operations may give x another one
 
         def run(*grads: SymTensor | None) -> list[SymTensor | None]:
             with self._in_backward():
                 found = backward(*(None if g is None else symbolic(g.value, self) for g in grads))
-            return [None if g is None else self._checked(name, g, x.meta) for g, x in zip(found, xs, strict=True)]
+            return [None if g is None else self._checked(name, g, m) for g, m in zip(found, metas, strict=True)]
 
         self.gradients[id(operation)] = operation, run
         for y, value in zip(ys, made, strict=True):

@@ -31,7 +31,9 @@ ILL = 0.05  # relative change under noise beyond which nothing is compared
 # What is refused by design. Each with the reason, and when it may be.
 REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
     "a saved tensor was written to": (
-        r"got it modified in place", lambda p, mode: "captured" not in mode and overwrites(p)
+        r"got it modified in place",
+        # A captured gradient has what it needs, but for one in Python, which asks for tensors.
+        lambda p, mode: ("captured" not in mode or "python" in p.tags) and overwrites(p),
     ),
     "data are read while capturing": (
         r"data of (a tensor|SymTensor).* (read while the function is captured|not known while the program is traced)",
@@ -40,6 +42,10 @@ REFUSALS: dict[str, tuple[str, Callable[[Program, str], bool]]] = {
     "differentiated twice, a captured function needs what it wrote over": (
         r"writes to tensors whose values from before its gradient needs",
         lambda p, mode: mode == "captured twice" and inputs_written(p),
+    ),
+    "differentiated twice, a captured function has a gradient in Python": (
+        r"gradients written in Python, which the captured function has",
+        lambda p, mode: mode == "captured twice" and "python" in p.tags,
     ),
     "a write within a branch changes a dtype": (
         r"requires a tensor made inside the branch or loop body",

@@ -13,6 +13,7 @@ import paddle
 import paddle.nn.functional as F
 from paddle.distributed.fleet.utils import recompute
 from tests.fuzz.programs.generate import leaf
+from tests.fuzz.programs.layers import Layered
 from tests.fuzz.programs.memory import Judge, Noise, array_of
 from tests.fuzz.programs.record import Input, Program
 
@@ -63,7 +64,7 @@ class Draws:
 
 
 def function_of(program: Program, draws: Draws | None = None) -> Callable[..., Any]:
-    names: dict[str, Any] = {"paddle": paddle, "F": F, "dropout": F.dropout, "drawn": same}
+    names: dict[str, Any] = {"paddle": paddle, "F": F, "dropout": F.dropout, "drawn": same, "Layered": Layered}
     if draws is not None:
         names |= {"dropout": draws.dropout, "drawn": draws.drawn}
     if program.kind == "devices":

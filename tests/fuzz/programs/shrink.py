@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ from tests.fuzz.programs.check import Failure, dtypes
 from tests.fuzz.programs.draw import CONTINUOUS
 from tests.fuzz.programs.generate import leaf
 from tests.fuzz.programs.kinds import CHECKS, ON_DEVICES, check
+from tests.fuzz.programs.layers import Layered
 from tests.fuzz.programs.memory import Judge
 from tests.fuzz.programs.record import Input, Program, used
 from tests.fuzz.programs.storage import model
@@ -185,6 +187,9 @@ def given(x: Input, n: int, kind: str) -> str:
     )
 
 
+LAYERED = ["", "from typing import Any", "from paddle.autograd import PyLayer", "", inspect.getsource(Layered)]
+
+
 def script(program: Program, failure: Failure) -> str:
     """A Python script that shows what differs; what should come stands in its comments."""
     mode = failure.mode
@@ -204,6 +209,7 @@ def script(program: Program, failure: Failure) -> str:
         "",
         "",
         program.ours(),
+        *(LAYERED if "Layered" in program.ours() else []),
         *([LOSS] if program.kind != "storage" else []),
     ]
     inside = "step" in mode

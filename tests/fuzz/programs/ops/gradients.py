@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.fuzz.programs.draw import Draw, Proposal
+from tests.fuzz.programs.draw import Draw, Proposal, Refused
 from tests.fuzz.programs.ops.family import Family
 from tests.fuzz.programs.ops.proposals import any_float
 
@@ -38,3 +38,22 @@ op(
     tags="grad",
 )
 op("detach", "{0}.detach()", "made({0}.unclear().t.detach()).unclear()", any_float, "statement", weight=0.4, tags="cut")
+
+
+def alike(d: Draw) -> Proposal:
+    x = d.pick()
+    y = d.like(x)
+    if d.dtypes[x] != d.dtypes[y]:
+        raise Refused
+    return Proposal((x, y), {"s": d.number()}, 2)
+
+
+op(
+    "layered",
+    "Layered.apply({0}, {1}, {s})",
+    "({0} * {1} * {s}, torch.tanh({0}))",
+    alike,
+    dtype=lambda x, y: x,
+    weight=0.5,
+    tags="python",
+)

@@ -75,3 +75,63 @@ op(
     weight=0.6,
     tags="labels",
 )
+
+
+def ignoring(d: Draw) -> Proposal:
+    """Rows of one class do not count, or of none; what counts is smoothed in some."""
+    x, label = classified(d).operands
+    r = d.choose(("mean", "sum", "none"))
+    # With smoothing, single losses have a last axis of 1, as in the reference.
+    smooth = 0.0 if r == "none" else d.choose((0.0, 0.125))
+    return Proposal((x, label), {"r": r, "ignored": d.choose((-100, 0, 0, 1)), "smooth": smooth})
+
+
+def weighed(d: Draw) -> Proposal:
+    x, label = classified(d).operands
+    return Proposal((x, label, d.input([d.shape(x)[1]], d.dtypes[x])), {
+        "r": d.choose(("mean", "sum", "none")),
+        "ignored": d.choose((-100, -100, 0)),
+    })  # fmt: skip
+
+
+def shares(d: Draw) -> Proposal:
+    x = d.pick(lambda x: len(d.shape(x)) == 2 and not d.varying(x, 1) and d.shape(x)[1] > 1)
+    return Proposal((x, d.like(x)), {"r": d.choose(("mean", "sum"))})
+
+
+op(
+    "cross_entropy_ignoring",
+    "F.cross_entropy({0}, {1}, reduction='{r}', ignore_index={ignored}, label_smoothing={smooth})",
+    "F.cross_entropy({0}, {1}, reduction='{r}', ignore_index={ignored}, label_smoothing={smooth})",
+    ignoring,
+    dtype=lambda x, i: x,
+    weight=0.4,
+    tags="labels",
+)
+op(
+    "cross_entropy_weighed",
+    "F.cross_entropy({0}, {1}, F.sigmoid({2}), reduction='{r}', ignore_index={ignored})",
+    "F.cross_entropy({0}, {1}, F.sigmoid({2}), reduction='{r}', ignore_index={ignored})",
+    weighed,
+    dtype=lambda x, i, w: x,
+    weight=0.3,
+    tags="labels",
+)
+op(
+    "cross_entropy_of_shares",
+    "F.cross_entropy({0}, F.softmax({1}, -1), soft_label=True, reduction='{r}')",
+    "F.cross_entropy({0}, F.softmax({1}, -1), reduction='{r}')",
+    shares,
+    weight=0.3,
+)
+op(
+    "nll_ignoring",
+    "F.nll_loss(F.log_softmax({0}, -1), {1}, reduction='{r}', ignore_index={ignored})",
+    "F.nll_loss(F.log_softmax({0}, -1), {1}, reduction='{r}', ignore_index={ignored})",
+    lambda d: Proposal(
+        classified(d).operands, {"r": d.choose(("mean", "sum", "none")), "ignored": d.choose((-100, 0))}
+    ),
+    dtype=lambda x, i: x,
+    weight=0.2,
+    tags="labels",
+)

@@ -45,7 +45,7 @@ _SAME = (
     "where_above sum mean prod cumsum cumprod tril triu matmul at gram dot outer inner kron bmm mm addmm baddbmm "
     "einsum tensordot linear"
 ).split()
-_NOT_COMPLEX = frozenset("one_hot count gather_along".split())
+_NOT_COMPLEX = frozenset("one_hot count gather_along layered".split())
 COMPLEX: dict[str, Op] = {
     **{name: OPS[name] for name in (*_ANALYTIC, *(f"{name}_" for name in _ANALYTIC), *_SAME)},
     **{
