@@ -42,9 +42,14 @@ def _operand(x: Any, op: str, norm: Any) -> Tensor:
     return x if x.dtype.is_bool else floating(x)
 
 
-def _complex(x: Tensor) -> Tensor:
+def _complex(x: Tensor, op: str) -> Tensor:
+    if x.dtype.is_complex:
+        return x
     wide = TO_COMPLEX.get(x.dtype)
-    return x if wide is None else F.cast(x, dtype=wide)
+    if wide is None:
+        required = "a tensor of float32, float64, complex64, complex128 or integers"
+        raise op_error(TypeError, op, required, x.dtype.name)
+    return F.cast(x, dtype=wide)
 
 
 def _axes(x: Tensor, s: Any, axes: Any, op: str) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
@@ -85,7 +90,7 @@ def _fit(x: Tensor, axes: tuple[int, ...], sizes: tuple[int, ...] | None) -> Ten
 def _c2c(x: Any, s: Any, axes: Any, norm: str, op: str, inverse: bool) -> Tensor:
     x = _operand(x, op, norm)
     found, sizes = _axes(x, s, axes, op)
-    x = _complex(_fit(x, found, sizes))
+    x = _complex(_fit(x, found, sizes), op)
     if 0 in x.shape:  # also along the axes: no points give no points
         return x
     return F.fft(x, axes=found, norm=norm, inverse=inverse)
@@ -110,7 +115,7 @@ def _c2r(x: Any, s: Any, axes: Any, norm: str, op: str, inverse: bool) -> Tensor
         if len(found) == 1
         else _fit(x, found, (*(sizes or [x.shape[a] for a in found])[:-1], *half))
     )
-    return (F.irfft if inverse else F.hfft)(_complex(x), axes=found, norm=norm, n=n)
+    return (F.irfft if inverse else F.hfft)(_complex(x, op), axes=found, norm=norm, n=n)
 
 
 def _one(n: Any, axis: Any, x: Any, op: str) -> tuple[Any, tuple[int, ...]]:
@@ -144,19 +149,29 @@ def fft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform of one axis.
+    """Discrete Fourier transform along an axis.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        n: points on the axis: ``x`` is cropped or padded with zeros; by default its size.
-        axis: the axis.
-        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        n: number of points: x is cropped to them, or padded with zeros at the end; None means the size of x.
+        axis: the axis to transform, negative counted from the end.
+        norm: the direction that divides by n: ``"backward"`` the inverse one, ``"forward"`` the direct one, ``"ortho"``
+            both by the root of n.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with n points along the axis: complex128 for x of 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: n is no integer or below 1, or the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.fft(paddle.to_tensor([1.0, 2.0])).tolist()
-        [(3+0j), (-1+0j)]
+        >>> paddle.fft.fft(paddle.to_tensor([1.0, 2.0, 3.0, 4.0])).tolist()
+        [(10+0j), (-2+2j), (-2+0j), (-2-2j)]
     """
     return _c2c(x, *_one(n, axis, x, "fft"), norm, "fft", False)
 
@@ -171,14 +186,24 @@ def ifft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`fft`.
+    """Inverse of :func:`fft` along an axis.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        n: points on the axis: ``x`` is cropped or padded with zeros; by default its size.
-        axis: the axis.
-        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        n: number of points: x is cropped to them, or padded with zeros at the end; None means the size of x.
+        axis: the axis to transform, negative counted from the end.
+        norm: the direction that divides by n: ``"backward"`` the inverse one, ``"forward"`` the direct one, ``"ortho"``
+            both by the root of n.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with n points along the axis: complex128 for x of 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: n is no integer or below 1, or the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
@@ -198,19 +223,29 @@ def rfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform of one axis of a real ``x``: only the first ``n // 2 + 1`` points, as the others mirror them.
+    """Discrete Fourier transform of a real signal along an axis: its first half, as the other one mirrors it.
 
     Args:
-        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        n: points on the axis: ``x`` is cropped or padded with zeros; by default its size.
-        axis: the axis.
-        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32 or float64 tensor; integers become float32.
+        n: number of points: x is cropped to them, or padded with zeros at the end; None means the size of x.
+        axis: the axis to transform, negative counted from the end.
+        norm: the direction that divides by n: ``"backward"`` the inverse one, ``"forward"`` the direct one, ``"ortho"``
+            both by the root of n.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with ``n // 2 + 1`` points along the axis: complex128 for float64, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16, bfloat16 or complex.
+        ValueError: n is no integer or below 1, or the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.rfft(paddle.ones([4])).tolist()
-        [(4+0j), 0j, 0j]
+        >>> paddle.fft.rfft(paddle.to_tensor([1.0, 2.0, 3.0, 4.0])).tolist()
+        [(10+0j), (-2+2j), (-2+0j)]
     """
     return _r2c(x, *_one(n, axis, x, "rfft"), norm, "rfft", False)
 
@@ -225,19 +260,30 @@ def irfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`rfft`: a real result of ``n`` points.
+    """Inverse of :func:`rfft` along an axis: the real signal.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        n: points of the result; by default ``2 * (size - 1)``.
-        axis: the axis.
-        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        n: number of points of the result, of which x is cropped or padded to the first ``n // 2 + 1``; None means ``2 *
+            (size - 1)``.
+        axis: the axis to transform, negative counted from the end.
+        norm: the direction that divides by n: ``"backward"`` the inverse one, ``"forward"`` the direct one, ``"ortho"``
+            both by the root of n.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Real tensor of x's shape, with n points along the axis: float64 for x of 64-bit floats, else float32.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: n is no integer or below 1, or the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.irfft(paddle.to_tensor([4.0, 0.0, 0.0])).tolist()
-        [1.0, 1.0, 1.0, 1.0]
+        >>> paddle.fft.irfft(paddle.to_tensor([10 + 0j, -2 + 2j, -2 + 0j])).tolist()
+        [1.0, 2.0, 3.0, 4.0]
     """
     return _c2r(x, *_one(n, axis, x, "irfft"), norm, "irfft", True)
 
@@ -252,19 +298,30 @@ def hfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform of a signal with Hermitian symmetry, given by its first half: a real result of ``n`` points.
+    """Transform along an axis of a signal with Hermitian symmetry, of which the first half is given: a real spectrum.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        n: points of the result; by default ``2 * (size - 1)``.
-        axis: the axis.
-        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        n: number of points of the result, of which x is cropped or padded to the first ``n // 2 + 1``; None means ``2 *
+            (size - 1)``.
+        axis: the axis to transform, negative counted from the end.
+        norm: the direction that divides by n: ``"backward"`` the inverse one, ``"forward"`` the direct one, ``"ortho"``
+            both by the root of n.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Real tensor of x's shape, with n points along the axis: float64 for x of 64-bit floats, else float32.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: n is no integer or below 1, or the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.hfft(paddle.to_tensor([1.0, 0.0, 0.0])).tolist()
-        [1.0, 1.0, 1.0, 1.0]
+        >>> paddle.fft.hfft(paddle.to_tensor([1.0, 0.5, 0.0])).tolist()
+        [2.0, 1.0, 0.0, 1.0]
     """
     return _c2r(x, *_one(n, axis, x, "hfft"), norm, "hfft", False)
 
@@ -279,19 +336,29 @@ def ihfft(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`hfft`: the first ``n // 2 + 1`` points.
+    """Inverse of :func:`hfft` along an axis: the first half of the signal with Hermitian symmetry.
 
     Args:
-        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        n: points on the axis: ``x`` is cropped or padded with zeros; by default its size.
-        axis: the axis.
-        norm: which direction is divided by n: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32 or float64 tensor; integers become float32.
+        n: number of points: x is cropped to them, or padded with zeros at the end; None means the size of x.
+        axis: the axis to transform, negative counted from the end.
+        norm: the direction that divides by n: ``"backward"`` the inverse one, ``"forward"`` the direct one, ``"ortho"``
+            both by the root of n.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with ``n // 2 + 1`` points along the axis: complex128 for float64, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16, bfloat16 or complex.
+        ValueError: n is no integer or below 1, or the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.ihfft(paddle.ones([4])).shape
-        [3]
+        >>> paddle.fft.ihfft(paddle.to_tensor([2.0, 1.0, 0.0, 1.0])).real().tolist()
+        [1.0, 0.5, 0.0]
     """
     return _r2c(x, *_one(n, axis, x, "ihfft"), norm, "ihfft", True)
 
@@ -309,19 +376,31 @@ def fft2(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform of two axes.
+    """Discrete Fourier transform along two axes.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points on each axis; by default the sizes of ``x``.
-        axes: the two axes.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        s: number of points on each axis: x is cropped to them, or padded with zeros at the end; None means the sizes of
+            x.
+        axes: the two axes, negative ones counted from the end.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with s points along the axes: complex128 for x of 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, s or axes are not two integers, an axis is given twice, a size is below 1, or
+            the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.fft2(paddle.ones([2, 3])).shape
-        [2, 3]
+        >>> paddle.fft.fft2(paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])).tolist()
+        [[(10+0j), (-2+0j)], [(-4+0j), 0j]]
     """
     return _c2c(x, *_two(x, s, axes, "fft2"), norm, "fft2", False)
 
@@ -336,19 +415,31 @@ def ifft2(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`fft2`.
+    """Inverse of :func:`fft2` along two axes.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points on each axis; by default the sizes of ``x``.
-        axes: the two axes.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        s: number of points on each axis: x is cropped to them, or padded with zeros at the end; None means the sizes of
+            x.
+        axes: the two axes, negative ones counted from the end.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with s points along the axes: complex128 for x of 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, s or axes are not two integers, an axis is given twice, a size is below 1, or
+            the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.ifft2(paddle.ones([2, 3]), s=(4, 4)).shape
-        [4, 4]
+        >>> paddle.fft.ifft2(paddle.to_tensor([[10.0, -2.0], [-4.0, 0.0]])).tolist()
+        [[(1+0j), (2+0j)], [(3+0j), (4+0j)]]
     """
     return _c2c(x, *_two(x, s, axes, "ifft2"), norm, "ifft2", True)
 
@@ -363,19 +454,32 @@ def rfft2(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform of two axes of a real ``x``: of the last one only the first half of the points.
+    """Discrete Fourier transform of a real signal along two axes: the first half along the last axis.
 
     Args:
-        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points on each axis; by default the sizes of ``x``.
-        axes: the two axes.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32 or float64 tensor; integers become float32.
+        s: number of points on each axis: x is cropped to them, or padded with zeros at the end; None means the sizes of
+            x.
+        axes: the two axes, negative ones counted from the end.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with s points along the axes, but ``s // 2 + 1`` along the last: complex128 for
+        float64, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16, bfloat16 or complex.
+        ValueError: x is of rank 0 or 1, s or axes are not two integers, an axis is given twice, a size is below 1, or
+            the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.rfft2(paddle.ones([2, 4])).shape
-        [2, 3]
+        >>> paddle.fft.rfft2(paddle.ones([2, 4])).tolist()
+        [[(8+0j), 0j, 0j], [0j, 0j, 0j]]
     """
     return _r2c(x, *_two(x, s, axes, "rfft2"), norm, "rfft2", False)
 
@@ -390,19 +494,31 @@ def irfft2(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`rfft2`: a real result.
+    """Inverse of :func:`rfft2` along two axes: the real signal.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points of the result on each axis; by default the sizes of ``x``, on the last axis ``2 * (size - 1)``.
-        axes: the two axes.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        s: number of points of the result on each axis; None means the sizes of x, and ``2 * (size - 1)`` on the last
+            axis.
+        axes: the two axes, negative ones counted from the end.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Real tensor of x's shape, with s points along the axes: float64 for x of 64-bit floats, else float32.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, s or axes are not two integers, an axis is given twice, a size is below 1, or
+            the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.irfft2(paddle.ones([2, 3])).shape
-        [2, 4]
+        >>> paddle.fft.irfft2(paddle.to_tensor([[8.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).tolist()
+        [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
     return _c2r(x, *_two(x, s, axes, "irfft2"), norm, "irfft2", True)
 
@@ -417,19 +533,31 @@ def hfft2(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform of two axes of a signal with Hermitian symmetry, given by its first half: a real result.
+    """Transform along two axes of a signal with Hermitian symmetry, of which one half is given: a real spectrum.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points of the result on each axis; by default the sizes of ``x``, on the last axis ``2 * (size - 1)``.
-        axes: the two axes.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        s: number of points of the result on each axis; None means the sizes of x, and ``2 * (size - 1)`` on the last
+            axis.
+        axes: the two axes, negative ones counted from the end.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Real tensor of x's shape, with s points along the axes: float64 for x of 64-bit floats, else float32.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, s or axes are not two integers, an axis is given twice, a size is below 1, or
+            the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.hfft2(paddle.ones([2, 3])).shape
-        [2, 4]
+        >>> paddle.fft.hfft2(paddle.to_tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).tolist()
+        [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
     return _c2r(x, *_two(x, s, axes, "hfft2"), norm, "hfft2", False)
 
@@ -444,14 +572,27 @@ def ihfft2(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`hfft2`: of the last axis only the first half of the points.
+    """Inverse of :func:`hfft2` along two axes: one half of the signal with Hermitian symmetry.
 
     Args:
-        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points on each axis; by default the sizes of ``x``.
-        axes: the two axes.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32 or float64 tensor; integers become float32.
+        s: number of points on each axis: x is cropped to them, or padded with zeros at the end; None means the sizes of
+            x.
+        axes: the two axes, negative ones counted from the end.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with s points along the axes, but ``s // 2 + 1`` along the last: complex128 for
+        float64, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16, bfloat16 or complex.
+        ValueError: x is of rank 0 or 1, s or axes are not two integers, an axis is given twice, a size is below 1, or
+            the norm is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
@@ -474,19 +615,31 @@ def fftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform of several axes.
+    """Discrete Fourier transform along axes.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points on each axis; by default the sizes of ``x``.
-        axes: the axes; by default all, or the last ones if ``s`` is given.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        s: number of points on each axis: x is cropped to them, or padded with zeros at the end; None means the sizes of
+            x.
+        axes: the axes, negative ones counted from the end; None means all, or as many of the last as s has sizes.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with s points along the axes: complex128 for x of 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: x is 0-d, s and axes do not fit each other, an axis is given twice, a size is below 1, or the norm
+            is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.fftn(paddle.ones([2, 3])).shape
-        [2, 3]
+        >>> paddle.fft.fftn(paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])).tolist()
+        [[(10+0j), (-2+0j)], [(-4+0j), 0j]]
     """
     return _c2c(x, s, axes, norm, "fftn", False)
 
@@ -501,19 +654,31 @@ def ifftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`fftn`.
+    """Inverse of :func:`fftn` along axes.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points on each axis; by default the sizes of ``x``.
-        axes: the axes; by default all, or the last ones if ``s`` is given.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        s: number of points on each axis: x is cropped to them, or padded with zeros at the end; None means the sizes of
+            x.
+        axes: the axes, negative ones counted from the end; None means all, or as many of the last as s has sizes.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with s points along the axes: complex128 for x of 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: x is 0-d, s and axes do not fit each other, an axis is given twice, a size is below 1, or the norm
+            is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.ifftn(paddle.ones([2, 3]), s=(4, 4)).shape
-        [4, 4]
+        >>> paddle.fft.ifftn(paddle.to_tensor([[10.0, -2.0], [-4.0, 0.0]])).tolist()
+        [[(1+0j), (2+0j)], [(3+0j), (4+0j)]]
     """
     return _c2c(x, s, axes, norm, "ifftn", True)
 
@@ -528,19 +693,32 @@ def rfftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform of several axes of a real ``x``: of the last one only the first half of the points.
+    """Discrete Fourier transform of a real signal along axes: the first half along the last axis.
 
     Args:
-        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points on each axis; by default the sizes of ``x``.
-        axes: the axes; by default all, or the last ones if ``s`` is given.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32 or float64 tensor; integers become float32.
+        s: number of points on each axis: x is cropped to them, or padded with zeros at the end; None means the sizes of
+            x.
+        axes: the axes, negative ones counted from the end; None means all, or as many of the last as s has sizes.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with s points along the axes, but ``s // 2 + 1`` along the last: complex128 for
+        float64, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16, bfloat16 or complex.
+        ValueError: x is 0-d, s and axes do not fit each other, an axis is given twice, a size is below 1, or the norm
+            is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.rfftn(paddle.ones([2, 4])).shape
-        [2, 3]
+        >>> paddle.fft.rfftn(paddle.ones([2, 4])).tolist()
+        [[(8+0j), 0j, 0j], [0j, 0j, 0j]]
     """
     return _r2c(x, s, axes, norm, "rfftn", False)
 
@@ -555,19 +733,31 @@ def irfftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`rfftn`: a real result.
+    """Inverse of :func:`rfftn` along axes: the real signal.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points of the result on each axis; by default the sizes of ``x``, on the last axis ``2 * (size - 1)``.
-        axes: the axes; by default all, or the last ones if ``s`` is given.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        s: number of points of the result on each axis; None means the sizes of x, and ``2 * (size - 1)`` on the last
+            axis.
+        axes: the axes, negative ones counted from the end; None means all, or as many of the last as s has sizes.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Real tensor of x's shape, with s points along the axes: float64 for x of 64-bit floats, else float32.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: x is 0-d, s and axes do not fit each other, an axis is given twice, a size is below 1, or the norm
+            is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.irfftn(paddle.ones([2, 3])).shape
-        [2, 4]
+        >>> paddle.fft.irfftn(paddle.to_tensor([[8.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).tolist()
+        [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
     return _c2r(x, s, axes, norm, "irfftn", True)
 
@@ -582,19 +772,31 @@ def hfftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The transform of several axes of a signal with Hermitian symmetry, given by its first half: a real result.
+    """Transform along axes of a signal with Hermitian symmetry, of which one half is given: a real spectrum.
 
     Args:
-        x: a real or complex tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points of the result on each axis; by default the sizes of ``x``, on the last axis ``2 * (size - 1)``.
-        axes: the axes; by default all, or the last ones if ``s`` is given.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32, float64, complex64 or complex128 tensor; integers become float32.
+        s: number of points of the result on each axis; None means the sizes of x, and ``2 * (size - 1)`` on the last
+            axis.
+        axes: the axes, negative ones counted from the end; None means all, or as many of the last as s has sizes.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Real tensor of x's shape, with s points along the axes: float64 for x of 64-bit floats, else float32.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16 or bfloat16.
+        ValueError: x is 0-d, s and axes do not fit each other, an axis is given twice, a size is below 1, or the norm
+            is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.fft.hfftn(paddle.ones([2, 3])).shape
-        [2, 4]
+        >>> paddle.fft.hfftn(paddle.to_tensor([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])).tolist()
+        [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]]
     """
     return _c2r(x, s, axes, norm, "hfftn", False)
 
@@ -609,14 +811,27 @@ def ihfftn(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The inverse of :func:`hfftn`: of the last axis only the first half of the points.
+    """Inverse of :func:`hfftn` along axes: one half of the signal with Hermitian symmetry.
 
     Args:
-        x: a real tensor of 32-bit or 64-bit floats; integers count as the default dtype.
-        s: points on each axis; by default the sizes of ``x``.
-        axes: the axes; by default all, or the last ones if ``s`` is given.
-        norm: which direction is divided by the number of points: ``"backward"``, ``"ortho"`` or ``"forward"``.
-        out: a tensor that is written instead.
+        x: float32 or float64 tensor; integers become float32.
+        s: number of points on each axis: x is cropped to them, or padded with zeros at the end; None means the sizes of
+            x.
+        axes: the axes, negative ones counted from the end; None means all, or as many of the last as s has sizes.
+        norm: the direction that divides by the number of points: ``"backward"`` the inverse one, ``"forward"`` the
+            direct one, ``"ortho"`` both by the root of the number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Complex tensor of x's shape, with s points along the axes, but ``s // 2 + 1`` along the last: complex128 for
+        float64, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is bool, float16, bfloat16 or complex.
+        ValueError: x is 0-d, s and axes do not fit each other, an axis is given twice, a size is below 1, or the norm
+            is none of these.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
@@ -652,12 +867,23 @@ def fftfreq(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies that the ``n`` points of :func:`fft` stand for, in cycles per unit of ``d``.
+    """Frequencies of the n points of :func:`fft`, in cycles per unit of d.
 
     Args:
-        n: how many points.
-        d: the distance of samples, not 0.
-        dtype: a floating dtype, by default the default one.
+        n: number of points.
+        d: distance of samples, a number other than 0.
+        dtype: floating dtype; None means the default dtype.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+        device: place of the tensor; None means the default place.
+        requires_grad: whether the tensor gets gradients.
+
+    Returns:
+        Tensor ``[n]`` of the dtype.
+
+    Raises:
+        TypeError: the dtype is not floating.
+        ValueError: n is no integer or below 1, or d is 0.
 
     Example:
         >>> import paddle
@@ -678,12 +904,23 @@ def rfftfreq(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The frequencies that the ``n // 2 + 1`` points of :func:`rfft` stand for.
+    """Frequencies of the points of :func:`rfft`, in cycles per unit of d.
 
     Args:
-        n: how many points the signal has.
-        d: the distance of samples, not 0.
-        dtype: a floating dtype, by default the default one.
+        n: number of points of the signal.
+        d: distance of samples, a number other than 0.
+        dtype: floating dtype; None means the default dtype.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+        device: place of the tensor; None means the default place.
+        requires_grad: whether the tensor gets gradients.
+
+    Returns:
+        Tensor ``[n // 2 + 1]`` of the dtype.
+
+    Raises:
+        TypeError: the dtype is not floating.
+        ValueError: n is no integer or below 1, or d is 0.
 
     Example:
         >>> import paddle
@@ -704,7 +941,19 @@ def _shift(x: Any, axes: Any, inverse: bool, op: str) -> Tensor:
 
 @public("paddle.fft", usual=False)
 def fftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
-    """The points moved so that the zero frequency is in the middle of ``axes`` (one, several, or None for all).
+    """Move the zero frequency of a spectrum from the front to the middle of axes.
+
+    Args:
+        x: tensor of any shape and dtype.
+        axes: axis or axes, negative ones counted from the end; None means all.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor.
+        ValueError: an axis is given twice.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
@@ -716,7 +965,19 @@ def fftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
 
 @public("paddle.fft", usual=False)
 def ifftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
-    """The inverse of :func:`fftshift`: the zero frequency moved back to the front.
+    """Move the zero frequency of a spectrum back from the middle to the front of axes.
+
+    Args:
+        x: tensor of any shape and dtype.
+        axes: axis or axes, negative ones counted from the end; None means all.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor.
+        ValueError: an axis is given twice.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle

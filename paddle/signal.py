@@ -48,25 +48,34 @@ def stft(
     onesided: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """The Fourier transforms of overlapping frames of signals.
+    """Short-time Fourier transform: the spectra of overlapping frames of signals.
 
     Args:
-        x: ``[length]`` or ``[batch, length]``, real or complex.
-        n_fft: points of a frame.
-        hop_length: from one frame to the next, by default a quarter of n_fft.
-        win_length: size of the window, by default n_fft.
-        window: 1-d, by default ones.
-        center: whether x is padded so that frame t is centred at ``t * hop_length``.
-        pad_mode: ``"reflect"`` or ``"constant"``.
-        normalized: whether to divide by the root of n_fft.
-        onesided: whether only the first half of the points is given; x must be real.
+        x: tensor ``[length]`` or ``[batch, length]`` of float32, float64, complex64 or complex128; integers become
+            float32.
+        n_fft: number of points of a frame.
+        hop_length: distance from one frame to the next; None means ``n_fft // 4``.
+        win_length: size of the window, which is padded with zeros on both sides to n_fft; None means n_fft.
+        window: tensor ``[win_length]`` that each frame is multiplied by; None means ones.
+        center: whether x is padded by ``n_fft // 2`` on both sides, so that frame t is centred at ``t * hop_length``.
+        pad_mode: how to pad, ``"reflect"`` or ``"constant"``, the latter with zeros.
+        normalized: whether to divide by the square root of n_fft.
+        onesided: whether to return only the first half of the points, which is all there is to know of real signals.
 
-    Returns ``[batch, points, frames]``, complex.
+    Returns:
+        Complex tensor ``[points, frames]`` or ``[batch, points, frames]``, where points is ``n_fft // 2 + 1`` or n_fft;
+        complex128 for x of 64-bit floats, else complex64.
+
+    Raises:
+        TypeError: x or the window is no tensor, or x is float16 or bfloat16.
+        ValueError: x is not of rank 1 or 2, or is shorter than a frame; a length is out of range; the window is of
+            another shape; pad_mode is none of these; or onesided is True and x or the window complex.
 
     Example:
         >>> import paddle
-        >>> paddle.signal.stft(paddle.ones([32]), n_fft=8).shape
-        [5, 17]
+        >>> spectra = paddle.signal.stft(paddle.ones([32]), n_fft=8)
+        >>> spectra.shape, float(spectra[0, 0].real())
+        ([5, 17], 8.0)
     """
     op = "stft"
     x = floating(need_tensor(x, op))
@@ -113,19 +122,35 @@ def istft(
     return_complex: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The inverse of :func:`stft`: frames added where they overlap, divided by the sum of squared windows.
+    """Inverse of :func:`stft`: frames added where they overlap, and divided by the sum of squared windows.
 
     Args:
-        x: ``[points, frames]`` or ``[batch, points, frames]``, complex.
-        length: of the result; by default what the frames cover.
-        return_complex: whether the result is complex; then ``onesided`` must be False.
-        n_fft: as for ``stft``, and so the other arguments.
+        x: complex tensor ``[points, frames]`` or ``[batch, points, frames]``.
+        n_fft: number of points of a frame.
+        hop_length: distance from one frame to the next; None means ``n_fft // 4``.
+        win_length: size of the window; None means n_fft.
+        window: tensor ``[win_length]`` that ``stft`` used; None means ones.
+        center: whether ``stft`` padded the signal, so that the padding is removed.
+        normalized: whether ``stft`` divided by the square root of n_fft.
+        onesided: whether x holds only the first half of the points.
+        length: size of the result, which is cropped or padded with zeros; None means what the frames cover.
+        return_complex: whether to return a complex signal, for which onesided must be False.
+
+    Returns:
+        Tensor ``[length]`` or ``[batch, length]``: real, or complex with return_complex.
+
+    Raises:
+        TypeError: x or the window is no tensor.
+        ValueError: x is not complex or not of rank 2 or 3, its points do not fit n_fft, a length is out of range, the
+            window is of another shape, onesided and return_complex are both True, or there is a place that no window
+            covers.
 
     Example:
         >>> import paddle
-        >>> y = paddle.signal.stft(paddle.ones([32]), n_fft=8)
-        >>> paddle.signal.istft(y, n_fft=8).shape
-        [32]
+        >>> x = paddle.arange(32, dtype="float32")
+        >>> y = paddle.signal.istft(paddle.signal.stft(x, n_fft=8), n_fft=8)
+        >>> y.shape, bool(paddle.allclose(x, y, atol=1e-4))
+        ([32], True)
     """
     op = "istft"
     need_tensor(x, op)

@@ -37,12 +37,27 @@ def scale(
     act: str | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """``scale*x + bias``, or ``scale*(x + bias)`` with ``bias_after_scale=False``; then an activation by name.
+    """Scale and shift, ``scale * x + bias``, then apply an activation.
+
+    Args:
+        x: tensor of any shape and dtype.
+        scale: number, or tensor of one element; of integer x it is truncated to an integer.
+        bias: number; of integer x it is truncated to an integer.
+        bias_after_scale: whether to scale first; if False, the result is ``scale * (x + bias)``.
+        act: name of the activation: ``"relu"``, ``"tanh"``, ``"sigmoid"``, ``"gelu"``, ``"softplus"`` or
+            ``"softsign"``; None applies none.
+
+    Returns:
+        Tensor of x's shape and dtype; float32 for bools.
+
+    Raises:
+        TypeError: x is no tensor.
+        ValueError: the activation is none of these.
 
     Example:
         >>> import paddle
-        >>> paddle.scale(paddle.ones([2]), 2.0, 1.0).tolist()
-        [3.0, 3.0]
+        >>> paddle.scale(paddle.to_tensor([1.0, -4.0]), 2.0, 1.0, act="relu").tolist()
+        [3.0, 0.0]
     """
     need_tensor(x, "scale")
     scale, bias = number(scale), number(bias)
@@ -65,12 +80,24 @@ scale_ = inplace(scale, "paddle.tensor Tensor")
 
 @public
 def lerp(x: Tensor, y: Tensor, weight: Any, name: str | None = None) -> Tensor:
-    """``x + weight*(y - x)``; weight is a number or a tensor, and all broadcast.
+    """Linear interpolation from x to y, ``x + weight * (y - x)``, element by element.
+
+    Args:
+        x: floating or complex tensor.
+        y: tensor of x's dtype.
+        weight: number or tensor, which is cast to x's dtype: 0 gives x, and 1 gives y. All three shapes broadcast.
+
+    Returns:
+        Tensor of the broadcast shape and x's dtype.
+
+    Raises:
+        TypeError: x or y is no tensor, or their dtypes differ, or are not floating or complex.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.lerp(paddle.zeros([2]), paddle.ones([2]), 0.25).tolist()
-        [0.25, 0.25]
+        >>> paddle.lerp(paddle.to_tensor([0.0, 10.0]), paddle.to_tensor([4.0, 20.0]), 0.25).tolist()
+        [1.0, 12.5]
     """
     need_tensor(x, "lerp")
     return F.lerp(
@@ -87,10 +114,23 @@ lerp_ = inplace(lerp, "paddle.tensor Tensor")
 def increment(x: Tensor, value: float = 1.0, name: str | None = None) -> Tensor:
     """Add a number to a tensor of one element, in place.
 
+    Args:
+        x: tensor of one element and any dtype, which is written.
+        value: number to add; the sum is cast to x's dtype.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: x is no tensor.
+        ValueError: x has another number of elements than one.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
+
     Example:
         >>> import paddle
-        >>> paddle.increment(paddle.zeros([1])).tolist()
-        [1.0]
+        >>> step = paddle.to_tensor([3])
+        >>> paddle.increment(step, 2).tolist(), step.tolist()
+        ([5], [5])
     """
     from umiak.core.dispatch import assign
 
@@ -101,29 +141,51 @@ def increment(x: Tensor, value: float = 1.0, name: str | None = None) -> Tensor:
 
 @public
 def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
-    """``input / other``; integers give floats.
+    """Quotient, element by element, for which integers become floats; the operator ``input / other``.
+
+    Args:
+        input: tensor of any shape and dtype.
+        other: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: the input is no tensor, or the dtypes have no common one.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.true_divide(paddle.to_tensor([1]), paddle.to_tensor([2])).tolist()
-        [0.5]
+        >>> paddle.true_divide(paddle.to_tensor([1, 3]), paddle.to_tensor([2, 4])).tolist()
+        [0.5, 0.75]
     """
     return need_tensor(input, "true_divide", "input") / other
 
 
 @public(operator="//")
 def floor_divide(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """x divided by y, rounded down, element by element.
+    """Quotient ``x / y`` rounded down, element by element; the operator ``x // y``.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: integer or floating tensor; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        ValueError: the shapes do not broadcast.
+        ZeroDivisionError: an integer is divided by 0.
 
     Example:
         >>> import paddle
-        >>> paddle.floor_divide(paddle.to_tensor([-3]), paddle.to_tensor([2])).tolist()
-        [-2]
+        >>> paddle.floor_divide(paddle.to_tensor([7, -7]), paddle.to_tensor([2, 2])).tolist()
+        [3, -4]
     """
     return x // y if isinstance(x, Tensor) else promoted(F.floor_div, "floor_divide", x, y)
 
@@ -133,17 +195,25 @@ floor_divide_ = inplace(floor_divide)
 
 @public(operator="*")
 def multiply(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """x * y, element by element.
+    """Product, element by element; the operator ``x * y``.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any shape; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, or the dtypes have no common one.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.multiply(paddle.to_tensor([2.0]), paddle.to_tensor([3.0])).tolist()
-        [6.0]
+        >>> paddle.multiply(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([10, 1])).tolist()
+        [[10, 2], [30, 4]]
     """
     return x * y if isinstance(x, Tensor) else promoted(F.mul, "multiply", x, y)
 
@@ -157,17 +227,27 @@ mul_ = inplace(multiply, "paddle.tensor Tensor", name="mul_")
 
 @public(operator="**", aliases={"exponent": "y"})
 def pow(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """x to the power y, element by element.
+    """Power, element by element; the operator ``x ** y``.
+
+    Integers to a negative power are truncated to 0, unless they are 1 or -1.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: integer, floating or complex tensor; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.pow(paddle.to_tensor([2.0]), paddle.to_tensor([3.0])).tolist()
-        [8.0]
+        >>> paddle.pow(paddle.to_tensor([2.0, 9.0]), paddle.to_tensor([3.0, 0.5])).tolist()
+        [8.0, 3.0]
     """
     return x**y if isinstance(x, Tensor) else promoted(F.pow, "pow", x, y)
 
@@ -177,17 +257,26 @@ pow_ = inplace(pow)
 
 @public(operator="%")
 def remainder(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """x modulo y, with the sign of y, element by element.
+    """Remainder of a division rounded down, which has the sign of y, element by element; the operator ``x % y``.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: integer or floating tensor; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        ValueError: the shapes do not broadcast.
+        ZeroDivisionError: an integer is divided by 0.
 
     Example:
         >>> import paddle
-        >>> paddle.remainder(paddle.to_tensor([-3]), paddle.to_tensor([2])).tolist()
-        [1]
+        >>> paddle.remainder(paddle.to_tensor([7, -7]), paddle.to_tensor([3, 3])).tolist()
+        [1, 2]
     """
     return x % y if isinstance(x, Tensor) else promoted(F.remainder, "remainder", x, y)
 
@@ -205,18 +294,28 @@ floor_mod_ = inplace(remainder, name="floor_mod_")
 
 @public(operator="+")
 def add(x: Tensor, y: Any, name: str | None = None, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-    """x + alpha*y, element by element.
+    """Sum ``x + alpha * y``, element by element; with ``alpha=1`` the operator ``x + y``.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        alpha: a factor of y.
-        out: a tensor that is written instead.
+        x: tensor of any shape; a number if y is a tensor. With another alpha, x must be a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        alpha: factor of y, a number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, or the dtypes have no common one.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.add(paddle.to_tensor([1]), paddle.to_tensor([2])).tolist()
-        [3]
+        >>> paddle.add(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([10, 20])).tolist()
+        [[11, 22], [13, 24]]
+        >>> paddle.add(paddle.to_tensor([1, 2]), paddle.to_tensor([10, 20]), alpha=2).tolist()
+        [21, 42]
     """
     if alpha != 1:
         return need_tensor(x, "add") + y * alpha
@@ -228,18 +327,26 @@ add_ = inplace(add, "paddle.tensor Tensor")
 
 @public(operator="-")
 def subtract(x: Tensor, y: Any, name: str | None = None, *, alpha: Any = 1, out: Tensor | None = None) -> Tensor:
-    """x - alpha*y, element by element.
+    """Difference ``x - alpha * y``, element by element; with ``alpha=1`` the operator ``x - y``.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        alpha: a factor of y.
-        out: a tensor that is written instead.
+        x: integer, floating or complex tensor; a number if y is a tensor and alpha is 1.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        alpha: factor of y, a number.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or it is bool.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.subtract(paddle.to_tensor([1]), paddle.to_tensor([2])).tolist()
-        [-1]
+        >>> paddle.subtract(paddle.to_tensor([10, 20]), paddle.to_tensor([1, 2])).tolist()
+        [9, 18]
     """
     if alpha != 1:
         return need_tensor(x, "subtract") - y * alpha
@@ -257,18 +364,30 @@ sub_ = inplace(subtract, name="sub_")
 def divide(
     x: Tensor, y: Any, name: str | None = None, *, rounding_mode: str | None = None, out: Tensor | None = None
 ) -> Tensor:
-    """x / y, element by element.
+    """Quotient, element by element; without a rounding mode the operator ``x / y``, for which integers become floats.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        rounding_mode: "floor" or "trunc" rounds the quotient down or towards zero; None does not.
-        out: a tensor that is written instead.
+        x: tensor of any shape; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        rounding_mode: ``"floor"`` rounds the quotient down, ``"trunc"`` towards zero; None does not round.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype; float32 for integers and bools that are not rounded.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or what is to be rounded is bool or complex.
+        ValueError: the shapes do not broadcast, or the rounding mode is none of these.
+        ZeroDivisionError: integers are divided by 0 and rounded.
 
     Example:
         >>> import paddle
-        >>> paddle.divide(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [0.5]
+        >>> x, y = paddle.to_tensor([7.0, -7.0]), paddle.to_tensor([2.0, 2.0])
+        >>> paddle.divide(x, y).tolist()
+        [3.5, -3.5]
+        >>> paddle.divide(x, y, rounding_mode="trunc").tolist()
+        [3.0, -3.0]
     """
     if rounding_mode is not None:
         return _rounded_quotient(x, y, rounding_mode)

@@ -15,7 +15,16 @@ from umiak.core.tensor import Tensor
 
 @public
 def isreal(x: Tensor, name: str | None = None) -> Tensor:
-    """Whether the imaginary part is zero; true of every real number.
+    """Test each element for an imaginary part of zero.
+
+    Args:
+        x: tensor of any shape and dtype. Real elements always pass.
+
+    Returns:
+        bool tensor of x's shape.
+
+    Raises:
+        TypeError: x is no tensor.
 
     Example:
         >>> import paddle
@@ -28,59 +37,84 @@ def isreal(x: Tensor, name: str | None = None) -> Tensor:
 
 @public(op=F.Angle())
 def angle(x: Tensor, name: str | None = None) -> Tensor:
-    """The argument of complex numbers; 0 or pi for real ones, element by element.
+    """Argument of complex numbers in radians, from -pi to pi, element by element.
 
     Args:
-        x: a tensor; integers become floats first.
+        x: floating or complex tensor of any shape; integers and bools become float32. Of real elements the argument is
+            0, or pi below 0.
+
+    Returns:
+        Floating tensor of x's shape, as precise as x: float32 for complex64, integers and bools.
+
+    Raises:
+        TypeError: x is no tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.angle(paddle.to_tensor([1.0])).tolist()
-        [0.0]
+        >>> [round(v, 4) for v in paddle.angle(paddle.to_tensor([1j, -1 + 0j])).tolist()]
+        [1.5708, 3.1416]
     """
     return F.angle(floats(x, "angle"))
 
 
 @public(op=F.Conj())
 def conj(x: Tensor, name: str | None = None) -> Tensor:
-    """The complex conjugate; real numbers as they are, element by element.
+    """Complex conjugate, element by element.
 
     Args:
-        x: a tensor.
+        x: tensor of any shape and dtype. Real elements are their own conjugates.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.conj(paddle.to_tensor([1.0])).tolist()
-        [1.0]
+        >>> paddle.conj(paddle.to_tensor([1 + 2j])).tolist()
+        [(1-2j)]
     """
     return F.conj(need_tensor(x, "conj"))
 
 
 @public(op=F.Imag())
 def imag(x: Tensor, name: str | None = None) -> Tensor:
-    """The imaginary part of complex numbers, element by element.
+    """Imaginary part of complex numbers, element by element.
 
     Args:
-        x: a tensor.
+        x: complex tensor of any shape.
+
+    Returns:
+        Tensor of x's shape: float32 for complex64, float64 for complex128.
+
+    Raises:
+        TypeError: x is no tensor, or is not complex.
 
     Example:
         >>> import paddle
-        >>> paddle.imag(paddle.to_tensor([1 + 2j])).tolist()
-        [2.0]
+        >>> paddle.imag(paddle.to_tensor([1 + 2j, 3 - 4j])).tolist()
+        [2.0, -4.0]
     """
     return F.imag(need_tensor(x, "imag"))
 
 
 @public(op=F.Real())
 def real(x: Tensor, name: str | None = None) -> Tensor:
-    """The real part of complex numbers; real ones as they are, element by element.
+    """Real part of complex numbers, element by element.
 
     Args:
-        x: a tensor.
+        x: tensor of any shape and dtype. A tensor that is not complex is returned itself.
+
+    Returns:
+        Tensor of x's shape: float32 for complex64, float64 for complex128, else x.
+
+    Raises:
+        TypeError: x is no tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.real(paddle.to_tensor([1 + 2j])).tolist()
-        [1.0]
+        >>> paddle.real(paddle.to_tensor([1 + 2j, 3 - 4j])).tolist()
+        [1.0, 3.0]
     """
     return F.real(x) if need_tensor(x, "real").dtype.is_complex else x

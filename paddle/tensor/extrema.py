@@ -19,12 +19,27 @@ from umiak.core.tensor import Tensor
 
 @public
 def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """``x`` kept between ``min`` and ``max``, numbers or tensors; None means no bound.
+    """Bound each element from below and above.
+
+    Args:
+        x: integer or floating tensor of any shape.
+        min: lower bound, a number or a tensor whose shape broadcasts with x's; None means none.
+        max: upper bound, likewise; it wins where it is below the lower one.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and x's dtype; of float32 if x is integer and a bound has a fraction, and of the
+        promoted dtype if a bound is a tensor of more than one element.
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex, or its dtype has no common one with a bound's.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.clip(paddle.to_tensor([1.0, 5.0]), max=3.0).tolist()
-        [1.0, 3.0]
+        >>> paddle.clip(paddle.to_tensor([-2.0, 0.5, 9.0]), min=0.0, max=3.0).tolist()
+        [0.0, 0.5, 3.0]
     """
     need_tensor(x, "clip")
     if x.dtype.is_floating and type(min) in _NUMBERS and type(max) in _NUMBERS and not min is max is None:
@@ -75,65 +90,95 @@ def _is_finite(x: Any) -> bool:
 
 @public(op=F.Fmax())
 def fmax(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The larger; of a number and NaN, the number, element by element.
+    """Larger of x and y, element by element; of a number and NaN, the number.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
+        x: integer or floating tensor; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.fmax(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [2.0]
+        >>> paddle.fmax(paddle.to_tensor([1.0, float("nan")]), paddle.to_tensor([3.0, 2.0])).tolist()
+        [3.0, 2.0]
     """
     return promoted(F.fmax, "fmax", x, y)
 
 
 @public(op=F.Fmin())
 def fmin(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The smaller; of a number and NaN, the number, element by element.
+    """Smaller of x and y, element by element; of a number and NaN, the number.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
+        x: integer or floating tensor; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.fmin(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [1.0]
+        >>> paddle.fmin(paddle.to_tensor([1.0, float("nan")]), paddle.to_tensor([3.0, 2.0])).tolist()
+        [1.0, 2.0]
     """
     return promoted(F.fmin, "fmin", x, y)
 
 
 @public(op=F.Maximum())
 def maximum(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The larger; NaN where either is, element by element.
+    """Larger of x and y, element by element; NaN where either is.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: bool, integer or floating tensor; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or one is complex.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.maximum(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [2.0]
+        >>> paddle.maximum(paddle.to_tensor([1.0, 5.0]), paddle.to_tensor([3.0, 2.0])).tolist()
+        [3.0, 5.0]
     """
     return promoted(F.maximum, "maximum", x, y)
 
 
 @public(op=F.Minimum())
 def minimum(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The smaller; NaN where either is, element by element.
+    """Smaller of x and y, element by element; NaN where either is.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: bool, integer or floating tensor; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or one is complex.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.minimum(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
-        [1.0]
+        >>> paddle.minimum(paddle.to_tensor([1.0, 5.0]), paddle.to_tensor([3.0, 2.0])).tolist()
+        [1.0, 2.0]
     """
     return promoted(F.minimum, "minimum", x, y)

@@ -20,24 +20,49 @@ from umiak.core.tensor import Tensor
 
 @public("paddle.tensor paddle.linalg Tensor")
 def cholesky(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
-    """The triangular factor of symmetric (Hermitian) positive definite matrices; ValueError for others.
+    """Cholesky factor of positive definite matrices: the triangular L with ``L @ L^H = x``.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]`` that
+            are symmetric, or Hermitian; one triangle is read.
+        upper: whether to return the upper factor U, with ``U^H @ U = x``, and to read that triangle.
+
+    Returns:
+        Tensor of x's shape and dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: the matrices are not square, or not positive definite.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.cholesky(paddle.to_tensor([[4.0, 0.0], [0.0, 9.0]])).tolist()
-        [[2.0, 0.0], [0.0, 3.0]]
+        >>> paddle.linalg.cholesky(paddle.to_tensor([[4.0, 2.0], [2.0, 10.0]])).tolist()
+        [[2.0, 0.0], [1.0, 3.0]]
     """
     return F.cholesky(matrix(x, "cholesky", True), builtins.bool(upper))
 
 
 @public("paddle.tensor paddle.linalg Tensor")
 def cholesky_solve(x: Tensor, y: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
-    """The solution of ``A z = x``, given the Cholesky factor ``y`` of A.
+    """Solution z of ``A @ z = x``, given the Cholesky factor of A.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, k]``.
+        y: the factor of A, triangular matrices ``[..., n, n]`` of x's dtype.
+        upper: whether the factor is the upper one.
+
+    Returns:
+        Tensor ``[..., n, k]`` of x's dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x or y is no tensor, or is float16 or bfloat16.
+        ValueError: an operand is of rank 0 or 1, y is not square, or sizes or dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.cholesky_solve(paddle.to_tensor([[8.0]]), paddle.to_tensor([[2.0]])).tolist()
-        [[2.0]]
+        >>> factor = paddle.to_tensor([[2.0, 0.0], [1.0, 3.0]])
+        >>> paddle.linalg.cholesky_solve(paddle.to_tensor([[4.0], [20.0]]), factor).tolist()
+        [[0.0], [2.0]]
     """
     x, y = pair("cholesky_solve", matrix(x, "cholesky_solve"), matrix(y, "cholesky_solve", True))
     return F.cholesky_solve(x, y, builtins.bool(upper))
@@ -45,12 +70,24 @@ def cholesky_solve(x: Tensor, y: Tensor, upper: bool = False, name: str | None =
 
 @public("paddle.tensor paddle.linalg Tensor")
 def cholesky_inverse(x: Tensor, upper: bool = False, name: str | None = None) -> Tensor:
-    """The inverse of a matrix, given its Cholesky factor ``x``.
+    """Inverse of a matrix, given its Cholesky factor.
+
+    Args:
+        x: the factor: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[...,
+            n, n]``.
+        upper: whether the factor is the upper one.
+
+    Returns:
+        Tensor of x's shape and dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is not square.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.cholesky_inverse(paddle.to_tensor([[2.0]])).tolist()
-        [[0.25]]
+        >>> paddle.linalg.cholesky_inverse(paddle.to_tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
+        [[0.25, 0.0], [0.0, 0.0625]]
     """
     x = matrix(x, "cholesky_inverse", True)
     n = x.shape[-1]
@@ -59,13 +96,26 @@ def cholesky_inverse(x: Tensor, upper: bool = False, name: str | None = None) ->
 
 @public("paddle.tensor paddle.linalg Tensor")
 def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
-    """``x = Q R``. Modes: ``"reduced"``, ``"complete"`` (square Q), ``"r"`` (R alone).
+    """QR factorisation ``x = Q @ R``: Q has orthonormal columns, and R is upper triangular.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]``.
+        mode: ``"reduced"`` for Q ``[..., m, k]`` and R ``[..., k, n]``, k being the smaller of m and n; ``"complete"``
+            for Q ``[..., m, m]`` and R ``[..., m, n]``; ``"r"`` for R ``[..., k, n]`` alone.
+
+    Returns:
+        Tuple of Q and R, or R with ``mode="r"``; of x's dtype, float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, or the mode is none of these.
 
     Example:
         >>> import paddle
-        >>> q, r = paddle.linalg.qr(paddle.ones([3, 2]))
-        >>> q.shape, r.shape
-        ([3, 2], [2, 2])
+        >>> x = paddle.to_tensor([[3.0, 1.0], [4.0, 2.0]])
+        >>> q, r = paddle.linalg.qr(x)
+        >>> bool(paddle.allclose(q @ r, x, atol=1e-5)), q.shape, r.shape
+        (True, [2, 2], [2, 2])
     """
     if mode not in ("reduced", "complete", "r"):
         raise op_error(ValueError, "qr", "a mode of 'reduced', 'complete' or 'r'", repr(mode))
@@ -74,13 +124,27 @@ def qr(x: Tensor, mode: str = "reduced", name: str | None = None) -> Any:
 
 @public("paddle.tensor paddle.linalg Tensor")
 def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None = None) -> Any:
-    """L and U in one matrix, and the pivots (from 1), of ``P x = L U``; with ``get_infos`` also zeros.
+    """LU factorisation with pivots: ``P^T @ x = L @ U``, where P permutes rows.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]``.
+        pivot: whether rows are swapped; only True is supported.
+        get_infos: whether to return zeros for the status of each matrix, too.
+
+    Returns:
+        Tuple of one tensor of x's shape that holds U and, below its diagonal, L without its ones; of int32 pivots
+        ``[..., min(m, n)]``: step i swaps row i with row ``pivots[i] - 1``; and of int32 zeros ``[...]`` with
+        get_infos.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, or pivot is False.
 
     Example:
         >>> import paddle
-        >>> both, pivots = paddle.linalg.lu(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]]))
-        >>> pivots.tolist()
-        [1, 2]
+        >>> both, pivots = paddle.linalg.lu(paddle.to_tensor([[1.0, 2.0], [2.0, 6.0]]))
+        >>> both.tolist(), pivots.tolist()
+        ([[2.0, 6.0], [0.5, -1.0]], [2, 2])
     """
     if not pivot:
         raise op_error(ValueError, "lu", "pivot=True", "pivot=False")
@@ -93,13 +157,28 @@ def lu(x: Tensor, pivot: bool = True, get_infos: bool = False, name: str | None 
 def lu_unpack(
     x: Tensor, y: Tensor, unpack_ludata: bool = True, unpack_pivots: bool = True, name: str | None = None
 ) -> tuple:
-    """P, L and U from the two results of :func:`lu`; those not asked for are None.
+    """Split the results of :func:`lu` into P, L and U with ``x = P @ L @ U``.
+
+    Args:
+        x: the first result of ``lu``, ``[..., m, n]``.
+        y: its second result, the pivots.
+        unpack_ludata: whether to return L and U; if not, None stands in their places.
+        unpack_pivots: whether to return P; if not, None stands in its place.
+
+    Returns:
+        Tuple of P ``[..., m, m]``, L ``[..., m, k]`` and U ``[..., k, n]`` of x's dtype, k being the smaller of m and
+        n.
+
+    Raises:
+        TypeError: x or y is no tensor.
+        ValueError: x is of rank 0 or 1.
 
     Example:
         >>> import paddle
-        >>> p, l, u = paddle.linalg.lu_unpack(*paddle.linalg.lu(paddle.to_tensor([[2.0]])))
-        >>> u.tolist()
-        [[2.0]]
+        >>> x = paddle.to_tensor([[1.0, 2.0], [2.0, 6.0]])
+        >>> p, l, u = paddle.linalg.lu_unpack(*paddle.linalg.lu(x))
+        >>> (p @ l @ u).tolist()
+        [[1.0, 2.0], [2.0, 6.0]]
     """
     p, low, up = F.lu_unpack(matrix(x, "lu_unpack"), need_tensor(y, "lu_unpack", "y"))
     return (p if unpack_pivots else None, low if unpack_ludata else None, up if unpack_ludata else None)
@@ -107,9 +186,20 @@ def lu_unpack(
 
 @public("paddle.tensor paddle.linalg")
 def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, trans: str = "N", name: str | None = None) -> Tensor:
-    """The solution of ``A x = b``, given the two results of :func:`lu` for A.
+    """Solution x of ``A @ x = b``, given the results of :func:`lu` for A.
 
-    ``trans``: ``"T"`` or ``"C"`` for the transpose or the adjoint of A.
+    Args:
+        b: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, k]``.
+        lu: the first result of ``lu``, ``[..., n, n]``, of b's dtype.
+        pivots: its second result.
+        trans: ``"N"`` for A itself, ``"T"`` for its transpose, ``"C"`` for its conjugate transpose.
+
+    Returns:
+        Tensor ``[..., n, k]`` of b's dtype.
+
+    Raises:
+        TypeError: an operand is no tensor, or is float16 or bfloat16.
+        ValueError: trans is none of these, lu is not square, or sizes or dtypes differ.
 
     Example:
         >>> import paddle
@@ -135,24 +225,47 @@ def lu_solve(b: Tensor, lu: Tensor, pivots: Tensor, trans: str = "N", name: str 
 def svd(
     x: Tensor, full_matrices: bool = False, name: str | None = None, *, out: Any = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``x = U diag(S) VH``, S falling; with ``full_matrices``, square U and VH.
+    """Singular value decomposition ``x = U @ diag(S) @ VH``.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]``.
+        full_matrices: whether U and VH are square, ``[..., m, m]`` and ``[..., n, n]``; if not, they are ``[..., m,
+            k]`` and ``[..., k, n]``, k being the smaller of m and n.
+        out: tuple of three tensors that the results are written into, and that is returned.
+
+    Returns:
+        Tuple of U, the real S ``[..., k]`` in falling order, and VH, of x's precision.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1.
 
     Example:
         >>> import paddle
-        >>> u, s, vh = paddle.linalg.svd(paddle.ones([3, 2]))
-        >>> u.shape, s.shape, vh.shape
-        ([3, 2], [2], [2, 2])
+        >>> u, s, vh = paddle.linalg.svd(paddle.to_tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]]))
+        >>> u.shape, [round(v, 4) for v in s.tolist()], vh.shape
+        ([3, 2], [4.0, 3.0], [2, 2])
     """
     return F.svd(matrix(x, "svd"), builtins.bool(full_matrices))
 
 
 @public("paddle.tensor paddle.linalg")
 def svdvals(x: Tensor, name: str | None = None) -> Tensor:
-    """The singular values, falling.
+    """Singular values of matrices, in falling order.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]``.
+
+    Returns:
+        Real tensor ``[..., k]`` of x's precision, k being the smaller of m and n.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.svdvals(paddle.to_tensor([[3.0, 0.0], [0.0, 4.0]])).tolist()
+        >>> [round(v, 4) for v in paddle.linalg.svdvals(paddle.to_tensor([[3.0, 0.0], [0.0, 4.0]])).tolist()]
         [4.0, 3.0]
     """
     return F.svdvals(matrix(x, "svdvals"))
@@ -160,25 +273,46 @@ def svdvals(x: Tensor, name: str | None = None) -> Tensor:
 
 @public("paddle.tensor paddle.linalg Tensor")
 def eig(x: Tensor, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The eigenvalues and eigenvectors (columns) of square matrices; both complex.
+    """Eigenvalues and eigenvectors of square matrices: ``x @ vectors = vectors @ diag(values)``.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+
+    Returns:
+        Tuple of the values ``[..., n]`` and the vectors ``[..., n, n]``, one in each column; both complex128 for
+        float64 and complex128 operands, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: the matrices are not square.
 
     Example:
         >>> import paddle
-        >>> values, vectors = paddle.linalg.eig(paddle.to_tensor([[2.0]]))
-        >>> values.tolist()
-        [(2+0j)]
+        >>> values, vectors = paddle.linalg.eig(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]]))
+        >>> values.tolist(), vectors.shape
+        ([(2+0j), (3+0j)], [2, 2])
     """
     return F.eig(matrix(x, "eig", True))
 
 
 @public("paddle.tensor paddle.linalg Tensor")
 def eigvals(x: Tensor, name: str | None = None) -> Tensor:
-    """The eigenvalues of square matrices; complex.
+    """Eigenvalues of square matrices.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+
+    Returns:
+        Tensor ``[..., n]``, complex128 for float64 and complex128 operands, else complex64.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: the matrices are not square.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.eigvals(paddle.to_tensor([[2.0]])).tolist()
-        [(2+0j)]
+        >>> paddle.linalg.eigvals(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]])).tolist()
+        [(2+0j), (3+0j)]
     """
     return F.eigvals(matrix(x, "eigvals", True))
 
@@ -191,38 +325,75 @@ def _upper(UPLO: str, op: str) -> bool:
 
 @public("paddle.tensor paddle.linalg Tensor")
 def eigh(x: Tensor, UPLO: str = "L", name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The eigenvalues, rising, and eigenvectors of symmetric (Hermitian) matrices, of which one triangle is read.
+    """Eigenvalues and eigenvectors of symmetric or Hermitian matrices, of which one triangle is read.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+        UPLO: the triangle: ``"L"`` the lower, ``"U"`` the upper one.
+
+    Returns:
+        Tuple of the real values ``[..., n]`` in rising order, and the orthonormal vectors ``[..., n, n]``, one in each
+        column, of x's precision.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: the matrices are not square, or UPLO is neither ``"L"`` nor ``"U"``.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.eigh(paddle.to_tensor([[2.0, 0.0], [0.0, 1.0]]))[0].tolist()
-        [1.0, 2.0]
+        >>> values, vectors = paddle.linalg.eigh(paddle.to_tensor([[2.0, 1.0], [1.0, 2.0]]))
+        >>> [round(v, 4) for v in values.tolist()], vectors.shape
+        ([1.0, 3.0], [2, 2])
     """
     return F.eigh(matrix(x, "eigh", True), _upper(UPLO, "eigh"))
 
 
 @public("paddle.tensor paddle.linalg Tensor")
 def eigvalsh(x: Tensor, UPLO: str = "L", name: str | None = None) -> Tensor:
-    """The eigenvalues, rising, of symmetric (Hermitian) matrices, of which one triangle is read.
+    """Eigenvalues of symmetric or Hermitian matrices, of which one triangle is read.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+        UPLO: the triangle: ``"L"`` the lower, ``"U"`` the upper one.
+
+    Returns:
+        Real tensor ``[..., n]`` in rising order, of x's precision.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: the matrices are not square, or UPLO is neither ``"L"`` nor ``"U"``.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.eigvalsh(paddle.to_tensor([[2.0, 0.0], [0.0, 1.0]])).tolist()
-        [1.0, 2.0]
+        >>> [round(v, 4) for v in paddle.linalg.eigvalsh(paddle.to_tensor([[2.0, 1.0], [1.0, 2.0]])).tolist()]
+        [1.0, 3.0]
     """
     return F.eigvalsh(matrix(x, "eigvalsh", True), _upper(UPLO, "eigvalsh"))
 
 
 @public("paddle.tensor paddle.linalg Tensor")
 def householder_product(x: Tensor, tau: Tensor, name: str | None = None) -> Tensor:
-    """The first columns of a product of reflections ``I - tau[i] v v^H``.
+    """First columns of the product of Householder reflections ``I - tau[i] * v @ v^H``.
 
-    v is column i of ``x`` below its diagonal, 1 on it and 0 above.
+    Vector v of step i is column i of x below its diagonal, 1 on it and 0 above.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]`` with
+            n up to m.
+        tau: tensor ``[..., k]`` of x's dtype, one factor for each reflection, k up to n.
+
+    Returns:
+        Tensor of x's shape and dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, there are more reflections than columns, or the dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.householder_product(paddle.ones([2, 1]), paddle.zeros([1])).tolist()
-        [[1.0], [0.0]]
+        >>> x = paddle.to_tensor([[1.0], [1.0]])
+        >>> paddle.linalg.householder_product(x, paddle.to_tensor([1.0])).tolist()
+        [[0.0], [-1.0]]
     """
     x, tau = pair("householder_product", matrix(x, "householder_product"), tau)
     return F.householder_product(x, tau, tau.shape[-1])
@@ -232,14 +403,28 @@ def householder_product(x: Tensor, tau: Tensor, name: str | None = None) -> Tens
 def ormqr(
     x: Tensor, tau: Tensor, y: Tensor, left: bool = True, transpose: bool = False, name: str | None = None
 ) -> Tensor:
-    """``Q y`` (``left=False``: ``y Q``), Q being the full product of the reflections in ``x`` and ``tau``.
+    """Multiply by the orthogonal Q of a QR factorisation that is given by its Householder reflections.
 
-    ``transpose``: the adjoint of Q instead.
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]`` that
+            hold the reflections, as for :func:`householder_product`.
+        tau: tensor ``[..., k]`` of their factors; it is cast to x's dtype.
+        y: matrices of x's dtype that Q multiplies.
+        left: whether to return ``Q @ y``; if not, ``y @ Q``. Q is ``[..., m, m]``.
+        transpose: whether to take the conjugate transpose of Q instead.
+
+    Returns:
+        Tensor of y's shape and x's dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: an operand is no tensor, or is float16 or bfloat16.
+        ValueError: x or y is of rank 0 or 1, or sizes or dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.ormqr(paddle.ones([2, 1]), paddle.zeros([1]), paddle.ones([2, 1])).tolist()
-        [[1.0], [1.0]]
+        >>> x, tau = paddle.to_tensor([[1.0], [1.0]]), paddle.to_tensor([1.0])
+        >>> paddle.linalg.ormqr(x, tau, paddle.to_tensor([[1.0], [2.0]])).tolist()
+        [[-2.0], [-1.0]]
     """
     x, y = pair("ormqr", matrix(x, "ormqr"), matrix(y, "ormqr"))
     m, n = x.shape[-2:]

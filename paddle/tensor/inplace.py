@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 from paddle._public import become, public
 from paddle.tensor import diagonals, search, views
-from paddle.tensor._args import made_on, need_tensor, op_error, write_part
+from paddle.tensor._args import cast, made_on, need_tensor, op_error, shape_of, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
@@ -17,7 +18,21 @@ from umiak.core.tensor import Tensor
 
 @public(usual=False)
 def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
-    """``where``, written into ``x``.
+    """Keep the elements of x where the condition holds, and write those of y elsewhere.
+
+    Args:
+        condition: bool tensor whose shape broadcasts to x's.
+        x: tensor, which is written; it takes the promoted dtype.
+        y: tensor whose shape broadcasts to x's, or number. Floating dtypes that differ are promoted, others must be
+            equal.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: x is no tensor, or the dtypes have no common one.
+        ValueError: the condition is not bool, y is missing, or the broadcast shape is not x's.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle
@@ -29,12 +44,28 @@ def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = N
     def where(x: Tensor) -> Tensor:
         return search.where(condition, x, y)
 
-    return become(need_tensor(x, "where_"), call_apart(where, x, (), {}))
+    value = call_apart(where, need_tensor(x, "where_"), (), {})
+    if value.shape != x.shape:
+        raise op_error(ValueError, "where_", f"a result of the tensor's shape {x.shape}", value.shape)
+    return become(x, value)
 
 
 @public("Tensor", usual=False)
 def fill_(x: Tensor, value: Any) -> Tensor:
-    """Set every element to a number or the value of a 0-d tensor.
+    """Set every element to one value.
+
+    Args:
+        x: tensor, which is written.
+        value: number, or tensor of one element, which is cast to x's dtype.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: x is no tensor, or the value no number.
+        ValueError: the value is a tensor of another number of elements than one.
+        OverflowError: x's dtype cannot hold the number.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle
@@ -42,13 +73,26 @@ def fill_(x: Tensor, value: Any) -> Tensor:
         [3.0, 3.0]
     """
     need_tensor(x, "fill_")
-    value = F.reshape(value, ()) if isinstance(value, Tensor) else value
+    if isinstance(value, Tensor):
+        if value.size != 1:
+            raise op_error(ValueError, "fill_", "a value of one element", value.shape)
+        value = F.reshape(value, ())
     return assign(x, made_on(x.place, F.full, value, x.dtype, tuple(x.shape)))
 
 
 @public("Tensor", usual=False)
 def zero_(x: Tensor) -> Tensor:
     """Set every element to 0.
+
+    Args:
+        x: tensor, which is written.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: x is no tensor.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle
@@ -60,15 +104,26 @@ def zero_(x: Tensor) -> Tensor:
 
 @public("Tensor", usual=False)
 def fill_diagonal_(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, name: str | None = None) -> Tensor:
-    """Set the main diagonal (of a matrix, one ``offset`` above it) to ``value``.
+    """Set the elements of a diagonal to one value.
 
-    ``wrap``: of a matrix with more rows than columns, begin again below. Tensors of rank 3 and more must have equal
-    sizes.
+    Args:
+        x: tensor of rank 2 or more, which is written; of rank 3 and more all sizes must be equal.
+        value: number.
+        offset: the diagonal of a matrix: 0 is the main one, 1 the one above it, -1 the one below.
+        wrap: whether the diagonal of a matrix with more rows than columns begins again below, after a row without it.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: x is no tensor.
+        ValueError: x is of rank 0 or 1, or of rank 3 or more with sizes that differ.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle
-        >>> paddle.zeros([2, 2]).fill_diagonal_(1).tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
+        >>> paddle.zeros([3, 3]).fill_diagonal_(7).tolist()
+        [[7.0, 0.0, 0.0], [0.0, 7.0, 0.0], [0.0, 0.0, 7.0]]
     """
     op = "fill_diagonal_"
     if need_tensor(x, op).ndim < 2:
@@ -96,20 +151,55 @@ def fill_diagonal_(x: Tensor, value: Any, offset: int = 0, wrap: bool = False, n
 def fill_diagonal_tensor_(
     x: Tensor, y: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, name: str | None = None
 ) -> Tensor:
-    """Set the diagonal of dims ``dim1`` and ``dim2`` to ``y``."""
+    """Set the elements of a diagonal of two axes to those of a tensor.
+
+    Args:
+        x: tensor of rank 2 or more, which is written.
+        y: tensor of x's shape without the two axes, followed by the length of the diagonal.
+        offset: the diagonal: 0 is the main one, 1 the one above it, -1 the one below.
+        dim1: the axis of rows, negative counted from the end.
+        dim2: the axis of columns, likewise.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: x or y is no tensor.
+        ValueError: y has another shape, or the two axes are the same.
+        IndexError: x has no such axis.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.zeros([2, 2]).fill_diagonal_tensor_(paddle.to_tensor([1.0, 2.0])).tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
+    """
     return assign(x, diagonals.fill_diagonal_tensor(x, y, offset, dim1, dim2))
 
 
 @public("Tensor", usual=False)
 def copy_(x: Tensor, other: Tensor, blocking: bool = True) -> Tensor:
-    """Write the elements of ``other``, which broadcast, cast to the dtype of x.
+    """Write the elements of another tensor.
+
+    Args:
+        x: tensor, which is written.
+        other: tensor of any dtype, which is cast, on any place, whose shape broadcasts to x's.
+        blocking: without effect, as each copy is ordered with the work before and after it.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: other is no tensor.
+        ValueError: other's shape does not broadcast to x's.
+        RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 
     Example:
         >>> import paddle
-        >>> paddle.zeros([2]).copy_(paddle.ones([2])).tolist()
-        [1.0, 1.0]
+        >>> paddle.zeros([2]).copy_(paddle.to_tensor([1, 2])).tolist()
+        [1.0, 2.0]
     """
-    value = F.cast(need_tensor(other, "copy_", "other"), dtype=x.dtype) if other.dtype is not x.dtype else other
+    value = cast(need_tensor(other, "copy_", "other"), x.dtype)
     if value.place is not x.place:
         value = value.to(x.place)
     return assign(x, value if value.shape == x.shape else F.broadcast_to(value, tuple(x.shape)))
@@ -124,12 +214,30 @@ def set_(
     offset: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Become the memory of ``source`` (without one, an empty tensor) under a shape, strides and an offset in elements.
+    """Share the memory of another tensor.
+
+    Args:
+        x: tensor, which gets other memory and loses its history.
+        source: tensor, cast to x's dtype, which takes a copy where the dtypes differ; None means one of no elements.
+        shape: shape of the view; None means that of the source.
+        stride: strides of the view in elements; None means those of the shape in row-major order.
+        offset: offset of the view in elements.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: the source is no tensor.
+        ValueError: the view goes beyond the memory of the source.
 
     Example:
         >>> import paddle
-        >>> paddle.zeros([3]).set_(paddle.ones([2])).tolist()
-        [1.0, 1.0]
+        >>> x, source = paddle.zeros([3]), paddle.to_tensor([1.0, 2.0])
+        >>> x.set_(source).tolist()
+        [1.0, 2.0]
+        >>> source[0] = 5.0
+        >>> x.tolist()
+        [5.0, 2.0]
     """
     if source is None:
         source = made_on(x.place, F.full, 0, x.dtype, (0,))
@@ -149,17 +257,29 @@ def set_(
 
 @public("paddle.tensor Tensor", usual=False)
 def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = None) -> Tensor:
-    """Take another shape: the elements in row-major order, what is beyond them not set, or 0 with ``fill_zero``.
+    """Take another shape, in new memory and without history.
+
+    Args:
+        x: tensor: its elements in row-major order are the first ones of the result.
+        shape: sizes, a list or one integer.
+        fill_zero: whether elements beyond those of x are 0; they are in any case.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: a size is no integer.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([3]).resize_([2]).tolist()
-        [1.0, 1.0]
+        >>> paddle.to_tensor([1.0, 2.0, 3.0]).resize_([2, 2], fill_zero=True).tolist()
+        [[1.0, 2.0], [3.0, 0.0]]
     """
-    sizes = tuple(int(n) for n in shape)
-    count = 1
-    for n in sizes:
-        count *= n
+    sizes = shape_of(shape, "resize_")
+    if any(n < 0 for n in sizes):
+        raise op_error(ValueError, "resize_", "sizes of 0 or more", sizes)
+    count = math.prod(sizes)
     flat = F.reshape(x.detach(), (x.size,))
     if count <= x.size:
         flat = F.slice(flat, (0,), (0,), (count,), (1,))
@@ -171,24 +291,47 @@ def resize_(x: Tensor, shape: Any, fill_zero: bool = False, name: str | None = N
 
 @public("Tensor", usual=False)
 def apply_(x: Tensor, func: Callable) -> Tensor:
-    """Write ``func(x)`` into x; only outside gradients."""
+    """Write the result of a Python function of the tensor.
+
+    Args:
+        x: tensor with ``stop_gradient=True``, which is written.
+        func: function that takes x and returns a tensor; x takes its shape and dtype.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: the function returns no tensor.
+        RuntimeError: x has ``stop_gradient=False``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.to_tensor([1.0, 2.0]).apply_(lambda x: x * 10).tolist()
+        [10.0, 20.0]
+    """
     if not x.stop_gradient:
         raise RuntimeError("[apply_] requires a tensor with stop_gradient=True, got one with stop_gradient=False")
-    return become(x, func(x))
+    return become(x, need_tensor(func(x), "apply_", "the result of func"))
 
 
 @public("Tensor", usual=False)
 def set_value(x: Tensor, value: Any) -> None:
-    """Replace the elements by those of an array or tensor of the same shape and dtype; no gradient is recorded.
+    """Replace the elements by those of an array or a tensor; no gradient is recorded.
 
-    Raises AssertionError where shape or dtype differ, as the reference framework does.
+    Args:
+        x: tensor, which is written, parameters included.
+        value: tensor or array of x's shape and dtype; an array of uint16 holds the bits of bfloat16.
+
+    Raises:
+        AssertionError: the value is neither a tensor nor an array, or of another shape or dtype, as in the reference
+            framework.
 
     Example:
-        >>> import paddle, numpy as np
-        >>> x = paddle.zeros([2])
-        >>> x.set_value(np.ones(2, "float32"))
-        >>> x.tolist()
-        [1.0, 1.0]
+        >>> import paddle
+        >>> weight = paddle.nn.Linear(2, 1).weight
+        >>> weight.set_value(paddle.to_tensor([[1.0], [2.0]]))
+        >>> weight.tolist()
+        [[1.0], [2.0]]
     """
     import numpy as np
 

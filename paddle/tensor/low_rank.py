@@ -39,21 +39,30 @@ def _range_of(x: Tensor, q: int, niter: int, shift: Tensor | None) -> Tensor:
 def svd_lowrank(
     x: Tensor, q: int | None = None, niter: int = 2, M: Tensor | None = None, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """A singular value decomposition of about rank ``q``, by random projection: ``x - M`` is about ``U diag(S) V^H``.
+    """Approximate singular value decomposition of ``x - M`` of rank q, ``U @ diag(S) @ V^H``, by random projection.
 
     Args:
-        x: matrices.
-        q: how many singular values, by default up to 6.
-        niter: steps of refinement.
-        M: subtracted from x.
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]``.
+        q: number of singular values; None means 6, or fewer where m or n is smaller.
+        niter: number of power iterations, which make it more accurate.
+        M: tensor that is subtracted from x; it is cast to x's dtype, and its shape broadcasts to x's. None means none.
 
-    Returns U, S and V (not V^H).
+    Returns:
+        Tuple of U ``[..., m, q]``, the real S ``[..., q]`` in falling order, and V ``[..., n, q]`` (not V^H).
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, q is not from 1 to the smaller of m and n, or niter is negative.
+
+    References:
+        Halko, Martinsson, Tropp: Finding structure with randomness, 2011.
 
     Example:
         >>> import paddle
-        >>> u, s, v = paddle.linalg.svd_lowrank(paddle.ones([5, 4]), q=2)
-        >>> u.shape, s.shape, v.shape
-        ([5, 2], [2], [4, 2])
+        >>> x = paddle.to_tensor([[3.0, 0.0], [0.0, 4.0], [0.0, 0.0]])
+        >>> u, s, v = paddle.linalg.svd_lowrank(x, q=2)
+        >>> u.shape, [round(v, 3) for v in s.tolist()], v.shape
+        ([3, 2], [4.0, 3.0], [2, 2])
     """
     x = matrix(x, "svd_lowrank")
     m, n = x.shape[-2:]
@@ -76,12 +85,28 @@ def svd_lowrank(
 def pca_lowrank(
     x: Tensor, q: int | None = None, center: bool = True, niter: int = 2, name: str | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """:func:`svd_lowrank` of ``x`` with the mean of each column taken away, unless ``center`` is False.
+    """Principal components of rows, by :func:`svd_lowrank`.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]``, one
+            observation in each row.
+        q: number of components; None means 6, or fewer where m or n is smaller.
+        center: whether to subtract the mean of each column first.
+        niter: number of power iterations, which make it more accurate.
+
+    Returns:
+        Tuple of U ``[..., m, q]``, S ``[..., q]`` and V ``[..., n, q]``, whose columns are the components.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, q is not from 1 to the smaller of m and n, or niter is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.pca_lowrank(paddle.ones([5, 4]), q=2)[1].shape
-        [2]
+        >>> x = paddle.to_tensor([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
+        >>> u, s, v = paddle.linalg.pca_lowrank(x, q=1)
+        >>> [abs(round(c, 3)) for c in v.flatten().tolist()]
+        [1.0, 0.0]
     """
     x = matrix(x, "pca_lowrank")
     m, n = x.shape[-2:]

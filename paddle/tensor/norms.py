@@ -64,25 +64,39 @@ def norm(
     dtype: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """The norm of vectors or matrices.
+    """Norm of vectors, of matrices, or of all elements.
 
     Args:
-        x: a floating or complex tensor.
-        p: a number, ``"fro"`` or ``"nuc"``; by default 2, of all elements that are reduced.
-        axis: one axis for vectors, two for matrices; None for all elements in a row.
-        keepdim: whether reduced dims stay, as size 1.
-        dtype: cast to first.
+        x: floating or complex tensor of any shape; integers and bools become float32.
+        p: power of the norm. For vectors, and for all elements, any number, inf or -inf; for two axes ``"fro"``,
+            ``"nuc"``, 1, -1, 2, -2, inf or -inf, as in :func:`matrix_norm`. None means the root of the sum of squares.
+        axis: one axis for the norm of vectors, two for that of matrices; None takes all elements as one vector.
+        keepdim: whether reduced axes stay, with size 1.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+        dtype: floating dtype that x is cast to first; None keeps x's.
+
+    Returns:
+        Tensor without the axes, as precise as x: float32 for complex64, integers and bools.
+
+    Raises:
+        TypeError: x is no tensor.
+        ValueError: p is no such norm, or is ``"nuc"`` for other than two axes, or an axis is given twice.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> float(paddle.linalg.norm(paddle.to_tensor([3.0, 4.0])))
-        5.0
+        >>> x = paddle.to_tensor([[3.0, 4.0], [6.0, 8.0]])
+        >>> paddle.linalg.norm(x, axis=1).tolist(), float(paddle.linalg.norm(x, 1, axis=[0, 1]))
+        ([5.0, 10.0], 12.0)
     """
     x = floating(need_tensor(x, "norm"))
     if dtype is not None:
         x = cast(x, dtype_of(dtype))
     p = number(p)
     axes = None if axis is None else tuple(axis_of(a, x.ndim, "norm") for a in integers(axis, "norm", "axis"))
+    if axes is not None and len(set(axes)) != len(axes):
+        raise op_error(ValueError, "norm", "different axes", axis)
     keepdim = builtins.bool(keepdim)
     if axes is not None and len(axes) == 2 and p not in (None, "fro", 0):
         return _matrix_norm(x, p, axes, keepdim, "norm")
@@ -107,12 +121,32 @@ def vector_norm(
     dtype: Any = None,
     out: Any = None,
 ) -> Tensor:
-    """The p-norm of the elements along one axis or several, of all for None.
+    """p-norm of the elements along axes: ``sum(abs(x)**p)**(1/p)``.
+
+    Args:
+        x: floating or complex tensor of any shape; integers and bools become float32.
+        p: power, a number; inf and -inf give the largest and the smallest absolute value, and 0 the number of elements
+            other than zero.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
+        dtype: floating dtype that x is cast to first; None keeps x's.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), as precise as x: float32 for complex64,
+        integers and bools.
+
+    Raises:
+        TypeError: x is no tensor.
+        ValueError: p is no number.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.linalg.vector_norm(paddle.to_tensor([3.0, 4.0])))
-        5.0
+        >>> x = paddle.to_tensor([[3.0, 4.0], [6.0, 8.0]])
+        >>> paddle.linalg.vector_norm(x, axis=1).tolist(), float(paddle.linalg.vector_norm(x, float("inf")))
+        ([5.0, 10.0], 8.0)
     """
     x = floating(need_tensor(x, "vector_norm"))
     if dtype is not None:
@@ -126,12 +160,29 @@ def vector_norm(
 def matrix_norm(
     x: Tensor, p: Any = "fro", axis: Any = (-2, -1), keepdim: bool = False, name: str | None = None
 ) -> Tensor:
-    """The norm of matrices in two axes: ``"fro"``, ``"nuc"``, 1, -1, 2, -2, inf or -inf.
+    """Norm of matrices that lie in two axes.
+
+    Args:
+        x: floating or complex tensor of rank 2 or more; integers and bools become float32.
+        p: ``"fro"``, the root of the sum of squares; ``"nuc"``, the sum of singular values; 2 or -2, the largest or
+            smallest singular value; 1 or -1, the largest or smallest sum of absolute values of a column; inf or -inf,
+            of a row.
+        axis: the two axes, of rows and of columns.
+        keepdim: whether reduced axes stay, with size 1.
+
+    Returns:
+        Tensor without the axes, as precise as x: float32 for complex64, integers and bools.
+
+    Raises:
+        TypeError: x is no tensor.
+        ValueError: p is no such norm, or there are not two different axes.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> float(paddle.linalg.matrix_norm(paddle.ones([2, 2])))
-        2.0
+        >>> x = paddle.to_tensor([[3.0, 0.0], [0.0, 4.0]])
+        >>> float(paddle.linalg.matrix_norm(x)), float(paddle.linalg.matrix_norm(x, 2))
+        (5.0, 4.0)
     """
     x = floating(need_tensor(x, "matrix_norm"))
     axes = tuple(axis_of(a, x.ndim, "matrix_norm") for a in integers(axis, "matrix_norm", "axis"))
@@ -142,11 +193,24 @@ def matrix_norm(
 
 @public("paddle.tensor paddle.linalg Tensor", aliases={"A": "x"})
 def cond(x: Tensor, p: Any = None, name: str | None = None) -> Tensor:
-    """The condition number of matrices in a norm, by default of 2.
+    """Condition number of matrices: the norm times that of the inverse.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices ``[..., m, n]``; integers and bools become float32. They
+            must be square unless p is None, 2 or -2.
+        p: a norm as for ``matrix_norm``; None means 2, the ratio of the largest singular value to the smallest.
+
+    Returns:
+        Tensor of shape ``[...]``, as precise as x: float32 for complex64, integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, p is no such norm, or with another p than None, 2 and -2 a matrix is not square
+            or has no inverse.
 
     Example:
         >>> import paddle
-        >>> float(paddle.linalg.cond(paddle.to_tensor([[2.0, 0.0], [0.0, 1.0]])))
+        >>> round(float(paddle.linalg.cond(paddle.to_tensor([[2.0, 0.0], [0.0, 1.0]]))), 4)
         2.0
     """
     x = matrix(x, "cond", p not in (None, 2, -2))
@@ -160,12 +224,26 @@ def cond(x: Tensor, p: Any = None, name: str | None = None) -> Tensor:
 
 @public(usual=False)
 def renorm(x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
-    """Each slice along ``axis`` scaled down to a p-norm of at most ``max_norm``.
+    """Scale each slice along an axis down to a p-norm of at most ``max_norm``; shorter ones stay.
+
+    Args:
+        x: floating tensor.
+        p: power of the norm, a number.
+        axis: the axis whose slices are scaled, negative counted from the end.
+        max_norm: the largest norm, a number.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor, or is not floating.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.renorm(paddle.to_tensor([[3.0, 4.0]]), 2.0, 0, 1.0).tolist()[0][0] < 0.61
-        True
+        >>> x = paddle.to_tensor([[30.0, 40.0], [0.3, 0.4]])
+        >>> [[round(v, 4) for v in row] for row in paddle.renorm(x, 2.0, 0, 5.0).tolist()]
+        [[3.0, 4.0], [0.3, 0.4]]
     """
     kind, power = norm_kind(p)
     return F.renorm(need_tensor(x, "renorm"), axis_of(axis, x.ndim, "renorm"), kind, power, float(max_norm))

@@ -36,21 +36,32 @@ def matmul(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The matrix product of the last two dims; leading dims broadcast, tensors of rank 1 are vectors.
+    """Matrix product of the last two axes; the leading ones broadcast.
+
+    A 1-d x counts as a row and a 1-d y as a column, and that axis is not in the result.
 
     Args:
-        x: a tensor of rank 1 or more.
-        y: a tensor of rank 1 or more, of the same dtype.
-        transpose_x: whether to swap the last two dims of x first.
-        transpose_y: whether to swap the last two dims of y first.
-        out: a tensor that is written instead.
+        x: integer, floating or complex tensor ``[..., m, k]`` or ``[k]``.
+        y: tensor ``[..., k, n]`` or ``[k]`` of x's dtype.
+        transpose_x: whether to swap the last two axes of x first.
+        transpose_y: whether to swap the last two axes of y first.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
 
-    Raises ValueError where sizes do not fit.
+    Returns:
+        Tensor ``[..., m, n]`` of their dtype.
+
+    Raises:
+        TypeError: x or y is no tensor, or is bool.
+        ValueError: the sizes k or the leading axes do not fit, the dtypes differ, or an operand is 0-d.
 
     Example:
         >>> import paddle
-        >>> paddle.matmul(paddle.ones([2, 3]), paddle.ones([3, 4])).shape
-        [2, 4]
+        >>> x = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> paddle.matmul(x, x).tolist()
+        [[7.0, 10.0], [15.0, 22.0]]
+        >>> paddle.matmul(x, paddle.ones([5, 2, 3])).shape
+        [5, 2, 3]
     """
     try:
         return apply2(_MATMUL[transpose_x, transpose_y], x, y)
@@ -61,24 +72,49 @@ def matmul(
 
 @public(aliases={"x": "input", "other": "mat2", "y": "mat2"})
 def mm(input: Tensor, mat2: Tensor, name: str | None = None) -> Tensor:
-    """The matrix product of two matrices (or batches of them).
+    """Matrix product of two matrices, or of batches of them.
+
+    Args:
+        input: integer, floating or complex tensor ``[..., m, k]`` or ``[k]``.
+        mat2: tensor ``[..., k, n]`` or ``[k]`` of the input's dtype.
+
+    Returns:
+        Tensor ``[..., m, n]`` of their dtype.
+
+    Raises:
+        TypeError: an operand is no tensor, or is bool.
+        ValueError: the sizes k or the leading axes do not fit, the dtypes differ, or an operand is 0-d.
 
     Example:
         >>> import paddle
-        >>> paddle.mm(paddle.ones([2, 3]), paddle.ones([3, 4])).shape
-        [2, 4]
+        >>> paddle.mm(paddle.to_tensor([[1, 2]]), paddle.to_tensor([[3], [4]])).tolist()
+        [[11]]
     """
     return apply2(_PLAIN, *pair("mm", input, mat2))
 
 
 @public(aliases={"mat2": "y"})
 def bmm(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
-    """The products of two batches of matrices, ``[b, m, k]`` and ``[b, k, n]``.
+    """Matrix products of two batches of matrices, one by one.
+
+    Args:
+        x: integer, floating or complex tensor ``[b, m, k]``.
+        y: tensor ``[b, k, n]`` of x's dtype.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor ``[b, m, n]`` of their dtype.
+
+    Raises:
+        TypeError: x or y is no tensor, or is bool.
+        ValueError: an operand is not of rank 3, the sizes do not fit, or the dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.bmm(paddle.ones([5, 2, 3]), paddle.ones([5, 3, 4])).shape
-        [5, 2, 4]
+        >>> x = paddle.to_tensor([[[1, 2]], [[3, 4]]])
+        >>> paddle.bmm(x, x.transpose([0, 2, 1])).tolist()
+        [[[5]], [[25]]]
     """
     x, y = pair("bmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
@@ -88,12 +124,23 @@ def bmm(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Te
 
 @public
 def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
-    """The product of a matrix and a vector.
+    """Product of a matrix and a vector.
+
+    Args:
+        x: integer, floating or complex tensor ``[m, k]``.
+        vec: tensor ``[k]`` of x's dtype.
+
+    Returns:
+        Tensor ``[m]`` of their dtype.
+
+    Raises:
+        TypeError: an operand is no tensor, or is bool.
+        ValueError: the ranks are others than 2 and 1, the sizes do not fit, or the dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.mv(paddle.ones([2, 3]), paddle.ones([3])).tolist()
-        [3.0, 3.0]
+        >>> paddle.mv(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([10, 1])).tolist()
+        [12, 34]
     """
     x, vec = pair("mv", x, vec)
     if x.ndim != 2 or vec.ndim != 1:
@@ -103,12 +150,25 @@ def mv(x: Tensor, vec: Tensor, name: str | None = None) -> Tensor:
 
 @public
 def dot(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
-    """The sum of products of two vectors, or row by row of two matrices.
+    """Sum of the products of two vectors, or of each two rows of matrices.
+
+    Args:
+        x: integer, floating or complex tensor ``[k]`` or ``[b, k]``.
+        y: tensor of x's shape and dtype.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of shape ``[]`` or ``[b]`` and of their dtype.
+
+    Raises:
+        TypeError: x or y is no tensor, or is bool.
+        ValueError: the shapes or dtypes differ, or the rank is neither 1 nor 2.
 
     Example:
         >>> import paddle
-        >>> float(paddle.dot(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([3.0, 4.0])))
-        11.0
+        >>> int(paddle.dot(paddle.to_tensor([1, 2]), paddle.to_tensor([3, 4])))
+        11
     """
     x, y = pair("dot", x, y)
     if x.ndim not in (1, 2) or x.shape != y.shape:
@@ -118,12 +178,23 @@ def dot(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Te
 
 @public
 def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
-    """Sums of products over the last dims of both; a 0-d tensor multiplies.
+    """Sums of products over the last axes of both operands; a 0-d tensor multiplies each element.
+
+    Args:
+        x: integer, floating or complex tensor ``[..., k]``.
+        y: tensor ``[..., k]`` of x's dtype.
+
+    Returns:
+        Tensor of their dtype, whose shape is that of x without the last axis, followed by that of y.
+
+    Raises:
+        TypeError: x or y is no tensor, or is bool.
+        ValueError: the last sizes or the dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.inner(paddle.ones([2, 3]), paddle.ones([4, 3])).shape
-        [2, 4]
+        >>> paddle.inner(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([10, 1])).tolist()
+        [12, 34]
     """
     x, y = pair("inner", x, y)
     if x.ndim == 0 or y.ndim == 0:
@@ -135,7 +206,19 @@ def inner(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 
 @public(aliases={"vec2": "y"})
 def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
-    """Each element of ``x`` times each of ``y``; both count as vectors.
+    """Products of each element of x with each of y, both taken as vectors.
+
+    Args:
+        x: tensor of any shape and dtype.
+        y: tensor of any shape; floating dtypes that differ are promoted.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor ``[x.size, y.size]`` of their common dtype.
+
+    Raises:
+        TypeError: x or y is no tensor, or the dtypes have no common one.
 
     Example:
         >>> import paddle
@@ -151,12 +234,23 @@ ger = also(outer, "ger", "paddle paddle.tensor")
 
 @public
 def kron(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
-    """The Kronecker product: each element of ``x`` times the whole of ``y``.
+    """Kronecker product: each element of x is replaced by its products with y.
+
+    Args:
+        x: tensor of any shape and dtype.
+        y: tensor of x's dtype; where the ranks differ, the smaller shape gets leading axes of size 1.
+
+    Returns:
+        Tensor of their dtype, of as many axes as the longer shape, whose sizes are the products of sizes.
+
+    Raises:
+        TypeError: x or y is no tensor.
+        ValueError: the dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.kron(paddle.to_tensor([1, 2]), paddle.to_tensor([1, 1])).tolist()
-        [1, 1, 2, 2]
+        >>> paddle.kron(paddle.to_tensor([1, 10]), paddle.to_tensor([1, 2, 3])).tolist()
+        [1, 2, 3, 10, 20, 30]
     """
     x, y = pair("kron", x, y)
     n = builtins.max(x.ndim, y.ndim)
@@ -165,7 +259,20 @@ def kron(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.linalg Tensor")
 def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tensor:
-    """The vector product along ``axis``, by default the first of size 3.
+    """Vector product along an axis of size 3.
+
+    Args:
+        x: integer, floating or complex tensor.
+        y: tensor of x's dtype and rank; the shapes broadcast.
+        axis: the axis, negative counted from the end; 9, which no tensor has, or None takes the first of size 3.
+
+    Returns:
+        Tensor of the broadcast shape and their dtype.
+
+    Raises:
+        TypeError: x or y is no tensor, or is bool.
+        ValueError: the axis is not of size 3, or the dtypes or ranks differ.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
@@ -187,12 +294,27 @@ def cross(x: Tensor, y: Tensor, axis: int = 9, name: str | None = None) -> Tenso
 
 @public
 def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
-    """The sum of the diagonal of two dims, ``offset`` above the main one.
+    """Sum of a diagonal of two axes.
+
+    Args:
+        x: integer, floating or complex tensor of rank 2 or more.
+        offset: the diagonal: 0 is the main one, 1 the one above it, -1 the one below.
+        axis1: the axis of rows, negative counted from the end.
+        axis2: the axis of columns, likewise.
+
+    Returns:
+        Tensor of x's dtype, without the two axes.
+
+    Raises:
+        TypeError: x is no tensor, or is bool.
+        ValueError: the two axes are the same.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> int(paddle.trace(paddle.to_tensor([[1, 2], [3, 4]])))
-        5
+        >>> x = paddle.to_tensor([[1, 2], [3, 4]])
+        >>> int(paddle.trace(x)), int(paddle.trace(x, offset=1))
+        (5, 2)
     """
     need_tensor(x, "trace")
     return F.trace(x, axis_of(axis1, x.ndim, "trace"), axis_of(axis2, x.ndim, "trace"), offset)
@@ -200,17 +322,28 @@ def trace(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str 
 
 @public
 def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> Tensor:
-    """Sums of products over pairs of dims.
+    """Sums of products over pairs of axes of two tensors.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype.
-        axes: a number, of the last dims of x and the first of y; a list of axes for both; or one list for each.
+        x: integer, floating or complex tensor.
+        y: tensor of x's dtype.
+        axes: how many of the last axes of x are paired with the first of y; or a list of axes that holds for both; or
+            two lists, one for each, of which the shorter goes on as the longer does. An axis of size 1 broadcasts to
+            its partner.
+
+    Returns:
+        Tensor of their dtype: the axes of x that are not paired, then those of y.
+
+    Raises:
+        TypeError: x or y is no tensor, or is bool.
+        ValueError: sizes of a pair differ, there are fewer axes, or the dtypes differ.
+        IndexError: a tensor has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.tensordot(paddle.ones([2, 3, 4]), paddle.ones([3, 4, 5]), 2).shape
-        [2, 5]
+        >>> x, y = paddle.ones([2, 3, 4]), paddle.ones([3, 4, 5])
+        >>> paddle.tensordot(x, y, 2).shape, paddle.tensordot(x, y, [[1], [0]]).shape
+        ([2, 5], [2, 4, 4, 5])
     """
     op = "tensordot"
     x, y = pair(op, x, y)
@@ -250,12 +383,27 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
 def addmm(
     input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
 ) -> Tensor:
-    """``beta*input + alpha*(x @ y)`` for matrices.
+    """Matrix product added to a matrix: ``beta * input + alpha * (x @ y)``.
+
+    Args:
+        input: tensor whose shape broadcasts to ``[m, n]``; it is cast to x's dtype.
+        x: integer, floating or complex tensor ``[m, k]``.
+        y: tensor ``[k, n]`` of x's dtype.
+        beta: factor of the input, a number.
+        alpha: factor of the product, a number.
+
+    Returns:
+        Tensor ``[m, n]`` of x's dtype.
+
+    Raises:
+        TypeError: an operand is no tensor, or x is bool.
+        ValueError: x or y is not of rank 2, the shapes do not fit, or the dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.addmm(paddle.ones([2, 2]), paddle.ones([2, 2]), paddle.ones([2, 2]), beta=0.0).tolist()
-        [[2.0, 2.0], [2.0, 2.0]]
+        >>> x = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> paddle.addmm(paddle.ones([2]), x, x, beta=10.0).tolist()
+        [[17.0, 20.0], [25.0, 32.0]]
     """
     x, y = pair("addmm", x, y)
     if x.ndim != 2 or y.ndim != 2:
@@ -270,12 +418,27 @@ addmm_ = inplace(addmm)
 def baddbmm(
     input: Tensor, x: Tensor, y: Tensor, beta: float = 1.0, alpha: float = 1.0, name: str | None = None
 ) -> Tensor:
-    """``beta*input + alpha*(x @ y)`` for batches of matrices.
+    """Matrix products of batches, added to another: ``beta * input + alpha * (x @ y)``.
+
+    Args:
+        input: tensor whose shape broadcasts to ``[b, m, n]``; it is cast to x's dtype.
+        x: integer, floating or complex tensor ``[b, m, k]``.
+        y: tensor ``[b, k, n]`` of x's dtype.
+        beta: factor of the input, a number.
+        alpha: factor of the product, a number.
+
+    Returns:
+        Tensor ``[b, m, n]`` of x's dtype.
+
+    Raises:
+        TypeError: an operand is no tensor, or x is bool.
+        ValueError: x or y is not of rank 3, the shapes do not fit, or the dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.baddbmm(paddle.ones([1, 2, 2]), paddle.ones([1, 2, 3]), paddle.ones([1, 3, 2])).shape
-        [1, 2, 2]
+        >>> x = paddle.to_tensor([[[1.0, 2.0], [3.0, 4.0]]])
+        >>> paddle.baddbmm(paddle.ones([1, 2, 2]), x, x, alpha=2.0).tolist()
+        [[[15.0, 21.0], [31.0, 45.0]]]
     """
     x, y = pair("baddbmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
@@ -288,12 +451,24 @@ baddbmm_ = inplace(baddbmm)
 
 @public("paddle.tensor paddle.linalg Tensor", aliases={"tensors": "x"}, usual=False)
 def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """The product of several matrices, in the order that takes the fewest multiplications; the ends may be vectors.
+    """Product of several matrices, in the order that takes the fewest multiplications.
+
+    Args:
+        x: list of two integer, floating or complex tensors or more, of one dtype and rank 2; the first and the last may
+            be vectors.
+
+    Returns:
+        Tensor of their dtype: ``[m, n]``, without m or n where that end is a vector.
+
+    Raises:
+        TypeError: an element of the list is no tensor, or is bool.
+        ValueError: there are fewer than two, a tensor is no matrix, sizes do not fit, or the dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.multi_dot([paddle.ones([2, 3]), paddle.ones([3, 4]), paddle.ones([4])]).tolist()
-        [12.0, 12.0]
+        >>> x = paddle.to_tensor([[1, 2], [3, 4]])
+        >>> paddle.linalg.multi_dot([x, x, paddle.to_tensor([10, 1])]).tolist()
+        [80, 172]
     """
     xs = list(x)
     if len(xs) < 2:
@@ -329,12 +504,25 @@ def multi_dot(x: Sequence[Tensor], name: str | None = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.linalg")
 def vecdot(x: Tensor, y: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
-    """Sums of ``conj(x) * y`` along ``axis``; the other dims broadcast.
+    """Sums of ``conj(x) * y`` along an axis; the other axes broadcast.
+
+    Args:
+        x: integer, floating or complex tensor.
+        y: tensor; floating dtypes that differ are promoted, others must be x's.
+        axis: the axis of the broadcast shape, negative counted from the end.
+
+    Returns:
+        Tensor of their common dtype and the broadcast shape without the axis.
+
+    Raises:
+        TypeError: x or y is no tensor or is bool, or the dtypes have no common one.
+        ValueError: the shapes do not broadcast.
+        IndexError: there is no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.vecdot(paddle.ones([2, 3]), paddle.ones([2, 3])).tolist()
-        [3.0, 3.0]
+        >>> paddle.linalg.vecdot(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([10, 1])).tolist()
+        [12, 34]
     """
     x, y = same_dtype("mul", need_tensor(x, "vecdot"), need_tensor(y, "vecdot", "y"))
     product = F.mul(F.conj(x) if x.dtype.is_complex else x, y)

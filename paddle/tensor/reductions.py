@@ -45,22 +45,28 @@ def sum(
     *,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The sum of elements.
+    """Sum of elements along axes.
 
     Args:
-        x: a tensor. bool and int32 are summed in int64.
-        axis: one axis or several; all for None.
-        dtype: cast to before summing.
-        keepdim: whether reduced dims stay, as size 1.
-        out: a tensor that is written instead.
+        x: tensor of any shape and dtype. bool and int32 are summed in int64.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        dtype: dtype that x is cast to first; None keeps x's, but for bool and int32.
+        keepdim: whether reduced axes stay, with size 1.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of ``dtype`` or x's dtype.
+
+    Raises:
+        TypeError: x is no tensor, or the axis no integer.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
         >>> x = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
-        >>> float(x.sum()), x.sum(0).tolist()
-        (10.0, [4.0, 6.0])
+        >>> float(paddle.sum(x)), paddle.sum(x, 0).tolist(), paddle.sum(x, 1, keepdim=True).tolist()
+        (10.0, [4.0, 6.0], [[3.0], [7.0]])
     """
     if dtype is None and (y := apply_reduce(_SUMS, x, axis, keepdim)) is not None:
         return y
@@ -84,19 +90,29 @@ def mean(
     dtype: Any = None,
     out: Tensor | None = None,
 ) -> Tensor:
-    """The mean of elements.
+    """Mean of elements along axes.
 
     Args:
-        x: a tensor; of integers the mean is truncated to an integer.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
-        dtype: cast to first.
-        out: a tensor that is written instead.
+        x: tensor of any shape and dtype.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
+        dtype: dtype that x is cast to first; None keeps x's.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of ``dtype`` or x's dtype, in which the mean of
+        integers is truncated. Of no elements it is NaN.
+
+    Raises:
+        TypeError: x is no tensor, or the axis no integer.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.mean(paddle.to_tensor([1.0, 2.0])))
-        1.5
+        >>> x = paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> float(paddle.mean(x)), paddle.mean(x, 1).tolist()
+        (2.5, [1.5, 3.5])
     """
     if dtype is not None:
         x = cast(need_tensor(x, "mean"), dtype_of(dtype))
@@ -127,20 +143,26 @@ def _to_bool(x: Any, op: str) -> Tensor:
 def all(
     x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """Whether no element is zero.
+    """Test along axes whether all elements are true, or not zero.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
-        out: a tensor that is written instead.
+        x: tensor of any shape and dtype.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of bool. Of no elements it is True.
+
+    Raises:
+        TypeError: x is no tensor, or the axis no integer.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> bool(paddle.all(paddle.to_tensor([True, False])))
-        False
+        >>> paddle.all(paddle.to_tensor([[True, False], [True, True]]), axis=1).tolist()
+        [False, True]
     """
     return _reduced(F.All, _to_bool(x, "all"), axis, keepdim, "all")
 
@@ -149,20 +171,26 @@ def all(
 def any(
     x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """Whether some element is not zero.
+    """Test along axes whether some element is true, or not zero.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
-        out: a tensor that is written instead.
+        x: tensor of any shape and dtype.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of bool. Of no elements it is False.
+
+    Raises:
+        TypeError: x is no tensor, or the axis no integer.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> bool(paddle.any(paddle.to_tensor([True, False])))
-        True
+        >>> paddle.any(paddle.to_tensor([[True, False], [False, False]]), axis=1).tolist()
+        [True, False]
     """
     return _reduced(F.Any, _to_bool(x, "any"), axis, keepdim, "any")
 
@@ -171,20 +199,29 @@ def any(
 def amax(
     x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The largest element; ties share the gradient.
+    """Largest element along axes. The gradient is shared between equal ones.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
-        out: a tensor that is written instead.
+        x: integer or floating tensor of any shape.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of x's dtype; NaN where an element is.
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex.
+        ValueError: there is no element to take.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.amax(paddle.to_tensor([1.0, 3.0])))
-        3.0
+        >>> x = paddle.to_tensor([3.0, 3.0, 1.0], stop_gradient=False)
+        >>> paddle.amax(x).backward()
+        >>> x.grad.tolist()
+        [0.5, 0.5, 0.0]
     """
     return _reduced(F.Max, x, axis, keepdim, "amax")
 
@@ -193,20 +230,27 @@ def amax(
 def amin(
     x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """The smallest element; ties share the gradient.
+    """Smallest element along axes. The gradient is shared between equal ones.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
-        out: a tensor that is written instead.
+        x: integer or floating tensor of any shape.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of x's dtype; NaN where an element is.
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex.
+        ValueError: there is no element to take.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.amin(paddle.to_tensor([1.0, 3.0])))
-        1.0
+        >>> paddle.amin(paddle.to_tensor([[1.0, 3.0], [5.0, 2.0]]), axis=1).tolist()
+        [1.0, 2.0]
     """
     return _reduced(F.Min, x, axis, keepdim, "amin")
 
@@ -214,38 +258,54 @@ def amin(
 # `input` and `dim` belong to another framework's max, which also returns indices: paddle.compat.max.
 @public(usual=False, reduction=_TABLES[F.Max])
 def max(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """The largest element.
+    """Largest element along axes. The gradient is shared between equal ones.
+
+    ``paddle.compat.max`` returns indices, too.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
+        x: integer or floating tensor of any shape.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of x's dtype; NaN where an element is.
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex.
+        ValueError: there is no element to take.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.max(paddle.to_tensor([1.0, 3.0])))
-        3.0
+        >>> x = paddle.to_tensor([[1.0, 3.0], [5.0, 2.0]])
+        >>> float(paddle.max(x)), paddle.max(x, axis=1).tolist()
+        (5.0, [3.0, 5.0])
     """
     return _reduced(F.Max, x, axis, keepdim, "max")
 
 
 @public(usual=False, reduction=_TABLES[F.Min])
 def min(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """The smallest element.
+    """Smallest element along axes. The gradient is shared between equal ones.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
+        x: integer or floating tensor of any shape.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of x's dtype; NaN where an element is.
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex.
+        ValueError: there is no element to take.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.min(paddle.to_tensor([1.0, 3.0])))
-        1.0
+        >>> x = paddle.to_tensor([[1.0, 3.0], [5.0, 2.0]])
+        >>> float(paddle.min(x)), paddle.min(x, axis=1).tolist()
+        (1.0, [1.0, 2.0])
     """
     return _reduced(F.Min, x, axis, keepdim, "min")
 
@@ -254,70 +314,100 @@ def min(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = N
 def logsumexp(
     x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None, *, out: Tensor | None = None
 ) -> Tensor:
-    """log(sum(exp(x))), without overflow.
+    """Logarithm of the sum of ``exp(x)`` along axes, without overflow.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
-        out: a tensor that is written instead.
+        x: floating tensor of any shape; integers and bools become float32.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of x's dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is complex.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> round(float(paddle.logsumexp(paddle.zeros([2]))), 4)
-        0.6931
+        >>> round(float(paddle.logsumexp(paddle.to_tensor([1000.0, 1000.0]))), 4)
+        1000.6932
     """
     return _reduced(F.Logsumexp, floats(x, "logsumexp"), axis, keepdim, "logsumexp")
 
 
 @public(reduction=_TABLES[F.CountNonzero])
 def count_nonzero(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """How many elements are not zero, in int64.
+    """Number of elements along axes that are not zero.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
+        x: tensor of any shape and dtype. NaN counts.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of int64.
+
+    Raises:
+        TypeError: x is no tensor, or the axis no integer.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> int(paddle.count_nonzero(paddle.to_tensor([0, 5])))
-        1
+        >>> paddle.count_nonzero(paddle.to_tensor([[0, 5], [7, 8]]), axis=1).tolist()
+        [1, 2]
     """
     return _reduced(F.CountNonzero, x, axis, keepdim, "count_nonzero")
 
 
 @public
 def nanmean(x: Tensor, axis: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """The mean of the elements that are not NaN.
+    """Mean of the elements along axes that are not NaN.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
+        x: floating tensor of any shape; integers and bools become float32.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
 
-    Raises ValueError for an axis that x lacks.
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of x's dtype; float32 for integers and bools.
+        It is NaN where all elements are.
+
+    Raises:
+        TypeError: x is no tensor, or is complex.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.nanmean(paddle.to_tensor([1.0, float('nan')])))
-        1.0
+        >>> float(paddle.nanmean(paddle.to_tensor([1.0, float("nan"), 3.0])))
+        2.0
     """
     return _reduced(F.Nanmean, floats(x, "nanmean"), axis, keepdim, "nanmean")
 
 
 @public
 def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """The sum of the elements that are not NaN; arguments as for :func:`sum`.
+    """Sum of the elements along axes that are not NaN.
+
+    Args:
+        x: tensor of any shape that is not complex. bool and int32 are summed in int64.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        dtype: dtype that x is cast to first; None keeps x's, but for bool and int32.
+        keepdim: whether reduced axes stay, with size 1.
+
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of ``dtype`` or x's dtype.
+
+    Raises:
+        TypeError: x is no tensor, or is complex.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.nansum(paddle.to_tensor([1.0, float("nan")])))
-        1.0
+        >>> float(paddle.nansum(paddle.to_tensor([1.0, float("nan"), 3.0])))
+        4.0
     """
     need_tensor(x, "nansum")
     if not (x.dtype.is_floating or x.dtype.is_complex):
@@ -331,18 +421,27 @@ def nansum(x: Tensor, axis: Any = None, dtype: Any = None, keepdim: bool = False
 def prod(
     x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = None, out: Any = None, name: str | None = None
 ) -> Tensor:
-    """The product of elements.
+    """Product of elements along axes.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
-        dtype: cast to first.
+        x: integer, floating or complex tensor of any shape.
+        axis: axis or axes to reduce, negative ones counted from the end; None means all.
+        keepdim: whether reduced axes stay, with size 1.
+        dtype: dtype that x is cast to first; None keeps x's.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor without the reduced axes (with keepdim, of size 1 there), of ``dtype`` or x's dtype.
+
+    Raises:
+        TypeError: x is no tensor, or is bool and no dtype is given.
+        ValueError: x has no such axis (which is an IndexError, too), or an axis is given twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.prod(paddle.to_tensor([2.0, 3.0])))
-        6.0
+        >>> paddle.prod(paddle.to_tensor([[1.0, 2.0], [3.0, 4.0]]), axis=1).tolist()
+        [2.0, 12.0]
     """
     need_tensor(x, "prod")
     if dtype is not None:
@@ -352,24 +451,45 @@ def prod(
 
 @public(usual=False)
 def reduce_as(x: Tensor, target: Tensor, name: str | None = None) -> Tensor:
-    """``x`` summed down to the shape of ``target``, which must broadcast to that of x.
+    """Sum over the axes along which ``target`` is broadcast: the gradient of a broadcast.
+
+    Args:
+        x: integer, floating or complex tensor of any shape.
+        target: tensor of any dtype, of which only the shape is used; it must broadcast to x's shape.
+
+    Returns:
+        Tensor of the target's shape and x's dtype.
+
+    Raises:
+        TypeError: x or the target is no tensor, or x is bool.
+        ValueError: the target's shape does not broadcast to x's.
 
     Example:
         >>> import paddle
-        >>> paddle.reduce_as(paddle.ones([2, 3]), paddle.ones([3])).tolist()
-        [2.0, 2.0, 2.0]
+        >>> paddle.reduce_as(paddle.to_tensor([[1, 2], [3, 4]]), paddle.zeros([2])).tolist()
+        [4, 6]
     """
     return F.sum_to(need_tensor(x, "reduce_as"), tuple(need_tensor(target, "reduce_as", "target").shape))
 
 
 @public
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape and dtype; of one tensor, a copy.
+    """Sum of several tensors, element by element; a copy of one alone.
+
+    Args:
+        inputs: list of tensors of one shape, whose dtypes are promoted; or one tensor.
+
+    Returns:
+        Tensor of their shape and common dtype.
+
+    Raises:
+        TypeError: an element of the list is no tensor, or the dtypes have no common one.
+        ValueError: the list is empty, or the shapes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.add_n([paddle.ones([2]), paddle.ones([2])]).tolist()
-        [2.0, 2.0]
+        >>> paddle.add_n([paddle.to_tensor([1, 2]), paddle.to_tensor([10, 20]), paddle.to_tensor([100, 200])]).tolist()
+        [111, 222]
     """
     if isinstance(inputs, Tensor):
         return F.copy(inputs)

@@ -19,16 +19,25 @@ from umiak.core.tensor import Tensor
 
 @public(op=F.Abs())
 def abs(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The absolute value; of complex numbers, their size, element by element.
+    """Absolute value, element by element; the modulus of complex numbers.
 
     Args:
-        x: a tensor.
-        out: a tensor that is written instead.
+        x: integer, floating or complex tensor of any shape.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of x's shape and dtype; float32 for complex64, float64 for complex128.
+
+    Raises:
+        TypeError: x is no tensor, or is bool.
 
     Example:
         >>> import paddle
         >>> paddle.abs(paddle.to_tensor([-1.0, 2.0])).tolist()
         [1.0, 2.0]
+        >>> paddle.abs(paddle.to_tensor([3 + 4j])).tolist()
+        [5.0]
     """
     return F.abs(numeric(x, "abs"))
 
@@ -38,16 +47,23 @@ abs_ = inplace(abs)
 
 @public(op=F.Ceil())
 def ceil(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The smallest integer not below, element by element.
+    """Round up to whole numbers, element by element.
 
     Args:
-        x: a tensor.
-        out: a tensor that is written instead.
+        x: integer or floating tensor of any shape.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex.
 
     Example:
         >>> import paddle
-        >>> paddle.ceil(paddle.to_tensor([1.5])).tolist()
-        [2.0]
+        >>> paddle.ceil(paddle.to_tensor([1.2, -1.2])).tolist()
+        [2.0, -1.0]
     """
     return F.ceil(need_tensor(x, "ceil"))
 
@@ -57,16 +73,23 @@ ceil_ = inplace(ceil, "paddle.tensor Tensor")
 
 @public(op=F.Copysign())
 def copysign(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """|x| with the sign of y, element by element.
+    """Absolute value of x with the sign of y, element by element.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
+        x: floating tensor; a number if y is a tensor.
+        y: floating tensor or number, of which -0.0 counts as negative; the shapes broadcast.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, or one is not floating.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.copysign(paddle.to_tensor([1.0]), paddle.to_tensor([-2.0])).tolist()
-        [-1.0]
+        >>> paddle.copysign(paddle.to_tensor([1.0, -2.0]), paddle.to_tensor([-3.0, 0.0])).tolist()
+        [-1.0, 2.0]
     """
     return promoted(F.copysign, "copysign", x, y)
 
@@ -76,16 +99,23 @@ copysign_ = inplace(copysign)
 
 @public(op=F.Floor())
 def floor(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The largest integer not above, element by element.
+    """Round down to whole numbers, element by element.
 
     Args:
-        x: a tensor.
-        out: a tensor that is written instead.
+        x: integer or floating tensor of any shape.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex.
 
     Example:
         >>> import paddle
-        >>> paddle.floor(paddle.to_tensor([1.5])).tolist()
-        [1.0]
+        >>> paddle.floor(paddle.to_tensor([1.8, -1.2])).tolist()
+        [1.0, -2.0]
     """
     return F.floor(need_tensor(x, "floor"))
 
@@ -95,11 +125,18 @@ floor_ = inplace(floor, "paddle.tensor Tensor")
 
 @public(op=F.Frac())
 def frac(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """What is left of x without its integer part, element by element.
+    """Fraction that :func:`trunc` takes away, with the sign of x, element by element.
 
     Args:
-        x: a tensor; integers become floats first.
-        out: a tensor that is written instead.
+        x: floating tensor of any shape; integers and bools become float32.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of x's shape and dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is complex.
 
     Example:
         >>> import paddle
@@ -114,16 +151,23 @@ frac_ = inplace(frac)
 
 @public(op=F.Heaviside())
 def heaviside(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """0 for x < 0, y for x == 0, 1 for x > 0, element by element.
+    """Step function, element by element: 0 for x < 0, y for x == 0, 1 for x > 0.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
+        x: integer or floating tensor, of which NaN gives NaN; a number if y is a tensor.
+        y: tensor or number; the shapes broadcast. Floating dtypes that differ are promoted, others must be equal.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.heaviside(paddle.to_tensor([-1.0, 0.0]), paddle.to_tensor([0.5, 0.5])).tolist()
-        [0.0, 0.5]
+        >>> paddle.heaviside(paddle.to_tensor([-1.0, 0.0, 2.0]), 0.5).tolist()
+        [0.0, 0.5, 1.0]
     """
     return promoted(F.heaviside, "heaviside", x, y)
 
@@ -132,12 +176,25 @@ def heaviside(x: Tensor, y: Any, name: str | None = None) -> Tensor:
 def nan_to_num(
     x: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None, name: str | None = None
 ) -> Tensor:
-    """NaN and infinities replaced by numbers; infinities by default by the limits of the dtype.
+    """Replace NaN and infinities by numbers, element by element.
+
+    Args:
+        x: tensor of any shape and dtype. Only floating ones change; others are copied.
+        nan: number in place of NaN.
+        posinf: number in place of +inf; None means the largest finite number of x's dtype.
+        neginf: number in place of -inf; None means the smallest finite number of x's dtype.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.nan_to_num(paddle.to_tensor([float("nan"), 1.0])).tolist()
-        [0.0, 1.0]
+        >>> x = paddle.to_tensor([float("nan"), float("inf"), 1.0])
+        >>> paddle.nan_to_num(x, posinf=9.0).tolist()
+        [0.0, 9.0, 1.0]
     """
     need_tensor(x, "nan_to_num")
     if not x.dtype.is_floating:
@@ -155,15 +212,21 @@ nan_to_num_ = inplace(nan_to_num)
 
 @public(op=F.Neg())
 def neg(x: Tensor, name: str | None = None) -> Tensor:
-    """-x, element by element.
+    """Change the sign, element by element.
 
     Args:
-        x: a tensor.
+        x: integer, floating or complex tensor of any shape. Unsigned integers wrap.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor, or is bool.
 
     Example:
         >>> import paddle
-        >>> paddle.neg(paddle.to_tensor([1.0])).tolist()
-        [-1.0]
+        >>> paddle.neg(paddle.to_tensor([1.0, -2.0])).tolist()
+        [-1.0, 2.0]
     """
     return F.neg(numeric(x, "neg"))
 
@@ -175,23 +238,45 @@ neg_ = inplace(neg)
 
 @public(op=F.Nextafter())
 def nextafter(x: Tensor, y: Any, name: str | None = None) -> Tensor:
-    """The next number after x towards y, element by element.
+    """Next number after x towards y that the dtype has, element by element.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
+        x: floating tensor; a number if y is a tensor.
+        y: floating tensor or number; the shapes broadcast.
+
+    Returns:
+        Tensor of the broadcast shape and the common dtype.
+
+    Raises:
+        TypeError: no operand is a tensor, or one is not floating.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.nextafter(paddle.to_tensor([0.0]), paddle.to_tensor([0.0])).tolist()
-        [0.0]
+        >>> float(paddle.nextafter(paddle.to_tensor(1.0, "float64"), paddle.to_tensor(2.0, "float64")) - 1)
+        2.220446049250313e-16
     """
     return promoted(F.nextafter, "nextafter", x, y)
 
 
 @public
 def positive(x: Tensor, name: str | None = None) -> Tensor:
-    """``x`` itself; TypeError for bools."""
+    """Return x itself, as the operator ``+x`` does.
+
+    Args:
+        x: integer, floating or complex tensor of any shape.
+
+    Returns:
+        The tensor x.
+
+    Raises:
+        TypeError: x is no tensor, or is bool.
+
+    Example:
+        >>> import paddle
+        >>> paddle.positive(paddle.to_tensor([1.0, -2.0])).tolist()
+        [1.0, -2.0]
+    """
     if need_tensor(x, "positive").dtype.is_bool:
         raise op_error(TypeError, "positive", "a numeric dtype", "bool")
     return x
@@ -199,12 +284,26 @@ def positive(x: Tensor, name: str | None = None) -> Tensor:
 
 @public
 def round(x: Tensor, decimals: int = 0, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """The nearest number with ``decimals`` digits after the point, ties to even.
+    """Round to ``decimals`` digits after the point, ties to even, element by element.
+
+    Args:
+        x: integer or floating tensor of any shape.
+        decimals: digits; negative ones are before the point. Integers stay as they are.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex.
 
     Example:
         >>> import paddle
-        >>> paddle.round(paddle.to_tensor([0.5, 1.5])).tolist()
-        [0.0, 2.0]
+        >>> paddle.round(paddle.to_tensor([0.5, 1.5, 2.6])).tolist()
+        [0.0, 2.0, 3.0]
+        >>> paddle.round(paddle.to_tensor([1234.0]), decimals=-2).tolist()
+        [1200.0]
     """
     need_tensor(x, "round")
     if decimals == 0 or x.dtype.is_integer:
@@ -218,61 +317,88 @@ round_ = inplace(round, "paddle.tensor Tensor")
 
 @public(op=F.Sign())
 def sgn(x: Tensor, name: str | None = None) -> Tensor:
-    """-1, 0 or 1; of complex numbers, those of size 1 in their direction, element by element.
+    """Sign of numbers, element by element: -1, 0 or 1; of complex ones ``x / |x|``, and 0 at 0.
 
     Args:
-        x: a tensor.
+        x: integer, floating or complex tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor, or is bool.
 
     Example:
         >>> import paddle
-        >>> paddle.sgn(paddle.to_tensor([-3.0])).tolist()
-        [-1.0]
+        >>> paddle.sgn(paddle.to_tensor([-3.0, 0.0])).tolist()
+        [-1.0, 0.0]
+        >>> paddle.sgn(paddle.to_tensor([0 + 2j])).tolist()
+        [1j]
     """
     return F.sign(need_tensor(x, "sgn"))
 
 
 @public(op=F.Sign())
 def sign(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """-1, 0 or 1, element by element.
+    """Sign of numbers, element by element: -1, 0 or 1; of complex ones ``x / |x|``, and 0 at 0.
 
     Args:
-        x: a tensor.
-        out: a tensor that is written instead.
+        x: integer, floating or complex tensor of any shape. NaN gives NaN.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is no tensor, or is bool.
 
     Example:
         >>> import paddle
-        >>> paddle.sign(paddle.to_tensor([-3.0])).tolist()
-        [-1.0]
+        >>> paddle.sign(paddle.to_tensor([-3.0, 0.0, 5.0])).tolist()
+        [-1.0, 0.0, 1.0]
     """
     return F.sign(numeric(x, "sign"))
 
 
 @public(op=F.Signbit())
 def signbit(x: Tensor, name: str | None = None) -> Tensor:
-    """Whether the sign bit is set, also that of -0.0, element by element.
+    """Test the sign bit of each element, which -0.0 has, too.
 
     Args:
-        x: a tensor; integers become floats first.
+        x: floating tensor of any shape; integers and bools become float32.
+
+    Returns:
+        bool tensor of x's shape.
+
+    Raises:
+        TypeError: x is no tensor, or is complex.
 
     Example:
         >>> import paddle
-        >>> paddle.signbit(paddle.to_tensor([-1.0])).tolist()
-        [True]
+        >>> paddle.signbit(paddle.to_tensor([-1.0, -0.0, 0.0])).tolist()
+        [True, True, False]
     """
     return F.signbit(floats(x, "signbit"))
 
 
 @public(op=F.Trunc(), aliases={"x": "input"})
 def trunc(input: Tensor, name: str | None = None) -> Tensor:
-    """x without its fraction, element by element.
+    """Round towards zero to whole numbers, element by element.
 
     Args:
-        input: a tensor.
+        input: integer or floating tensor of any shape.
+
+    Returns:
+        Tensor of the input's shape and dtype.
+
+    Raises:
+        TypeError: the input is no tensor, or is bool or complex.
 
     Example:
         >>> import paddle
-        >>> paddle.trunc(paddle.to_tensor([-1.5])).tolist()
-        [-1.0]
+        >>> paddle.trunc(paddle.to_tensor([1.8, -1.8])).tolist()
+        [1.0, -1.0]
     """
     return F.trunc(need_tensor(input, "trunc", "input"))
 

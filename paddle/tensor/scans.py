@@ -35,12 +35,27 @@ def _along(x: Tensor, axis: Any, op: str) -> tuple[Tensor, int]:
 
 @public
 def cumsum(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None, *, out: Any = None) -> Tensor:
-    """Running sums along ``axis``, of all elements in a row for None. bool and int32 are summed in int64.
+    """Running sums along an axis.
+
+    Args:
+        x: tensor of any shape and dtype. bool and int32 are summed in int64.
+        axis: the axis, negative counted from the end; None sums all elements in row-major order.
+        dtype: dtype that x is cast to first; None keeps x's, but for bool and int32.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of x's shape (1-d if axis is None), of ``dtype`` or x's dtype.
+
+    Raises:
+        TypeError: x is no tensor, or the axis no integer.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.cumsum(paddle.to_tensor([1, 2, 3])).tolist()
-        [1, 3, 6]
+        >>> x = paddle.to_tensor([[1, 2], [3, 4]])
+        >>> paddle.cumsum(x, 0).tolist(), paddle.cumsum(x).tolist()
+        ([[1, 2], [4, 6]], [1, 3, 6, 10])
     """
     x, k = _along(x, axis, "cumsum")
     if dtype is not None:
@@ -55,12 +70,26 @@ cumsum_ = inplace(cumsum, any_shape=True)
 
 @public
 def cumprod(x: Tensor, dim: Any = None, *, dtype: Any = None, out: Any = None, name: str | None = None) -> Tensor:
-    """Running products along ``dim``, of all elements in a row for None.
+    """Running products along an axis.
+
+    Args:
+        x: integer, floating or complex tensor of any shape.
+        dim: the axis, negative counted from the end; None multiplies all elements in row-major order.
+        dtype: dtype that x is cast to first; None keeps x's.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of x's shape (1-d if dim is None), of ``dtype`` or x's dtype.
+
+    Raises:
+        TypeError: x is no tensor or is bool, or the axis no integer.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.cumprod(paddle.to_tensor([1, 2, 3]), 0).tolist()
-        [1, 2, 6]
+        >>> paddle.cumprod(paddle.to_tensor([[1, 2], [3, 4]]), 1).tolist()
+        [[1, 2], [3, 12]]
     """
     x, k = _along(x, dim, "cumprod")
     if dtype is not None:
@@ -73,12 +102,24 @@ cumprod_ = inplace(cumprod)
 
 @public
 def logcumsumexp(x: Tensor, axis: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
-    """Logarithms of running sums of exp(x) along ``axis``, of all elements in a row for None.
+    """Logarithms of running sums of ``exp(x)`` along an axis, without overflow.
+
+    Args:
+        x: floating tensor of any shape; integers and bools become float32.
+        axis: the axis, negative counted from the end; None takes all elements in row-major order.
+        dtype: floating dtype that x is cast to first; None keeps x's.
+
+    Returns:
+        Tensor of x's shape (1-d if axis is None), of ``dtype`` or x's dtype (float32 for integers and bools).
+
+    Raises:
+        TypeError: x is no tensor or is complex, or the axis no integer.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> float(paddle.logcumsumexp(paddle.to_tensor([0.0]), 0)[0])
-        0.0
+        >>> [round(v, 4) for v in paddle.logcumsumexp(paddle.zeros([3]), 0).tolist()]
+        [0.0, 0.6931, 1.0986]
     """
     x, k = _along(x, axis, "logcumsumexp")
     x = cast(x, dtype_of(dtype)) if dtype is not None else floating(x)
@@ -87,11 +128,25 @@ def logcumsumexp(x: Tensor, axis: Any = None, dtype: Any = None, name: str | Non
 
 @public
 def cummax(x: Tensor, axis: Any = None, dtype: Any = "int64", name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Running maxima along ``axis`` (of all elements for None) and their indices, the latest of equals.
+    """Running maxima along an axis, and where they are.
+
+    Args:
+        x: integer or floating tensor of any shape. NaN is larger than all numbers.
+        axis: the axis, negative counted from the end; None takes all elements in row-major order.
+        dtype: dtype of the indices, int32 or int64.
+
+    Returns:
+        Tuple of the maxima, of x's dtype, and of their indices along the axis, of equal elements the latest; both of
+        x's shape (1-d if axis is None).
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex, or the axis is no integer.
+        ValueError: dtype is neither int32 nor int64.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> values, indices = paddle.cummax(paddle.to_tensor([1, 3, 2]))
+        >>> values, indices = paddle.cummax(paddle.to_tensor([1, 3, 2]), 0)
         >>> values.tolist(), indices.tolist()
         ([1, 3, 3], [0, 1, 1])
     """
@@ -100,13 +155,27 @@ def cummax(x: Tensor, axis: Any = None, dtype: Any = "int64", name: str | None =
 
 @public
 def cummin(x: Tensor, axis: Any = None, dtype: Any = "int64", name: str | None = None) -> tuple[Tensor, Tensor]:
-    """Running minima along ``axis`` (of all elements for None) and their indices, the latest of equals.
+    """Running minima along an axis, and where they are.
+
+    Args:
+        x: integer or floating tensor of any shape. NaN is smaller than all numbers.
+        axis: the axis, negative counted from the end; None takes all elements in row-major order.
+        dtype: dtype of the indices, int32 or int64.
+
+    Returns:
+        Tuple of the minima, of x's dtype, and of their indices along the axis, of equal elements the latest; both of
+        x's shape (1-d if axis is None).
+
+    Raises:
+        TypeError: x is no tensor, or is bool or complex, or the axis is no integer.
+        ValueError: dtype is neither int32 nor int64.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> values, indices = paddle.cummin(paddle.to_tensor([1, 3, 2]))
+        >>> values, indices = paddle.cummin(paddle.to_tensor([3, 1, 2]), 0)
         >>> values.tolist(), indices.tolist()
-        ([1, 1, 1], [0, 0, 0])
+        ([3, 1, 1], [0, 1, 1])
     """
     return _running(F.cummin, x, axis, dtype, "cummin")
 

@@ -30,19 +30,31 @@ def diff(
     *,
     out: Any = None,
 ) -> Tensor:
-    """Differences of neighbours along ``axis``, ``n`` times.
+    """Differences of neighbours along an axis, ``n`` times.
 
     Args:
-        x: a tensor of rank 1 or more.
-        n: how often.
-        axis: along which.
-        prepend: put before x first.
-        append: put after x first.
+        x: tensor of rank 1 or more; of bools the difference is whether neighbours differ.
+        n: how many times to take differences; 0 copies.
+        axis: the axis, negative counted from the end.
+        prepend: tensor of x's dtype to put before x along the axis first; None puts nothing.
+        append: tensor of x's dtype to put after x along the axis first; None puts nothing.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
+
+    Returns:
+        Tensor of x's dtype, along the axis n shorter than x with what was put to it.
+
+    Raises:
+        TypeError: x is no tensor, or the dtypes differ.
+        ValueError: n is negative, or shapes differ along another axis.
+        IndexError: x has no such axis.
 
     Example:
         >>> import paddle
-        >>> paddle.diff(paddle.to_tensor([1, 4, 9])).tolist()
-        [3, 5]
+        >>> paddle.diff(paddle.to_tensor([1, 4, 9, 16])).tolist()
+        [3, 5, 7]
+        >>> paddle.diff(paddle.to_tensor([1, 4, 9, 16]), n=2).tolist()
+        [2, 2]
     """
     k = axis_of(axis, need_tensor(x, "diff").ndim, "diff")
     if n < 0:
@@ -80,12 +92,27 @@ def _at_axis(x: Tensor, axis: int, ndim: int) -> Tensor:
 def trapezoid(
     y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None
 ) -> Tensor:
-    """The integral of samples ``y`` along ``axis`` by the trapezoidal rule, at places ``x`` or ``dx`` apart.
+    """Integral of samples along an axis by the trapezoidal rule.
+
+    Args:
+        y: floating tensor of samples; integers and bools become float32.
+        x: tensor of the places of samples: 1-d along the axis, or of a shape that broadcasts with y's; None means equal
+            distances.
+        dx: distance of neighbours if x is None; None means 1.
+        axis: the axis of y, negative counted from the end.
+
+    Returns:
+        Tensor of y's shape without the axis, and of y's dtype.
+
+    Raises:
+        TypeError: y or x is no tensor, or is complex.
+        ValueError: x and dx are both given, or their shapes do not broadcast.
+        IndexError: y has no such axis.
 
     Example:
         >>> import paddle
-        >>> float(paddle.trapezoid(paddle.to_tensor([1.0, 2.0, 3.0])))
-        4.0
+        >>> float(paddle.trapezoid(paddle.to_tensor([1.0, 2.0, 3.0]), dx=0.5))
+        2.0
     """
     return _trapezoids("trapezoid", y, x, dx, axis, False)
 
@@ -94,7 +121,22 @@ def trapezoid(
 def cumulative_trapezoid(
     y: Tensor, x: Tensor | None = None, dx: float | None = None, axis: int = -1, name: str | None = None
 ) -> Tensor:
-    """Every partial integral of :func:`trapezoid`.
+    """Running integral of samples along an axis by the trapezoidal rule.
+
+    Args:
+        y: floating tensor of samples; integers and bools become float32.
+        x: tensor of the places of samples: 1-d along the axis, or of a shape that broadcasts with y's; None means equal
+            distances.
+        dx: distance of neighbours if x is None; None means 1.
+        axis: the axis of y, negative counted from the end.
+
+    Returns:
+        Tensor of y's dtype and shape, but one shorter along the axis: its last element is that of :func:`trapezoid`.
+
+    Raises:
+        TypeError: y or x is no tensor, or is complex.
+        ValueError: x and dx are both given, or their shapes do not broadcast.
+        IndexError: y has no such axis.
 
     Example:
         >>> import paddle
@@ -106,7 +148,17 @@ def cumulative_trapezoid(
 
 @public
 def broadcast_shape(x_shape: Sequence[int], y_shape: Sequence[int]) -> list[int]:
-    """The shape that two shapes broadcast to; ValueError where they do not.
+    """Shape that two shapes broadcast to.
+
+    Args:
+        x_shape: list of sizes.
+        y_shape: list of sizes.
+
+    Returns:
+        List of sizes.
+
+    Raises:
+        ValueError: two sizes of one axis differ, and neither is 1.
 
     Example:
         >>> import paddle
@@ -118,7 +170,16 @@ def broadcast_shape(x_shape: Sequence[int], y_shape: Sequence[int]) -> list[int]
 
 @public
 def broadcast_shapes(*shapes: Sequence[int]) -> list[int]:
-    """The shape that all shapes broadcast to; ValueError where they do not.
+    """Shape that all the shapes broadcast to.
+
+    Args:
+        *shapes: lists of sizes.
+
+    Returns:
+        List of sizes.
+
+    Raises:
+        ValueError: two sizes of one axis differ, and neither is 1.
 
     Example:
         >>> import paddle

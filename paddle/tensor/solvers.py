@@ -22,18 +22,27 @@ from umiak.core.tensor import Tensor
 
 @public("paddle.tensor paddle.linalg Tensor", aliases={"A": "x", "B": "y"})
 def solve(x: Tensor, y: Tensor, left: bool = True, name: str | None = None, *, out: Any = None) -> Tensor:
-    """The solution of ``x z = y``, or of ``z x = y`` with ``left=False``.
+    """Solution z of the linear system ``x @ z = y``.
 
     Args:
-        x: square matrices ``[..., n, n]``.
-        y: matrices ``[..., n, k]``, or vectors ``[..., n]``.
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+        y: matrices ``[..., n, k]``, or vectors ``[n]`` or ``[..., n]``, of x's dtype.
+        left: whether x stands on the left; if not, the system is ``z @ x = y``.
+        out: tensor that the result is written into, and that is returned; it keeps its dtype and takes the result's
+            shape.
 
-    Raises ValueError for singular x.
+    Returns:
+        Tensor of x's dtype (float32 for integers and bools), with the leading axes broadcast.
+
+    Raises:
+        TypeError: x or y is no tensor, or is float16 or bfloat16.
+        ValueError: x is not square or has no inverse, or sizes or dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.solve(paddle.to_tensor([[2.0, 0.0], [0.0, 4.0]]), paddle.ones([2])).tolist()
-        [0.5, 0.25]
+        >>> x = paddle.to_tensor([[2.0, 1.0], [1.0, 3.0]])
+        >>> [round(v, 4) for v in paddle.linalg.solve(x, paddle.to_tensor([3.0, 5.0])).tolist()]
+        [0.8, 1.4]
     """
     x = matrix(x, "solve", True)
     x, y = pair("solve", x, floating(need_tensor(y, "solve", "y")))
@@ -56,19 +65,27 @@ def triangular_solve(
     unitriangular: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """The solution of ``x z = y`` for triangular x, of which the other triangle is not read.
+    """Solution z of ``x @ z = y`` for triangular x, of which the other triangle is not read.
 
     Args:
-        x: square matrices.
-        y: matrices.
-        upper: which triangle.
-        transpose: whether to solve ``x^T z = y``.
-        unitriangular: whether the diagonal counts as ones.
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+        y: matrices ``[..., n, k]`` of x's dtype.
+        upper: whether x is the upper triangle; if not, the lower one.
+        transpose: whether to solve with the transpose of x.
+        unitriangular: whether the diagonal of x counts as ones and is not read.
+
+    Returns:
+        Tensor ``[..., n, k]`` of x's dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x or y is no tensor, or is float16 or bfloat16.
+        ValueError: x is not square or has a zero on its diagonal, or sizes or dtypes differ.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.triangular_solve(paddle.to_tensor([[2.0]]), paddle.to_tensor([[4.0]])).tolist()
-        [[2.0]]
+        >>> x = paddle.to_tensor([[2.0, 1.0], [0.0, 4.0]])
+        >>> paddle.linalg.triangular_solve(x, paddle.to_tensor([[4.0], [8.0]])).tolist()
+        [[1.0], [2.0]]
     """
     x, y = pair("triangular_solve", matrix(x, "triangular_solve", True), matrix(y, "triangular_solve"))
     return F.triangular_solve(x, y, builtins.bool(upper), builtins.bool(transpose), builtins.bool(unitriangular))
@@ -76,12 +93,22 @@ def triangular_solve(
 
 @public("paddle.tensor Tensor")
 def inverse(x: Tensor, name: str | None = None) -> Tensor:
-    """The inverse of square matrices; ValueError for singular ones.
+    """Inverse of square matrices.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+
+    Returns:
+        Tensor of x's shape and dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: a matrix is not square, or has no inverse.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.inv(paddle.to_tensor([[2.0]])).tolist()
-        [[0.5]]
+        >>> paddle.linalg.inv(paddle.to_tensor([[2.0, 0.0], [0.0, 4.0]])).tolist()
+        [[0.5, 0.0], [0.0, 0.25]]
     """
     return F.inverse(matrix(x, "inverse", True))
 
@@ -91,12 +118,24 @@ inv = also(inverse, "inv", "paddle.linalg")
 
 @public("paddle.tensor paddle.linalg Tensor")
 def pinv(x: Tensor, rcond: Any = 1e-15, hermitian: bool = False, name: str | None = None) -> Tensor:
-    """The Moore-Penrose inverse; singular values up to ``rcond`` times the largest count as zero.
+    """Pseudo-inverse of matrices, as of Moore and Penrose.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]``.
+        rcond: singular values up to this share of the largest count as zero; at least the precision of the dtype holds.
+        hermitian: whether x is symmetric or Hermitian, so that eigenvalues do.
+
+    Returns:
+        Tensor ``[..., n, m]`` of x's dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, or is not square with ``hermitian=True``.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.pinv(paddle.to_tensor([[2.0], [0.0]])).tolist()
-        [[0.5, 0.0]]
+        >>> [round(v, 4) for v in paddle.linalg.pinv(paddle.to_tensor([[2.0], [0.0]])).tolist()[0]]
+        [0.5, 0.0]
     """
     x = matrix(x, "pinv", hermitian)
     least = builtins.max(float(number(rcond)), float(eps(x)))
@@ -105,24 +144,45 @@ def pinv(x: Tensor, rcond: Any = 1e-15, hermitian: bool = False, name: str | Non
 
 @public("paddle.linalg Tensor")
 def det(x: Tensor, name: str | None = None) -> Tensor:
-    """The determinant of square matrices.
+    """Determinant of square matrices.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+
+    Returns:
+        Tensor ``[...]`` of x's dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: a matrix is not square.
 
     Example:
         >>> import paddle
-        >>> float(paddle.linalg.det(paddle.to_tensor([[2.0, 0.0], [0.0, 3.0]])))
-        6.0
+        >>> round(float(paddle.linalg.det(paddle.to_tensor([[2.0, 1.0], [1.0, 3.0]]))), 4)
+        5.0
     """
     return F.det(matrix(x, "det", True))
 
 
 @public("paddle.tensor paddle.linalg Tensor")
 def slogdet(x: Tensor, name: str | None = None) -> Tensor:
-    """The sign and the logarithm of the size of determinants, stacked in a new leading dim.
+    """Sign of the determinant of square matrices, and logarithm of its absolute value.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+
+    Returns:
+        Tensor ``[2, ...]`` of x's dtype (float32 for integers and bools): the signs, then the logarithms. Of singular
+        matrices they are 0 and -inf.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: a matrix is not square.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.slogdet(paddle.to_tensor([[1.0]])).tolist()
-        [1.0, 0.0]
+        >>> [round(v, 4) for v in paddle.linalg.slogdet(paddle.to_tensor([[-2.0, 0.0], [0.0, 3.0]])).tolist()]
+        [-1.0, 1.7918]
     """
     sign, size = F.slogdet(matrix(x, "slogdet", True))
     return F.stack([sign, cast(size, sign.dtype)], 0)
@@ -130,12 +190,23 @@ def slogdet(x: Tensor, name: str | None = None) -> Tensor:
 
 @public("paddle.tensor paddle.linalg Tensor")
 def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
-    """Square matrices multiplied by themselves ``n`` times; a negative n means the inverse.
+    """Product of n copies of square matrices; of their inverses for negative n.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+        n: an integer; 0 gives the identity.
+
+    Returns:
+        Tensor of x's shape and dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16, or n is no integer.
+        ValueError: a matrix is not square, or n is negative and it has no inverse.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.matrix_power(paddle.to_tensor([[2.0]]), 3).tolist()
-        [[8.0]]
+        >>> paddle.linalg.matrix_power(paddle.to_tensor([[1.0, 1.0], [0.0, 1.0]]), 3).tolist()
+        [[1.0, 3.0], [0.0, 1.0]]
     """
     if not isinstance(n, int):
         raise op_error(TypeError, "matrix_power", "an integer n", type(n).__name__)
@@ -144,12 +215,23 @@ def matrix_power(x: Tensor, n: int, name: str | None = None) -> Tensor:
 
 @public("paddle.linalg")
 def matrix_exp(x: Tensor, name: str | None = None) -> Tensor:
-    """The exponential of square matrices.
+    """Exponential of square matrices: the sum of ``x^k / k!`` over all k.
+
+    Args:
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., n, n]``.
+
+    Returns:
+        Tensor of x's shape and dtype; float32 for integers and bools.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: a matrix is not square.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.matrix_exp(paddle.zeros([2, 2])).tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
+        >>> x = paddle.linalg.matrix_exp(paddle.to_tensor([[0.0, 1.0], [0.0, 0.0]]))
+        >>> [[round(v, 4) for v in row] for row in x.tolist()]
+        [[1.0, 1.0], [0.0, 1.0]]
     """
     return F.matrix_exp(matrix(x, "matrix_exp", True))
 
@@ -158,18 +240,26 @@ def matrix_exp(x: Tensor, name: str | None = None) -> Tensor:
 def matrix_rank(
     x: Tensor, tol: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None, name: str | None = None
 ) -> Tensor:
-    """How many singular values exceed a threshold, in int64.
+    """Rank of matrices: the number of singular values above a threshold.
 
     Args:
-        x: matrices.
-        tol: the threshold, a number or a tensor; by default the larger of ``atol`` and ``rtol`` times the largest.
-        hermitian: whether x is Hermitian, so that eigenvalues serve.
-        atol: absolute tolerance, 0 by default.
-        rtol: relative tolerance; by default the larger size times the precision, or 0 if ``atol`` is given.
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]``.
+        tol: the threshold, a number or a tensor ``[...]``; None takes that of atol and rtol.
+        hermitian: whether x is symmetric or Hermitian, so that eigenvalues do.
+        atol: absolute threshold, a number or a tensor ``[...]``; None means 0.
+        rtol: threshold in units of the largest singular value, likewise; None means the larger of m and n times the
+            precision of the dtype, or 0 if atol is given. The larger threshold of the two holds.
+
+    Returns:
+        int64 tensor ``[...]``.
+
+    Raises:
+        TypeError: x is no tensor, or is float16 or bfloat16.
+        ValueError: x is of rank 0 or 1, is not square with ``hermitian=True``, or tol is given beside atol or rtol.
 
     Example:
         >>> import paddle
-        >>> int(paddle.linalg.matrix_rank(paddle.ones([3, 3])))
+        >>> int(paddle.linalg.matrix_rank(paddle.to_tensor([[1.0, 2.0], [2.0, 4.0]])))
         1
     """
     x = matrix(x, "matrix_rank", hermitian)
@@ -195,21 +285,31 @@ def matrix_rank(
 def lstsq(
     x: Tensor, y: Tensor, rcond: float | None = None, driver: str | None = None, name: str | None = None
 ) -> tuple[Tensor, ...]:
-    """The least squares solution of ``x z = y``.
+    """Least squares solution z of ``x @ z = y``; of several the one of least norm.
 
     Args:
-        x: matrices ``[..., m, n]``.
-        y: matrices ``[..., m, k]``.
-        rcond: singular values up to it times the largest count as zero; by default the larger size times the precision.
-        driver: ``"gels"`` (x of full rank), ``"gelsy"``, ``"gelsd"`` or ``"gelss"``; all find the least norm.
+        x: float32, float64, complex64 or complex128 matrices (integers and bools become float32), ``[..., m, n]``.
+        y: matrices ``[..., m, k]`` of x's dtype.
+        rcond: singular values up to this share of the largest count as zero; None means the larger of m and n times the
+            precision of the dtype.
+        driver: name of the routine that the reference uses: ``"gels"``, ``"gelsy"``, ``"gelsd"`` or ``"gelss"``. The
+            solution is the same; the other results depend on it. None means ``"gelsy"``.
 
-    Returns solution, residuals, rank of x and its singular values; residuals are empty unless ``m > n``, the rank is
-    full and the driver finds it, and singular values are empty for ``"gels"`` and ``"gelsy"``.
+    Returns:
+        Tuple of the solution ``[..., n, k]``; the sums of squared residuals ``[..., k]``, which are empty unless m > n,
+        x has full rank, and the driver is another than ``"gelsy"``; the int32 rank of x ``[...]``; and its singular
+        values, which are empty for ``"gels"`` and ``"gelsy"``.
+
+    Raises:
+        TypeError: x or y is no tensor, or is float16 or bfloat16.
+        ValueError: an operand is of rank 0 or 1, sizes or dtypes differ, or the driver is none of these.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.lstsq(paddle.to_tensor([[1.0], [1.0]]), paddle.to_tensor([[1.0], [3.0]]))[0].shape
-        [1, 1]
+        >>> x = paddle.to_tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+        >>> line, _, rank, _ = paddle.linalg.lstsq(x, paddle.to_tensor([[1.0], [3.0], [5.0]]))
+        >>> [round(v, 4) for v in line.flatten().tolist()], int(rank)
+        ([1.0, 2.0], 2)
     """
     if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
         raise op_error(ValueError, "lstsq", "a driver of 'gels', 'gelsy', 'gelsd' or 'gelss'", repr(driver))

@@ -241,6 +241,32 @@ def test_a_failed_call_changes_nothing():
 # --- changes of shape ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("call", "kind", "message"),
+    [
+        (lambda x: x.copy_(1), TypeError, r"\[copy_\] requires a Tensor for other, got int"),
+        (lambda x: x.fill_(paddle.ones([2])), ValueError, r"\[fill_\] requires a value of one element, got \[2\]"),
+        (lambda x: x.resize_([2, -1]), ValueError, r"\[resize_\] requires sizes of 0 or more, got \(2, -1\)"),
+        (lambda x: x.resize_(["a"]), TypeError, r"\[resize_\] requires an integer for shape, got str"),
+        (lambda x: x.apply_(lambda x: 3), TypeError, r"\[apply_\] requires a Tensor for the result of func, got int"),
+        (
+            lambda x: paddle.where_(paddle.ones([3, 2], "bool"), x, x),
+            ValueError,
+            r"\[where_\] requires a result of the tensor's shape \[2\], got \[3, 2\]",
+        ),
+    ],
+)
+def test_errors(call, kind, message):
+    x = paddle.to_tensor([1.0, 2.0])
+    with pytest.raises(kind, match=message):
+        call(x)
+    assert x.tolist() == [1.0, 2.0]
+
+
+def test_resize_takes_one_size():
+    assert paddle.to_tensor([1.0, 2.0]).resize_(1).tolist() == [1.0]
+
+
 def test_views_taken_before_keep_the_memory():
     x = constant([[1.0, 2.0], [3.0, 4.0]])
     w = x[0]

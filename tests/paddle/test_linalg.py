@@ -382,6 +382,7 @@ def test_single_precision(name, rng):
         (lambda x: L.solve(x, x), ValueError, r"\[solve\]"),
         (lambda x: L.matrix_power(paddle.eye(2), 2.0), TypeError, "an integer n"),
         (lambda x: L.matrix_norm(x, axis=(1, 1)), ValueError, "two different axes"),
+        (lambda x: L.norm(x, 2.0, axis=[1, 1]), ValueError, r"\[norm\] requires different axes, got \[1, 1\]"),
         (lambda x: L.matrix_norm(x, p="max"), ValueError, r"\[matrix_norm\]"),
         (lambda x: L.lstsq(x, x, driver="lu"), ValueError, "a driver of"),
         (lambda x: L.lu(paddle.eye(2), pivot=False), ValueError, "pivot=True"),
