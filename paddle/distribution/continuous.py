@@ -28,19 +28,21 @@ from umiak.util.errors import op_error
 
 @public("paddle.distribution")
 class Normal(Distribution):
-    """The normal distribution with mean ``loc`` and standard deviation ``scale``.
+    """Normal distribution.
 
     Args:
-        loc: a number, list, array or tensor.
-        scale: positive; the two broadcast.
+        loc: mean, a number, list, array or tensor; floating, or integers, which become the default dtype.
+        scale: standard deviation, positive, likewise; the two broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.Normal(0.0, 2.0)
-        >>> round(float(d.log_prob(paddle.to_tensor(1.0))), 4)
-        -1.7371
-        >>> d.sample([3]).shape
-        [3]
+        >>> round(float(d.log_prob(paddle.to_tensor(1.0))), 4), d.sample([3]).shape
+        (-1.7371, [3])
     """
 
     def __init__(self, loc: Any, scale: Any, name: str | None = None) -> None:
@@ -57,7 +59,18 @@ class Normal(Distribution):
         return F.square(self.scale)
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Draws, of shape ``shape + batch_shape``; a ``seed`` other than 0 starts a stream of its own."""
+        """Draw outcomes, through which no gradient passes.
+
+        Args:
+            shape: sequence of ints, the shape of the draws; empty for one draw.
+            seed: seed of a generator of its own; 0 means the global generator.
+
+        Returns:
+            Tensor of shape ``shape + batch_shape`` and of the parameters' dtype.
+
+        Raises:
+            TypeError: the shape is one integer, or no sequence of integers.
+        """
         return _located(self, shape, "normal_random", seed).detach()
 
     def rsample(self, shape: Any = ()) -> Tensor:
@@ -89,11 +102,15 @@ def _normals(p: Normal, q: Normal) -> Tensor:
 
 @public("paddle.distribution")
 class Laplace(Distribution):
-    """The Laplace distribution about ``loc``: its density falls by e over a distance of ``scale``.
+    """Laplace distribution, whose density falls by a factor of e over the distance of one scale from the centre.
 
     Args:
-        loc: a number, list, array or tensor.
-        scale: positive; the two broadcast.
+        loc: mean, a number, list, array or tensor; floating, or integers, which become the default dtype.
+        scale: positive, likewise; the two broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle
@@ -130,12 +147,12 @@ class Laplace(Distribution):
         return F.neg(F.add(F.abs(_standard(self, value)), F.log(F.mul(self.scale, 2.0))))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most ``value``."""
+        """Probability of at most ``value``, of which the argument and the result are as for :meth:`log_prob`."""
         z = _standard(self, value)
         return F.sub(0.5, F.mul(F.mul(F.sign(z), F.expm1(F.neg(F.abs(z)))), 0.5))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The number that is not exceeded with probability ``value``."""
+        """Quantile: the number that an outcome is at most with probability ``value``, which is from 0 to 1."""
         centred = F.sub(self._value(value, self.loc), 0.5)
         z = F.mul(F.sign(centred), F.log1p(F.mul(F.abs(centred), -2.0)))
         return F.sub(self.loc, F.mul(self.scale, z))
@@ -151,16 +168,20 @@ def _laplaces(p: Laplace, q: Laplace) -> Tensor:
 
 @public("paddle.distribution")
 class Cauchy(Distribution):
-    """The Cauchy distribution about ``loc``; it has neither mean nor variance (ValueError).
+    """Cauchy distribution, which has neither mean nor variance.
 
     Args:
-        loc: the median: a number, list, array or tensor.
-        scale: half the width at half the height; positive; the two broadcast.
+        loc: median, a number, list, array or tensor; floating, or integers, which become the default dtype.
+        scale: half the width at half the height, positive, likewise; the two broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast, or mean, variance or stddev is asked for.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.Cauchy(0.0, 1.0)
-        >>> float(d.cdf(paddle.to_tensor(1.0)))
+        >>> round(float(d.cdf(paddle.to_tensor(1.0))), 4)
         0.75
     """
 
@@ -194,7 +215,7 @@ class Cauchy(Distribution):
         return F.neg(F.add(F.log1p(F.square(_standard(self, value))), F.log(F.mul(self.scale, math.pi))))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most ``value``."""
+        """Probability of at most ``value``, of which the argument and the result are as for :meth:`log_prob`."""
         return F.add(F.div(F.atan(_standard(self, value)), math.pi), 0.5)
 
 
@@ -206,11 +227,16 @@ def _cauchies(p: Cauchy, q: Cauchy) -> Tensor:
 
 @public("paddle.distribution")
 class Gumbel(Distribution):
-    """The Gumbel distribution: that of the largest of many numbers, its most likely one being ``loc``.
+    """Gumbel distribution, the limit of the distribution of the largest of many numbers.
 
     Args:
-        loc: a number, list, array or tensor.
-        scale: positive; the two broadcast.
+        loc: the most likely outcome, a number, list, array or tensor; floating, or integers, which become the default
+            dtype.
+        scale: positive, likewise; the two broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle
@@ -246,7 +272,7 @@ class Gumbel(Distribution):
         return F.neg(F.add(F.add(z, F.exp(F.neg(z))), F.log(self.scale)))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most ``value``."""
+        """Probability of at most ``value``, of which the argument and the result are as for :meth:`log_prob`."""
         return F.exp(F.neg(F.exp(F.neg(_standard(self, value)))))
 
 
@@ -260,19 +286,24 @@ def _gumbels(p: Gumbel, q: Gumbel) -> Tensor:
 
 @public("paddle.distribution")
 class StudentT(Distribution):
-    """Student's t distribution with ``df`` degrees of freedom.
+    """Student's t distribution.
 
-    The mean is nan for df up to 1; the variance is infinite for df up to 2 and nan up to 1.
+    The mean is NaN for up to 1 degree of freedom; the variance is infinite for up to 2, and NaN for up to 1.
 
     Args:
-        df: positive: a number, list, array or tensor.
-        loc: the centre.
-        scale: positive; the three broadcast.
+        df: degrees of freedom, positive, a number, list, array or tensor; floating, or integers, which become the
+            default dtype.
+        loc: centre, likewise.
+        scale: positive, likewise; the three broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.StudentT(4.0, 0.0, 1.0)
-        >>> float(d.variance)
+        >>> round(float(d.variance), 4)
         2.0
     """
 
@@ -323,11 +354,15 @@ def _log_t_norm(df: Tensor) -> Tensor:
 
 @public("paddle.distribution")
 class Uniform(Distribution):
-    """The uniform distribution between ``low`` and ``high``; at the ends, and outside, the density is 0.
+    """Uniform distribution between two numbers; at these and outside, the density is 0.
 
     Args:
-        low: a number, list, array or tensor.
-        high: above low; the two broadcast.
+        low: lower end, a number, list, array or tensor; floating, or integers, which become the default dtype.
+        high: upper end, above low, likewise; the two broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle
@@ -350,7 +385,18 @@ class Uniform(Distribution):
         return F.div(F.square(F.sub(self.high, self.low)), 12.0)
 
     def sample(self, shape: Any = (), seed: int = 0) -> Tensor:
-        """Draws, of shape ``shape + batch_shape``; a ``seed`` other than 0 starts a stream of its own."""
+        """Draw outcomes, through which no gradient passes.
+
+        Args:
+            shape: sequence of ints, the shape of the draws; empty for one draw.
+            seed: seed of a generator of its own; 0 means the global generator.
+
+        Returns:
+            Tensor of shape ``shape + batch_shape`` and of the parameters' dtype.
+
+        Raises:
+            TypeError: the shape is one integer, or no sequence of integers.
+        """
         return self._drawn(shape, seed).detach()
 
     def rsample(self, shape: Any = ()) -> Tensor:
@@ -379,17 +425,21 @@ def _uniforms(p: Uniform, q: Uniform) -> Tensor:
 
 @public("paddle.distribution")
 class ContinuousBernoulli(Distribution):
-    """Numbers from 0 to 1 with a density in proportion to ``probs**x * (1 - probs)**(1 - x)``.
+    """Continuous Bernoulli distribution, of density proportional to ``probs**x * (1 - probs)**(1 - x)`` from 0 to 1.
 
     Args:
-        probs: from 0 to 1: a number, list, array or tensor.
-        lims: between these, formulas that lose precision at 1/2 are replaced by their series there.
+        probs: from 0 to 1, a number, list, array or tensor; floating, or integers, which become the default dtype.
+        lims: two numbers about 1/2: for probs between them, formulas that lose precision there are replaced by their
+            series.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.ContinuousBernoulli(paddle.to_tensor([0.2, 0.5]))
-        >>> d.mean.tolist()[1]
-        0.5
+        >>> [round(v, 4) for v in d.mean.tolist()]
+        [0.388, 0.5]
     """
 
     probs: Tensor  # type: ignore[assignment]
@@ -452,7 +502,7 @@ class ContinuousBernoulli(Distribution):
         return F.where(inside, height, self._full(-math.inf))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most ``value``."""
+        """Probability of at most ``value``, of which the argument and the result are as for :meth:`log_prob`."""
         x = F.clip(self._value(value, self.probs), 0.0, 1.0)
         exact, p, _ = self._parts()
         q = F.sub(1.0, p)
@@ -460,7 +510,7 @@ class ContinuousBernoulli(Distribution):
         return F.where(exact, F.div(rise, F.sub(p, q)), x)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The number that is not exceeded with probability ``value``."""
+        """Quantile: the number that an outcome is at most with probability ``value``, which is from 0 to 1."""
         u = self._value(value, self.probs)
         exact, p, _ = self._parts()
         off = F.log1p(F.neg(p))
@@ -480,10 +530,14 @@ def _continuous_bernoullis(p: ContinuousBernoulli, q: ContinuousBernoulli) -> Te
 
 @public("paddle.distribution")
 class Exponential(ExponentialFamily):
-    """The exponential distribution: waiting times for what happens ``rate`` times a unit.
+    """Exponential distribution, of the time until the next of events that occur at a constant rate.
 
     Args:
-        rate: positive: a number, list, array or tensor.
+        rate: expected number of events in one unit of time, positive, a number, list, array or tensor; floating, or
+            integers, which become the default dtype.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
 
     Example:
         >>> import paddle
@@ -514,11 +568,11 @@ class Exponential(ExponentialFamily):
         return F.sub(F.log(self.rate), F.mul(self.rate, self._value(value, self.rate)))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most ``value``."""
+        """Probability of at most ``value``, of which the argument and the result are as for :meth:`log_prob`."""
         return F.neg(F.expm1(F.neg(F.mul(self.rate, self._value(value, self.rate)))))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The number that is not exceeded with probability ``value``."""
+        """Quantile: the number that an outcome is at most with probability ``value``, which is from 0 to 1."""
         return F.neg(F.div(F.log1p(F.neg(self._value(value, self.rate))), self.rate))
 
 
@@ -530,13 +584,18 @@ def _exponentials(p: Exponential, q: Exponential) -> Tensor:
 
 @public("paddle.distribution")
 class Gamma(ExponentialFamily):
-    """The gamma distribution, with a density in proportion to ``x**(concentration - 1) * exp(-rate * x)``.
+    """Gamma distribution: positive numbers with a density proportional to ``x**(concentration - 1) * exp(-rate * x)``.
 
     Gradients of ``rsample`` reach rate alone.
 
     Args:
-        concentration: positive: a number, list, array or tensor.
-        rate: positive; the two broadcast.
+        concentration: shape parameter, positive, a number, list, array or tensor; floating, or integers, which become
+            the default dtype.
+        rate: inverse scale, positive, likewise; the two broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle
@@ -582,10 +641,14 @@ def _gammas(p: Gamma, q: Gamma) -> Tensor:
 
 @public("paddle.distribution")
 class Chi2(Gamma):
-    """The chi-squared distribution: of the sum of ``df`` squared standard normal numbers.
+    """Chi-squared distribution, of the sum of ``df`` squared standard normal numbers.
 
     Args:
-        df: positive: a number, list, array or tensor.
+        df: degrees of freedom, positive, a number, list, array or tensor; floating, or integers, which become the
+            default dtype.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
 
     Example:
         >>> import paddle
@@ -600,10 +663,14 @@ class Chi2(Gamma):
 
 @public("paddle.distribution")
 class Dirichlet(ExponentialFamily):
-    """Vectors of positive numbers whose sum is 1, with a density in proportion to ``prod(x**(concentration - 1))``.
+    """Dirichlet distribution: positive vectors of sum 1 of density proportional to ``prod(x**(concentration - 1))``.
 
     Args:
-        concentration: positive, of shape ``batch_shape + event_shape``, the last axis being the event.
+        concentration: positive, a list, array or tensor ``[..., n]``; the last axis is that of the event.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the concentration is 0-d.
 
     Example:
         >>> import paddle
@@ -661,11 +728,15 @@ def _dirichlets(p: Dirichlet, q: Dirichlet) -> Tensor:
 
 @public("paddle.distribution")
 class Beta(ExponentialFamily):
-    """Numbers from 0 to 1 with a density in proportion to ``x**(alpha - 1) * (1 - x)**(beta - 1)``.
+    """Beta distribution: numbers from 0 to 1 with a density proportional to ``x**(alpha - 1) * (1 - x)**(beta - 1)``.
 
     Args:
-        alpha: positive: a number, list, array or tensor.
-        beta: positive; the two broadcast.
+        alpha: positive, a number, list, array or tensor; floating, or integers, which become the default dtype.
+        beta: positive, likewise; the two broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle

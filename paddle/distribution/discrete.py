@@ -50,10 +50,13 @@ def _support(like: Tensor, last: int) -> Tensor:
 
 @public("paddle.distribution")
 class Bernoulli(ExponentialFamily):
-    """1 with probability ``probs``, else 0.
+    """Bernoulli distribution: 1 with probability ``probs``, else 0.
 
     Args:
-        probs: from 0 to 1: a number, list, array or tensor.
+        probs: from 0 to 1, a number, list, array or tensor; floating, or integers, which become the default dtype.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
 
     Example:
         >>> import paddle
@@ -82,7 +85,18 @@ class Bernoulli(ExponentialFamily):
         return draw_with("bernoulli", expand(self.probs, self._extend_shape(shape))).detach()
 
     def rsample(self, shape: Any = (), temperature: float = 1.0) -> Tensor:
-        """Numbers between 0 and 1, nearer to these the lower the ``temperature``, so that gradients reach probs."""
+        """Draw numbers between 0 and 1 that gradients of probs pass through: the Gumbel-softmax relaxation.
+
+        Args:
+            shape: sequence of ints, the shape of the draws; empty for one draw.
+            temperature: positive number: the lower, the nearer are draws to 0 and 1.
+
+        Returns:
+            Tensor of shape ``shape + batch_shape`` and of the parameters' dtype.
+
+        Raises:
+            TypeError: the shape is one integer, or no sequence of integers.
+        """
         sizes = self._extend_shape(shape)
         noise = F.sub(draw("gumbel", self.probs, sizes), draw("gumbel", self.probs, sizes))
         return F.exp(F.log_sigmoid(F.div(F.add(self.logits, noise), float(temperature))))
@@ -95,7 +109,7 @@ class Bernoulli(ExponentialFamily):
         return F.add(xlogy(x, self.probs), xlogy(F.sub(1.0, x), F.sub(1.0, self.probs)))
 
     def cdf(self, value: Tensor) -> Tensor:
-        """The probability of at most ``value``."""
+        """Probability of at most ``value``, of which the argument and the result are as for :meth:`log_prob`."""
         x = self._value(value, self.probs)
         return F.where(F.lt(x, 0.0), 0.0, F.where(F.lt(x, 1.0), F.sub(1.0, self.probs), 1.0))
 
@@ -107,15 +121,19 @@ def _bernoullis(p: Bernoulli, q: Bernoulli) -> Tensor:
 
 @public("paddle.distribution")
 class Geometric(Distribution):
-    """How often a trial fails before it first succeeds, with probability ``probs`` each: 0, 1, 2, …
+    """Geometric distribution: the number of failures, 0, 1, 2, …, before a trial first succeeds.
 
     Args:
-        probs: above 0, up to 1: a number, list, array or tensor.
+        probs: probability that a trial succeeds, above 0 and up to 1, a number, list, array or tensor; floating, or
+            integers, which become the default dtype.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.Geometric(0.25)
-        >>> float(d.mean), float(d.pmf(paddle.to_tensor(1.0)))
+        >>> float(d.mean), round(float(d.pmf(paddle.to_tensor(1.0))), 4)
         (3.0, 0.1875)
     """
 
@@ -134,7 +152,17 @@ class Geometric(Distribution):
         return F.div(F.sub(1.0, self.probs), F.square(self.probs))
 
     def rsample(self, shape: Any = ()) -> Tensor:
-        """Draws; they are whole numbers, so that gradients are 0."""
+        """Draw outcomes, as :meth:`sample` does; they are whole numbers, so that their gradients are 0.
+
+        Args:
+            shape: sequence of ints, the shape of the draws; empty for one draw.
+
+        Returns:
+            Tensor of shape ``shape + batch_shape`` and of the parameters' dtype.
+
+        Raises:
+            TypeError: the shape is one integer, or no sequence of integers.
+        """
         waited = draw("exponential", self.probs, self._extend_shape(shape))
         return F.floor(F.neg(F.div(waited, F.log1p(F.neg(self.probs)))))
 
@@ -142,19 +170,19 @@ class Geometric(Distribution):
         return F.div(_entropy_of(self.probs), self.probs)
 
     def log_pmf(self, k: Tensor) -> Tensor:
-        """The logarithm of the probability of ``k`` failures."""
+        """Natural logarithm of the probability of ``k`` failures, a tensor, number, list or array."""
         k = self._value(k, self.probs)
         return F.add(xlogy(k, F.sub(1.0, self.probs)), F.log(self.probs))
 
     def pmf(self, k: Tensor) -> Tensor:
-        """The probability of ``k`` failures."""
+        """Probability of ``k`` failures, a tensor, number, list or array."""
         return F.exp(self.log_pmf(k))
 
     def log_prob(self, value: Tensor) -> Tensor:
         return self.log_pmf(value)
 
     def cdf(self, k: Tensor) -> Tensor:
-        """The probability of at most ``k`` failures."""
+        """Probability of at most ``k`` failures, a tensor, number, list or array."""
         tries = F.add(self._value(k, self.probs), 1.0)
         return F.neg(F.expm1(F.mul(tries, F.log1p(F.neg(self.probs)))))
 
@@ -166,16 +194,21 @@ def _geometrics(p: Geometric, q: Geometric) -> Tensor:
 
 @public("paddle.distribution")
 class Binomial(Distribution):
-    """How many of ``total_count`` trials succeed, with probability ``probs`` each.
+    """Binomial distribution: how many of ``total_count`` trials succeed.
 
     Args:
-        total_count: whole and not negative: a number, list, array or tensor.
-        probs: from 0 to 1; the two broadcast.
+        total_count: number of trials, whole and not negative, a number, list, array or tensor; floating, or integers,
+            which become the default dtype.
+        probs: probability that a trial succeeds, from 0 to 1, likewise; the two broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.Binomial(4, 0.5)
-        >>> float(d.mean), float(d.prob(paddle.to_tensor(2.0)))
+        >>> float(d.mean), round(float(d.prob(paddle.to_tensor(2.0))), 4)
         (2.0, 0.375)
     """
 
@@ -204,7 +237,11 @@ class Binomial(Distribution):
         return F.add(_log_choices(self.total_count, x), chances)
 
     def entropy(self) -> Tensor:
-        """By a sum over all outcomes."""
+        """Entropy in nats, by a sum over all outcomes.
+
+        Returns:
+            Tensor of shape ``batch_shape``.
+        """
         n = self.total_count
         k = _support(n, int(F.max(n, tuple(range(n.ndim))).item()) if n.size else 0)
         possible = F.le(k, n)
@@ -223,16 +260,19 @@ def _binomials(p: Binomial, q: Binomial) -> Tensor:
 
 @public("paddle.distribution")
 class Poisson(Distribution):
-    """How often something happens that happens ``rate`` times on average.
+    """Poisson distribution: how many events occur that occur ``rate`` times on average.
 
     Args:
-        rate: not negative: a number, list, array or tensor.
+        rate: not negative, a number, list, array or tensor; floating, or integers, which become the default dtype.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.Poisson(paddle.to_tensor([2.0]))
-        >>> d.variance.tolist()
-        [2.0]
+        >>> d.mean.tolist(), d.variance.tolist()
+        ([2.0], [2.0])
     """
 
     def __init__(self, rate: Any) -> None:
@@ -255,7 +295,11 @@ class Poisson(Distribution):
         return F.sub(F.sub(xlogy(x, self.rate), self.rate), F.lgamma(F.add(x, 1.0)))
 
     def entropy(self) -> Tensor:
-        """By a sum over all outcomes that matter."""
+        """Entropy in nats, by a sum over all outcomes that matter.
+
+        Returns:
+            Tensor of shape ``batch_shape``.
+        """
         rate = self.rate
         most = float(F.max(rate, tuple(range(rate.ndim))).item()) if rate.size else 0.0
         logs = self.log_prob(_support(rate, math.ceil(most + 12 * math.sqrt(most) + 20)))
@@ -269,22 +313,24 @@ def _poissons(p: Poisson, q: Poisson) -> Tensor:
 
 @public("paddle.distribution")
 class Categorical(Distribution):
-    """One of several choices, by number.
+    """Categorical distribution: the number of one of several choices, from 0.
 
-    As in the reference framework, ``logits`` are used in two ways: ``probs`` and ``log_prob`` take them as weights,
-    the probability of a choice being its share in the sum; ``sample``, ``entropy`` and ``kl_divergence`` take their
-    softmax.
+    As in the reference framework, logits are used in two ways: ``probs``, ``prob`` and ``log_prob`` take them as
+    weights, so that the probability of a choice is its share in their sum; ``sample``, ``entropy`` and
+    ``kl_divergence`` take their softmax.
 
     Args:
-        logits: of shape ``batch_shape + [number of choices]``.
+        logits: list, array or tensor ``[..., number of choices]``; integers become the default dtype.
+
+    Raises:
+        TypeError: the logits are none of these.
+        ValueError: the logits are 0-d.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.Categorical(paddle.to_tensor([1.0, 3.0]))
-        >>> d.probs(paddle.to_tensor([0, 1])).tolist()
-        [0.25, 0.75]
-        >>> d.sample([5]).shape
-        [5]
+        >>> d.probs(paddle.to_tensor([0, 1])).tolist(), d.sample([5]).shape
+        ([0.25, 0.75], [5])
     """
 
     def __init__(self, logits: Any, name: str | None = None) -> None:
@@ -298,7 +344,17 @@ class Categorical(Distribution):
         return F.log_softmax(self.logits, self.logits.ndim - 1)
 
     def sample(self, shape: Any = ()) -> Tensor:
-        """Draws in int64, of shape ``shape + batch_shape``."""
+        """Draw choices, through which no gradient passes.
+
+        Args:
+            shape: sequence of ints, the shape of the draws; empty for one draw.
+
+        Returns:
+            int64 tensor of shape ``shape + batch_shape``.
+
+        Raises:
+            TypeError: the shape is one integer, or no sequence of integers.
+        """
         sizes = (*self._extend_shape(shape), self.logits.shape[-1])
         return draw_with("categorical", expand(self.logits, sizes)).detach()
 
@@ -307,10 +363,18 @@ class Categorical(Distribution):
         return F.neg(F.sum(xlogy(F.exp(logs), F.exp(logs)), (logs.ndim - 1,)))
 
     def probs(self, value: Tensor) -> Tensor:
-        """The shares of choices.
+        """Probability of choices: their shares in the sum of the logits.
 
         Args:
-            value: integers; with a batch, of as many dims as logits, or a list of choices that all distributions share.
+            value: integer tensor: of any shape without a batch; else ``[k]`` for k choices that all distributions
+                share, or of as many axes as the logits, the last of which holds choices of one distribution.
+
+        Returns:
+            Tensor of the value's shape, with the batch shape in front where all share.
+
+        Raises:
+            TypeError: the value is no integer tensor.
+            ValueError: its shape does not broadcast with the batch shape.
         """
         if not isinstance(value, Tensor) or not value.dtype.is_integer:
             got = value.dtype.name if isinstance(value, Tensor) else type(value).__name__
@@ -339,19 +403,22 @@ def _categoricals(p: Categorical, q: Categorical) -> Tensor:
 
 @public("paddle.distribution")
 class Multinomial(Distribution):
-    """How often each of several choices is made in ``total_count`` trials.
+    """Multinomial distribution: how often each of several choices is made in ``total_count`` trials.
 
     Args:
-        total_count: a positive int.
-        probs: of shape ``batch_shape + event_shape``; only their ratios along the last axis matter.
+        total_count: number of trials, a positive int.
+        probs: list, array or tensor ``[..., number of choices]`` that is not negative; it is divided by its sum along
+            the last axis.
+
+    Raises:
+        TypeError: probs is none of these.
+        ValueError: total_count is no positive int, or probs is 0-d.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.Multinomial(10, paddle.to_tensor([0.25, 0.75]))
-        >>> d.mean.tolist()
-        [2.5, 7.5]
-        >>> float(d.sample([3]).sum())
-        30.0
+        >>> d.mean.tolist(), float(d.sample([3]).sum())
+        ([2.5, 7.5], 30.0)
     """
 
     probs: Tensor  # type: ignore[assignment]
@@ -388,7 +455,11 @@ class Multinomial(Distribution):
         return F.add(F.lgamma(F.add(total, 1.0)), F.sum(inner, (inner.ndim - 1,)))
 
     def entropy(self) -> Tensor:
-        """By a sum over the counts of each choice, which are binomial."""
+        """Entropy in nats, by a sum over the counts of each choice, which are binomial.
+
+        Returns:
+            Tensor of shape ``batch_shape``.
+        """
         n, p = float(self.total_count), self.probs
         last = (p.ndim - 1,)
         k = _support(p, self.total_count)

@@ -58,7 +58,11 @@ def _array(v: Any, op: str, place: Any) -> Any:
 def parameters(op: str, *values: Any) -> list[Tensor]:
     """Like :func:`tensors`, broadcast against each other."""
     found = tensors(op, *values)
-    shape = common_shape(*(t.shape for t in found))
+    try:
+        shape = common_shape(*(t.shape for t in found))
+    except ValueError:
+        got = " and ".join(str(t.shape) for t in found)
+        raise op_error(ValueError, op, "parameters whose shapes broadcast", got) from None
     return [expand(t, shape) for t in found]
 
 
@@ -90,10 +94,18 @@ def xlogy(x: Tensor, y: Tensor) -> Tensor:
 
 @public("paddle.distribution")
 class Distribution:
-    """A probability distribution, or several of them side by side.
+    """Base class of probability distributions, of which one object holds several side by side.
 
-    ``batch_shape`` is the shape of independent distributions of one family, ``event_shape`` that of one outcome: draws
-    have the shape ``sample_shape + batch_shape + event_shape``, and their probabilities that without the event.
+    ``batch_shape`` is the shape of these independent distributions, and ``event_shape`` that of one outcome. Draws have
+    the shape ``sample_shape + batch_shape + event_shape``, and their probabilities the shape without that of the event.
+    Whether parameters are in their range is not checked.
+
+    Args:
+        batch_shape: sequence of ints.
+        event_shape: sequence of ints, empty if an outcome is one number.
+
+    Raises:
+        NotImplementedError: a method that the family does not define is called.
 
     Example:
         >>> import paddle
@@ -108,56 +120,153 @@ class Distribution:
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
-        """The shape of the distributions."""
+        """Shape of the distributions, a tuple of ints."""
         return self._batch_shape
 
     @property
     def event_shape(self) -> tuple[int, ...]:
-        """The shape of one outcome."""
+        """Shape of one outcome, a tuple of ints."""
         return self._event_shape
 
     @property
     def mean(self) -> Tensor:
-        """The expected outcome, of shape ``batch_shape + event_shape``."""
+        """Expected outcome, a tensor of shape ``batch_shape + event_shape``."""
         raise self._lacks("mean")
 
     @property
     def variance(self) -> Tensor:
-        """The expected squared distance from the mean, of shape ``batch_shape + event_shape``."""
+        """Expected squared distance from the mean, a tensor of shape ``batch_shape + event_shape``."""
         raise self._lacks("variance")
 
     @property
     def stddev(self) -> Tensor:
-        """The square root of the variance."""
+        """Standard deviation, the square root of the variance."""
         return F.sqrt(self.variance)
 
     def sample(self, shape: Any = ()) -> Tensor:
-        """Draws, of shape ``shape + batch_shape + event_shape``, through which no gradient passes."""
+        """Draw outcomes, through which no gradient passes.
+
+        Args:
+            shape: sequence of ints, the shape of the draws; empty for one draw.
+
+        Returns:
+            Tensor of shape ``shape + batch_shape + event_shape`` and, but for numbers of choices, of the parameters'
+            dtype.
+
+        Raises:
+            TypeError: the shape is one integer, or no sequence of integers.
+            NotImplementedError: the family has no draws.
+
+        Example:
+            >>> import paddle
+            >>> paddle.distribution.Uniform(paddle.zeros([2]), paddle.ones([2])).sample([3]).shape
+            [3, 2]
+        """
         with no_grad():
             return self.rsample(shape)
 
     def rsample(self, shape: Any = ()) -> Tensor:
-        """Draws, written as a function of the parameters, so that gradients reach those."""
+        """Draw outcomes as a function of the parameters, which gradients reach through them.
+
+        Args:
+            shape: sequence of ints, the shape of the draws; empty for one draw.
+
+        Returns:
+            Tensor of shape ``shape + batch_shape + event_shape`` and of the parameters' dtype.
+
+        Raises:
+            TypeError: the shape is one integer, or no sequence of integers.
+            NotImplementedError: the family has no such function.
+
+        Example:
+            >>> import paddle
+            >>> loc = paddle.to_tensor(1.0, stop_gradient=False)
+            >>> paddle.distribution.Normal(loc, 2.0).rsample([3]).sum().backward()
+            >>> float(loc.grad)
+            3.0
+        """
         raise self._lacks("rsample")
 
     def entropy(self) -> Tensor:
-        """The expected ``-log_prob``, of shape ``batch_shape``."""
+        """Entropy, the expected ``-log_prob``, in nats.
+
+        Returns:
+            Tensor of shape ``batch_shape``.
+
+        Raises:
+            NotImplementedError: the family has no formula for it.
+
+        Example:
+            >>> import paddle
+            >>> round(float(paddle.distribution.Uniform(0.0, 2.0).entropy()), 4)
+            0.6931
+        """
         raise self._lacks("entropy")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability (density) of outcomes."""
+        """Natural logarithm of the probability of outcomes, or of their density.
+
+        Args:
+            value: tensor, number, list or array of outcomes, cast to the parameters' dtype; its shape broadcasts with
+                ``batch_shape + event_shape``.
+
+        Returns:
+            Tensor of the broadcast shape without that of the event, -inf where an outcome is impossible.
+
+        Raises:
+            TypeError: the value is none of these.
+            ValueError: the shapes do not broadcast.
+            NotImplementedError: the family has no formula for it.
+
+        Example:
+            >>> import paddle
+            >>> round(float(paddle.distribution.Normal(0.0, 1.0).log_prob(paddle.to_tensor(0.0))), 4)
+            -0.9189
+        """
         raise self._lacks("log_prob")
 
     def prob(self, value: Tensor) -> Tensor:
-        """The probability (density) of outcomes."""
+        """Probability of outcomes, or their density.
+
+        Args:
+            value: outcomes, as for :meth:`log_prob`.
+
+        Returns:
+            Tensor of the shape that ``log_prob`` gives.
+
+        Raises:
+            TypeError, ValueError, NotImplementedError: as for ``log_prob``.
+
+        Example:
+            >>> import paddle
+            >>> round(float(paddle.distribution.Normal(0.0, 1.0).prob(paddle.to_tensor(0.0))), 4)
+            0.3989
+        """
         return F.exp(self.log_prob(value))
 
     def probs(self, value: Tensor) -> Tensor:
-        """The same as :meth:`prob`."""
+        """Probability of outcomes, or their density: another name of :meth:`prob`.
+
+        Args:
+            value: outcomes, as for :meth:`log_prob`.
+
+        Returns:
+            Tensor of the shape that ``log_prob`` gives.
+        """
         return self.prob(value)
 
     def kl_divergence(self, other: Distribution) -> Tensor:
-        """The divergence of this distribution from another: see ``paddle.distribution.kl_divergence``."""
+        """Divergence of this distribution from another, as by ``paddle.distribution.kl_divergence``.
+
+        Args:
+            other: a distribution.
+
+        Returns:
+            Tensor of the shape that both batch shapes broadcast to.
+
+        Raises:
+            NotImplementedError: none is registered for the two classes.
+        """
         return kl_divergence(self, other)
 
     def _lacks(self, what: str) -> NotImplementedError:
@@ -183,10 +292,34 @@ class Distribution:
 
 @public("paddle.distribution")
 class ExponentialFamily(Distribution):
-    """A distribution whose density is ``exp(t(x) · θ - F(θ) + k(x))``: entropy and divergence follow from F.
+    """Base class of distributions with the density ``exp(t(x) · θ - F(θ) + k(x))``.
 
-    A subclass defines ``_natural_parameters`` (θ, a tuple of tensors), ``_log_normalizer(*θ)`` (F) and
-    ``_mean_carrier_measure`` (the expected k(x), a tensor or a number).
+    Entropy and divergence follow from F and its gradient. A subclass defines ``_natural_parameters`` (θ, a tuple of
+    tensors), ``_log_normalizer(*θ)`` (F) and ``_mean_carrier_measure`` (the expected k(x), a tensor or a number).
+
+    Args:
+        batch_shape: sequence of ints, the shape of the distributions.
+        event_shape: sequence of ints, the shape of one outcome.
+
+    Raises:
+        NotImplementedError: entropy or divergence is asked for, and the subclass lacks one of these.
+
+    Example:
+        >>> import paddle
+        >>> class Waiting(paddle.distribution.ExponentialFamily):
+        ...     def __init__(self, rate):
+        ...         self.rate = rate
+        ...         super().__init__(rate.shape)
+        ...     @property
+        ...     def _natural_parameters(self):
+        ...         return (-self.rate,)
+        ...     def _log_normalizer(self, theta):
+        ...         return -paddle.log(-theta)
+        ...     @property
+        ...     def _mean_carrier_measure(self):
+        ...         return 0.0
+        >>> float(Waiting(paddle.to_tensor(1.0)).entropy())
+        1.0
     """
 
     @property
@@ -227,7 +360,17 @@ _DIVERGENCES: dict[tuple[type, type], Callable] = {}
 
 @public("paddle.distribution")
 def register_kl(cls_p: type[Distribution], cls_q: type[Distribution]) -> Callable[[Callable], Callable]:
-    """Name the function that gives the divergence of one class of distributions from another.
+    """Register the function that gives the divergence of one class of distributions from another.
+
+    Args:
+        cls_p: class of the first distribution; its subclasses are meant, too.
+        cls_q: class of the second one, likewise.
+
+    Returns:
+        Decorator of a function that takes the two distributions and returns a tensor.
+
+    Raises:
+        TypeError: an argument is no subclass of Distribution.
 
     Example:
         >>> import paddle
@@ -252,18 +395,20 @@ def register_kl(cls_p: type[Distribution], cls_q: type[Distribution]) -> Callabl
 
 @public("paddle.distribution")
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
-    """The Kullback-Leibler divergence of ``p`` from ``q``.
+    """Kullback-Leibler divergence of p from q: the expected ``p.log_prob(x) - q.log_prob(x)`` over draws x of p.
 
-    It is the mean of ``p.log_prob(x) - q.log_prob(x)`` over draws x of p. Of the functions registered, that of the
-    nearest base classes is taken.
+    Of the functions that are registered, that of the nearest base classes is taken.
 
     Args:
         p: a distribution.
         q: a distribution.
 
-    Returns a tensor of the shape that the batch shapes broadcast to.
+    Returns:
+        Tensor of the shape that both batch shapes broadcast to (of categorical ones followed by an axis of size 1).
 
-    Raises NotImplementedError where there is none for the two classes.
+    Raises:
+        NotImplementedError: none is registered for the two classes.
+        ValueError: the two have events of different sizes, or counts of trials that differ.
 
     Example:
         >>> import paddle

@@ -26,23 +26,23 @@ def _identity(n: int, like: Tensor) -> Tensor:
 
 @public("paddle.distribution")
 class MultivariateNormal(Distribution):
-    """The normal distribution of vectors, given by one of three matrices.
+    """Multivariate normal distribution, given by its mean and one of three matrices.
 
     Args:
-        loc: the mean, of shape ``[..., n]`` (a 0-d one counts as n = 1).
+        loc: mean, a list, array or tensor ``[..., n]``; a number counts as n = 1.
         covariance_matrix: symmetric and positive definite, ``[..., n, n]``.
-        precision_matrix: its inverse.
-        scale_tril: its lower Cholesky factor.
+        precision_matrix: inverse of the covariance matrix, ``[..., n, n]``.
+        scale_tril: lower Cholesky factor of the covariance matrix, ``[..., n, n]``.
 
-    Raises ValueError unless exactly one matrix is given, or where it is not square or of another size than loc.
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: not exactly one matrix is given, or it is not positive definite, or shapes do not fit.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.MultivariateNormal(paddle.zeros([2]), paddle.to_tensor([[4.0, 0.0], [0.0, 9.0]]))
-        >>> d.stddev.tolist()
-        [2.0, 3.0]
-        >>> d.sample([4]).shape
-        [4, 2]
+        >>> d.stddev.tolist(), d.sample([4]).shape
+        ([2.0, 3.0], [4, 2])
     """
 
     def __init__(
@@ -127,21 +127,29 @@ def _normals(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
 
 @public("paddle.distribution")
 class LKJCholesky(Distribution):
-    """Lower Cholesky factors of correlation matrices, whose density is ``det(matrix)**(concentration - 1)``.
+    """LKJ distribution of correlation matrices, drawn as their lower Cholesky factors.
+
+    The density of a matrix is proportional to ``det(matrix)**(concentration - 1)``.
 
     Args:
-        dim: rows of the matrices, at least 2.
-        concentration: positive: a number or a tensor; at 1 all correlation matrices are equally likely.
+        dim: number of rows of the matrices, an int of 2 or more.
+        concentration: positive, a number or a tensor; at 1 all correlation matrices are equally likely.
         sample_method: ``"onion"`` or ``"cvine"``: two ways to draw the same.
+
+    Raises:
+        TypeError: the concentration is neither a number, list, array nor tensor.
+        ValueError: dim is no int of 2 or more, or the method is none of these.
+
+    References:
+        Lewandowski, Kurowicka, Joe: Generating random correlation matrices based on vines and extended onion method,
+        2009.
 
     Example:
         >>> import paddle
         >>> d = paddle.distribution.LKJCholesky(3, 1.5)
         >>> x = d.sample()
-        >>> x.shape
-        [3, 3]
-        >>> bool((((x @ x.T).diagonal() - 1).abs() < 1e-5).all())
-        True
+        >>> x.shape, bool((((x @ x.T).diagonal() - 1).abs() < 1e-5).all())
+        ([3, 3], True)
     """
 
     def __init__(self, dim: int = 2, concentration: Any = 1.0, sample_method: str = "onion") -> None:
@@ -161,6 +169,17 @@ class LKJCholesky(Distribution):
         return F.stack(values, values[0].ndim)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
+        """Draw factors, through which no gradient passes.
+
+        Args:
+            sample_shape: sequence of ints, the shape of the draws; empty for one draw.
+
+        Returns:
+            Tensor of shape ``sample_shape + batch_shape + (dim, dim)``.
+
+        Raises:
+            TypeError: the shape is one integer, or no sequence of integers.
+        """
         drawn = self._onion(sample_shape) if self.sample_method == "onion" else self._vine(sample_shape)
         return drawn.detach()
 

@@ -32,15 +32,18 @@ class Type(enum.Enum):
 
 @public("paddle.distribution")
 class Transform:
-    """A function of random variables.
+    """Base class of functions of random variables.
 
-    Called with a tensor it transforms that; with a distribution it gives the distribution of the outcome; with another
-    transform it gives the two one after the other, that one first.
+    Called with a tensor, a transform returns the outcome; with a distribution, the distribution of the outcome; with
+    another transform, both one after the other, the other first.
 
     A subclass defines ``_forward``, ``_inverse``, one of ``_forward_log_det_jacobian`` and
     ``_inverse_log_det_jacobian``, and, where shapes change, ``_forward_shape`` and ``_inverse_shape``. ``_type`` says
     whether it can be undone; ``_domain_rank`` and ``_codomain_rank`` say how many last axes it takes and gives as one
     outcome.
+
+    Raises:
+        NotImplementedError: a method is called that the subclass does not define.
 
     Example:
         >>> import paddle
@@ -66,6 +69,7 @@ class Transform:
 
     @property
     def type(self) -> Type:
+        """Kind of the function: bijection, injection, surjection or other."""
         return self._type
 
     def __call__(self, input: Any) -> Any:
@@ -76,15 +80,50 @@ class Transform:
         return self.forward(input)
 
     def forward(self, x: Tensor) -> Tensor:
-        """The outcome for ``x``."""
+        """Apply the transform.
+
+        Args:
+            x: tensor of at least as many axes as one operand has.
+
+        Returns:
+            Tensor of outcomes, of shape ``forward_shape(x.shape)``.
+
+        Raises:
+            TypeError: x is no tensor.
+            ValueError: x has too few axes, or another shape than the transform takes.
+            NotImplementedError: the subclass does not define it.
+        """
         return self._forward(self._operand(x, self._domain_rank))
 
     def inverse(self, y: Tensor) -> Any:
-        """What has the outcome ``y``; of an even function the pair of both origins."""
+        """Find what the transform makes ``y`` of.
+
+        Args:
+            y: tensor of at least as many axes as one outcome has.
+
+        Returns:
+            Tensor of operands, of shape ``inverse_shape(y.shape)``; of an even function the pair of both.
+
+        Raises:
+            TypeError: y is no tensor.
+            ValueError: y has too few axes, or another shape than the transform gives.
+            NotImplementedError: the subclass does not define it.
+        """
         return self._inverse(self._operand(y, self._codomain_rank))
 
     def forward_log_det_jacobian(self, x: Tensor) -> Tensor:
-        """The logarithm of how much volume grows at ``x``. NotImplementedError where an outcome has several origins."""
+        """Logarithm of the absolute determinant of the Jacobian: of how much the transform stretches volume at ``x``.
+
+        Args:
+            x: tensor, as for :meth:`forward`.
+
+        Returns:
+            Tensor that broadcasts to x's shape without the axes of one operand.
+
+        Raises:
+            TypeError, ValueError: as for ``forward``.
+            NotImplementedError: an outcome has several origins, or the subclass does not define it.
+        """
         self._operand(x, self._domain_rank)
         if not Type.is_injective(self._type):
             text = f"[{type(self).__name__}] has no forward_log_det_jacobian: an outcome has several origins"
@@ -99,7 +138,19 @@ class Transform:
         raise NotImplementedError(f"[{type(self).__name__}] has no forward_log_det_jacobian")
 
     def inverse_log_det_jacobian(self, y: Tensor) -> Any:
-        """The logarithm of how much volume grows from ``y`` back to its origin."""
+        """Logarithm of the absolute determinant of the Jacobian of the inverse at ``y``.
+
+        Args:
+            y: tensor, as for :meth:`inverse`.
+
+        Returns:
+            Tensor that broadcasts to y's shape without the axes of one outcome; of an even function the pair for both
+            origins.
+
+        Raises:
+            TypeError, ValueError: as for ``inverse``.
+            NotImplementedError: the subclass does not define it.
+        """
         self._operand(y, self._codomain_rank)
         if type(self)._inverse_log_det_jacobian is not Transform._inverse_log_det_jacobian:
             return self._inverse_log_det_jacobian(y)
@@ -108,11 +159,31 @@ class Transform:
         raise NotImplementedError(f"[{type(self).__name__}] has no inverse_log_det_jacobian")
 
     def forward_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of the outcome for an operand of a shape."""
+        """Shape of the outcome for an operand of a shape.
+
+        Args:
+            shape: list or tuple of sizes.
+
+        Returns:
+            Tuple of ints.
+
+        Raises:
+            TypeError: the shape is no list or tuple.
+        """
         return tuple(self._forward_shape(self._sizes(shape)))
 
     def inverse_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """The shape of the operand whose outcome has a shape."""
+        """Shape of the operand whose outcome has a shape.
+
+        Args:
+            shape: list or tuple of sizes.
+
+        Returns:
+            Tuple of ints.
+
+        Raises:
+            TypeError: the shape is no list or tuple.
+        """
         return tuple(self._inverse_shape(self._sizes(shape)))
 
     def _sizes(self, shape: Any) -> tuple[int, ...]:
@@ -151,7 +222,7 @@ class Transform:
 
 @public("paddle.distribution")
 class AbsTransform(Transform):
-    """``|x|``. An outcome has two origins: ``inverse`` gives both.
+    """Absolute value, ``|x|``. An outcome has two origins, and ``inverse`` returns both.
 
     Example:
         >>> import paddle
@@ -176,17 +247,20 @@ class AbsTransform(Transform):
 
 @public("paddle.distribution")
 class AffineTransform(Transform):
-    """``loc + scale * x``.
+    """Scale and shift, ``loc + scale * x``.
 
     Args:
-        loc: a tensor.
-        scale: a tensor without zeros; the two broadcast.
+        loc: tensor.
+        scale: tensor without zeros; the two broadcast with x.
+
+    Raises:
+        TypeError: an argument is no tensor.
 
     Example:
         >>> import paddle
         >>> t = paddle.distribution.AffineTransform(paddle.to_tensor(1.0), paddle.to_tensor(2.0))
-        >>> t.forward(paddle.to_tensor([3.0])).tolist()
-        [7.0]
+        >>> t.forward(paddle.to_tensor([3.0])).tolist(), t.inverse(paddle.to_tensor([7.0])).tolist()
+        ([7.0], [3.0])
     """
 
     _type = Type.BIJECTION
@@ -199,10 +273,12 @@ class AffineTransform(Transform):
 
     @property
     def loc(self) -> Tensor:
+        """Shift, a tensor."""
         return self._loc
 
     @property
     def scale(self) -> Tensor:
+        """Factor, a tensor."""
         return self._scale
 
     def _forward(self, x: Tensor) -> Tensor:
@@ -222,12 +298,13 @@ class AffineTransform(Transform):
 
 @public("paddle.distribution")
 class ExpTransform(Transform):
-    """``exp(x)``.
+    """Exponential, ``exp(x)``.
 
     Example:
         >>> import paddle
-        >>> paddle.distribution.ExpTransform().forward(paddle.zeros([1])).tolist()
-        [1.0]
+        >>> t = paddle.distribution.ExpTransform()
+        >>> t.forward(paddle.zeros([1])).tolist(), t.inverse(paddle.ones([1])).tolist()
+        ([1.0], [0.0])
     """
 
     _type = Type.BIJECTION
@@ -244,10 +321,13 @@ class ExpTransform(Transform):
 
 @public("paddle.distribution")
 class PowerTransform(Transform):
-    """``x ** power`` for positive x.
+    """Power, ``x ** power``, of positive numbers.
 
     Args:
-        power: a tensor without zeros.
+        power: tensor without zeros, which broadcasts with x.
+
+    Raises:
+        TypeError: the power is no tensor.
 
     Example:
         >>> import paddle
@@ -264,6 +344,7 @@ class PowerTransform(Transform):
 
     @property
     def power(self) -> Tensor:
+        """Exponent, a tensor."""
         return self._power
 
     def _forward(self, x: Tensor) -> Tensor:
@@ -283,7 +364,7 @@ class PowerTransform(Transform):
 
 @public("paddle.distribution")
 class SigmoidTransform(Transform):
-    """``1 / (1 + exp(-x))``.
+    """Sigmoid, ``1 / (1 + exp(-x))``, onto the numbers between 0 and 1.
 
     Example:
         >>> import paddle
@@ -303,7 +384,7 @@ class SigmoidTransform(Transform):
 
 @public("paddle.distribution")
 class TanhTransform(Transform):
-    """``tanh(x)``.
+    """Hyperbolic tangent, onto the numbers between -1 and 1.
 
     Example:
         >>> import paddle
@@ -330,7 +411,7 @@ class TanhTransform(Transform):
 
 @public("paddle.distribution")
 class SoftmaxTransform(Transform):
-    """The softmax of the last axis; ``inverse`` gives the logarithm, one of many origins.
+    """Softmax of the last axis; ``inverse`` returns the logarithm, one of many origins.
 
     Example:
         >>> import paddle
@@ -351,12 +432,15 @@ class SoftmaxTransform(Transform):
 
 @public("paddle.distribution")
 class StickBreakingTransform(Transform):
-    """n numbers to n + 1 positive ones whose sum is 1, each the sigmoid of a number times what those before have left.
+    """Stick breaking, from n numbers in the last axis to n + 1 positive ones whose sum is 1.
+
+    Each outcome is the sigmoid of a number times what those before it have left of 1; zeros become equal shares.
 
     Example:
         >>> import paddle
-        >>> paddle.distribution.StickBreakingTransform().forward(paddle.zeros([2])).shape
-        [3]
+        >>> t = paddle.distribution.StickBreakingTransform()
+        >>> [round(v, 4) for v in t.forward(paddle.zeros([3])).tolist()]
+        [0.25, 0.25, 0.25, 0.25]
     """
 
     _type = Type.BIJECTION
@@ -402,11 +486,15 @@ class StickBreakingTransform(Transform):
 
 @public("paddle.distribution")
 class ReshapeTransform(Transform):
-    """Outcomes of one shape as outcomes of another.
+    """Reshape outcomes.
 
     Args:
-        in_event_shape: the last sizes of operands.
-        out_event_shape: the last sizes of results; as many elements.
+        in_event_shape: list or tuple, the last sizes of operands.
+        out_event_shape: list or tuple, the last sizes of results, of as many elements.
+
+    Raises:
+        TypeError: a shape is no list or tuple.
+        ValueError: the shapes have different numbers of elements, or an operand another shape.
 
     Example:
         >>> import paddle
@@ -427,10 +515,12 @@ class ReshapeTransform(Transform):
 
     @property
     def in_event_shape(self) -> tuple[int, ...]:
+        """Last sizes of operands, a tuple of ints."""
         return self._in
 
     @property
     def out_event_shape(self) -> tuple[int, ...]:
+        """Last sizes of results, a tuple of ints."""
         return self._out
 
     def _swap(self, shape: Sequence[int], old: tuple[int, ...], new: tuple[int, ...]) -> tuple[int, ...]:
@@ -459,9 +549,10 @@ class ReshapeTransform(Transform):
 
 
 def _transforms(given: Any, op: str) -> list[Transform]:
-    found = list(given) if isinstance(given, (list, tuple)) else []
-    if not found or not all(isinstance(t, Transform) for t in found):
-        raise op_error(TypeError, op, "a sequence of Transforms", type(given).__name__)
+    found = list(given) if isinstance(given, (list, tuple)) else [given]
+    if not found or not isinstance(given, (list, tuple)) or not all(isinstance(t, Transform) for t in found):
+        got = ", ".join(type(t).__name__ for t in found) or "none"
+        raise op_error(TypeError, op, "a list or tuple of one or more Transforms", got)
     return found
 
 
@@ -471,14 +562,20 @@ def _kind_of(transforms: Sequence[Transform]) -> Type:
 
 @public("paddle.distribution")
 class ChainTransform(Transform):
-    """Transforms one after the other, the first of the list first.
+    """Transforms one after the other.
+
+    Args:
+        transforms: list or tuple of transforms, of which the first is applied first.
+
+    Raises:
+        TypeError: there is no transform, or something else.
 
     Example:
         >>> import paddle
         >>> double = paddle.distribution.AffineTransform(paddle.to_tensor(0.0), paddle.to_tensor(2.0))
         >>> t = paddle.distribution.ChainTransform([double, paddle.distribution.ExpTransform()])
-        >>> t.forward(paddle.zeros([1])).tolist()
-        [1.0]
+        >>> t.inverse(paddle.ones([1])).tolist()
+        [0.0]
     """
 
     def __init__(self, transforms: Sequence[Transform]) -> None:
@@ -531,11 +628,15 @@ class ChainTransform(Transform):
 
 @public("paddle.distribution")
 class IndependentTransform(Transform):
-    """A transform that takes more of the last axes as one outcome.
+    """Transform that takes more of the last axes as one outcome, so that its Jacobian is one of all of them.
 
     Args:
         base: a transform.
-        reinterpreted_batch_rank: how many axes more, at least 1.
+        reinterpreted_batch_rank: how many more axes, an int of 1 or more.
+
+    Raises:
+        TypeError: the base is no transform.
+        ValueError: the number of axes is no int of 1 or more.
 
     Example:
         >>> import paddle
@@ -575,11 +676,15 @@ class IndependentTransform(Transform):
 
 @public("paddle.distribution")
 class StackTransform(Transform):
-    """Each of several transforms for its slice along an axis.
+    """Transforms of the slices along an axis, one for each.
 
     Args:
-        transforms: as many as the axis has slices.
-        axis: the axis.
+        transforms: list or tuple of transforms, as many as the axis has slices.
+        axis: the axis of operands, negative counted from the end.
+
+    Raises:
+        TypeError: there is no transform, or something else, or the axis is no int.
+        ValueError: an operand has another number of slices.
 
     Example:
         >>> import paddle
@@ -600,10 +705,12 @@ class StackTransform(Transform):
 
     @property
     def transforms(self) -> list[Transform]:
+        """Transforms of the slices, a list."""
         return self._transforms
 
     @property
     def axis(self) -> int:
+        """Axis of the slices, an int."""
         return self._axis
 
     def _each(self, x: Tensor, method: str) -> Tensor:

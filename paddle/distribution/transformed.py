@@ -16,18 +16,22 @@ from umiak.util.errors import op_error
 
 @public("paddle.distribution")
 class Independent(Distribution):
-    """A distribution whose last batch axes count as one outcome.
+    """Distribution whose last batch axes count as part of one outcome, with the product of their probabilities.
 
     Args:
         base: a distribution.
-        reinterpreted_batch_rank: how many of its batch axes.
+        reinterpreted_batch_rank: how many of its last batch axes, at least 1.
+
+    Raises:
+        TypeError: the base is no distribution.
+        ValueError: the number of axes is no int from 1 to the number of batch axes.
 
     Example:
         >>> import paddle
         >>> base = paddle.distribution.Normal(paddle.zeros([2, 3]), paddle.ones([2, 3]))
         >>> d = paddle.distribution.Independent(base, 1)
-        >>> d.batch_shape, d.event_shape
-        ((2,), (3,))
+        >>> d.batch_shape, d.event_shape, d.log_prob(paddle.zeros([2, 3])).shape
+        ((2,), (3,), [2])
     """
 
     def __init__(self, base: Distribution, reinterpreted_batch_rank: int) -> None:
@@ -71,11 +75,16 @@ def _independents(p: Independent, q: Independent) -> Tensor:
 
 @public("paddle.distribution")
 class TransformedDistribution(Distribution):
-    """The distribution of the outcome of transforms of a random variable.
+    """Distribution of the outcome of transforms of a random variable.
 
     Args:
-        base: the distribution of the variable.
-        transforms: applied one after the other, the first first.
+        base: distribution of the variable.
+        transforms: a transform, or a list of them that are applied in order.
+
+    Raises:
+        TypeError: the base is no distribution, or there is no transform, or something else.
+        ValueError: the transforms take more axes as one outcome than the base has.
+        NotImplementedError: ``log_prob`` is asked for, and a transform cannot be undone.
 
     Example:
         >>> import paddle
@@ -135,11 +144,16 @@ Transform._of_distribution = TransformedDistribution
 
 @public("paddle.distribution")
 class LogNormal(TransformedDistribution):
-    """The distribution of numbers whose logarithms are normal.
+    """Log-normal distribution, of numbers whose logarithms are normal.
 
     Args:
-        loc: the mean of the logarithm: a number, list, array or tensor.
-        scale: its standard deviation; positive; the two broadcast.
+        loc: mean of the logarithm, a number, list, array or tensor; floating, or integers, which become the default
+            dtype.
+        scale: standard deviation of the logarithm, positive, likewise; the two broadcast.
+
+    Raises:
+        TypeError: a parameter is neither a number, list, array nor tensor.
+        ValueError: the shapes of the parameters do not broadcast.
 
     Example:
         >>> import paddle

@@ -533,7 +533,13 @@ def test_draws_of_correlations(method):
         (lambda: D.LKJCholesky(3, 1.0, "urn"), ValueError, "'onion' or 'cvine'"),
         (lambda: D.Independent(5, 1), TypeError, r"\[Independent\] requires a Distribution as base"),
         (lambda: D.TransformedDistribution(5, []), TypeError, r"\[TransformedDistribution\] requires a Distribution"),
-        (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), []), TypeError, "a sequence of Transforms"),
+        (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), []), TypeError, "one or more Transforms, got none"),
+        (lambda: D.ChainTransform([D.ExpTransform(), 2]), TypeError, "Transforms, got ExpTransform, int"),
+        (
+            lambda: D.Normal([0.0, 1.0], [1.0, 2.0, 3.0]),
+            ValueError,
+            "parameters whose shapes broadcast",
+        ),
         (
             lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), [D.SoftmaxTransform()]),
             ValueError,

@@ -31,9 +31,6 @@ paddle.device.memory
 paddle.device.places
 paddle.device.streams
 paddle.device.threads
-paddle.distribution.discrete
-paddle.distribution.distribution
-paddle.distribution.transform
 paddle.framework.batch
 paddle.framework.dtype
 paddle.framework.flags
