@@ -64,14 +64,14 @@ def _mode() -> tuple[int, int, int]:
 
 @public("paddle.amp")
 class auto_cast:
-    """Ops inside run in low precision where that is safe: matrix products do, losses and exponentials do not.
+    """Run ops in low precision where that is safe: matmuls are, losses and exponentials are not.
 
     Works with ``with`` and as a decorator. Casts happen inside the ops: nothing is added to the program.
 
     Args:
         enable: False does nothing.
         custom_white_list: names of ops that run in low precision, too.
-        custom_black_list: names of ops that do not.
+        custom_black_list: names of ops that run in float32.
         level: ``"O0"`` (off), ``"O1"`` (ops that gain by it run in low precision, unsafe ones in float32, others in the
             widest type of their operands), ``"O2"`` (the same, for models that ``decorate`` has cast), ``"OD"`` (all
             but the first kind run in float32).
@@ -131,19 +131,64 @@ amp_guard = also(auto_cast, "amp_guard", "paddle.amp")
 def autocast(
     device_type: str | None, dtype: Any = "float16", enabled: bool = True, cache_enabled: bool = True
 ) -> auto_cast:
-    """:func:`auto_cast` at level O1, by another name."""
+    """Make an :class:`auto_cast` of level O1, with the arguments in another order.
+
+    Args:
+        device_type: accepted; every device computes in low precision.
+        dtype: ``"float16"`` or ``"bfloat16"``.
+        enabled: False does nothing.
+        cache_enabled: accepted; casts happen inside the ops, so that there is nothing to keep.
+
+    Returns:
+        An :class:`auto_cast`, for ``with`` or as a decorator.
+
+    Raises:
+        ValueError: an unknown dtype.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.amp.autocast("cpu", "bfloat16"):
+        ...     paddle.matmul(paddle.ones([2, 2]), paddle.ones([2, 2])).dtype
+        paddle.bfloat16
+    """
     return auto_cast(enable=enabled, dtype=dtype)
 
 
 @public("paddle paddle.amp")
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether :func:`auto_cast` is on."""
+    """Say whether :class:`auto_cast` is on here.
+
+    Args:
+        device_type: accepted; it is on for all devices or for none.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.amp.auto_cast():
+        ...     paddle.amp.is_autocast_enabled()
+        True
+    """
     return _mode()[0] > 0
 
 
 @public("paddle paddle.amp")
 def get_autocast_dtype(device_type: str | None = None) -> str:
-    """The dtype that :func:`auto_cast` casts to; float16 where it is off."""
+    """Name of the dtype that :class:`auto_cast` casts to.
+
+    Args:
+        device_type: accepted; it is the same for all devices.
+
+    Returns:
+        A str: ``"float16"`` or ``"bfloat16"``; where it is off, ``"float16"``.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.amp.auto_cast(dtype="bfloat16"):
+        ...     paddle.amp.get_autocast_dtype()
+        'bfloat16'
+    """
     level, dtype_id, _ = _mode()
     return from_id(dtype_id).name if level else "float16"
 
@@ -154,13 +199,37 @@ get_autocast_gpu_dtype = also(get_autocast_dtype, "get_autocast_gpu_dtype", "pad
 
 @public("paddle.amp")
 def is_bfloat16_supported(device: Any = None) -> bool:
-    """Whether ops run in bfloat16: on every device."""
+    """Say whether ops run in bfloat16: on every device.
+
+    Args:
+        device: accepted; the answer is the same for all.
+
+    Returns:
+        True.
+
+    Example:
+        >>> import paddle
+        >>> paddle.amp.is_bfloat16_supported()
+        True
+    """
     return True
 
 
 @public("paddle.amp")
 def is_float16_supported(device: Any = None) -> bool:
-    """Whether ops run in float16: on every device."""
+    """Say whether ops run in float16: on every device.
+
+    Args:
+        device: accepted; the answer is the same for all.
+
+    Returns:
+        True.
+
+    Example:
+        >>> import paddle
+        >>> paddle.amp.is_float16_supported()
+        True
+    """
     return True
 
 
@@ -175,24 +244,33 @@ def decorate(
     master_grad: bool = False,
     excluded_layers: Any = None,
 ) -> Any:
-    """Prepare models and optimizers for :func:`auto_cast`: at level O2, parameters are cast to ``dtype``.
+    """Prepare models and optimizers for :class:`auto_cast`: at level O2, parameters are cast to ``dtype``.
 
     Args:
-        models: a layer or a list of them. Batch norms keep their dtype, with float16 layer and instance norms too.
-        optimizers: an optimizer or a list of them; they keep float32 copies of the parameters.
+        models: a layer or a list of them, changed in place. Batch norms keep their dtype, with float16 layer and
+            instance norms too.
+        optimizers: an optimizer or a list of them; they keep float32 copies of the parameters. None: models alone.
         level: ``"O1"`` changes nothing, ``"O2"`` casts.
         dtype: ``"float16"`` or ``"bfloat16"``.
-        master_weight: False for no float32 copies.
-        save_dtype: the dtype that ``state_dict`` gives floating parameters in.
+        master_weight: False for no float32 copies; None is True.
+        save_dtype: the dtype that ``state_dict`` gives floating parameters in; None: that which they have.
         master_grad: gradients of low-precision parameters are kept, and summed, in float32.
         excluded_layers: a layer, a layer class, or a list of them, that keep their dtype.
 
     Returns:
-        the models, or ``(models, optimizers)`` where optimizers are given.
+        The models, or ``(models, optimizers)`` where optimizers are given.
 
     Raises:
         ValueError: an unknown level or dtype.
         RuntimeError: a model whose parameters are not float32.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
+        >>> layer, opt = paddle.amp.decorate(layer, opt, level="O2", dtype="bfloat16")
+        >>> layer.weight.dtype
+        paddle.bfloat16
     """
     if level not in ("O1", "O2"):
         raise ValueError(f"[decorate] requires level 'O1' or 'O2', got {level!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,17 +34,29 @@ def all_finite(tensors: Sequence[Tensor]) -> bool:
     return all(total.item() == 0.0 for total in totals)
 
 
+def _require_scale(who: str, scale: float) -> None:
+    if not 0.0 < scale < math.inf:
+        raise ValueError(f"[{who}] requires a finite scale above 0, got {scale}")
+
+
 @public("paddle.amp")
 class GradScaler:
-    """Scales the loss up before ``backward()`` and gradients down before ``step()``.
+    """Scale the loss up before ``backward()`` and gradients down before ``step()``.
+
+    Gradients in float16 so stay above its smallest numbers. Steps with infinite or NaN gradients are left out, and
+    lower the scale.
 
     Args:
         enable: False does nothing.
-        init_loss_scaling: the first scale.
-        incr_ratio, incr_every_n_steps: the scale grows by this factor after so many finite steps in a row.
-        decr_ratio, decr_every_n_nan_or_inf: it shrinks by this factor after so many steps with infinite or NaN
-            gradients.
+        init_loss_scaling: the first scale, above 0.
+        incr_ratio: the scale grows by this factor, above 1.
+        decr_ratio: it shrinks by this factor, between 0 and 1.
+        incr_every_n_steps: it grows after so many finite steps in a row.
+        decr_every_n_nan_or_inf: it shrinks after so many steps in a row with infinite or NaN gradients.
         use_dynamic_loss_scaling: False keeps the scale.
+
+    Raises:
+        ValueError: ratios out of range, or a scale that is not positive.
 
     Example:
         >>> import paddle
@@ -72,6 +85,7 @@ class GradScaler:
             raise ValueError(f"[GradScaler] requires incr_ratio > 1, got {incr_ratio}")
         if not 0.0 < decr_ratio < 1.0:
             raise ValueError(f"[GradScaler] requires decr_ratio between 0 and 1, got {decr_ratio}")
+        _require_scale("GradScaler", init_loss_scaling)
         self._enable = enable
         self._use_dynamic_loss_scaling = enable and use_dynamic_loss_scaling
         self._scale = self._init_loss_scaling = float(init_loss_scaling) if enable else 1.0
@@ -86,11 +100,21 @@ class GradScaler:
         self._stepped: set[int] = set()
 
     def scale(self, var: Tensor) -> Tensor:
-        """``var`` times the scale."""
+        """Multiply a loss by the scale.
+
+        Args:
+            var: the loss.
+
+        Returns:
+            A tensor of its shape and dtype; the loss itself where the scaler is off.
+        """
         return F.mul(var, self._scale) if self._enable else var
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of an optimizer by the scale, in place, to clip them for example.
+
+        Args:
+            optimizer: whose parameters' gradients are divided. Its ``step`` then does not divide them again.
 
         Raises:
             RuntimeError: a second call before ``update()``.
@@ -109,7 +133,10 @@ class GradScaler:
         self._unscaled.add(id(optimizer))
 
     def step(self, optimizer: Optimizer) -> None:
-        """``optimizer.step()`` with gradients scaled down, unless one of them is infinite or NaN.
+        """Call ``optimizer.step()`` with gradients scaled down, unless one of them is infinite or NaN.
+
+        Args:
+            optimizer: the optimizer.
 
         Raises:
             RuntimeError: a second call before ``update()``.
@@ -151,7 +178,17 @@ class GradScaler:
         self._stepped.clear()
 
     def minimize(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        """``optimizer.minimize(...)`` with gradients scaled down, unless one is infinite or NaN, and ``update()``."""
+        """Call ``optimizer.minimize(...)`` with gradients scaled down, unless one is infinite or NaN, and then
+        ``update()``.
+
+        Args:
+            optimizer: the optimizer.
+            *args: for its ``minimize``: the loss first.
+            **kwargs: for its ``minimize``.
+
+        Returns:
+            What ``optimizer.minimize`` returns; ``(None, None)`` where the step was left out.
+        """
         if not self._enable:
             return optimizer.minimize(*args, **kwargs)
         if id(optimizer) not in self._unscaled:
@@ -166,7 +203,11 @@ class GradScaler:
         return done
 
     def state_dict(self) -> dict[str, Any]:
-        """The scale, its settings and counts; empty when not enabled."""
+        """Make a dict of the scale, its settings and counts.
+
+        Returns:
+            A dict; an empty one where the scaler is off.
+        """
         if not self._enable:
             return {}
         return {
@@ -181,7 +222,15 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state. Raises RuntimeError for an empty one."""
+        """Go on from a saved state.
+
+        Args:
+            state_dict: what :meth:`state_dict` returned.
+
+        Raises:
+            RuntimeError: an empty dict.
+            KeyError: a dict that lacks a setting.
+        """
         if not self._enable:
             return
         if not state_dict:
@@ -197,55 +246,85 @@ class GradScaler:
         self._use_dynamic_loss_scaling = state_dict["use_dynamic_loss_scaling"]
 
     def is_enable(self) -> bool:
-        """Whether the scaler is on."""
+        """Say whether the scaler is on."""
         return self._enable
 
     def is_use_dynamic_loss_scaling(self) -> bool:
-        """Whether the scale adapts."""
+        """Say whether the scale adapts."""
         return self._use_dynamic_loss_scaling
 
     def get_init_loss_scaling(self) -> float:
-        """The first scale."""
+        """Return the first scale."""
         return self._init_loss_scaling
 
     def set_init_loss_scaling(self, new_init_loss_scaling: float) -> None:
-        """Start again from this scale."""
+        """Start again from this scale.
+
+        Args:
+            new_init_loss_scaling: the scale, above 0.
+
+        Raises:
+            ValueError: it is not positive.
+        """
+        _require_scale("set_init_loss_scaling", new_init_loss_scaling)
         self._scale = self._init_loss_scaling = float(new_init_loss_scaling)
 
     def get_incr_ratio(self) -> float:
-        """The factor of growing."""
+        """Return the factor of growing."""
         return self._incr_ratio
 
     def set_incr_ratio(self, new_incr_ratio: float) -> None:
-        """Set the factor of growing. Raises ValueError unless above 1."""
+        """Set the factor of growing.
+
+        Args:
+            new_incr_ratio: above 1.
+
+        Raises:
+            ValueError: it is not above 1.
+        """
         if new_incr_ratio <= 1.0:
             raise ValueError(f"[set_incr_ratio] requires more than 1, got {new_incr_ratio}")
         self._incr_ratio = new_incr_ratio
 
     def get_decr_ratio(self) -> float:
-        """The factor of shrinking."""
+        """Return the factor of shrinking."""
         return self._decr_ratio
 
     def set_decr_ratio(self, new_decr_ratio: float) -> None:
-        """Set the factor of shrinking. Raises ValueError unless between 0 and 1."""
+        """Set the factor of shrinking.
+
+        Args:
+            new_decr_ratio: between 0 and 1.
+
+        Raises:
+            ValueError: it is not between 0 and 1.
+        """
         if not 0.0 < new_decr_ratio < 1.0:
             raise ValueError(f"[set_decr_ratio] requires a number between 0 and 1, got {new_decr_ratio}")
         self._decr_ratio = new_decr_ratio
 
     def get_incr_every_n_steps(self) -> int:
-        """After how many finite steps the scale grows."""
+        """Return the number of finite steps after which the scale grows."""
         return self._incr_every_n_steps
 
     def set_incr_every_n_steps(self, new_incr_every_n_steps: int) -> None:
-        """Set after how many finite steps the scale grows."""
+        """Set the number of finite steps after which the scale grows.
+
+        Args:
+            new_incr_every_n_steps: the number.
+        """
         self._incr_every_n_steps = new_incr_every_n_steps
 
     def get_decr_every_n_nan_or_inf(self) -> int:
-        """After how many infinite steps the scale shrinks."""
+        """Return the number of infinite steps after which the scale shrinks."""
         return self._decr_every_n_nan_or_inf
 
     def set_decr_every_n_nan_or_inf(self, new_decr_every_n_nan_or_inf: int) -> None:
-        """Set after how many infinite steps the scale shrinks."""
+        """Set the number of infinite steps after which the scale shrinks.
+
+        Args:
+            new_decr_every_n_nan_or_inf: the number.
+        """
         self._decr_every_n_nan_or_inf = new_decr_every_n_nan_or_inf
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle._public import public
-from paddle.autograd.products import zeros_for
+from paddle.autograd.products import vectors, zeros_for
 from paddle.autograd.run import grad
 from paddle.framework.grad_mode import enable_grad
 from paddle.tensor._args import made_on
@@ -23,10 +23,29 @@ def _row(y: Tensor, x: Tensor) -> Tensor:
 
 @public("paddle.autograd")
 class Jacobian:
-    """The matrix of derivatives of ``ys`` with respect to ``xs``, whose rows are computed when they are asked for.
+    """Matrix of derivatives of ``ys`` with respect to ``xs``, whose rows are computed when they are asked for.
 
-    Both are flattened: of ``ys`` with n and ``xs`` with m elements it has the shape ``[n, m]``; with ``is_batched`` the
-    first dim of both is a batch, and it has the shape ``[b, n, m]``. Index it like a tensor; ``[:]`` gives all of it.
+    Index it like a tensor: ``[i]`` is a row, ``[:]`` all of it. Other attributes are those of the whole matrix.
+
+    Args:
+        ys: computed from xs; of rank 0 or 1, or 1 and 2 with a batch.
+        xs: of rank 0 or 1, or 1 and 2 with a batch.
+        is_batched: the first dim of both is a batch, whose entries do not depend on each other.
+
+    Attributes:
+        shape: ``[n, m]`` for ``ys`` with n and ``xs`` with m elements, ``[b, n, m]`` with a batch; without the dims
+            that ys or xs lack.
+
+    Raises:
+        ValueError: tensors of other ranks, or different batches.
+        IndexError: a row that is not there.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        >>> J = paddle.autograd.Jacobian(x * x, x)
+        >>> J.shape, J[1].tolist()
+        ([2, 2], [0.0, 4.0])
     """
 
     def __init__(self, ys: Tensor, xs: Tensor, is_batched: bool = False) -> None:
@@ -96,7 +115,24 @@ class Jacobian:
 
 @public("paddle.autograd")
 class Hessian(Jacobian):
-    """The matrix of second derivatives of a scalar: the Jacobian of its gradient."""
+    """Matrix of second derivatives of a scalar: the Jacobian of its gradient.
+
+    Args:
+        ys: the gradient with respect to some tensors; of rank 0 or 1, or 1 and 2 with a batch.
+        xs: of rank 0 or 1, or 1 and 2 with a batch.
+        is_batched: the first dim of both is a batch, whose entries do not depend on each other.
+
+    Raises:
+        ValueError: tensors of other ranks, or different batches.
+        IndexError: a row that is not there.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([1.0, 2.0], stop_gradient=False)
+        >>> H = paddle.autograd.hessian((x * x * x).sum(), x)
+        >>> isinstance(H, paddle.autograd.Hessian), H[0].tolist()
+        (True, [6.0, 0.0])
+    """
 
 
 def _check_axis(batch_axis: Any, op: str) -> bool:
@@ -113,12 +149,18 @@ def _each(f: Callable, ys: Any, xs: Any) -> Any:
 
 @public("paddle.autograd")
 def jacobian(ys: Any, xs: Any, batch_axis: int | None = None) -> Any:
-    """The derivatives of ``ys`` with respect to ``xs``; a tuple for each that is a sequence.
+    """Derivatives of ``ys`` with respect to ``xs``, as matrices.
 
     Args:
-        ys: computed from xs; of rank 0 or 1, or 1 and 2 with a batch.
-        xs: of rank 0 or 1, or 1 and 2 with a batch.
+        ys: a tensor computed from xs, or a sequence of them; of rank 0 or 1, or 1 and 2 with a batch.
+        xs: a tensor, or a sequence of them; of rank 0 or 1, or 1 and 2 with a batch.
         batch_axis: None, or 0 where the first dims are a batch.
+
+    Returns:
+        A :class:`Jacobian`; for a sequence of xs a tuple of them, and for a sequence of ys a tuple of what each gives.
+
+    Raises:
+        ValueError: another ``batch_axis``, or tensors of other ranks.
 
     Example:
         >>> import paddle
@@ -132,7 +174,18 @@ def jacobian(ys: Any, xs: Any, batch_axis: int | None = None) -> Any:
 
 @public("paddle.autograd")
 def hessian(ys: Tensor, xs: Any, batch_axis: int | None = None) -> Any:
-    """The second derivatives of ``ys``, of one element (each entry of a batch), with respect to ``xs``.
+    """Second derivatives of ``ys`` with respect to ``xs``, as matrices.
+
+    Args:
+        ys: a tensor of one element, or of one for each entry of the batch, computed from xs.
+        xs: a tensor, or a sequence of them; of rank 0 or 1, or 1 and 2 with a batch.
+        batch_axis: None, or 0 where the first dims are a batch.
+
+    Returns:
+        A :class:`Hessian`; for a sequence of xs a tuple of tuples of them, one for each pair.
+
+    Raises:
+        ValueError: another ``batch_axis``, several elements, or tensors of other ranks.
 
     Example:
         >>> import paddle
@@ -155,10 +208,17 @@ def hessian(ys: Tensor, xs: Any, batch_axis: int | None = None) -> Any:
     return rows if isinstance(xs, (list, tuple)) else rows[0][0]
 
 
-def _call(func: Callable, xs: Any) -> tuple[Any, list[Tensor], bool]:
+def _call(func: Callable, xs: Any, op: str) -> tuple[Any, list[Tensor], bool]:
     """``func`` on copies of ``xs`` that need gradients; its result, the copies, whether xs was a sequence."""
+    if not callable(func):
+        raise op_error(TypeError, op, "a function", type(func).__name__)
     several = isinstance(xs, (list, tuple))
-    copies = [F.copy(x.detach()) for x in (xs if several else [xs])]
+    given = list(xs) if several else [xs]
+    for x in given:
+        if not isinstance(x, Tensor) or not (x.dtype.is_floating or x.dtype.is_complex):
+            got = x.dtype.name if isinstance(x, Tensor) else type(x).__name__
+            raise op_error(TypeError, op, "floating or complex Tensors, one or a list of them, for xs", got)
+    copies = [F.copy(x.detach()) for x in given]
     for c in copies:
         c.stop_gradient = False
     with enable_grad():
@@ -171,7 +231,21 @@ def _list(x: Any) -> list:
 
 @public("paddle.autograd")
 def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
-    """``func(xs)``, and ``v`` times its Jacobian; ``v`` is ones where None.
+    """Product of a vector with the Jacobian of a function.
+
+    Args:
+        func: takes as many tensors as there are in xs; returns a tensor or several.
+        xs: a tensor or a list of them. The function gets copies, so that gradients do not pass on from the result.
+        v: a tensor of the shape of the result, or a list of them; None: ones.
+
+    Returns:
+        The result of func and, in the form of xs, one tensor of the shape of each: ``v`` times the Jacobian, without a
+        history.
+
+    Raises:
+        ValueError: ``v`` does not fit the results.
+        TypeError: ``func`` is no function, ``xs`` are no floating or complex tensors, or ``v`` holds something that is
+            no tensor.
 
     Example:
         >>> import paddle
@@ -179,15 +253,30 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
         >>> g.tolist()
         [2.0, 4.0]
     """
-    ys, copies, several = _call(func, xs)
-    found = grad(_list(ys), copies, None if v is None else _list(v), allow_unused=True)
+    ys, copies, several = _call(func, xs, "vjp")
+    outputs = _list(ys)
+    found = grad(outputs, copies, vectors(v, outputs, "vjp"), allow_unused=True)
     out = [zeros_for(g, x) for g, x in zip(found, copies)]
     return ys, tuple(out) if several else out[0]
 
 
 @public("paddle.autograd")
 def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
-    """``func(xs)``, and its Jacobian times ``v``; ``v`` is ones where None.
+    """Product of the Jacobian of a function with a vector.
+
+    Args:
+        func: takes as many tensors as there are in xs; returns a tensor or several.
+        xs: a tensor or a list of them. The function gets copies, so that gradients do not pass on from the result.
+        v: a tensor of the shape of xs, or a list of them; None: ones.
+
+    Returns:
+        The result of func and, in its form, one tensor of the shape of each: the Jacobian times ``v``, without a
+        history.
+
+    Raises:
+        ValueError: ``v`` does not fit xs.
+        TypeError: ``func`` is no function, ``xs`` are no floating or complex tensors, or ``v`` holds something that is
+            no tensor.
 
     Example:
         >>> import paddle
@@ -195,9 +284,8 @@ def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
         >>> t.tolist()
         [2.0, 4.0]
     """
-    ys, copies, _ = _call(func, xs)
-    outputs = _list(ys)
-    tangents = [made_on(x.place, F.full, 1, x.dtype, tuple(x.shape)) for x in copies] if v is None else _list(v)
+    ys, copies, _ = _call(func, xs, "jvp")
+    outputs, tangents = _list(ys), vectors(v, copies, "jvp")
     # The product with v is the derivative of (u J) v with respect to u, whatever u is.
     us = [zeros_for(None, y) for y in outputs]
     for u in us:

@@ -43,7 +43,7 @@ def _call(func: Callable, xs: Any, op: str) -> tuple[Any, list[Tensor], list[Ten
     return ys, outputs, inputs
 
 
-def _vectors(v: Any, like: list[Tensor], op: str) -> list[Tensor]:
+def vectors(v: Any, like: list[Tensor], op: str) -> list[Tensor]:
     """``v`` as a list of tensors of the given shapes; ones for None."""
     if v is None:
         return [made_on(x.place, F.full, 1, x.dtype, tuple(x.shape)) for x in like]
@@ -70,17 +70,20 @@ def _like(values: list[Tensor], given: Any) -> Any:
 
 @public("paddle.incubate.autograd")
 def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
-    """``func(xs)``, and ``v`` times its Jacobian: the gradient of the sum of ``v * func(xs)``.
+    """Product of a vector with the Jacobian of a function: the gradient of the sum of ``v * func(xs)``.
 
     Args:
         func: takes as many tensors as there are in xs; returns a tensor or several.
         xs: a tensor or a list of them.
-        v: a tensor of the shape of the result, or a list of them; ones by default.
+        v: a tensor of the shape of the result, or a list of them; None: ones.
 
-    Returns the result of func and, in the form of xs, one tensor of the shape of each. Both have a history (unless
-    ``no_grad`` is on), so that the products can be nested and differentiated.
+    Returns:
+        The result of func and, in the form of xs, one tensor of the shape of each. Both have a history (unless
+        ``no_grad`` is on), so that the products can be nested and differentiated.
 
-    Raises TypeError for what is no tensor, ValueError where v does not fit the results.
+    Raises:
+        TypeError: something that is no tensor, or no function.
+        ValueError: ``v`` does not fit the results.
 
     Example:
         >>> import paddle
@@ -95,7 +98,7 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     recorded = current().grad_enabled
     with enable_grad():
         ys, outputs, inputs = _call(func, xs, "vjp")
-        weights = _vectors(v, outputs, "vjp")
+        weights = vectors(v, outputs, "vjp")
         live = [(y, w) for y, w in zip(outputs, weights) if not y.stop_gradient]
         found: list[Tensor | None] = [None] * len(inputs)
         if live:
@@ -105,17 +108,20 @@ def vjp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
 
 @public("paddle.incubate.autograd")
 def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
-    """``func(xs)``, and its Jacobian times ``v``: how the result changes when xs move along v.
+    """Product of the Jacobian of a function with a vector: how the result changes when xs move along ``v``.
 
     Args:
         func: takes as many tensors as there are in xs; returns a tensor or several.
         xs: a tensor or a list of them.
-        v: a tensor of the shape of xs, or a list of them; ones by default.
+        v: a tensor of the shape of xs, or a list of them; None: ones.
 
-    Returns the result of func and, in its form, one tensor of the shape of each. Both have a history (unless
-    ``no_grad`` is on), so that the products can be nested and differentiated.
+    Returns:
+        The result of func and, in its form, one tensor of the shape of each. Both have a history (unless ``no_grad`` is
+        on), so that the products can be nested and differentiated.
 
-    Raises TypeError for what is no tensor, ValueError where v does not fit xs.
+    Raises:
+        TypeError: something that is no tensor, or no function.
+        ValueError: ``v`` does not fit xs.
 
     Example:
         >>> import paddle
@@ -127,7 +133,7 @@ def jvp(func: Callable, xs: Any, v: Any = None) -> tuple[Any, Any]:
     recorded = current().grad_enabled
     with enable_grad():
         ys, outputs, inputs = _call(func, xs, "jvp")
-        tangents = _vectors(v, inputs, "jvp")
+        tangents = vectors(v, inputs, "jvp")
         # u times the Jacobian is linear in u, whatever u is; its derivative along v is what is wanted.
         live = [i for i, y in enumerate(outputs) if not y.stop_gradient]
         us = [made_on(y.place, F.full, 0, y.dtype, tuple(y.shape)) for y in (outputs[i] for i in live)]

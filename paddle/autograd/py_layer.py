@@ -16,9 +16,25 @@ from umiak.util.errors import op_error
 
 @public("paddle.autograd")
 class PyLayerContext:
-    """What ``forward`` hands to ``backward``; attributes may be set freely.
+    """Context that ``forward`` of a :class:`PyLayer` hands to its ``backward``; attributes may be set freely.
 
-    ``saved_tensor()`` gives back what ``save_for_backward`` took.
+    Example:
+        >>> import paddle
+        >>> class Power(paddle.autograd.PyLayer):
+        ...     @staticmethod
+        ...     def forward(ctx, x, n):
+        ...         ctx.save_for_backward(x)
+        ...         ctx.n = n
+        ...         return x**n
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (x,) = ctx.saved_tensor()
+        ...         return grad * ctx.n * x ** (ctx.n - 1)
+        >>> x = paddle.to_tensor(3.0, stop_gradient=False)
+        >>> Power.apply(x, 2).backward()
+        >>> float(x.grad)
+        6.0
     """
 
     def __init__(self) -> None:
@@ -29,29 +45,56 @@ class PyLayerContext:
         self.grad_in_dtype_consistent = True
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors for ``backward``; call it at most once. They pass through ``saved_tensors_hooks``."""
+        """Keep tensors for ``backward``; call it at most once. They pass through ``saved_tensors_hooks``.
+
+        Args:
+            *tensors: tensors, or None.
+        """
         self.container = tensors
 
     def saved_tensor(self) -> tuple:
-        """What ``save_for_backward`` took. RuntimeError where a tensor was modified in place since the forward pass."""
+        """Return what ``save_for_backward`` took.
+
+        Returns:
+            A tuple.
+
+        Raises:
+            RuntimeError: a tensor was modified in place since the forward pass.
+        """
         return tuple(x.get() if type(x) is SavedTensor else x for x in self.container or ())
 
     saved_tensors = property(saved_tensor)
 
     def mark_not_inplace(self, *args: Any) -> None:
-        """Say that these inputs, though returned, are not changed in place: they are copied."""
+        """Say that these inputs, though returned, are not changed in place: they are copied.
+
+        Args:
+            *args: inputs.
+        """
         self.not_inplace = args
 
     def mark_non_differentiable(self, *args: Any) -> None:
-        """Say that no gradient passes through these outputs."""
+        """Say that no gradient passes through these outputs.
+
+        Args:
+            *args: outputs.
+        """
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether ``backward`` gets zeros (True, as at first) or None for outputs that had no gradient."""
+        """Set what ``backward`` gets for outputs that had no gradient.
+
+        Args:
+            value: True, as at first, for zeros; False for None.
+        """
         self.materialize_grads = value
 
     def set_grad_in_dtype_consistent(self, flag: bool) -> None:
-        """Whether gradients must have the dtype of their inputs, as at first."""
+        """Set whether gradients must have the dtype of their inputs.
+
+        Args:
+            flag: True, as at first: they must; False: they are cast.
+        """
         self.grad_in_dtype_consistent = flag
 
 
@@ -68,9 +111,15 @@ def _tensors_in(args: tuple, kwargs: dict) -> list[Tensor]:
 
 @public("paddle.autograd")
 class PyLayer:
-    """Subclass it with static methods ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, and call ``apply``.
+    """Operation whose forward and backward are Python functions.
 
+    Subclass it with static methods ``forward(ctx, ...)`` and ``backward(ctx, *grads)``, and call ``apply``.
     ``backward`` gets a gradient for each tensor output and returns one for each tensor input, None where there is none.
+
+    Raises:
+        NotImplementedError: a method that the subclass does not define.
+        ValueError: in the backward pass, another number of gradients.
+        TypeError: in the backward pass, a gradient that is neither a tensor nor None.
 
     Example:
         >>> import paddle
@@ -89,17 +138,45 @@ class PyLayer:
 
     @staticmethod
     def forward(ctx: PyLayerContext, *args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs; runs without recording."""
+        """Compute the outputs; runs without recording.
+
+        Args:
+            ctx: a :class:`PyLayerContext`.
+            *args: those of ``apply``.
+            **kwargs: those of ``apply``.
+
+        Returns:
+            A tensor, or a tuple or list with tensors.
+        """
         raise NotImplementedError("[PyLayer] requires a static method forward")
 
     @staticmethod
     def backward(ctx: PyLayerContext, *args: Any) -> Any:
-        """Compute the gradients of the tensor inputs."""
+        """Compute the gradients of the tensor inputs.
+
+        Args:
+            ctx: the context that ``forward`` had.
+            *args: a gradient for each tensor output.
+
+        Returns:
+            A gradient for each tensor input, None where there is none; inputs that need none may be left out.
+        """
         raise NotImplementedError("[PyLayer] requires a static method backward")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run ``forward`` and record ``backward`` for its outputs."""
+        """Run ``forward`` and record ``backward`` for its outputs.
+
+        Args:
+            *args: for ``forward``, behind the context; tensors in lists and tuples count as inputs, too.
+            **kwargs: for ``forward``.
+
+        Returns:
+            What ``forward`` returned, with a history.
+
+        Raises:
+            RuntimeError: ``forward`` returns an input that is a leaf and needs a gradient.
+        """
         ctx = PyLayerContext()
         inputs = _tensors_in(args, kwargs)
         with no_grad_guard():

@@ -41,9 +41,15 @@ def backward(
     """Run gradients back from several tensors into ``.grad`` of the leaves they came from.
 
     Args:
-        tensors: a tensor or a list of them.
-        grad_tensors: the gradient of each; None, for one or for all, means ones.
+        tensors: a tensor or a list of different ones.
+        grad_tensors: the gradient of each, of its shape; None, for one or for all, means ones.
         retain_graph: whether the history may be used again.
+        dump_backward_graph_path: accepted; nothing is written.
+
+    Raises:
+        TypeError: something that is no tensor.
+        ValueError: gradients of another number or shape, or a tensor twice.
+        RuntimeError: a history that has been used and not retained.
 
     Example:
         >>> import paddle
@@ -71,17 +77,26 @@ def grad(
     *,
     dump_backward_graph_path: str | None = None,
 ) -> list[Tensor | None]:
-    """The gradients of ``outputs`` with respect to ``inputs``; ``.grad`` of leaves does not change.
+    """Gradients of ``outputs`` with respect to ``inputs``; ``.grad`` of leaves does not change.
 
     Args:
         outputs: a tensor or a list of them.
         inputs: a tensor or a list of them.
-        grad_outputs: the gradient of each output; None means ones.
-        retain_graph: whether the history may be used again, by default ``create_graph``.
+        grad_outputs: the gradient of each output, of its shape; None, for one or for all, means ones.
+        retain_graph: whether the history may be used again; None: as ``create_graph``.
         create_graph: whether the results have a history of their own, for higher derivatives.
         only_inputs: only True is meaningful.
-        allow_unused: whether inputs that the outputs do not depend on give None; otherwise ValueError.
-        no_grad_vars: tensors through which no gradient passes.
+        allow_unused: whether inputs that the outputs do not depend on give None; otherwise they are refused.
+        no_grad_vars: tensors through which no gradient passes; None: none.
+        dump_backward_graph_path: accepted; nothing is written.
+
+    Returns:
+        A list of one tensor for each input, of its shape and dtype, or None.
+
+    Raises:
+        TypeError: something that is no tensor.
+        ValueError: gradients of another number or shape, an input that is not used, or ``only_inputs=False``.
+        RuntimeError: a history that has been used and not retained.
 
     Example:
         >>> import paddle

@@ -16,11 +16,22 @@ def _place(device: Any) -> Place:
 
 @public("paddle.device")
 def memory_allocated(device: Any = None) -> int:
-    """Bytes in use by tensors.
+    """Number of bytes in use by tensors of a device.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        An int.
+
+    Raises:
+        ValueError: a device that is not there.
 
     Example:
         >>> import paddle
-        >>> paddle.device.memory_allocated("cpu") >= 0
+        >>> before = paddle.device.memory_allocated("cpu")
+        >>> x = paddle.zeros([1024])
+        >>> paddle.device.memory_allocated("cpu") >= before + 4096
         True
     """
     return memory.stats(_place(device))["allocated"]
@@ -28,49 +39,153 @@ def memory_allocated(device: Any = None) -> int:
 
 @public("paddle.device")
 def max_memory_allocated(device: Any = None) -> int:
-    """The peak of :func:`memory_allocated`."""
+    """Peak of :func:`memory_allocated` since the start, or since :func:`reset_peak_memory_stats`.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        An int.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.max_memory_allocated("cpu") >= paddle.device.memory_allocated("cpu")
+        True
+    """
     return memory.stats(_place(device))["allocated_peak"]
 
 
 @public("paddle.device")
 def memory_reserved(device: Any = None) -> int:
-    """Bytes held from the system."""
+    """Number of bytes that the allocator of a device holds from the system, in use or not.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        An int.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.memory_reserved("cpu") >= 0
+        True
+    """
     return memory.stats(_place(device))["reserved"]
 
 
 @public("paddle.device")
 def max_memory_reserved(device: Any = None) -> int:
-    """The peak of :func:`memory_reserved`."""
+    """Peak of :func:`memory_reserved` since the start, or since :func:`reset_peak_memory_stats`.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        An int.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.max_memory_reserved("cpu") >= paddle.device.memory_reserved("cpu")
+        True
+    """
     return memory.stats(_place(device))["reserved_peak"]
 
 
 @public("paddle.device")
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Let the peaks start again from what is in use now."""
+    """Let the peaks of a device start again from what is in use now.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.reset_peak_memory_stats("cpu")
+    """
     memory.reset_peaks(_place(device))
 
 
 @public("paddle.device")
 def reset_max_memory_allocated(device: Any = None) -> None:
-    """The same as :func:`reset_peak_memory_stats`."""
+    """Let the peaks of a device start again, as :func:`reset_peak_memory_stats` does.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.reset_max_memory_allocated("cpu")
+    """
     memory.reset_peaks(_place(device))
 
 
 @public("paddle.device")
 def reset_max_memory_reserved(device: Any = None) -> None:
-    """The same as :func:`reset_peak_memory_stats`."""
+    """Let the peaks of a device start again, as :func:`reset_peak_memory_stats` does.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.reset_max_memory_reserved("cpu")
+    """
     memory.reset_peaks(_place(device))
 
 
 @public("paddle.device")
 def empty_cache(device: Any = None) -> None:
-    """Give memory that is held but not in use back to the system."""
+    """Give memory of a device that is held but not in use back to the system.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.empty_cache("cpu")
+    """
     memory.empty_cache(_place(device))
 
 
 @public("paddle.device")
 def memory_summary(device: Any = None) -> str:
-    """What the allocator holds and has done, a line each."""
+    """Table of what the allocator of a device holds and has done, a line each.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        A str.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> print(paddle.device.memory_summary("cpu").splitlines()[0])
+        memory of cpu
+    """
     place = _place(device)
     lines = [f"memory of {place}"]
     lines += [f"  {name:20} {value:>16,}" for name, value in memory.stats(place).items()]

@@ -20,9 +20,17 @@ _KNOWN = ("cpu", "gpu", "xpu", "ipu", "gpu_pinned")
 
 @public("paddle paddle.device")
 def set_device(device: Any) -> Place:
-    """Put new tensors on a device from now on: ``"cpu"``, ``"gpu"``, ``"gpu:1"``, or a place. Returns the place.
+    """Put new tensors on a device from now on.
 
-    Raises ValueError for a device that is not there.
+    Args:
+        device: ``"cpu"``, ``"gpu"``, ``"gpu:1"``, or a place.
+
+    Returns:
+        The place.
+
+    Raises:
+        ValueError: a device that is not there.
+        TypeError: something that names no device.
 
     Example:
         >>> import paddle
@@ -36,7 +44,16 @@ def set_device(device: Any) -> Place:
 
 @public("paddle paddle.device")
 def get_device(input: Tensor | None = None) -> str:
-    """The name of the current device, or of that of a tensor: ``"cpu"``, ``"gpu:0"``.
+    """Name of the current device, or of that of a tensor.
+
+    Args:
+        input: a tensor; None: the current device.
+
+    Returns:
+        A str: ``"cpu"``, ``"gpu:0"``.
+
+    Raises:
+        AttributeError: something that is no tensor.
 
     Example:
         >>> import paddle
@@ -50,6 +67,13 @@ def get_device(input: Tensor | None = None) -> str:
 @public("paddle.device")
 class device:
     """Put new tensors on another device inside a ``with`` block.
+
+    Args:
+        device: a name, a place, or the number of a CUDA device; None changes nothing.
+
+    Raises:
+        ValueError: a device that is not there.
+        TypeError: something that names no device.
 
     Example:
         >>> import paddle
@@ -76,8 +100,20 @@ device_guard = also(device, "device_guard", "paddle.device")
 
 @public("paddle.device")
 class Device(str):
-    """The name of a device: ``paddle.device("gpu:1")`` or ``paddle.device("gpu", 1)``. In a ``with`` block new tensors
-    are put there.
+    """Name of a device, ``paddle.device("gpu:1")`` or ``paddle.device("gpu", 1)``; in a ``with`` block new tensors go
+    there.
+
+    Args:
+        type: a name, with a number or without one; a place; or the number of a CUDA device.
+        index: the number, where ``type`` names none; None: 0.
+
+    Attributes:
+        type: the name without a number.
+        index: the number; None for the host.
+
+    Raises:
+        ValueError: a type that is not known, or two numbers; in a ``with`` block, a device that is not there.
+        TypeError: something that names no device.
 
     Example:
         >>> import paddle
@@ -90,13 +126,7 @@ class Device(str):
     index: int | None  # type: ignore[assignment]  # of a device, not of a letter
 
     def __new__(cls, type: Any = None, index: int | None = None) -> Device:
-        """
-        Args:
-            type: a name, with a number or without one; a place; or the number of a CUDA device.
-            index: the number, where ``type`` names none.
-
-        Raises ValueError for a type that is not known.
-        """
+        """Make the name."""
         if isinstance(type, Place):
             kind, number = type.device_type, type.device_id
         elif isinstance(type, int) and not isinstance(type, bool) and index is None:
@@ -131,20 +161,41 @@ class Device(str):
 
 @public("paddle.device")
 def device_count() -> int:
-    """How many devices other than the host there are, of the type of the current one, else of CUDA."""
+    """Number of devices other than the host, of the type of the current one, else of CUDA.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.device_count() >= 0
+        True
+    """
     kind = current_place().device_type
     return _count(kind if kind != "cpu" else "gpu")
 
 
 @public("paddle.device")
 def is_available() -> bool:
-    """Whether there is a CUDA device."""
+    """Say whether there is a CUDA device.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.is_available() == (paddle.device.cuda.device_count() > 0)
+        True
+    """
     return _count("gpu") > 0
 
 
 @public("paddle.device")
 def get_all_device_type() -> list[str]:
-    """The types of device other than those of plug-ins.
+    """Types of device that there are, other than those of plug-ins.
+
+    Returns:
+        A list of str.
 
     Example:
         >>> import paddle
@@ -156,7 +207,16 @@ def get_all_device_type() -> list[str]:
 
 @public("paddle.device")
 def get_all_custom_device_type() -> list[str]:
-    """The types of device of plug-ins."""
+    """Types of device that plug-ins bring.
+
+    Returns:
+        A list of str.
+
+    Example:
+        >>> import paddle
+        >>> "cpu" in paddle.device.get_all_custom_device_type()
+        False
+    """
     return [t for t in available_types() if t not in _KNOWN]
 
 
@@ -166,18 +226,36 @@ def _named(types: list[str]) -> list[str]:
 
 @public("paddle.device")
 def get_available_device() -> list[str]:
-    """The names of all devices other than those of plug-ins."""
+    """Names of all devices other than those of plug-ins.
+
+    Returns:
+        A list of str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.get_available_device()[0]
+        'cpu'
+    """
     return _named(get_all_device_type())
 
 
 @public("paddle.device")
 def get_available_custom_device() -> list[str]:
-    """The names of the devices of plug-ins."""
+    """Names of the devices of plug-ins.
+
+    Returns:
+        A list of str.
+
+    Example:
+        >>> import paddle
+        >>> "cpu" in paddle.device.get_available_custom_device()
+        False
+    """
     return _named(get_all_custom_device_type())
 
 
 class DeviceProperties(NamedTuple):
-    """What is known of a device."""
+    """Properties of a device: its name, its capability, its memory in bytes and its number of cores."""
 
     name: str
     major: int
@@ -189,6 +267,15 @@ class DeviceProperties(NamedTuple):
 @public("paddle.device")
 def get_device_properties(device: Any = None) -> DeviceProperties:
     """Name, memory in bytes and number of cores of a device.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        A named tuple ``(name, major, minor, total_memory, multi_processor_count)``.
+
+    Raises:
+        ValueError: a device that is not there, or another one than the host.
 
     Example:
         >>> import paddle
@@ -204,72 +291,205 @@ def get_device_properties(device: Any = None) -> DeviceProperties:
 
 @public("paddle.device")
 def get_device_name(device: Any = None) -> str:
-    """The name of a device."""
+    """Name of the model of a device.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        A str.
+
+    Raises:
+        ValueError: a device that is not there, or another one than the host.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.get_device_name("cpu") == paddle.device.get_device_properties("cpu").name
+        True
+    """
     return get_device_properties(device).name
 
 
 @public("paddle.device")
 def get_device_capability(device: Any = None) -> tuple[int, int]:
-    """Major and minor capability of a device; (0, 0) of the host."""
+    """Major and minor capability of a device.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        A pair of ints; (0, 0) of the host.
+
+    Raises:
+        ValueError: a device that is not there, or another one than the host.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.get_device_capability("cpu")
+        (0, 0)
+    """
     found = get_device_properties(device)
     return found.major, found.minor
 
 
 @public("paddle.device")
 def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """Whether bfloat16 works; on the host it is computed in float32."""
+    """Say whether bfloat16 works; on the host it is computed in float32.
+
+    Args:
+        including_emulation: accepted, and returned: it works by such emulation alone.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.is_bf16_supported()
+        True
+    """
     return including_emulation
 
 
 @public("paddle.device")
 def get_cudnn_version() -> int | None:
-    """None: there is no cuDNN."""
+    """Return None: there is no cuDNN.
+
+    Returns:
+        None.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.get_cudnn_version() is None
+        True
+    """
     return None
 
 
 @public("paddle paddle.device")
 def is_compiled_with_cuda() -> bool:
-    """Whether a backend for CUDA devices is installed."""
+    """Say whether a backend for CUDA devices is installed.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_compiled_with_cuda() == ("gpu" in paddle.device.get_all_device_type())
+        True
+    """
     return "gpu" in available_types()
 
 
 @public("paddle paddle.device")
 def is_compiled_with_xpu() -> bool:
-    """Whether a backend for XPUs is installed."""
+    """Say whether a backend for XPUs is installed.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_compiled_with_xpu() == ("xpu" in paddle.device.get_all_device_type())
+        True
+    """
     return "xpu" in available_types()
 
 
 @public("paddle paddle.device")
 def is_compiled_with_custom_device(device_type: str) -> bool:
-    """Whether a backend for a type of device is installed."""
+    """Say whether a backend for a type of device is installed.
+
+    Args:
+        device_type: accepted whatever it is; types that no plug-in brings give False.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_compiled_with_custom_device("npu") == ("npu" in paddle.device.get_all_custom_device_type())
+        True
+    """
     return device_type in get_all_custom_device_type()
 
 
 @public("paddle paddle.device")
 def is_compiled_with_rocm() -> bool:
-    """False: there is no backend for ROCm."""
+    """Return False: there is no backend for ROCm.
+
+    Returns:
+        False.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_compiled_with_rocm()
+        False
+    """
     return False
 
 
 @public("paddle paddle.device")
 def is_compiled_with_ipu() -> bool:
-    """False: there is no backend for IPUs."""
+    """Return False: there is no backend for IPUs.
+
+    Returns:
+        False.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_compiled_with_ipu()
+        False
+    """
     return False
 
 
 @public("paddle paddle.device")
 def is_compiled_with_cinn() -> bool:
-    """False: the compiler here is another one."""
+    """Return False: the compiler here is another one.
+
+    Returns:
+        False.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_compiled_with_cinn()
+        False
+    """
     return False
 
 
 @public("paddle paddle.device")
 def is_compiled_with_distribute() -> bool:
-    """Whether programs may run on several processes."""
+    """Return True: programs may run on several processes.
+
+    Returns:
+        True.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_compiled_with_distribute()
+        True
+    """
     return True
 
 
 @public("paddle.device")
 def set_rng_state(new_state: Any, device: Any = None) -> None:
-    """Put the generator of a device where it stood when ``get_rng_state`` gave ``new_state``."""
+    """Put the random number generator of a device where it stood.
+
+    Args:
+        new_state: what ``get_rng_state`` returned.
+        device: a name, a place, or None for the current device.
+
+    Raises:
+        ValueError: something that is no state of one generator, or a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> state = paddle.device.get_rng_state("cpu")
+        >>> a = paddle.rand([2])
+        >>> paddle.device.set_rng_state(state, "cpu")
+        >>> bool((a == paddle.rand([2])).all())
+        True
+    """
     _set_rng_state(new_state, device)

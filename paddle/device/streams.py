@@ -14,8 +14,8 @@ from umiak.core.place import from_index as place_from_index
 from umiak.util.errors import op_error
 
 
-def _place(device: Any) -> Place:
-    return current_place() if device is None else place_of(f"gpu:{device}" if isinstance(device, int) else device)
+def _place(device: Any, who: str = "device") -> Place:
+    return current_place() if device is None else place_of(f"gpu:{device}" if isinstance(device, int) else device, who)
 
 
 def _new(place: Place) -> Any:
@@ -25,7 +25,16 @@ def _new(place: Place) -> Any:
 
 @public("paddle.device")
 class Stream:
-    """A queue of work on a device: what is handed in runs in order.
+    """Queue of work on a device: what is handed in runs in order.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device. On the host there is one
+            stream only, whose work is done as soon as it is handed in.
+        priority: accepted, without effect.
+        stream_base: a stream of the engine to stand for; None: a new one.
+
+    Raises:
+        ValueError: a device that is not there.
 
     Example:
         >>> import paddle
@@ -36,14 +45,14 @@ class Stream:
     """
 
     def __init__(self, device: Any = None, priority: int = 2, stream_base: Any = None) -> None:
-        self.stream_base = stream_base if stream_base is not None else _new(_place(device))
+        self.stream_base = stream_base if stream_base is not None else _new(_place(device, "Stream"))
 
     @property
     def device(self) -> Place:
         return place_from_index(self.stream_base.place)
 
     def query(self) -> bool:
-        """Whether all work handed in is done."""
+        """Say whether all work handed in is done."""
         return self.stream_base.query()
 
     def synchronize(self) -> None:
@@ -51,16 +60,31 @@ class Stream:
         self.stream_base.synchronize()
 
     def wait_event(self, event: Event) -> None:
-        """Let work handed in from now on wait for an event; the host does not."""
+        """Let work handed in from now on wait for an event; the host does not wait.
+
+        Args:
+            event: an :class:`Event`; one that was never recorded is done.
+        """
         if event.event_base is not None:
             self.stream_base.wait(event.event_base)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Let work handed in from now on wait for what another stream has."""
+        """Let work handed in from now on wait for what another stream has; the host does not wait.
+
+        Args:
+            stream: the other :class:`Stream`.
+        """
         self.stream_base.wait(stream.stream_base.record())
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Mark this place in the queue."""
+        """Mark this place in the queue.
+
+        Args:
+            event: the :class:`Event` to record; None: a new one.
+
+        Returns:
+            The event.
+        """
         event = Event(self.device) if event is None else event
         event.record(self)
         return event
@@ -79,7 +103,17 @@ class Stream:
 
 @public("paddle.device")
 class Event:
-    """A mark in a stream's queue.
+    """Mark in a stream's queue.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device. A bool in this place is
+            ``enable_timing``.
+        enable_timing: note the time, for :meth:`elapsed_time`.
+        blocking: accepted, without effect.
+        interprocess: only False is possible.
+
+    Raises:
+        ValueError: a device that is not there, or ``interprocess=True``.
 
     Example:
         >>> import paddle
@@ -98,7 +132,7 @@ class Event:
             device, enable_timing = None, device
         if interprocess:
             raise op_error(ValueError, "Event", "interprocess=False", "interprocess=True")
-        self._place = _place(device)
+        self._place = _place(device, "Event")
         self.enable_timing = enable_timing
         self.event_base: Any = None
         self._time = 0.0
@@ -108,7 +142,11 @@ class Event:
         return self._place
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark the end of what the stream (by default the current one) has now."""
+        """Mark the end of what a stream has now.
+
+        Args:
+            stream: a :class:`Stream`; None: the current one of the event's device.
+        """
         base = current_stream(self._place).stream_base if stream is None else stream.stream_base
         self.event_base = base.record()
         if self.enable_timing:
@@ -117,7 +155,7 @@ class Event:
             self._time = time.perf_counter()
 
     def query(self) -> bool:
-        """Whether what came before the mark is done; True before any was made."""
+        """Say whether what came before the mark is done; True before any was made."""
         return self.event_base is None or self.event_base.query()
 
     def synchronize(self) -> None:
@@ -126,7 +164,17 @@ class Event:
             self.event_base.synchronize()
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds from this event to another; both need ``enable_timing``."""
+        """Time from this event to another, in milliseconds.
+
+        Args:
+            end_event: the later :class:`Event`.
+
+        Returns:
+            A float.
+
+        Raises:
+            RuntimeError: one of them was made without ``enable_timing``.
+        """
         if not (self.enable_timing and end_event.enable_timing):
             raise RuntimeError("[elapsed_time] requires events with enable_timing=True, got one without")
         return (end_event._time - self._time) * 1e3
@@ -137,14 +185,45 @@ class Event:
 
 @public("paddle.device")
 def current_stream(device: Any = None) -> Stream:
-    """The stream that work on a device goes to."""
+    """Stream that work on a device goes to.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Returns:
+        A :class:`Stream`.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.device.current_stream("cpu")
+        Stream(cpu, id=0)
+    """
     place = _place(device)
     return Stream(stream_base=_core.stream(place.index, current().get_stream(place)))
 
 
 @public("paddle.device")
 def set_stream(stream: Stream) -> Stream:
-    """Send work to another stream from now on; returns the former one."""
+    """Send work to another stream from now on.
+
+    Args:
+        stream: a :class:`Stream`.
+
+    Returns:
+        The former :class:`Stream` of its device.
+
+    Raises:
+        TypeError: something that is no stream.
+
+    Example:
+        >>> import paddle
+        >>> before = paddle.device.set_stream(paddle.device.Stream("cpu"))
+        >>> before
+        Stream(cpu, id=0)
+    """
     if not isinstance(stream, Stream):
         raise op_error(TypeError, "set_stream", "a Stream", type(stream).__name__)
     before = current_stream(stream.device)
@@ -154,7 +233,21 @@ def set_stream(stream: Stream) -> Stream:
 
 @public("paddle.device")
 class StreamContext:
-    """Send work to another stream inside a ``with`` block; None changes nothing."""
+    """Send work to another stream inside a ``with`` block.
+
+    Args:
+        stream: a :class:`Stream`; None changes nothing.
+
+    Raises:
+        TypeError: at the start of the block, something that is no stream.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.device.Stream("cpu")
+        >>> with paddle.device.StreamContext(s):
+        ...     paddle.device.current_stream("cpu") == s
+        True
+    """
 
     def __init__(self, stream: Stream | None) -> None:
         self.stream = stream
@@ -175,6 +268,12 @@ stream_guard = also(StreamContext, "stream_guard", "paddle.device")
 @public("paddle.device")
 def synchronize(device: Any = None) -> None:
     """Wait until all work on a device is done.
+
+    Args:
+        device: a name, a place, the number of a CUDA device, or None for the current device.
+
+    Raises:
+        ValueError: a device that is not there.
 
     Example:
         >>> import paddle

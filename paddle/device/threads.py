@@ -12,9 +12,12 @@ from umiak.util.errors import op_error
 
 @public("paddle paddle.device")
 def set_num_threads(n: int) -> None:
-    """Let ``n`` threads work on one operation on the CPU; 0: as many as ``OMP_NUM_THREADS`` says, or one per CPU.
+    """Set how many threads may work on one operation on the CPU.
 
     The same as ``FLAGS_paddle_num_threads``. Small operations stay on one thread.
+
+    Args:
+        n: the number, up to 65535; 0: as many as ``OMP_NUM_THREADS`` says, or one per CPU.
 
     Raises:
         TypeError: n is no integer.
@@ -38,7 +41,10 @@ def set_num_threads(n: int) -> None:
 
 @public("paddle paddle.device")
 def get_num_threads() -> int:
-    """How many threads may work on one operation.
+    """Number of threads that may work on one operation.
+
+    Returns:
+        An int.
 
     Example:
         >>> import paddle

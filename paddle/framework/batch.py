@@ -13,7 +13,18 @@ from umiak.util.errors import op_error
 def batch(
     reader: Callable[[], Iterator[Any]], batch_size: int, drop_last: bool = False
 ) -> Callable[[], Iterator[list]]:
-    """A reader of lists of ``batch_size`` items of another reader; the last may be shorter unless ``drop_last``.
+    """Reader of lists of ``batch_size`` items of another reader, for programs from before data loaders.
+
+    Args:
+        reader: a function without arguments that returns an iterator of items.
+        batch_size: items of a list, 1 or more.
+        drop_last: leave out a last list that is shorter.
+
+    Returns:
+        A function without arguments that returns an iterator of lists.
+
+    Raises:
+        ValueError: batch_size is below 1.
 
     Example:
         >>> import paddle

@@ -29,7 +29,10 @@ constants("paddle", __name__, {name: d for name, d in globals().items() if type(
 
 @public("paddle paddle.framework")
 def get_default_dtype() -> str:
-    """The name of the dtype that Python floats and ``paddle.ones`` get: ``"float32"`` unless set.
+    """Name of the dtype that Python floats and ``paddle.ones`` get.
+
+    Returns:
+        A str, ``"float32"`` unless set.
 
     Example:
         >>> import paddle
@@ -41,9 +44,13 @@ def get_default_dtype() -> str:
 
 @public("paddle paddle.framework")
 def set_default_dtype(d: Any) -> None:
-    """Set the dtype of Python floats and of creation functions: float16, bfloat16, float32 or float64.
+    """Set the dtype of Python floats and of creation functions.
 
-    Raises TypeError for any other.
+    Args:
+        d: float16, bfloat16, float32 or float64, as a dtype or a name.
+
+    Raises:
+        TypeError: another dtype, or a name that is no dtype's.
 
     Example:
         >>> import paddle
@@ -60,7 +67,20 @@ def set_default_dtype(d: Any) -> None:
 
 @public("paddle paddle.framework")
 class iinfo:
-    """Limits of an integer dtype: ``min``, ``max``, ``bits``, ``dtype``.
+    """Limits of an integer dtype.
+
+    Args:
+        dtype: an integer dtype or its name.
+
+    Attributes:
+        min: the smallest number.
+        max: the largest number.
+        bits: how many bits an element has.
+        dtype: the name.
+
+    Raises:
+        ValueError: a dtype that is not one of integers.
+        TypeError: something that is no dtype.
 
     Example:
         >>> import paddle
@@ -83,7 +103,23 @@ class iinfo:
 class finfo:
     """Limits of a floating dtype, or of the parts of a complex one.
 
-    ``min``, ``max``, ``eps``, ``resolution``, ``smallest_normal``, ``tiny``, ``bits``, ``dtype``.
+    Args:
+        dtype: a floating or complex dtype, or its name.
+        type: another name of it.
+
+    Attributes:
+        min: the smallest number.
+        max: the largest number.
+        eps: the distance from 1 to the next number.
+        resolution: the decimal resolution, ``10 ** -digits``.
+        smallest_normal: the smallest positive number of full precision.
+        tiny: the same.
+        bits: how many bits an element has.
+        dtype: the name.
+
+    Raises:
+        ValueError: a dtype of another kind.
+        TypeError: something that is no dtype.
 
     Example:
         >>> import paddle

@@ -52,7 +52,17 @@ def obey_environment() -> None:
 
 @public("paddle paddle.framework")
 def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
-    """The values of one or several switches, by name; ValueError for a name that is not known.
+    """Values of one or several switches.
+
+    Args:
+        flags: a name, such as ``"FLAGS_log"``, or a list or tuple of names.
+
+    Returns:
+        A dict of values by name.
+
+    Raises:
+        ValueError: a name that is not known.
+        TypeError: something that is no name.
 
     Example:
         >>> import paddle
@@ -64,9 +74,16 @@ def get_flags(flags: str | Sequence[str]) -> dict[str, Any]:
 
 @public("paddle paddle.framework")
 def set_flags(flags: Mapping[str, Any]) -> None:
-    """Set switches by name; where one is unknown or does not fit, ValueError, and none changes.
+    """Set switches by name; where one is refused, none changes.
 
     Switches of the reference that have no meaning here hold what they are set to; a line in the log says so, once.
+
+    Args:
+        flags: a dict of values by name, such as ``{"FLAGS_log": "warning"}``.
+
+    Raises:
+        ValueError: a name that is not known, or a value that does not fit.
+        TypeError: something that is no dict.
 
     Example:
         >>> import paddle

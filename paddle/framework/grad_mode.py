@@ -73,9 +73,12 @@ class _OptionalCall(type):
 
 @public("paddle paddle.autograd paddle.framework")
 class no_grad(_Mode, metaclass=_OptionalCall):
-    """Operations inside are not recorded: results have ``stop_gradient=True``.
+    """Record no operations inside: results have ``stop_gradient=True``.
 
     Works as ``with paddle.no_grad():``, ``@paddle.no_grad()`` and ``@paddle.no_grad``.
+
+    Args:
+        fn: a function to decorate; None: a context manager, which decorates as well.
 
     Example:
         >>> import paddle
@@ -91,7 +94,12 @@ class no_grad(_Mode, metaclass=_OptionalCall):
 
 @public("paddle paddle.autograd paddle.framework")
 class enable_grad(_Mode, metaclass=_OptionalCall):
-    """Operations inside are recorded, also within ``no_grad``.
+    """Record operations inside, also within ``no_grad``.
+
+    Works as ``with paddle.enable_grad():``, ``@paddle.enable_grad()`` and ``@paddle.enable_grad``.
+
+    Args:
+        fn: a function to decorate; None: a context manager, which decorates as well.
 
     Example:
         >>> import paddle
@@ -108,6 +116,9 @@ class enable_grad(_Mode, metaclass=_OptionalCall):
 @public("paddle paddle.autograd paddle.framework")
 class set_grad_enabled(_Mode):
     """Record operations or not, from this call on; as a context manager, until its end.
+
+    Args:
+        mode: whether to record.
 
     Example:
         >>> import paddle
@@ -134,5 +145,14 @@ class set_grad_enabled(_Mode):
 
 @public("paddle paddle.autograd paddle.framework")
 def is_grad_enabled() -> bool:
-    """Whether operations are recorded now."""
+    """Say whether operations are recorded now.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_grad_enabled()
+        True
+    """
     return current().grad_enabled

@@ -162,7 +162,14 @@ def save(obj: Any, path: str | os.PathLike | BinaryIO, protocol: int = 4, **conf
         path: a file name, whose folder is made if need be, or a binary file object. One that ends in ``.safetensors``
             becomes a file of that format.
         protocol: of pickle, 2 to 4.
-        safetensors: write that format, whatever the name is.
+        **configs: ``safetensors=True`` writes that format, whatever the name is; ``use_binary_format`` and
+            ``pickle_protocol`` are accepted, without effect.
+
+    Raises:
+        ValueError: another protocol, or a path that names no file.
+        TypeError: a layer (save its ``state_dict()``), tensors in a set, for safetensors anything but a dict of
+            tensors, or an unknown option.
+        OSError: the file cannot be written.
 
     Example:
         >>> import paddle, tempfile, os
@@ -322,17 +329,21 @@ def load(path: str | os.PathLike | BinaryIO, **configs: Any) -> Any:
     """Read what ``paddle.save`` wrote.
 
     Only data is read: a file that names code is refused, and so is one that is cut short or whose checksum does not
-    agree (``FLAGS_verify_checksums=0`` leaves that out; files of the reference framework have none). Tensors come back
-    on the current place with ``stop_gradient=True``.
+    agree (``FLAGS_verify_checksums=0`` leaves that out; files of the reference framework have none).
 
     Args:
         path: a file name or a binary file object, which is read to the end of what one ``save`` wrote. A name that ends
             in ``.safetensors`` is read as such.
-        safetensors: read that format, whatever the name is.
-        return_numpy: whether to give arrays instead of tensors.
-        keep_name_table: whether a state dict keeps its table of parameter names.
+        **configs: ``safetensors=True`` reads that format, whatever the name is; ``return_numpy=True`` gives arrays
+            instead of tensors; ``keep_name_table=True`` leaves a state dict its table of parameter names;
+            ``model_filename`` and ``params_filename`` are accepted, without effect.
 
-    Raises ValueError where the file does not exist, is no regular file or does not hold such data.
+    Returns:
+        What was saved. Tensors come back on the current place with ``stop_gradient=True``.
+
+    Raises:
+        ValueError: the file does not exist, is no regular file or does not hold such data.
+        TypeError: an unknown option.
 
     Example:
         >>> import paddle, io

@@ -11,7 +11,10 @@ from umiak.core.context import current
 
 @public("paddle paddle.framework")
 def in_dynamic_mode() -> bool:
-    """Whether operations run as they are called (and are not recorded into a program).
+    """Say whether operations run as they are called (and are not recorded into a program).
+
+    Returns:
+        A bool.
 
     Example:
         >>> import paddle
@@ -26,7 +29,20 @@ in_dynamic_or_pir_mode = also(in_dynamic_mode, "in_dynamic_or_pir_mode", "paddle
 
 @public("paddle paddle.framework")
 def disable_static(place: Any = None) -> None:
-    """Run operations as they are called, on ``place`` if one is given."""
+    """Run operations as they are called, from now on.
+
+    Args:
+        place: a device to put new tensors on, as for ``set_device``; None changes nothing.
+
+    Raises:
+        ValueError: a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> paddle.disable_static()
+        >>> paddle.in_dynamic_mode()
+        True
+    """
     current().state.values["static_mode"] = False
     if place is not None:
         set_current_place(place_of(place))
@@ -34,4 +50,9 @@ def disable_static(place: Any = None) -> None:
 
 @public("paddle paddle.framework")
 def disable_signal_handler() -> None:
-    """For programs written for the reference framework; there is no handler here to take away."""
+    """Do nothing: there is no signal handler here that programs for the reference framework would take away.
+
+    Example:
+        >>> import paddle
+        >>> paddle.disable_signal_handler()
+    """

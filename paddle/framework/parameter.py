@@ -17,10 +17,24 @@ from umiak.util.errors import op_error
 
 @public("paddle.framework paddle.nn")
 class Parameter(Tensor):
-    """A tensor that a layer registers and an optimizer updates; made by ``create_parameter``.
+    """Tensor that a layer registers and an optimizer updates; made by ``create_parameter``.
 
-    ``trainable`` is the opposite of ``stop_gradient``; ``optimize_attr``, ``regularizer``, ``do_model_average`` and
-    ``need_clip`` are what its ``ParamAttr`` said.
+    Args:
+        data: a tensor whose memory it shares; None: an empty parameter.
+        trainable: whether gradients reach it.
+
+    Attributes:
+        trainable: the opposite of ``stop_gradient``.
+        optimize_attr: a dict with the factor on the optimizer's learning rate, ``{"learning_rate": 1.0}``.
+        regularizer: an ``L1Decay`` or ``L2Decay`` that replaces the optimizer's, or None.
+        do_model_average: whether averaging of parameters includes it.
+        need_clip: whether gradient clipping includes it.
+
+    Example:
+        >>> import paddle
+        >>> p = paddle.nn.Parameter(paddle.ones([2]))
+        >>> p.trainable, p.is_leaf, p.tolist()
+        (True, True, [1.0, 1.0])
     """
 
     __slots__ = ()  # attributes live where the core keeps them
@@ -45,7 +59,19 @@ class Parameter(Tensor):
     def create(
         cls, shape: Any, dtype: Any, name: str | None, attr: ParamAttr, initializer: Any, device: Any = None
     ) -> Parameter:
-        """A parameter of the given shape, filled by ``initializer``."""
+        """Make a parameter of a given shape.
+
+        Args:
+            shape: its sizes, or one int.
+            dtype: its dtype.
+            name: its name; None: one is made.
+            attr: a ``ParamAttr``.
+            initializer: fills it; None: its elements are arbitrary.
+            device: where it goes; None: the current place.
+
+        Returns:
+            The parameter.
+        """
         shape = tuple(int(n) for n in (shape if hasattr(shape, "__iter__") else (shape,)))
         found = dtype if isinstance(dtype, DType) else convert(dtype)
         made = cls.__new__(cls)
@@ -95,15 +121,22 @@ def create_parameter(
     is_bias: bool = False,
     default_initializer: Any = None,
 ) -> Parameter:
-    """A parameter outside any layer.
+    """Make a parameter outside any layer.
 
     Args:
-        shape: sizes.
-        dtype: a floating dtype, as a dtype or a name.
-        name: by default ``create_parameter_0.w_0`` and so on.
-        attr: a ``ParamAttr`` or what it may be made of.
+        shape: its sizes.
+        dtype: a floating or complex dtype, as a dtype or a name.
+        name: its name; None: ``create_parameter_0.w_0`` and so on.
+        attr: a ``ParamAttr`` or what it may be made of: a name, an initializer, a regularizer; None: the defaults.
         is_bias: filled with zeros by default; otherwise Xavier-uniform.
-        default_initializer: used when ``attr`` has none.
+        default_initializer: used when ``attr`` has none; None: the defaults.
+
+    Returns:
+        A ``Parameter``.
+
+    Raises:
+        ValueError: ``attr`` is False.
+        TypeError: ``attr`` is of another kind, or an initializer cannot fill the dtype.
 
     Example:
         >>> import paddle

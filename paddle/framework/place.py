@@ -26,12 +26,14 @@ class _PlaceName(type):
 
 @public("paddle paddle.framework")
 class CPUPlace(metaclass=_PlaceName):
-    """The host: ``paddle.CPUPlace()``.
+    """Place of the host's memory.
 
     Example:
         >>> import paddle
         >>> paddle.CPUPlace()
         Place(cpu)
+        >>> isinstance(paddle.ones([1]).place, paddle.CPUPlace)
+        True
     """
 
     device_type = "cpu"
@@ -40,32 +42,62 @@ class CPUPlace(metaclass=_PlaceName):
         return Place("cpu")
 
 
-def _device_class(name: str, device_type: str, doc: str) -> type:
+_DEVICE_DOCUMENT = """{summary}
+
+Args:
+    dev_id: the number of the device, 0 or more.
+
+Raises:
+    ValueError: no backend for such devices is installed, or it has no device of this number.
+
+Example:
+    >>> import paddle
+    >>> isinstance(paddle.CPUPlace(), paddle.{name})
+    False
+"""
+
+
+def _device_class(name: str, device_type: str, summary: str) -> type:
     def new(cls: Any, dev_id: int = 0) -> Any:
         if not isinstance(dev_id, int) or dev_id < 0:
             raise op_error(ValueError, name, "a device number of 0 or more", repr(dev_id))
         return require(device_type, dev_id, name)
 
-    return _PlaceName(name, (), {"device_type": device_type, "__new__": new, "__doc__": doc, "__module__": "paddle"})
+    document = _DEVICE_DOCUMENT.format(summary=summary, name=name)
+    fields = {"device_type": device_type, "__new__": new, "__doc__": document, "__module__": "paddle"}
+    return _PlaceName(name, (), fields)
 
 
 CUDAPlace = public("paddle paddle.framework")(
-    _device_class("CUDAPlace", "gpu", "A CUDA device: ``paddle.CUDAPlace(0)``. ValueError where there is none.")
+    _device_class("CUDAPlace", "gpu", "Place of the memory of a CUDA device, such as ``paddle.CUDAPlace(0)``.")
 )
 XPUPlace = public("paddle paddle.framework paddle.device")(
-    _device_class("XPUPlace", "xpu", "An XPU: ``paddle.XPUPlace(0)``. ValueError where there is none.")
+    _device_class("XPUPlace", "xpu", "Place of the memory of an XPU, such as ``paddle.XPUPlace(0)``.")
 )
 CUDAPinnedPlace = public("paddle paddle.framework")(
-    _device_class("CUDAPinnedPlace", "gpu_pinned", "Host memory that a CUDA device reads directly.")
+    _device_class("CUDAPinnedPlace", "gpu_pinned", "Place of host memory that a CUDA device reads directly.")
 )
 XPUPinnedPlace = public("paddle paddle.framework")(
-    _device_class("XPUPinnedPlace", "xpu_pinned", "Host memory that an XPU reads directly.")
+    _device_class("XPUPinnedPlace", "xpu_pinned", "Place of host memory that an XPU reads directly.")
 )
 
 
 @public("paddle paddle.framework")
 class CustomPlace(metaclass=_PlaceName):
-    """A device of a plug-in: ``paddle.CustomPlace("npu", 0)``."""
+    """Place of a device of a plug-in, such as ``paddle.CustomPlace("npu", 0)``.
+
+    Args:
+        device_type: the name that the plug-in gave.
+        dev_id: the number of the device.
+
+    Raises:
+        ValueError: no backend for the type is installed, or it has no such device.
+
+    Example:
+        >>> import paddle
+        >>> paddle.CustomPlace("cpu")
+        Place(cpu)
+    """
 
     device_type = ""
 
@@ -120,7 +152,16 @@ def place_of(device: Any, op: str = "device") -> Place:
 
 @public("paddle.framework")
 def current_place() -> Place:
-    """Where new tensors go."""
+    """Place that new tensors go to.
+
+    Returns:
+        A place.
+
+    Example:
+        >>> import paddle
+        >>> paddle.framework.current_place()
+        Place(cpu)
+    """
     return current().state.place
 
 

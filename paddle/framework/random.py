@@ -15,7 +15,13 @@ from umiak.util.errors import op_error
 
 @public("paddle paddle.framework")
 class Generator(_Generator):
-    """A stream of random numbers of its own.
+    """Stream of random numbers of its own.
+
+    Args:
+        device: a name or a place, which the numbers are for; None: the current place.
+
+    Raises:
+        ValueError: a device that is not there.
 
     Example:
         >>> import paddle
@@ -26,10 +32,10 @@ class Generator(_Generator):
 
     def __init__(self, device: Any = None) -> None:
         super().__init__()
-        self.device = current_place() if device is None else place_of(device)
+        self.device = current_place() if device is None else place_of(device, "Generator")
 
     def initial_seed(self) -> int:  # type: ignore[override]
-        """The seed it began with."""
+        """Return the seed it began with."""
         return super().initial_seed
 
 
@@ -38,9 +44,25 @@ def generator_of(device: Any = None) -> _Generator:
     return default_generator(current_place() if device is None else place_of(device))
 
 
+def _restart(seed: Any) -> _Generator:
+    if not hasattr(seed, "__index__"):
+        raise op_error(TypeError, "seed", "an integer", type(seed).__name__)
+    seed_all(seed)
+    return generator_of()
+
+
 @public("paddle paddle.framework")
 def seed(seed: int) -> _Generator:
-    """Start the generators of all devices anew; returns the current device's.
+    """Start the random number generators of all devices anew.
+
+    Args:
+        seed: an integer.
+
+    Returns:
+        The current device's generator.
+
+    Raises:
+        TypeError: seed is no integer.
 
     Example:
         >>> import paddle
@@ -50,21 +72,35 @@ def seed(seed: int) -> _Generator:
         >>> bool((a == paddle.rand([2])).all())
         True
     """
-    if not hasattr(seed, "__index__"):
-        raise op_error(TypeError, "seed", "an integer", type(seed).__name__)
-    seed_all(seed)
-    return generator_of()
+    return _restart(seed)
 
 
 @public("paddle paddle.device paddle.framework")
 def manual_seed(seed: int) -> _Generator:
-    """The same as :func:`seed`."""
-    seed_all(seed)
-    return generator_of()
+    """Start the random number generators of all devices anew, as :func:`seed` does.
+
+    Args:
+        seed: an integer.
+
+    Returns:
+        The current device's generator.
+
+    Raises:
+        TypeError: seed is no integer.
+
+    Example:
+        >>> import paddle
+        >>> _ = paddle.manual_seed(102)
+        >>> a = paddle.rand([2])
+        >>> _ = paddle.manual_seed(102)
+        >>> bool((a == paddle.rand([2])).all())
+        True
+    """
+    return _restart(seed)
 
 
 class GeneratorState:
-    """Where a generator stands: its seed and its offset."""
+    """State of a generator: its seed and its offset."""
 
     __slots__ = ("state",)
 
@@ -86,7 +122,16 @@ class GeneratorState:
 
 @public("paddle paddle.device paddle.framework")
 def get_rng_state(device: Any = None) -> list[GeneratorState]:
-    """The state of the generator of a device, in a list; give it to :func:`set_rng_state`.
+    """State of the random number generator of a device.
+
+    Args:
+        device: a name, a place, or None for the current device.
+
+    Returns:
+        A list of one state, for :func:`set_rng_state`.
+
+    Raises:
+        ValueError: a device that is not there.
 
     Example:
         >>> import paddle
@@ -101,8 +146,24 @@ def get_rng_state(device: Any = None) -> list[GeneratorState]:
 
 @public("paddle paddle.framework")
 def set_rng_state(state_list: Sequence[GeneratorState], device: Any = None) -> None:
-    """Put the generator of a device where it stood; ValueError unless there is one state."""
-    states = [state_list] if isinstance(state_list, GeneratorState) else list(state_list)
+    """Put the random number generator of a device where it stood.
+
+    Args:
+        state_list: what :func:`get_rng_state` returned.
+        device: a name, a place, or None for the current device.
+
+    Raises:
+        ValueError: something that is no state of one generator, or a device that is not there.
+
+    Example:
+        >>> import paddle
+        >>> state = paddle.get_rng_state()
+        >>> a = paddle.rand([2])
+        >>> paddle.set_rng_state(state)
+        >>> bool((a == paddle.rand([2])).all())
+        True
+    """
+    states = list(state_list) if isinstance(state_list, (list, tuple)) else [state_list]
     if len(states) != 1 or not isinstance(states[0], GeneratorState):
         raise op_error(ValueError, "set_rng_state", "the list of one state that get_rng_state gives", repr(state_list))
     generator_of(device).set_state(states[0].state)
@@ -114,13 +175,33 @@ def _cuda_places() -> list[Place]:
 
 @public("paddle paddle.framework")
 def get_cuda_rng_state() -> list[GeneratorState]:
-    """The states of the generators of all CUDA devices."""
+    """States of the random number generators of all CUDA devices.
+
+    Returns:
+        A list of one state for each device; an empty one where there is none.
+
+    Example:
+        >>> import paddle
+        >>> len(paddle.get_cuda_rng_state()) == paddle.device.cuda.device_count()
+        True
+    """
     return [GeneratorState(default_generator(p).get_state()) for p in _cuda_places()]
 
 
 @public("paddle paddle.framework")
 def set_cuda_rng_state(state_list: Sequence[GeneratorState]) -> None:
-    """Put the generators of all CUDA devices where they stood."""
+    """Put the random number generators of all CUDA devices where they stood.
+
+    Args:
+        state_list: what :func:`get_cuda_rng_state` returned.
+
+    Raises:
+        ValueError: another number of states than of CUDA devices.
+
+    Example:
+        >>> import paddle
+        >>> paddle.set_cuda_rng_state(paddle.get_cuda_rng_state())
+    """
     places = _cuda_places()
     if len(state_list) != len(places):
         raise op_error(

@@ -69,9 +69,9 @@ def _by_function(function: Callable[..., Any], layer: Layer, inputs: Any, output
 def flops(
     net: Any, input_size: Any, custom_ops: Mapping[type, Callable[..., Any]] | None = None, print_detail: bool = False
 ) -> int:
-    """How much arithmetic a call of ``net`` is, a multiply-add counted once; printed and returned.
+    """Count the arithmetic of a call of ``net``, a multiply-add as one; the count is printed and returned.
 
-    Ops are counted where they run, so layers of your own and functions count as well: convolutions, products,
+    Ops are counted where they run, so layers of your own and functions count as well: convolutions, matmuls,
     attention (of causal attention what is seen), recurrent layers, batch norms, averages of windows, leaky relus. What
     else there is counts nothing. Standard layers count as in the reference framework, which leaves out functions,
     attention, recurrent layers, and batch norms in one and three dimensions.
@@ -80,8 +80,11 @@ def flops(
         net: a layer, which runs once in evaluation mode, or a function of tensors.
         input_size: the shape of the input, or a list of shapes.
         custom_ops: functions ``f(layer, inputs, outputs)`` by class of layers, which add to ``layer.total_ops``,
-            instead of counting what these layers run.
+            instead of counting what these layers run; None: none.
         print_detail: print a row per layer. What a layer runs beside the layers in it is its own.
+
+    Returns:
+        The count, an int.
 
     Raises:
         TypeError: a net that cannot be called, or sizes that are none.

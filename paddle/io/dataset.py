@@ -17,7 +17,10 @@ class NoLengthError(TypeError, ValueError, RuntimeError):
 
 @public("paddle.io")
 class Dataset:
-    """A dataset read by index: subclasses define ``__getitem__`` and ``__len__``.
+    """Dataset read by index: subclasses define ``__getitem__`` and ``__len__``.
+
+    Raises:
+        NotImplementedError: a method that the subclass does not define.
 
     Example:
         >>> import paddle
@@ -39,7 +42,21 @@ class Dataset:
 
 @public("paddle.io")
 class IterableDataset(Dataset):
-    """A dataset read as a stream: subclasses define ``__iter__``."""
+    """Dataset read as a stream: subclasses define ``__iter__``.
+
+    Raises:
+        NotImplementedError: the subclass defines no ``__iter__``.
+        RuntimeError: an item is asked for by index.
+        TypeError: the length is asked for (which is also a ValueError and a RuntimeError).
+
+    Example:
+        >>> import paddle
+        >>> class Countdown(paddle.io.IterableDataset):
+        ...     def __iter__(self):
+        ...         return iter([3, 2, 1])
+        >>> [x.tolist() for x in paddle.io.DataLoader(Countdown(), batch_size=2)]
+        [[3, 2], [1]]
+    """
 
     def __iter__(self) -> Iterator[Any]:
         raise NotImplementedError(f"{type(self).__name__} defines no __iter__")
@@ -53,13 +70,25 @@ class IterableDataset(Dataset):
 
 @public("paddle.io")
 class TensorDataset(Dataset):
-    """Item ``i`` is the tuple of ``t[i]`` for every tensor.
+    """Dataset of tensors: item ``i`` is the tuple of ``t[i]`` for every tensor.
+
+    Args:
+        tensors: a sequence of tensors or arrays whose first dims are equal, at least one.
 
     Raises:
-        ValueError: the first dims differ.
+        ValueError: no tensors, or first dims that differ.
+
+    Example:
+        >>> import paddle
+        >>> data = paddle.io.TensorDataset([paddle.arange(3), paddle.ones([3, 2])])
+        >>> i, x = data[2]
+        >>> len(data), int(i), x.shape
+        (3, 2, [2])
     """
 
     def __init__(self, tensors: Sequence[Any]) -> None:
+        if not len(tensors):
+            raise ValueError("[TensorDataset] requires at least one tensor, got none")
         sizes = [t.shape[0] for t in tensors]
         if len(set(sizes)) > 1:
             raise ValueError(f"[TensorDataset] requires tensors with the same first dim, got {sizes}")
@@ -74,7 +103,20 @@ class TensorDataset(Dataset):
 
 @public("paddle.io")
 class ComposeDataset(Dataset):
-    """Item ``i`` is the fields of item ``i`` of every dataset, one after another."""
+    """Datasets side by side: item ``i`` is the fields of item ``i`` of every dataset, one after another.
+
+    Args:
+        datasets: a sequence of datasets of one length, at least one.
+
+    Raises:
+        ValueError: no datasets, or lengths that differ.
+
+    Example:
+        >>> import paddle
+        >>> x, y = (paddle.io.TensorDataset([paddle.full([3], v)]) for v in (1.0, 2.0))
+        >>> [float(field) for field in paddle.io.ComposeDataset([x, y])[0]]
+        [1.0, 2.0]
+    """
 
     def __init__(self, datasets: Sequence[Dataset]) -> None:
         self.datasets = list(datasets)
@@ -97,7 +139,24 @@ class ComposeDataset(Dataset):
 
 @public("paddle.io")
 class ChainDataset(IterableDataset):
-    """The streams of several datasets, one after another."""
+    """Streams of several datasets, one after another.
+
+    Args:
+        datasets: a sequence of :class:`IterableDataset`, at least one.
+
+    Raises:
+        ValueError: no datasets.
+
+    Example:
+        >>> import paddle
+        >>> class Upto(paddle.io.IterableDataset):
+        ...     def __init__(self, n):
+        ...         self.n = n
+        ...     def __iter__(self):
+        ...         return iter(range(self.n))
+        >>> list(paddle.io.ChainDataset([Upto(2), Upto(3)]))
+        [0, 1, 0, 1, 2]
+    """
 
     def __init__(self, datasets: Sequence[IterableDataset]) -> None:
         self.datasets = list(datasets)
@@ -110,11 +169,33 @@ class ChainDataset(IterableDataset):
 
 @public("paddle.io")
 class ConcatDataset(Dataset):
-    """The items of several datasets, one after another."""
+    """Items of several datasets, one after another.
+
+    Args:
+        datasets: an iterable of datasets with lengths, at least one.
+
+    Raises:
+        ValueError: no datasets.
+        IndexError: an index beyond the last item.
+
+    Example:
+        >>> import paddle
+        >>> x, y = (paddle.io.TensorDataset([paddle.full([3], v)]) for v in (1.0, 2.0))
+        >>> both = paddle.io.ConcatDataset([x, y])
+        >>> len(both), float(both[3][0])
+        (6, 2.0)
+    """
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """Running sums of the lengths."""
+        """Running sums of the lengths of datasets.
+
+        Args:
+            sequence: an iterable of datasets.
+
+        Returns:
+            A list of ints.
+        """
         return list(itertools.accumulate(len(d) for d in sequence))
 
     def __init__(self, datasets: Iterable[Dataset]) -> None:
@@ -136,7 +217,21 @@ class ConcatDataset(Dataset):
 
 @public("paddle.io")
 class Subset(Dataset):
-    """The items of ``dataset`` at ``indices``."""
+    """Items of a dataset at given indices.
+
+    Args:
+        dataset: a dataset read by index.
+        indices: a sequence of indices of it.
+
+    Raises:
+        IndexError: an index beyond the last item.
+
+    Example:
+        >>> import paddle
+        >>> part = paddle.io.Subset(["a", "b", "c"], [2, 0])
+        >>> len(part), part[0]
+        (2, 'c')
+    """
 
     def __init__(self, dataset: Dataset, indices: Sequence[int]) -> None:
         self.dataset = dataset
@@ -154,12 +249,22 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
     """Split a dataset at random into parts that do not overlap.
 
     Args:
+        dataset: a dataset with a length.
         lengths: sizes that sum to ``len(dataset)``, or fractions that sum to 1 (what rounding leaves goes to the
             first parts).
-        generator: an iterator that gives an order; by default a permutation drawn from ``paddle``'s generator.
+        generator: an iterator that gives an order; None: a permutation drawn from ``paddle``'s generator.
+
+    Returns:
+        A list of one :class:`Subset` for each length.
 
     Raises:
-        ValueError: the lengths do not sum to the whole.
+        ValueError: the lengths do not sum to the whole, or one is negative.
+
+    Example:
+        >>> import paddle
+        >>> train, test = paddle.io.random_split(range(10), [0.8, 0.2])
+        >>> len(train), len(test), sorted([*train, *test]) == list(range(10))
+        (8, 2, True)
     """
     total = len(dataset)
     if lengths and abs(sum(lengths) - 1) < 1e-9 and all(0 <= n <= 1 for n in lengths) and total != 1:
@@ -168,7 +273,7 @@ def random_split(dataset: Dataset, lengths: Sequence[float], generator: Any = No
             sizes[i % len(sizes)] += 1
     else:
         sizes = list(lengths)  # type: ignore[arg-type]
-    if sum(sizes) != total:
+    if sum(sizes) != total or min(sizes, default=0) < 0:
         raise ValueError(
             f"[random_split] requires lengths that sum to {total} or fractions that sum to 1, got {list(lengths)}"
         )

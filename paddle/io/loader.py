@@ -34,38 +34,44 @@ START_METHOD = flags.define(
 
 @public("paddle.io")
 class DataLoader:
-    """Iterates over batches of a dataset; every ``iter()`` is one pass.
+    """Iterate over batches of a dataset; every ``iter()`` is one pass.
 
     Batches come in the order of the sampler, whatever the number of workers. With workers, several are prepared ahead
     in processes of their own; large ones come through shared memory and are not copied again. An exception of a worker
     is raised here, caused by the worker's traceback. Workers end with the iteration, or with this process, however that
     ends.
 
-    Args:
-        dataset: a ``Dataset``, an ``IterableDataset`` or a sequence. Each worker has a copy; a stream is read by every
-            worker (see ``get_worker_info``).
-        batch_size: items per batch, or None for single items without a batch dim.
-        shuffle, drop_last: as in ``BatchSampler``.
-        batch_sampler: an iterable of lists of indices, instead of the three above.
-        collate_fn: makes a batch from a list of samples; arrays in its result become tensors.
-        places: where tensors go; the current place by default. Of several, the first.
-        num_workers: processes that read samples; 0: this one does.
-        prefetch_factor: batches that each worker prepares ahead.
-        use_shared_memory: False: all batches come through sockets.
-        timeout: seconds to wait for a batch of a worker; 0: no limit.
-        worker_init_fn: called in each worker with its number, before anything is read.
-        persistent_workers: keep the workers for the next pass.
-        feed_list, return_list, use_buffer_reader, reader_buffer_size: accepted; nothing depends on them.
-
     ``random``, NumPy and ``paddle`` are seeded in worker ``i`` by ``i`` plus a number from ``paddle``'s generator,
     before every pass, unless there is a ``worker_init_fn``, after which nothing is seeded again.
 
+    Args:
+        dataset: a ``Dataset``, an ``IterableDataset`` or a sequence. Each worker has a copy; a stream is read by every
+            worker (see ``get_worker_info``).
+        feed_list: accepted; nothing depends on it.
+        places: where tensors go; None: the current place. Of several, the first.
+        return_list: accepted; nothing depends on it.
+        batch_sampler: an iterable of lists of indices, instead of batch_size, shuffle and drop_last; None: those.
+        batch_size: items per batch, or None for single items without a batch dim.
+        shuffle: read in an order drawn for each pass, from NumPy's generator.
+        drop_last: leave out a last batch that is not full.
+        collate_fn: makes a batch from a list of samples; arrays in its result become tensors. None: samples are
+            stacked, field by field.
+        num_workers: processes that read samples; 0: this one does.
+        use_buffer_reader: accepted; nothing depends on it.
+        reader_buffer_size: accepted; nothing depends on it.
+        prefetch_factor: batches that each worker prepares ahead, 1 or more.
+        use_shared_memory: False: all batches come through sockets.
+        timeout: seconds to wait for a batch of a worker; 0: no limit.
+        worker_init_fn: called in each worker with its number, before anything is read; None: nothing is.
+        persistent_workers: keep the workers for the next pass.
+
     Raises:
-        ValueError, TypeError: options that contradict each other or mean nothing.
+        ValueError: options that contradict each other, or numbers out of range.
+        TypeError: options of another kind; while iterating, samples that cannot be stacked.
         RuntimeError: while iterating, when a worker ends or takes longer than ``timeout``.
 
     Example:
-        >>> import numpy as np, paddle
+        >>> import paddle
         >>> data = paddle.io.TensorDataset([paddle.arange(4), paddle.ones([4, 2])])
         >>> for i, x in paddle.io.DataLoader(data, batch_size=2):
         ...     print(i.tolist(), x.shape)
@@ -114,6 +120,8 @@ class DataLoader:
             raise ValueError(
                 "[DataLoader] requires batch_size, shuffle and drop_last unset when batch_sampler is given"
             )
+        if batch_size is not None and not hasattr(batch_size, "__index__"):
+            raise TypeError(f"[DataLoader] requires an integer batch_size or None, got {batch_size!r}")
         if batch_size is not None and batch_size <= 0:
             raise ValueError(f"[DataLoader] requires a positive batch_size or None, got {batch_size}")
         self.dataset = dataset

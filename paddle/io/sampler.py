@@ -18,7 +18,22 @@ from paddle.io.dataset import Dataset, IterableDataset
 
 @public("paddle.io")
 class Sampler:
-    """Base: an iterable of indices. Subclasses define ``__iter__`` and, where known, ``__len__``."""
+    """Base of samplers: an iterable of indices. Subclasses define ``__iter__`` and, where known, ``__len__``.
+
+    Args:
+        data_source: what is to be read; kept as an attribute.
+
+    Raises:
+        NotImplementedError: the subclass defines no ``__iter__``.
+
+    Example:
+        >>> import paddle
+        >>> class Backward(paddle.io.Sampler):
+        ...     def __iter__(self):
+        ...         return iter(range(len(self.data_source) - 1, -1, -1))
+        >>> list(Backward("abc"))
+        [2, 1, 0]
+    """
 
     def __init__(self, data_source: Any = None) -> None:
         self.data_source = data_source
@@ -29,7 +44,16 @@ class Sampler:
 
 @public("paddle.io")
 class SequenceSampler(Sampler):
-    """0, 1, 2, …"""
+    """Indices in order, from 0.
+
+    Args:
+        data_source: anything with a length.
+
+    Example:
+        >>> import paddle
+        >>> list(paddle.io.SequenceSampler("abc"))
+        [0, 1, 2]
+    """
 
     def __init__(self, data_source: Sized) -> None:
         super().__init__(data_source)
@@ -43,16 +67,22 @@ class SequenceSampler(Sampler):
 
 @public("paddle.io")
 class RandomSampler(Sampler):
-    """Indices at random.
+    """Indices at random, drawn from NumPy's generator in each pass.
 
     Args:
         data_source: anything with a length.
         replacement: draw with replacement.
-        num_samples: how many; all by default.
-        generator: an iterator of indices to use instead of drawing.
+        num_samples: how many; None: as many as there are items.
+        generator: an iterator of indices to use instead of drawing; None: drawing.
 
     Raises:
-        ValueError: more samples than items without replacement.
+        ValueError: a ``num_samples`` that is no positive integer, or more samples than items without replacement.
+        TypeError: ``replacement`` is no bool.
+
+    Example:
+        >>> import paddle
+        >>> sorted(paddle.io.RandomSampler("abc"))
+        [0, 1, 2]
     """
 
     def __init__(
@@ -90,7 +120,22 @@ class RandomSampler(Sampler):
 
 @public("paddle.io")
 class WeightedRandomSampler(Sampler):
-    """Indices drawn with probability proportional to ``weights``."""
+    """Indices drawn with probability proportional to weights, from NumPy's generator in each pass.
+
+    Args:
+        weights: a vector of numbers of 0 or more, as a list, array or tensor; not all 0.
+        num_samples: how many indices.
+        replacement: draw with replacement.
+
+    Raises:
+        ValueError: other weights, a ``num_samples`` that is no positive integer, or, without replacement, more samples
+            than weights above 0.
+
+    Example:
+        >>> import paddle
+        >>> list(paddle.io.WeightedRandomSampler([0.0, 1.0, 0.0], num_samples=3))
+        [1, 1, 1]
+    """
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True) -> None:
         super().__init__()
@@ -119,7 +164,19 @@ class WeightedRandomSampler(Sampler):
 
 @public("paddle.io")
 class SubsetRandomSampler(Sampler):
-    """The given indices in random order."""
+    """Given indices in random order, drawn from NumPy's generator in each pass.
+
+    Args:
+        indices: a sequence of indices, at least one.
+
+    Raises:
+        ValueError: no indices.
+
+    Example:
+        >>> import paddle
+        >>> sorted(paddle.io.SubsetRandomSampler([5, 7, 9]))
+        [5, 7, 9]
+    """
 
     def __init__(self, indices: Sequence[int]) -> None:
         super().__init__()
@@ -136,12 +193,19 @@ class SubsetRandomSampler(Sampler):
 
 @public("paddle.io")
 class BatchSampler(Sampler):
-    """Lists of indices.
+    """Lists of indices, each for a batch.
 
     Args:
-        dataset: what to read, in order or shuffled; or give ``sampler``, any iterable of indices.
+        dataset: what to read, in order or shuffled; None: ``sampler`` says it.
+        sampler: an iterable of indices; None: ``dataset`` says it.
+        shuffle: read the dataset in an order drawn for each pass, from NumPy's generator.
         batch_size: how many indices form a batch.
         drop_last: leave out a last batch that is not full.
+
+    Raises:
+        ValueError: not exactly one of dataset and sampler, ``shuffle`` with a sampler, or a ``batch_size`` that is no
+            positive integer.
+        TypeError: an ``IterableDataset``, or a ``shuffle`` or ``drop_last`` that is no bool.
 
     Example:
         >>> import paddle
@@ -194,11 +258,26 @@ def _check_batch(who: str, batch_size: int, shuffle: bool, drop_last: bool) -> N
 
 @public("paddle.io")
 class DistributedBatchSampler(BatchSampler):
-    """Batches of one of ``num_replicas`` processes; together they read every item once (a few twice, to come out even).
+    """Batches of one of several processes; together they read every item once (a few twice, to come out even).
 
     Args:
-        num_replicas, rank: by default ``paddle.distributed.get_world_size()`` and ``get_rank()``.
+        dataset: anything with a length.
+        batch_size: how many indices form a batch of one process.
+        num_replicas: how many processes there are; None: ``paddle.distributed.get_world_size()``.
+        rank: the number of this one; None: ``paddle.distributed.get_rank()``.
         shuffle: in an order that depends on the epoch alone, and so is the same in every process.
+        drop_last: leave out a last batch that is not full.
+
+    Raises:
+        ValueError: a rank that is not below num_replicas, or a ``batch_size`` that is no positive integer.
+        TypeError: a ``shuffle`` or ``drop_last`` that is no bool.
+
+    Example:
+        >>> import paddle
+        >>> for rank in range(2):
+        ...     print(list(paddle.io.DistributedBatchSampler(range(7), 2, num_replicas=2, rank=rank)))
+        [[0, 1], [4, 5]]
+        [[2, 3], [6, 0]]
     """
 
     def __init__(
@@ -246,5 +325,9 @@ class DistributedBatchSampler(BatchSampler):
         return self.num_samples // self.batch_size if self.drop_last else math.ceil(self.num_samples / self.batch_size)
 
     def set_epoch(self, epoch: int) -> None:
-        """Set the epoch that the next shuffled order depends on."""
+        """Set the epoch that the next shuffled order depends on.
+
+        Args:
+            epoch: its number; each pass adds 1 to it.
+        """
         self.epoch = epoch

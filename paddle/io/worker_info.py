@@ -10,7 +10,8 @@ from paddle._public import public
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """A worker: its number ``id`` of ``num_workers``, its copy of the dataset, and its seed."""
+    """Worker process of a ``DataLoader``: its number ``id`` of ``num_workers``, its copy of the dataset, and its
+    seed."""
 
     id: int
     num_workers: int
@@ -23,9 +24,10 @@ current: WorkerInfo | None = None
 
 @public("paddle.io")
 def get_worker_info() -> WorkerInfo | None:
-    """In a worker process, which one it is: ``id``, ``num_workers``, ``dataset``, ``seed``; None in the main process.
+    """Say in a worker process which one it is: an ``IterableDataset`` so gives each worker a part of its stream.
 
-    An ``IterableDataset`` uses it to give each worker a part of its stream.
+    Returns:
+        A record of ``id``, ``num_workers``, ``dataset`` and ``seed``; None in the main process.
 
     Example:
         >>> import paddle

@@ -57,7 +57,7 @@ class _Call:
 
 
 class StaticFunction(StaticCall):
-    """A function whose calls are captured as programs: made by :func:`to_static`.
+    """Function whose calls are captured as programs: made by :func:`to_static`.
 
     A call is compared in C with the entries that calls before have left (``umiak.core.entries``). What none serves
     comes to :meth:`_general`, which says what a call means.
@@ -112,7 +112,7 @@ class StaticFunction(StaticCall):
         return found[-1]
 
     def get_traced_count(self) -> int:
-        """How many programs there are."""
+        """Return the number of programs."""
         return len(self._captures())
 
     @property
@@ -121,7 +121,7 @@ class StaticFunction(StaticCall):
         return inspect.getsource(self._function)
 
     def rollback(self) -> Callable[..., Any]:
-        """The function as it was written; a layer gets its own ``forward`` back."""
+        """Return the function as it was written; a layer gets its own ``forward`` back."""
         layer = getattr(self.dygraph_function, "__self__", None)
         if isinstance(layer, Layer) and layer.__dict__.get("forward") is self:
             del layer.__dict__["forward"]
@@ -388,14 +388,20 @@ def to_static(
 
     Args:
         function: a function, a method, or a ``Layer``, whose ``forward`` is captured; None: a decorator.
-        input_spec: an :class:`InputSpec` for each tensor argument; sizes of None may differ without a new program.
+        input_spec: an ``InputSpec`` for each tensor argument; sizes of None may differ without a new program. None:
+            sizes become symbols when they differ.
         build_strategy: accepted; there is nothing to choose.
         backend: accepted; there is one compiler.
-        kwargs: ``full_graph`` and ``property``, accepted: a function is captured as a whole or refused.
+        **kwargs: ``full_graph`` and ``property``, accepted: a function is captured as a whole or refused.
+
+    Returns:
+        A captured function; the layer itself where one is given.
 
     Raises:
-        CaptureError: at the first call, what cannot be captured.
-        TypeError: an unknown keyword, or something that cannot be called.
+        CaptureError: at a call, something that cannot be captured.
+        TypeError: an unknown keyword, something that cannot be called, or a function marked by ``not_to_static``; at a
+            call, a branch on data.
+        ValueError: at a call, tensors that ``input_spec`` does not allow.
 
     Example:
         >>> import paddle
@@ -440,6 +446,15 @@ def _refuse_kept(function: Any) -> None:
 def not_to_static(func: Any = None) -> Any:
     """Mark a function as one that must not be captured: a captured function that calls it is refused.
 
+    Args:
+        func: the function; None: a decorator.
+
+    Returns:
+        A function that does the same and carries the mark.
+
+    Raises:
+        CaptureError: at a call inside of a function that is being captured.
+
     Example:
         >>> import paddle
         >>> @paddle.jit.not_to_static
@@ -465,7 +480,13 @@ def not_to_static(func: Any = None) -> Any:
 
 @public("paddle.jit")
 def enable_to_static(enable_to_static_bool: bool) -> None:
-    """Whether captured functions run as programs; otherwise they run as they were written.
+    """Set whether captured functions run as programs; otherwise they run as they were written.
+
+    Args:
+        enable_to_static_bool: True, as at first, for programs.
+
+    Raises:
+        TypeError: something that is no bool.
 
     Example:
         >>> import paddle
@@ -479,7 +500,13 @@ def enable_to_static(enable_to_static_bool: bool) -> None:
 
 @public("paddle.jit")
 def ignore_module(modules: Sequence[Any]) -> None:
-    """Accepted: functions are captured by running them, so that no module has to be left out.
+    """Do nothing: functions are captured by running them, so that no module has to be left out.
+
+    Args:
+        modules: a list of modules.
+
+    Raises:
+        TypeError: something that is no module.
 
     Example:
         >>> import math, paddle

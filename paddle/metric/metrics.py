@@ -26,7 +26,7 @@ def _array(who: str, name: str, x: Any) -> np.ndarray:
 
 @public("paddle.metric")
 class Metric(ABC):
-    """Base: ``compute`` turns results and labels into what ``update`` counts, ``accumulate`` gives the measure so far.
+    """Base of metrics: ``compute`` prepares a batch, ``update`` counts it, ``accumulate`` gives the measure so far.
 
     A subclass defines ``reset``, ``update``, ``accumulate`` and ``name``.
 
@@ -50,24 +50,47 @@ class Metric(ABC):
 
     @abstractmethod
     def update(self, *args: Any) -> Any:
-        """Count what ``compute`` gave for a batch."""
+        """Count what ``compute`` gave for a batch.
+
+        Args:
+            *args: what ``compute`` returned.
+
+        Returns:
+            Anything, such as the measure of this batch alone.
+        """
 
     @abstractmethod
     def accumulate(self) -> Any:
-        """The measure over all batches since the last reset."""
+        """Return the measure over all batches since the last reset."""
 
     @abstractmethod
     def name(self) -> Any:
-        """What it is called in logs; a list where there are several numbers."""
+        """Return the name for logs; a list where there are several numbers."""
 
     def compute(self, *args: Any) -> Any:
-        """What ``update`` is called with; by default what came."""
+        """Make of results and labels what ``update`` is called with; by default these themselves.
+
+        Args:
+            *args: results and labels.
+
+        Returns:
+            What ``update`` takes.
+        """
         return args
 
 
 @public("paddle.metric")
 class Accuracy(Metric):
-    """How often the class is among the ``k`` most probable ones, for each k of ``topk``.
+    """Fraction of rows whose class is among the ``k`` most probable ones, for each k of ``topk``.
+
+    Args:
+        topk: the numbers k.
+        name: name for logs; None: ``"acc"``. With a k above 1 names end in ``_top`` and k.
+        *args: for :class:`Metric`, which takes none.
+        **kwargs: for :class:`Metric`, which takes none.
+
+    Raises:
+        ValueError: no k.
 
     Example:
         >>> import paddle
@@ -82,6 +105,8 @@ class Accuracy(Metric):
 
     def __init__(self, topk: Sequence[int] = (1,), name: str | None = None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if not topk:
+            raise ValueError("[Accuracy] requires at least one k in topk, got none")
         self.topk = topk
         self.maxk = max(topk)
         own = name or "acc"
@@ -89,10 +114,15 @@ class Accuracy(Metric):
         self.reset()
 
     def compute(self, pred: Tensor, label: Tensor, *args: Any) -> Tensor:
-        """Whether each of the ``max(topk)`` most probable classes is the right one, float32 ``[*, max(topk)]``.
+        """Compare the most probable classes with the right ones.
 
-        ``pred`` are scores ``[*, C]``, ``label`` classes ``[*]`` or ``[*, 1]``, or scores ``[*, C]`` of which the
-        largest is right.
+        Args:
+            pred: scores ``[*, C]``.
+            label: classes ``[*]`` or ``[*, 1]``, or scores ``[*, C]`` of which the largest is right.
+            *args: ignored.
+
+        Returns:
+            Float32 ``[*, max(topk)]``: 1 where the class is the right one.
         """
         last = pred.ndim - 1
         _, best = F.top_k(pred, axis=last, k=min(self.maxk, pred.shape[last]))
@@ -103,7 +133,18 @@ class Accuracy(Metric):
         return F.cast(F.eq(best, F.cast(label, dtype=best.dtype)), dtype=dt.float32)
 
     def update(self, correct: Any, *args: Any) -> Any:
-        """Count what ``compute`` gave; the accuracy of this batch, a list if there are several k."""
+        """Count what ``compute`` gave.
+
+        Args:
+            correct: the tensor, or an array.
+            *args: ignored.
+
+        Returns:
+            The accuracy of this batch, a list if there are several k.
+
+        Raises:
+            ValueError: neither a tensor nor an array.
+        """
         hits = _array("Accuracy", "correct", correct)
         rows = int(np.prod(hits.shape[:-1]))
         found = [hits[..., :k].sum() for k in self.topk]
@@ -149,7 +190,14 @@ class _Binary(Metric):
 
 @public("paddle.metric")
 class Precision(_Binary):
-    """Of the rows decided for class 1, the part that belongs to it: ``tp / (tp + fp)``.
+    """Fraction of the rows decided for class 1 that belong to it: ``tp / (tp + fp)``, 0 where there are none.
+
+    A row is decided for class 1 where its probability is 0.5 or more.
+
+    Args:
+        name: name for logs.
+        *args: for :class:`Metric`, which takes none.
+        **kwargs: for :class:`Metric`, which takes none.
 
     Example:
         >>> import numpy as np, paddle
@@ -165,7 +213,15 @@ class Precision(_Binary):
         super().__init__(name, *args, **kwargs)
 
     def update(self, preds: Any, labels: Any) -> None:
-        """``preds``: probabilities of class 1. ``labels``: 0 or 1, as many. Arrays or tensors."""
+        """Count a batch.
+
+        Args:
+            preds: probabilities of class 1, an array or tensor.
+            labels: 0 or 1, as many.
+
+        Raises:
+            ValueError: another number of labels, or neither arrays nor tensors.
+        """
         chosen, right = self.decided(preds, labels)
         self.tp += int((chosen & right).sum())
         self.fp += int((chosen & ~right).sum())
@@ -179,7 +235,14 @@ class Precision(_Binary):
 
 @public("paddle.metric")
 class Recall(_Binary):
-    """Of the rows that belong to class 1, the part decided for it: ``tp / (tp + fn)``.
+    """Fraction of the rows that belong to class 1 that are decided for it: ``tp / (tp + fn)``, 0 where there are none.
+
+    A row is decided for class 1 where its probability is above 0.5.
+
+    Args:
+        name: name for logs.
+        *args: for :class:`Metric`, which takes none.
+        **kwargs: for :class:`Metric`, which takes none.
 
     Example:
         >>> import numpy as np, paddle
@@ -195,7 +258,15 @@ class Recall(_Binary):
         super().__init__(name, *args, **kwargs)
 
     def update(self, preds: Any, labels: Any) -> None:
-        """``preds``: probabilities of class 1. ``labels``: 0 or 1, as many. Arrays or tensors."""
+        """Count a batch.
+
+        Args:
+            preds: probabilities of class 1, an array or tensor.
+            labels: 0 or 1, as many.
+
+        Raises:
+            ValueError: another number of labels, or neither arrays nor tensors.
+        """
         chosen, right = self.decided(preds, labels)
         self.tp += int((chosen & right).sum())
         self.fn += int((~chosen & right).sum())
@@ -209,8 +280,14 @@ class Recall(_Binary):
 
 @public("paddle.metric")
 class Auc(Metric):
-    """The area under the receiver operating characteristic, from counts in ``num_thresholds + 1`` classes of
-    probability. ``curve`` is kept only: the area is that of the ROC curve also for "PR", as in the reference.
+    """Area under the receiver operating characteristic, from counts in classes of probability.
+
+    Args:
+        curve: kept only: the area is that of the ROC curve also for ``"PR"``, as in the reference.
+        num_thresholds: one less than the number of classes of probability.
+        name: name for logs.
+        *args: for :class:`Metric`, which takes none.
+        **kwargs: for :class:`Metric`, which takes none.
 
     Example:
         >>> import numpy as np, paddle
@@ -230,7 +307,15 @@ class Auc(Metric):
         self.reset()
 
     def update(self, preds: Any, labels: Any) -> None:
-        """``preds``: probabilities ``[N, 2]`` of both classes. ``labels``: 0 or 1, ``[N]`` or ``[N, 1]``."""
+        """Count a batch.
+
+        Args:
+            preds: probabilities ``[N, 2]`` of both classes, an array or tensor.
+            labels: 0 or 1, ``[N]`` or ``[N, 1]``.
+
+        Raises:
+            ValueError: other shapes, or numbers that are not from 0 to 1.
+        """
         preds, labels = _array("Auc", "preds", preds), _array("Auc", "labels", labels).reshape(-1)
         if preds.ndim != 2 or preds.shape[1] != 2 or len(labels) != len(preds):
             got = f"{preds.shape} and {labels.shape}"
@@ -243,7 +328,17 @@ class Auc(Metric):
 
     @staticmethod
     def trapezoid_area(x1: float, x2: float, y1: float, y2: float) -> float:
-        """The area under a line from ``(x1, y1)`` to ``(x2, y2)``."""
+        """Area under a line from ``(x1, y1)`` to ``(x2, y2)``.
+
+        Args:
+            x1: where it begins.
+            x2: where it ends.
+            y1: height at its begin.
+            y2: height at its end.
+
+        Returns:
+            A float.
+        """
         return abs(x1 - x2) * (y1 + y2) / 2.0
 
     def accumulate(self) -> float:
@@ -269,18 +364,20 @@ def accuracy(
     total: Tensor | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """How often the class is among the ``k`` most probable ones.
+    """Fraction of rows whose class is among the ``k`` most probable ones.
 
     Args:
         input: scores ``[N, C]``.
-        label: classes ``[N, 1]``.
-        correct, total: tensors that get the number of rows that are right, and of all.
+        label: classes ``[N, 1]``, integers.
+        k: how many of the most probable classes count.
+        correct: a tensor of one element that gets the number of rows that are right; None: nothing does.
+        total: a tensor of one element that gets the number of all rows; None: nothing does.
 
     Returns:
-        float32 without dims.
+        Float32 without dims.
 
     Raises:
-        ValueError: label not ``[N, 1]``, or fewer than k classes.
+        ValueError: an input that is not ``[N, C]``, a label that is not ``[N, 1]``, or fewer than k classes.
 
     Example:
         >>> import paddle

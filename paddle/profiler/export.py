@@ -15,13 +15,19 @@ from umiak.util.errors import op_error
 
 @public("paddle.profiler")
 def export_chrome_tracing(dir_name: str, worker_name: str | None = None) -> Callable[[Any], None]:
-    """A function for ``Profiler(on_trace_ready=...)`` that writes each recording as a trace into a folder.
+    """Make a function for ``Profiler(on_trace_ready=...)`` that writes each recording as a trace into a folder.
 
     The files, ``<worker>_time_<when>.paddle_trace.json``, open in https://ui.perfetto.dev and in chrome://tracing.
 
     Args:
         dir_name: the folder, made if need be.
-        worker_name: begins the names of files; by default host and process.
+        worker_name: begins the names of files; None: host and process.
+
+    Returns:
+        A function of a profiler.
+
+    Raises:
+        OSError: the folder cannot be made.
 
     Example:
         >>> import paddle, tempfile, os
@@ -45,10 +51,20 @@ def export_chrome_tracing(dir_name: str, worker_name: str | None = None) -> Call
 
 @public("paddle.profiler")
 def export_protobuf(dir_name: str, worker_name: str | None = None) -> NoReturn:
-    """Refused: the schema of these files belongs to the reference framework's own tools.
+    """Refuse to write protobuf files: their schema belongs to the reference framework's own tools.
+
+    Args:
+        dir_name: the folder, which is not made.
+        worker_name: the beginning of the names of files that are not written.
 
     Raises:
         RuntimeError: always. :func:`export_chrome_tracing` writes the same events.
+
+    Example:
+        >>> import paddle
+        >>> paddle.profiler.export_protobuf("folder")  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        RuntimeError: [export_protobuf] requires a format that is public
     """
     raise op_error(
         RuntimeError,
@@ -63,11 +79,16 @@ def export_protobuf(dir_name: str, worker_name: str | None = None) -> NoReturn:
 def load_profiler_result(filename: str) -> Recording:
     """Read a trace that ``Profiler.export`` or :func:`export_chrome_tracing` has written.
 
-    Returns a recording: ``events`` (name, kind, start and end in nanoseconds, thread, parent), ``counters`` of memory,
-    ``threads`` by number, ``save(path)``.
+    Args:
+        filename: name of the file.
+
+    Returns:
+        A recording: ``events`` (name, kind, start and end in nanoseconds, thread, parent), ``counters`` of memory,
+        ``threads`` by number, ``save(path)``.
 
     Raises:
         ValueError: any other file.
+        OSError: the file cannot be read.
 
     Example:
         >>> import paddle, tempfile, os

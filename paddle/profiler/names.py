@@ -9,7 +9,20 @@ from paddle._public import public
 
 @public("paddle.profiler")
 class ProfilerState(Enum):
-    """What is done in a step."""
+    """State of a profiler in a step.
+
+    Attributes:
+        CLOSED: nothing is done.
+        READY: the profiler is on, but what it sees is dropped: what happens once is over when recording begins.
+        RECORD: the step is recorded.
+        RECORD_AND_RETURN: the last step of a recording, which is handed over at its end.
+
+    Example:
+        >>> import paddle
+        >>> schedule = paddle.profiler.make_scheduler(closed=1, ready=0, record=1)
+        >>> schedule(0) is paddle.profiler.ProfilerState.CLOSED
+        True
+    """
 
     CLOSED = 0  # nothing
     READY = 1  # the profiler is on, but what it sees is dropped: what happens once is over when recording begins
@@ -19,7 +32,18 @@ class ProfilerState(Enum):
 
 @public("paddle.profiler")
 class ProfilerTarget(Enum):
-    """Kinds of devices."""
+    """Kinds of devices to record.
+
+    Attributes:
+        CPU: the host.
+        GPU: CUDA devices.
+        XPU: XPUs.
+        CUSTOM_DEVICE: devices of plug-ins.
+
+    Example:
+        >>> import paddle
+        >>> profiler = paddle.profiler.Profiler(targets=[paddle.profiler.ProfilerTarget.CPU])
+    """
 
     CPU = 0
     GPU = 1
@@ -29,7 +53,17 @@ class ProfilerTarget(Enum):
 
 @public("paddle.profiler")
 class SortedKeys(Enum):
-    """What the rows of tables are sorted by: the time of ops (``CPU...``), or that of their kernels (``GPU...``)."""
+    """Keys that rows of tables are sorted by: times of ops (``CPU...``), or those of their kernels (``GPU...``).
+
+    Attributes:
+        CPUTotal, CPUAvg, CPUMax, CPUMin: the sum, mean, largest and smallest time of an op.
+        GPUTotal, GPUAvg, GPUMax, GPUMin: those of the kernels of an op.
+
+    Example:
+        >>> import paddle
+        >>> paddle.profiler.SortedKeys.CPUMax.name
+        'CPUMax'
+    """
 
     CPUTotal = 0
     CPUAvg = 1
@@ -43,7 +77,19 @@ class SortedKeys(Enum):
 
 @public("paddle.profiler")
 class SummaryView(Enum):
-    """The tables of a summary. There is none for ``DistributedView`` yet."""
+    """Tables of a summary. There is none for ``DistributedView`` yet.
+
+    Attributes:
+        DeviceView, OverView, ModelView, KernelView, OperatorView: times of devices, kinds, steps, kernels and ops.
+        MemoryView, MemoryManipulationView: memory, and copies of it.
+        UDFView: ranges of the user.
+        DistributedView: nothing.
+
+    Example:
+        >>> import paddle
+        >>> paddle.profiler.SummaryView.KernelView.name
+        'KernelView'
+    """
 
     DeviceView = 0
     OverView = 1

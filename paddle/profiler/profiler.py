@@ -23,22 +23,29 @@ CLOSED, READY, RECORD, LAST = ProfilerState
 
 @public("paddle.profiler")
 class Profiler:
-    """Records ops with their gradients, kernels, layers, optimizers, loaders and ranges of the user, of all threads.
+    """Recorder of ops with their gradients, kernels, layers, optimizers, loaders and ranges of the user, of all
+    threads.
 
     While one records, every op of the program passes through Python: a small op takes several times as long, kernels
     as long as ever. Rows of an optimizer are launched one by one. Nothing is slower while none records. One profiler
     can record at a time.
 
     Args:
-        targets: kinds of devices (``ProfilerTarget``); what this build has not is left out with a warning.
+        targets: kinds of devices (``ProfilerTarget``); what this build has not is left out with a warning. None: the
+            host.
         scheduler: a function from the number of a step to its ``ProfilerState`` (see ``make_scheduler``), a pair
             ``(first, last)`` of steps, or None to record everything.
-        on_trace_ready: called with the profiler when a recording is complete.
+        on_trace_ready: called with the profiler when a recording is complete; None: nothing is.
         record_shapes: note operands and results of ops.
         profile_memory: note what tensors hold, after each op.
         timer_only: record nothing, only time the steps for ``step_info``.
-        emit_nvtx, custom_device_types: for devices that this build has not: refused.
+        emit_nvtx: for devices that this build has not: refused.
+        custom_device_types: the same.
         with_flops: accepted; the work of kernels is counted in any case.
+
+    Raises:
+        ValueError: ``emit_nvtx`` or ``custom_device_types``, or a pair of steps in the wrong order.
+        TypeError: another scheduler.
 
     Example:
         >>> import paddle
@@ -101,7 +108,11 @@ class Profiler:
             self._enter(self.scheduler(0))
 
     def step(self, num_samples: int | None = None) -> None:
-        """A step is over, and the next one begins. ``num_samples`` were in it, for ``step_info``."""
+        """End a step, and begin the next one.
+
+        Args:
+            num_samples: how many samples were in it, for ``step_info``; None: they are not counted.
+        """
         self._timer.step(num_samples)
         if not self.timer_only:
             self._leave(self.current_state is LAST)
@@ -156,7 +167,13 @@ class Profiler:
     # --- what was found
 
     def step_info(self, unit: str | None = None) -> str:
-        """The mean time of the steps since the last call, of waiting for data, and samples per second.
+        """Describe the steps since the last call: their mean time, that of waiting for data, and samples per second.
+
+        Args:
+            unit: what samples are called; None: ``"samples"``.
+
+        Returns:
+            A str; an empty one where there was no step.
 
         Example:
             >>> import paddle
@@ -175,7 +192,16 @@ class Profiler:
         return self.profiler_result
 
     def export(self, path: str, format: str = "json") -> None:
-        """Write the last recording as a Chrome trace. ``format`` is ``"json"``; ValueError for another."""
+        """Write the last recording as a Chrome trace.
+
+        Args:
+            path: name of the file.
+            format: ``"json"``.
+
+        Raises:
+            ValueError: another format.
+            RuntimeError: nothing has been recorded yet.
+        """
         self._found().save(path, format)
 
     def summary(

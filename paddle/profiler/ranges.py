@@ -19,9 +19,13 @@ from umiak.observe.recorder import Range, Recorder
 
 @public("paddle.profiler")
 class RecordEvent(ContextDecorator):
-    """A range of your own: a ``with`` block, a decorated function, or what is between ``begin()`` and ``end()``.
+    """Range of your own: a ``with`` block, a decorated function, or what is between ``begin()`` and ``end()``.
 
-    It costs next to nothing while no profiler records. ``event_type`` names the kind under which tables count it.
+    It costs next to nothing while no profiler records.
+
+    Args:
+        name: name of the range.
+        event_type: the kind under which tables count it: a str, or a member of an enumeration, whose name counts.
 
     Example:
         >>> import paddle
@@ -37,12 +41,12 @@ class RecordEvent(ContextDecorator):
         self._open: list[Range] = []
 
     def begin(self) -> None:
-        """The range begins."""
+        """Begin the range."""
         if Recorder.active is not None:
             self._open.append(Range(self.name, getattr(self.event_type, "name", str(self.event_type))).__enter__())
 
     def end(self) -> None:
-        """It ends; nothing happens where it did not begin."""
+        """End the range; nothing happens where it did not begin."""
         if self._open:
             self._open.pop().__exit__()
 

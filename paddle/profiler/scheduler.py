@@ -13,13 +13,17 @@ from umiak.util.errors import op_error
 def make_scheduler(
     *, closed: int, ready: int, record: int, repeat: int = 0, skip_first: int = 0
 ) -> Callable[[int], ProfilerState]:
-    """After ``skip_first`` steps: rounds of ``closed``, then ``ready``, then ``record`` steps.
+    """Make a schedule for a ``Profiler``: rounds of ``closed``, then ``ready``, then ``record`` steps.
 
     Args:
-        closed, ready: steps in which nothing is kept.
-        record: steps that are; at least 1.
-        repeat: rounds; 0 for no end.
+        closed: steps in which nothing is done.
+        ready: steps whose recording is dropped.
+        record: steps that are recorded; at least 1.
+        repeat: how many rounds; 0 for no end.
         skip_first: steps before the first round.
+
+    Returns:
+        A function from the number of a step to its ``ProfilerState``.
 
     Raises:
         ValueError: a negative number, or no step to record.

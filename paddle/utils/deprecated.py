@@ -14,13 +14,19 @@ from paddle._public import public
 def deprecated(
     update_to: str = "", since: str = "", reason: str = "", level: int = 0
 ) -> Callable[[Callable], Callable]:
-    """Mark a function as on its way out: its doc says so, and calls warn.
+    """Mark a function as on its way out: its document says so, and calls warn.
 
     Args:
-        update_to: what to use instead.
-        since: the version that said so first.
-        reason: why.
-        level: 0 only documents; 1 warns at each call; 2 raises RuntimeError.
+        update_to: name of what to use instead; empty: nothing is named.
+        since: the version that said so first; empty: none is named.
+        reason: why; empty: no reason is given.
+        level: 0 only documents; 1 warns at each call (DeprecationWarning); 2 refuses each call.
+
+    Returns:
+        A decorator.
+
+    Raises:
+        RuntimeError: at a call of a function marked with level 2.
 
     Example:
         >>> import paddle

@@ -12,7 +12,17 @@ from umiak.util.errors import op_error
 
 @public("paddle.utils")
 def try_import(module_name: str, err_msg: str | None = None) -> ModuleType:
-    """Import a module that not everyone has; ImportError says what to install.
+    """Import a module that not everyone has.
+
+    Args:
+        module_name: its full name.
+        err_msg: the message where it is not there; None: one that says what to install.
+
+    Returns:
+        The module.
+
+    Raises:
+        ImportError: it is not there, or fails to import something.
 
     Example:
         >>> import paddle
@@ -38,7 +48,16 @@ def _numbers(text: str, what: str) -> tuple[int, ...]:
 
 @public("paddle.utils")
 def require_version(min_version: str, max_version: str | None = None) -> None:
-    """Raise an Exception unless ``paddle.__version__`` lies between two versions.
+    """Refuse to go on unless ``paddle.__version__`` lies between two versions, both included.
+
+    Args:
+        min_version: the least, such as ``"3.3.1"``.
+        max_version: the most; None: any.
+
+    Raises:
+        Exception: another version is installed.
+        TypeError: a version that is no str.
+        ValueError: a version that is not made of numbers and dots.
 
     Example:
         >>> import paddle
@@ -54,7 +73,10 @@ def require_version(min_version: str, max_version: str | None = None) -> None:
 
 @public("paddle.utils")
 def run_check() -> None:
-    """Run a small product and its gradient, and say that it worked.
+    """Run a small matmul and its gradient, and say that it worked.
+
+    Raises:
+        RuntimeError: the gradient is wrong.
 
     Example:
         >>> import paddle

@@ -110,6 +110,11 @@ def test_loss_scaling():
     assert off.scale(loss) is loss and off.state_dict() == {} and not off.is_enable()
     with pytest.raises(ValueError, match="decr_ratio"):
         amp.GradScaler(decr_ratio=2.0)
+    for scale in (0.0, -1.0, float("inf")):
+        with pytest.raises(ValueError, match="scale above 0"):
+            amp.GradScaler(init_loss_scaling=scale)
+        with pytest.raises(ValueError, match="scale above 0"):
+            off.set_init_loss_scaling(scale)
 
 
 def test_layers_that_float16_spares():

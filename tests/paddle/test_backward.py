@@ -331,6 +331,21 @@ def test_vjp(rng):
     assert h.tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("product", [paddle.autograd.vjp, paddle.autograd.jvp])
+def test_errors_of_products(product):
+    x, name = paddle.ones([2]), product.__name__
+    for call, kind, text in (
+        (lambda: product(lambda x: x * x, x, [x, x]), ValueError, "1 tensors in v, got 2"),
+        (lambda: product(lambda x: x * x, x, paddle.ones([3])), ValueError, "v of shape"),
+        (lambda: product(lambda x: x * x, x, 3), TypeError, "a Tensor or a list of them for v, got int"),
+        (lambda: product(lambda x: x * x, 3), TypeError, "for xs, got int"),
+        (lambda: product(lambda x: x * x, paddle.ones([2], "int64")), TypeError, "for xs, got int64"),
+        (lambda: product(3, x), TypeError, "a function, got int"),
+    ):
+        with pytest.raises(kind, match=rf"^\[{name}\] requires .*{text}"):
+            call()
+
+
 def test_jvp(rng):
     a, b, v, w = (rng.standard_normal(3) for _ in range(4))
     ys, tangents = jvp(function, [fixed(a), fixed(b)], [fixed(v), fixed(w)])

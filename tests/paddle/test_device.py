@@ -208,6 +208,9 @@ def test_errors_of_streams():
         device.set_stream(1)
     with pytest.raises(ValueError, match="interprocess"):
         device.Event(interprocess=True)
+    for kind in (device.Stream, device.Event):
+        with pytest.raises(ValueError, match=rf"^\[{kind.__name__}\] requires a device"):
+            kind("tape")
 
 
 # --- memory --------------------------------------------------------------------------------------------------------

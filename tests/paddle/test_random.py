@@ -95,6 +95,12 @@ def test_generators():
         paddle.set_rng_state([])
     with pytest.raises(TypeError, match="integer"):
         paddle.seed("a")
+    with pytest.raises(TypeError, match=r"^\[manual_seed\] requires an integer, got str"):
+        paddle.manual_seed("a")
+    with pytest.raises(ValueError, match="one state"):
+        paddle.set_rng_state(3)
+    with pytest.raises(ValueError, match=r"^\[Generator\] requires a device"):
+        paddle.Generator("gpu")
     assert paddle.get_cuda_rng_state() == []
 
 

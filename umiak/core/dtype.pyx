@@ -7,7 +7,16 @@ from umiak.util.errors import op_error
 
 
 cdef class DType:
-    """The type of a tensor's elements. One object per type: compare with ``is`` or ``==``."""
+    """Type of a tensor's elements. One object per type: compare with ``is`` or ``==``.
+
+    Raises:
+        TypeError: it is called: no types can be added.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([1]).dtype is paddle.float32, isinstance(paddle.int8, paddle.dtype)
+        (True, True)
+    """
 
     def __init__(self):
         raise TypeError("dtypes are fixed; use paddle.float32 or umiak.core.dtype.convert('float32')")

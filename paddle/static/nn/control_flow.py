@@ -45,7 +45,7 @@ def cond(
     name: str | None = None,
     return_names: Sequence[str] | None = None,
 ) -> Any:
-    """What ``true_fn`` returns where ``pred`` is true, else what ``false_fn`` does.
+    """Result of ``true_fn`` where ``pred`` is true, else of ``false_fn``.
 
     In a captured function both become part of the program, which decides when it runs; each may write to tensors from
     outside. There they must return the same structure, with tensors of one shape and dtype at each place, or numbers.
@@ -53,11 +53,14 @@ def cond(
     itself went on to compute from it.
 
     Args:
-        pred: a bool tensor with one element.
+        pred: a bool, or a tensor with one element.
         true_fn: a function without arguments; None: nothing happens, and None is returned.
         false_fn: the same for the other case.
         name: accepted.
         return_names: accepted.
+
+    Returns:
+        What the function returned.
 
     Raises:
         TypeError: a condition or function of another type; in a captured function, results that do not go together.
@@ -94,9 +97,12 @@ def while_loop(
     Args:
         cond: takes the values, and returns a bool tensor with one element.
         body: takes the values, and returns as many, a list or tuple of them or the only one.
-        loop_vars: tensors, or structures of them.
+        loop_vars: a list or tuple of tensors, or structures of them, at least one.
         is_test: accepted.
         name: accepted.
+
+    Returns:
+        A list of the values.
 
     Raises:
         TypeError: something that cannot be called, or values that are no list or tuple.
@@ -140,12 +146,15 @@ def while_loop(
 
 @public("paddle.static.nn")
 def case(pred_fn_pairs: Sequence[tuple[Any, Callable[[], Any]]], default: Any = None, name: str | None = None) -> Any:
-    """What the function beside the first true condition returns; where none is, what ``default`` does.
+    """Result of the function beside the first true condition; where none is, of ``default``.
 
     Args:
-        pred_fn_pairs: pairs of a bool tensor with one element and a function without arguments.
+        pred_fn_pairs: a list or tuple of tuples of a bool tensor with one element and a function without arguments.
         default: a function without arguments; None: the last of the others.
         name: accepted.
+
+    Returns:
+        What the function returned.
 
     Raises:
         TypeError: pairs of another type.
@@ -179,14 +188,17 @@ def _first(pairs: Sequence[tuple[Any, Callable[[], Any]]], last: Callable[[], An
 
 @public("paddle.static.nn")
 def switch_case(branch_index: Any, branch_fns: Any, default: Any = None, name: str | None = None) -> Any:
-    """What the function of the number ``branch_index`` returns; where there is none, what ``default`` does.
+    """Result of the function of the number ``branch_index``; where there is none, of ``default``.
 
     Args:
-        branch_index: an integer tensor with one element.
+        branch_index: a tensor of uint8, int32 or int64 with one element.
         branch_fns: a dict of functions without arguments by number, a list of pairs of these, or a list of functions,
             whose numbers are their places.
         default: a function without arguments; None: that of the largest number.
         name: accepted.
+
+    Returns:
+        What the function returned.
 
     Raises:
         TypeError: an index or functions of another type.
