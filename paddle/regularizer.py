@@ -7,14 +7,32 @@ from umiak.core.tensor import Tensor
 
 
 class WeightDecayRegularizer:
-    """Base: called with a parameter and its gradient, returns the gradient with the penalty's derivative added."""
+    """Base of penalties: called with a parameter and its gradient, adds the penalty's derivative.
+
+    A subclass defines ``__call__(param, grad, block=None)``, which returns the new gradient.
+
+    Example:
+        >>> import paddle
+        >>> class Towards(paddle.regularizer.WeightDecayRegularizer):
+        ...     def __call__(self, param, grad, block=None):
+        ...         return grad + (param - 1.0)
+        >>> x = paddle.create_parameter([1], "float32", default_initializer=paddle.nn.initializer.Constant(3.0))
+        >>> opt = paddle.optimizer.SGD(0.5, parameters=[x], weight_decay=Towards())
+        >>> (x * 0.0).sum().backward()
+        >>> opt.step()
+        >>> x.tolist()
+        [2.0]
+    """
 
     def __call__(self, param: Tensor, grad: Tensor, block: object = None) -> Tensor:
         raise NotImplementedError(f"{type(self).__name__} defines no penalty")
 
 
 class L1Decay(WeightDecayRegularizer):
-    """The penalty ``coeff * sum |param|``: adds ``coeff * sign(param)``.
+    """Penalty ``coeff * sum |param|``: adds ``coeff * sign(param)`` to a gradient.
+
+    Args:
+        coeff: the coefficient.
 
     Example:
         >>> import paddle
@@ -34,7 +52,10 @@ class L1Decay(WeightDecayRegularizer):
 
 
 class L2Decay(WeightDecayRegularizer):
-    """The penalty ``coeff / 2 * sum param²``: adds ``coeff * param``.
+    """Penalty ``coeff / 2 * sum param²``: adds ``coeff * param`` to a gradient.
+
+    Args:
+        coeff: the coefficient.
 
     Example:
         >>> import paddle

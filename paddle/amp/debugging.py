@@ -48,8 +48,18 @@ _LARGEST_HALF = 65504.0
 
 
 class DebugMode(Enum):
-    """What a check does: print tensors with NaN or infinity, and stop there or go on; print those that float16 cannot
-    hold; print all.
+    """Mode of a check: which tensors are printed, and whether it stops there.
+
+    Attributes:
+        CHECK_NAN_INF_AND_ABORT: print those with NaN or infinity, and raise an error.
+        CHECK_NAN_INF: print those with NaN or infinity.
+        CHECK_ALL_FOR_OVERFLOW: print also those that float16 cannot hold.
+        CHECK_ALL: print all.
+
+    Example:
+        >>> import paddle
+        >>> paddle.amp.debugging.DebugMode(0).name
+        'CHECK_NAN_INF_AND_ABORT'
     """
 
     CHECK_NAN_INF_AND_ABORT = 0
@@ -115,11 +125,12 @@ def check_numerics(
 
     Args:
         tensor: a floating or complex tensor.
-        op_type, var_name: names for the message.
-        debug_mode: what to do about them.
+        op_type: a name for the message.
+        var_name: another name for the message.
+        debug_mode: what to do about them, a :class:`DebugMode`.
 
     Returns:
-        the counts of NaN, infinity and zero (int64 ``[3]``), and maximum, minimum and mean (float32 ``[3]``).
+        The counts of NaN, infinity and zero (int64 ``[3]``), and maximum, minimum and mean (float32 ``[3]``).
 
     Raises:
         RuntimeError: there are some, and ``debug_mode`` is ``CHECK_NAN_INF_AND_ABORT``.
@@ -141,10 +152,16 @@ def check_numerics(
 
 
 def check_layer_numerics(func: Callable) -> Callable:
-    """A decorator for ``forward`` of a layer: its floating inputs and results have to be finite.
+    """Decorate ``forward`` of a layer: its floating inputs and results have to be finite.
+
+    Args:
+        func: the method.
+
+    Returns:
+        A method that does the same and checks.
 
     Raises:
-        RuntimeError: they are not, or there is no input.
+        RuntimeError: at a call, they are not finite, or there is no input.
 
     Example:
         >>> import paddle
@@ -193,20 +210,27 @@ def _name(op: Any) -> str:
 
 
 class TensorCheckerConfig:
-    """How :func:`enable_tensor_checker` checks the results of ops.
+    """Configuration of :func:`enable_tensor_checker`: which results of ops are checked, and how.
 
     Args:
         enable: False checks nothing.
-        debug_mode: what to do about NaN and infinity.
-        output_dir: write to the file ``worker_<device>`` in this folder instead of printing.
-        checked_op_list: check these ops alone.
-        skipped_op_list: do not check these.
+        debug_mode: what to do about NaN and infinity, a :class:`DebugMode`.
+        output_dir: write to the file ``worker_<device>`` in this folder; None: print.
+        checked_op_list: check these ops alone; None: all.
+        skipped_op_list: do not check these; None: none.
         debug_step: ``[first, end]``: check in steps from the first to the one before the end; each call of
-            ``enable_tensor_checker`` begins a step.
+            ``enable_tensor_checker`` begins a step. None: in all.
         stack_height_limit: how many lines of the program to print with an error.
 
     Raises:
-        ValueError, TypeError: arguments of another kind.
+        ValueError: a ``debug_step`` that is not two rising numbers.
+        TypeError: arguments of another kind.
+
+    Example:
+        >>> import paddle
+        >>> config = paddle.amp.debugging.TensorCheckerConfig(True, checked_op_list=["div"], debug_step=[0, 2])
+        >>> [config.update_and_check_step_id() for _ in range(3)]
+        [True, True, False]
     """
 
     current_step_id: ClassVar[int] = 0
@@ -244,7 +268,7 @@ class TensorCheckerConfig:
         TensorCheckerConfig.current_step_id = 0
 
     def update_and_check_step_id(self) -> bool:
-        """Begin a step; whether it is to be checked."""
+        """Begin a step, and say whether it is to be checked."""
         if not self.enable:
             return False
         step = TensorCheckerConfig.current_step_id
@@ -327,8 +351,13 @@ _ACTIVE = "tensor_checker"  # the configuration at work, among the values of the
 
 
 def enable_tensor_checker(checker_config: TensorCheckerConfig) -> None:
-    """Check the results of all ops of this thread until :func:`disable_tensor_checker`, in the steps that the
-    configuration names.
+    """Check the results of all ops of this thread until :func:`disable_tensor_checker`, in the configured steps.
+
+    Args:
+        checker_config: a :class:`TensorCheckerConfig`.
+
+    Raises:
+        RuntimeError: from then on, at an op whose result has NaN or infinity, in mode ``CHECK_NAN_INF_AND_ABORT``.
 
     Example:
         >>> import paddle
@@ -353,7 +382,13 @@ def enable_tensor_checker(checker_config: TensorCheckerConfig) -> None:
 
 
 def disable_tensor_checker() -> None:
-    """End what :func:`enable_tensor_checker` began."""
+    """End what :func:`enable_tensor_checker` began; without it, nothing happens.
+
+    Example:
+        >>> import paddle
+        >>> paddle.amp.debugging.enable_tensor_checker(paddle.amp.debugging.TensorCheckerConfig(True))
+        >>> paddle.amp.debugging.disable_tensor_checker()
+    """
     active = context.current().values.pop(_ACTIVE, None)
     if active is not None:
         active.stop_check_nan_inf()
@@ -367,7 +402,18 @@ _HEADINGS = ("-- FP16 Calls ---", "-- BF16 Calls ---", "--- FP32 Calls---", "-- 
 
 
 def enable_operator_stats_collection() -> None:
-    """Count the ops of this thread by the dtype of their results, until :func:`disable_operator_stats_collection`."""
+    """Count the ops of this thread by the dtype of their results, until :func:`disable_operator_stats_collection`.
+
+    Raises:
+        RuntimeError: a collection is under way.
+
+    Example:
+        >>> import paddle
+        >>> paddle.amp.debugging.enable_operator_stats_collection()
+        >>> y = paddle.exp(paddle.to_tensor([1.0]))
+        >>> paddle.amp.debugging.disable_operator_stats_collection()  # doctest: +ELLIPSIS
+        <--...
+    """
     values = context.current().values
     if _STATS in values:
         raise RuntimeError("[enable_operator_stats_collection] requires that no collection is under way, got one")
@@ -382,7 +428,17 @@ def enable_operator_stats_collection() -> None:
 
 
 def disable_operator_stats_collection() -> None:
-    """End the collection and print what was counted."""
+    """End the collection and print what was counted.
+
+    Raises:
+        RuntimeError: no collection is under way.
+
+    Example:
+        >>> import paddle
+        >>> paddle.amp.debugging.enable_operator_stats_collection()
+        >>> paddle.amp.debugging.disable_operator_stats_collection()  # doctest: +ELLIPSIS
+        <--...
+    """
     found = context.current().values.pop(_STATS, None)
     if found is None:
         raise RuntimeError("[disable_operator_stats_collection] requires a collection under way, got none")
@@ -398,6 +454,12 @@ def disable_operator_stats_collection() -> None:
 @contextmanager
 def collect_operator_stats() -> Iterator[None]:
     """Count the ops inside by the dtype of their results, and print a table at the end.
+
+    Yields:
+        None: it is used in a ``with`` statement.
+
+    Raises:
+        RuntimeError: a collection is under way.
 
     Example:
         >>> import paddle
@@ -458,15 +520,31 @@ def compare_accuracy(
     float32 and one in float16. The n-th result of an op in one is compared with the n-th in the other.
 
     Args:
-        dump_path, another_dump_path: folders of the two runs.
+        dump_path: the folder of the first run.
+        another_dump_path: the folder of the second run.
         output_filename: where to write.
         loss_scale: the second run's gradients (ops whose names end in ``_grad``) are divided by it.
-        dump_all_tensors: all rows; otherwise those that one run lacks, or that differ in NaN or infinity, or by more
-        than a hundredth.
+        dump_all_tensors: write all rows; otherwise those that one run lacks, or that differ in NaN or infinity, or by
+            more than a hundredth.
 
     Raises:
         FileNotFoundError: a folder without such files.
         ValueError: an ``.xlsx`` file is asked for.
+
+    Example:
+        >>> import os, paddle, tempfile
+        >>> from paddle.amp.debugging import DebugMode, TensorCheckerConfig
+        >>> folder = tempfile.mkdtemp()
+        >>> for run in ("one", "two"):
+        ...     config = TensorCheckerConfig(True, DebugMode.CHECK_ALL, os.path.join(folder, run))
+        ...     paddle.amp.debugging.enable_tensor_checker(config)
+        ...     y = paddle.exp(paddle.to_tensor([1.0]))
+        ...     paddle.amp.debugging.disable_tensor_checker()
+        >>> one, two, table = (os.path.join(folder, name) for name in ("one", "two", "table.csv"))
+        >>> paddle.amp.debugging.compare_accuracy(one, two, table, dump_all_tensors=True)
+        >>> with open(table) as rows:
+        ...     len(rows.readlines())  # a heading and one op
+        2
     """
     if Path(output_filename).suffix in (".xlsx", ".xls"):
         raise ValueError(

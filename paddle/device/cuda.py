@@ -41,7 +41,10 @@ __all__ = [
 
 
 def device_count() -> int:
-    """How many CUDA devices there are.
+    """Number of CUDA devices.
+
+    Returns:
+        An int.
 
     Example:
         >>> import paddle

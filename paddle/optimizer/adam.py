@@ -83,31 +83,42 @@ class _Moments(Optimizer):
 
 @public("paddle.optimizer")
 class Adam(_Moments):
-    """Adam (Kingma and Ba, 2015): ``m = beta1*m + (1-beta1)*g``, ``v = beta2*v + (1-beta2)*g²``,
-    ``param -= lr * m̂ / (sqrt(v̂) + epsilon)`` where m̂ and v̂ are corrected for their start at 0.
+    """Adam: the average of gradients over the root of the average of their squares.
+
+    ``m = beta1*m + (1-beta1)*g``, ``v = beta2*v + (1-beta2)*g²``, ``param -= lr * m̂ / (sqrt(v̂) + epsilon)``, where m̂
+    and v̂ are corrected for their start at 0.
 
     Args:
-        learning_rate: a number or a schedule.
-        beta1, beta2: decay of the two averages, in [0, 1).
-        epsilon: added to the root.
-        parameters: parameters or groups of them.
-        weight_decay: a number (L2, added to the gradient) or a regularizer.
-        grad_clip: clips gradients first.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
+        beta1: decay of the average of gradients, in [0, 1).
+        beta2: decay of the average of their squares, in [0, 1).
+        epsilon: added to the root of the average of squares, 0 or more.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
         lazy_mode: of a table with a gradient of selected rows, update these rows alone; otherwise the averages of the
             other rows decay, as with a dense gradient.
+        multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
         use_multi_tensor: accepted; parameters are always updated together.
-        multi_precision: keep float32 copies of low-precision parameters.
-        amsgrad: divide by the largest second moment so far.
+        amsgrad: divide by the largest average of squares so far.
 
     Raises:
-        ValueError: numbers out of range.
+        ValueError: no parameters, one of them twice, or numbers out of range.
+        TypeError: arguments of another kind.
+
+    References:
+        Kingma and Ba, 2015: Adam: A Method for Stochastic Optimization.
 
     Example:
         >>> import paddle
         >>> layer = paddle.nn.Linear(2, 1)
         >>> opt = paddle.optimizer.Adam(0.01, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
         >>> layer(paddle.ones([1, 2])).sum().backward()
         >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     def __init__(
@@ -139,26 +150,40 @@ class Adam(_Moments):
 
 @public("paddle.optimizer")
 class AdamW(_Moments):
-    """Adam with decoupled weight decay (Loshchilov and Hutter, 2019): ``param *= 1 - lr*weight_decay``, then Adam's
-    step.
+    """Adam with decoupled weight decay: ``param *= 1 - lr*weight_decay``, then Adam's step.
 
     Args:
-        learning_rate, beta1, beta2, epsilon, parameters, grad_clip, lazy_mode, multi_precision, amsgrad: as in Adam.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
+        beta1: decay of the average of gradients, in [0, 1).
+        beta2: decay of the average of their squares, in [0, 1).
+        epsilon: added to the root of the average of squares, 0 or more.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
         weight_decay: a number.
-        use_lowprecision_moment: accepted; moments are float32.
-        lr_ratio: called with a parameter, gives a factor on its learning rate.
-        apply_decay_param_fun: called with a parameter's name, says whether it decays.
+        use_lowprecision_moment: accepted; averages are float32.
+        lr_ratio: called with a parameter, gives a factor on its learning rate; None: 1.
+        apply_decay_param_fun: called with a parameter's name, says whether it decays; None: all do.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+        lazy_mode: of a table with a gradient of selected rows, update these rows alone; otherwise the averages of the
+            other rows decay, as with a dense gradient.
+        multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
+        amsgrad: divide by the largest average of squares so far.
 
     Raises:
-        ValueError: numbers out of range.
-        TypeError: ``weight_decay`` is not a number.
+        ValueError: no parameters, one of them twice, or numbers out of range.
+        TypeError: ``weight_decay`` is not a number, or arguments of another kind.
+
+    References:
+        Loshchilov and Hutter, 2019: Decoupled Weight Decay Regularization.
 
     Example:
         >>> import paddle
         >>> layer = paddle.nn.Linear(2, 1)
-        >>> opt = paddle.optimizer.AdamW(0.01, parameters=layer.parameters(), weight_decay=0.1)
+        >>> opt = paddle.optimizer.AdamW(0.01, weight_decay=0.1, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
         >>> layer(paddle.ones([1, 2])).sum().backward()
         >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     numbers = ("beta1", "beta2", "epsilon", "decay")
@@ -221,8 +246,34 @@ class AdamW(_Moments):
 class Adamax(_Moments):
     """Adam with the largest decayed gradient in place of the root of squares.
 
+    ``m = beta1*m + (1-beta1)*g``, ``u = max(beta2*u + epsilon, |g|)``, ``param -= lr * m̂ / u``.
+
     Args:
-        learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip: as in Adam.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
+        beta1: decay of the average of gradients, in [0, 1).
+        beta2: decay of the largest gradient, in [0, 1).
+        epsilon: added to the decayed largest gradient, 0 or more.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+
+    Raises:
+        ValueError: no parameters, one of them twice, or numbers out of range.
+        TypeError: arguments of another kind.
+
+    References:
+        Kingma and Ba, 2015: Adam: A Method for Stochastic Optimization.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.Adamax(0.01, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     accumulators = ("moment", "inf_norm")
@@ -251,13 +302,36 @@ class Adamax(_Moments):
 
 @public("paddle.optimizer")
 class Lamb(_Moments):
-    """Adam's change plus decay, scaled to the norm of each parameter (You et al., 2020).
+    """Adam's change plus decay, scaled to the norm of each parameter.
 
     Args:
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
         lamb_weight_decay: part of the parameter that is added to its change.
-        exclude_from_weight_decay_fn: called with a parameter, says that it does not decay.
-        always_adapt: scale also parameters that do not decay.
-        learning_rate, beta1, beta2, epsilon, parameters, grad_clip, multi_precision: as in Adam.
+        beta1: decay of the average of gradients, in [0, 1).
+        beta2: decay of the average of their squares, in [0, 1).
+        epsilon: added to the root of the average of squares, 0 or more.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+        exclude_from_weight_decay_fn: called with a parameter, says that it does not decay; None: all do.
+        multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
+        always_adapt: scale also the changes of parameters that do not decay.
+
+    Raises:
+        ValueError: no parameters, one of them twice, or numbers out of range.
+        TypeError: arguments of another kind.
+
+    References:
+        You et al., 2020: Large Batch Optimization for Deep Learning.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.Lamb(0.01, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     numbers = ("beta1", "beta2", "epsilon", "lamb_weight_decay")
@@ -305,11 +379,36 @@ class Lamb(_Moments):
 
 @public("paddle.optimizer")
 class NAdam(_Moments):
-    """Adam with Nesterov's momentum (Dozat, 2016).
+    """Adam with Nesterov's momentum.
 
     Args:
-        momentum_decay: how fast the momentum grows towards ``beta1``.
-        learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip: as in Adam.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
+        beta1: decay of the average of gradients, in [0, 1).
+        beta2: decay of the average of their squares, in [0, 1).
+        epsilon: added to the root of the average of squares, 0 or more.
+        momentum_decay: how fast the momentum grows towards ``beta1``: it is
+            ``beta1 * (1 - 0.96 ** (step * momentum_decay) / 2)``.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+
+    Raises:
+        ValueError: no parameters, one of them twice, or numbers out of range.
+        TypeError: arguments of another kind.
+
+    References:
+        Dozat, 2016: Incorporating Nesterov Momentum into Adam.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.NAdam(0.01, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     _has_formulas = False  # the product of all momenta so far is none
@@ -370,10 +469,34 @@ class NAdam(_Moments):
 
 @public("paddle.optimizer")
 class RAdam(_Moments):
-    """Adam with rectified variance: plain momentum until the second moment is known well enough (Liu et al., 2020).
+    """Adam with rectified variance: plain momentum until the average of squares is known well enough.
 
     Args:
-        learning_rate, beta1, beta2, epsilon, parameters, weight_decay, grad_clip: as in Adam.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
+        beta1: decay of the average of gradients, in [0, 1).
+        beta2: decay of the average of their squares, in [0, 1).
+        epsilon: added to the root of the average of squares, 0 or more.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+
+    Raises:
+        ValueError: no parameters, one of them twice, or numbers out of range.
+        TypeError: arguments of another kind.
+
+    References:
+        Liu et al., 2020: On the Variance of the Adaptive Learning Rate.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.RAdam(0.01, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     def __init__(

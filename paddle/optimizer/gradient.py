@@ -18,21 +18,28 @@ from umiak.ir.expr import minimum, mod, to_float
 
 @public("paddle.optimizer")
 class SGD(Optimizer):
-    """``param -= lr * grad``.
+    """Gradient descent, ``param -= lr * grad``.
 
     Args:
-        learning_rate: a number or a schedule.
-        parameters: parameters or groups of them.
-        weight_decay: a number (L2, added to the gradient) or a regularizer.
-        grad_clip: clips gradients first.
-        multi_precision: keep float32 copies of low-precision parameters.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+        multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
+
+    Raises:
+        ValueError: no parameters, or one of them twice.
+        TypeError: arguments of another kind.
 
     Example:
         >>> import paddle
-        >>> layer = paddle.nn.Linear(2, 1)
-        >>> opt = paddle.optimizer.SGD(0.1, parameters=layer.parameters())
-        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> x = paddle.create_parameter([1], "float32", default_initializer=paddle.nn.initializer.Constant(3.0))
+        >>> opt = paddle.optimizer.SGD(0.25, parameters=[x])
+        >>> (x * x).sum().backward()
         >>> opt.step()
+        >>> x.tolist()  # 3 - 0.25 * 6
+        [1.5]
     """
 
     _layout = (TARGET, GRAD, RATE)
@@ -54,18 +61,34 @@ class SGD(Optimizer):
 
 @public("paddle.optimizer")
 class Momentum(Optimizer):
-    """``velocity = momentum*velocity + grad``, ``param -= lr * velocity`` (or ``lr * (grad + momentum*velocity)``).
+    """Gradient descent with momentum: ``velocity = momentum*velocity + grad``, ``param -= lr * velocity``.
 
     Args:
-        learning_rate: a number or a schedule.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
         momentum: how much of the velocity stays.
-        parameters: parameters or groups of them.
-        use_nesterov: take the second form.
-        weight_decay: a number (L2, added to the gradient) or a regularizer.
-        grad_clip: clips gradients first.
-        multi_precision: keep float32 copies of low-precision parameters.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        use_nesterov: ``param -= lr * (grad + momentum*velocity)`` instead.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+        multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
         rescale_grad: a factor on the gradients.
         use_multi_tensor: accepted; parameters are always updated together.
+
+    Raises:
+        ValueError: no parameters, or one of them twice.
+        TypeError: arguments of another kind.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.create_parameter([1], "float32", default_initializer=paddle.nn.initializer.Constant(0.0))
+        >>> opt = paddle.optimizer.Momentum(1.0, momentum=0.5, parameters=[x])
+        >>> for _ in range(2):
+        ...     x.sum().backward()
+        ...     opt.step()
+        ...     opt.clear_grad()
+        >>> x.tolist()  # -1, and then -1.5 more
+        [-2.5]
     """
 
     accumulators = ("velocity",)
@@ -104,13 +127,35 @@ class Momentum(Optimizer):
 
 @public("paddle.optimizer")
 class Adagrad(Optimizer):
-    """``total += grad²``, ``param -= lr * grad / (sqrt(total) + epsilon)``.
+    """Gradient descent over the root of all squares so far: ``param -= lr * grad / (sqrt(total) + epsilon)``.
+
+    ``total += grad²`` comes first.
 
     Args:
-        learning_rate: a number or a schedule.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
         epsilon: added to the root.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
         initial_accumulator_value: what ``total`` starts with.
-        parameters, weight_decay, grad_clip: as in SGD.
+
+    Raises:
+        ValueError: no parameters, or one of them twice.
+        TypeError: arguments of another kind.
+
+    References:
+        Duchi, Hazan and Singer, 2011: Adaptive Subgradient Methods.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.Adagrad(0.1, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     accumulators = ("moment",)
@@ -142,13 +187,33 @@ class Adagrad(Optimizer):
 
 @public("paddle.optimizer")
 class Adadelta(Optimizer):
-    """The gradient scaled by the ratio of average changes to average gradients (Zeiler, 2012).
+    """Gradient descent scaled by the ratio of average changes to average gradients.
 
     Args:
-        learning_rate: a number or a schedule.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
         epsilon: added to both averages.
         rho: decay of the averages.
-        parameters, weight_decay, grad_clip: as in SGD.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+
+    Raises:
+        ValueError: no parameters, or one of them twice.
+        TypeError: arguments of another kind.
+
+    References:
+        Zeiler, 2012: ADADELTA: An Adaptive Learning Rate Method.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.Adadelta(1.0, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     accumulators = ("_avg_squared_grad", "_avg_squared_update")
@@ -176,18 +241,37 @@ class Adadelta(Optimizer):
 
 @public("paddle.optimizer")
 class RMSProp(Optimizer):
-    """The gradient over the root of its average square, through a momentum.
+    """Gradient over the root of its average square, through a momentum.
+
+    ``s = rho*s + (1-rho)*grad²``, ``u = momentum*u + lr * grad / sqrt(s + epsilon)``, ``param -= u``.
 
     Args:
-        learning_rate: a number or a schedule.
-        rho: decay of the average.
-        epsilon: added under the root.
-        momentum: how much of the last change stays.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
+        rho: decay of the average, 0 or more.
+        epsilon: added under the root, 0 or more.
+        momentum: how much of the last change stays, 0 or more.
         centered: subtract the square of the average gradient under the root.
-        parameters, weight_decay, grad_clip: as in SGD.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
 
     Raises:
-        ValueError: numbers out of range.
+        ValueError: no parameters, one of them twice, or numbers out of range.
+        TypeError: arguments of another kind.
+
+    References:
+        Tieleman and Hinton, 2012: Lecture 6.5 of Neural Networks for Machine Learning.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.RMSProp(0.01, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     accumulators = ("momentum", "mean_square", "mean_grad")
@@ -230,14 +314,32 @@ class RMSProp(Optimizer):
 class Rprop(Optimizer):
     """Steps of a size of their own, which grows while the sign of the gradient stays and shrinks when it turns.
 
+    Gradients should be those of all data, not of batches.
+
     Args:
-        learning_rate: the first size of the steps.
+        learning_rate: the first size of the steps, a number or a schedule, whose first rate counts.
         learning_rate_range: the smallest and the largest size.
-        etas: the factors of shrinking and of growing.
-        parameters, grad_clip, multi_precision: as in SGD.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        etas: the factors of shrinking (between 0 and 1) and of growing (above 1).
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+        multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
 
     Raises:
-        ValueError: numbers out of range.
+        ValueError: no parameters, one of them twice, or numbers out of range.
+        TypeError: arguments of another kind.
+
+    References:
+        Riedmiller and Braun, 1993: A Direct Adaptive Method for Faster Backpropagation Learning.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.Rprop(0.01, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     accumulators = ("prevs", "learning_rates")
@@ -278,12 +380,30 @@ class ASGD(Optimizer):
     """Gradient descent along the mean of the latest gradients of ``batch_num`` batches.
 
     Args:
-        learning_rate: a number or a schedule.
-        batch_num: how many batches an epoch has.
-        parameters, weight_decay, grad_clip, multi_precision: as in SGD.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
+        batch_num: how many batches an epoch has, 1 or more: so many gradients are kept.
+        parameters: parameters, or dicts of groups of them with settings of their own; see :class:`Optimizer`. Needed.
+        weight_decay: a number (the coefficient of an L2 penalty, whose derivative is added to the gradient), a
+            regularizer, or None for no penalty.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied to gradients first; None: no clipping.
+        multi_precision: keep float32 copies of float16 and bfloat16 parameters, which the steps are applied to.
 
     Raises:
-        ValueError: ``batch_num`` is not positive.
+        ValueError: no parameters, one of them twice, or a ``batch_num`` that is not positive.
+        TypeError: arguments of another kind.
+
+    References:
+        Schmidt, Le Roux and Bach, 2017: Minimizing Finite Sums with the Stochastic Average Gradient.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> opt = paddle.optimizer.ASGD(0.01, parameters=layer.parameters())
+        >>> before = layer(paddle.ones([1, 2])).item()
+        >>> layer(paddle.ones([1, 2])).sum().backward()
+        >>> opt.step()
+        >>> layer(paddle.ones([1, 2])).item() < before
+        True
     """
 
     accumulators = ("d",)

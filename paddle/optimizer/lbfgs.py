@@ -56,23 +56,26 @@ def _parts(g: Tensor) -> Tensor:
 
 @public("paddle.incubate.optimizer paddle.optimizer")
 class LBFGS(Optimizer):
-    """L-BFGS: descent along the gradient turned by an estimate of the curvature, which the last steps give (Liu and
-    Nocedal, 1989).
+    """L-BFGS: descent along the gradient turned by an estimate of the curvature, which the last steps give.
 
     Args:
-        learning_rate: the length of a step, or the first that the line search tries.
+        learning_rate: the length of a step, or the first that the line search tries: a number or a schedule.
         max_iter: iterations of one ``step``.
-        max_eval: evaluations of the closure in one ``step``; ``max_iter * 5 / 4`` by default.
+        max_eval: evaluations of the closure in one ``step``; None: ``max_iter * 5 / 4``.
         tolerance_grad: stop where no element of the gradient is larger.
         tolerance_change: stop where neither the position nor the loss changes more.
         history_size: how many steps the estimate is made of.
         line_search_fn: None, or ``"strong_wolfe"`` for a search along each direction.
-        parameters: parameters, one group of them.
-        weight_decay: a number (L2, added to the gradient) or a regularizer.
-        grad_clip: clips gradients first.
+        parameters: parameters, one group of them. Needed.
+        weight_decay: a number (L2, added to the gradient), a regularizer, or None for no penalty.
+        grad_clip: clips gradients first; None: no clipping.
 
     Raises:
-        ValueError: several groups of parameters, or another line search.
+        ValueError: no parameters, several groups of them, or another line search.
+        TypeError: arguments of another kind.
+
+    References:
+        Liu and Nocedal, 1989: On the Limited Memory BFGS Method for Large Scale Optimization.
 
     Example:
         >>> import paddle
@@ -156,13 +159,13 @@ class LBFGS(Optimizer):
     # --- the step --------------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Tensor]) -> Tensor:  # type: ignore[override]
-        """Up to ``max_iter`` iterations.
+        """Make up to ``max_iter`` iterations.
 
         Args:
             closure: clears the gradients, computes the loss, calls ``backward()`` on it and returns it.
 
         Returns:
-            the loss that the first call of ``closure`` gave.
+            The loss that the first call of ``closure`` gave.
         """
         with no_grad_guard():
             return self._minimize(closure)
@@ -241,17 +244,38 @@ class LBFGS(Optimizer):
         state["H_diag"] = product / _dot(turn, turn)
 
     def minimize(self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None) -> Any:
-        """Refused: a step needs the loss at several places."""
+        """Refuse: a step needs the loss at several places.
+
+        Args:
+            loss: does not matter.
+            startup_program: does not matter.
+            parameters: does not matter.
+            no_grad_set: does not matter.
+
+        Raises:
+            NotImplementedError: always.
+        """
         raise NotImplementedError("[LBFGS] requires step(closure), got minimize(), which has one loss only")
 
     # --- state -----------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """``{"state": …}``: what is known of the curvature, and counts of iterations and evaluations."""
+        """Make a dict of what is known of the curvature, and counts of iterations and evaluations.
+
+        Returns:
+            ``{"state": {…}}``.
+        """
         return {"state": {k: list(v) if isinstance(v, list) else v for k, v in self._state.items()}}
 
     def set_state_dict(self, state_dict: Any) -> None:
-        """Go on from a saved state."""
+        """Go on from a saved state.
+
+        Args:
+            state_dict: what :meth:`state_dict` returned.
+
+        Raises:
+            KeyError: a dict without ``"state"``.
+        """
         plain = ("ro", "al")
         state: dict[str, Any] = {k: list(v) if isinstance(v, list) else v for k, v in state_dict["state"].items()}
         for k in plain:

@@ -29,10 +29,16 @@ def _is_number(x: Any) -> bool:
 class LRScheduler:
     """Base of all schedules. A subclass defines ``get_lr()`` from ``self.base_lr`` and ``self.last_epoch``.
 
+    A schedule is given to an optimizer in place of a number. Calling it gives the current rate; ``step()`` goes on.
+
     Args:
-        learning_rate: the base rate, a float ≥ 0.
-        last_epoch: index of the last epoch done; -1 starts afresh.
+        learning_rate: the base rate, 0 or more.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
         verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate.
+        TypeError: a learning_rate that is no number.
 
     Example:
         >>> import paddle
@@ -56,15 +62,19 @@ class LRScheduler:
         self.step()
 
     def __call__(self) -> float:
-        """The current rate."""
+        """Return the current rate."""
         return self.last_lr
 
     def get_lr(self) -> float:
-        """The rate at ``self.last_epoch``."""
+        """Compute the rate at ``self.last_epoch``."""
         raise NotImplementedError(f"{type(self).__name__} defines no get_lr")
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on by one epoch, or to ``epoch``, and compute the rate there."""
+        """Go on, and compute the rate there.
+
+        Args:
+            epoch: the epoch to go to; None: the next one.
+        """
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         self.last_lr = self.get_lr()
         self._report()
@@ -78,12 +88,19 @@ class LRScheduler:
         self.keys = ["last_epoch", "last_lr"]
 
     def state_dict(self) -> dict[str, Any]:
-        """What is needed to go on from here."""
+        """Make a dict of what is needed to go on from here."""
         self.state_keys()
         return {k: _plain(getattr(self, k)) for k in self.keys if hasattr(self, k)}
 
     def set_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from a saved state. Raises RuntimeError where a key is missing."""
+        """Go on from a saved state.
+
+        Args:
+            state_dict: what :meth:`state_dict` returned. What the schedule has no use for is left out with a warning.
+
+        Raises:
+            RuntimeError: a key is missing.
+        """
         self.state_keys()
         for k in self.keys:
             if k not in state_dict:
@@ -106,13 +123,33 @@ def _plain(value: Any) -> Any:
 
 
 class NoamDecay(LRScheduler):
-    """``learning_rate * d_model**-0.5 * min(epoch**-0.5, epoch * warmup_steps**-1.5)``.
+    """Schedule that rises linearly, then falls with the root of the epoch.
+
+    The rate is ``learning_rate * d_model**-0.5 * min(epoch**-0.5, epoch * warmup_steps**-1.5)``.
+
+    Args:
+        d_model: features of the model, above 0.
+        warmup_steps: epochs in which the rate rises.
+        learning_rate: the base rate, 0 or more.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate, or a ``d_model`` that is not positive.
+        TypeError: a learning_rate that is no number.
+
+    References:
+        Vaswani et al., 2017: Attention Is All You Need.
 
     Example:
         >>> import paddle
-        >>> s = paddle.optimizer.lr.NoamDecay(d_model=64, warmup_steps=100)
-        >>> s()
-        0.0
+        >>> s = paddle.optimizer.lr.NoamDecay(d_model=100, warmup_steps=4)
+        >>> rates = []
+        >>> for _ in range(5):
+        ...     rates.append(round(s(), 4))
+        ...     s.step()
+        >>> rates
+        [0.0, 0.0125, 0.025, 0.0375, 0.05]
     """
 
     def __init__(
@@ -130,13 +167,26 @@ class NoamDecay(LRScheduler):
 
 
 class PiecewiseDecay(LRScheduler):
-    """``values[i]`` until epoch ``boundaries[i]``, the last value from then on.
+    """Schedule of constant rates: ``values[i]`` until epoch ``boundaries[i]``, the last value from then on.
+
+    Args:
+        boundaries: rising epochs, at least one.
+        values: rates, one more than boundaries.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: no boundaries, or too few values.
 
     Example:
         >>> import paddle
-        >>> s = paddle.optimizer.lr.PiecewiseDecay(boundaries=[3, 6], values=[0.1, 0.05, 0.01])
-        >>> s()
-        0.1
+        >>> s = paddle.optimizer.lr.PiecewiseDecay(boundaries=[1, 2], values=[0.1, 0.05, 0.01])
+        >>> rates = []
+        >>> for _ in range(4):
+        ...     rates.append(s())
+        ...     s.step()
+        >>> rates
+        [0.1, 0.05, 0.01, 0.01]
     """
 
     def __init__(
@@ -159,7 +209,26 @@ class PiecewiseDecay(LRScheduler):
 
 
 class NaturalExpDecay(LRScheduler):
-    """``learning_rate * exp(-gamma * epoch)``."""
+    """Schedule ``learning_rate * exp(-gamma * epoch)``.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        gamma: how fast the rate falls, above 0.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate, or a ``gamma`` that is not positive.
+        TypeError: a learning_rate that is no number.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.NaturalExpDecay(1.0, gamma=0.5)
+        >>> for _ in range(2):
+        ...     s.step()
+        >>> round(s(), 4)
+        0.3679
+    """
 
     def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
         _require(gamma > 0, ValueError, self, "gamma > 0, so that the rate falls", gamma)
@@ -171,7 +240,26 @@ class NaturalExpDecay(LRScheduler):
 
 
 class InverseTimeDecay(LRScheduler):
-    """``learning_rate / (1 + gamma * epoch)``."""
+    """Schedule ``learning_rate / (1 + gamma * epoch)``.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        gamma: how fast the rate falls.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate.
+        TypeError: a learning_rate that is no number.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.InverseTimeDecay(1.0, gamma=0.5)
+        >>> for _ in range(2):
+        ...     s.step()
+        >>> s()
+        0.5
+    """
 
     def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
         self.gamma = gamma
@@ -182,8 +270,31 @@ class InverseTimeDecay(LRScheduler):
 
 
 class PolynomialDecay(LRScheduler):
-    """``(learning_rate - end_lr) * (1 - epoch/decay_steps)**power + end_lr``; ``end_lr`` after ``decay_steps``,
-    or with ``cycle`` the decay starts again over the next multiple of ``decay_steps``.
+    """Schedule ``(learning_rate - end_lr) * (1 - epoch/decay_steps)**power + end_lr``.
+
+    After ``decay_steps`` it stays at ``end_lr``.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        decay_steps: epochs of the decay.
+        end_lr: the rate at their end.
+        power: 1 for a line; above 0.
+        cycle: decay over the next multiple of ``decay_steps`` instead of staying at ``end_lr``.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate, a ``decay_steps`` that is no positive integer, or a ``power`` that is not
+            positive.
+        TypeError: a learning_rate that is no number.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.PolynomialDecay(1.0, decay_steps=4, end_lr=0.0)
+        >>> for _ in range(3):
+        ...     s.step()
+        >>> s()
+        0.25
     """
 
     def __init__(
@@ -220,9 +331,19 @@ class PolynomialDecay(LRScheduler):
 
 
 class LinearWarmup(LRScheduler):
-    """Rises linearly from ``start_lr`` to ``end_lr`` in ``warmup_steps``, then is ``learning_rate``, a number or
-    another
-    schedule (which then starts at its epoch 0).
+    """Schedule that rises linearly, and then is constant or another schedule.
+
+    Args:
+        learning_rate: the rate after the warm-up: a number, or a schedule, which then starts at its epoch 0.
+        warmup_steps: epochs in which the rate rises.
+        start_lr: the rate at first.
+        end_lr: the rate that it rises to, above start_lr.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a ``warmup_steps`` that is no positive integer, or an ``end_lr`` that is not above ``start_lr``.
+        TypeError: a learning_rate that is neither a number nor a schedule.
 
     Example:
         >>> import paddle
@@ -286,7 +407,26 @@ class LinearWarmup(LRScheduler):
 
 
 class ExponentialDecay(LRScheduler):
-    """``learning_rate * gamma**epoch``, with ``0 < gamma < 1``."""
+    """Schedule ``learning_rate * gamma**epoch``.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        gamma: the factor of each epoch, between 0 and 1.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate, or a ``gamma`` out of range.
+        TypeError: a learning_rate that is no number.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.ExponentialDecay(1.0, gamma=0.5)
+        >>> for _ in range(3):
+        ...     s.step()
+        >>> s()
+        0.125
+    """
 
     def __init__(self, learning_rate: float, gamma: float, last_epoch: int = -1, verbose: bool = False) -> None:
         _require(0.0 < gamma < 1.0, ValueError, self, "0 < gamma < 1", gamma)
@@ -298,7 +438,27 @@ class ExponentialDecay(LRScheduler):
 
 
 class MultiStepDecay(LRScheduler):
-    """``learning_rate * gamma**n`` where ``n`` counts the milestones reached."""
+    """Schedule that is multiplied by ``gamma`` at each milestone.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        milestones: a list or tuple of rising epochs.
+        gamma: the factor, below 1.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate, milestones that do not rise, or a ``gamma`` that is not below 1.
+        TypeError: a learning_rate that is no number, or milestones that are no list or tuple.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.MultiStepDecay(1.0, milestones=[1, 3], gamma=0.5)
+        >>> for _ in range(3):
+        ...     s.step()
+        >>> s()
+        0.25
+    """
 
     def __init__(
         self,
@@ -326,12 +486,24 @@ class MultiStepDecay(LRScheduler):
 
 
 class StepDecay(LRScheduler):
-    """``learning_rate * gamma**(epoch // step_size)``.
+    """Schedule ``learning_rate * gamma**(epoch // step_size)``.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        step_size: epochs between two changes.
+        gamma: the factor of a change, below 1.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate, a ``step_size`` below 1, or a ``gamma`` that is not below 1.
+        TypeError: a learning_rate that is no number, or a ``step_size`` that is no integer.
 
     Example:
         >>> import paddle
         >>> s = paddle.optimizer.lr.StepDecay(0.5, step_size=2, gamma=0.5)
-        >>> s.step(2)
+        >>> for _ in range(2):
+        ...     s.step()
         >>> s()
         0.25
     """
@@ -351,7 +523,26 @@ class StepDecay(LRScheduler):
 
 
 class LambdaDecay(LRScheduler):
-    """``learning_rate * lr_lambda(epoch)``."""
+    """Schedule ``learning_rate * lr_lambda(epoch)``.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        lr_lambda: a function of the epoch.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate.
+        TypeError: a learning_rate that is no number, or an ``lr_lambda`` that cannot be called.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.LambdaDecay(0.5, lambda epoch: 1 / (1 + epoch))
+        >>> for _ in range(4):
+        ...     s.step()
+        >>> s()
+        0.1
+    """
 
     def __init__(
         self, learning_rate: float, lr_lambda: Callable[[int], float], last_epoch: int = -1, verbose: bool = False
@@ -365,7 +556,26 @@ class LambdaDecay(LRScheduler):
 
 
 class MultiplicativeDecay(LRScheduler):
-    """``learning_rate * lr_lambda(1) * … * lr_lambda(epoch)``."""
+    """Schedule ``learning_rate * lr_lambda(1) * … * lr_lambda(epoch)``.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        lr_lambda: a function of the epoch.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate.
+        TypeError: a learning_rate that is no number, or an ``lr_lambda`` that cannot be called.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.MultiplicativeDecay(1.0, lambda epoch: 0.5)
+        >>> for _ in range(2):
+        ...     s.step()
+        >>> s()
+        0.25
+    """
 
     def __init__(
         self, learning_rate: float, lr_lambda: Callable[[int], float], last_epoch: int = -1, verbose: bool = False
@@ -379,10 +589,32 @@ class MultiplicativeDecay(LRScheduler):
 
 
 class CosineAnnealingDecay(LRScheduler):
-    """``eta_min + (learning_rate - eta_min) * (1 + cos(pi * epoch / T_max)) / 2``, going up again after ``T_max``.
+    """Schedule ``eta_min + (learning_rate - eta_min) * (1 + cos(pi * epoch / T_max)) / 2``.
 
-    Computed step by step from the rate before, so that a rate changed by hand is respected; ``step(epoch)`` uses the
-    closed form.
+    It goes up again after ``T_max``. It is computed step by step from the rate before, so that a rate changed by hand
+    is respected; ``step(epoch)`` uses the formula.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        T_max: epochs from the largest rate to the smallest.
+        eta_min: the smallest rate.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate, or a ``T_max`` that is not positive.
+        TypeError: a learning_rate or ``eta_min`` that is no number, or a ``T_max`` that is no integer.
+
+    References:
+        Loshchilov and Hutter, 2017: SGDR: Stochastic Gradient Descent with Warm Restarts.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.CosineAnnealingDecay(1.0, T_max=4)
+        >>> for _ in range(2):
+        ...     s.step()
+        >>> round(s(), 4)
+        0.5
     """
 
     def __init__(
@@ -413,8 +645,32 @@ class CosineAnnealingDecay(LRScheduler):
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
-    """Cosine from ``learning_rate`` to ``eta_min`` in ``T_0`` epochs, then again from the top in ``T_0 * T_mult``,
-    and so on.
+    """Schedule of cosines from ``learning_rate`` to ``eta_min``, each beginning at the top again.
+
+    The first takes ``T_0`` epochs, each further one ``T_mult`` times as many as the one before.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        T_0: epochs of the first cosine.
+        T_mult: an integer of 1 or more.
+        eta_min: the smallest rate.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate, a ``T_0`` that is no positive integer, or a ``T_mult`` below 1.
+        TypeError: a learning_rate that is no number.
+
+    References:
+        Loshchilov and Hutter, 2017: SGDR: Stochastic Gradient Descent with Warm Restarts.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.CosineAnnealingWarmRestarts(1.0, T_0=2)
+        >>> for _ in range(2):
+        ...     s.step()
+        >>> s()
+        1.0
     """
 
     def __init__(
@@ -439,6 +695,14 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         return self.eta_min + (self.base_lr - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: float | None = None) -> None:
+        """Go on, and compute the rate there.
+
+        Args:
+            epoch: the epoch to go to, which may have a fraction; None: the next one.
+
+        Raises:
+            ValueError: a negative epoch.
+        """
         epoch = self.last_epoch + 1 if epoch is None else epoch
         _require(epoch >= 0, ValueError, self, "epoch >= 0", epoch)
         position, length = float(epoch), self.T_0
@@ -454,8 +718,29 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """The factor on ``learning_rate`` goes from ``start_factor`` to ``end_factor`` in ``total_steps``, step by step
-    from the rate before.
+    """Schedule whose factor on ``learning_rate`` goes linearly from one number to another.
+
+    It is computed step by step from the rate before, so that a rate changed by hand is respected.
+
+    Args:
+        learning_rate: the base rate, 0 or more.
+        total_steps: epochs from the first factor to the last, above 0.
+        start_factor: the first factor, above 0 and at most 1.
+        end_factor: the last one, from 0 to 1.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: a negative learning_rate, factors out of range, or a ``total_steps`` that is not positive.
+        TypeError: a learning_rate that is no number.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.LinearLR(1.0, total_steps=2, start_factor=0.5)
+        >>> for _ in range(1):
+        ...     s.step()
+        >>> s()
+        0.75
     """
 
     def __init__(
@@ -493,14 +778,38 @@ def _cosine(start: float, end: float, fraction: float) -> float:
 
 
 class OneCycleLR(LRScheduler):
-    """One cycle over ``total_steps``: up from ``max/divide_factor`` to ``max`` in ``phase_pct`` of them, then down to
-    ``end_learning_rate``. With ``three_phase`` it comes down to the initial rate in a mirrored phase first.
+    """Schedule of one cycle: up to ``max_learning_rate``, then down to ``end_learning_rate``.
+
+    With ``three_phase`` it comes down to the initial rate, in as many steps as it went up, before it goes to the last
+    one.
+
+    Args:
+        max_learning_rate: the largest rate, 0 or more.
+        total_steps: steps of the cycle; a step beyond them is refused.
+        divide_factor: the initial rate is ``max_learning_rate / divide_factor``.
+        end_learning_rate: the last rate.
+        phase_pct: the part of the steps in which the rate rises, from 0 to 1; below 0.5 with ``three_phase``.
+        anneal_strategy: ``"cos"`` or ``"linear"``.
+        three_phase: see above.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: numbers out of range, or another strategy; in ``step``, a step beyond ``total_steps``.
+        TypeError: a ``max_learning_rate`` that is no number, or a ``total_steps`` that is no integer.
+
+    References:
+        Smith and Topin, 2018: Super-Convergence.
 
     Example:
         >>> import paddle
         >>> s = paddle.optimizer.lr.OneCycleLR(max_learning_rate=0.5, total_steps=100)
         >>> s()
         0.02
+        >>> for _ in range(29):
+        ...     s.step()
+        >>> s()
+        0.5
     """
 
     def __init__(
@@ -543,11 +852,36 @@ class OneCycleLR(LRScheduler):
 
 
 class CyclicLR(LRScheduler):
-    """Cycles between ``base_learning_rate`` and ``max_learning_rate``: up in ``step_size_up`` steps, down in
-    ``step_size_down``.
+    """Schedule of cycles between ``base_learning_rate`` and ``max_learning_rate``.
 
-    ``mode``: ``"triangular"`` (constant height), ``"triangular2"`` (half the height every cycle), ``"exp_range"``
-    (``exp_gamma**steps``); or give ``scale_fn`` of the cycle number or, with ``scale_mode="iterations"``, of the step.
+    Args:
+        base_learning_rate: the smallest rate.
+        max_learning_rate: the largest one, 0 or more.
+        step_size_up: steps in which the rate rises.
+        step_size_down: steps in which it falls; None: as many.
+        mode: ``"triangular"`` (cycles of one height), ``"triangular2"`` (half the height every cycle), ``"exp_range"``
+            (``exp_gamma**steps`` of the height).
+        exp_gamma: the factor of ``"exp_range"``.
+        scale_fn: a function that gives the height in place of ``mode``: of the number of the cycle, from 1, or of the
+            step; None: as ``mode`` says.
+        scale_mode: ``"cycle"`` or ``"iterations"``: what ``scale_fn`` is a function of.
+        last_epoch: the epoch that was done last; -1 starts at epoch 0.
+        verbose: print each change.
+
+    Raises:
+        ValueError: numbers out of range, or unknown modes.
+        TypeError: rates that are no numbers.
+
+    References:
+        Smith, 2017: Cyclical Learning Rates for Training Neural Networks.
+
+    Example:
+        >>> import paddle
+        >>> s = paddle.optimizer.lr.CyclicLR(0.0, 1.0, step_size_up=2)
+        >>> for _ in range(3):
+        ...     s.step()
+        >>> s()
+        0.5
     """
 
     def __init__(
@@ -601,15 +935,25 @@ class CyclicLR(LRScheduler):
 
 
 class ReduceOnPlateau(LRScheduler):
-    """Multiplies the rate by ``factor`` when ``step(metrics)`` has seen no improvement for more than ``patience``
-    calls.
+    """Schedule that is multiplied by ``factor`` when a metric no longer improves.
+
+    ``step(metrics)`` has to see no improvement for more than ``patience`` calls.
 
     Args:
+        learning_rate: the rate at first.
         mode: ``"min"``: smaller metrics are better; ``"max"``: larger.
-        threshold, threshold_mode: an improvement must exceed ``best * threshold`` (``"rel"``) or ``threshold``
-            (``"abs"``).
+        factor: the factor of a cut, below 1.
+        patience: calls without improvement that are allowed.
+        threshold: an improvement must exceed this.
+        threshold_mode: ``"rel"``: threshold is a part of the best metric; ``"abs"``: a difference.
         cooldown: calls after a cut in which nothing is counted.
-        min_lr, epsilon: the rate never falls below ``min_lr``; cuts smaller than ``epsilon`` are not made.
+        min_lr: the rate never falls below it.
+        epsilon: smaller cuts are not made.
+        verbose: print each change.
+
+    Raises:
+        ValueError: an unknown mode, or a ``factor`` that is not below 1.
+        TypeError: a learning_rate that is no number.
 
     Example:
         >>> import paddle
@@ -656,7 +1000,15 @@ class ReduceOnPlateau(LRScheduler):
         self.keys = ["cooldown_counter", "best", "num_bad_epochs", "last_epoch", "last_lr"]
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Report ``metrics``: a number, or an array or tensor with one element."""
+        """Report a metric.
+
+        Args:
+            metrics: a number, or an array or tensor with one element.
+            epoch: the epoch to go to; None: the next one.
+
+        Raises:
+            TypeError: something else.
+        """
         if not (_is_number(metrics) or hasattr(metrics, "item")):
             raise TypeError(f"[ReduceOnPlateau] requires metrics as a number, array or tensor, got {type(metrics)}")
         value = float(metrics.item() if hasattr(metrics, "item") else metrics)

@@ -96,16 +96,33 @@ class State(Slot):
 class Optimizer:
     """Base of all optimizers.
 
+    A subclass declares its state tensors in ``accumulators`` and its numbers in ``numbers``, and defines
+    ``_update(state, grad, lr)``: one step of one parameter, in place.
+
     Args:
-        learning_rate: a number or a schedule of ``paddle.optimizer.lr``.
-        parameters: parameters, or dicts with key ``"params"`` and settings of their own: ``"learning_rate"`` (a
-            factor on
-            the optimizer's), ``"weight_decay"``, ``"grad_clip"`` and the optimizer's numbers, such as ``"beta1"``.
-        weight_decay: a number (L2) or a regularizer; a parameter's own regularizer takes its place.
-        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied before the decay.
+        learning_rate: a number, or a schedule of ``paddle.optimizer.lr``.
+        parameters: parameters, or dicts with key ``"params"`` and settings of their own: ``"learning_rate"`` (a factor
+            on the optimizer's), ``"weight_decay"``, ``"grad_clip"`` and the optimizer's numbers, such as ``"beta1"``.
+            Needed.
+        weight_decay: a number (L2), a regularizer, or None for no penalty; a parameter's own regularizer takes its
+            place.
+        grad_clip: a ``ClipGradBy…`` of ``paddle.nn``, applied before the decay; None: no clipping.
 
     Raises:
-        TypeError, ValueError: arguments of another kind.
+        ValueError: no parameters, or one of them twice.
+        TypeError: arguments of another kind.
+
+    Example:
+        >>> import paddle
+        >>> class Signs(paddle.optimizer.Optimizer):
+        ...     def _update(self, state, grad, lr):
+        ...         state.param.set_value(state.param - lr * paddle.sign(grad))
+        >>> x = paddle.create_parameter([2], "float32", default_initializer=paddle.nn.initializer.Constant(1.0))
+        >>> opt = Signs(0.25, parameters=[x])
+        >>> (x[0] * 10.0 - x[1]).backward()
+        >>> opt.step()
+        >>> x.tolist()
+        [0.75, 1.25]
     """
 
     # What a subclass declares: names of the state tensors, each of the parameter's shape; numbers that groups may set.
@@ -144,7 +161,9 @@ class Optimizer:
         if isinstance(parameters, (Tensor, dict)):
             raise TypeError(f"[{who}] requires an iterable of parameters or of dicts, got {type(parameters).__name__}")
         if not isinstance(learning_rate, LRScheduler) and not _is_number(learning_rate):
-            raise TypeError(f"[{who}] requires a float or an LRScheduler as learning_rate, got {type(learning_rate)}")
+            raise TypeError(
+                f"[{who}] requires a float or an LRScheduler as learning_rate, got {type(learning_rate).__name__}"
+            )
         if grad_clip is not None and not isinstance(grad_clip, ClipGradBase):
             raise TypeError(f"[{who}] requires a ClipGradBy… as grad_clip, got {type(grad_clip).__name__}")
         self._learning_rate = learning_rate
@@ -444,7 +463,11 @@ class Optimizer:
         return [self._states[p] for p in self._parameter_list if p in self._states]
 
     def state_dict(self) -> dict[str, Any]:
-        """The states by name, such as ``linear_0.w_0_moment1_0``; the schedule under ``"LR_Scheduler"``.
+        """Make a dict of the states by name, such as ``linear_0.w_0_moment1_0``.
+
+        Returns:
+            A dict of tensors; with a schedule, its state under ``"LR_Scheduler"``, and with float32 copies of
+            parameters these under ``"master_weights"``.
 
         Example:
             >>> import paddle
@@ -473,7 +496,8 @@ class Optimizer:
         return out
 
     def sharded_state_dict(self, model_sharded_state_dict: Mapping[str, Any]) -> dict[str, Any]:
-        """What this rank holds of the states, as ``ShardedWeight`` by name: ``<name of the parameter>.<state>``.
+        """Make a dict of what this rank holds of the states, as ``ShardedWeight`` by name: ``<name of the
+        parameter>.<state>``.
 
         The states are ``w_0`` (the float32 copy of a low-precision parameter), those such as ``moment1_0`` or
         ``velocity_0``, which are cut as the parameter is, and numbers such as ``beta1_pow_acc_0`` of shape ``[1]``.
@@ -482,6 +506,9 @@ class Optimizer:
 
         Args:
             model_sharded_state_dict: the model's. Of several names of one parameter the first in order is taken.
+
+        Returns:
+            A dict of ``ShardedWeight``.
 
         Raises:
             KeyError: a parameter that is not in the model's dict.
@@ -499,6 +526,9 @@ class Optimizer:
 
     def set_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from a saved state: its values are copied to the parameters of the same names.
+
+        Args:
+            state_dict: what :meth:`state_dict` returned.
 
         Raises:
             ValueError: a state of another shape.
@@ -524,18 +554,26 @@ class Optimizer:
     set_dict = set_state_dict
 
     def get_opti_var_name_list(self) -> list[str]:
-        """The names of the state tensors."""
+        """Return the names of the state tensors."""
         return [k for k in self.state_dict() if k not in ("LR_Scheduler", "master_weights")]
 
     # --- learning rate ---------------------------------------------------------------------------------------------
 
     def get_lr(self) -> float:
-        """The learning rate of the next step."""
+        """Return the learning rate of the next step."""
         lr = self._learning_rate
         return lr.last_lr if isinstance(lr, LRScheduler) else lr
 
     def set_lr(self, value: float) -> None:
-        """Set the learning rate. Raises RuntimeError where a schedule sets it."""
+        """Set the learning rate.
+
+        Args:
+            value: a number.
+
+        Raises:
+            TypeError: something else.
+            RuntimeError: a schedule sets the rate.
+        """
         if not _is_number(value):
             raise TypeError(f"[set_lr] requires a float, got {type(value).__name__}")
         if isinstance(self._learning_rate, LRScheduler):
@@ -545,7 +583,14 @@ class Optimizer:
         self._learning_rate = float(value)
 
     def set_lr_scheduler(self, scheduler: LRScheduler) -> None:
-        """Take the learning rate from ``scheduler`` from now on."""
+        """Take the learning rate from a schedule from now on.
+
+        Args:
+            scheduler: a schedule of ``paddle.optimizer.lr``.
+
+        Raises:
+            TypeError: something else.
+        """
         if not isinstance(scheduler, LRScheduler):
             raise TypeError(f"[set_lr_scheduler] requires an LRScheduler, got {type(scheduler).__name__}")
         self._learning_rate = scheduler
@@ -553,8 +598,11 @@ class Optimizer:
     # --- gradients -------------------------------------------------------------------------------------------------
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
-        """Set the gradients to zeros, or to None with ``set_to_zero=False``. Selected rows are dropped in any case, and
-        gradients in a captured function.
+        """Clear the gradients of all parameters.
+
+        Args:
+            set_to_zero: fill them with zeros; False sets them to None. Selected rows are dropped in any case, and
+                gradients in a captured function.
         """
         if not set_to_zero or capture_of() is not None:
             drop_gradients(self._parameter_list)
@@ -564,7 +612,11 @@ class Optimizer:
     clear_gradients = clear_grad
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drop the gradients, or fill them with zeros with ``set_to_none=False``."""
+        """Clear the gradients of all parameters.
+
+        Args:
+            set_to_none: set them to None; False fills them with zeros.
+        """
         self.clear_grad(set_to_zero=not set_to_none)
 
     def backward(
@@ -575,7 +627,18 @@ class Optimizer:
         no_grad_set: Any = None,
         callbacks: Any = None,
     ) -> list[tuple[Tensor, Tensor]]:
-        """Run ``loss.backward()`` and return the pairs of parameter and gradient."""
+        """Run ``loss.backward()`` and return the gradients.
+
+        Args:
+            loss: a tensor of one element.
+            startup_program: accepted; there are no programs to begin with.
+            parameters: those whose gradients are returned; None: the optimizer's.
+            no_grad_set: parameters or names of them to leave out; None: none.
+            callbacks: accepted; nothing is called.
+
+        Returns:
+            A list of pairs of parameter and gradient, of the parameters that have one.
+        """
         loss.backward()
         return self._pairs(parameters, no_grad_set)
 
@@ -589,8 +652,14 @@ class Optimizer:
         parameters_and_grads: Sequence[tuple[Tensor, Tensor | None]],
         regularization: WeightDecayRegularizer | None = None,
     ) -> list[tuple[Tensor, Tensor | None]]:
-        """The pairs with the derivatives of penalties added to the gradients: ``regularization``'s, or that of the
-        parameter's own regularizer.
+        """Add the derivatives of penalties to gradients.
+
+        Args:
+            parameters_and_grads: pairs of parameter and gradient or None.
+            regularization: of the parameters that have none of their own; None: no penalty.
+
+        Returns:
+            A list of pairs of parameter and new gradient.
         """
         params, grads = [p for p, _ in parameters_and_grads], [g for _, g in parameters_and_grads]
         with no_grad_guard():
@@ -599,7 +668,14 @@ class Optimizer:
             )
 
     def apply_gradients(self, params_grads: Sequence[tuple[Tensor, Tensor]]) -> list:
-        """Update parameters with the given gradients."""
+        """Update parameters with given gradients.
+
+        Args:
+            params_grads: pairs of parameter and gradient; parameters that are not the optimizer's do not count.
+
+        Returns:
+            An empty list.
+        """
         given = {id(p): (p, g) for p, g in params_grads}
         pairs = ([given[id(p)] for p in g["params"] if id(p) in given] for g in self._param_groups)
         self._step(self._param_groups, pairs)
@@ -612,7 +688,17 @@ class Optimizer:
         parameters: Iterable[Tensor] | None = None,
         no_grad_set: Any = None,
     ) -> tuple[list, list[tuple[Tensor, Tensor]]]:
-        """Update with the gradients that are there (``loss.backward()`` comes before); returns ``([], pairs)``."""
+        """Update with the gradients that are there: ``loss.backward()`` comes before.
+
+        Args:
+            loss: accepted; gradients are those that it has left.
+            startup_program: accepted; there are no programs to begin with.
+            parameters: those that are updated; None: the optimizer's.
+            no_grad_set: parameters or names of them to leave out; None: none.
+
+        Returns:
+            An empty list, and the pairs of parameter and gradient.
+        """
         pairs = self._pairs(parameters, no_grad_set)
         self.apply_gradients(pairs)
         return [], pairs

@@ -15,10 +15,13 @@ class InputSpec:
     """Shape, dtype and name of an input; a size of None or -1 may differ between calls.
 
     Args:
-        shape: sizes.
+        shape: sizes: ints of at least 0, -1 or None.
         dtype: of the elements.
-        name: of the input.
+        name: of the input; None for none.
         stop_gradient: whether no gradient is wanted for it.
+
+    Raises:
+        TypeError: other sizes, or something that is no dtype.
 
     Example:
         >>> import paddle
@@ -34,21 +37,51 @@ class InputSpec:
 
     @classmethod
     def from_tensor(cls, tensor: Tensor, name: str | None = None) -> InputSpec:
-        """The spec of a tensor, all sizes fixed."""
+        """Make the spec of a tensor, all sizes fixed.
+
+        Args:
+            tensor: the tensor.
+            name: its name; None: the tensor's own.
+
+        Returns:
+            An :class:`InputSpec`.
+        """
         return cls(tensor.shape, tensor.dtype, name or getattr(tensor, "name", None), tensor.stop_gradient)
 
     @classmethod
     def from_numpy(cls, ndarray: Any, name: str | None = None) -> InputSpec:
-        """The spec of an array, all sizes fixed."""
+        """Make the spec of an array, all sizes fixed.
+
+        Args:
+            ndarray: the array.
+            name: its name; None for none.
+
+        Returns:
+            An :class:`InputSpec`.
+        """
         return cls(ndarray.shape, str(ndarray.dtype), name)
 
     def batch(self, batch_size: int | None) -> InputSpec:
-        """Put a size in front. Returns the spec."""
+        """Put a size in front.
+
+        Args:
+            batch_size: the size; None or -1 for one that may differ.
+
+        Returns:
+            The spec itself.
+        """
         self.shape = (_size(batch_size), *self.shape)
         return self
 
     def unbatch(self) -> InputSpec:
-        """Take the first size away. Returns the spec."""
+        """Take the first size away.
+
+        Returns:
+            The spec itself.
+
+        Raises:
+            ValueError: there is none.
+        """
         if not self.shape:
             raise op_error(ValueError, "InputSpec.unbatch", "at least one dim", "shape ()")
         self.shape = self.shape[1:]

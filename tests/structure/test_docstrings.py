@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ IGNORED = re.compile(r"^    (\w+): accepted\b", re.MULTILINE)
 QUESTION = re.compile(r"(What|Who|Whose|Which|Whether|How|Where|When|Why)\b")
 # Parameters that every function has and none uses.
 UNUSED = {"self", "cls", "name"}
+# Modules whose public names are those that they define, without declarations.
+LISTED = ("paddle.amp.debugging", "paddle.device.cuda", "paddle.optimizer.lr", "paddle.regularizer")
 # Modules whose documents are still to be written in this form.
 PENDING = set(
     """
@@ -43,9 +46,6 @@ paddle.nn.functional.vision
 paddle.nn.layer.activation
 paddle.nn.layer.loss
 paddle.nn.layer.pooling
-paddle.optimizer.adam
-paddle.optimizer.gradient
-paddle.optimizer.optimizer
 paddle.tensor.array
 paddle.tensor.attribute
 paddle.tensor.axes
@@ -90,6 +90,20 @@ def parameters(value: Any) -> list[str]:
     return [name for name in signature.parameters if name not in UNUSED]
 
 
+def explained_in(found: dict[str, str]) -> list[str]:
+    """The names of the parameters that a document explains."""
+    names = [n.lstrip("*") for entry in ENTRY.findall(found.get("Args", "")) for n in entry.split(", ")]
+    return [n for n in names if n not in UNUSED]
+
+
+def summary_mistakes(found: dict[str, str]) -> Iterator[str]:
+    summary = found[""].strip().split("\n\n")[0]
+    if QUESTION.match(summary):
+        yield "the summary does not begin with a noun or a verb"
+    if not summary.endswith((".", ":", "``")):
+        yield "the summary does not end with a period"
+
+
 def mistakes(value: Any) -> Iterator[str]:
     """What is missing or wrong in the document of a function or class."""
     document = inspect.getdoc(value) if not isinstance(value, type) else inspect.cleandoc(value.__doc__ or "")
@@ -97,17 +111,12 @@ def mistakes(value: Any) -> Iterator[str]:
         yield "it has no document"
         return
     found = sections(document)
-    summary = found[""].strip().split("\n\n")[0]
-    if QUESTION.match(summary):
-        yield "the summary does not begin with a noun or a verb"
-    if not summary.endswith((".", ":", "``")):
-        yield "the summary does not end with a period"
+    yield from summary_mistakes(found)
     order = [SECTIONS.index(name) for name in found if name]
     if order != sorted(order):
         yield f"sections stand in this order: {', '.join(SECTIONS)}"
-    explained = [n.lstrip("*") for entry in ENTRY.findall(found.get("Args", "")) for n in entry.split(", ")]
-    expected = parameters(value)
-    if [n for n in explained if n not in UNUSED] != expected:
+    explained, expected = explained_in(found), parameters(value)
+    if explained != expected:
         yield f"Args explains {explained}, the signature has {expected}"
     if not isinstance(value, type):
         ignored = set(IGNORED.findall(found.get("Args", "")))
@@ -127,6 +136,10 @@ def documented() -> dict[str, Any]:
         own = row.base is None and (isinstance(row.value, type) or callable(row.value))
         if own and row.home.startswith("paddle"):
             found[f"{row.home}.{row.name}"] = (row.home, row.value)
+    for home in LISTED:
+        for name, value in vars(importlib.import_module(home)).items():
+            if getattr(value, "__module__", None) == home and not name.startswith("_"):
+                found[f"{home}.{name}"] = (home, value)
     return found
 
 
@@ -137,6 +150,41 @@ DOCUMENTED = documented()
 def test_a_document_says_what_the_signature_says(name):
     found = list(mistakes(DOCUMENTED[name][1]))
     assert not found, "\n".join([name, *found])
+
+
+def methods() -> Iterator[tuple[str, Any]]:
+    """The public methods with parameters that a public class defines, as its instances have them."""
+    for name, (home, value) in DOCUMENTED.items():
+        for key, given in vars(value).items() if isinstance(value, type) else ():
+            own = getattr(given, "__func__", given)  # of static and class methods
+            if not key.startswith("_") and inspect.isfunction(own) and own.__module__ == home and parameters(own):
+                yield f"{name}.{key}", getattr(value, key)
+
+
+METHODS = dict(methods())
+# Classes whose methods leave parameters out.
+PENDING_METHODS = set(
+    """
+paddle.nn.layer.layers.Layer
+""".split()
+)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_has_a_document(name):
+    """Its own or that of what it overrides; where it has Args, they are those of the signature."""
+    method = METHODS[name]
+    document = inspect.getdoc(method)
+    assert document, f"{name} has no document"
+    found = sections(document)
+    wrong = list(summary_mistakes(found))
+    kinds = {p.kind for p in inspect.signature(method).parameters.values()}
+    open_ended = kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    if "Args" in found and not open_ended and name.rpartition(".")[0] not in PENDING_METHODS:
+        explained, expected = explained_in(found), parameters(method)
+        if explained != expected:
+            wrong.append(f"Args explains {explained}, the signature has {expected}")
+    assert not wrong, "\n".join([name, *wrong])
 
 
 def test_pending_modules_have_something_to_write():

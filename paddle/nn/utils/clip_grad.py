@@ -86,11 +86,11 @@ def clip_grad_value_(parameters: Iterable[Tensor] | Tensor, clip_value: float) -
 
     Example:
         >>> import paddle
-        >>> w = paddle.create_parameter([2], "float32")
-        >>> (w * paddle.to_tensor([10.0, 0.5])).sum().backward()
-        >>> paddle.nn.utils.clip_grad_value_(w, clip_value=1.0)
-        >>> w.grad.tolist()
-        [1.0, 0.5]
+        >>> layer = paddle.nn.Linear(2, 1)
+        >>> layer(paddle.to_tensor([[10.0, 0.5]])).sum().backward()
+        >>> paddle.nn.utils.clip_grad_value_(layer.parameters(), clip_value=1.0)
+        >>> layer.weight.grad.tolist()
+        [[1.0], [0.5]]
     """
     limit = float(clip_value)
     if not limit >= 0:
