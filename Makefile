@@ -66,6 +66,7 @@ lint: $(INSTALLED) ## ruff and mypy alone
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	@$(BIN)/python tools/long_files.py
 
 test: build lint $(MODEL) ## set up .venv, then ruff, mypy and the tests that are not slow
 	$(PYTEST) -m "not slow"
