@@ -311,7 +311,7 @@ for _reason, _names in {
         "umiak.backends.ref.registry:KERNELS umiak.compiler.amp:CUSTOM umiak.ir.registry:REGISTRY "
         "umiak.ops.base:FUNCTIONS umiak.ops.custom:TARGETS umiak.compiler.lower.builder:RULES "
         "umiak.compiler.lower.terminal:TERMINALS umiak.compiler.lower.regions:REGIONS "
-        "umiak.backends.cpu.host:RUN "
+        "umiak.backends.cpu.registry:KERNELS umiak.backends.cpu.registry:WHOLE "
         "umiak.memory.caching:SIZES umiak.core.dtype:_all "
         "umiak.core.dtype:_by_key umiak.core.dtype:_id_by_npt "
         "paddle.distribution.distribution:_DIVERGENCES paddle.framework.pickled:_STEPS"

@@ -11,6 +11,8 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.array import from_numpy, to_numpy
+from umiak.core.context import no_grad_guard
 from umiak.core.dispatch import apply
 from umiak.core.dtype import DType
 from umiak.ir import sym as dim
@@ -306,6 +308,13 @@ def once(shard: LocalShard, x: Any, *factors: str) -> Any:
 
 
 # --- samples -------------------------------------------------------------------------------------------------------
+
+
+def computed(function: Callable, *arrays: Any, **given: Any) -> tuple[np.ndarray, ...]:
+    """What the function of an op gives for arrays (or None): samples of a gradient need results of the forward call."""
+    with no_grad_guard():
+        made = function(*(None if x is None else from_numpy(x) for x in arrays), **given)
+    return tuple(np.array(to_numpy(y)) for y in made)
 
 
 def draw(

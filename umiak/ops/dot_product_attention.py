@@ -17,7 +17,7 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, cast_to, draw, in_compute_type, same_dtype, shard_string, sizes, widen
+from umiak.ops._common import accept, cast_to, computed, draw, in_compute_type, same_dtype, shard_string, sizes, widen
 from umiak.ops.base import Op, Sample, param, register
 from umiak.ops.index import counter
 from umiak.ops.movement import require
@@ -262,27 +262,8 @@ class AttentionGrad(AttentionBase):
     @staticmethod
     def samples(rng) -> Iterator[Sample]:
         for q, k, v, mask, causal, note in cases(rng):
-            out, lse = plain(q, k, v, mask, causal, 0.7)
+            out, lse = computed(F.attention_train, q, k, v, mask, causal=causal, scale=0.7)
             attrs = {"causal": causal, "with_mask": mask is not None and mask.dtype.kind != "b"}
             g = draw(rng, out.shape, dt.convert(q.dtype))
             # Only grad may change alone: out and lse belong to the other operands.
             yield Sample((q, k, v, out, lse, g, mask), attrs, {"scale": 0.7}, (5,), note)
-
-
-def plain(q: Any, k: Any, v: Any, mask: Any, causal: bool, scale: float) -> tuple:
-    """Result and log-sum-exp of sample arrays."""
-    dtype = dt.convert(q.dtype)
-    q, k, v = (x.astype(dtype.compute.numpy) for x in (q, k, v))
-    k, v = (np.repeat(x, q.shape[2] // k.shape[2], 2) for x in (k, v))
-    s = np.einsum("bihd,bjhd->bhij", q, k) * scale
-    seen = np.ones(s.shape, bool) if mask is None or mask.dtype.kind != "b" else np.broadcast_to(mask, s.shape)
-    if mask is not None and mask.dtype.kind != "b":
-        s = s + mask
-    if causal:
-        seen = np.tril(seen, k.shape[1] - q.shape[1])
-    top = np.max(s, 3, keepdims=True, initial=0)
-    weight = np.where(seen, np.exp(s - top), 0)
-    total = weight.sum(3, keepdims=True)
-    lse = np.where(total > 0, np.log(np.where(total > 0, total, 1)) + top, NEVER)[..., 0]
-    out = np.einsum("bhij,bjhd->bihd", weight / np.where(total > 0, total, 1), v)
-    return out.astype(dtype.numpy), lse.astype(dtype.compute.numpy)

@@ -26,7 +26,18 @@ import numpy as np
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.ir.meta import Meta
-from umiak.ops._common import accept, cast_to, draw, elements, in_compute_type, same_dtype, shard_string, sizes, zeros
+from umiak.ops._common import (
+    accept,
+    cast_to,
+    computed,
+    draw,
+    elements,
+    in_compute_type,
+    same_dtype,
+    shard_string,
+    sizes,
+    zeros,
+)
 from umiak.ops.base import Op, Sample, register
 from umiak.ops.index import counter
 from umiak.ops.movement import require
@@ -510,10 +521,10 @@ class RnnGrad(Recurrent):
     @staticmethod
     def samples(rng: Any) -> Iterator[Sample]:
         for operands, attrs, note in cases(rng, brief=True):
-            made = plain(attrs["mode"], attrs["reverse"], *(_wide(v) for v in operands))
-            dtype = operands[0].dtype
-            out, h = made["out"], made["h"]
-            acts, cells, c = made["acts"], made["cells"], made["c"]
+            mode, dtype = attrs["mode"], operands[0].dtype
+            made = iter(computed(F.rnn_train, *(_wide(v) for v in operands), **attrs))
+            out, h, c = next(made), next(made), next(made) if mode == "lstm" else None
+            acts, cells = next(made) if KEPT[mode] else None, next(made, None)
             grads = [draw(rng, v.shape, dt.float64) if v is not None else None for v in (out, h, c)]
             if note == "0-size":
                 grads[0] = None
@@ -569,59 +580,6 @@ def cases(rng: Any, brief: bool = False) -> Iterator[tuple]:
     yield make("gru", 2, 0, 2, 2, note="0-size")
     yield make("lstm", 2, 2, 2, 2, dtype=dt.float32)
     yield make("lstm", 2, 2, 2, 2, dtype=dt.bfloat16)
-
-
-# --- the meaning, step by step, on arrays -----------------------------------------------------------------------------
-
-
-def _sigmoid(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
-
-
-def plain(
-    mode: str,
-    reverse: bool,
-    x: Any,
-    h: Any,
-    w_ih: Any,
-    w_hh: Any,
-    b_ih: Any,
-    b_hh: Any,
-    c: Any,
-    w_ho: Any,
-    lengths: Any,
-) -> dict[str, Any]:
-    """All that a layer gives and keeps, of arrays, by name; None for what its mode has not."""
-    steps, batch = x.shape[:2]
-    hidden, dtype = len(w_ih) // GATES[mode], x.dtype
-    out = np.zeros((steps, *h.shape), dtype)
-    acts: Any = np.zeros((steps, batch, KEPT[mode] * hidden), dtype) if KEPT[mode] else None
-    cells: Any = np.zeros((steps, batch, hidden), dtype) if mode == "lstm" else None
-    for t in range(steps)[:: -1 if reverse else 1]:
-        a, s = x[t] @ w_ih.T + b_ih, h @ w_hh.T + b_hh
-        kept, new_c = None, c
-        if mode == "lstm":
-            i, f, g, o = np.split(a + s, 4, 1)
-            i, f, g, o = _sigmoid(i), _sigmoid(f), np.tanh(g), _sigmoid(o)
-            new_c = f * c + i * g
-            new, kept = o * np.tanh(new_c), (i, f, g, o)
-        elif mode == "gru":
-            (ar, az, an), (sr, sz, sn) = np.split(a, 3, 1), np.split(s, 3, 1)
-            r, z = _sigmoid(ar + sr), _sigmoid(az + sz)
-            n = np.tanh(an + r * sn)
-            new, kept = z * h + (1 - z) * n, (r, z, n, sn)
-        else:
-            new = np.tanh(a + s) if mode == "tanh" else np.maximum(a + s, 0)
-        if w_ho is not None:
-            new = new @ w_ho
-        live = np.full((batch, 1), True) if lengths is None else (t < lengths)[:, None]
-        out[t] = np.where(live, new, 0)
-        h = np.where(live, new, h)
-        if kept is not None:
-            acts[t] = np.where(live, np.concatenate(kept, 1), 0)
-        if mode == "lstm":
-            c = cells[t] = np.where(live, new_c, c)
-    return {"out": out, "h": h, "c": c, "acts": acts, "cells": cells}
 
 
 # --- the linear recurrence ------------------------------------------------------------------------------------------

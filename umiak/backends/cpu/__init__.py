@@ -14,6 +14,13 @@ from umiak.core.place import Place
 from umiak.memory import caching
 
 
+def _registry() -> Any:
+    """The table, and what fills it. Imported with the first plan: it is more than all the rest of the engine."""
+    from umiak.backends.cpu import attending, host, ordering, paths, pooling, recurring, registry
+
+    return registry
+
+
 class CpuBackend(Backend):
     name = "cpu"
     device_type = "cpu"
@@ -23,32 +30,23 @@ class CpuBackend(Backend):
         return caching.host_allocator(place.index)
 
     def kernel(self, call: Any) -> Kernel | None:
-        # Imported with the first plan: it is more than all the rest of the engine.
-        from umiak.backends.cpu import attending, host, libraries, nests, ordering, paths, pooling, recurring
+        registry = _registry()
+        make = registry.KERNELS.get(type(call.op))
+        if make is not None:
+            return make(call)
+        from umiak.backends.cpu import libraries, nests
         from umiak.compiler.lower.builder import NotANest
 
-        if isinstance(call.op, attending.OPS):
-            return attending.kernel(call)
-        if isinstance(call.op, ordering.OPS):
-            return ordering.kernel(call)
-        if isinstance(call.op, paths.OPS):
-            return paths.kernel(call)
-        if isinstance(call.op, pooling.OPS):
-            return pooling.kernel(call)
-        if isinstance(call.op, recurring.OPS):
-            return recurring.kernel(call)
         found = libraries.kernel(call)
         if found is not None:
             return found
         try:
             return nests.kernel(call)
         except NotANest:
-            return host.kernel(call)
+            return None
 
     def whole(self, op: Any) -> bool:
-        from umiak.backends.cpu import attending, recurring
-
-        return isinstance(op, (*attending.OPS, *recurring.OPS))
+        return type(op) in _registry().WHOLE
 
     def follows(self, op: Any, metas: Sequence[Any], params: Sequence[Any], steps: Sequence[str]) -> bool:
         from umiak.backends.cpu import libraries

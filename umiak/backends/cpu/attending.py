@@ -8,13 +8,14 @@ from umiak.backends.base import Kernel
 from umiak.backends.cpu import attention_kernels, gemm_kernel, work
 from umiak.backends.cpu.attention import Attention
 from umiak.backends.cpu.attention_gradient import LAUNCH
+from umiak.backends.cpu.registry import serves
 from umiak.compiler.loop.types import BF16, BOOL, F16, F32, F64
 from umiak.ops import dot_product_attention as ops
 
-OPS = (ops.Attention, ops.AttentionTrain, ops.AttentionGrad)
 STORED = {"float32": F32, "float64": F64, "float16": F16, "bfloat16": BF16}
 
 
+@serves(ops.Attention, ops.AttentionTrain, ops.AttentionGrad, whole=True)
 def kernel(call: Any) -> Kernel | None:
     """The kernel of a class of calls; None for types that the processor does not convert, and for mixtures of types."""
     op = call.op

@@ -9,6 +9,7 @@ import numpy as np
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import searching
+from umiak.backends.cpu.registry import serves
 from umiak.backends.ref.elementwise import together
 from umiak.core.dtype import DType, convert
 from umiak.ops import elementwise, index
@@ -16,22 +17,16 @@ from umiak.ops import elementwise, index
 PLACE = {name: k for k, name in enumerate(searching.TYPES)} | {"bool": 0}
 SEARCHED = ("int32", "int64", "float32", "float64")
 
-RUN: dict[type, Callable[[Any], Callable[..., None] | None]] = {}
 
+def runs(*classes: type) -> Callable[[Any], Any]:
+    """Register what makes a function of arrays for a class of calls, or None where it does not serve."""
 
-def kernel(call: Any) -> Kernel | None:
-    """The kernel of a class of calls, if there is one."""
-    make = RUN.get(type(call.op))
-    run = None if make is None else make(call)
-    return None if run is None else Kernel(run=run)
+    def enter(make: Callable[[Any], Callable[..., None] | None]) -> Any:
+        @serves(*classes)
+        def kernel(call: Any) -> Kernel | None:
+            run = make(call)
+            return None if run is None else Kernel(run=run)
 
-
-def serves(*classes: type) -> Callable[[Any], Any]:
-    """Register what makes a kernel for a class of calls, or None where it does not serve."""
-
-    def enter(make: Any) -> Any:
-        for cls in classes:
-            RUN[cls] = make
         return make
 
     return enter
@@ -49,7 +44,7 @@ def _sortable(dtype: DType) -> bool:
     return dtype.name in PLACE
 
 
-@serves(index.UniqueCount, index.UniqueSized)
+@runs(index.UniqueCount, index.UniqueSized)
 def unique(call: Any) -> Callable[..., None] | None:
     dtype = call.metas[0].dtype
     if not _sortable(dtype) or call.op.axis is not None or call.op.consecutive:
@@ -74,7 +69,7 @@ def unique(call: Any) -> Callable[..., None] | None:
     return run
 
 
-@serves(index.SearchSorted)
+@runs(index.SearchSorted)
 def search_sorted(call: Any) -> Callable[..., None] | None:
     if call.metas[0].dtype.name not in SEARCHED:
         return None
@@ -93,7 +88,7 @@ def search_sorted(call: Any) -> Callable[..., None] | None:
     return run
 
 
-@serves(elementwise.Gcd)
+@runs(elementwise.Gcd)
 def gcd(call: Any) -> Callable[..., None] | None:
     if call.outs[0].dtype.name not in ("int32", "int64"):
         return None

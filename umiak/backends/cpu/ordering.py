@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from umiak.backends.base import Kernel
+from umiak.backends.cpu.registry import serves
 from umiak.backends.cpu.sorting import KINDS, Sorting
 from umiak.ops import sorting as ops
 
-OPS = (ops.Sort, ops.TopK)
 
-
+@serves(ops.Sort, ops.TopK)
 def kernel(call: Any) -> Kernel | None:
     """The kernel of a class of calls; None for types that have no keys."""
     op, meta = call.op, call.classes.metas[0]

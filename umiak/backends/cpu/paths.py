@@ -6,11 +6,11 @@ from typing import Any
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu.lattice import MOST_BANDS, Lattice
+from umiak.backends.cpu.registry import serves
 from umiak.ops import banded_scan as ops
 
-OPS = (ops.BandedLogsumexpScan, ops.BandedLinearScan)
 
-
+@serves(ops.BandedLogsumexpScan, ops.BandedLinearScan)
 def kernel(call: Any) -> Kernel | None:
     """The kernel of a class of calls; None for low precision, which NumPy computes in float32."""
     op, meta = call.op, call.classes.metas[0]

@@ -7,11 +7,11 @@ from typing import Any
 
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import nests, providers
+from umiak.backends.cpu.registry import serves
 from umiak.ops import window
 
-OPS = (window.WindowReduce, window.WindowSpread)
 
-
+@serves(window.WindowReduce, window.WindowSpread)
 def kernel(call: Any) -> Kernel:
     """The kernel of a class of calls. Maxima are nests: the library's lose NaN."""
     nest = nests.kernel(call)

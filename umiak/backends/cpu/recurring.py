@@ -8,13 +8,14 @@ from typing import Any
 from umiak.backends.base import Kernel
 from umiak.backends.cpu import recurrent_kernels, work
 from umiak.backends.cpu.recurrent import Recurrent
+from umiak.backends.cpu.registry import serves
 from umiak.ops import recurrent as ops
 
-OPS = (ops.Rnn, ops.RnnTrain, ops.RnnGrad)
 RANKS = (3, 2, 2, 2, 1, 1, 2, 2, 1, 3, 3, 3, 3, 2, 2)  # of the operands
 LENGTHS = 8  # which operand
 
 
+@serves(ops.Rnn, ops.RnnTrain, ops.RnnGrad, whole=True)
 def kernel(call: Any) -> Kernel | None:
     """The kernel of a class of calls; None for 16-bit floats, and lengths that are neither int32 nor int64."""
     op, metas = call.op, call.classes.metas

@@ -8,10 +8,33 @@ from umiak.backends.ref.registry import kernel
 from umiak.ops import recurrent as ops
 
 
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
 @kernel(ops.Rnn, returns=True)
-def rnn(op, *operands):
-    made = ops.plain(op.mode, op.reverse, *operands)
-    return tuple(made[name] for name in ("out", "h", "c") if made[name] is not None)
+def rnn(op, x, h, w_ih, w_hh, b_ih, b_hh, c, w_ho, lengths):
+    (steps, batch), mode = x.shape[:2], op.mode
+    out = np.zeros((steps, *h.shape), x.dtype)
+    for t in range(steps)[:: -1 if op.reverse else 1]:
+        a, s = x[t] @ w_ih.T + b_ih, h @ w_hh.T + b_hh
+        live = np.full((batch, 1), True) if lengths is None else (t < lengths)[:, None]
+        if mode == "lstm":
+            i, f, g, o = np.split(a + s, 4, 1)
+            cell = sigmoid(f) * c + sigmoid(i) * np.tanh(g)
+            new = sigmoid(o) * np.tanh(cell)
+            c = np.where(live, cell, c)
+        elif mode == "gru":
+            (ar, az, an), (sr, sz, sn) = np.split(a, 3, 1), np.split(s, 3, 1)
+            z = sigmoid(az + sz)
+            new = z * h + (1 - z) * np.tanh(an + sigmoid(ar + sr) * sn)
+        else:
+            new = np.tanh(a + s) if mode == "tanh" else np.maximum(a + s, 0)
+        if w_ho is not None:
+            new = new @ w_ho
+        out[t] = np.where(live, new, 0)
+        h = np.where(live, new, h)
+    return (out, h, c) if mode == "lstm" else (out, h)
 
 
 @kernel(ops.LinearRecurrence)
