@@ -155,6 +155,6 @@ def describe(error: Exception) -> tuple[bytes | None, str, str]:
         pickled = pickle.dumps(error)
         if type(pickle.loads(pickled)) is not type(error):
             pickled = None
-    except Exception:
+    except Exception:  # of a class that cannot be pickled
         pickled = None
     return pickled, short, "".join(traceback.format_exception(type(error), error, error.__traceback__))

@@ -178,7 +178,7 @@ def discover(again: bool = False) -> None:
         try:
             found = entry.load()
             register(found if isinstance(found, Backend) else found())
-        except Exception as error:
+        except Exception as error:  # a plug-in's own; the others are to run
             origin = f" of {entry.dist.name}" if entry.dist is not None else ""
             _broken[entry.name] = f"{type(error).__name__}: {error}"
             text = f"backend {entry.name!r}{origin} ({entry.value}) is skipped: {_broken[entry.name]}"

@@ -259,7 +259,7 @@ class AsyncSaver:
             if saving.lock is not None:  # the writer has it now: it holds the claim even when this process dies
                 os.close(saving.lock)
                 saving.lock = None
-        except BaseException as error:
+        except BaseException as error:  # raised where the handle is asked
             with contextlib.suppress(OSError):
                 saving.abort()
             with self.lock:

@@ -116,7 +116,7 @@ class _Run:
         # A rank that cannot read goes on with its part in the exchange, so that no other waits for it for ever.
         try:
             self.source.read(stored, box, out)
-        except Exception as error:
+        except Exception as error:  # raised by `together`
             out[...] = 0
             self.error = self.error or error
 
@@ -257,7 +257,7 @@ def fetch(
         seen = None if any(s is None for _, s, _ in told) else [s for _, s, _ in told]
         try:
             parts = list(planned([b for b, _, _ in told], seen, [h for _, _, h in told]))
-        except Exception as error:
+        except Exception as error:  # raised on every rank
             parts = [error] * group.size
     mine = group.scatter_objects(parts, root)
     if isinstance(mine, Exception):
@@ -267,7 +267,7 @@ def fetch(
         execute(mine, blocks, into, source, group)
         if finish is not None:
             finish()
-    except Exception as error:
+    except Exception as error:  # raised by `together`, on every rank
         failure = error
     together(failure, group)
 

@@ -69,7 +69,7 @@ def _shared(group: Group, root: int, make: Any) -> Manifest:
     if group.rank == root:
         try:
             made = make()
-        except Exception as error:
+        except Exception as error:  # raised on every rank
             made = error
     light = replace(made, stored=(), infos={}, flat_mapping={}, extra={}) if isinstance(made, Manifest) else made
     told = group.broadcast_object(light, root)
@@ -116,7 +116,7 @@ def _loose(folder: str, group: Group, files: Sequence[dict[str, int]]) -> Manife
     own_files = sorted(name for name, rank in first.items() if rank == group.rank)
     try:
         found: Any = hf.open_files(folder, own_files)
-    except Exception as error:
+    except Exception as error:  # raised on every rank
         found = error
     told = group.gather_objects(found)
     for part in told:

@@ -211,7 +211,7 @@ class _Stream:
             if self.error is None:
                 try:
                     self._write(buffer, n, at)
-                except BaseException as error:
+                except BaseException as error:  # raised where the next piece is handed over
                     self.error = error
             self.free.put(buffer)
 

@@ -117,7 +117,7 @@ def main(fd: int) -> None:
             answer: tuple[int, BaseException | None, str] = (order.number, None, "")
             try:
                 _carry_out(order, segments[order.slot], fds[0] if fds else None)
-            except BaseException as error:
+            except BaseException as error:  # raised in the trainer, which waits for an answer
                 answer = (order.number, error, traceback.format_exc())
             try:
                 send(sock, answer)

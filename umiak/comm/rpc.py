@@ -151,7 +151,7 @@ class Peer:
                 future = self._waiting.pop(int.from_bytes(data[:8], "little"))
                 try:
                     good, value, text = pickle.loads(memoryview(data)[8:])
-                except Exception as error:
+                except Exception as error:  # raised where the reply is waited for
                     future.set_exception(error)
                     continue
                 if good:
@@ -261,7 +261,7 @@ class Agent:
         try:
             fn, args, kwargs = pickle.loads(memoryview(data)[8:])
             reply = pickle.dumps((True, fn(*args, **kwargs), None), protocol=5)
-        except Exception as error:
+        except Exception as error:  # raised where the call was made
             reply = failure(error)
         try:
             with sending:

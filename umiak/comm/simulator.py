@@ -64,7 +64,7 @@ def simulate(fn: Callable[..., T], ranks: int, *args: Any, timeout: float = 600.
             groups.connect_by(lambda: job.channel(rank))
             groups.start()
             results[rank] = fn(*args)
-        except BaseException as error:
+        except BaseException as error:  # raised when all ranks have ended
             job.leave(rank, error)
         else:
             job.leave(rank)

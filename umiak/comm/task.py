@@ -71,7 +71,7 @@ class Task:
                 messages.extend(next(self._steps))
         except StopIteration:
             self._close(None)
-        except Exception as error:
+        except Exception as error:  # raised where the task is waited for
             self._close(error if isinstance(error, CommError) else self.group.explain(self, error))
         finally:
             self._moving = False

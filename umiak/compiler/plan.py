@@ -49,6 +49,9 @@ WORDS = {"bool": 1, "int": 1, "float": 1, "complex": 2}
 BACKEND_OF: Callable[[Any], Any]
 FIND_KERNEL: Callable[..., Any]
 
+# What Python raises where an infer wants a number and meets a symbol: int(n), range(n), table[n], n.bit_length(). What
+# else an infer raises is an error of its own.
+NEEDS_NUMBERS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 # Ops whose infer could not be evaluated symbolically: they cost Python per call. A test keeps this empty.
 PYTHON_INFER: dict[str, str] = {}
 
@@ -355,7 +358,7 @@ def shape_program(op: Op, classes: Classes, visible: Sequence[Meta]) -> tuple:
         with classes.scope:
             outs = list(as_tuple(op.infer(*classes.metas, *classes.params)))
             return (*lower_shapes(classes, outs)[:3], None)
-    except Exception as error:  # any failure of a symbolic run has the same answer: evaluate infer per call
+    except NEEDS_NUMBERS as error:
         PYTHON_INFER.setdefault(op.name, f"{type(error).__name__}: {error}")
 
     def sizes(operands: tuple, params: tuple) -> list[int]:

@@ -93,7 +93,7 @@ def place_name(int place):
     try:
         from umiak.core.place import from_index
         return str(from_index(place))
-    except Exception:
+    except Exception:    # a message must not fail
         return f"place {place}"
 
 

@@ -116,7 +116,7 @@ def main(arguments: list[str]) -> None:
         tell(status, code, f"SystemExit: {error.code}\n" if code else "")
         if code:
             leave(code, f"SystemExit: {error.code}")
-    except BaseException as error:
+    except BaseException as error:  # told to the launcher, of which this is a rank
         fail(status, error, show=kind != "call")
     else:
         tell(status, 0)

@@ -485,7 +485,7 @@ def main() -> NoReturn:
             code = 0 if error.code in (None, 0) else 1
             if isinstance(error.code, str):
                 print(error.code, flush=True)
-        except BaseException:
+        except BaseException:  # shown; a forked child must not return into its parent's code
             traceback.print_exc()
         finally:
             os._exit(code)
