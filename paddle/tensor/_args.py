@@ -89,7 +89,8 @@ def axis_of(axis: Any, ndim: int, op: str) -> int:
     if axis < 0:
         axis += ndim
     if not 0 <= axis < ndim:
-        raise op_error(AxisError, op, f"an axis from {-ndim} to {ndim - 1}", axis - ndim if axis < 0 else axis)
+        required = f"an axis from {-ndim} to {ndim - 1}" if ndim else "an axis, so a rank of 1 or more"
+        raise op_error(AxisError, op, required, (axis - ndim if axis < 0 else axis) if ndim else "rank 0")
     return axis
 
 

@@ -12,54 +12,141 @@ from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
 
+def _need_list(array: Any, op: str) -> list:
+    if not isinstance(array, (list, tuple)):
+        raise op_error(TypeError, op, "a list of tensors", type(array).__name__)
+    return array  # type: ignore[return-value]
+
+
+def _place(i: Any, array: list, last: int, op: str) -> int:
+    """A place in an array, counted from the front."""
+    at, n = integer(i, op, "i"), len(array)
+    if not -n <= at <= last:
+        raise op_error(IndexError, op, f"an i from {-n} to {last}" if last >= 0 else "an array with tensors", at)
+    return at + n if at < 0 else at
+
+
 @public("paddle.tensor")
 def create_array(dtype: Any, initialized_list: Any = None) -> list:
-    """A list of tensors of one dtype.
+    """List of tensors of one dtype.
+
+    Args:
+        dtype: the dtype that the tensors must have.
+        initialized_list: the first tensors; by default there are none.
+
+    Returns:
+        A list.
+
+    Raises:
+        TypeError: an item is not a tensor, or has another dtype.
 
     Example:
         >>> import paddle
         >>> paddle.tensor.create_array("float32", [paddle.ones([1])])[0].shape
         [1]
     """
-    given = [] if initialized_list is None else list(initialized_list)
+    wanted = dtype_of(dtype)
+    given = [] if initialized_list is None else list(_need_list(initialized_list, "create_array"))
     for x in given:
-        if need_tensor(x, "create_array", "each item").dtype is not dtype_of(dtype):
-            raise op_error(TypeError, "create_array", f"tensors of {dtype_of(dtype).name}", x.dtype.name)
+        if need_tensor(x, "create_array", "each item").dtype is not wanted:
+            raise op_error(TypeError, "create_array", f"tensors of {wanted.name}", x.dtype.name)
     return given
 
 
 @public("paddle.tensor")
 def array_length(array: list) -> Tensor:
-    """The length of an array, as a 0-d int64 tensor."""
-    return F.full(len(array), dt.int64, ())
+    """Number of tensors in an array.
+
+    Args:
+        array: a list, as :func:`create_array` makes it.
+
+    Returns:
+        0-d int64 tensor.
+
+    Raises:
+        TypeError: ``array`` is not a list.
+
+    Example:
+        >>> import paddle
+        >>> int(paddle.tensor.array_length([paddle.ones([1]), paddle.ones([2])]))
+        2
+    """
+    return F.full(len(_need_list(array, "array_length")), dt.int64, ())
 
 
 @public("paddle.tensor")
 def array_read(array: list, i: Any) -> Tensor:
-    """Item ``i`` of an array."""
-    return array[integer(i, "array_read", "i")]
+    """Tensor at a place in an array.
+
+    Args:
+        array: a list, as :func:`create_array` makes it.
+        i: the place, an int or an integer tensor of one element; negative counts from the end.
+
+    Returns:
+        The tensor itself, no copy.
+
+    Raises:
+        TypeError: ``array`` is not a list, or ``i`` not an integer.
+        IndexError: there is no such place.
+
+    Example:
+        >>> import paddle
+        >>> paddle.tensor.array_read([paddle.ones([1]), paddle.ones([2])], 1).shape
+        [2]
+    """
+    array = _need_list(array, "array_read")
+    return array[_place(i, array, len(array) - 1, "array_read")]
 
 
 @public("paddle.tensor", usual=False)
 def array_write(x: Tensor, i: Any, array: list | None = None) -> list:
-    """Set item ``i`` of an array, or append it; without an array, begin one.
+    """Set the tensor at a place in an array, or append it.
+
+    Args:
+        x: tensor of any shape and dtype; it is kept itself, not copied.
+        i: the place, an int or an integer tensor of one element; negative counts from the end, the number of tensors
+            that are there appends.
+        array: a list, as :func:`create_array` makes it; by default a new one.
+
+    Returns:
+        The list.
+
+    Raises:
+        TypeError: x is not a tensor, ``array`` is not a list, or ``i`` not an integer.
+        IndexError: there is no such place.
 
     Example:
         >>> import paddle
-        >>> len(paddle.tensor.array_write(paddle.ones([1]), paddle.to_tensor(0)))
-        1
+        >>> array = paddle.tensor.array_write(paddle.ones([1]), 0)
+        >>> [x.shape for x in paddle.tensor.array_write(paddle.ones([2]), 1, array)]
+        [[1], [2]]
     """
-    array = [] if array is None else array
-    at = integer(i, "array_write", "i")
-    if at > len(array):
-        raise op_error(IndexError, "array_write", f"an i of at most {len(array)}", at)
+    array = [] if array is None else _need_list(array, "array_write")
+    at = _place(i, array, len(array), "array_write")
     array[at : at + 1] = [need_tensor(x, "array_write")]
     return array
 
 
 @public("paddle.tensor")
 def create_tensor(dtype: Any, name: str | None = None, persistable: bool = False) -> Tensor:
-    """A tensor without elements, to become another's value later."""
+    """Tensor without elements, to be written later.
+
+    Args:
+        dtype: the dtype.
+        persistable: value of the tensor's attribute of this name.
+
+    Returns:
+        Tensor of shape ``[0]``.
+
+    Raises:
+        TypeError: ``dtype`` is not a dtype.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.tensor.create_tensor("float32")
+        >>> x.shape
+        [0]
+    """
     out = empty([0], dtype_of(dtype))
     if name is not None:
         out.name = name

@@ -13,12 +13,19 @@ constants("paddle", __name__, {"pi": math.pi, "e": math.e, "inf": math.inf, "nan
 
 @public("paddle")
 class Size(list):
-    """A list of sizes that knows how many elements they make.
+    """List of sizes, such as the shape of a tensor, that knows how many elements they make.
+
+    Args:
+        iterable: the sizes, integers; by default none.
+
+    Raises:
+        TypeError: a size is not an integer.
 
     Example:
         >>> import paddle
-        >>> paddle.Size([2, 3]).numel()
-        6
+        >>> size = paddle.Size([2, 3])
+        >>> size.numel(), size[1:]
+        (6, paddle.Size([3]))
     """
 
     def __init__(self, iterable: Any = ()) -> None:

@@ -22,14 +22,30 @@ _PERMUTE: dict[Any, Any] = {}
 
 @public
 def transpose(x: Tensor, perm: Any = None, *more: Any, **dims: Any) -> Tensor:
-    """``x`` with its dims in the order ``perm``; a view. Two ints swap two dims, also as ``dim0`` and ``dim1``.
+    """Dims of ``x`` in another order; a view, which shares the memory of ``x``.
 
-    Raises ValueError unless ``perm`` names every dim once.
+    Args:
+        x: tensor of any shape and dtype.
+        perm: the new order: dim ``i`` of the result is dim ``perm[i]`` of x. A list or tuple that names every dim once;
+            a negative number counts from the end. An int, followed by a second one, is the first of two dims to swap.
+        *more: the second of two dims to swap, or the rest of an order whose first number is ``perm``.
+        **dims: ``dim0`` and ``dim1``, the two dims to swap, by keyword.
+
+    Returns:
+        Tensor of x's dtype, with the sizes of x in the new order.
+
+    Raises:
+        TypeError: x is not a tensor, or no order is given.
+        ValueError: ``perm`` does not name every dim once.
+        IndexError: x has no such dim to swap.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([2, 3, 4]).transpose([2, 0, 1]).shape
+        >>> x = paddle.ones([2, 3, 4])
+        >>> x.transpose([2, 0, 1]).shape
         [4, 2, 3]
+        >>> x.transpose(0, 1).shape
+        [3, 2, 4]
     """
     if not isinstance(x, Tensor):
         need_tensor(x, "transpose")
@@ -69,12 +85,24 @@ def _permutation(x: Tensor, perm: Any) -> Any:
 
 @public(aliases={"x": "input"}, ints_from=1)
 def permute(input: Tensor, dims: Any) -> Tensor:
-    """``input`` with its dims in the order ``dims``, a sequence or separate ints; a view.
+    """Dims of ``input`` in another order; a view, which shares the memory of ``input``.
+
+    Args:
+        input: tensor of any shape and dtype.
+        dims: the new order: dim ``i`` of the result is dim ``dims[i]`` of input. A list, a tuple or separate ints that
+            name every dim once; a negative number counts from the end.
+
+    Returns:
+        Tensor of input's dtype, with the sizes of input in the new order.
+
+    Raises:
+        TypeError: input is not a tensor.
+        ValueError: ``dims`` does not name every dim once.
 
     Example:
         >>> import paddle
-        >>> paddle.permute(paddle.ones([2, 3]), 1, 0).shape
-        [3, 2]
+        >>> paddle.permute(paddle.ones([2, 3, 4]), 2, 0, 1).shape
+        [4, 2, 3]
     """
     return transpose(need_tensor(input, "permute", "input"), dims)
 
@@ -107,7 +135,24 @@ def swapaxes(
     dim1: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """``x`` with two dims swapped; a view. One sequence is a permutation, as for ``transpose``.
+    """Swap two dims of ``x``; a view, which shares the memory of ``x``.
+
+    Args:
+        x: tensor of any shape and dtype.
+        perm: the first of the two dims; negative counts from the end. A sequence that stands alone is an order of all
+            dims, as for :func:`transpose`.
+        *more: the second of the two dims.
+        axis0: the first dim, by keyword.
+        axis1: the second dim, by keyword.
+        dim0: the same as ``axis0``.
+        dim1: the same as ``axis1``.
+
+    Returns:
+        Tensor of x's dtype, with two sizes of x swapped; a 0-d tensor as it is.
+
+    Raises:
+        TypeError: x is not a tensor, or fewer than two dims are given.
+        IndexError: x has no such dim.
 
     Example:
         >>> import paddle
@@ -129,7 +174,20 @@ swapdims = also(swapaxes, "swapdims")
 
 @public
 def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) -> Tensor:
-    """Dims moved from ``source`` to ``destination``; the others keep their order. A view.
+    """Move dims of ``x`` to other places; the others keep their order. A view, which shares the memory of ``x``.
+
+    Args:
+        x: tensor of any shape and dtype.
+        source: the dims to move: an int or a sequence of ints; negative counts from the end.
+        destination: the place of each of them in the result, in the same form.
+
+    Returns:
+        Tensor of x's dtype, with the sizes of x in the new order.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: ``source`` and ``destination`` differ in length, or name a dim twice.
+        IndexError: x has no such dim.
 
     Example:
         >>> import paddle
@@ -151,12 +209,22 @@ def moveaxis(x: Tensor, source: Any, destination: Any, name: str | None = None) 
 
 @public(aliases={"x": "input"})
 def t(input: Tensor, name: str | None = None) -> Tensor:
-    """The transpose of a matrix; tensors of rank 0 and 1 as they are.
+    """Transpose of a matrix; a view, which shares the memory of ``input``.
+
+    Args:
+        input: tensor of rank 2 or less, of any dtype.
+
+    Returns:
+        Tensor of input's dtype, with the two sizes swapped; a tensor of rank 0 or 1 as it is.
+
+    Raises:
+        TypeError: input is not a tensor.
+        ValueError: input has a rank above 2.
 
     Example:
         >>> import paddle
-        >>> paddle.t(paddle.ones([2, 3])).shape
-        [3, 2]
+        >>> paddle.t(paddle.to_tensor([[1, 2], [3, 4]])).tolist()
+        [[1, 3], [2, 4]]
     """
     if need_tensor(input, "t", "input").ndim > 2:
         raise op_error(ValueError, "t", "a tensor of rank 2 or less", f"rank {input.ndim}", "Use transpose.")
@@ -168,7 +236,17 @@ t_ = inplace(t, reshapes=True)
 
 @public("paddle paddle.tensor paddle.linalg Tensor")
 def matrix_transpose(x: Tensor, name: str | None = None) -> Tensor:
-    """The last two dims swapped; a view.
+    """Transpose of each matrix in the last two dims; a view, which shares the memory of ``x``.
+
+    Args:
+        x: tensor of shape ``[..., m, n]``, of any dtype.
+
+    Returns:
+        Tensor of shape ``[..., n, m]`` and x's dtype.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x has a rank below 2.
 
     Example:
         >>> import paddle

@@ -19,12 +19,25 @@ _CAST: dict[Any, Any] = {}
 
 @public(usual=False)
 def cast(x: Tensor, dtype: Any) -> Tensor:
-    """A copy of ``x`` in another dtype, or in its own.
+    """Convert ``x`` to another dtype.
+
+    Floats become integers by dropping the fraction, numbers become bools by comparison with 0, and of complex numbers
+    the real part remains.
+
+    Args:
+        x: tensor of any shape and dtype.
+        dtype: the dtype: a dtype of this package, its name, or a NumPy or Python type.
+
+    Returns:
+        Tensor of x's shape and the new dtype; a copy even if x has it already.
+
+    Raises:
+        TypeError: x is not a tensor, or ``dtype`` is not a dtype.
 
     Example:
         >>> import paddle
-        >>> paddle.cast(paddle.to_tensor([1.7]), "int32").tolist()
-        [1]
+        >>> paddle.cast(paddle.to_tensor([1.7, -1.7]), "int32").tolist()
+        [1, -1]
     """
     if not isinstance(x, Tensor):
         need_tensor(x, "cast")

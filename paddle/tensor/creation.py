@@ -83,9 +83,17 @@ def _large(a: np.ndarray, op: str) -> np.ndarray:
         raise op_error(OverflowError, op, "numbers that floats can hold", "an int beyond 1.8e308") from None
 
 
+def _array(data: Any, op: str) -> np.ndarray:
+    """An array of a number or nested lists; refuses ragged ones."""
+    try:
+        return np.asarray(data)
+    except ValueError:
+        raise op_error(ValueError, op, "nested lists of equal lengths", "ragged ones") from None
+
+
 def _from_numbers(data: Any, d: DType | None, place: Any, op: str) -> Tensor:
     """A tensor of nested lists of Python numbers (and arrays), each rounded once, to the dtype that is wanted."""
-    a = np.asarray(data)
+    a = _array(data, op)
     if a.dtype.kind in "SUMm":
         raise op_error(ValueError, op, "numbers", f"an array of {a.dtype}")
     if a.dtype.kind == "O":
@@ -145,16 +153,23 @@ def _nested(data: Any, d: DType | None, op: str) -> Tensor:
 
 @public("paddle paddle.tensor")
 def to_tensor(data: Any, dtype: Any = None, place: Any = None, stop_gradient: bool = True) -> Tensor:
-    """A new tensor with a copy of ``data``.
+    """Tensor with a copy of ``data``.
 
     Args:
-        data: a number, nested lists or tuples of numbers, an array, or a tensor (whose history is left behind).
-        dtype: by default that of the array or tensor; for Python numbers bool, int64, the default floating dtype or its
-            complex counterpart.
-        place: where to put it, by default the current place.
+        data: a number, nested lists or tuples of numbers and tensors, an array, an object with ``__dlpack__`` or
+            ``__array__``, or a tensor, whose history is left behind. Arrays of uint16 hold the bits of bfloat16.
+        dtype: the dtype. By default that of the array or tensor; for Python numbers bool, int64, the default floating
+            dtype or the complex dtype that goes with it.
+        place: where to put it; by default the current place, for a tensor its own.
         stop_gradient: whether gradients stop at it.
 
-    Raises TypeError for other kinds of data and ValueError for ragged lists and types that tensors lack.
+    Returns:
+        Tensor of the shape of the data.
+
+    Raises:
+        TypeError: data is of another kind.
+        ValueError: lists are ragged, or elements are of a type that tensors lack.
+        OverflowError: an integer dtype cannot hold a number.
 
     Example:
         >>> import paddle
@@ -200,7 +215,22 @@ def _detached(x: Any) -> Any:
 def as_tensor(
     data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """:func:`to_tensor` under other names.
+    """Tensor with a copy of ``data``: :func:`to_tensor` under other keywords.
+
+    Args:
+        data: a number, nested lists or tuples of numbers and tensors, an array or a tensor.
+        dtype: the dtype; by default that of the data, as for :func:`to_tensor`.
+        device: where to put it; by default the current place, for a tensor its own.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the shape of the data.
+
+    Raises:
+        TypeError: data is of another kind.
+        ValueError: lists are ragged, or elements are of a type that tensors lack.
+        OverflowError: an integer dtype cannot hold a number.
 
     Example:
         >>> import paddle
@@ -214,19 +244,48 @@ def as_tensor(
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor of ``obj``: shared where it is a tensor or an array and ``copy`` is not True, else copied.
+    """Tensor of ``obj`` that shares its memory where it can.
+
+    Args:
+        obj: a tensor, an array, or anything else that :func:`to_tensor` takes.
+        dtype: the dtype, by default that of the data; elements of another one are copied.
+        device: where to put it; by default the current place, for a tensor its own.
+        copy: True always copies, False refuses what cannot be shared, None shares what can be shared.
+        requires_grad: whether gradients reach it.
+
+    Returns:
+        Tensor of the shape of ``obj``; a tensor itself where nothing has to be done.
+
+    Raises:
+        TypeError: ``obj`` is of another kind.
+        ValueError: ``copy`` is False and the memory cannot be shared, or elements are of a type that tensors lack.
 
     Example:
         >>> import paddle, numpy as np
-        >>> paddle.asarray(np.ones(2)).dtype
-        paddle.float64
+        >>> a = np.zeros(2)
+        >>> x = paddle.asarray(a)
+        >>> a[0] = 5
+        >>> x.tolist()
+        [5.0, 0.0]
     """
-    if copy is not True and dtype is None and isinstance(obj, Tensor):
-        out = obj if not requires_grad else obj.detach()
-    elif copy is not True and dtype is None and isinstance(obj, np.ndarray):
-        out = _from_numpy(obj, None if device is None else place_of(device), copy)
+    d = None if dtype is None else dtype_of(dtype)
+    place = None if device is None else place_of(device, "asarray")
+    if copy is True:
+        shared = False
+    elif isinstance(obj, Tensor):
+        shared = d in (None, obj.dtype) and place in (None, obj.place)
     else:
-        return to_tensor(obj, dtype, device, not requires_grad)
+        shared = isinstance(obj, np.ndarray) and (d is None or d.numpy == obj.dtype)
+    if not shared:
+        if copy is False:
+            raise op_error(
+                ValueError, "asarray", "a tensor or an array to share, of the dtype and place", type(obj).__name__
+            )
+        return to_tensor(obj, d, place, not requires_grad)
+    if isinstance(obj, Tensor):
+        out = obj.detach() if requires_grad else obj
+    else:
+        out = _from_numpy(obj, place, copy)
     if requires_grad:
         out.stop_gradient = False
     return out
@@ -234,15 +293,25 @@ def asarray(
 
 @public("paddle paddle.tensor")
 def from_numpy(ndarray: np.ndarray) -> Tensor:
-    """A tensor that shares the memory of an array where it can (writable, a type tensors have), else a copy.
+    """Tensor over the memory of an array.
+
+    Args:
+        ndarray: an array. One that is not writable, or whose bytes are not in the order of the machine, is copied.
+            Arrays of uint16 hold the bits of bfloat16.
+
+    Returns:
+        Tensor of the array's shape and dtype.
+
+    Raises:
+        TypeError: it is not an array, or its elements are of a type that tensors lack.
 
     Example:
         >>> import paddle, numpy as np
         >>> a = np.zeros(2)
         >>> x = paddle.from_numpy(a)
         >>> a[0] = 5
-        >>> float(x[0])
-        5.0
+        >>> x.tolist()
+        [5.0, 0.0]
     """
     if not isinstance(ndarray, np.ndarray):
         raise op_error(TypeError, "from_numpy", "an array", type(ndarray).__name__)
@@ -251,12 +320,19 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 @public("paddle paddle.tensor")
 def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of an object that has ``__dlpack__``, or of a capsule.
+    """Tensor over the memory of an object that speaks DLPack.
 
     Args:
-        dlpack: for example an array or another framework's tensor.
-        device: where to put it.
-        copy: None copies only what cannot be shared; False raises BufferError there; True copies.
+        dlpack: an object with ``__dlpack__``, such as an array or another framework's tensor, or a capsule.
+        device: where to put the result; by default it stays where the memory is.
+        copy: None copies only what cannot be shared, False refuses that, True always copies.
+
+    Returns:
+        Tensor of the object's shape and dtype.
+
+    Raises:
+        TypeError: the object has no ``__dlpack__``.
+        BufferError: the memory cannot be shared and ``copy`` is False.
 
     Example:
         >>> import paddle, numpy as np
@@ -271,7 +347,16 @@ def from_dlpack(dlpack: Any, *, device: Any = None, copy: bool | None = None) ->
 
 @public("paddle paddle.tensor", usual=False)
 def to_dlpack(x: Tensor) -> Any:
-    """A DLPack capsule over the memory of ``x``; it may be consumed once.
+    """DLPack capsule over the memory of ``x``, which may be consumed once.
+
+    Args:
+        x: tensor of any shape.
+
+    Returns:
+        A capsule, for :func:`from_dlpack` of this package or of another.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
@@ -330,16 +415,22 @@ def zeros(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of zeros.
+    """Tensor of zeros.
 
     Args:
-        shape: sizes, as a list, separate ints, or an integer tensor.
-        dtype: by default the default floating dtype.
-        out: written instead of making a tensor.
-        device: where to put it.
-        requires_grad: the opposite of ``stop_gradient``.
+        shape: sizes, as a list, a tuple, separate ints or an integer tensor.
+        dtype: the dtype; by default the default floating dtype.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
 
-    Raises ValueError for a negative size.
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: a size is not an integer, or ``dtype`` is not a dtype.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
@@ -360,12 +451,27 @@ def ones(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of ones; arguments as for :func:`zeros`.
+    """Tensor of ones.
+
+    Args:
+        shape: sizes, as a list, a tuple, separate ints or an integer tensor.
+        dtype: the dtype; by default the default floating dtype.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: a size is not an integer, or ``dtype`` is not a dtype.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([2]).tolist()
-        [1.0, 1.0]
+        >>> paddle.ones([2, 2], dtype="int32").tolist()
+        [[1, 1], [1, 1]]
     """
     return _filled(1, shape, dtype_of(dtype), device, requires_grad, "ones")
 
@@ -381,7 +487,22 @@ def empty(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor whose elements are not set; arguments as for :func:`zeros`.
+    """Tensor whose elements are not set.
+
+    Args:
+        shape: sizes, as a list, a tuple, separate ints or an integer tensor.
+        dtype: the dtype; by default the default floating dtype.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: a size is not an integer, or ``dtype`` is not a dtype.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
@@ -404,9 +525,25 @@ def full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor with every element ``fill_value``, a number or a tensor of one element.
+    """Tensor in which every element is ``fill_value``.
 
-    The dtype is by default bool for bools, complex for complex numbers, else the default floating dtype.
+    Args:
+        shape: sizes, as a list, a tuple or an integer tensor.
+        fill_value: a number, or a tensor of one element.
+        dtype: the dtype. By default bool for a bool, complex128 for a complex number, else the default floating dtype;
+            for a tensor its own, unless that is an integer one.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: ``fill_value`` is neither a number nor a tensor, or ``dtype`` is not a dtype.
+        ValueError: a size is negative.
+        OverflowError: an integer dtype cannot hold the number.
 
     Example:
         >>> import paddle
@@ -430,7 +567,10 @@ def _fill_number(v: Any) -> Any:
     if isinstance(v, (np.generic, np.ndarray)):
         return v.item()
     if isinstance(v, str):
-        return float(v)
+        try:
+            return float(v)
+        except ValueError:
+            raise op_error(ValueError, "full", "a number", repr(v)) from None
     if not isinstance(v, NUMBERS):
         raise op_error(TypeError, "full", "a number or a Tensor to fill with", type(v).__name__)
     return v
@@ -446,7 +586,23 @@ def fill_constant(
     place: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """:func:`full` with its arguments in the order of static programs.
+    """Tensor in which every element is ``value``: :func:`full` with its parameters in another order.
+
+    Args:
+        shape: sizes, as a list, a tuple or an integer tensor.
+        dtype: the dtype.
+        value: a number, or a tensor of one element.
+        force_cpu: without effect.
+        out: tensor that is written with the result and returned.
+        place: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: ``value`` is neither a number nor a tensor, or ``dtype`` is not a dtype.
+        ValueError: a size is negative.
+        OverflowError: an integer dtype cannot hold the number.
 
     Example:
         >>> import paddle
@@ -473,7 +629,20 @@ def zeros_like(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Zeros of the shape, dtype and place of ``x``, or of those given.
+    """Tensor of zeros in the shape of ``x``.
+
+    Args:
+        x: tensor of any shape and dtype, whose elements are not read.
+        dtype: the dtype; by default that of x.
+        device: where to put the tensor; by default the place of x.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
@@ -493,7 +662,20 @@ def ones_like(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Ones of the shape, dtype and place of ``x``, or of those given.
+    """Tensor of ones in the shape of ``x``.
+
+    Args:
+        x: tensor of any shape and dtype, whose elements are not read.
+        dtype: the dtype; by default that of x.
+        device: where to put the tensor; by default the place of x.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
@@ -514,7 +696,22 @@ def full_like(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """``fill_value`` everywhere, in the shape, dtype and place of ``x``, or in those given.
+    """Tensor in the shape of ``x`` in which every element is ``fill_value``.
+
+    Args:
+        x: tensor of any shape and dtype, whose elements are not read.
+        fill_value: a number, or a tensor of one element.
+        dtype: the dtype; by default that of x.
+        device: where to put the tensor; by default the place of x.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: x is not a tensor, or ``fill_value`` is neither a number nor a tensor.
+        OverflowError: an integer dtype cannot hold the number.
 
     Example:
         >>> import paddle
@@ -535,12 +732,25 @@ def empty_like(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Elements that are not set, in the shape, dtype and place of ``x``, or in those given.
+    """Tensor in the shape of ``x`` whose elements are not set.
+
+    Args:
+        x: tensor of any shape and dtype, whose elements are not read.
+        dtype: the dtype; by default that of x.
+        device: where to put the tensor; by default the place of x.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.empty_like(paddle.ones([2])).shape
-        [2]
+        >>> paddle.empty_like(paddle.ones([2, 3])).shape
+        [2, 3]
     """
     need_tensor(x, "empty_like")
     out = _empty(
@@ -562,15 +772,33 @@ def arange(
     pin_memory: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers from ``start`` up to, not including, ``end``, ``step`` apart; ``arange(n)`` is from 0 to n.
+    """Numbers from ``start`` up to, not including, ``end``, with equal steps; ``arange(n)`` counts from 0.
 
-    int64 where all three are integers, else the default floating dtype, unless ``dtype`` says otherwise.
-    Raises ValueError for a step of 0.
+    Args:
+        start: the first number; a number or a tensor of one element. Alone it is the end.
+        end: the bound, which is not reached.
+        step: from one number to the next; negative counts down.
+        dtype: the dtype. By default int64 where all three are integers, otherwise the default floating dtype or that of
+            a floating tensor among them.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        1-d tensor, empty where ``end`` lies on the other side.
+
+    Raises:
+        TypeError: a bound or the step is not a real number, or the dtype is bool or complex.
+        ValueError: the step is 0, or becomes 0 in an integer dtype.
+        OverflowError: an integer dtype cannot hold a number.
 
     Example:
         >>> import paddle
         >>> paddle.arange(1, 7, 2).tolist()
         [1, 3, 5]
+        >>> paddle.arange(3).tolist()
+        [0, 1, 2]
     """
     if end is None:
         start, end = 0, start
@@ -589,7 +817,24 @@ def range(
     requires_grad: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Numbers from ``start`` up to and including ``end``, ``step`` apart.
+    """Numbers from ``start`` up to and including ``end``, with equal steps; ``range(n)`` counts from 0.
+
+    Args:
+        start: the first number; a number or a tensor of one element. Alone it is the end.
+        end: the bound, which is included where a step reaches it.
+        step: from one number to the next; negative counts down.
+        dtype: the dtype; by default the default floating dtype.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+
+    Returns:
+        1-d tensor, empty where ``end`` lies on the other side.
+
+    Raises:
+        TypeError: a bound or the step is not a real number, or the dtype is bool or complex.
+        ValueError: the step is 0, or becomes 0 in an integer dtype.
+        OverflowError: an integer dtype cannot hold a number.
 
     Example:
         >>> import paddle
@@ -606,6 +851,9 @@ def _count(
 ) -> Tensor:
     given = (start, end, step)
     start, end, step = (number(v) for v in given)
+    for v in (start, end, step):
+        if isinstance(v, (str, builtins.complex)) or v is None:
+            raise op_error(TypeError, op, "real numbers", type(v).__name__)
     if step == 0:
         raise op_error(ValueError, op, "a step other than 0", step)
     if dtype is not None:
@@ -623,7 +871,7 @@ def _count(
     if d.is_integer:
         start, end, step = dim.to_int(start), dim.to_int(end), dim.to_int(step)
         if step == 0:
-            raise op_error(ValueError, op, "a step other than 0", step)
+            raise op_error(ValueError, op, f"a step that does not become 0 in {d.name}", number(given[2]))
     if all(dim.kind_of(v) == "int" for v in (start, end, step)):
         size = dim.maximum(0, (end - start) // step + 1 if closed else -((start - end) // step))
     else:
@@ -647,7 +895,25 @@ def linspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """``num`` numbers from ``start`` to ``stop``, both included, evenly apart.
+    """Numbers from ``start`` to ``stop``, both included, at equal distances.
+
+    Args:
+        start: the first number; a number or a tensor of one element.
+        stop: the last number, in the same form.
+        num: how many; 1 gives ``start`` alone.
+        dtype: the dtype; by default that of a floating tensor among the ends, otherwise the default floating dtype. For
+            an integer dtype fractions are dropped.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+
+    Returns:
+        1-d tensor of ``num`` elements.
+
+    Raises:
+        TypeError: ``num`` is not an integer, or the dtype is bool or complex.
+        ValueError: ``num`` is negative.
+        OverflowError: an integer dtype cannot hold an end.
 
     Example:
         >>> import paddle
@@ -662,7 +928,21 @@ def linspace(
 
 @public("paddle paddle.tensor")
 def logspace(start: Any, stop: Any, num: Any, base: Any = 10.0, dtype: Any = None, name: str | None = None) -> Tensor:
-    """``num`` numbers from ``base**start`` to ``base**stop``, both included, with evenly spaced exponents.
+    """Powers of ``base`` from ``base**start`` to ``base**stop``, both included, with exponents at equal distances.
+
+    Args:
+        start: the first exponent; a number or a tensor of one element.
+        stop: the last exponent, in the same form.
+        num: how many; 1 gives the first power alone.
+        base: a number or a tensor of one element.
+        dtype: the dtype; by default that of a floating tensor among the ends, otherwise the default floating dtype.
+
+    Returns:
+        1-d tensor of ``num`` elements.
+
+    Raises:
+        TypeError: ``num`` is not an integer, or the dtype is bool or complex.
+        ValueError: ``num`` is negative.
 
     Example:
         >>> import paddle
@@ -707,12 +987,28 @@ def eye(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A matrix with ones on the main diagonal and zeros elsewhere; square by default.
+    """Matrix with ones on the main diagonal and zeros elsewhere.
+
+    Args:
+        num_rows: the number of rows.
+        num_columns: the number of columns; by default that of rows.
+        dtype: the dtype; by default the default floating dtype.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of shape ``[num_rows, num_columns]``.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.eye(2).tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
+        >>> paddle.eye(2, 3).tolist()
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     rows = integer(num_rows, "eye", "num_rows")
     columns = rows if num_columns is None else integer(num_columns, "eye", "num_columns")
@@ -728,12 +1024,19 @@ def eye(
 
 @public
 def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = None) -> Tensor:
-    """A matrix with the vector ``x`` on a diagonal; of a matrix ``x``, that diagonal.
+    """Matrix with a vector on a diagonal, or the diagonal of a matrix.
 
     Args:
-        x: 1-d or 2-d.
-        offset: 0 is the main diagonal; positive ones lie above it.
-        padding_value: fills the rest of the matrix.
+        x: tensor of any dtype: of rank 0 or 1, the diagonal of a new matrix; of rank 2, a matrix to read.
+        offset: which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+        padding_value: number, one that x's dtype can hold, which fills the rest of a new matrix.
+
+    Returns:
+        Tensor of x's dtype: a square matrix, or a 1-d tensor in memory of its own.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x has a rank above 2.
 
     Example:
         >>> import paddle
@@ -758,7 +1061,17 @@ def diag(x: Tensor, offset: int = 0, padding_value: Any = 0, name: str | None = 
 
 @public
 def diagflat(x: Tensor, offset: int = 0, name: str | None = None) -> Tensor:
-    """A matrix with all elements of ``x``, in row-major order, on a diagonal.
+    """Matrix with all elements of ``x``, in row-major order, on a diagonal and zeros elsewhere.
+
+    Args:
+        x: tensor of any shape and dtype.
+        offset: which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+
+    Returns:
+        Square matrix of x's dtype.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
@@ -771,12 +1084,25 @@ def diagflat(x: Tensor, offset: int = 0, name: str | None = None) -> Tensor:
 
 @public(aliases={"x": "input"})
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
-    """The last dim of ``input`` on diagonals of new matrices in dims ``dim1`` and ``dim2``.
+    """Matrices with the rows of ``input`` on a diagonal and zeros elsewhere.
+
+    Args:
+        input: tensor of rank 1 or more, of any dtype, or data for :func:`to_tensor`. Its last dim goes onto diagonals.
+        offset: which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+        dim1: the dim of the result that counts as rows; negative counts from the end.
+        dim2: the dim of the result that counts as columns.
+
+    Returns:
+        Tensor of input's dtype, with one dim more.
+
+    Raises:
+        IndexError: the result has no such dim, or input is 0-d.
+        ValueError: the two dims are the same.
 
     Example:
         >>> import paddle
-        >>> paddle.diag_embed(paddle.ones([2, 3])).shape
-        [2, 3, 3]
+        >>> paddle.diag_embed(paddle.to_tensor([[1, 2], [3, 4]])).tolist()
+        [[[1, 0], [0, 2]], [[3, 0], [0, 4]]]
     """
     x = input if isinstance(input, Tensor) else to_tensor(input)
     n = x.ndim + 1
@@ -785,16 +1111,24 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T
 
 @public
 def tril(x: Tensor, diagonal: int = 0, name: str | None = None, *, out: Any = None) -> Tensor:
-    """The lower triangle of matrices: zero above the given diagonal.
+    """Lower triangle of matrices, with zeros above it.
 
     Args:
-        x: of rank 2 or more.
-        diagonal: the last diagonal that is kept: 0 the main one, positive above it.
+        x: tensor of shape ``[..., m, n]``, of any dtype.
+        diagonal: the highest diagonal that is kept: 0 is the main one, positive ones lie above it, negative ones below.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x has a rank below 2.
 
     Example:
         >>> import paddle
-        >>> paddle.tril(paddle.ones([2, 2])).tolist()
-        [[1.0, 0.0], [1.0, 1.0]]
+        >>> paddle.tril(paddle.to_tensor([[1, 2], [3, 4]])).tolist()
+        [[1, 0], [3, 4]]
     """
     return F.tril(need_tensor(x, "tril"), integer(diagonal, "tril", "diagonal"))
 
@@ -804,16 +1138,24 @@ tril_ = inplace(tril)
 
 @public
 def triu(x: Tensor, diagonal: int = 0, name: str | None = None, *, out: Any = None) -> Tensor:
-    """The upper triangle of matrices: zero below the given diagonal.
+    """Upper triangle of matrices, with zeros below it.
 
     Args:
-        x: of rank 2 or more.
-        diagonal: the first diagonal that is kept: 0 the main one, positive above it.
+        x: tensor of shape ``[..., m, n]``, of any dtype.
+        diagonal: the lowest diagonal that is kept: 0 is the main one, positive ones lie above it, negative ones below.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x has a rank below 2.
 
     Example:
         >>> import paddle
-        >>> paddle.triu(paddle.ones([2, 2])).tolist()
-        [[1.0, 1.0], [0.0, 1.0]]
+        >>> paddle.triu(paddle.to_tensor([[1, 2], [3, 4]])).tolist()
+        [[1, 2], [0, 4]]
     """
     return F.triu(need_tensor(x, "triu"), integer(diagonal, "triu", "diagonal"))
 
@@ -831,11 +1173,24 @@ def _triangle(op: str, find: Any, row: Any, col: Any, offset: Any, dtype: Any) -
 
 @public("paddle paddle.tensor")
 def tril_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
-    """Row and column indices, ``[2, n]``, of the lower triangle of a matrix of ``row`` by ``col``.
+    """Coordinates of the lower triangle of a matrix, row by row.
+
+    Args:
+        row: the number of rows.
+        col: the number of columns; by default that of rows.
+        offset: the highest diagonal of the triangle: 0 is the main one, positive ones lie above it.
+        dtype: the dtype of the coordinates.
+
+    Returns:
+        Tensor of shape ``[2, n]``: rows and columns.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.tril_indices(2, 2).tolist()
+        >>> paddle.tril_indices(2).tolist()
         [[0, 1, 1], [0, 0, 1]]
     """
     return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype)
@@ -843,7 +1198,20 @@ def tril_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any =
 
 @public("paddle paddle.tensor")
 def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any = "int64") -> Tensor:
-    """Row and column indices, ``[2, n]``, of the upper triangle of a matrix of ``row`` by ``col``.
+    """Coordinates of the upper triangle of a matrix, row by row.
+
+    Args:
+        row: the number of rows.
+        col: the number of columns; by default that of rows.
+        offset: the lowest diagonal of the triangle: 0 is the main one, positive ones lie above it.
+        dtype: the dtype of the coordinates.
+
+    Returns:
+        Tensor of shape ``[2, n]``: rows and columns.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
@@ -858,17 +1226,25 @@ def triu_indices(row: int, col: int | None = None, offset: int = 0, dtype: Any =
 
 @public("paddle paddle.tensor")
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
-    """The coordinates of a grid: for each 1-d tensor, its values over all points.
+    """Coordinates of a grid: for each 1-d tensor, its elements at all points.
 
     Args:
-        args: 1-d (or 0-d) tensors, or one list of them.
-        indexing: ``"ij"``, the first tensor along the first dim, or ``"xy"``, along the second.
+        *args: tensors of rank 0 or 1, of any dtype, separately or in one list.
+        **kwargs: ``indexing``: ``"ij"``, the default, puts the first tensor along the first dim and the second along
+            the second; ``"xy"`` swaps these two.
+
+    Returns:
+        List of tensors, one for each of those given and of its dtype, all of one shape.
+
+    Raises:
+        TypeError: an argument is not a tensor, or there is no such keyword.
+        ValueError: a tensor has a rank above 1, or there is no such indexing.
 
     Example:
         >>> import paddle
         >>> a, b = paddle.meshgrid(paddle.arange(2), paddle.arange(3))
-        >>> a.tolist(), b.shape
-        ([[0, 0, 0], [1, 1, 1]], [2, 3])
+        >>> a.tolist(), b.tolist()
+        ([[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]])
     """
     indexing = kwargs.pop("indexing", None) or "ij"
     kwargs.pop("name", None)
@@ -895,14 +1271,26 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
 
 @public("paddle paddle.tensor", usual=False)
 def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Every way to take one element of each 1-d tensor, a row each; of one tensor, the tensor.
+    """Every choice of one element from each of several 1-d tensors.
+
+    Args:
+        x: a list or tuple of tensors of rank 0 or 1 and of one dtype.
+
+    Returns:
+        Tensor with a row for each choice and a column for each tensor; of a single tensor, that tensor.
+
+    Raises:
+        TypeError: x is not a list or tuple of tensors, or dtypes differ.
+        ValueError: a tensor has a rank above 1, or there is no tensor.
 
     Example:
         >>> import paddle
         >>> paddle.cartesian_prod([paddle.arange(2), paddle.arange(2)]).tolist()
         [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    tensors = list(x)
+    if not isinstance(x, (list, tuple)):
+        raise op_error(TypeError, "cartesian_prod", "a list or tuple of tensors", type(x).__name__)
+    tensors = [need_tensor(v, "cartesian_prod", "each of x") for v in x]
     if len(tensors) == 1:
         return tensors[0]
     grids = meshgrid(tensors)
@@ -911,7 +1299,19 @@ def cartesian_prod(x: Sequence[Tensor], name: str | None = None) -> Tensor:
 
 @public
 def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: str | None = None) -> Tensor:
-    """Every choice of ``r`` elements of the 1-d ``x``, in its order, a row each.
+    """Every choice of ``r`` elements of a vector, in the order in which they stand there.
+
+    Args:
+        x: 1-d tensor of any dtype.
+        r: the number of elements in a choice.
+        with_replacement: whether an element may be chosen more than once.
+
+    Returns:
+        Tensor of x's dtype with a row for each choice and ``r`` columns; for ``r = 0`` without elements.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x is not 1-d, or ``r`` is negative.
 
     Example:
         >>> import paddle
@@ -920,23 +1320,36 @@ def combinations(x: Tensor, r: int = 2, with_replacement: bool = False, name: st
     """
     if need_tensor(x, "combinations").ndim != 1:
         raise op_error(ValueError, "combinations", "a 1-d tensor", x.shape)
+    r = integer(r, "combinations", "r")
     if r < 0:
         raise op_error(ValueError, "combinations", "an r of 0 or more", r)
-    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.array(list(choose(builtins.range(x.size), r)), np.int64).reshape(-1, r)
     if r == 0:
         return made_on(x.place, F.full, 0, x.dtype, (0,))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    rows = np.array(list(choose(builtins.range(x.size), r)), np.int64).reshape(-1, r)
     return F.take(x, _from_numpy(rows, x.place), axis=0)
 
 
 @public
 def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str | None = None) -> Tensor:
-    """Powers of the 1-d ``x`` as columns, falling from n - 1 to 0 unless ``increasing``.
+    """Vandermonde matrix: powers of a vector as columns.
+
+    Args:
+        x: 1-d tensor of a numeric dtype.
+        n: the number of columns; by default the size of x.
+        increasing: whether powers rise from 0; otherwise they fall to 0.
+
+    Returns:
+        Tensor of x's dtype, with a row for each element and ``n`` columns.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x is not 1-d, or ``n`` is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.vander(paddle.to_tensor([1, 2, 3]), 2).tolist()
-        [[1, 1], [2, 1], [3, 1]]
+        >>> paddle.vander(paddle.to_tensor([1, 2, 3]), 3).tolist()
+        [[1, 1, 1], [4, 2, 1], [9, 3, 1]]
     """
     if need_tensor(x, "vander").ndim != 1:
         raise op_error(ValueError, "vander", "a 1-d tensor", x.shape)
@@ -952,22 +1365,32 @@ def vander(x: Tensor, n: int | None = None, increasing: bool = False, name: str 
 
 @public("paddle paddle.tensor", usual=False)
 def assign(x: Any, output: Tensor | None = None) -> Tensor:
-    """A copy of ``x``, written into ``output`` if one is given. Gradients pass.
+    """Copy of ``x`` through which gradients pass.
 
     Args:
-        x: a tensor, an array, a number, or a list or tuple of numbers.
+        x: a tensor, an array, a number, or nested lists or tuples of numbers and tensors.
+        output: tensor that is written with the copy and returned.
+
+    Returns:
+        Tensor of x's shape and dtype; of a number, of shape ``[1]``.
+
+    Raises:
+        TypeError: x is of another kind.
+        ValueError: lists are ragged.
+        OverflowError: an integer does not fit 64 bits.
 
     Example:
         >>> import paddle
-        >>> paddle.assign(paddle.ones([2])).tolist()
-        [1.0, 1.0]
+        >>> x = paddle.zeros([2])
+        >>> paddle.assign(paddle.ones([2]), x).tolist(), x.tolist()
+        ([1.0, 1.0], [1.0, 1.0])
     """
     if isinstance(x, Tensor):
         value = apply1(_COPY, x)
     elif isinstance(x, (list, tuple)) and _has_tensor(x):
         value = _nested(x, None, "assign")
     elif isinstance(x, (*NUMBERS, list, tuple, np.ndarray, np.generic)):
-        a = np.asarray(x)
+        a = _array(x, "assign")
         if not isinstance(x, (np.ndarray, np.generic)) and a.dtype.kind in "uO":
             _check_integers(a if a.dtype.kind == "u" else np.asarray(_large(a, "assign")), dt.int64, "assign")
         if a.dtype.kind in "OSU":
@@ -982,36 +1405,72 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
 
 @public(op=_COPY)
 def clone(x: Tensor, name: str | None = None) -> Tensor:
-    """A copy of ``x`` through which gradients pass.
+    """Copy of ``x`` through which gradients pass.
+
+    Args:
+        x: tensor of any shape and dtype.
+
+    Returns:
+        Tensor of x's shape and dtype, in memory of its own.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.clone(paddle.ones([2])).tolist()
-        [1.0, 1.0]
+        >>> x = paddle.ones([2])
+        >>> y = paddle.clone(x)
+        >>> y[0] = 5.0
+        >>> x.tolist(), y.tolist()
+        ([1.0, 1.0], [5.0, 1.0])
     """
     return apply1(_COPY, need_tensor(x, "clone"))
 
 
 @public("paddle paddle.tensor")
 def complex(real: Tensor, imag: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
-    """Complex numbers with the given real and imaginary parts, float32 or float64 tensors that broadcast.
+    """Complex numbers of real and imaginary parts.
+
+    Args:
+        real: float32 or float64 tensor of any shape.
+        imag: tensor of real's dtype that broadcasts with it.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of dtype complex64 or complex128.
+
+    Raises:
+        TypeError: a part is not a tensor, the dtypes differ or are others.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.complex(paddle.ones([1]), paddle.ones([1])).tolist()
-        [(1+1j)]
+        >>> paddle.complex(paddle.to_tensor([1.0]), paddle.to_tensor([2.0])).tolist()
+        [(1+2j)]
     """
     return F.complex(need_tensor(real, "complex", "real"), need_tensor(imag, "complex", "imag"))
 
 
 @public
 def polar(abs: Tensor, angle: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
-    """Complex numbers of the given sizes and angles.
+    """Complex numbers of absolute values and angles.
+
+    Args:
+        abs: float32 or float64 tensor of any shape: absolute values.
+        angle: tensor of the same dtype that broadcasts with it: angles in radians.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of dtype complex64 or complex128.
+
+    Raises:
+        TypeError: an operand is not a tensor, the dtypes differ or are others.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.polar(paddle.ones([1]), paddle.zeros([1])).tolist()
-        [(1+0j)]
+        >>> paddle.polar(paddle.to_tensor([2.0]), paddle.to_tensor([0.0])).tolist()
+        [(2+0j)]
     """
     need_tensor(abs, "polar", "abs")
     need_tensor(angle, "polar", "angle")
@@ -1027,15 +1486,30 @@ def _typed(d: DType, args: tuple, device: Any) -> Tensor:
         return empty([0], d, device=device)
     if all(isinstance(a, int) for a in args):
         return empty(list(args), d, device=device)
+    if len(args) > 1:
+        raise op_error(TypeError, "to_tensor", "data in one argument, or sizes", f"{len(args)} arguments")
     return to_tensor(args[0], d, device)
 
 
 @public("paddle paddle.tensor paddle.device")
 def BFloat16Tensor(*args: Any, device: Any = None) -> Tensor:
-    """A bfloat16 tensor of the given data, or of the given sizes.
+    """Tensor of dtype bfloat16: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype bfloat16.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.BFloat16Tensor([1, 2]).tolist()
+        [1.0, 2.0]
         >>> paddle.BFloat16Tensor(2, 3).shape
         [2, 3]
     """
@@ -1044,10 +1518,23 @@ def BFloat16Tensor(*args: Any, device: Any = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.device")
 def BoolTensor(*args: Any, device: Any = None) -> Tensor:
-    """A bool tensor of the given data, or of the given sizes.
+    """Tensor of dtype bool: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype bool.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.BoolTensor([1, 2]).tolist()
+        [True, True]
         >>> paddle.BoolTensor(2, 3).shape
         [2, 3]
     """
@@ -1056,10 +1543,23 @@ def BoolTensor(*args: Any, device: Any = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.device")
 def ByteTensor(*args: Any, device: Any = None) -> Tensor:
-    """A uint8 tensor of the given data, or of the given sizes.
+    """Tensor of dtype uint8: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype uint8.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.ByteTensor([1, 2]).tolist()
+        [1, 2]
         >>> paddle.ByteTensor(2, 3).shape
         [2, 3]
     """
@@ -1068,10 +1568,23 @@ def ByteTensor(*args: Any, device: Any = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.device")
 def CharTensor(*args: Any, device: Any = None) -> Tensor:
-    """A int8 tensor of the given data, or of the given sizes.
+    """Tensor of dtype int8: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype int8.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.CharTensor([1, 2]).tolist()
+        [1, 2]
         >>> paddle.CharTensor(2, 3).shape
         [2, 3]
     """
@@ -1080,10 +1593,23 @@ def CharTensor(*args: Any, device: Any = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.device")
 def DoubleTensor(*args: Any, device: Any = None) -> Tensor:
-    """A float64 tensor of the given data, or of the given sizes.
+    """Tensor of dtype float64: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype float64.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.DoubleTensor([1, 2]).tolist()
+        [1.0, 2.0]
         >>> paddle.DoubleTensor(2, 3).shape
         [2, 3]
     """
@@ -1092,10 +1618,23 @@ def DoubleTensor(*args: Any, device: Any = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.device")
 def FloatTensor(*args: Any, device: Any = None) -> Tensor:
-    """A float32 tensor of the given data, or of the given sizes.
+    """Tensor of dtype float32: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype float32.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.FloatTensor([1, 2]).tolist()
+        [1.0, 2.0]
         >>> paddle.FloatTensor(2, 3).shape
         [2, 3]
     """
@@ -1104,10 +1643,23 @@ def FloatTensor(*args: Any, device: Any = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.device")
 def HalfTensor(*args: Any, device: Any = None) -> Tensor:
-    """A float16 tensor of the given data, or of the given sizes.
+    """Tensor of dtype float16: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype float16.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.HalfTensor([1, 2]).tolist()
+        [1.0, 2.0]
         >>> paddle.HalfTensor(2, 3).shape
         [2, 3]
     """
@@ -1116,10 +1668,23 @@ def HalfTensor(*args: Any, device: Any = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.device")
 def IntTensor(*args: Any, device: Any = None) -> Tensor:
-    """A int32 tensor of the given data, or of the given sizes.
+    """Tensor of dtype int32: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype int32.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.IntTensor([1, 2]).tolist()
+        [1, 2]
         >>> paddle.IntTensor(2, 3).shape
         [2, 3]
     """
@@ -1128,10 +1693,23 @@ def IntTensor(*args: Any, device: Any = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.device")
 def LongTensor(*args: Any, device: Any = None) -> Tensor:
-    """A int64 tensor of the given data, or of the given sizes.
+    """Tensor of dtype int64: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype int64.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.LongTensor([1, 2]).tolist()
+        [1, 2]
         >>> paddle.LongTensor(2, 3).shape
         [2, 3]
     """
@@ -1140,10 +1718,23 @@ def LongTensor(*args: Any, device: Any = None) -> Tensor:
 
 @public("paddle paddle.tensor paddle.device")
 def ShortTensor(*args: Any, device: Any = None) -> Tensor:
-    """A int16 tensor of the given data, or of the given sizes.
+    """Tensor of dtype int16: of the given data, or of the given sizes with elements that are not set.
+
+    Args:
+        *args: data as for :func:`to_tensor`, or sizes as separate ints; nothing makes an empty tensor.
+        device: where to put the tensor; by default the current place.
+
+    Returns:
+        Tensor of dtype int16.
+
+    Raises:
+        TypeError: the data are of a kind that tensors are not made of, or there are several.
+        ValueError: lists are ragged, or a size is negative.
 
     Example:
         >>> import paddle
+        >>> paddle.ShortTensor([1, 2]).tolist()
+        [1, 2]
         >>> paddle.ShortTensor(2, 3).shape
         [2, 3]
     """

@@ -17,7 +17,21 @@ from umiak.core.tensor import Tensor
 
 @public("paddle paddle.tensor paddle.linalg Tensor")
 def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None) -> Tensor:
-    """The diagonal of two dims, ``offset`` above the main one, as the last dim; a view.
+    """Diagonal of two dims; a view, which shares the memory of ``x``.
+
+    Args:
+        x: tensor of rank 2 or more, of any dtype.
+        offset: which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+        axis1: the dim that counts as rows; negative counts from the end.
+        axis2: the dim that counts as columns.
+
+    Returns:
+        Tensor of x's dtype: the two dims are gone, the diagonal is the last dim.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: the two dims are the same.
 
     Example:
         >>> import paddle
@@ -32,12 +46,27 @@ def diagonal(x: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: s
 def diagonal_scatter(
     x: Tensor, y: Tensor, offset: int = 0, axis1: int = 0, axis2: int = 1, name: str | None = None
 ) -> Tensor:
-    """``x`` with a diagonal, as :func:`diagonal` selects it, replaced by ``y``.
+    """Copy of ``x`` with a diagonal, as :func:`diagonal` selects it, replaced.
+
+    Args:
+        x: tensor of rank 2 or more, of any dtype.
+        y: tensor of the shape of the diagonal; it is cast to x's dtype.
+        offset: which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+        axis1: the dim that counts as rows; negative counts from the end.
+        axis2: the dim that counts as columns.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x or y is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: y has another shape than the diagonal, or the two dims are the same.
 
     Example:
         >>> import paddle
-        >>> paddle.diagonal_scatter(paddle.zeros([2, 2]), paddle.ones([2])).tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
+        >>> paddle.diagonal_scatter(paddle.zeros([2, 2]), paddle.to_tensor([1.0, 2.0])).tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
     """
     return fill_diagonal_tensor(x, y, offset, axis1, axis2)
 
@@ -46,7 +75,28 @@ def diagonal_scatter(
 def fill_diagonal_tensor(
     x: Tensor, y: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1, name: str | None = None
 ) -> Tensor:
-    """``x`` with the diagonal of dims ``dim1`` and ``dim2`` replaced by ``y``."""
+    """Copy of ``x`` with a diagonal replaced, as by :func:`diagonal_scatter`.
+
+    Args:
+        x: tensor of rank 2 or more, of any dtype.
+        y: tensor of the shape of the diagonal; it is cast to x's dtype.
+        offset: which diagonal: 0 is the main one, positive ones lie above it, negative ones below.
+        dim1: the dim that counts as rows; negative counts from the end.
+        dim2: the dim that counts as columns.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x or y is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: y has another shape than the diagonal, or the two dims are the same.
+
+    Example:
+        >>> import paddle
+        >>> paddle.zeros([2, 2]).fill_diagonal_tensor(paddle.to_tensor([1.0, 2.0])).tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
+    """
     op = "fill_diagonal_tensor"
     a, b = (axis_of(axis, need_tensor(x, op).ndim, op) for axis in (dim1, dim2))
     shape = F.diagonal(x, a, b, offset).shape

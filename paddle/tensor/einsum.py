@@ -12,19 +12,31 @@ from umiak.core.tensor import Tensor
 
 @public("paddle paddle.tensor")
 def einsum(equation: str, *operands: Any) -> Tensor:
-    """Sums of products: labels that occur on the left of ``->`` only are summed over.
+    """Sum of products of tensors whose dims are named by letters.
+
+    Dims with the same letter are multiplied element by element; letters that the result lacks are summed over.
 
     Args:
-        equation: labels of each operand, separated by commas, then ``->`` and those of the result; ``...`` stands for
-            dims that broadcast. Without ``->`` the result has the labels that occur once, in alphabetical order.
-        operands: tensors, or one list of them.
+        equation: the letters of each operand, separated by commas, then ``->`` and the letters of the result, as in
+            ``"ij,jk->ik"``. ``...`` stands for further dims, which broadcast. Without ``->`` the result has the letters
+            that occur once, in alphabetical order.
+        *operands: numeric tensors, or one list of them, of one dtype; floating and complex dtypes are promoted to one.
+            A letter that an operand has twice stands for its diagonal.
 
-    Raises ValueError where labels and shapes do not fit.
+    Returns:
+        Tensor of the promoted dtype.
+
+    Raises:
+        TypeError: the equation is not a str, an operand is not a tensor or is bool, or dtypes do not mix.
+        ValueError: letters and shapes do not fit, or there are more or fewer operands than the equation has.
 
     Example:
         >>> import paddle
-        >>> paddle.einsum("ij,jk->ik", paddle.ones([2, 3]), paddle.ones([3, 4])).shape
-        [2, 4]
+        >>> a, b = paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([1, 10])
+        >>> paddle.einsum("ij,j->i", a, b).tolist()
+        [21, 43]
+        >>> int(paddle.einsum("ii->", a))
+        5
     """
     if not isinstance(equation, str):
         raise op_error(TypeError, "einsum", "an equation in a str", type(equation).__name__)

@@ -19,12 +19,21 @@ from umiak.core.tensor import Tensor
 
 @public
 def gather(x: Tensor, index: Tensor, axis: Any = None, name: str | None = None, out: Any = None) -> Tensor:
-    """Slices of ``x`` at ``index`` along ``axis``, by default the first.
+    """Slices of ``x`` along a dim, at given indices.
 
     Args:
-        x: a tensor.
-        index: integers, 0-d or 1-d.
-        axis: along which.
+        x: tensor of rank 1 or more, of any dtype.
+        index: integer tensor of rank 0 or 1, or of shape ``[n, 1]``; negative indices count from the end.
+        axis: the dim, by default the first; negative counts from the end.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's dtype, whose size along ``axis`` is the number of indices; a 0-d index removes the dim.
+
+    Raises:
+        TypeError: x or index is not a tensor, or index is not of integers.
+        IndexError: x has no such dim, or an index lies outside it.
+        ValueError: index has a higher rank.
 
     Example:
         >>> import paddle
@@ -42,12 +51,27 @@ def gather(x: Tensor, index: Tensor, axis: Any = None, name: str | None = None, 
 
 @public
 def gather_nd(x: Tensor, index: Tensor, name: str | None = None) -> Tensor:
-    """Elements or slices of ``x`` at coordinates: the last dim of ``index`` addresses the first dims of x.
+    """Elements or slices of ``x`` at given coordinates.
+
+    Args:
+        x: tensor of any shape and dtype.
+        index: integer tensor of shape ``[..., n]``; its last dim holds coordinates in the first n dims of x.
+
+    Returns:
+        Tensor of x's dtype and of shape ``index.shape[:-1] + x.shape[n:]``.
+
+    Raises:
+        TypeError: x or index is not a tensor, or index is not of integers.
+        ValueError: index is 0-d, or n is above the rank of x.
+        IndexError: a coordinate lies outside x.
 
     Example:
         >>> import paddle
-        >>> paddle.gather_nd(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([[1, 0]])).tolist()
-        [3]
+        >>> x = paddle.to_tensor([[1, 2], [3, 4]])
+        >>> paddle.gather_nd(x, paddle.to_tensor([[1, 0], [0, 1]])).tolist()
+        [3, 2]
+        >>> paddle.gather_nd(x, paddle.to_tensor([[1]])).tolist()
+        [[3, 4]]
     """
     need_tensor(x, "gather_nd")
     if need_tensor(index, "gather_nd", "index").ndim == 0:
@@ -57,7 +81,21 @@ def gather_nd(x: Tensor, index: Tensor, name: str | None = None) -> Tensor:
 
 @public
 def index_select(x: Tensor, index: Tensor, axis: Any = 0, name: str | None = None, *, out: Any = None) -> Tensor:
-    """Slices of ``x`` at the 1-d ``index`` along ``axis``.
+    """Slices of ``x`` along ``axis``, at given indices.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        index: integer tensor of rank 1; negative indices count from the end.
+        axis: the dim; negative counts from the end.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's dtype, whose size along ``axis`` is the number of indices.
+
+    Raises:
+        TypeError: x or index is not a tensor, or index is not of integers.
+        IndexError: x has no such dim, or an index lies outside it.
+        ValueError: index has a rank above 1.
 
     Example:
         >>> import paddle
@@ -72,7 +110,19 @@ def index_select(x: Tensor, index: Tensor, axis: Any = 0, name: str | None = Non
 
 @public
 def index_sample(x: Tensor, index: Tensor) -> Tensor:
-    """``out[i, j] = x[i, index[i, j]]``.
+    """Elements of each row at indices of its own: ``out[i, j] = x[i, index[i, j]]``.
+
+    Args:
+        x: tensor of shape ``[m, n]``, of any dtype.
+        index: integer tensor of shape ``[m, k]``.
+
+    Returns:
+        Tensor of x's dtype and of shape ``[m, k]``.
+
+    Raises:
+        TypeError: x or index is not a tensor, or index is not of integers.
+        ValueError: a rank is not 2, or x and index differ in their rows.
+        IndexError: an index lies outside the row.
 
     Example:
         >>> import paddle
@@ -86,23 +136,36 @@ def index_sample(x: Tensor, index: Tensor) -> Tensor:
 
 @public
 def take(x: Tensor, index: Tensor, mode: str = "raise", name: str | None = None) -> Tensor:
-    """Elements of ``x``, in row-major order, at ``index``; the result has the shape of index.
+    """Elements of ``x`` at indices into its row of all elements.
 
     Args:
-        x: a tensor.
-        index: integers; negative ones count from the end.
-        mode: what becomes of an index outside: ``"raise"`` an error, ``"wrap"`` modulo, ``"clip"`` the nearest end.
+        x: tensor of any shape and dtype, read in row-major order.
+        index: integer tensor of any shape; negative indices count from the end.
+        mode: treatment of an index outside: ``"raise"`` refuses it, ``"wrap"`` takes it modulo the number of elements,
+            ``"clip"`` takes the nearest end, which rules out negative indices.
+
+    Returns:
+        Tensor of x's dtype and index's shape.
+
+    Raises:
+        TypeError: x or index is not a tensor, or index is not of integers.
+        ValueError: an index lies outside in mode ``"raise"``, x has no elements, or there is no such mode.
 
     Example:
         >>> import paddle
-        >>> paddle.take(paddle.to_tensor([[1, 2], [3, 4]]), paddle.to_tensor([3, -4])).tolist()
+        >>> x = paddle.to_tensor([[1, 2], [3, 4]])
+        >>> paddle.take(x, paddle.to_tensor([3, -4])).tolist()
         [4, 1]
+        >>> paddle.take(x, paddle.to_tensor([5]), mode="wrap").tolist()
+        [2]
     """
     n = need_tensor(x, "take").size
     if mode not in ("raise", "wrap", "clip"):
         raise op_error(ValueError, "take", "a mode of 'raise', 'wrap' or 'clip'", repr(mode))
     if not need_tensor(index, "take", "index").dtype.is_integer:
-        raise op_error(TypeError, "take", "an index of int32 or int64", index.dtype.name)
+        raise op_error(TypeError, "take", "an index of integers", index.dtype.name)
+    if index.size and not n:
+        raise op_error(ValueError, "take", "a tensor with elements", x.shape)
     if mode == "wrap":
         index = F.remainder(index, n)
     elif mode == "clip":
@@ -134,13 +197,23 @@ def cut_to(x: Tensor, index: Tensor, axis: int, op: str) -> Tensor:
 
 @public(aliases={"x": "arr", "input": "arr", "index": "indices"})
 def take_along_axis(arr: Tensor, indices: Tensor, axis: Any, broadcast: bool = True, *, out: Any = None) -> Tensor:
-    """``out[..., i, ...] = arr[..., indices[..., i, ...], ...]`` along ``axis``.
+    """Elements at indices along a dim: ``out[i, j] = arr[i, indices[i, j]]`` for ``axis=1``.
 
     Args:
-        arr: a tensor.
-        indices: integers, of the rank of ``arr``.
-        axis: along which; None takes from all elements in a row.
-        broadcast: whether indices repeat along dims of size 1; otherwise arr is cut to their sizes.
+        arr: tensor of any dtype.
+        indices: integer tensor of arr's rank; negative indices count from the end.
+        axis: the dim; negative counts from the end. None reads arr and indices as rows of all their elements.
+        broadcast: whether sizes of 1 in the other dims are repeated; False reads only the leading part of arr that
+            indices cover.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of arr's dtype and of the shape of indices, after broadcasting.
+
+    Raises:
+        TypeError: arr or indices is not a tensor, or indices are not integers.
+        ValueError: ranks differ, or sizes do not broadcast.
+        IndexError: arr has no such dim, or an index lies outside it.
 
     Example:
         >>> import paddle
@@ -180,7 +253,19 @@ def need_rank(x: Tensor, index: Tensor, op: str) -> Tensor:
 
 @public
 def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) -> Tensor:
-    """Row i of the result is row i of ``inputs[index[i]]``.
+    """Rows chosen among several tensors: row i of the result is row i of ``inputs[index[i]]``.
+
+    Args:
+        inputs: a list or tuple of tensors of one dtype and shape, of rank 1 or more.
+        index: integer tensor of shape ``[m]`` or ``[m, 1]``, where m is the number of rows.
+
+    Returns:
+        Tensor of the shape and dtype of each input.
+
+    Raises:
+        TypeError: ``inputs`` is not a list or tuple of tensors, or index is not a tensor of integers.
+        ValueError: shapes or dtypes do not agree, there is no tensor, or not as many indices as rows.
+        IndexError: an index lies outside the list.
 
     Example:
         >>> import paddle
@@ -190,21 +275,47 @@ def multiplex(inputs: Sequence[Tensor], index: Tensor, name: str | None = None) 
     """
     xs = need_one_dtype(need_tensors(inputs, "multiplex"), "multiplex")
     all_rows = F.stack(xs, 0)
-    which = F.reshape(need_tensor(index, "multiplex", "index"), (index.size,))
+    if xs[0].ndim == 0:
+        raise op_error(ValueError, "multiplex", "tensors of rank 1 or more", "0-d ones")
+    if need_tensor(index, "multiplex", "index").size != xs[0].shape[0]:
+        raise op_error(ValueError, "multiplex", f"an index for each of {xs[0].shape[0]} rows", index.shape)
+    which = F.reshape(index, (index.size,))
     rows = made_on(which.place, F.iota, 0, 1, which.dtype, xs[0].shape[0])
     return F.index_get(all_rows, [which, rows])
 
 
 @public(aliases={"x": "input"})
 def shard_index(input: Tensor, index_num: int, nshards: int, shard_id: int, ignore_value: int = -1) -> Tensor:
-    """Indices into one of ``nshards`` equal shards of ``index_num`` places; others become ``ignore_value``.
+    """Global indices as indices within one of several equal shards.
+
+    Shard ``i`` holds the indices from ``i * size`` up to, not including, ``(i + 1) * size``, where size is ``index_num
+    / nshards``, rounded up.
+
+    Args:
+        input: integer tensor of any shape.
+        index_num: the number of indices that there are.
+        nshards: the number of shards.
+        shard_id: the shard, from 0.
+        ignore_value: takes the place of indices that lie in other shards.
+
+    Returns:
+        Tensor of input's shape and dtype.
+
+    Raises:
+        TypeError: input is not a tensor of integers.
+        ValueError: there are no shards, or ``shard_id`` is negative or not below ``nshards``.
 
     Example:
         >>> import paddle
-        >>> paddle.shard_index(paddle.to_tensor([[1], [16]]), 20, 2, 0).tolist()
-        [[1], [-1]]
+        >>> x = paddle.to_tensor([1, 16])
+        >>> paddle.shard_index(x, 20, 2, 0).tolist(), paddle.shard_index(x, 20, 2, 1).tolist()
+        ([1, -1], [-1, 6])
     """
     need_tensor(input, "shard_index", "input")
+    if not input.dtype.is_integer:
+        raise op_error(TypeError, "shard_index", "a tensor of integers", input.dtype.name)
+    if nshards < 1:
+        raise op_error(ValueError, "shard_index", "at least one shard", nshards)
     if not 0 <= shard_id < nshards:
         raise op_error(ValueError, "shard_index", f"a shard_id from 0 to {nshards - 1}", shard_id)
     size = (index_num + nshards - 1) // nshards

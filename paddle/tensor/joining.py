@@ -50,19 +50,26 @@ _STACK: dict[int, Any] = {}
 
 @public(aliases={"tensors": "x"})
 def concat(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Tensors joined along a dim that they have.
+    """Join tensors along a dim that they have.
 
     Args:
-        x: a list or tuple of tensors of one dtype, whose shapes agree but for ``axis``.
-        axis: along which.
-        out: a tensor that is written instead.
+        x: a list or tuple of tensors of one dtype, whose shapes agree but for ``axis``. A tensor counts as the list of
+            its slices along the first dim.
+        axis: the dim to join along; negative counts from the end.
+        out: tensor that is written with the result and returned.
 
-    Raises ValueError where shapes or dtypes do not agree.
+    Returns:
+        Tensor of the dtype of the inputs.
+
+    Raises:
+        TypeError: x is not a list or tuple of tensors.
+        ValueError: shapes or dtypes do not agree, or there is no tensor.
+        IndexError: the tensors have no such dim.
 
     Example:
         >>> import paddle
-        >>> paddle.concat([paddle.ones([2, 3]), paddle.zeros([1, 3])]).shape
-        [3, 3]
+        >>> paddle.concat([paddle.to_tensor([[1, 2]]), paddle.to_tensor([[3, 4], [5, 6]])]).tolist()
+        [[1, 2], [3, 4], [5, 6]]
     """
     xs = need_one_dtype(need_tensors(x, "concat"), "concat")
     n = xs[0].ndim
@@ -80,7 +87,21 @@ concatenate = also(concat, "concatenate", "paddle paddle.tensor")
 
 @public(aliases={"tensors": "x"})
 def stack(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Tensors of one shape joined along a new dim, which stands at ``axis`` of the result.
+    """Join tensors of one shape along a new dim.
+
+    Args:
+        x: a list or tuple of tensors of one dtype and shape. A tensor counts as the list of its slices along the first
+            dim.
+        axis: place of the new dim in the result; negative counts from its end.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of the dtype of the inputs, with one dim more than they have.
+
+    Raises:
+        TypeError: x is not a list or tuple of tensors.
+        ValueError: shapes or dtypes do not agree, or there is no tensor.
+        IndexError: the result has no such dim.
 
     Example:
         >>> import paddle
@@ -99,67 +120,134 @@ def stack(x: Sequence[Tensor], axis: Any = 0, name: str | None = None, *, out: T
 
 @public("paddle paddle.tensor", usual=False)
 def hstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Tensors side by side: along the second dim, of rank 1 along the first.
+    """Join tensors side by side: along the second dim, those of rank 0 and 1 along the first.
+
+    Args:
+        x: a list or tuple of tensors of one dtype and rank.
+
+    Returns:
+        Tensor of the dtype of the inputs.
+
+    Raises:
+        TypeError: x is not a list or tuple of tensors.
+        ValueError: shapes or dtypes do not agree, or there is no tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.hstack([paddle.ones([2]), paddle.zeros([1])]).shape
-        [3]
+        >>> paddle.hstack([paddle.to_tensor([1, 2]), paddle.to_tensor([3])]).tolist()
+        [1, 2, 3]
     """
-    xs = [atleast_1d(v) for v in x]
+    xs = [atleast_1d(v) for v in need_tensors(x, "hstack")]
     return concat(xs, 0 if xs[0].ndim == 1 else 1)
 
 
 @public("paddle paddle.tensor", usual=False)
 def vstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Tensors on top of each other: along the first dim, those of rank 1 as rows.
+    """Join tensors on top of each other: along the first dim, those of rank 0 and 1 as rows.
+
+    Args:
+        x: a list or tuple of tensors of one dtype.
+
+    Returns:
+        Tensor of the dtype of the inputs, of rank 2 or more.
+
+    Raises:
+        TypeError: x is not a list or tuple of tensors.
+        ValueError: shapes or dtypes do not agree, or there is no tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.vstack([paddle.ones([2]), paddle.zeros([2])]).shape
-        [2, 2]
+        >>> paddle.vstack([paddle.to_tensor([1, 2]), paddle.to_tensor([3, 4])]).tolist()
+        [[1, 2], [3, 4]]
     """
-    return concat([atleast_2d(v) for v in x], 0)
+    return concat([atleast_2d(v) for v in need_tensors(x, "vstack")], 0)
 
 
 @public("paddle paddle.tensor", usual=False)
 def row_stack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """The same as :func:`vstack`."""
+    """Join tensors on top of each other, as :func:`vstack` does.
+
+    Args:
+        x: a list or tuple of tensors of one dtype.
+
+    Returns:
+        Tensor of the dtype of the inputs, of rank 2 or more.
+
+    Raises:
+        TypeError: x is not a list or tuple of tensors.
+        ValueError: shapes or dtypes do not agree, or there is no tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.row_stack([paddle.to_tensor([1, 2]), paddle.to_tensor([3, 4])]).tolist()
+        [[1, 2], [3, 4]]
+    """
     return vstack(x)
 
 
 @public("paddle paddle.tensor", usual=False)
 def dstack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Tensors joined along the third dim, after raising them to rank 3.
+    """Join tensors along the third dim, after :func:`atleast_3d` of each.
+
+    Args:
+        x: a list or tuple of tensors of one dtype.
+
+    Returns:
+        Tensor of the dtype of the inputs, of rank 3 or more.
+
+    Raises:
+        TypeError: x is not a list or tuple of tensors.
+        ValueError: shapes or dtypes do not agree, or there is no tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.dstack([paddle.ones([2]), paddle.zeros([2])]).shape
-        [1, 2, 2]
+        >>> paddle.dstack([paddle.to_tensor([1, 2]), paddle.to_tensor([3, 4])]).tolist()
+        [[[1, 3], [2, 4]]]
     """
-    return concat([atleast_3d(v) for v in x], 2)
+    return concat([atleast_3d(v) for v in need_tensors(x, "dstack")], 2)
 
 
 @public("paddle paddle.tensor", usual=False)
 def column_stack(x: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """Tensors side by side, those of rank 0 and 1 as columns.
+    """Join tensors side by side along the second dim, those of rank 0 and 1 as columns.
+
+    Args:
+        x: a list or tuple of tensors of one dtype.
+
+    Returns:
+        Tensor of the dtype of the inputs, of rank 2 or more.
+
+    Raises:
+        TypeError: x is not a list or tuple of tensors.
+        ValueError: shapes or dtypes do not agree, or there is no tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.column_stack([paddle.ones([2]), paddle.zeros([2])]).shape
-        [2, 2]
+        >>> paddle.column_stack([paddle.to_tensor([1, 2]), paddle.to_tensor([3, 4])]).tolist()
+        [[1, 3], [2, 4]]
     """
-    return concat([F.reshape(v, (v.size, 1)) if v.ndim < 2 else v for v in x], 1)
+    xs = [need_tensor(v, "column_stack", "each of x") for v in need_tensors(x, "column_stack")]
+    return concat([F.reshape(v, (v.size, 1)) if v.ndim < 2 else v for v in xs], 1)
 
 
 @public
 def block_diag(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
-    """A matrix with the given matrices on its diagonal; tensors of rank 0 and 1 count as rows.
+    """Matrix with the given matrices along its diagonal and zeros elsewhere.
+
+    Args:
+        inputs: a list or tuple of tensors of one dtype and of rank 2 or less; those of rank 0 and 1 count as rows.
+
+    Returns:
+        2-d tensor of the dtype of the inputs, with as many rows and columns as all of them have together.
+
+    Raises:
+        TypeError: ``inputs`` is not a list or tuple of tensors.
+        ValueError: dtypes do not agree, a tensor has a rank above 2, or there is no tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.block_diag([paddle.ones([1, 2]), paddle.ones([1])]).shape
-        [2, 3]
+        >>> paddle.block_diag([paddle.to_tensor([[1, 2]]), paddle.to_tensor([3])]).tolist()
+        [[1, 2, 0], [0, 0, 3]]
     """
     xs = need_one_dtype([atleast_2d(v) for v in need_tensors(inputs, "block_diag")], "block_diag")
     for x in xs:
@@ -168,6 +256,6 @@ def block_diag(inputs: Sequence[Tensor], name: str | None = None) -> Tensor:
     width = sum(x.shape[1] for x in xs)
     rows, left = [], 0
     for x in xs:
-        rows.append(F.pad(x, 0, axes=(1,), lo=(left,), hi=(width - left - x.shape[1],)))
+        rows.append(F.pad(x, False if x.dtype.is_bool else 0, axes=(1,), lo=(left,), hi=(width - left - x.shape[1],)))
         left += x.shape[1]
     return F.concat(rows, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import cast, made_on, need_tensor, promoted, same_dtype, tensor
+from paddle.tensor._args import NUMBERS, cast, made_on, need_tensor, promoted, same_dtype, tensor
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
@@ -15,12 +15,19 @@ from umiak.core.tensor import Tensor
 
 @public(operator="==")
 def equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether x equals y, element by element.
+    """Comparison ``x == y``, element by element; NaN equals nothing.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any dtype.
+        y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -36,12 +43,19 @@ equal_ = inplace(equal)
 
 @public(operator=">=")
 def greater_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether x is at least y, element by element.
+    """Comparison ``x >= y``, element by element; false for NaN.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any real dtype.
+        y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor or is complex, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -57,12 +71,19 @@ greater_equal_ = inplace(greater_equal)
 
 @public(operator=">")
 def greater_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether x exceeds y, element by element.
+    """Comparison ``x > y``, element by element; false for NaN.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any real dtype.
+        y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor or is complex, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -80,12 +101,19 @@ greater_ = inplace(greater_than, "Tensor", name="greater_")
 
 @public(operator="<=")
 def less_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether x is at most y, element by element.
+    """Comparison ``x <= y``, element by element; false for NaN.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any real dtype.
+        y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor or is complex, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -101,12 +129,19 @@ less_equal_ = inplace(less_equal)
 
 @public(operator="<")
 def less_than(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether x is below y, element by element.
+    """Comparison ``x < y``, element by element; false for NaN.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any real dtype.
+        y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor or is complex, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -124,12 +159,19 @@ less_ = inplace(less_than, name="less_")
 
 @public(operator="!=")
 def not_equal(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether x differs from y, element by element.
+    """Comparison ``x != y``, element by element; NaN differs from everything.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any dtype.
+        y: number, or tensor that broadcasts with x; floating and complex dtypes are promoted to one, others must agree.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -148,17 +190,25 @@ not_equal_ = inplace(not_equal, "paddle.tensor Tensor")
 
 @public(op=F.LogicalAnd())
 def logical_and(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether neither is zero, element by element.
+    """Logical "and": true where neither element is zero.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any dtype.
+        y: number, or tensor of the same dtype that broadcasts with x.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.logical_and(paddle.to_tensor([True]), paddle.to_tensor([False])).tolist()
-        [False]
+        >>> x, y = paddle.to_tensor([True, True]), paddle.to_tensor([True, False])
+        >>> paddle.logical_and(x, y).tolist()
+        [True, False]
     """
     return promoted(F.logical_and, "logical_and", x, y)
 
@@ -168,17 +218,25 @@ logical_and_ = inplace(logical_and)
 
 @public(op=F.LogicalOr())
 def logical_or(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether one is not zero, element by element.
+    """Logical "or": true where one of the elements is not zero.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any dtype.
+        y: number, or tensor of the same dtype that broadcasts with x.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.logical_or(paddle.to_tensor([True]), paddle.to_tensor([False])).tolist()
-        [True]
+        >>> x, y = paddle.to_tensor([True, True]), paddle.to_tensor([True, False])
+        >>> paddle.logical_or(x, y).tolist()
+        [True, True]
     """
     return promoted(F.logical_or, "logical_or", x, y)
 
@@ -188,17 +246,25 @@ logical_or_ = inplace(logical_or)
 
 @public(op=F.LogicalXor())
 def logical_xor(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether just one is not zero, element by element.
+    """Logical exclusive "or": true where just one of the elements is not zero.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: tensor of any dtype.
+        y: number, or tensor of the same dtype that broadcasts with x.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.logical_xor(paddle.to_tensor([True]), paddle.to_tensor([False])).tolist()
-        [True]
+        >>> x, y = paddle.to_tensor([True, True]), paddle.to_tensor([True, False])
+        >>> paddle.logical_xor(x, y).tolist()
+        [False, True]
     """
     return promoted(F.logical_xor, "logical_xor", x, y)
 
@@ -208,11 +274,17 @@ logical_xor_ = inplace(logical_xor, "paddle.tensor Tensor")
 
 @public(op=F.LogicalNot())
 def logical_not(x: Tensor, name: str | None = None, *, out: Tensor | None = None) -> Tensor:
-    """Whether x is zero, element by element.
+    """Logical "not": true where an element is zero.
 
     Args:
-        x: a tensor.
-        out: a tensor that is written instead.
+        x: tensor of any shape and dtype.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        bool tensor of x's shape.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
@@ -230,12 +302,19 @@ logical_not_ = inplace(logical_not)
 
 @public(operator="&")
 def bitwise_and(x: Tensor, y: Any, out: Tensor | None = None, name: str | None = None) -> Tensor:
-    """The bits set in both, element by element.
+    """Bitwise "and": the bits that are set in both elements.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: integer or bool tensor.
+        y: int or bool, or tensor of the same dtype that broadcasts with x.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's dtype, of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor, or an operand is neither of integers nor of bools.
+        ValueError: the dtypes differ, or the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -250,12 +329,19 @@ bitwise_and_ = inplace(bitwise_and)
 
 @public(operator="|")
 def bitwise_or(x: Tensor, y: Any, out: Tensor | None = None, name: str | None = None) -> Tensor:
-    """The bits set in one or both, element by element.
+    """Bitwise "or": the bits that are set in one of the elements or in both.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: integer or bool tensor.
+        y: int or bool, or tensor of the same dtype that broadcasts with x.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's dtype, of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor, or an operand is neither of integers nor of bools.
+        ValueError: the dtypes differ, or the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -270,12 +356,19 @@ bitwise_or_ = inplace(bitwise_or)
 
 @public(operator="^")
 def bitwise_xor(x: Tensor, y: Any, out: Tensor | None = None, name: str | None = None) -> Tensor:
-    """The bits set in just one, element by element.
+    """Bitwise exclusive "or": the bits that are set in just one of the elements.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype, or a number; shapes broadcast.
-        out: a tensor that is written instead.
+        x: integer or bool tensor.
+        y: int or bool, or tensor of the same dtype that broadcasts with x.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's dtype, of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: x is not a tensor, or an operand is neither of integers nor of bools.
+        ValueError: the dtypes differ, or the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -290,16 +383,22 @@ bitwise_xor_ = inplace(bitwise_xor)
 
 @public(op=F.BitwiseNot())
 def bitwise_not(x: Tensor, out: Tensor | None = None, name: str | None = None) -> Tensor:
-    """Every bit turned over; of bools, not, element by element.
+    """Bitwise "not": every bit inverted, and so ``-x - 1`` of a signed integer.
 
     Args:
-        x: a tensor.
-        out: a tensor that is written instead.
+        x: integer or bool tensor.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not a tensor of integers or bools.
 
     Example:
         >>> import paddle
-        >>> paddle.bitwise_not(paddle.to_tensor([True])).tolist()
-        [False]
+        >>> paddle.bitwise_not(paddle.to_tensor([5])).tolist(), paddle.bitwise_not(paddle.to_tensor([True])).tolist()
+        ([-6], [False])
     """
     return F.bitwise_not(need_tensor(x, "bitwise_not"))
 
@@ -314,12 +413,23 @@ bitwise_invert_ = inplace(bitwise_not, name="bitwise_invert_")
 
 @public
 def equal_all(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
-    """Whether ``x`` and ``y`` have one shape and equal elements, as a 0-d bool tensor.
+    """Comparison of two tensors as a whole: true if they have one shape and equal elements.
+
+    Args:
+        x: tensor of any dtype.
+        y: tensor of the same dtype, or of another floating one.
+
+    Returns:
+        0-d bool tensor.
+
+    Raises:
+        TypeError: x or y is not a tensor, or the dtypes do not mix.
 
     Example:
         >>> import paddle
-        >>> bool(paddle.equal_all(paddle.ones([2]), paddle.ones([2])))
-        True
+        >>> x = paddle.to_tensor([1, 2])
+        >>> bool(paddle.equal_all(x, x)), bool(paddle.equal_all(x, x[:1]))
+        (True, False)
     """
     need_tensor(x, "equal_all")
     if x.shape != need_tensor(y, "equal_all", "y").shape:
@@ -332,22 +442,30 @@ def equal_all(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
 def isclose(
     x: Tensor, y: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
 ) -> Tensor:
-    """Whether ``|x - y| <= atol + rtol*|y|``, element by element.
+    """Comparison within tolerances: true where ``|x - y| <= atol + rtol * |y|``.
 
     Args:
-        x: a tensor.
-        y: a tensor of the same dtype.
-        rtol: relative tolerance.
+        x: tensor of any dtype.
+        y: number, or tensor of the same dtype, or of another floating one, that broadcasts with x.
+        rtol: relative tolerance, a factor of the absolute value of y.
         atol: absolute tolerance.
         equal_nan: whether NaN is close to NaN.
 
+    Returns:
+        bool tensor of the shape to which x and y broadcast.
+
+    Raises:
+        TypeError: x is not a tensor, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
+
     Example:
         >>> import paddle
-        >>> paddle.isclose(paddle.to_tensor([1.0]), paddle.to_tensor([1.0 + 1e-9])).tolist()
-        [True]
+        >>> x = paddle.to_tensor([1.0, 2.0])
+        >>> paddle.isclose(x, paddle.to_tensor([1.000001, 2.1])).tolist()
+        [True, False]
     """
-    need_tensor(x, "isclose")
-    x, y = same_dtype("eq", x, y)
+    x, y = same_dtype("eq", need_tensor(x, "isclose"), y)
+    y = tensor(y, x)
     if not (x.dtype.is_floating or x.dtype.is_complex):
         x, y = cast(x, dt.float64), cast(y, dt.float64)
     return F.isclose(x, y, bool(equal_nan), float(rtol), float(atol))
@@ -357,12 +475,27 @@ def isclose(
 def allclose(
     x: Tensor, y: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False, name: str | None = None
 ) -> Tensor:
-    """Whether all elements are close in the sense of :func:`isclose`, as a 0-d bool tensor.
+    """Comparison of two tensors as a whole: true if all elements are close, as :func:`isclose` defines it.
+
+    Args:
+        x: tensor of any dtype.
+        y: number, or tensor of the same dtype, or of another floating one, that broadcasts with x.
+        rtol: relative tolerance, a factor of the absolute value of y.
+        atol: absolute tolerance.
+        equal_nan: whether NaN is close to NaN.
+
+    Returns:
+        0-d bool tensor.
+
+    Raises:
+        TypeError: x is not a tensor, or the dtypes do not mix.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> bool(paddle.allclose(paddle.ones([2]), paddle.ones([2])))
-        True
+        >>> x = paddle.to_tensor([1.0, 2.0])
+        >>> bool(paddle.allclose(x, x + 1e-7)), bool(paddle.allclose(x, x + 0.1))
+        (True, False)
     """
     close = isclose(x, y, rtol, atol, equal_nan)
     return F.all(close, tuple(range(close.ndim)))
@@ -370,20 +503,29 @@ def allclose(
 
 @public(aliases={"elements": "x", "test_elements": "test_x"})
 def isin(x: Any, test_x: Any, assume_unique: bool = False, invert: bool = False, name: str | None = None) -> Tensor:
-    """Whether each element of ``x`` is among those of ``test_x``.
+    """Membership: true for each element of ``x`` that is among those of ``test_x``.
 
     Args:
-        x: a tensor or a number.
-        test_x: a tensor or a number.
-        assume_unique: a promise that allows faster ways; nothing depends on it here.
-        invert: whether to ask for absence.
+        x: tensor or number.
+        test_x: tensor of the same dtype, or of another floating one, or number.
+        assume_unique: without effect.
+        invert: whether to return true for elements that are absent.
+
+    Returns:
+        bool tensor of x's shape.
+
+    Raises:
+        TypeError: an operand is neither a tensor nor a number, or the dtypes do not mix.
 
     Example:
         >>> import paddle
-        >>> paddle.isin(paddle.to_tensor([1, 2, 3]), paddle.to_tensor([2])).tolist()
+        >>> paddle.isin(paddle.to_tensor([1, 2, 3]), paddle.to_tensor([2, 5])).tolist()
         [False, True, False]
     """
     like = x if isinstance(x, Tensor) else test_x if isinstance(test_x, Tensor) else None
+    if like is not None and isinstance(x if like is test_x else test_x, NUMBERS):
+        x, test_x = same_dtype("eq", x, test_x)  # a number may have digits that the dtype of the tensor lacks
+        like = x if isinstance(x, Tensor) else test_x
     x, test = same_dtype("eq", tensor(x, like), tensor(test_x, like))
     flat = F.reshape(test, (test.size,))
     if not test.size:
@@ -400,11 +542,20 @@ def isin(x: Any, test_x: Any, assume_unique: bool = False, invert: bool = False,
 
 @public
 def is_empty(x: Tensor, name: str | None = None) -> Tensor:
-    """Whether ``x`` has no elements, as a 0-d bool tensor.
+    """Test for a tensor without elements.
+
+    Args:
+        x: tensor of any shape and dtype.
+
+    Returns:
+        0-d bool tensor.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
-        >>> bool(paddle.is_empty(paddle.ones([0])))
+        >>> bool(paddle.is_empty(paddle.ones([2, 0])))
         True
     """
     return F.full(need_tensor(x, "is_empty").size == 0, dt.bool, ())
@@ -412,29 +563,83 @@ def is_empty(x: Tensor, name: str | None = None) -> Tensor:
 
 @public(aliases={"obj": "x"}, usual=False)
 def is_tensor(x: Any) -> bool:
-    """Whether ``x`` is a tensor.
+    """Test for a tensor.
+
+    Args:
+        x: any object.
+
+    Returns:
+        A bool.
+
+    Raises:
+        TypeError: x is missing.
 
     Example:
         >>> import paddle
-        >>> paddle.is_tensor(3)
-        False
+        >>> paddle.is_tensor(paddle.ones([1])), paddle.is_tensor([1.0])
+        (True, False)
     """
     return isinstance(x, Tensor)
 
 
 @public
 def is_complex(x: Tensor) -> bool:
-    """Whether the dtype is complex."""
+    """Test for a complex dtype.
+
+    Args:
+        x: tensor of any shape and dtype.
+
+    Returns:
+        A bool.
+
+    Raises:
+        TypeError: x is not a tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_complex(paddle.to_tensor(1j)), paddle.is_complex(paddle.to_tensor(True))
+        (True, False)
+    """
     return need_tensor(x, "is_complex").dtype.is_complex
 
 
 @public
 def is_floating_point(x: Tensor) -> bool:
-    """Whether the dtype is floating."""
+    """Test for a floating dtype.
+
+    Args:
+        x: tensor of any shape and dtype.
+
+    Returns:
+        A bool.
+
+    Raises:
+        TypeError: x is not a tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_floating_point(paddle.to_tensor(1.0)), paddle.is_floating_point(paddle.to_tensor(True))
+        (True, False)
+    """
     return need_tensor(x, "is_floating_point").dtype.is_floating
 
 
 @public
 def is_integer(x: Tensor) -> bool:
-    """Whether the dtype is an integer one."""
+    """Test for an integer dtype.
+
+    Args:
+        x: tensor of any shape and dtype.
+
+    Returns:
+        A bool.
+
+    Raises:
+        TypeError: x is not a tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.is_integer(paddle.to_tensor(1)), paddle.is_integer(paddle.to_tensor(True))
+        (True, False)
+    """
     return need_tensor(x, "is_integer").dtype.is_integer

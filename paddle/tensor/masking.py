@@ -33,7 +33,19 @@ def _spread(x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
 
 @public
 def masked_select(x: Tensor, mask: Tensor, name: str | None = None, *, out: Any = None) -> Tensor:
-    """The elements of ``x`` where ``mask`` holds, in row-major order.
+    """Elements of ``x`` where ``mask`` holds, in row-major order.
+
+    Args:
+        x: tensor of any dtype.
+        mask: bool tensor; x and mask broadcast to one shape.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        1-d tensor of x's dtype, with as many elements as the mask has true ones.
+
+    Raises:
+        TypeError: x or mask is not a tensor.
+        ValueError: mask is not bool, or the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -47,7 +59,19 @@ def masked_select(x: Tensor, mask: Tensor, name: str | None = None, *, out: Any 
 
 @public
 def masked_fill(x: Tensor, mask: Tensor, value: Any, name: str | None = None) -> Tensor:
-    """``x`` with ``value``, a number or a tensor, where ``mask`` holds.
+    """Copy of ``x`` with a value where ``mask`` holds.
+
+    Args:
+        x: tensor of any dtype.
+        mask: bool tensor that broadcasts with x.
+        value: number, or tensor, which is cast to x's dtype and broadcasts with x.
+
+    Returns:
+        Tensor of x's dtype and of the shape to which x, mask and value broadcast.
+
+    Raises:
+        TypeError: x or mask is not a tensor.
+        ValueError: mask is not bool, or the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -69,9 +93,20 @@ masked_fill_ = inplace(masked_fill)
 
 @public
 def masked_scatter(x: Tensor, mask: Tensor, value: Tensor, name: str | None = None) -> Tensor:
-    """``x`` with the elements where ``mask`` holds replaced by the first elements of ``value``, in row-major order.
+    """Copy of ``x`` with the elements where ``mask`` holds replaced by the first elements of ``value``, in row-major
+    order.
 
-    Raises ValueError where ``value`` has fewer elements than that.
+    Args:
+        x: tensor of any dtype.
+        mask: bool tensor that broadcasts to the shape of x.
+        value: tensor of x's dtype, with at least as many elements as the mask has true ones.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x, mask or value is not a tensor.
+        ValueError: mask is not bool, value has another dtype or too few elements, or mask does not broadcast.
 
     Example:
         >>> import paddle

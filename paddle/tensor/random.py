@@ -406,10 +406,15 @@ def multinomial(
             f"a num_samples from 1 to {x.shape[-1]}" if not replacement else "a num_samples of 1 or more",
             k,
         )
-    x = floating(x)
-    record = REGISTRY["multinomial"](replacement=bool(replacement))
+    return sampled(floating(x), k, bool(replacement))
+
+
+def sampled(x: Tensor, k: int, replacement: bool, seed: int | None = None) -> Tensor:
+    """Indices along the last dim; a ``seed`` starts a stream of its own."""
+    record = REGISTRY["multinomial"](replacement=replacement)
     size = (x.size // x.shape[-1]) * k if replacement else x.size
-    return draw(record, size, lambda seed, offset: F.multinomial(x, bool(replacement), k, seed, offset))
+    generator = None if seed is None else Generator(seed)
+    return draw(record, size, lambda key, offset: F.multinomial(x, replacement, k, key, offset), generator)
 
 
 # --- in place ------------------------------------------------------------------------------------------------------

@@ -21,12 +21,24 @@ from umiak.core.tensor import Tensor
 
 @public(aliases={"dims": "axis"})
 def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """``x`` in reverse order along one axis or several.
+    """Elements of ``x`` in reverse order along the given dims.
+
+    Args:
+        x: tensor of any shape and dtype.
+        axis: the dims, an int or a sequence of ints; negative counts from the end.
+
+    Returns:
+        Tensor of x's shape and dtype, in memory of its own.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``axis`` names a dim twice.
 
     Example:
         >>> import paddle
-        >>> paddle.flip(paddle.to_tensor([1, 2]), 0).tolist()
-        [2, 1]
+        >>> paddle.flip(paddle.to_tensor([[1, 2], [3, 4]]), 0).tolist()
+        [[3, 4], [1, 2]]
     """
     axes = axes_of(axis, need_tensor(x, "flip").ndim, "flip")
     return F.flip(x, axes) if axes else F.copy(x)
@@ -34,18 +46,50 @@ def flip(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
 
 @public(aliases={"dims": "axis"})
 def reverse(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """The same as :func:`flip`."""
+    """Elements of ``x`` in reverse order along the given dims, as :func:`flip` gives them.
+
+    Args:
+        x: tensor of any shape and dtype.
+        axis: the dims, an int or a sequence of ints; negative counts from the end.
+
+    Returns:
+        Tensor of x's shape and dtype, in memory of its own.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``axis`` names a dim twice.
+
+    Example:
+        >>> import paddle
+        >>> paddle.reverse(paddle.to_tensor([1, 2, 3]), 0).tolist()
+        [3, 2, 1]
+    """
     return flip(x, axis)
 
 
 @public(aliases={"dims": "axis"})
 def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> Tensor:
-    """Elements moved along axes; what leaves at one end enters at the other. Without an axis, all in a row.
+    """Move elements along dims; those that leave at one end enter at the other.
+
+    Args:
+        x: tensor of any shape and dtype.
+        shifts: by how many places: an int, or one for each dim of ``axis``; negative moves towards the front.
+        axis: the dims, an int or a sequence of ints; negative counts from the end. By default x counts as one row of
+            all its elements.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``shifts`` and ``axis`` differ in length.
 
     Example:
         >>> import paddle
-        >>> paddle.roll(paddle.to_tensor([1, 2, 3]), 1).tolist()
-        [3, 1, 2]
+        >>> paddle.roll(paddle.to_tensor([[1, 2], [3, 4], [5, 6]]), 1, 0).tolist()
+        [[5, 6], [1, 2], [3, 4]]
     """
     by = integers(shifts, "roll", "shifts")
     need_tensor(x, "roll")
@@ -67,7 +111,20 @@ def roll(x: Tensor, shifts: Any, axis: Any = None, name: str | None = None) -> T
 
 @public
 def rot90(x: Tensor, k: int = 1, axes: Sequence[int] = (0, 1), name: str | None = None) -> Tensor:
-    """``x`` turned by ``k`` quarters in the plane of two axes, from the first towards the second.
+    """Rotate ``x`` by quarter turns in the plane of two dims.
+
+    Args:
+        x: tensor of rank 2 or more, of any dtype.
+        k: the number of quarter turns, from the first of the two dims towards the second; negative turns back.
+        axes: the two dims; negative counts from the end.
+
+    Returns:
+        Tensor of x's dtype; for odd ``k`` the two sizes are swapped.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``axes`` are not two different dims.
 
     Example:
         >>> import paddle

@@ -35,43 +35,88 @@ def _expansion(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
 
 @public(aliases={"size": "shape"}, ints_from=1)
 def expand(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """``x`` repeated along dims of size 1 and new leading dims; -1 keeps a size. A view that must not be written to.
+    """Repeat ``x`` along dims of size 1 and along new leading dims; a view, in which several elements share memory.
+
+    Args:
+        x: tensor of any shape and dtype.
+        shape: the new sizes, as a list, a tuple, an integer tensor or separate ints; -1 keeps the size of x.
+
+    Returns:
+        Tensor of x's dtype and the new shape. It is not to be written to.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: a size differs from that of x where that is not 1, there are fewer sizes than dims, or a new leading
+            dim has size -1.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([3, 1]).expand([2, -1, 4]).shape
-        [2, 3, 4]
+        >>> paddle.to_tensor([[1], [2]]).expand([-1, 3]).tolist()
+        [[1, 1, 1], [2, 2, 2]]
     """
     return F.broadcast_to(need_tensor(x, "expand"), _expansion(x, shape, "expand"))
 
 
 @public(aliases={"size": "shape"})
 def broadcast_to(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """The same as :func:`expand`.
+    """Repeat ``x`` along dims of size 1 and along new leading dims, as :func:`expand` does.
+
+    Args:
+        x: tensor of any shape and dtype.
+        shape: the new sizes, as a list, a tuple or an integer tensor; -1 keeps the size of x.
+
+    Returns:
+        Tensor of x's dtype and the new shape; a view, which is not to be written to.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: a size differs from that of x where that is not 1, there are fewer sizes than dims, or a new leading
+            dim has size -1.
 
     Example:
         >>> import paddle
-        >>> paddle.broadcast_to(paddle.ones([3]), [2, 3]).shape
-        [2, 3]
+        >>> paddle.broadcast_to(paddle.to_tensor([1, 2]), [2, 2]).tolist()
+        [[1, 2], [1, 2]]
     """
     return F.broadcast_to(need_tensor(x, "broadcast_to"), _expansion(x, shape, "broadcast_to"))
 
 
 @public
 def expand_as(x: Tensor, y: Tensor, name: str | None = None) -> Tensor:
-    """``x`` repeated to the shape of ``y``.
+    """Repeat ``x`` to the shape of ``y``, as :func:`expand` does.
+
+    Args:
+        x: tensor of any shape and dtype.
+        y: tensor whose shape is taken; its dtype and elements are not read.
+
+    Returns:
+        Tensor of x's dtype and y's shape; a view, which is not to be written to.
+
+    Raises:
+        TypeError: x or y is not a tensor.
+        ValueError: x does not broadcast to the shape of y.
 
     Example:
         >>> import paddle
-        >>> paddle.expand_as(paddle.ones([3]), paddle.ones([2, 3])).shape
-        [2, 3]
+        >>> paddle.expand_as(paddle.to_tensor([1, 2]), paddle.ones([2, 2])).tolist()
+        [[1, 2], [1, 2]]
     """
     return F.broadcast_to(need_tensor(x, "expand_as"), tuple(need_tensor(y, "expand_as", "y").shape))
 
 
 @public(aliases={"x": "input"})
 def broadcast_tensors(input: Sequence[Tensor], name: str | None = None) -> list[Tensor]:
-    """Tensors repeated to the shape that all of them broadcast to.
+    """Repeat tensors to the shape that all of them broadcast to.
+
+    Args:
+        input: a list or tuple of tensors; dtypes may differ.
+
+    Returns:
+        List of tensors of one shape, each of the dtype it had; views, which are not to be written to.
+
+    Raises:
+        TypeError: an item is not a tensor.
+        ValueError: the shapes do not broadcast, or there is no tensor.
 
     Example:
         >>> import paddle
@@ -88,7 +133,19 @@ def broadcast_tensors(input: Sequence[Tensor], name: str | None = None) -> list[
 
 @public(aliases={"dims": "repeat_times"})
 def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
-    """``x`` repeated as a whole along each dim; missing leading counts are 1, more counts than dims add dims.
+    """Repeat ``x`` as a whole along each dim.
+
+    Args:
+        x: tensor of any shape and dtype.
+        repeat_times: how often along each dim: a list, a tuple, an integer tensor, or one int for the last dim. With
+            fewer numbers than dims they stand for the last dims; with more, x gets leading dims of size 1 first.
+
+    Returns:
+        Tensor of x's dtype, in memory of its own.
+
+    Raises:
+        TypeError: x is not a tensor, or a number is not an integer.
+        ValueError: a number is negative.
 
     Example:
         >>> import paddle
@@ -106,18 +163,30 @@ def tile(x: Tensor, repeat_times: Any, name: str | None = None) -> Tensor:
 def repeat_interleave(
     x: Tensor, repeats: Any, axis: Any = None, name: str | None = None, *, output_size: int | None = None
 ) -> Tensor:
-    """Each element along ``axis`` repeated in a row; all elements in a row for None.
+    """Repeat each element along ``axis`` in its place.
 
     Args:
-        x: a tensor.
-        repeats: how often: a number for all, or a 1-d integer tensor or list with one for each.
-        axis: along which.
-        output_size: the sum of the repeats, where it is known.
+        x: tensor of any shape and dtype.
+        repeats: how often: an int for all, or a 1-d integer tensor or list with a number for each element along the
+            axis.
+        axis: the dim; negative counts from the end. By default x counts as one row of all its elements.
+        output_size: the sum of ``repeats``, where it is known: it need not be read from a tensor on a device.
+
+    Returns:
+        Tensor of x's dtype.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such axis.
+        ValueError: ``repeats`` are not integers, one is negative, there are not as many as elements, or they do not add
+            up to ``output_size``.
 
     Example:
         >>> import paddle
         >>> paddle.repeat_interleave(paddle.to_tensor([1, 2]), 2).tolist()
         [1, 1, 2, 2]
+        >>> paddle.repeat_interleave(paddle.to_tensor([1, 2]), paddle.to_tensor([3, 1])).tolist()
+        [1, 1, 1, 2]
     """
     need_tensor(x, "repeat_interleave")
     if axis is None:

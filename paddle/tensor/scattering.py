@@ -43,16 +43,27 @@ def put_along_axis(
     include_self: bool = True,
     broadcast: bool = True,
 ) -> Tensor:
-    """``arr`` with ``values`` combined into the places that ``indices`` name along ``axis``.
+    """Copy of ``arr`` with values combined into elements at indices along a dim.
 
     Args:
-        arr: a tensor.
-        indices: integers, of the rank of ``arr``.
-        values: a tensor or a number.
-        axis: along which.
-        reduce: ``"assign"``, ``"add"``, ``"mul"`` (``"multiply"``), ``"mean"``, ``"amin"`` or ``"amax"``.
-        include_self: whether the element already there takes part.
-        broadcast: whether indices and values repeat along dims of size 1.
+        arr: tensor of any dtype.
+        indices: integer tensor of arr's rank; negative indices count from the end.
+        values: tensor, which is cast to arr's dtype, or number.
+        axis: the dim; negative counts from the end.
+        reduce: how a value meets what is there: ``"assign"`` (of several values the last one stays), ``"add"`` or
+            ``"sum"``, ``"mul"``, ``"multiply"`` or ``"prod"``, ``"mean"``, ``"amin"``, ``"amax"``.
+        include_self: whether the element of arr takes part in the reduction.
+        broadcast: whether indices and values are repeated along sizes of 1 to the shape of arr; False changes only the
+            leading part of arr that indices cover.
+
+    Returns:
+        Tensor of arr's shape and dtype.
+
+    Raises:
+        TypeError: arr or indices is not a tensor, indices are not integers, or the dtype has no such reduction: bools
+            no mean, complex numbers neither mean nor minimum nor maximum.
+        ValueError: ranks differ, sizes do not fit, or there is no such reduction.
+        IndexError: arr has no such dim, or an index lies outside it.
 
     Example:
         >>> import paddle
@@ -112,12 +123,26 @@ def _scatter_along(
 
 @public(aliases={"x": "input"})
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """``input`` with ``src`` added to the places that ``index`` names along ``dim``.
+    """Copy of ``input`` with elements of ``src`` added at indices along ``dim``.
+
+    Args:
+        input: tensor of any dtype; bools are combined by "or".
+        dim: the dim; negative counts from the end.
+        index: integer tensor of input's rank, at most of its size in the other dims.
+        src: tensor that has in each dim at least the size of index; it is cast to input's dtype.
+
+    Returns:
+        Tensor of input's shape and dtype.
+
+    Raises:
+        TypeError: input or index is not a tensor, or index is not of integers.
+        ValueError: ranks differ, or sizes do not fit.
+        IndexError: input has no such dim, or an index lies outside it.
 
     Example:
         >>> import paddle
-        >>> paddle.scatter_add(paddle.zeros([3]), 0, paddle.to_tensor([0, 0]), paddle.ones([2])).tolist()
-        [2.0, 0.0, 0.0]
+        >>> paddle.scatter_add(paddle.zeros([3]), 0, paddle.to_tensor([0, 0]), paddle.to_tensor([1.0, 2.0])).tolist()
+        [3.0, 0.0, 0.0]
     """
     return put_along_axis(input, index, src, dim, "add", True, False)
 
@@ -129,14 +154,30 @@ scatter_add_ = inplace(scatter_add)
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """``input`` with ``src`` combined into the places that ``index`` names along ``dim``.
+    """Copy of ``input`` with elements of ``src`` combined into it at indices along ``dim``.
 
-    ``reduce``: ``"sum"``, ``"prod"``, ``"mean"``, ``"amin"`` or ``"amax"``.
+    Args:
+        input: tensor of any dtype.
+        dim: the dim; negative counts from the end.
+        index: integer tensor of input's rank, at most of its size in the other dims.
+        src: tensor that has in each dim at least the size of index; it is cast to input's dtype.
+        reduce: ``"sum"``, ``"prod"``, ``"mean"``, ``"amin"`` or ``"amax"``.
+        include_self: whether the element of input takes part in the reduction.
+
+    Returns:
+        Tensor of input's shape and dtype.
+
+    Raises:
+        TypeError: input or index is not a tensor, index is not of integers, or the dtype has no such reduction: bools
+            no mean, complex numbers neither mean nor minimum nor maximum.
+        ValueError: ranks differ, sizes do not fit, or there is no such reduction.
+        IndexError: input has no such dim, or an index lies outside it.
 
     Example:
         >>> import paddle
-        >>> paddle.scatter_reduce(paddle.ones([2]), 0, paddle.to_tensor([0, 0]), paddle.full([2], 3.0), "prod").tolist()
-        [9.0, 1.0]
+        >>> x, i = paddle.to_tensor([10.0, 20.0]), paddle.to_tensor([0, 0])
+        >>> paddle.scatter_reduce(x, 0, i, paddle.to_tensor([2.0, 4.0]), "mean", include_self=False).tolist()
+        [3.0, 20.0]
     """
     if reduce not in ("sum", "prod", "mean", "amin", "amax"):
         raise op_error(
@@ -149,18 +190,34 @@ def scatter_reduce(
 def scatter(
     x: Tensor, index: Tensor, updates: Any, overwrite: Any = True, name: str | None = None, out: Any = None
 ) -> Tensor:
-    """``x`` with the slices at ``index`` along the first dim replaced by ``updates``.
+    """Copy of ``x`` with slices along the first dim replaced, or with updates added to them.
+
+    ``scatter(input, dim, index, src)`` puts elements along a dim instead, as ``put_along_axis(input, index, src, dim)``
+    does.
 
     Args:
-        x: a tensor of rank 1 or more.
-        index: integers, 0-d or 1-d.
-        updates: one slice for each index.
-        overwrite: False clears the named slices and adds all updates; True lets the last one win.
+        x: tensor of rank 1 or more, of any dtype.
+        index: integer tensor of rank 0 or 1: the slices.
+        updates: tensor with a slice for each index; it is cast to x's dtype.
+        overwrite: True replaces a slice, of several updates by the last one; False sets the named slices to 0 and adds
+            all updates of each.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x, index or updates is not a tensor, or index is not of integers.
+        ValueError: updates do not fit x and index.
+        IndexError: an index lies outside x.
 
     Example:
         >>> import paddle
-        >>> paddle.scatter(paddle.zeros([3]), paddle.to_tensor([1]), paddle.ones([1])).tolist()
-        [0.0, 1.0, 0.0]
+        >>> x, i, u = paddle.ones([3]), paddle.to_tensor([1, 1]), paddle.to_tensor([2.0, 3.0])
+        >>> paddle.scatter(x, i, u).tolist()
+        [1.0, 3.0, 1.0]
+        >>> paddle.scatter(x, i, u, overwrite=False).tolist()
+        [1.0, 5.0, 1.0]
     """
     need_tensor(x, "scatter")
     if isinstance(index, int) or (
@@ -187,7 +244,20 @@ scatter_ = inplace(scatter)
 
 @public
 def scatter_nd_add(x: Tensor, index: Tensor, updates: Tensor, name: str | None = None) -> Tensor:
-    """``x`` with ``updates`` added at the coordinates in the last dim of ``index``.
+    """Copy of ``x`` with updates added at given coordinates.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype; bools are combined by "or".
+        index: integer tensor of shape ``[..., n]``; its last dim holds coordinates in the first n dims of x.
+        updates: tensor of x's dtype and of shape ``index.shape[:-1] + x.shape[n:]``.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x, index or updates is not a tensor, dtypes differ, or index is not of integers.
+        ValueError: shapes do not fit.
+        IndexError: a coordinate lies outside x.
 
     Example:
         >>> import paddle
@@ -203,12 +273,25 @@ def scatter_nd_add(x: Tensor, index: Tensor, updates: Tensor, name: str | None =
 
 @public
 def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """Zeros of ``shape`` with ``updates`` added at the coordinates in the last dim of ``index``.
+    """Zeros with updates added at given coordinates.
+
+    Args:
+        index: integer tensor of shape ``[..., n]``; its last dim holds coordinates in the first n dims of the result.
+        updates: tensor of shape ``index.shape[:-1] + shape[n:]``, of any dtype; bools are combined by "or".
+        shape: sizes of the result.
+
+    Returns:
+        Tensor of the dtype of updates and of shape ``shape``.
+
+    Raises:
+        TypeError: index or updates is not a tensor, or index is not of integers.
+        ValueError: shapes do not fit.
+        IndexError: a coordinate lies outside the shape.
 
     Example:
         >>> import paddle
-        >>> paddle.scatter_nd(paddle.to_tensor([[1]]), paddle.ones([1]), [3]).tolist()
-        [0.0, 1.0, 0.0]
+        >>> paddle.scatter_nd(paddle.to_tensor([[1], [1]]), paddle.to_tensor([2.0, 3.0]), [3]).tolist()
+        [0.0, 5.0, 0.0]
     """
     need_tensor(updates, "scatter_nd", "updates")
     nothing = made_on(updates.place, F.full, 0, updates.dtype, shape_of(shape, "scatter_nd"))
@@ -219,12 +302,28 @@ def scatter_nd(index: Tensor, updates: Tensor, shape: Any, name: str | None = No
 def index_add(
     x: Tensor, index: Tensor, axis: Any, value: Tensor, alpha: Any = 1, name: str | None = None, *, out: Any = None
 ) -> Tensor:
-    """``x`` with ``alpha*value`` added to the slices at ``index`` along ``axis``.
+    """Copy of ``x`` with ``alpha * value`` added to slices along ``axis``.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype; bools are combined by "or".
+        index: integer tensor of rank 0 or 1: the slices, of which one may be named several times.
+        axis: the dim; negative counts from the end. ``index`` and ``axis`` may change places.
+        value: tensor with a slice for each index; it is cast to x's dtype.
+        alpha: factor of value, a number; bools allow only 1.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x, index or value is not a tensor, or index is not of integers.
+        ValueError: value does not fit x and index.
+        IndexError: x has no such dim, or an index lies outside it.
 
     Example:
         >>> import paddle
-        >>> paddle.index_add(paddle.zeros([3]), paddle.to_tensor([0, 0]), 0, paddle.ones([2])).tolist()
-        [2.0, 0.0, 0.0]
+        >>> paddle.index_add(paddle.zeros([3]), paddle.to_tensor([0, 0]), 0, paddle.to_tensor([1.0, 2.0])).tolist()
+        [3.0, 0.0, 0.0]
     """
     if isinstance(index, int) and isinstance(axis, Tensor):
         index, axis = axis, index
@@ -241,7 +340,21 @@ index_add_ = inplace(index_add)
 
 @public
 def index_fill(x: Tensor, index: Tensor, axis: Any, value: Any, name: str | None = None) -> Tensor:
-    """``x`` with the slices at ``index`` along ``axis`` filled with a number.
+    """Copy of ``x`` with slices along ``axis`` filled with a number.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        index: integer tensor of rank 0 or 1: the slices.
+        axis: the dim; negative counts from the end. ``index`` and ``axis`` may change places.
+        value: number, or tensor of one element, which is cast to x's dtype.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x or index is not a tensor, or index is not of integers.
+        ValueError: value has more than one element.
+        IndexError: x has no such dim, or an index lies outside it.
 
     Example:
         >>> import paddle
@@ -269,13 +382,28 @@ index_fill_ = inplace(index_fill)
 def index_put(
     x: Tensor, indices: Sequence[Tensor], value: Any, accumulate: bool = False, name: str | None = None
 ) -> Tensor:
-    """``x`` with ``value`` put (or added) where tensors of integers, or one of bools, address its first dims.
+    """Copy of ``x`` with values put, or added, at given coordinates.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        indices: a sequence of integer tensors, one for each of the first dims of x, which broadcast together; a bool
+            tensor stands for the coordinates of its true elements.
+        value: tensor, which is cast to x's dtype, or number; it broadcasts to the elements that are named.
+        accumulate: whether values are added; otherwise of several values for an element the last one stays.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x or one of the indices is not a tensor, or indices are neither integers nor bools.
+        ValueError: there are no indices or more than dims, or shapes do not broadcast.
+        IndexError: a coordinate lies outside x.
 
     Example:
         >>> import paddle
         >>> i = paddle.to_tensor([0, 1])
-        >>> paddle.index_put(paddle.zeros([2, 2]), (i, i), paddle.ones([2])).tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
+        >>> paddle.index_put(paddle.zeros([2, 2]), (i, i), paddle.to_tensor([1.0, 2.0])).tolist()
+        [[1.0, 0.0], [0.0, 2.0]]
     """
     from paddle.tensor.indexing import coordinates
 

@@ -30,36 +30,54 @@ TopKResult = namedtuple("TopKRetType", ["values", "indices"])  # type: ignore[na
 
 @public
 def argmax(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Tensor:
-    """The index of the largest element along ``axis`` (of all elements for None): the first of equals.
+    """Index of the largest element along ``axis``, of equal ones the first.
 
     Args:
-        x: a tensor.
-        axis: along which.
-        keepdim: whether the dim stays, as size 1.
-        dtype: int32 or int64.
+        x: tensor of any real dtype.
+        axis: the dim to search; negative counts from the end. By default x counts as one row of all its elements.
+        keepdim: whether the dim stays, with size 1; without an axis all dims stay.
+        dtype: the dtype of the result, int32 or int64.
+
+    Returns:
+        Integer tensor of x's shape without the dim; 0-d without an axis.
+
+    Raises:
+        TypeError: x is not a tensor or is complex, or ``dtype`` is another one.
+        IndexError: x has no such dim.
+        ValueError: there is no element to choose, or ``dtype`` is None.
 
     Example:
         >>> import paddle
-        >>> int(paddle.argmax(paddle.to_tensor([1.0, 3.0, 2.0])))
-        1
+        >>> x = paddle.to_tensor([[1.0, 3.0], [5.0, 2.0]])
+        >>> paddle.argmax(x, axis=1).tolist(), int(paddle.argmax(x))
+        ([1, 0], 2)
     """
     return _extreme(F.argmax, x, axis, keepdim, dtype, "argmax")
 
 
 @public
 def argmin(x: Tensor, axis: Any = None, keepdim: bool = False, dtype: Any = "int64", name: str | None = None) -> Tensor:
-    """The index of the smallest element along ``axis`` (of all elements for None): the first of equals.
+    """Index of the smallest element along ``axis``, of equal ones the first.
 
     Args:
-        x: a tensor.
-        axis: along which.
-        keepdim: whether the dim stays, as size 1.
-        dtype: int32 or int64.
+        x: tensor of any real dtype.
+        axis: the dim to search; negative counts from the end. By default x counts as one row of all its elements.
+        keepdim: whether the dim stays, with size 1; without an axis all dims stay.
+        dtype: the dtype of the result, int32 or int64.
+
+    Returns:
+        Integer tensor of x's shape without the dim; 0-d without an axis.
+
+    Raises:
+        TypeError: x is not a tensor or is complex, or ``dtype`` is another one.
+        IndexError: x has no such dim.
+        ValueError: there is no element to choose, or ``dtype`` is None.
 
     Example:
         >>> import paddle
-        >>> int(paddle.argmin(paddle.to_tensor([1.0, 3.0, 2.0])))
-        0
+        >>> x = paddle.to_tensor([[1.0, 3.0], [5.0, 2.0]])
+        >>> paddle.argmin(x, axis=1).tolist(), int(paddle.argmin(x))
+        ([0, 1], 0)
     """
     return _extreme(F.argmin, x, axis, keepdim, dtype, "argmin")
 
@@ -93,12 +111,25 @@ def _sorted(x: Tensor, axis: Any, descending: bool, stable: bool, op: str) -> tu
 # `input` and `dim` belong to another framework's sort, which also returns indices: paddle.compat.sort.
 @public(usual=False)
 def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False, name: str | None = None) -> Tensor:
-    """``x`` in rising order along ``axis``; ``descending`` turns it round, ``stable`` keeps the order of equals.
+    """Elements in ascending order along ``axis``; NaN comes last.
+
+    Args:
+        x: tensor of any real dtype.
+        axis: the dim to sort; negative counts from the end.
+        descending: whether the order is descending; NaN comes first then.
+        stable: whether equal elements keep their order, which only :func:`argsort` shows.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
 
     Example:
         >>> import paddle
-        >>> paddle.sort(paddle.to_tensor([3, 1, 2])).tolist()
-        [1, 2, 3]
+        >>> paddle.sort(paddle.to_tensor([3, 1, 2]), descending=True).tolist()
+        [3, 2, 1]
     """
     return _sorted(x, axis, descending, stable, "sort")[0]
 
@@ -107,7 +138,20 @@ def sort(x: Tensor, axis: int = -1, descending: bool = False, stable: bool = Fal
 def argsort(
     x: Tensor, axis: int = -1, descending: bool = False, stable: bool = False, name: str | None = None
 ) -> Tensor:
-    """The indices that would sort ``x`` along ``axis``.
+    """Indices that put the elements along ``axis`` in order.
+
+    Args:
+        x: tensor of any real dtype.
+        axis: the dim to sort; negative counts from the end.
+        descending: whether the order is descending.
+        stable: whether the indices of equal elements ascend.
+
+    Returns:
+        int64 tensor of x's shape.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
 
     Example:
         >>> import paddle
@@ -119,7 +163,17 @@ def argsort(
 
 @public(aliases={"x": "input"})
 def msort(input: Tensor, *, out: Any = None) -> Tensor:
-    """``input`` in rising order along the first dim.
+    """Elements in ascending order along the first dim.
+
+    Args:
+        input: tensor of any real dtype.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of input's shape and dtype.
+
+    Raises:
+        TypeError: input is not a tensor, or is complex.
 
     Example:
         >>> import paddle
@@ -140,16 +194,23 @@ def topk(
     *,
     out: Any = None,
 ) -> Any:
-    """The ``k`` largest elements along ``axis``, by default the last, and their indices.
+    """Largest (or smallest) ``k`` elements along ``axis`` and their indices.
 
     Args:
-        x: a tensor.
-        k: how many.
-        axis: along which.
+        x: tensor of any real dtype.
+        k: how many; an int or an integer tensor of one element.
+        axis: the dim to search, by default the last; negative counts from the end.
         largest: False for the smallest.
-        sorted: whether they come in order.
+        sorted: whether the result is in order, which may otherwise be any.
+        out: a pair of tensors that are written with the result and returned.
 
-    Returns a named tuple ``(values, indices)``.
+    Returns:
+        Named tuple ``(values, indices)``: tensors of x's dtype and of int64, with size ``k`` along the dim.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
+        ValueError: ``k`` is below 1 or above the size of the dim.
 
     Example:
         >>> import paddle
@@ -170,13 +231,27 @@ def topk(
 def kthvalue(
     x: Tensor, k: int, axis: Any = None, keepdim: bool = False, name: str | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The ``k``-th smallest element (counted from 1) along ``axis``, by default the last, and its index.
+    """Element number ``k`` in ascending order along ``axis``, and its index.
+
+    Args:
+        x: tensor of any real dtype.
+        k: the number, counted from 1.
+        axis: the dim to search, by default the last; negative counts from the end.
+        keepdim: whether the dim stays, with size 1.
+
+    Returns:
+        Pair of tensors of x's shape without the dim: values of x's dtype, indices of int64.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
+        ValueError: ``k`` is below 1 or above the size of the dim.
 
     Example:
         >>> import paddle
-        >>> values, indices = paddle.kthvalue(paddle.to_tensor([3, 1, 2]), 2)
-        >>> int(values), int(indices)
-        (2, 2)
+        >>> value, index = paddle.kthvalue(paddle.to_tensor([30, 10, 20]), 2)
+        >>> int(value), int(index)
+        (20, 2)
     """
     if need_tensor(x, "kthvalue").ndim == 0:
         return F.copy(x), made_on(x.place, F.full, 0, dt.int64, ())
@@ -188,12 +263,25 @@ def kthvalue(
 
 @public
 def mode(x: Tensor, axis: int = -1, keepdim: bool = False, name: str | None = None) -> tuple[Tensor, Tensor]:
-    """The most frequent element along ``axis`` (the smallest of several) and its last index.
+    """Most frequent element along ``axis``, of several the smallest, and its last index.
+
+    Args:
+        x: tensor of any real dtype.
+        axis: the dim to search; negative counts from the end.
+        keepdim: whether the dim stays, with size 1.
+
+    Returns:
+        Pair of tensors of x's shape without the dim: values of x's dtype, indices of int64.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
+        ValueError: the dim has no elements.
 
     Example:
         >>> import paddle
-        >>> values, indices = paddle.mode(paddle.to_tensor([1, 2, 2]))
-        >>> int(values), int(indices)
+        >>> value, index = paddle.mode(paddle.to_tensor([1, 2, 2]))
+        >>> int(value), int(index)
         (2, 2)
     """
     if need_tensor(x, "mode").ndim == 0:
@@ -208,14 +296,21 @@ def mode(x: Tensor, axis: int = -1, keepdim: bool = False, name: str | None = No
 def where(
     condition: Tensor, x: Any = None, y: Any = None, name: str | None = None, *, out: Tensor | None = None
 ) -> Any:
-    """``x`` where ``condition`` holds, elsewhere ``y``; the condition alone gives its places, as :func:`nonzero`.
+    """Elements of ``x`` where ``condition`` holds and of ``y`` elsewhere; the condition alone gives its places.
 
     Args:
-        condition: a bool tensor.
-        x: a tensor or a number.
-        y: a tensor or a number; all three broadcast.
+        condition: bool tensor, or a bool.
+        x: tensor or number; without x and y the result is that of ``nonzero(condition, as_tuple=True)``.
+        y: tensor or number; all three broadcast. Two floating dtypes are promoted to one, other dtypes must agree; a
+            number takes the dtype of the tensor beside it, unless it is a float and that an integer.
+        out: tensor that is written with the result and returned.
 
-    Raises ValueError unless the condition is bool, TypeError where dtypes do not mix.
+    Returns:
+        Tensor of the promoted dtype; without x and y, a tuple of int64 tensors, one for each dim.
+
+    Raises:
+        TypeError: an operand is neither a tensor nor a number, or dtypes do not mix.
+        ValueError: the condition is not bool, only one of x and y is given, or shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -255,12 +350,26 @@ def where(
 
 @public
 def nonzero(x: Tensor, as_tuple: bool = False, *, out: Any = None) -> Any:
-    """Coordinates of the elements that are not zero: ``[count, rank]`` int64, or a tensor for each dim.
+    """Coordinates of the elements that are not zero, in row-major order.
+
+    Args:
+        x: tensor of any shape and dtype.
+        as_tuple: whether coordinates come in a tensor for each dim.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        int64 tensor of shape ``[count, rank]``, or a tuple of as many tensors of shape ``[count]`` as x has dims.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.nonzero(paddle.to_tensor([0, 5, 6])).tolist()
-        [[1], [2]]
+        >>> x = paddle.to_tensor([[0, 5], [6, 0]])
+        >>> paddle.nonzero(x).tolist()
+        [[0, 1], [1, 0]]
+        >>> [i.tolist() for i in paddle.nonzero(x, as_tuple=True)]
+        [[0, 1], [1, 0]]
     """
     need_tensor(x, "nonzero")
     if x.dtype.is_complex:
@@ -275,7 +384,22 @@ def nonzero(x: Tensor, as_tuple: bool = False, *, out: Any = None) -> Any:
 
 @public(aliases={"x": "input"})
 def argwhere(input: Tensor) -> Tensor:
-    """The same as :func:`nonzero`."""
+    """Coordinates of the elements that are not zero, as :func:`nonzero` gives them.
+
+    Args:
+        input: tensor of any shape and dtype.
+
+    Returns:
+        int64 tensor of shape ``[count, rank]``.
+
+    Raises:
+        TypeError: input is not a tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.argwhere(paddle.to_tensor([0, 5, 6])).tolist()
+        [[1], [2]]
+    """
     return nonzero(need_tensor(input, "argwhere", "input"))
 
 
@@ -295,15 +419,24 @@ def searchsorted(
     out: Any = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """Where ``values`` would go in a rising sequence: before equal elements, or after them with ``right``.
+    """Places in an ascending sequence at which ``values`` would keep it in order.
 
     Args:
-        sorted_sequence: 1-d, or rows along the last dim for values of the same leading dims.
-        values: a tensor or a number.
-        out_int32: int32 indices instead of int64.
-        right: after equal elements.
-        side: ``"left"`` or ``"right"``, another way to say so.
-        sorter: indices that sort the sequence, if it is not sorted.
+        sorted_sequence: integer or floating tensor of rank 1, or with rows along the last dim, one for each row of
+            ``values``.
+        values: tensor of the same dtype, or of another floating one; or, for a sequence of rank 1, a number.
+        out_int32: whether the result is int32 instead of int64.
+        right: whether a value goes behind elements that equal it; otherwise it goes before them.
+        side: ``"right"`` or ``"left"``, the same in another form.
+        out: tensor that is written with the result and returned.
+        sorter: indices that sort the sequence, as :func:`argsort` gives them, if it is not in order.
+
+    Returns:
+        Integer tensor of the shape of ``values``, with places from 0 to the size of the sequence.
+
+    Raises:
+        TypeError: the sequence is not a tensor, an operand is bool or complex, or dtypes do not mix.
+        ValueError: rows do not fit, ``side`` is another word, or contradicts ``right``.
 
     Example:
         >>> import paddle
@@ -342,12 +475,27 @@ def bucketize(
     *,
     out: Any = None,
 ) -> Tensor:
-    """The interval of the 1-d, rising ``sorted_sequence`` that each element of ``x`` falls into.
+    """Interval of an ascending sequence of bounds into which each element of ``x`` falls.
+
+    Args:
+        x: tensor of the dtype of the bounds, or of another floating one; or a number.
+        sorted_sequence: 1-d integer or floating tensor: the bounds.
+        out_int32: whether the result is int32 instead of int64.
+        right: whether an element that equals a bound falls into the interval behind it; otherwise into that before it.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Integer tensor of x's shape: 0 before the first bound, up to the number of bounds.
+
+    Raises:
+        TypeError: the bounds are not a tensor, an operand is bool or complex, or dtypes do not mix.
+        ValueError: the bounds are not 1-d.
 
     Example:
         >>> import paddle
-        >>> paddle.bucketize(paddle.to_tensor([0.5, 2.0]), paddle.to_tensor([1.0, 2.0])).tolist()
-        [0, 1]
+        >>> bounds = paddle.to_tensor([1.0, 2.0])
+        >>> paddle.bucketize(paddle.to_tensor([0.5, 2.0, 9.0]), bounds).tolist()
+        [0, 1, 2]
     """
     if need_tensor(sorted_sequence, "bucketize", "sorted_sequence").ndim != 1:
         raise op_error(ValueError, "bucketize", "a 1-d sorted_sequence", sorted_sequence.shape)
@@ -380,21 +528,30 @@ def unique(
     sorted: bool = True,
     name: str | None = None,
 ) -> Any:
-    """The distinct elements of ``x``, or slices along ``axis``, in rising order.
+    """Distinct elements of ``x``, or distinct slices along ``axis``, in ascending order.
 
     Args:
-        x: a tensor.
-        return_index: also the first place of each.
-        return_inverse: also where each element of x is in the result.
-        return_counts: also how often each occurs.
-        axis: whole slices along it; None for single elements.
-        dtype: of the indices, int32 or int64.
-        sorted: the result is sorted in any case.
+        x: tensor of any dtype.
+        return_index: whether to return where each occurs first.
+        return_inverse: whether to return where each element of x stands in the result.
+        return_counts: whether to return how often each occurs.
+        axis: the dim whose slices are compared; negative counts from the end. By default single elements are.
+        dtype: the dtype of the indices and counts, int32 or int64.
+        sorted: without effect: the result is always sorted.
+
+    Returns:
+        Tensor of x's dtype, 1-d without an axis; with one of the flags, a tuple of it and the tensors asked for.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``dtype`` is another one.
 
     Example:
         >>> import paddle
-        >>> paddle.unique(paddle.to_tensor([3, 1, 3])).tolist()
-        [1, 3]
+        >>> values, counts = paddle.unique(paddle.to_tensor([3, 1, 3]), return_counts=True)
+        >>> values.tolist(), counts.tolist()
+        ([1, 3], [1, 2])
     """
     return _unique(x, axis, False, (return_index, return_inverse, return_counts), dtype, "unique")
 
@@ -408,7 +565,23 @@ def unique_consecutive(
     dtype: Any = "int64",
     name: str | None = None,
 ) -> Any:
-    """``x`` with runs of equal elements (or slices along ``axis``) cut to one each.
+    """Elements of ``x``, or slices along ``axis``, without those that equal the one before.
+
+    Args:
+        x: tensor of any dtype.
+        return_inverse: whether to return where each element of x stands in the result.
+        return_counts: whether to return how long each run is.
+        axis: the dim whose slices are compared; negative counts from the end. By default x counts as one row of all its
+            elements.
+        dtype: the dtype of the indices and counts, int32 or int64.
+
+    Returns:
+        Tensor of x's dtype, 1-d without an axis; with one of the flags, a tuple of it and the tensors asked for.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``dtype`` is another one.
 
     Example:
         >>> import paddle
@@ -430,19 +603,25 @@ def top_p_sampling(
     return_top: bool = False,
     name: str | None = None,
 ) -> tuple[Tensor, ...]:
-    """One index a row, drawn among the most probable ones whose probabilities add up to ``ps``.
+    """Sample one index from each row of probabilities, among the most probable ones that together exceed ``ps``.
 
     Args:
-        x: probabilities ``[batch, n]``.
-        ps: ``[batch]`` or ``[batch, 1]``.
-        threshold: probabilities below it are left out.
-        topp_seed: a seed for each row; not used where None.
-        seed: of the draw; -1 takes it from the generator.
-        k: how many of the most probable indices to return with ``return_top``.
-        mode: ``"truncated"`` keeps only the chosen set.
-        return_top: also the values and indices of the ``k`` most probable.
+        x: float tensor of shape ``[batch, n]``: probabilities.
+        ps: tensor with a bound for each row: an index takes part if those more probable than it sum to less.
+        threshold: tensor with a number for each row: less probable indices take no part.
+        topp_seed: integer tensor with a seed for each row.
+        seed: a seed for all rows; -1, the default, takes numbers from the generator.
+        k: how many of the most probable indices ``return_top`` returns.
+        mode: ``"truncated"`` samples among the indices that take part, ``"non-truncated"`` among all.
+        return_top: whether to return the most probable elements, too.
 
-    Returns the probabilities and the indices drawn, ``[batch, 1]`` each.
+    Returns:
+        Pair of tensors of shape ``[batch, 1]``: probabilities of x's dtype and int64 indices. With ``return_top``
+        followed by those of the ``k`` most probable.
+
+    Raises:
+        TypeError: x, ps, threshold or topp_seed is not a tensor.
+        ValueError: x is not of rank 2, ps, threshold or topp_seed do not fit it, or there is no such mode.
 
     Example:
         >>> import paddle
@@ -450,7 +629,7 @@ def top_p_sampling(
         >>> index.tolist()
         [[1]]
     """
-    from paddle.tensor.random import multinomial
+    from paddle.tensor.random import sampled
 
     if need_tensor(x, "top_p_sampling").ndim != 2:
         raise op_error(ValueError, "top_p_sampling", "x of rank 2", x.shape)
@@ -458,13 +637,21 @@ def top_p_sampling(
     below = F.sub(F.cumsum(values, 1), values)
     keep = F.lt(below, F.reshape(cast(need_tensor(ps, "top_p_sampling", "ps"), x.dtype), (ps.size, 1)))
     if threshold is not None:
-        keep = F.logical_and(keep, F.ge(values, F.reshape(cast(threshold, x.dtype), (threshold.size, 1))))
+        least = cast(need_tensor(threshold, "top_p_sampling", "threshold"), x.dtype)
+        keep = F.logical_and(keep, F.ge(values, F.reshape(least, (least.size, 1))))
     if mode == "truncated":
         values_kept = F.where(keep, values, 0)
     elif mode == "non-truncated":
         values_kept = values
     else:
         raise op_error(ValueError, "top_p_sampling", "a mode of 'truncated' or 'non-truncated'", repr(mode))
-    place = multinomial(values_kept, 1)
+    if topp_seed is not None:
+        seeds = need_tensor(topp_seed, "top_p_sampling", "topp_seed").flatten().tolist()
+        if len(seeds) != x.shape[0]:
+            raise op_error(ValueError, "top_p_sampling", f"a seed for each of {x.shape[0]} rows", len(seeds))
+        rows = F.split(values_kept, 0, (1,) * len(seeds))
+        place = F.concat([sampled(row, 1, False, s) for row, s in zip(rows, seeds, strict=True)], 0)
+    else:
+        place = sampled(values_kept, 1, False, None if seed == -1 else seed)
     drawn = F.take_along(values, place, 1), F.take_along(indices, place, 1)
     return (*drawn, *F.top_k(x, 1, True, True, k)) if return_top else drawn

@@ -54,18 +54,26 @@ def _resolve(x: Tensor, shape: Any, op: str) -> tuple[int, ...]:
 
 @public(aliases={"size": "shape"}, ints_from=1)
 def reshape(x: Tensor, shape: Any, name: str | None = None) -> Tensor:
-    """The elements of ``x`` under another shape; a view where strides allow.
+    """Elements of ``x``, in row-major order, under another shape; a view where the strides allow it, otherwise a copy.
 
     Args:
-        x: a tensor.
-        shape: sizes; one may be -1 for what is left, and 0 means the size of x at that place. Also as separate ints.
+        x: tensor of any shape and dtype.
+        shape: the new sizes, as a list, a tuple, an integer tensor or separate ints. One of them may be -1, which
+            stands for as many as are left; 0 stands for the size of x at that place.
 
-    Raises ValueError where the number of elements differs.
+    Returns:
+        Tensor of x's dtype and the new shape.
+
+    Raises:
+        TypeError: x is not a tensor, or a size is not an integer.
+        ValueError: the new shape has another number of elements, more than one -1, or a size below -1.
 
     Example:
         >>> import paddle
-        >>> paddle.arange(6).reshape([2, -1]).shape
-        [2, 3]
+        >>> paddle.arange(6).reshape([2, -1]).tolist()
+        [[0, 1, 2], [3, 4, 5]]
+        >>> paddle.ones([2, 3, 4]).reshape([0, -1]).shape
+        [2, 12]
     """
     if not isinstance(x, Tensor):
         need_tensor(x, "reshape")
@@ -85,7 +93,20 @@ reshape_ = inplace(reshape, reshapes=True)
 
 @public(aliases={"start_dim": "start_axis", "end_dim": "stop_axis"})
 def flatten(x: Tensor, start_axis: int = 0, stop_axis: int = -1, name: str | None = None) -> Tensor:
-    """Dims from ``start_axis`` to ``stop_axis``, both included, as one; a view where strides allow.
+    """Several neighbouring dims as one; a view where the strides allow it, otherwise a copy.
+
+    Args:
+        x: tensor of any shape and dtype.
+        start_axis: the first dim to join; negative counts from the end.
+        stop_axis: the last dim to join, itself included; by default the last of x.
+
+    Returns:
+        Tensor of x's dtype; of shape ``[1]`` for a 0-d tensor.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``start_axis`` stands behind ``stop_axis``.
 
     Example:
         >>> import paddle
@@ -106,19 +127,41 @@ flatten_ = inplace(flatten, reshapes=True)
 
 @public(aliases={"x": "input"})
 def ravel(input: Tensor) -> Tensor:
-    """All elements in a row; a view where strides allow.
+    """All elements of ``input`` in one dim, in row-major order; a view where the strides allow it, otherwise a copy.
+
+    Args:
+        input: tensor of any shape and dtype.
+
+    Returns:
+        1-d tensor of input's dtype.
+
+    Raises:
+        TypeError: input is not a tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.ravel(paddle.ones([2, 3])).shape
-        [6]
+        >>> paddle.ravel(paddle.to_tensor([[1, 2], [3, 4]])).tolist()
+        [1, 2, 3, 4]
     """
     return F.reshape(need_tensor(input, "ravel", "input"), (input.size,))
 
 
 @public(aliases={"sizes": "shape"})
 def unflatten(x: Tensor, axis: Any, shape: Any, name: str | None = None) -> Tensor:
-    """One dim as several, of sizes ``shape``, of which one may be -1.
+    """One dim as several; a view where the strides allow it, otherwise a copy.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        axis: the dim to divide; negative counts from the end.
+        shape: sizes of the dims that stand in its place. One of them may be -1, which stands for what is left.
+
+    Returns:
+        Tensor of x's dtype.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: the product of the sizes is not the size of the dim.
 
     Example:
         >>> import paddle
@@ -139,19 +182,38 @@ def unflatten(x: Tensor, axis: Any, shape: Any, name: str | None = None) -> Tens
 
 @public
 def squeeze(x: Tensor, axis: Any = None, name: str | None = None) -> Tensor:
-    """``x`` without dims of size 1: those in ``axis`` (others stay), or all; a view.
+    """Remove dims of size 1; a view, which shares the memory of ``x``.
+
+    Args:
+        x: tensor of any shape and dtype.
+        axis: the dims to remove, an int or a sequence of ints; negative counts from the end. Those of another size
+            stay. By default all dims of size 1.
+
+    Returns:
+        Tensor of x's dtype.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``axis`` names a dim twice.
 
     Example:
         >>> import paddle
-        >>> paddle.squeeze(paddle.ones([1, 2, 1]), 0).shape
+        >>> x = paddle.ones([1, 2, 1])
+        >>> x.squeeze().shape
+        [2]
+        >>> x.squeeze(0).shape
         [2, 1]
     """
     need_tensor(x, "squeeze")
     s = x.shape
     if axis is None:
         axes = tuple([i for i, n in enumerate(s) if n == 1])
+    elif s:
+        axes = tuple([a for a in axes_of(axis, len(s), "squeeze") if s[a] == 1])
     else:
-        axes = tuple([a for a in axes_of(axis, len(s), "squeeze") if s[a] == 1]) if s else ()
+        axes_of(axis, 1, "squeeze")  # 0 and -1 name the dim that a 0-d tensor would have
+        axes = ()
     if axes:
         return F.squeeze(x, axes)
     # Nothing to take away, but another tensor all the same.
@@ -163,7 +225,20 @@ squeeze_ = inplace(squeeze, reshapes=True)
 
 @public
 def unsqueeze(x: Tensor, axis: Any, name: str | None = None) -> Tensor:
-    """Dims of size 1 inserted one after another, so that each stands at its place of ``axis``; a view.
+    """Insert dims of size 1; a view where the strides allow it, otherwise a copy.
+
+    Args:
+        x: tensor of any shape and dtype.
+        axis: places of the new dims: an int, a sequence of ints or an integer tensor. They are inserted one after
+            another, each at its place among the dims that are there by then; negative counts from the end of the
+            result.
+
+    Returns:
+        Tensor of x's dtype.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: there is no such place.
 
     Example:
         >>> import paddle
@@ -200,43 +275,82 @@ def _at_least(n: int, inputs: tuple) -> Any:
 
 @public
 def atleast_1d(*inputs: Any, name: str | None = None) -> Any:
-    """``x`` of rank 1 or more; several tensors give a list.
+    """Tensors with a rank of at least 1: 0-d ones get a dim of size 1.
+
+    Args:
+        *inputs: tensors, numbers or arrays of any dtype, separately or in one list.
+
+    Returns:
+        Tensor of the input's dtype; of several inputs, a list of tensors.
+
+    Raises:
+        TypeError: an input has elements that tensors lack, such as strings.
 
     Example:
         >>> import paddle
-        >>> paddle.atleast_1d(paddle.to_tensor(3.0)).ndim
-        1
+        >>> paddle.atleast_1d(paddle.to_tensor(3.0)).shape
+        [1]
+        >>> [x.shape for x in paddle.atleast_1d(paddle.to_tensor(3.0), paddle.ones([2, 2]))]
+        [[1], [2, 2]]
     """
     return _at_least(1, inputs)
 
 
 @public
 def atleast_2d(*inputs: Any, name: str | None = None) -> Any:
-    """``x`` of rank 2 or more, new dims coming first; several tensors give a list.
+    """Tensors with a rank of at least 2: new dims of size 1 come first.
+
+    Args:
+        *inputs: tensors, numbers or arrays of any dtype, separately or in one list.
+
+    Returns:
+        Tensor of the input's dtype; of several inputs, a list of tensors.
+
+    Raises:
+        TypeError: an input has elements that tensors lack, such as strings.
 
     Example:
         >>> import paddle
-        >>> paddle.atleast_2d(paddle.to_tensor(3.0)).ndim
-        2
+        >>> paddle.atleast_2d(paddle.ones([3])).shape
+        [1, 3]
     """
     return _at_least(2, inputs)
 
 
 @public
 def atleast_3d(*inputs: Any, name: str | None = None) -> Any:
-    """``x`` of rank 3 or more; of rank 1 in the middle, of rank 2 in front; several tensors give a list.
+    """Tensors with a rank of at least 3: a shape of ``[n]`` becomes ``[1, n, 1]``, one of ``[m, n]`` becomes ``[m, n,
+    1]``.
+
+    Args:
+        *inputs: tensors, numbers or arrays of any dtype, separately or in one list.
+
+    Returns:
+        Tensor of the input's dtype; of several inputs, a list of tensors.
+
+    Raises:
+        TypeError: an input has elements that tensors lack, such as strings.
 
     Example:
         >>> import paddle
-        >>> paddle.atleast_3d(paddle.to_tensor(3.0)).ndim
-        3
+        >>> paddle.atleast_3d(paddle.ones([4])).shape
+        [1, 4, 1]
     """
     return _at_least(3, inputs)
 
 
 @public("paddle paddle.tensor", aliases={"x": "input"})
 def shape(input: Tensor) -> Tensor:
-    """The sizes of ``input`` as a 1-d int64 tensor.
+    """Sizes of ``input`` as a tensor.
+
+    Args:
+        input: tensor of any shape and dtype.
+
+    Returns:
+        1-d int64 tensor with a size for each dim.
+
+    Raises:
+        TypeError: input is not a tensor.
 
     Example:
         >>> import paddle

@@ -51,13 +51,22 @@ def _bounds(a: int, b: int, s: int, n: int) -> tuple[int, int]:
 
 @public(aliases={"x": "input"})
 def slice(input: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
-    """``input[..., start:end, ...]`` along the given axes; a view.
+    """Slice along several dims, ``input[..., start:end, ...]``; a view, which shares the memory of ``input``.
 
     Args:
-        input: a tensor.
-        axes: which dims.
-        starts: first elements; negative ones count from the end.
-        ends: the elements after the last; beyond the end means the end.
+        input: tensor of any shape and dtype.
+        axes: the dims to slice, a sequence of ints; negative counts from the end.
+        starts: for each of them the first element; negative counts from the end.
+        ends: for each of them the element after the last; negative counts from the end, a number beyond the end stands
+            for the end.
+
+    Returns:
+        Tensor of input's dtype and rank.
+
+    Raises:
+        TypeError: input is not a tensor.
+        IndexError: input has no such dim.
+        ValueError: ``axes``, ``starts`` and ``ends`` differ in length.
 
     Example:
         >>> import paddle
@@ -69,19 +78,48 @@ def slice(input: Tensor, axes: Any, starts: Any, ends: Any) -> Tensor:
 
 @public
 def strided_slice(x: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None) -> Tensor:
-    """:func:`slice` with a stride for each axis, which may be negative; a view.
+    """Slice with strides along several dims, ``x[..., start:end:stride, ...]``; a view of the memory of ``x``.
+
+    Args:
+        x: tensor of any shape and dtype.
+        axes: the dims to slice, a sequence of ints; negative counts from the end.
+        starts: for each of them the first element; negative counts from the end.
+        ends: for each of them the element that is no longer taken; negative counts from the end.
+        strides: for each of them the step; negative runs towards the front.
+
+    Returns:
+        Tensor of x's dtype and rank.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: the lists differ in length, or a stride is 0.
 
     Example:
         >>> import paddle
-        >>> paddle.strided_slice(paddle.arange(5), [0], [0], [5], [2]).tolist()
-        [0, 2, 4]
+        >>> paddle.strided_slice(paddle.arange(5), [0], [4], [0], [-2]).tolist()
+        [4, 2]
     """
     return _sliced("strided_slice", x, axes, starts, ends, strides)
 
 
 @public(aliases={"x": "input"})
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
-    """``length`` elements from ``start`` along ``dim``; a view.
+    """Range of elements along a dim; a view, which shares the memory of ``input``.
+
+    Args:
+        input: tensor of rank 1 or more, of any dtype.
+        dim: the dim; negative counts from the end.
+        start: the first element, an int or a 0-d tensor; negative counts from the end.
+        length: how many elements.
+
+    Returns:
+        Tensor of input's dtype and rank.
+
+    Raises:
+        TypeError: input is not a tensor.
+        IndexError: input has no such dim.
+        ValueError: the range leaves the dim.
 
     Example:
         >>> import paddle
@@ -98,7 +136,19 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 
 @public
 def crop(x: Tensor, shape: Any = None, offsets: Any = None, name: str | None = None) -> Tensor:
-    """A box of ``x`` of the given shape (-1: up to the end) at the given offsets.
+    """Cut a box out of ``x``.
+
+    Args:
+        x: tensor of any shape and dtype.
+        shape: a size for each dim; -1 reaches to the end of x. By default the shape of x.
+        offsets: for each dim the first element, by default 0.
+
+    Returns:
+        Tensor of x's dtype and of shape ``shape``, in memory of its own.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: sizes or offsets are not as many as dims, or the box leaves x.
 
     Example:
         >>> import paddle
@@ -120,12 +170,28 @@ def crop(x: Tensor, shape: Any = None, offsets: Any = None, name: str | None = N
 def slice_scatter(
     x: Tensor, value: Tensor, axes: Any, starts: Any, ends: Any, strides: Any, name: str | None = None
 ) -> Tensor:
-    """``x`` with a slice, as :func:`strided_slice` selects it, replaced by ``value``.
+    """Copy of ``x`` with a slice replaced.
+
+    Args:
+        x: tensor of any shape and dtype.
+        value: tensor that broadcasts to the shape of the slice; it is cast to x's dtype.
+        axes: the dims to slice, a sequence of ints; negative counts from the end.
+        starts: for each of them the first element; negative counts from the end.
+        ends: for each of them the element that is no longer taken; negative counts from the end.
+        strides: for each of them the step; negative runs towards the front.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x or value is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: the lists differ in length, a stride is 0, or the value does not fit the slice.
 
     Example:
         >>> import paddle
-        >>> paddle.slice_scatter(paddle.zeros([3]), paddle.ones([1]), [0], [1], [2], [1]).tolist()
-        [0.0, 1.0, 0.0]
+        >>> paddle.slice_scatter(paddle.zeros([5]), paddle.ones([2]), [0], [1], [5], [2]).tolist()
+        [0.0, 1.0, 0.0, 1.0, 0.0]
     """
 
     def region(x: Tensor) -> Tensor:
@@ -138,7 +204,21 @@ def slice_scatter(
 
 @public(usual=False)
 def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str | None = None) -> Tensor:
-    """``x`` with the slice ``index`` along ``axis`` replaced by ``values``.
+    """Copy of ``x`` with one slice along a dim replaced.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        values: tensor of x's shape without the dim ``axis``; it is cast to x's dtype.
+        axis: the dim; negative counts from the end.
+        index: the slice, from 0; negative counts from the end.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x or values is not a tensor.
+        IndexError: x has no such dim, or the dim no such slice.
+        ValueError: ``values`` has another shape.
 
     Example:
         >>> import paddle
@@ -146,7 +226,10 @@ def select_scatter(x: Tensor, values: Tensor, axis: int, index: int, name: str |
         [[0.0, 0.0], [1.0, 1.0]]
     """
     k = axis_of(axis, need_tensor(x, "select_scatter").ndim, "select_scatter")
-    i = axis_of(index, x.shape[k], "select_scatter")
+    n, i = x.shape[k], integer(index, "select_scatter", "index")
+    if not -n <= i < n:
+        raise op_error(IndexError, "select_scatter", f"an index within {n} slices", i)
+    i = i + n if i < 0 else i
     want = [n for j, n in enumerate(x.shape) if j != k]
     if need_tensor(values, "select_scatter", "values").shape != want:
         raise op_error(ValueError, "select_scatter", f"values of shape {want}", values.shape)

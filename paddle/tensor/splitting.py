@@ -42,19 +42,25 @@ def _sections(n: int, parts: Any, op: str) -> tuple[int, ...]:
 
 @public(usual=False)
 def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
-    """Consecutive parts along ``axis``, as a list.
+    """Divide ``x`` into consecutive parts along ``axis``.
 
     Args:
-        x: a tensor.
-        num_or_sections: the number of equal parts, or a list of sizes, of which one may be -1 for what is left.
-        axis: along which.
+        x: tensor of rank 1 or more, of any dtype.
+        num_or_sections: the number of equal parts, or a list of their sizes, of which one may be -1 for what is left.
+        axis: the dim to divide; negative counts from the end.
 
-    Raises ValueError where the sizes do not fit.
+    Returns:
+        List of tensors of x's dtype, in memory of their own.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: the number does not divide the size of the dim, or the sizes do not add up to it.
 
     Example:
         >>> import paddle
-        >>> [p.shape for p in paddle.split(paddle.ones([5, 2]), [2, -1])]
-        [[2, 2], [3, 2]]
+        >>> [p.tolist() for p in paddle.split(paddle.arange(5), [2, -1])]
+        [[0, 1], [2, 3, 4]]
     """
     k = axis_of(axis, need_tensor(x, "split").ndim, "split")
     return _parts(x, k, _sections(x.shape[k], num_or_sections, "split"))
@@ -62,12 +68,25 @@ def split(x: Tensor, num_or_sections: Any, axis: Any = 0, name: str | None = Non
 
 @public
 def chunk(x: Tensor, chunks: int, axis: Any = 0, name: str | None = None) -> list[Tensor]:
-    """``chunks`` equal parts along ``axis``, as a list.
+    """Divide ``x`` into equal parts along ``axis``.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        chunks: the number of parts, which divides the size of the dim.
+        axis: the dim to divide; negative counts from the end.
+
+    Returns:
+        List of tensors of x's dtype, in memory of their own.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: the number does not divide the size of the dim.
 
     Example:
         >>> import paddle
-        >>> len(paddle.chunk(paddle.ones([4, 2]), 2))
-        2
+        >>> [p.tolist() for p in paddle.chunk(paddle.arange(4), 2)]
+        [[0, 1], [2, 3]]
     """
     k = axis_of(axis, need_tensor(x, "chunk").ndim, "chunk")
     return _parts(x, k, _sections(x.shape[k], integer(chunks, "chunk", "chunks"), "chunk"))
@@ -75,12 +94,28 @@ def chunk(x: Tensor, chunks: int, axis: Any = 0, name: str | None = None) -> lis
 
 @public(usual=False)
 def tensor_split(x: Tensor, num_or_indices: Any, axis: Any = 0, name: str | None = None) -> list[Tensor]:
-    """Parts along ``axis``: as equal as may be for a number, cut at the given places for a list; the latter are views.
+    """Divide ``x`` along ``axis`` into parts that may differ in size.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        num_or_indices: the number of parts, of which the first ones are one element longer where it does not divide the
+            size; or a list of the places to cut at, negative ones counting from the end.
+        axis: the dim to divide; negative counts from the end.
+
+    Returns:
+        List of tensors of x's dtype; those of a list of places are views.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: the number of parts is below 1.
 
     Example:
         >>> import paddle
-        >>> [p.shape for p in paddle.tensor_split(paddle.ones([5]), 2)]
-        [[3], [2]]
+        >>> [p.tolist() for p in paddle.tensor_split(paddle.arange(5), 2)]
+        [[0, 1, 2], [3, 4]]
+        >>> [p.tolist() for p in paddle.tensor_split(paddle.arange(5), [1, 3])]
+        [[0], [1, 2], [3, 4]]
     """
     return _cut(x, num_or_indices, axis, "tensor_split")
 
@@ -117,36 +152,72 @@ def _cut(x: Tensor, num_or_indices: Any, axis: Any, op: str) -> list[Tensor]:
 
 @public
 def hsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
-    """Parts along the second dim (of rank 1, the first): equal ones for a number, cut at the given places for a list.
+    """Divide ``x`` along the second dim, a tensor of rank 1 along the first.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        num_or_indices: the number of equal parts, or a list of the places to cut at, negative ones counting from the
+            end.
+
+    Returns:
+        List of tensors of x's dtype; those of a list of places are views.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x is 0-d, or the number does not divide the size of the dim.
 
     Example:
         >>> import paddle
-        >>> len(paddle.hsplit(paddle.ones([2, 2, 2]), 2))
-        2
+        >>> [p.tolist() for p in paddle.hsplit(paddle.to_tensor([[1, 2], [3, 4]]), 2)]
+        [[[1], [3]], [[2], [4]]]
     """
     return _split_along(1, 1, x, num_or_indices, "hsplit")
 
 
 @public
 def vsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
-    """Parts along the first dim: equal ones for a number, cut at the given places for a list.
+    """Divide ``x`` along the first dim.
+
+    Args:
+        x: tensor of rank 2 or more, of any dtype.
+        num_or_indices: the number of equal parts, or a list of the places to cut at, negative ones counting from the
+            end.
+
+    Returns:
+        List of tensors of x's dtype; those of a list of places are views.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x has a rank below 2, or the number does not divide the size of the dim.
 
     Example:
         >>> import paddle
-        >>> len(paddle.vsplit(paddle.ones([2, 2, 2]), 2))
-        2
+        >>> [p.tolist() for p in paddle.vsplit(paddle.to_tensor([[1, 2], [3, 4]]), 2)]
+        [[[1, 2]], [[3, 4]]]
     """
     return _split_along(0, 2, x, num_or_indices, "vsplit")
 
 
 @public
 def dsplit(x: Tensor, num_or_indices: Any, name: str | None = None) -> list[Tensor]:
-    """Parts along the third dim: equal ones for a number, cut at the given places for a list.
+    """Divide ``x`` along the third dim.
+
+    Args:
+        x: tensor of rank 3 or more, of any dtype.
+        num_or_indices: the number of equal parts, or a list of the places to cut at, negative ones counting from the
+            end.
+
+    Returns:
+        List of tensors of x's dtype; those of a list of places are views.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x has a rank below 3, or the number does not divide the size of the dim.
 
     Example:
         >>> import paddle
-        >>> len(paddle.dsplit(paddle.ones([2, 2, 2]), 2))
-        2
+        >>> [p.shape for p in paddle.dsplit(paddle.ones([2, 2, 4]), 2)]
+        [[2, 2, 2], [2, 2, 2]]
     """
     return _split_along(2, 3, x, num_or_indices, "dsplit")
 
@@ -155,19 +226,30 @@ def _split_along(axis: int, rank: int, x: Tensor, num_or_indices: Any, op: str) 
     if need_tensor(x, op).ndim < rank:
         raise op_error(ValueError, op, f"a tensor of rank {rank} or more", f"rank {x.ndim}")
     k = min(axis, x.ndim - 1)
-    if isinstance(num_or_indices, int) and x.shape[k] % num_or_indices:
+    if isinstance(num_or_indices, int) and (num_or_indices < 1 or x.shape[k] % num_or_indices):
         raise op_error(ValueError, op, f"a number of parts that divides {x.shape[k]}", num_or_indices)
     return _cut(x, num_or_indices, k, op)
 
 
 @public(aliases={"x": "input"})
 def unbind(input: Tensor, axis: Any = 0) -> list[Tensor]:
-    """The slices along ``axis``, without that dim, as a list; views.
+    """Slices of ``input`` along ``axis``, without that dim; views, which share the memory of ``input``.
+
+    Args:
+        input: tensor of rank 1 or more, of any dtype.
+        axis: the dim to take apart; negative counts from the end.
+
+    Returns:
+        List of tensors of input's dtype, one for each element of the dim.
+
+    Raises:
+        TypeError: input is not a tensor.
+        IndexError: input has no such dim.
 
     Example:
         >>> import paddle
-        >>> [p.shape for p in paddle.unbind(paddle.ones([2, 3]))]
-        [[3], [3]]
+        >>> [p.tolist() for p in paddle.unbind(paddle.to_tensor([[1, 2], [3, 4]]))]
+        [[1, 2], [3, 4]]
     """
     x = need_tensor(input, "unbind", "input")
     k = axis_of(axis, x.ndim, "unbind")
@@ -197,9 +279,25 @@ def unbind(input: Tensor, axis: Any = 0) -> list[Tensor]:
 
 @public
 def unstack(x: Tensor, axis: Any = 0, num: int | None = None) -> list[Tensor]:
-    """The slices along ``axis``, without that dim, as :func:`unbind` gives them, in memory of their own.
+    """Slices of ``x`` along ``axis``, without that dim, in memory of their own.
 
-    ``num``, if given, must be the size of the dim.
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        axis: the dim to take apart; negative counts from the end.
+        num: the size of that dim, which is checked if it is given.
+
+    Returns:
+        List of tensors of x's dtype, one for each element of the dim.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``num`` is not the size of the dim.
+
+    Example:
+        >>> import paddle
+        >>> [p.tolist() for p in paddle.unstack(paddle.to_tensor([[1, 2], [3, 4]]), axis=1)]
+        [[1, 3], [2, 4]]
     """
     k = axis_of(axis, need_tensor(x, "unstack").ndim, "unstack")
     n = x.shape[k]

@@ -25,12 +25,22 @@ from paddle.tensor.norms import norm_kind
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
+from umiak.core.context import current
 from umiak.core.tensor import Tensor
 
 
 @public(usual=False)
 def numel(x: Tensor, name: str | None = None) -> Tensor:
-    """The number of elements, as a 0-d int64 tensor.
+    """Number of elements of ``x``.
+
+    Args:
+        x: tensor of any shape and dtype.
+
+    Returns:
+        0-d int64 tensor.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
@@ -42,7 +52,16 @@ def numel(x: Tensor, name: str | None = None) -> Tensor:
 
 @public(aliases={"x": "input"})
 def rank(input: Tensor) -> Tensor:
-    """The number of dims, as a 0-d int32 tensor.
+    """Number of dims of ``input``.
+
+    Args:
+        input: tensor of any shape and dtype.
+
+    Returns:
+        0-d int32 tensor.
+
+    Raises:
+        TypeError: input is not a tensor.
 
     Example:
         >>> import paddle
@@ -69,19 +88,29 @@ def var(
     correction: float = 1,
     out: Any = None,
 ) -> Tensor:
-    """The variance, with ``n - correction`` in the denominator.
+    """Variance: the sum of squared distances from the mean, divided by the number of elements less ``correction``.
 
     Args:
-        x: a floating tensor.
-        axis: one axis or several; all for None.
-        unbiased: True is a correction of 1, False one of 0.
-        keepdim: whether reduced dims stay, as size 1.
-        correction: subtracted from the number of elements, where ``unbiased`` is None.
+        x: tensor of a real dtype.
+        axis: the dims to reduce, an int or a sequence of ints; negative counts from the end. By default all.
+        unbiased: True stands for a correction of 1, False for one of 0; None leaves it to ``correction``.
+        keepdim: whether reduced dims stay, with size 1.
+        correction: number that is subtracted from the number of elements.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's dtype, of integers and bools float32; NaN where there are not more elements than the correction.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
+        ValueError: ``axis`` names a dim twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.var(paddle.to_tensor([1.0, 2.0, 3.0])))
-        1.0
+        >>> x = paddle.to_tensor([1.0, 2.0, 6.0])
+        >>> float(paddle.var(x)), float(paddle.var(x, correction=2))
+        (7.0, 14.0)
     """
     x = floating(need_tensor(x, "var"))
     return F.var(x, reduced_axes(axis, x.ndim, "var"), builtins.bool(keepdim), _correction(unbiased, correction))
@@ -89,12 +118,26 @@ def var(
 
 @public
 def std(x: Tensor, axis: Any = None, unbiased: bool = True, keepdim: bool = False, name: str | None = None) -> Tensor:
-    """The standard deviation; arguments as for :func:`var`.
+    """Standard deviation: the square root of :func:`var`.
+
+    Args:
+        x: tensor of a real dtype.
+        axis: the dims to reduce, an int or a sequence of ints; negative counts from the end. By default all.
+        unbiased: whether to divide by the number of elements less 1; False divides by the number of elements.
+        keepdim: whether reduced dims stay, with size 1.
+
+    Returns:
+        Tensor of x's dtype, of integers and bools float32; NaN where the divisor is 0.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
+        ValueError: ``axis`` names a dim twice.
 
     Example:
         >>> import paddle
-        >>> float(paddle.std(paddle.to_tensor([1.0, 2.0, 3.0])))
-        1.0
+        >>> float(paddle.std(paddle.to_tensor([1.0, 5.0]), unbiased=False))
+        2.0
     """
     x = floating(need_tensor(x, "std"))
     return F.std(x, reduced_axes(axis, x.ndim, "std"), builtins.bool(keepdim), _correction(unbiased, 1))
@@ -146,26 +189,53 @@ def _median(x: Tensor, axis: Any, keepdim: bool, mode: str, ignore_nan: bool, op
 def median(
     x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "avg", name: str | None = None, *, out: Any = None
 ) -> Any:
-    """The middle element; NaN where there is one.
+    """Middle element in ascending order; NaN where there is one among the elements.
 
     Args:
-        x: a tensor.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
-        mode: of an even number of elements, ``"avg"`` takes the mean of the middle two; ``"min"`` the lower one, and
-            with a single axis returns its index too.
+        x: tensor of a real dtype.
+        axis: the dims to reduce, an int or a sequence of ints; negative counts from the end. By default all.
+        keepdim: whether reduced dims stay, with size 1.
+        mode: for an even number of elements, ``"avg"`` takes the mean of the middle two, ``"min"`` the lower one.
+        out: tensor, or for a pair a pair of tensors, that is written with the result and returned.
+
+    Returns:
+        Tensor of x's dtype, in mode ``"avg"`` float32 of integers and bools. In mode ``"min"`` with an int for
+        ``axis``, a pair of it and the int64 tensor of indices.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
+        ValueError: there are no elements, ``axis`` is an empty sequence, or there is no such mode.
 
     Example:
         >>> import paddle
-        >>> float(paddle.median(paddle.to_tensor([1.0, 2.0, 4.0, 3.0])))
+        >>> x = paddle.to_tensor([1.0, 4.0, 2.0, 3.0])
+        >>> float(paddle.median(x))
         2.5
+        >>> value, index = paddle.median(x, axis=0, mode="min")
+        >>> float(value), int(index)
+        (2.0, 2)
     """
     return _median(x, axis, keepdim, mode, False, "median")
 
 
 @public
 def nanmedian(x: Tensor, axis: Any = None, keepdim: bool = False, mode: str = "avg", name: str | None = None) -> Any:
-    """:func:`median` of the elements that are not NaN.
+    """Middle element in ascending order of those that are not NaN.
+
+    Args:
+        x: tensor of a real dtype.
+        axis: the dims to reduce, an int or a sequence of ints; negative counts from the end. By default all.
+        keepdim: whether reduced dims stay, with size 1.
+        mode: for an even number of elements, ``"avg"`` takes the mean of the middle two, ``"min"`` the lower one.
+
+    Returns:
+        Tensor as :func:`median` gives it; NaN where all elements are.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
+        ValueError: there are no elements, ``axis`` is an empty sequence, or there is no such mode.
 
     Example:
         >>> import paddle
@@ -183,6 +253,8 @@ def _quantile(x: Tensor, q: Any, axis: Any, keepdim: bool, interpolation: str, i
         )
     if isinstance(q, Tensor):
         single, fractions = q.ndim == 0, F.reshape(cast(q, x.dtype), (q.size,))
+        if not current().trace and not bool(F.all(F.logical_and(F.ge(fractions, 0), F.le(fractions, 1)), (0,)).item()):
+            raise op_error(ValueError, op, "fractions from 0 to 1", q.tolist())
     else:
         single = not isinstance(q, (list, tuple, np.ndarray))
         values = np.atleast_1d(np.asarray(q, np.float64))
@@ -207,31 +279,58 @@ def quantile(
     *,
     out: Any = None,
 ) -> Tensor:
-    """The elements at the fractions ``q`` of the sorted elements; NaN where there is one.
+    """Elements at the fractions ``q`` of the ascending order; NaN where there is one among the elements.
 
     Args:
-        x: a tensor.
-        q: a number from 0 to 1, or several, which make a new leading dim.
-        axis: one axis or several; all for None.
-        keepdim: whether reduced dims stay, as size 1.
-        interpolation: between two elements: ``linear``, ``higher``, ``lower``, ``midpoint`` or ``nearest``.
+        x: tensor of a real dtype.
+        q: a number from 0, the smallest element, to 1, the largest; or several in a list, tuple or 1-d tensor.
+        axis: the dims to reduce, an int or a sequence of ints; negative counts from the end. By default all.
+        keepdim: whether reduced dims stay, with size 1.
+        interpolation: the result between two elements: ``"linear"``, ``"higher"``, ``"lower"``, ``"midpoint"`` or
+            ``"nearest"``.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of x's dtype, of integers and bools float32; several fractions are a new first dim.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
+        ValueError: a fraction lies outside, there are no elements, or there is no such interpolation.
 
     Example:
         >>> import paddle
-        >>> float(paddle.quantile(paddle.to_tensor([1.0, 2.0, 3.0]), 0.25))
-        1.5
+        >>> x = paddle.to_tensor([1.0, 2.0, 4.0])
+        >>> float(paddle.quantile(x, 0.75)), paddle.quantile(x, [0.0, 1.0]).tolist()
+        (3.0, [1.0, 4.0])
     """
     return _quantile(x, q, axis, keepdim, interpolation, False, "quantile")
 
 
 @public
 def nanquantile(x: Tensor, q: Any, axis: Any = None, keepdim: bool = False, interpolation: str = "linear") -> Tensor:
-    """:func:`quantile` of the elements that are not NaN.
+    """Elements at the fractions ``q`` of the ascending order of those that are not NaN.
+
+    Args:
+        x: tensor of a real dtype.
+        q: a number from 0, the smallest element, to 1, the largest; or several in a list, tuple or 1-d tensor.
+        axis: the dims to reduce, an int or a sequence of ints; negative counts from the end. By default all.
+        keepdim: whether reduced dims stay, with size 1.
+        interpolation: the result between two elements: ``"linear"``, ``"higher"``, ``"lower"``, ``"midpoint"`` or
+            ``"nearest"``.
+
+    Returns:
+        Tensor as :func:`quantile` gives it; NaN where all elements are.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        IndexError: x has no such dim.
+        ValueError: a fraction lies outside, there are no elements, or there is no such interpolation.
 
     Example:
         >>> import paddle
-        >>> float(paddle.nanquantile(paddle.to_tensor([1.0, float("nan")]), 0.5))
-        1.0
+        >>> float(paddle.nanquantile(paddle.to_tensor([1.0, float("nan"), 2.0]), 0.5))
+        1.5
     """
     return _quantile(x, q, axis, keepdim, interpolation, True, "nanquantile")
 
@@ -241,17 +340,25 @@ def nanquantile(x: Tensor, q: Any, axis: Any = None, keepdim: bool = False, inte
 
 @public
 def bincount(x: Tensor, weights: Tensor | None = None, minlength: Any = 0, name: str | None = None) -> Tensor:
-    """How often each number from 0 to the largest occurs in the 1-d ``x``, or the sums of ``weights``.
+    """Number of occurrences of each integer from 0 to the largest, or the sum of their weights.
 
     Args:
-        x: integers of 0 or more.
-        weights: of the same shape.
-        minlength: the result has at least this size.
+        x: 1-d integer tensor, without negative numbers.
+        weights: tensor of x's shape, whose elements are summed instead of counted.
+        minlength: least size of the result.
+
+    Returns:
+        1-d tensor: int64, or of the dtype of the weights.
+
+    Raises:
+        TypeError: x is not a tensor of integers.
+        ValueError: a number is negative, x is not 1-d, weights have another shape, or ``minlength`` is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.bincount(paddle.to_tensor([1, 2, 1])).tolist()
-        [0, 2, 1]
+        >>> x = paddle.to_tensor([1, 2, 1])
+        >>> paddle.bincount(x).tolist(), paddle.bincount(x, paddle.to_tensor([0.5, 3.0, 1.0])).tolist()
+        ([0, 2, 1], [0.0, 1.5, 3.0])
     """
     need_tensor(x, "bincount")
     if not x.dtype.is_integer:
@@ -287,15 +394,22 @@ def histogram(
     density: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Counts of the elements in ``bins`` equal intervals.
+    """Number of elements in each of ``bins`` intervals of one width.
 
     Args:
-        input: a tensor.
-        bins: how many intervals.
-        min: where the first begins; with ``max`` both 0, the range of the elements.
-        max: where the last ends, itself included.
-        weight: sums of these instead of counts.
-        density: divide so that the integral is 1.
+        input: integer or floating tensor of any shape.
+        bins: the number of intervals.
+        min: where the first begins. If it and ``max`` are 0, the range is that of the elements.
+        max: where the last ends; it belongs to this interval. Elements outside are not counted.
+        weight: tensor of input's shape, whose elements are summed instead of counted.
+        density: whether the result is divided so that its integral is 1.
+
+    Returns:
+        1-d tensor of size ``bins``: int64, of the dtype of the weights, or with ``density`` floating.
+
+    Raises:
+        TypeError: input is not a tensor, or is bool or complex.
+        ValueError: ``bins`` is below 1, ``max`` below ``min``, the range is not finite, or weights have another shape.
 
     Example:
         >>> import paddle
@@ -317,7 +431,20 @@ def histogram(
 def histogram_bin_edges(
     input: Tensor, bins: int = 100, min: Any = 0.0, max: Any = 0.0, name: str | None = None
 ) -> Tensor:
-    """The ``bins + 1`` edges of the intervals of :func:`histogram`.
+    """Bounds of the intervals of :func:`histogram`.
+
+    Args:
+        input: integer or floating tensor of any shape.
+        bins: the number of intervals.
+        min: where the first begins. If it and ``max`` are 0, the range is that of the elements.
+        max: where the last ends.
+
+    Returns:
+        1-d tensor of size ``bins + 1``, of input's dtype, of integers float32.
+
+    Raises:
+        TypeError: input is not a tensor, or is bool or complex.
+        ValueError: ``bins`` is below 1, ``max`` below ``min``, or the range is not finite.
 
     Example:
         >>> import paddle
@@ -325,6 +452,8 @@ def histogram_bin_edges(
         [0.0, 1.0, 2.0]
     """
     x = need_tensor(input, "histogram_bin_edges", "input")
+    if bins < 1:
+        raise op_error(ValueError, "histogram_bin_edges", "at least one bin", bins)
     lo, hi = _histogram_range(x, min, max, "histogram_bin_edges")
     return made_on(x.place, F.linspace, lo, hi, x.dtype if x.dtype.is_floating else dt.float32, bins + 1)
 
@@ -338,26 +467,36 @@ def histogramdd(
     weights: Tensor | None = None,
     name: str | None = None,
 ) -> tuple[Tensor, list[Tensor]]:
-    """A histogram over several dims: the last dim of ``x`` holds coordinates.
+    """Histogram of points in several dimensions.
 
     Args:
-        x: ``[..., d]``, floating.
-        bins: intervals of each dim: a number, a list of numbers, or a list of edges.
-        ranges: pairs of ends, d of them in one list.
-        density: divide so that the integral is 1.
-        weights: of the leading dims of x.
+        x: floating tensor of shape ``[..., d]``, d coordinates for each point.
+        bins: the number of intervals of each dimension: an int for all, a list of d ints, or a list of d 1-d tensors of
+            bounds.
+        ranges: a list of ``2 * d`` numbers: where the intervals of each dimension begin and end. By default the range
+            of the coordinates.
+        density: whether the result is divided so that its integral is 1.
+        weights: tensor with a number for each point, which is summed instead of counted.
 
-    Returns the histogram and the edges of each dim.
+    Returns:
+        Pair of a tensor with a dim for each dimension, of x's dtype, and a list of d tensors: the bounds.
+
+    Raises:
+        TypeError: x is not a floating tensor, or ``bins`` are neither ints nor tensors.
+        ValueError: x has a rank below 2, or bins, ranges or weights do not fit it.
 
     Example:
         >>> import paddle
-        >>> h, edges = paddle.histogramdd(paddle.to_tensor([[0.0, 0.0], [1.0, 1.0]]), bins=[2, 2])
-        >>> h.tolist()
-        [[1.0, 0.0], [0.0, 1.0]]
+        >>> x = paddle.to_tensor([[0.0, 0.0], [1.0, 1.0], [1.0, 0.9]])
+        >>> counts, bounds = paddle.histogramdd(x, bins=[2, 2])
+        >>> counts.tolist(), bounds[0].tolist()
+        ([[1.0, 0.0], [0.0, 2.0]], [0.0, 0.5, 1.0])
     """
     op = "histogramdd"
     if need_tensor(x, op).ndim < 2:
         raise op_error(ValueError, op, "a tensor of rank 2 or more", x.shape)
+    if not x.dtype.is_floating:
+        raise op_error(TypeError, op, "a floating tensor", x.dtype.name)
     d = x.shape[-1]
     points = F.reshape(x, (x.size // d if d else 0, d))
     given = [bins] * d if isinstance(bins, int) else list(bins)
@@ -371,6 +510,9 @@ def histogramdd(
         if isinstance(b, Tensor):
             edges.append(cast(b, x.dtype))
             continue
+        b = integer(b, op, "each of bins")
+        if b < 1:
+            raise op_error(ValueError, op, "at least one bin for each dim", b)
         lo, hi = (float(ranges[2 * i]), float(ranges[2 * i + 1])) if ranges is not None else (0.0, 0.0)
         lo, hi = (lo, hi) if ranges is not None else _histogram_range(column, lo, hi, op)
         edges.append(made_on(x.place, F.linspace, lo, hi, x.dtype, b + 1))
@@ -385,6 +527,8 @@ def histogramdd(
         inside = F.logical_and(inside, F.logical_and(F.ge(at, 0), F.lt(at, n)))
         place = F.add(F.mul(place, n), at)
     total = int(np.prod(sizes))
+    if weights is not None and need_tensor(weights, op, "weights").size != points.shape[0]:
+        raise op_error(ValueError, op, f"a weight for each of {points.shape[0]} points", weights.shape)
     w = (
         made_on(x.place, F.full, 1, x.dtype, (points.shape[0],))
         if weights is None
@@ -407,7 +551,19 @@ def histogramdd(
 
 @public
 def dist(x: Tensor, y: Tensor, p: float = 2, name: str | None = None) -> Tensor:
-    """The p-norm of ``x - y`` over all elements; the two broadcast.
+    """Distance of two tensors: the p-norm of ``x - y`` over all elements.
+
+    Args:
+        x: floating tensor of any shape.
+        y: floating tensor that broadcasts with x.
+        p: the order of the norm: 2 is the Euclidean one, infinity the largest absolute value, 0 counts what differs.
+
+    Returns:
+        0-d tensor of the promoted dtype.
+
+    Raises:
+        TypeError: x or y is not a floating tensor.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -427,19 +583,27 @@ def cdist(
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
     name: str | None = None,
 ) -> Tensor:
-    """The p-norm distance of each row of ``x`` from each row of ``y``.
+    """Distances of the rows of ``x`` from the rows of ``y``: p-norms of their differences.
 
     Args:
-        x: ``[..., m, d]``.
-        y: ``[..., n, d]``.
-        p: of the norm, 0 or more.
-        compute_mode: whether Euclidean distances come from matrix products: ``"use_mm_for_euclid_dist"``,
-            ``"donot_use_mm_for_euclid_dist"``, or by itself beyond 25 rows.
+        x: floating tensor of shape ``[..., m, d]``.
+        y: floating tensor of shape ``[..., n, d]``; leading dims broadcast.
+        p: the order of the norm, 0 or more: 2 is the Euclidean one, infinity the largest absolute value.
+        compute_mode: whether Euclidean distances are computed with a matmul, which is faster and less exact:
+            ``"use_mm_for_euclid_dist"``, ``"donot_use_mm_for_euclid_dist"``, or by default for more than 25 rows.
+
+    Returns:
+        Tensor of shape ``[..., m, n]`` and of the promoted dtype.
+
+    Raises:
+        TypeError: x or y is not a floating tensor.
+        ValueError: a rank is below 2, rows differ in length, leading dims do not broadcast, ``p`` is negative, or there
+            is no such mode.
 
     Example:
         >>> import paddle
-        >>> paddle.cdist(paddle.to_tensor([[0.0, 0.0]]), paddle.to_tensor([[3.0, 4.0]])).tolist()
-        [[5.0]]
+        >>> paddle.cdist(paddle.to_tensor([[0.0, 0.0]]), paddle.to_tensor([[3.0, 4.0], [0.0, 1.0]])).tolist()
+        [[5.0, 1.0]]
     """
     modes = ("use_mm_for_euclid_dist_if_necessary", "use_mm_for_euclid_dist", "donot_use_mm_for_euclid_dist")
     if compute_mode not in modes:
@@ -467,15 +631,28 @@ def cdist(
 
 @public("paddle paddle.tensor")
 def pdist(x: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
-    """The p-norm distances of each two rows of ``x``, in the order (0, 1), (0, 2), …
+    """Distances of each two rows of ``x``: p-norms of their differences.
+
+    Args:
+        x: floating tensor of shape ``[n, d]``.
+        p: the order of the norm, 0 or more: 2 is the Euclidean one, infinity the largest absolute value.
+
+    Returns:
+        1-d tensor of x's dtype: of rows 0 and 1, 0 and 2, and so on, then of 1 and 2.
+
+    Raises:
+        TypeError: x is not a floating tensor.
+        ValueError: x is not of rank 2, or ``p`` is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.pdist(paddle.to_tensor([[0.0, 0.0], [3.0, 4.0]])).tolist()
-        [5.0]
+        >>> paddle.pdist(paddle.to_tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]), 1).tolist()
+        [7.0, 1.0, 6.0]
     """
     if need_tensor(x, "pdist").ndim != 2:
         raise op_error(ValueError, "pdist", "a tensor of rank 2", x.shape)
+    if p < 0:
+        raise op_error(ValueError, "pdist", "a p of 0 or more", p)
     pairs = np.array(list(itertools.combinations(range(x.shape[0]), 2)), np.int64).reshape(-1, 2)
     first, second = (F.take(x, from_numpy(np.ascontiguousarray(pairs[:, i]), x.place), 0) for i in (0, 1))
     kind, power = norm_kind(p)
@@ -494,14 +671,21 @@ def cov(
     aweights: Tensor | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """The covariance matrix of variables.
+    """Covariance matrix of several variables.
 
     Args:
-        x: 1-d or 2-d.
-        rowvar: whether variables are rows and observations columns.
-        ddof: whether the denominator is one less.
-        fweights: how often each observation counts, integers.
-        aweights: how much each observation counts.
+        x: tensor of shape ``[variables, observations]``; a 1-d one is a single variable.
+        rowvar: whether variables are rows; False expects them in columns.
+        ddof: whether to divide by the number of observations less 1; False divides by their number.
+        fweights: 1-d tensor of integers: how often each observation counts.
+        aweights: 1-d tensor: how much each observation counts.
+
+    Returns:
+        Symmetric matrix of x's dtype, of integers and bools float32; 0-d for a single variable.
+
+    Raises:
+        TypeError: x or weights are not tensors.
+        ValueError: x has a rank above 2, or weights are negative or not as many as observations.
 
     Example:
         >>> import paddle
@@ -520,7 +704,7 @@ def cov(
     for given, what in ((fweights, "fweights"), (aweights, "aweights")):
         if given is None:
             continue
-        if given.ndim != 1 or given.shape[0] != n:
+        if need_tensor(given, "cov", what).ndim != 1 or given.shape[0] != n:
             raise op_error(ValueError, "cov", f"{what} of shape [{n}]", given.shape)
         if given.size and float(F.min(given, (0,)).item()) < 0:
             raise op_error(ValueError, "cov", f"{what} of 0 or more", "a negative one")
@@ -548,16 +732,29 @@ def cov(
 
 @public("paddle.tensor paddle.linalg Tensor")
 def corrcoef(x: Tensor, rowvar: bool = True, name: str | None = None) -> Tensor:
-    """The correlation coefficients of variables; arguments as for :func:`cov`.
+    """Correlation coefficients of several variables: their covariances, divided by both standard deviations.
+
+    Args:
+        x: tensor of shape ``[variables, observations]``; a 1-d one is a single variable.
+        rowvar: whether variables are rows; False expects them in columns.
+
+    Returns:
+        Symmetric matrix of x's dtype, of integers and bools float32, with elements from -1 to 1; 0-d for a single
+        variable.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: x has a rank above 2.
 
     Example:
         >>> import paddle
-        >>> paddle.linalg.corrcoef(paddle.to_tensor([[1.0, 2.0], [2.0, 4.0]])).tolist()
-        [[1.0, 1.0], [1.0, 1.0]]
+        >>> paddle.linalg.corrcoef(paddle.to_tensor([[1.0, 2.0], [2.0, 0.0]])).tolist()
+        [[1.0, -1.0], [-1.0, 1.0]]
     """
     c = cov(x, rowvar)
     if c.ndim == 0:
         return F.div(c, c)
     s = F.sqrt(F.real(F.diagonal(c, 0, 1)) if c.dtype.is_complex else F.diagonal(c, 0, 1))
+    s = cast(s, c.dtype)
     out = F.div(F.div(c, F.unsqueeze(s, (1,))), s)
     return out if c.dtype.is_complex else F.clip(out, -1.0, 1.0)

@@ -45,14 +45,18 @@ def set_printoptions(
     sci_mode: bool | None = None,
     linewidth: int | None = None,
 ) -> None:
-    """Set how tensors print; what is None stays.
+    """Set how tensors print; what is not given stays as it is.
 
     Args:
         precision: digits after the point, 8 at first.
-        threshold: tensors with more elements are shortened, 1000 at first.
-        edgeitems: elements kept at each end of a shortened dim, 3 at first.
-        sci_mode: whether floats print as ``1.000e+00``.
-        linewidth: columns before a row is broken, 80 at first.
+        threshold: number of elements above which a tensor is shortened, 1000 at first.
+        edgeitems: elements that are kept at each end of a dim of a shortened tensor, 3 at first.
+        sci_mode: whether floats print with an exponent, as in ``1.000e+00``; not at first.
+        linewidth: columns of a line, 80 at first.
+
+    Raises:
+        TypeError: a number is not an int, or ``sci_mode`` not a bool.
+        ValueError: a number is negative.
 
     Example:
         >>> import paddle
@@ -76,6 +80,8 @@ def set_printoptions(
         kind = bool if key == "sci_mode" else int
         if not isinstance(value, kind):
             raise op_error(TypeError, "set_printoptions", f"{kind.__name__} for {key}", type(value).__name__)
+        if value < 0:
+            raise op_error(ValueError, "set_printoptions", f"0 or more for {key}", value)
         changes[key] = value
     current().state.values["printoptions"] = replace(options(), **changes)
 

@@ -26,9 +26,19 @@ from umiak.core.tensor import Tensor
 
 @public(aliases={"size": "shape_or_dtype"}, ints_from=1)
 def view(x: Tensor, shape_or_dtype: Any, name: str | None = None) -> Tensor:
-    """The same memory under another shape, or its bits as another dtype.
+    """Memory of ``x`` under another shape, or its bits as another dtype; elements are never copied for a shape.
 
-    Of another width, the last dim shrinks or grows with the elements. Raises ValueError where it cannot be a view.
+    Args:
+        x: tensor of any shape and dtype.
+        shape_or_dtype: the new sizes, as for :func:`reshape`, or a dtype. Under a dtype of another width the last dim
+            shrinks or grows with the elements.
+
+    Returns:
+        Tensor of x's dtype and the new shape, or of the new dtype. Gradients pass through a shape, not through a dtype.
+
+    Raises:
+        TypeError: x is not a tensor, or its elements or those of the new dtype do not take whole bytes.
+        ValueError: the strides of x do not allow the shape, or its last dim does not fit the width of the dtype.
 
     Example:
         >>> import paddle
@@ -70,11 +80,22 @@ def bits(x: Tensor, d: Any) -> Tensor:
 
 @public
 def view_as(x: Tensor, other: Tensor, name: str | None = None) -> Tensor:
-    """The same memory under the shape of ``other``.
+    """Memory of ``x`` under the shape of ``other``; elements are never copied.
+
+    Args:
+        x: tensor of any shape and dtype.
+        other: tensor with as many elements, whose shape is taken.
+
+    Returns:
+        Tensor of x's dtype and the shape of ``other``.
+
+    Raises:
+        TypeError: x or other is not a tensor.
+        ValueError: the strides of x do not allow the shape, or it has another number of elements.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([4]).view_as(paddle.ones([2, 2])).shape
+        >>> paddle.ones([4]).view_as(paddle.zeros([2, 2])).shape
         [2, 2]
     """
     return view(x, list(need_tensor(other, "view_as", "other").shape))
@@ -82,14 +103,27 @@ def view_as(x: Tensor, other: Tensor, name: str | None = None) -> Tensor:
 
 @public(usual=False)
 def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | None = None) -> Tensor:
-    """Elements of the memory of ``x`` at given strides and offset (in elements).
+    """Elements of ``x`` at given strides and offset.
 
-    Raises ValueError where that would leave the memory. Elements may occur several times; gradients add up.
+    The result is a copy; elements of x may occur several times in it, and their gradients add up.
+
+    Args:
+        x: tensor of any shape and dtype; strides count in its row-major order.
+        shape: sizes of the result.
+        stride: for each size, the step between neighbours, in elements.
+        offset: the first element.
+
+    Returns:
+        Tensor of x's dtype and of shape ``shape``.
+
+    Raises:
+        TypeError: x is not a tensor.
+        ValueError: sizes and strides differ in number, or lead outside x.
 
     Example:
         >>> import paddle
-        >>> paddle.as_strided(paddle.arange(4), [2, 2], [1, 1]).tolist()
-        [[0, 1], [1, 2]]
+        >>> paddle.as_strided(paddle.arange(4), [3, 2], [1, 1]).tolist()
+        [[0, 1], [1, 2], [2, 3]]
     """
     need_tensor(x, "as_strided")
     sizes, steps = shape_of(shape, "as_strided"), integers(stride, "as_strided", "stride")
@@ -109,12 +143,26 @@ def as_strided(x: Tensor, shape: Any, stride: Any, offset: int = 0, name: str | 
 
 @public(aliases={"dimension": "axis"})
 def unfold(x: Tensor, axis: int, size: int, step: int, name: str | None = None) -> Tensor:
-    """Windows of ``size`` elements every ``step`` along ``axis``; a new last dim runs inside a window. A view.
+    """Windows that slide along a dim; a view, in which windows that overlap share elements.
+
+    Args:
+        x: tensor of rank 1 or more, of any dtype.
+        axis: the dim; negative counts from the end.
+        size: elements in a window.
+        step: elements from one window to the next.
+
+    Returns:
+        Tensor of x's dtype. The dim ``axis`` counts the windows, a new last dim the elements of each.
+
+    Raises:
+        TypeError: x is not a tensor.
+        IndexError: x has no such dim.
+        ValueError: ``size`` is negative or above the size of the dim, or ``step`` is below 1.
 
     Example:
         >>> import paddle
-        >>> paddle.arange(5).unfold(0, 2, 2).tolist()
-        [[0, 1], [2, 3]]
+        >>> paddle.arange(5).unfold(0, 3, 2).tolist()
+        [[0, 1, 2], [2, 3, 4]]
     """
     return F.unfold(
         need_tensor(x, "unfold"),
@@ -126,7 +174,17 @@ def unfold(x: Tensor, axis: int, size: int, step: int, name: str | None = None) 
 
 @public
 def as_complex(x: Tensor, name: str | None = None) -> Tensor:
-    """Pairs in the last dim, of size 2, as complex numbers; a view.
+    """Complex numbers of the pairs in the last dim, in memory of their own.
+
+    Args:
+        x: float32 or float64 tensor of shape ``[..., 2]``: real and imaginary parts.
+
+    Returns:
+        Tensor of shape ``[...]``, complex64 or complex128.
+
+    Raises:
+        TypeError: x is not a tensor, or not of these dtypes.
+        ValueError: the last dim is not of size 2.
 
     Example:
         >>> import paddle
@@ -138,7 +196,16 @@ def as_complex(x: Tensor, name: str | None = None) -> Tensor:
 
 @public
 def as_real(x: Tensor, name: str | None = None) -> Tensor:
-    """Complex numbers as pairs in a new last dim; a view.
+    """Pairs of real and imaginary parts in a new last dim; a view, which shares the memory of ``x``.
+
+    Args:
+        x: complex tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and a last dim of size 2, float32 or float64.
+
+    Raises:
+        TypeError: x is not a complex tensor.
 
     Example:
         >>> import paddle
@@ -150,11 +217,42 @@ def as_real(x: Tensor, name: str | None = None) -> Tensor:
 
 @public(aliases={"x": "input"})
 def view_as_complex(input: Tensor) -> Tensor:
-    """The same as :func:`as_complex`."""
+    """Complex numbers of the pairs in the last dim, as :func:`as_complex` gives them.
+
+    Args:
+        input: float32 or float64 tensor of shape ``[..., 2]``: real and imaginary parts.
+
+    Returns:
+        Tensor of shape ``[...]``, complex64 or complex128, in memory of its own.
+
+    Raises:
+        TypeError: input is not a tensor, or not of these dtypes.
+        ValueError: the last dim is not of size 2.
+
+    Example:
+        >>> import paddle
+        >>> paddle.view_as_complex(paddle.to_tensor([[1.0, 2.0]])).tolist()
+        [(1+2j)]
+    """
     return F.as_complex(need_tensor(input, "view_as_complex", "input"))
 
 
 @public(aliases={"x": "input"})
 def view_as_real(input: Tensor) -> Tensor:
-    """The same as :func:`as_real`."""
+    """Pairs of real and imaginary parts in a new last dim, as :func:`as_real` gives them.
+
+    Args:
+        input: complex tensor of any shape.
+
+    Returns:
+        Tensor of input's shape and a last dim of size 2, float32 or float64; a view.
+
+    Raises:
+        TypeError: input is not a complex tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.view_as_real(paddle.to_tensor([1 + 2j])).tolist()
+        [[1.0, 2.0]]
+    """
     return F.as_real(need_tensor(input, "view_as_real", "input"))

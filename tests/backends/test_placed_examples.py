@@ -33,6 +33,7 @@ LEFT_OUT = {
     "paddle.nn.layer.layers.Layer": "its class makes a parameter",
     "paddle.distribution.distribution.register_kl": "its class is made of numbers",
     "paddle.nn.layer.transformer.Transformer": "its mask is made of a length",
+    "paddle.tensor.creation.asarray": "shares memory of the host",
     "paddle.tensor.creation.from_numpy": "shares memory of the host",
     "paddle.tensor.creation.to_dlpack": "names the host's device",
     "paddle.tensor.creation.to_tensor": "shows the place",

@@ -122,6 +122,10 @@ def repeat_interleave(op, out, x, repeats):
 
 @kernel(ops.RepeatInterleaveSized, raw=True)
 def repeat_interleave_sized(op, out, x, repeats, count):
+    if repeats.size and repeats.min() < 0:
+        op.fail(ValueError, "repeats of 0 or more", int(repeats.min()))
+    if (total := int(repeats.sum())) != count:
+        op.fail(ValueError, f"repeats that add up to {count}", total)
     out[...] = np.repeat(x, repeats, op.axis)
 
 

@@ -1,0 +1,209 @@
+"""Calls that a function cannot answer are refused in its own words, not in those of what it is made of."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import paddle
+
+P = paddle
+
+
+def x():
+    return P.to_tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+def i():
+    return P.to_tensor([0, 1])
+
+
+REFUSED = {
+    "hstack, empty": (lambda: P.hstack([]), ValueError, r"\[hstack\] requires at least one tensor, got none"),
+    "hstack, no list": (lambda: P.hstack(3), TypeError, r"\[hstack\] requires a list or tuple of tensors, got int"),
+    "vstack, no list": (lambda: P.vstack(3), TypeError, r"\[vstack\] requires a list or tuple of tensors, got int"),
+    "dstack, no list": (lambda: P.dstack(3), TypeError, r"\[dstack\] requires a list or tuple of tensors, got int"),
+    "column_stack, no list": (lambda: P.column_stack(3), TypeError, r"\[column_stack\] requires a list or tuple"),
+    "column_stack, numbers": (lambda: P.column_stack([1]), TypeError, r"\[column_stack\] requires a Tensor for each"),
+    "hsplit, no parts": (lambda: P.hsplit(x(), 0), ValueError, r"\[hsplit\] requires a number of parts that divides 2"),
+    "squeeze, 0-d": (lambda: P.squeeze(P.to_tensor(1.0), 7), IndexError, r"\[squeeze\] requires an axis from -1 to 0"),
+    "split, 0-d": (
+        lambda: P.split(P.to_tensor(1.0), 1),
+        IndexError,
+        r"\[split\] requires an axis, so a rank of 1 or more",
+    ),
+    "multiplex, too few": (
+        lambda: P.multiplex([x(), x()], P.to_tensor([0])),
+        ValueError,
+        "an index for each of 2 rows",
+    ),
+    "multiplex, 0-d": (
+        lambda: P.multiplex([P.to_tensor(1.0)], P.to_tensor(0)),
+        ValueError,
+        "requires tensors of rank 1 or more",
+    ),
+    "shard_index, floats": (lambda: P.shard_index(x(), 20, 2, 0), TypeError, "requires a tensor of integers"),
+    "shard_index, no shards": (lambda: P.shard_index(i(), 20, 0, 0), ValueError, "requires at least one shard"),
+    "take, nothing": (
+        lambda: P.take(P.ones([0]), i(), "wrap"),
+        ValueError,
+        r"\[take\] requires a tensor with elements",
+    ),
+    "select_scatter, outside": (
+        lambda: P.select_scatter(x(), P.ones([2]), 0, 5),
+        IndexError,
+        r"\[select_scatter\] requires an index within 2 slices, got 5",
+    ),
+    "to_tensor, ragged": (
+        lambda: P.to_tensor([[1], [1, 2]]),
+        ValueError,
+        r"\[to_tensor\] requires nested lists of equal",
+    ),
+    "assign, ragged": (
+        lambda: P.assign([[1], [1, 2]]),
+        ValueError,
+        r"\[assign\] requires nested lists of equal lengths",
+    ),
+    "full, a word": (lambda: P.full([1], "a"), ValueError, r"\[full\] requires a number, got 'a'"),
+    "arange, a word": (lambda: P.arange("a"), TypeError, r"\[arange\] requires real numbers, got str"),
+    "arange, small steps": (lambda: P.arange(0, 3, 0.5, "int64"), ValueError, "does not become 0 in int64, got 0.5"),
+    "cartesian_prod, no list": (lambda: P.cartesian_prod(3), TypeError, r"\[cartesian_prod\] requires a list or tuple"),
+    "cartesian_prod, a number": (
+        lambda: P.cartesian_prod([3]),
+        TypeError,
+        r"\[cartesian_prod\] requires a Tensor for each",
+    ),
+    "combinations, halves": (
+        lambda: P.combinations(i(), 1.5),
+        TypeError,
+        r"\[combinations\] requires an integer for r",
+    ),
+    "FloatTensor, two lists": (lambda: P.FloatTensor([1], [2]), TypeError, r"requires data in one argument, or sizes"),
+    "asarray, a list": (
+        lambda: P.asarray([1], copy=False),
+        ValueError,
+        r"\[asarray\] requires a tensor or an array to share",
+    ),
+    "asarray, a cast": (
+        lambda: P.asarray(x(), dtype="int32", copy=False),
+        ValueError,
+        r"\[asarray\] requires a tensor or",
+    ),
+    "asarray, no place": (lambda: P.asarray(x(), device="nowhere"), ValueError, r"\[asarray\] requires a device"),
+    "create_array, no dtype": (lambda: P.tensor.create_array("nothing"), TypeError, "requires a data type"),
+    "create_array, no list": (
+        lambda: P.tensor.create_array("float32", 3),
+        TypeError,
+        r"\[create_array\] requires a list",
+    ),
+    "array_length, no list": (lambda: P.tensor.array_length(3), TypeError, r"\[array_length\] requires a list"),
+    "array_read, outside": (
+        lambda: P.tensor.array_read([x()], 1),
+        IndexError,
+        r"\[array_read\] requires an i from -1 to 0, got 1",
+    ),
+    "array_read, empty": (
+        lambda: P.tensor.array_read([], 0),
+        IndexError,
+        r"\[array_read\] requires an array with tensors",
+    ),
+    "array_write, before": (
+        lambda: P.tensor.array_write(x(), -2, [x()]),
+        IndexError,
+        r"\[array_write\] requires an i from -1 to 1",
+    ),
+    "set_printoptions, less than none": (
+        lambda: P.set_printoptions(precision=-1),
+        ValueError,
+        "requires 0 or more for precision",
+    ),
+    "top_p_sampling, one threshold": (
+        lambda: P.tensor.top_p_sampling(x(), P.ones([2]), 0.5),
+        TypeError,
+        r"\[top_p_sampling\] requires a Tensor for threshold",
+    ),
+    "top_p_sampling, one seed": (
+        lambda: P.tensor.top_p_sampling(x(), P.ones([2]), topp_seed=P.to_tensor([1])),
+        ValueError,
+        "requires a seed for each of 2 rows",
+    ),
+    "quantile, outside": (lambda: P.quantile(x(), P.to_tensor(-0.1)), ValueError, "requires fractions from 0 to 1"),
+    "histogram_bin_edges, no bins": (lambda: P.histogram_bin_edges(x(), 0), ValueError, "requires at least one bin"),
+    "histogramdd, integers": (lambda: P.histogramdd(P.to_tensor([[1, 2]])), TypeError, "requires a floating tensor"),
+    "histogramdd, no bins": (lambda: P.histogramdd(x(), 0), ValueError, "requires at least one bin for each dim"),
+    "histogramdd, lists": (
+        lambda: P.histogramdd(x(), [[0.0, 1.0]] * 2),
+        TypeError,
+        "an integer for each of bins, got list",
+    ),
+    "histogramdd, weights": (
+        lambda: P.histogramdd(x(), 2, weights=P.ones([3])),
+        ValueError,
+        "a weight for each of 2 points",
+    ),
+    "pdist, negative": (lambda: P.pdist(x(), -1), ValueError, "requires a p of 0 or more"),
+    "cov, a list": (lambda: P.linalg.cov(x(), fweights=[1, 2]), TypeError, r"\[cov\] requires a Tensor for fweights"),
+    "repeat_interleave, negative": (
+        lambda: P.repeat_interleave(x(), P.to_tensor([2, -1]), 0),
+        ValueError,
+        r"\[repeat_interleave\] requires repeats of 0 or more, got -1",
+    ),
+    "repeat_interleave, another sum": (
+        lambda: P.repeat_interleave(x(), i(), 0, output_size=5),
+        ValueError,
+        r"\[repeat_interleave\] requires repeats that add up to 5, got 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    call, kind, words = REFUSED[name]
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_bools_on_a_diagonal():
+    both = P.block_diag([P.to_tensor([[True]]), P.to_tensor([[True]])])
+    assert both.tolist() == [[True, False], [False, True]]
+
+
+@pytest.mark.parametrize("axis", [0, -1, [0]])
+def test_a_scalar_is_squeezed_along_the_dim_that_it_would_have(axis):
+    assert P.squeeze(P.to_tensor(1.0), axis).shape == []
+
+
+def test_sharing_by_asarray():
+    a, b = x(), np.zeros(2, np.float32)
+    assert P.asarray(a) is a and P.asarray(a, dtype="float32", copy=False) is a and P.asarray(a, copy=True) is not a
+    shared, copied = P.asarray(b, dtype="float32", copy=False), P.asarray(b, dtype="float64")
+    b[0] = 5
+    assert shared.tolist() == [5.0, 0.0] and copied.tolist() == [0.0, 0.0]
+
+
+def test_no_choice_at_all():
+    assert P.combinations(i(), 0).shape == [0]
+
+
+def test_correlation_of_complex_variables():
+    found = P.linalg.corrcoef(P.to_tensor([[1 + 1j, 2 + 3j, 0j], [2 + 2j, 4 + 6j, 0j]]))
+    np.testing.assert_allclose(found.numpy(), np.ones((2, 2)), atol=1e-6)
+
+
+def test_nucleus_sampling_by_seeds():
+    even = P.full([8, 64], 1 / 64)
+    one = P.tensor.top_p_sampling(even, P.ones([8]), seed=7)[1]
+    assert one.tolist() == P.tensor.top_p_sampling(even, P.ones([8]), seed=7)[1].tolist()
+    rows = P.tensor.top_p_sampling(even, P.ones([8]), topp_seed=P.to_tensor([3] * 8))[1].flatten().tolist()
+    assert len(set(rows)) == 1 and len(set(one.flatten().tolist())) > 1
+
+
+def test_the_last_place_of_an_array():
+    array = P.tensor.array_write(i(), -1, [x(), x()])
+    assert [a.shape for a in array] == [[2, 2], [2]] and P.tensor.array_read(array, -1) is array[1]
+
+
+def test_numbers_beside_tensors_keep_their_digits():
+    assert P.isin(i(), 0.5).tolist() == [False, False] and P.isin(i(), 1.0).tolist() == [False, True]
+    assert P.isin(0.5, i()).tolist() is False
+    assert P.isclose(i(), 0.5, atol=0.5).tolist() == [True, True] and P.isclose(i(), 1).tolist() == [False, True]
