@@ -23,7 +23,9 @@ class saved_tensors_hooks:
         pack_hook: gets a tensor, may return any object.
         unpack_hook: gets that object, returns a tensor of the same shape, dtype and place.
 
-    Raises TypeError where a hook cannot be called, or where ``unpack_hook`` returns something else than a tensor.
+    Raises:
+        TypeError: a hook that cannot be called; in the backward pass, an ``unpack_hook`` that returns something else
+            than a tensor.
 
     Example:
         >>> import paddle

@@ -177,7 +177,7 @@ class _Binary(Metric):
         self.reset()
 
     def decided(self, preds: Any, labels: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Which rows are decided for class 1, and which belong to it."""
+        """Two vectors of bools: rows decided for class 1, and rows that belong to it."""
         who = type(self).__name__
         preds, labels = _array(who, "preds", preds).reshape(-1), _array(who, "labels", labels).reshape(-1)
         if preds.shape != labels.shape:

@@ -50,7 +50,7 @@ def _call(func: Callable, xs: Any, lead: int, op: str) -> tuple[Any, Tensor]:
 
 @public("paddle.incubate.autograd")
 class Jacobian(functional.Jacobian):
-    """The matrix of derivatives of a function's results with respect to its arguments.
+    """Matrix of derivatives of a function's results with respect to its arguments.
 
     All arguments, flattened and laid side by side, are the N columns, all results the M rows: the shape is ``(M, N)``.
     With ``is_batched`` the first axis of every argument and result is a batch of B entries that do not mix, and the
@@ -61,7 +61,9 @@ class Jacobian(functional.Jacobian):
         xs: a tensor or a list of them, of one dtype.
         is_batched: whether the first axes are a batch.
 
-    Raises TypeError for what is no tensor or no function, ValueError where batches differ in size.
+    Raises:
+        TypeError: something that is no tensor, or no function.
+        ValueError: batches that differ in size.
 
     Example:
         >>> import paddle
@@ -95,7 +97,7 @@ class Jacobian(functional.Jacobian):
 
 @public("paddle.incubate.autograd")
 class Hessian(Jacobian):
-    """The matrix of second derivatives of a function whose result is one number, or one for each entry of a batch.
+    """Matrix of second derivatives of a function whose result is one number, or one for each entry of a batch.
 
     The N arguments, flattened and laid side by side, are rows and columns: the shape is ``(N, N)``, or ``(B, N, N)``
     with ``is_batched``. Rows are computed when they are asked for. Index it like a tensor; ``[:]`` gives all of it.
@@ -105,7 +107,9 @@ class Hessian(Jacobian):
         xs: a tensor or a list of them, of one dtype.
         is_batched: whether the first axes are a batch.
 
-    Raises ValueError where the result has more elements.
+    Raises:
+        TypeError: something that is no tensor, or no function.
+        ValueError: the result has more than one element (for each entry of a batch).
 
     Example:
         >>> import paddle

@@ -34,11 +34,17 @@ class _Swap:
         raise TypeError(f"{type(self).__name__} defines no _averages")
 
     def apply(self, executor: Any = None, need_restore: bool = True) -> Any:
-        """A context in which parameters have the values of their averages.
+        """Give the parameters the values of their averages, in a ``with`` block.
 
         Args:
             executor: accepted.
-            need_restore: whether leaving the context brings the parameters back; otherwise ``restore()`` does.
+            need_restore: whether leaving the block brings the parameters back; otherwise :meth:`restore` does.
+
+        Returns:
+            A context manager.
+
+        Raises:
+            RuntimeError: in the block, there is no average yet.
         """
         return self._applied(need_restore)
 
@@ -56,7 +62,11 @@ class _Swap:
                 self.restore()
 
     def restore(self, executor: Any = None) -> None:
-        """Bring back what the parameters were before ``apply``."""
+        """Bring back what the parameters were before :meth:`apply`.
+
+        Args:
+            executor: accepted.
+        """
         with no_grad_guard():
             _set(self._kept)
         self._kept = []
@@ -76,16 +86,20 @@ def _set(pairs: list[tuple[Any, Any]]) -> None:
 
 @public("paddle.incubate paddle.incubate.optimizer")
 class ModelAverage(_Swap, Optimizer):
-    """The mean of the parameters over the last steps: over a window that grows with ``average_window_rate`` times the
-    steps done, from ``min_average_window`` to ``max_average_window``.
+    """Mean of the parameters over the last steps.
 
-    Call ``step()`` after the optimizer's. When a window is full, its sum is kept and the next one begins; the mean is
-    over both.
+    The window of steps grows with ``average_window_rate`` times the steps done. Call ``step()`` after the optimizer's.
+    When a window is full, its sum is kept and the next one begins; the mean is over both.
 
     Args:
         average_window_rate: how the window grows.
-        parameters: parameters.
-        min_average_window, max_average_window: limits of the window, in steps.
+        parameters: an iterable of parameters. Needed.
+        min_average_window: the shortest window, in steps.
+        max_average_window: the longest window, in steps.
+
+    Raises:
+        ValueError: no parameters, or one of them twice.
+        TypeError: something that is no parameter.
 
     Example:
         >>> import paddle
@@ -143,7 +157,17 @@ class ModelAverage(_Swap, Optimizer):
     def minimize(
         self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
     ) -> tuple[list, list[tuple[Tensor, Tensor]]]:
-        """:meth:`step`; returns ``([], [])``."""
+        """Do the same as :meth:`step`.
+
+        Args:
+            loss: accepted.
+            startup_program: accepted.
+            parameters: accepted.
+            no_grad_set: accepted.
+
+        Returns:
+            Two empty lists.
+        """
         self.step()
         return [], []
 
@@ -156,7 +180,7 @@ class ModelAverage(_Swap, Optimizer):
         return list(zip(params, apply_each(_MUL, [((t, 1.0 / (now + last)), ()) for t in totals]), strict=True))
 
     def state_dict(self) -> dict[str, Any]:
-        """Sums and counts by parameter, such as ``linear_0.w_0_sum_1_0``."""
+        """Make a dict of sums and counts by parameter, such as ``linear_0.w_0_sum_1_0``."""
         out: dict[str, Any] = {}
         for p in self._trained():
             if p not in self._sums:
@@ -168,7 +192,11 @@ class ModelAverage(_Swap, Optimizer):
         return out
 
     def set_state_dict(self, state_dict: Any) -> None:
-        """Go on from saved sums and counts."""
+        """Go on from saved sums and counts.
+
+        Args:
+            state_dict: what :meth:`state_dict` returned.
+        """
         for p in self._parameter_list:
             saved = [state_dict.get(f"{p.name}_sum_{i}_0") for i in (1, 2, 3)]
             if any(s is None for s in saved):
@@ -183,15 +211,19 @@ class ModelAverage(_Swap, Optimizer):
 
 @public("paddle.incubate.optimizer")
 class ExponentialMovingAverage(_Swap):
-    """The moving average ``average = decay*average + (1 - decay)*param``, corrected for its start at 0 when it is
-    applied.
+    """Moving average of parameters, ``average = decay*average + (1 - decay)*param``.
+
+    It is corrected for its start at 0 when it is applied.
 
     Args:
         decay: how much stays.
         thres_steps: a count of steps, a number or a tensor that the program advances; the decay is at most
-            ``(1 + thres_steps) / (10 + thres_steps)``.
+            ``(1 + thres_steps) / (10 + thres_steps)``. None: no such limit.
         name: accepted.
-        parameters: parameters.
+        parameters: an iterable of parameters. Needed.
+
+    Raises:
+        ValueError: no parameters.
 
     Example:
         >>> import paddle

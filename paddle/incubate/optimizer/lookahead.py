@@ -14,16 +14,21 @@ from umiak.core.tensor import Tensor
 
 @public("paddle.incubate paddle.incubate.optimizer")
 class LookAhead(Optimizer):
-    """LookAhead (Zhang et al., 2019): the inner optimizer makes ``k`` steps, then ``slow += alpha * (param - slow)``
-    and parameters go on from there.
+    """Optimizer that looks ahead with another one.
+
+    The inner optimizer makes ``k`` steps, then ``slow += alpha * (param - slow)`` and parameters go on from there.
 
     Args:
         inner_optimizer: makes the steps.
         alpha: how far the slow parameters follow, from 0 to 1.
-        k: how many steps.
+        k: how many steps, 1 or more.
 
     Raises:
-        TypeError, ValueError: arguments of another kind or out of range.
+        TypeError: ``inner_optimizer`` is no optimizer.
+        ValueError: ``alpha`` or ``k`` is out of range.
+
+    References:
+        Zhang et al., 2019: Lookahead Optimizer: k steps forward, 1 step back.
 
     Example:
         >>> import paddle
@@ -50,7 +55,7 @@ class LookAhead(Optimizer):
         super().__init__(self.alpha, inner_optimizer._parameter_list, None, None, name)
 
     def step(self) -> None:
-        """A step of the inner optimizer; after every k-th the slow parameters follow."""
+        """Make a step of the inner optimizer; after every k-th the slow parameters follow."""
         self._advance(self.inner_optimizer.step)
 
     def _advance(self, step: Any) -> None:
@@ -77,39 +82,73 @@ class LookAhead(Optimizer):
     def minimize(
         self, loss: Any, startup_program: Any = None, parameters: Any = None, no_grad_set: Any = None
     ) -> tuple[list, list[tuple[Tensor, Tensor]]]:
-        """Update with the gradients that are there; returns ``([], pairs)``."""
+        """Update with the gradients that are there: ``loss.backward()`` comes before.
+
+        Args:
+            loss: accepted; gradients are those that it has left.
+            startup_program: accepted; there are no programs to begin with.
+            parameters: those that are updated; None: the optimizer's.
+            no_grad_set: parameters or names of them to leave out; None: none.
+
+        Returns:
+            An empty list, and the pairs of parameter and gradient.
+        """
         pairs = self._pairs(parameters, no_grad_set)
         self._advance(lambda: self.inner_optimizer.apply_gradients(pairs))
         return [], pairs
 
     def apply_gradients(self, params_grads: Any) -> list:
-        """Update parameters with the given gradients."""
+        """Update parameters with given gradients.
+
+        Args:
+            params_grads: pairs of parameter and gradient.
+
+        Returns:
+            An empty list.
+        """
         self._advance(lambda: self.inner_optimizer.apply_gradients(params_grads))
         return []
 
     def clear_grad(self, set_to_zero: bool = True) -> None:
-        """As the inner optimizer does."""
+        """Clear the gradients, as the inner optimizer does.
+
+        Args:
+            set_to_zero: fill them with zeros; False sets them to None.
+        """
         self.inner_optimizer.clear_grad(set_to_zero)
 
     clear_gradients = clear_grad
 
     def get_lr(self) -> float:
-        """The learning rate of the inner optimizer."""
+        """Return the learning rate of the inner optimizer."""
         return self.inner_optimizer.get_lr()
 
     def set_lr(self, value: float) -> None:
-        """Set the learning rate of the inner optimizer."""
+        """Set the learning rate of the inner optimizer.
+
+        Args:
+            value: a number.
+
+        Raises:
+            TypeError: something else.
+            RuntimeError: a schedule sets the rate.
+        """
         self.inner_optimizer.set_lr(value)
 
     def state_dict(self) -> dict[str, Any]:
-        """The slow parameters by name, such as ``linear_0.w_0_slow_0``; the inner optimizer has a state dict of its
-        own.
+        """Make a dict of the slow parameters by name, such as ``linear_0.w_0_slow_0``.
+
+        The inner optimizer has a state dict of its own.
         """
         found = (self._slow.get(p) for p in self._parameter_list)
         return {s.name: s for s in found if s is not None}
 
     def set_state_dict(self, state_dict: Any) -> None:
-        """Go on from saved slow parameters. Steps are counted from 0."""
+        """Go on from saved slow parameters. Steps are counted from 0.
+
+        Args:
+            state_dict: what :meth:`state_dict` returned.
+        """
         saved = {k.rsplit("_slow_", 1)[0]: v for k, v in state_dict.items() if "_slow_" in k}
         self._slow = {p: self._named(as_state(saved[p.name], p), p) for p in self._parameter_list if p.name in saved}
         self._done = 0

@@ -136,6 +136,7 @@ class Layer:
         """Call ``hook(layer, inputs)`` before ``forward``; what it returns replaces the inputs (unless None).
 
         Args:
+            hook: the function; ``inputs`` is a tuple.
             prepend: run before the hooks registered so far.
             with_kwargs: call ``hook(layer, inputs, kwargs)``, which returns None or ``(inputs, kwargs)``.
 
@@ -155,6 +156,7 @@ class Layer:
         """Call ``hook(layer, inputs, outputs)`` after ``forward``; what it returns replaces the outputs (unless None).
 
         Args:
+            hook: the function; ``inputs`` is a tuple.
             prepend: run before the hooks registered so far.
             with_kwargs: call ``hook(layer, inputs, kwargs, outputs)``.
             always_call: call it also when ``forward`` raises.

@@ -609,7 +609,7 @@ class TransformerDecoder(_Stack):
 
 @public("paddle.nn")
 class Transformer(Layer):
-    """An encoder and a decoder, each with a norm at its end.
+    """Encoder and decoder, each with a norm at its end.
 
     Args:
         d_model: features of inputs and output.
