@@ -1,4 +1,4 @@
-"""How exact compiled functions are: the largest distance from the exact value, as a Markdown table.
+"""Accuracy of compiled functions: the largest distance from the exact value, as a Markdown table.
 
     python accuracy.py [--function NAME]... [--step 257] [--samples 2000] [--interpret] [--write]
 

@@ -67,7 +67,7 @@ def store(path: Path, processor: str, measured: Mapping[str, float]) -> None:
 
 
 def fell(name: str, stored: Mapping[str, float], ratio: float) -> bool:
-    """Whether a ratio is worth a warning. What nobody has stored cannot fall."""
+    """Return whether a ratio is worth a warning. A ratio without a stored one cannot fall."""
     return name in stored and ratio < LEAST * stored[name]
 
 

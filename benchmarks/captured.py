@@ -1,4 +1,4 @@
-"""What a captured call costs: small functions, and a whole training step, against the same code in eager mode."""
+"""Cost of a captured call: small functions, and a whole training step, against the same code in eager mode."""
 
 from __future__ import annotations
 

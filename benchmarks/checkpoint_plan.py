@@ -111,7 +111,7 @@ def saved(layers: int) -> Iterator[tuple[str, str, Shape, tuple[Shape, Shape], s
 
 
 def wanted(layers: int) -> list[list[tuple[str, str, Shape, tuple[Shape, Shape]]]]:
-    """What each of 8 stages × 128 ranks wants."""
+    """Return the blocks that each of 8 stages × 128 ranks wants."""
     ranks: list[list[tuple[str, str, Shape, tuple[Shape, Shape]]]] = [[] for _ in range(1024)]
     for key, shape, dtype, axis, layer, expert in tensors(layers):
         stage = ranks[(first := layer * 8 // layers * 128) : first + 128]

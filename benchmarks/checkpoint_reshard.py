@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[int | None, int | None, str]] = {
 
 
 def start(side: str) -> Callable[[str], float]:
-    """In a rank: ``"save FOLDER ROWS COLUMNS AXIS"``, ``"load FOLDER ROWS COLUMNS AXIS"`` and the seconds of that."""
+    """Run in a rank: ``"save FOLDER ROWS COLUMNS AXIS"`` or ``"load FOLDER ROWS COLUMNS AXIS"``; gives the seconds."""
     warnings.simplefilter("ignore")
     save, load, values, barrier, rank = (_peer if side == "peer" else _ours)()
 

@@ -18,7 +18,7 @@ ROUNDS = 9
 
 
 def start(side: str) -> Callable[[str], float]:
-    """In a rank: ``"all_reduce 1024 50"`` gives the seconds of one of 50 calls on so many bytes."""
+    """Run in a rank: ``"all_reduce 1024 50"`` gives the seconds of one of 50 calls on so many bytes."""
     if side == "peer":
         import torch
         import torch.distributed as dist
@@ -84,7 +84,7 @@ def job(side: str, core: tuple[int, ...]) -> Job:
 
 
 def measure(call: str, size: int, settings: Settings) -> Outcome:
-    """By turns; a round takes some 30 ms, and the quickest one of each side counts: ranks wait for each other, so
+    """Measure both sides in turns, in rounds of 30 ms, of which the quickest counts: ranks wait for each other, so
     whatever disturbs one disturbs both.
     """
     if settings.check:

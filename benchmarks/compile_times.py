@@ -1,4 +1,4 @@
-"""How long code is on its way: compiled for the first time, loaded from the disk, and in a script that starts anew."""
+"""Latency of code: compiled for the first time, loaded from the disk, and in a script that starts anew."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from measure import Settings, Spread
 from rows import Outcome, add_row, add_section, duration, with_spread
 
 COMPILE = add_section("compile", "Compilation", figure="by stage, or part")
-SCRIPT = Path(__file__).with_name("sixty.py")
+SCRIPT = Path(__file__).with_name("first_calls.py")
 COLD, WARM, FIRST = 15e-3, 0.3e-3, 1.0  # seconds
 MADE, LOADED = ("nest", "schedule", "render", "codegen", "link", "disk", "load"), ("disk", "load")
 RUNS = 5
@@ -30,7 +30,7 @@ def run(folder: str, clock: str) -> dict[str, Any]:
 
 @cache
 def runs(count: int, clock: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """What the script says of itself, the first time in an empty folder and then again."""
+    """Run the script in an empty folder, then again, and return its reports."""
     cold, warm = [], []
     for _ in range(count):
         with tempfile.TemporaryDirectory() as folder:

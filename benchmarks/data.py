@@ -18,7 +18,7 @@ DATA = add_section("data", "Loading data")
 
 
 class Images:
-    """As decoded: 256 × 256 bytes of three colours, cropped, flipped at random and normalised by NumPy."""
+    """Images as decoded: 256 × 256 bytes of three colours, cropped, flipped at random and normalised by NumPy."""
 
     mean = np.array([123.7, 116.3, 103.5], np.float32)[:, None, None]
     deviation = np.array([58.4, 57.1, 57.4], np.float32)[:, None, None]

@@ -1,4 +1,4 @@
-"""What a call costs: our ops on small tensors against PyTorch's.
+"""Cost of a call: our ops on small tensors against PyTorch's.
 
 On the `null` device our kernels do nothing, and what is left is dispatch; PyTorch's kernels, on so few elements, hardly
 count, but are in its figures. On `cpu` both sides compute.
@@ -109,7 +109,7 @@ FRESH = 100  # shapes per round
 
 
 def fresh(settings: Settings) -> list[tuple[int, int]]:
-    """As many different shapes as the rounds take, of at most 1024 elements."""
+    """Iterate over as many different shapes as the rounds take, of at most 1024 elements."""
     shapes = [(a, b) for a in range(1, 1025) for b in range(1, 1024 // a + 1)]
     random.Random(0).shuffle(shapes)
     wanted = settings.rounds * FRESH

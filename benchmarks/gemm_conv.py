@@ -1,9 +1,9 @@
-"""Products and convolutions of the ``cpu`` backend's providers against PyTorch: one thread, one core, by turns.
+"""Matmuls and convolutions of the ``cpu`` backend's providers against PyTorch: one thread, one core, by turns.
 
     python benchmarks/gemm_conv.py [--core N] [--seconds S] [--only TEXT] [--providers onednn,blas]
 
 Launches are driven directly, without dispatch. PyTorch allocates the results of its convolutions, as it does for any
-user; products are written to a tensor that is there. Figures are the fastest of interleaved runs in CPU time.
+user; matmuls are written to an existing tensor. Figures are the fastest of interleaved runs in CPU time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 Row = tuple[str, float, Callable[[], Any], Callable[[], Any]]
 
 # name, m, n, k, transpose x, transpose y, batch
-PRODUCTS = (
+MATMULS = (
     ("8", 8, 8, 8, False, False, 0),
     ("32", 32, 32, 32, False, False, 0),
     ("64", 64, 64, 64, False, False, 0),
@@ -91,12 +91,12 @@ def driver() -> Callable[..., Callable[[], int]]:
     return drive
 
 
-def products(drive: Any) -> Iterator[Row]:
+def matmuls(drive: Any) -> Iterator[Row]:
     import torch
 
     from umiak.ops import linalg
 
-    for name, m, n, k, tx, ty, batch in PRODUCTS:
+    for name, m, n, k, tx, ty, batch in MATMULS:
         lead = (batch,) if batch else ()
         x = torch.randn(*lead, *((k, m) if tx else (m, k)))
         y = torch.randn(*lead, *((n, k) if ty else (k, n)))
@@ -197,7 +197,7 @@ def main() -> None:
         flags.set_flags({"FLAGS_cpu_providers": args.providers})
     print(f"umiak {umiak.__version__}, PyTorch {torch.__version__}, NumPy {np.__version__}; µs, GF/s; PyTorch ÷ ours")
     for title, rows in (
-        ("products", products(drive)),
+        ("matmul", matmuls(drive)),
         ("convolutions", convolutions(drive, False)),
         ("convolutions, channels last", convolutions(drive, True)),
     ):

@@ -1,4 +1,4 @@
-"""What stays behind after many different shapes and numbers: no plans, no memory."""
+"""Growth of caches and memory over many different shapes and scalars: there must be none."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Side:
             return self.loop(items) / passes
 
     def passes(self, seconds: float) -> int:
-        """How many passes last at least so long."""
+        """Return how many passes last at least so long."""
         for _ in range(10):  # the first passes make plans
             if self.run(1) > seconds * 10:
                 break
@@ -162,7 +162,7 @@ def processor(text: str | None = None) -> str:
 
 
 def busy(core: int, seconds: float = 0.5, most: float = 0.05) -> str | None:
-    """Why a core is not quiet enough to measure on, by what others do there while this process waits."""
+    """Return why a core is not quiet enough to measure on, by what others do there while this process waits."""
 
     def ticks() -> tuple[int, int]:
         line = next(x for x in Path("/proc/stat").read_text().splitlines() if x.startswith(f"cpu{core} "))
@@ -180,7 +180,7 @@ def busy(core: int, seconds: float = 0.5, most: float = 0.05) -> str | None:
 
 
 def noise() -> str | None:
-    """Why the machine is not quiet enough to measure on, by its load average."""
+    """Return why the machine is not quiet enough to measure on, by its load average."""
     load = os.getloadavg()[0]
     return f"the load average is {load:.2f}; on a quiet machine it is below 0.3" if load > 0.3 else None
 

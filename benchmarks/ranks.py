@@ -70,7 +70,7 @@ class Job:
         return RuntimeError(f"[ranks] requires {request!r} to run, got\n{errors}")
 
     def run(self, request: str) -> Any:
-        """What rank 0 says to a request."""
+        """Return the answer of rank 0 to a request."""
         for pipe in self.requests:
             pipe.write(request + "\n")
             pipe.flush()

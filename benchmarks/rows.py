@@ -1,4 +1,4 @@
-"""What a row of the tables is: how it is measured, and when it passes."""
+"""Rows of the tables: how they are measured, and when they pass."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ MODULES = (
     "kernels",
     "operations",
     "losses",
-    "products",
+    "matmul",
     "threads",
     "compile_times",
     "decode",
@@ -63,7 +63,7 @@ def table(section: Section, lines: list[str]) -> str:
 
 
 def conditions() -> str:
-    """What the figures depend on."""
+    """Return what the figures depend on."""
     versions = f"Python {platform.python_version()}, PyTorch {version('torch')}, Umiak {version('umiak')}"
     return f"{measure.processor()}, one core; {versions}; {datetime.date.today()}."
 
@@ -197,7 +197,7 @@ def against(options: argparse.Namespace, settings: measure.Settings) -> int:
 
 
 def disturbances(settings: measure.Settings) -> list[str]:
-    """Why the figures are not to be trusted."""
+    """Return why the figures are not to be trusted."""
     if settings.away <= 0.02:
         return settings.warnings
     return [*settings.warnings, f"the process was off its core for {settings.away:.0%} of a measurement"]

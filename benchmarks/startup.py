@@ -1,4 +1,4 @@
-"""How long a fresh interpreter takes to import the package."""
+"""Time that a fresh interpreter takes to import the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a second thread gains. Each measurement has a process of its own, since thread pools do not forget."""
+"""Speedup of a second thread. Each measurement has a process of its own, since thread pools do not forget."""
 
 from __future__ import annotations
 

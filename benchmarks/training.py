@@ -124,7 +124,7 @@ def memory(side: str, model: str, settings: Settings) -> Outcome:
 
 
 def first(model: str, settings: Settings) -> Outcome:
-    """From the start of Python to the end of the first captured step: with an empty cache, then with what it left."""
+    """Time from the start of Python to the end of the first captured step: with an empty cache, then a filled one."""
     with tempfile.TemporaryDirectory() as folder:
         took = []
         for _ in range(2 if settings.check else 4):

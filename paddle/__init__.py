@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from paddle import _distribution  # isort: skip  (refuses to share an environment with the reference framework)
 
-from paddle import _late
+from paddle import _lazy
 
 if TYPE_CHECKING:
     from paddle import (
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         version,
     )
 
-__getattr__, __dir__, __all__ = _late.contents(__name__, "device framework nn signal tensor")
+__getattr__, __dir__, __all__ = _lazy.contents(__name__, "device framework nn signal tensor")
 
 from paddle import _callables, _ready  # noqa: E402  isort: skip  (they know the modules above)
 

@@ -1,4 +1,4 @@
-"""What asking for a name of the reference that is not here says: that it is not here yet, and nothing similar instead.
+"""Error of a name of the reference that Umiak lacks: it says that the name is missing, and suggests nothing similar.
 
 Nothing is done before such a name is asked for, and ``hasattr`` stays False.
 """

@@ -1,4 +1,4 @@
-"""What the reference lets programs call though it is a module or is made by functions: ``paddle.tensor(data)``,
+"""Modules and factories that the reference lets programs call: ``paddle.tensor(data)``,
 ``paddle.device("cpu")``, ``paddle.Tensor(2, 3)``."""
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from paddle import _late
+from paddle import _lazy
 from paddle._public import public
 from paddle.framework.place import place_of
 from paddle.tensor._args import axis_of, dtype_of, floating, need_tensor, op_error
@@ -987,4 +987,4 @@ def ifftshift(x: Tensor, axes: Any = None, name: str | None = None) -> Tensor:
     return _shift(x, axes, True, "ifftshift")
 
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

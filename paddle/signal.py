@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from paddle import _late
+from paddle import _lazy
 from paddle._public import public
 from paddle.tensor._args import cast, floating, made_on, need_tensor, op_error
 from umiak import ops as F
@@ -205,4 +205,4 @@ def _overlap(frames: Tensor, total: int, hop: int) -> Tensor:
     return F.put(zeros, F.reshape(where, (count * size,)), flat, 1, mode="add")
 
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -1,5 +1,5 @@
 """Special functions under the names of another framework."""
 
-from paddle import _late
+from paddle import _lazy
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -1,6 +1,6 @@
 """Which version of the reference framework's API this is; ``umiak.__version__`` is that of the implementation."""
 
-from paddle import _late
+from paddle import _lazy
 
 full_version = "3.3.1"
 major, minor, patch = full_version.split(".")
@@ -20,7 +20,7 @@ tensorrt_version = "None"
 cuda_archs: list[int] = []
 is_tagged = True
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
+__getattr__, __dir__ = _lazy.attributes_of(__name__)
 
 __all__ = ["cuda", "cudnn", "nccl", "show", "xpu", "xpu_xccl", "xpu_xhpc", "xpu_xre"]
 

@@ -1,4 +1,4 @@
-"""What holds for every test: seeded from its own name, nothing of it left behind."""
+"""Fixtures of every test: seeded from its own name, nothing of it left behind."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _module(name: str) -> Any:
 
 
 def _has(owner: Any, name: str) -> bool:
-    """Whether a name is there; what the table itself put on tensors is not."""
+    """Return whether a name is there; what the table itself put on tensors is not."""
     from paddle._absent import Absent
 
     return not isinstance(vars(owner).get(name), Absent) and hasattr(owner, name)

@@ -1,4 +1,4 @@
-"""What ``meson.build`` asks about the source tree, one path a line.
+"""Paths of the source tree that ``meson.build`` asks for, one a line.
 
 ``build_files.py extensions`` lists the Cython modules. ``build_files.py leftovers PACKAGE`` lists, relative to the
 package, what its wheel leaves out: bytecode, generated and compiled files, Cython sources (``.pxd``, ``.pyi`` stay).

@@ -10,7 +10,7 @@ except ImportError:  # Python 3.10
 
 
 def read() -> dict[str, Any]:
-    """What stands in ``pyproject.toml``."""
+    """Read ``pyproject.toml``."""
     return tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())
 
 

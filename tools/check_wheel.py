@@ -15,7 +15,7 @@ GLIBC = re.compile(rb"\0GLIBC_(\d+)\.(\d+)")  # among the names in a module: a v
 
 
 def problems(names: list[str], sources: list[str]) -> list[str]:
-    """What is wrong with a wheel that holds ``names``, built from a tree that holds ``sources``."""
+    """Return what is wrong with a wheel that holds ``names``, built from a tree that holds ``sources``."""
     there = set(names)
     found = [f"missing: {s}" for s in sources if not s.endswith(FORBIDDEN) and s not in there]
     found += [f"should not be there: {n}" for n in names if n.endswith(FORBIDDEN) or "__pycache__" in n]
@@ -31,7 +31,7 @@ def problems(names: list[str], sources: list[str]) -> list[str]:
 
 
 def platform_problems(name: str, modules: dict[str, bytes]) -> list[str]:
-    """What is wrong with the platform in a wheel's name, for modules with these contents."""
+    """Return what is wrong with the platform in a wheel's name, for modules with these contents."""
     promised = [(int(a), int(b)) for a, b in PLATFORM.findall(name)]
     if not promised:
         return [f"requires a manylinux tag, got {name}"]

@@ -1,4 +1,4 @@
-"""Which small mistakes in the engine do the tests notice?
+"""Mutation testing: which small mistakes in the engine the tests notice.
 
 ``python tools/mutate.py`` makes mistakes one at a time (a comparison turned round, a number off by one, a statement
 left out, ...) and runs the narrow tests of the place. A mistake after which all of them pass has survived: a test is
@@ -328,7 +328,7 @@ MOST_TESTS = 400
 
 
 class Uses:
-    """Which ops a function or class of ``umiak.ops`` serves."""
+    """Ops that a function or class of ``umiak.ops`` serves."""
 
     def __init__(self) -> None:
         from umiak import ops
@@ -422,7 +422,7 @@ def run_items(items: list[Any], note: Callable[[dict], None], seconds: float) ->
 
 
 def forked(work: Callable[[Callable[[dict], None]], None], limit: float) -> tuple[list[dict], str]:
-    """What a child process notes while it does some work, and how it ended: ``done``, ``died`` or ``late``."""
+    """Run some work in a child process; return what it notes, and how it ended: ``done``, ``died`` or ``late``."""
     read, write = os.pipe()
     sys.stdout.flush()
     child = os.fork()
@@ -516,7 +516,7 @@ class Run:
             items = [i for i in items if i is not item]
 
     def passes(self, item: Any) -> bool:
-        """Whether a test passes without a mutant: else its failure says nothing."""
+        """Return whether a test passes without a mutant: else its failure says nothing."""
         if item.nodeid not in self.sound:
             notes, _ = forked(lambda note: run_items([item], note, self.limit), 2 * self.limit + 30)
             self.sound[item.nodeid] = bool(notes) and "ran" in notes[0]
@@ -531,7 +531,7 @@ def all_modules() -> list[str]:
 
 
 def explanations() -> dict[str, str]:
-    """Why mutants may survive, by key: lines of ``reason`` over indented keys."""
+    """Read the reasons for which mutants may survive, by key: lines of ``reason`` over indented keys."""
     found, reason = {}, ""
     for line in EXPLAINED.read_text().splitlines() if EXPLAINED.exists() else ():
         if line.startswith(" "):

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import late_names
+import lazy_names
 
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "umiak" / "core" / "tensor_methods.pyi"
@@ -111,7 +111,7 @@ def _constant(value: Any) -> str:
 
 
 def stub(module: str, rows: list) -> str:
-    """What a module holds."""
+    """Return the stub of a module."""
     space = importlib.import_module(module)
     mine = {row.name: row for row in rows if module in row.places}
     imports, defined = [], []
@@ -156,16 +156,16 @@ def methods(rows: list) -> str:
 
 def made() -> dict[Path, str]:
     """Every stub by its file."""
-    rows = late_names.rows()
+    rows = lazy_names.rows()
     found = {}
-    for module, path in late_names.asking():
-        if "_late.contents(__name__" in path.read_text() and path.name != "fft.py" and path.name != "signal.py":
+    for module, path in lazy_names.asking():
+        if "_lazy.contents(__name__" in path.read_text() and path.name != "fft.py" and path.name != "signal.py":
             found[path.with_suffix(".pyi")] = stub(module, rows)
     return {**found, METHODS: methods(rows)}
 
 
 def formatted(texts: dict[Path, str]) -> dict[Path, str]:
-    """As ruff has them, without what is not used."""
+    """Format stubs with ruff, without unused imports."""
     with tempfile.TemporaryDirectory() as folder:
         files = {path: Path(folder, *path.relative_to(ROOT).parts) for path in texts}
         for path, file in files.items():

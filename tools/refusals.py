@@ -1,4 +1,4 @@
-"""Which wrong calls ``infer`` of each op refuses: the samples, each changed in one place.
+"""Wrong calls that ``infer`` of each op refuses: the samples, each changed in one place.
 
 ``python tools/refusals.py`` records the answers in tests/data/refusals.txt. A row has the name of an op and a
 letter for each call: ``R`` refused by the op itself, ``r`` by one it is made of, ``.`` taken. Changes are made in the
@@ -28,7 +28,7 @@ DTYPES = ("bool", "int64", "float32", "float64", "complex64")
 
 
 def other_arrays(x: np.ndarray) -> Iterator[np.ndarray]:
-    """Of another rank, another size along each axis, another type."""
+    """Iterate over arrays of another rank, another size along each axis, another type."""
     yield x[None]
     if x.ndim:
         yield x.reshape(-1)[0] if x.size else np.zeros((), x.dtype)
@@ -75,7 +75,7 @@ def changed(case: Case) -> Iterator[tuple[Any, list, tuple]]:
 
 
 def answer(name: str, attributes: Any, metas: list, params: tuple) -> str:
-    """How an op takes a call. Errors that are not meant for users count as taken."""
+    """Return how an op takes a call. Errors that are not meant for users count as taken."""
     try:
         F.REGISTRY[name](**attributes).infer(*metas, *params)
     except (TypeError, ValueError, IndexError, KeyError, AttributeError, ZeroDivisionError) as error:

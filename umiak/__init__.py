@@ -45,7 +45,7 @@ def _assemble() -> None:
     from umiak.ops.collective import Collective
     from umiak.runtime import parallel
     from umiak.util import flags
-    from umiak.util.late import when_loaded
+    from umiak.util.lazy import when_loaded
 
     def get_scope() -> Any:
         return context.current().values.get("sym_scope")
@@ -63,7 +63,7 @@ def _assemble() -> None:
         views, ends, args = tracer.flat_regions(regions)
         return ops.write_through(base, value, views=views, ends=ends, args=args)
 
-    def late(slot: str, module: str) -> Any:
+    def lazy(slot: str, module: str) -> Any:
         """A slot of dispatch whose function is loaded with its first call."""
 
         def first(*args: Any) -> Any:
@@ -84,7 +84,7 @@ def _assemble() -> None:
         "umiak.backends.cpu.launcher",
         lambda launcher: launcher.install_parallel(parallel.ADDRESS, parallel.COUNT_ADDRESS),
     )
-    flags.declare_late({name: module for module, names in _SWITCHES.items() for name in names.split()})
+    flags.declare_lazy({name: module for module, names in _SWITCHES.items() for name in names.split()})
     array.install(transfer.moved)
     backends.provide(ops.REGISTRY["transfer"], transfer.kernel)
     backends.provide(Collective, lambda call: import_module("umiak.comm.kernels").kernel(call))
@@ -98,10 +98,10 @@ def _assemble() -> None:
         transfer=lambda x, place: ops.transfer(x, source=str(x.place), target=str(place)),
         scatter_view=scatter_view,
         write_through=write_through,
-        on_miss=late("on_miss", "umiak.compiler.plan"),
-        explain=late("explain", "umiak.compiler.plan"),
+        on_miss=lazy("on_miss", "umiak.compiler.plan"),
+        explain=lazy("explain", "umiak.compiler.plan"),
         out_of_range=scalars.out_of_range,
-        slow_path=late("slow_path", "umiak.runtime.observe"),
+        slow_path=lazy("slow_path", "umiak.runtime.observe"),
         slow_assign=tracer.slow_assign,
         slow_become=tracer.slow_become,
     )

@@ -1,4 +1,4 @@
-"""What the models have in common. Their files use the public API alone: PaddlePaddle runs them too."""
+"""Common parts of the models. Their files use the public API alone: PaddlePaddle runs them too."""
 
 from __future__ import annotations
 

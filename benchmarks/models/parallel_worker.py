@@ -64,7 +64,7 @@ def peer() -> Orders:
 
 
 def start(side: str) -> Callable[[str], float]:
-    """In a rank: ``"step 3"`` gives the seconds of one of three."""
+    """Run in a rank: ``"step 3"`` gives the seconds of one of three."""
     kinds = (ours if side == "ours" else peer)()
     for _ in range(3):
         kinds["step"]()

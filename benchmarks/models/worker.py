@@ -29,7 +29,7 @@ def resident(field: str) -> int:
 
 
 def ours(name: str, threads: int, compiled: bool, level: str) -> Callable[[], Callable[[], float]]:
-    """What makes a step, which gives a number to compare."""
+    """Return a function that runs a step and gives a number to compare."""
     import paddle
 
     if hasattr(paddle, "set_num_threads"):

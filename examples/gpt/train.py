@@ -45,7 +45,7 @@ def options(argv: list[str] | None = None) -> argparse.Namespace:
     p.add_argument("--compile", action="store_true", help="capture the whole step as one program")
     p.add_argument("--recompute", action="store_true", help="compute blocks again for their gradients: less memory")
     p.add_argument("--nproc", type=int, default=1, help="processes that share each batch")
-    p.add_argument("--amp", choices=("bfloat16", "float16"), help="run matrix products in this type")
+    p.add_argument("--amp", choices=("bfloat16", "float16"), help="run matmuls in this type")
     return p.parse_args(argv)
 
 
@@ -163,7 +163,7 @@ class StopOnSignal:
 
 
 def can_plot() -> bool:
-    """Whether a loss curve can be drawn; the training does without where not."""
+    """Return whether a loss curve can be drawn; the training does without where not."""
     try:
         import matplotlib
     except ImportError as error:

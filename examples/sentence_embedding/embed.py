@@ -25,7 +25,7 @@ REFERENCE = HERE.parents[1] / "tests" / "data" / "sentence_embeddings.json"
 
 
 def layout(reverse: bool = False) -> dict:
-    """How published names and layouts become the encoder's, or the way back."""
+    """Return the layout that maps published names and shapes to the encoder's, or back."""
     statements = STATEMENTS.read_text().splitlines()
     return {"aoa_statements": statements, "aoa_config_reverse": reverse}
 
@@ -72,7 +72,7 @@ def embed(net: Encoder, tokenizer: Tokenizer, texts: list[str], batch: int = 32)
 
 
 def tensors(folder: Path) -> dict[str, tuple]:
-    """What the safetensors files of a folder hold: dtype, shape and bytes by name."""
+    """Read the safetensors files of a folder: dtype, shape and bytes by name."""
     found = {}
     for path in sorted(folder.glob("*.safetensors")):
         with safe_open(path, framework="np") as f:

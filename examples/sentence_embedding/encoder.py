@@ -35,7 +35,7 @@ class Config:
 
 
 class Embedding(nn.Layer):
-    """Of words, their positions and the kind of segment they stand in (here always the first), added up."""
+    """Sum of the embeddings of words, their positions and their segment (here always the first)."""
 
     def __init__(self, c: Config) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Attention(nn.Layer):
 
 
 class Block(nn.Layer):
-    """Attention, then two products with GELU between; each is added to what it was given, then normalised."""
+    """Attention, then two linear layers with GELU between, each with a residual connection and a normalisation."""
 
     def __init__(self, c: Config) -> None:
         super().__init__()

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from paddle import _late
+from paddle import _lazy
 from paddle.amp.auto_cast import _op_names
 from umiak.compiler.fused import Fused
 from umiak.core import context, tape
@@ -28,7 +28,7 @@ from umiak.runtime import observe
 from umiak.util import flags
 from umiak.util.errors import op_error
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
+__getattr__, __dir__ = _lazy.attributes_of(__name__)
 
 __all__ = [
     "DebugMode",
@@ -486,7 +486,7 @@ _FIELDS = ("dtype", "numel", "num_nan", "num_inf", "num_zero", "max", "min", "me
 
 
 def _read(folder: str) -> dict[tuple[str, str, int], dict[str, Any]]:
-    """What a run wrote: by op, tensor and how often these came before."""
+    """Read what a run wrote: by op, tensor and the number of earlier occurrences."""
     files = sorted(Path(folder).glob("worker_*"))
     if not files:
         raise FileNotFoundError(f"[compare_accuracy] requires files worker_* in {folder!r}, got none")

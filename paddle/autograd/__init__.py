@@ -1,7 +1,7 @@
 """Gradients: backward runs, gradients of given tensors, operations with gradients of one's own, Jacobians."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.autograd import py_layer, run, saved_tensors
 from paddle.framework import grad_mode
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

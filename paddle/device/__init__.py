@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from paddle import _late
+from paddle import _lazy
 from paddle.device import places, threads
 from paddle.framework import place, random
 from paddle.tensor import creation
@@ -10,4 +10,4 @@ from paddle.tensor import creation
 if TYPE_CHECKING:
     from paddle.device import cuda
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -1,6 +1,6 @@
 """Devices under the names that programs for CUDA use; without a number they mean the current device."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.device.memory import (
     empty_cache,
     max_memory_allocated,
@@ -16,7 +16,7 @@ from paddle.device.places import get_device_capability, get_device_name, get_dev
 from paddle.device.streams import Event, Stream, current_stream, stream_guard, synchronize
 from paddle.framework.place import device_count as _count
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
+__getattr__, __dir__ = _lazy.attributes_of(__name__)
 
 __all__ = [
     "Event",

@@ -1,6 +1,6 @@
 """Training on many devices."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.distributed import communication, fleet, rpc
 from paddle.distributed.communication import (
     P2POp,
@@ -60,7 +60,7 @@ from paddle.distributed.parallel import (
 )
 from paddle.distributed.spawn import spawn
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
+__getattr__, __dir__ = _lazy.attributes_of(__name__)
 
 __all__ = [
     "P2POp",

@@ -114,7 +114,7 @@ class MultiprocessContext:
 
 
 def failed(outcome: Outcome) -> RankError:
-    """What ``join`` raises."""
+    """Return the error that ``join`` raises."""
     report = outcome.failure
     if report is None:
         return RankError(f"[spawn] {outcome.text}", None, outcome.code, None)

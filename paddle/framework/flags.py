@@ -25,7 +25,7 @@ _flags.define(
     on_change=lambda on: _flags.lookup("FLAGS_dump").set("operations" if on else ""),
 )
 # Those of modules that are loaded when they are used.
-_LATE = {
+_LAZY = {
     "check_nan_inf": "paddle.amp.debugging",
     "check_nan_inf_level": "paddle.amp.debugging",
     "dataloader_start_method": "paddle.io.loader",
@@ -38,7 +38,7 @@ def _tell(name: str) -> None:
     log.get("flags").warning("%s is accepted and has no effect: nothing here reads it", name)
 
 
-_flags.declare_late(_LATE)
+_flags.declare_lazy(_LAZY)
 _flags.accept(KNOWN, _tell)
 frames.show_folded()
 

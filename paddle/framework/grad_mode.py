@@ -1,4 +1,4 @@
-"""Whether operations are recorded: context managers that are decorators too."""
+"""Gradient modes: context managers, also usable as decorators, that decide whether operations are recorded."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from paddle.framework.place import current_place
 from paddle.framework.random import GeneratorState
 from umiak.core.array import from_numpy, host_values
 from umiak.core.tensor import Tensor
-from umiak.util import parts
+from umiak.util import partial_files
 from umiak.util.errors import op_error
 from umiak.util.regular_file import NotRegular
 
@@ -100,8 +100,8 @@ def replacing(path: str) -> Iterator[BinaryIO]:
     folder, name = os.path.split(path)
     if folder:
         os.makedirs(folder, exist_ok=True)
-    parts.sweep(folder, name)
-    fd, temporary = parts.create(folder, name)
+    partial_files.sweep(folder, name)
+    fd, temporary = partial_files.create(folder, name)
     try:
         with os.fdopen(fd, "wb") as f:
             yield f
@@ -128,7 +128,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
 
 
 def _as_safetensors(path: Any, configs: dict[str, Any]) -> bool:
-    """Whether a file is one of safetensors: by its name, or because it is said."""
+    """Return whether a file is one of safetensors: by its name, or because it is said."""
     by_name = not hasattr(path, "read") and not hasattr(path, "write") and os.fspath(path).endswith(".safetensors")
     return bool(configs.get("safetensors", by_name))
 

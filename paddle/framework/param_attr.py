@@ -57,7 +57,7 @@ class ParamAttr:
 
     @staticmethod
     def _to_attr(arg: Any) -> Any:
-        """What layers accept: None, a name, an initializer, a regularizer, False (no parameter), a ParamAttr."""
+        """Convert what layers accept: None, a name, initializer, regularizer, ParamAttr, or False (no parameter)."""
         if arg is None or arg is True:
             return ParamAttr()
         if arg is False or isinstance(arg, ParamAttr):

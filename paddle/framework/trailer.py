@@ -74,12 +74,12 @@ def check(data: memoryview, trailer: Trailer) -> None:
 
 
 def promised(data: memoryview) -> bool:
-    """Whether the pickle says that a checksum follows."""
+    """Return whether the pickle says that a checksum follows."""
     return bytes(data[2 : 2 + len(_PROMISE)]) == _PROMISE
 
 
 def end_of(data: memoryview, at: int) -> int:
-    """Where what belongs to the pickle that ends at ``at`` ends.
+    """Return the end of the pickle that ends at ``at``, with its trailer.
 
     Raises:
         Corrupt: a damaged checksum, one that does not agree, or what can neither be that nor the next pickle.

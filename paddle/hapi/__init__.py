@@ -1,6 +1,6 @@
 """What models are made of, as tables."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.hapi import flops, summary
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

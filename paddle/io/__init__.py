@@ -1,6 +1,6 @@
 """Datasets, samplers and the data loader."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.io import dataset, loader, sampler, worker_info
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -1,4 +1,4 @@
-"""From samples to batches: how values are stacked, and what becomes a tensor."""
+"""Collation of samples into batches: how values are stacked, and what becomes a tensor."""
 
 from __future__ import annotations
 

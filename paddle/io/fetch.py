@@ -1,4 +1,4 @@
-"""From tasks to samples: the part of loading that is the same in the main process and in workers."""
+"""Reading of samples for tasks: the part of loading that is the same in the main process and in workers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def keep_memory() -> None:
 
 
 class _Exhausted:
-    """What a stream gives after its last sample."""
+    """Sentinel that a stream gives after its last sample."""
 
 
 EXHAUSTED = _Exhausted()
@@ -30,7 +30,7 @@ EXHAUSTED = _Exhausted()
 
 @dataclass(frozen=True)
 class Source:
-    """What samples are read from, and how they are grouped; ``batch_size`` and ``drop_last`` are a stream's."""
+    """Source of samples and their grouping; ``batch_size`` and ``drop_last`` are a stream's."""
 
     dataset: Dataset
     batched: bool

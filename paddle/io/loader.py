@@ -159,13 +159,13 @@ class DataLoader:
         return Source(self.dataset, self._batched, self.batch_size if stream else None, self.drop_last)
 
     def _tasks(self) -> Iterable[Any]:
-        """What is to be read: indices or lists of them; for a stream, no end of Nones."""
+        """Iterate over the tasks: indices or lists of them; for a stream, Nones without end."""
         if self.batch_sampler is not None:
             return self.batch_sampler
         return itertools.repeat(None) if isinstance(self.dataset, IterableDataset) else range(len(self.dataset))
 
     def __iter__(self) -> Iterator[Any]:
-        return _Here(self) if self.num_workers == 0 else _InWorkers(self)
+        return _SingleProcessIterator(self) if self.num_workers == 0 else _MultiProcessIterator(self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_idle": None}  # a copy has workers of its own
@@ -181,7 +181,7 @@ class DataLoader:
         return len(self.dataset) if self.batch_sampler is None else len(self.batch_sampler)
 
 
-class _Batches(ABC):
+class _BatchIterator(ABC):
     """One pass over the batches."""
 
     def __init__(self, loader: DataLoader) -> None:
@@ -197,7 +197,7 @@ class _Batches(ABC):
         return len(self.loader)
 
 
-class _Here(_Batches):
+class _SingleProcessIterator(_BatchIterator):
     """Samples are read in this process."""
 
     def __init__(self, loader: DataLoader) -> None:
@@ -223,7 +223,7 @@ class _Here(_Batches):
             yield to_tensors(batch, place, own)
 
 
-class _InWorkers(_Batches):
+class _MultiProcessIterator(_BatchIterator):
     """Samples are read by workers, which take tasks in turn and answer in order: batches come in the order of tasks."""
 
     def __init__(self, loader: DataLoader) -> None:

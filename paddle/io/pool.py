@@ -66,7 +66,7 @@ class _Worker:
         return f"worker {self.number} (pid {self.pid})"
 
     def exception(self, message: Message) -> Exception:
-        """What was raised in the worker: the same exception where it pickles, caused by the worker's traceback."""
+        """Return the exception of the worker: the same one where it pickles, caused by the worker's traceback."""
         pickled, short, text = message.meta
         error: Exception | None = None
         if pickled is not None:

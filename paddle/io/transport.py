@@ -1,4 +1,4 @@
-"""How a batch gets from a worker to the loader: objects pickled, arrays behind them, large batches in shared memory.
+"""Transport of batches from workers to the loader: objects pickled, arrays behind them, large batches in shared memory.
 
 A batch becomes a region: the pickle, then each array at a multiple of 64 bytes. Small regions are the body of a
 message. Others are written into a segment (``umiak.util.shared_memory``), and the message says which; the loader's
@@ -73,7 +73,7 @@ class Packer:
         self.dropped: list[int] = []  # not yet told
 
     def pack(self, batch: Any) -> tuple[tuple[Any, ...], Any, list[int]]:
-        """What describes the region, the region if it is small, and a descriptor if the segment is new."""
+        """Pack a batch: return its description, the region if it is small, and a descriptor if the segment is new."""
         file = io.BytesIO()
         pickler = _Pickler(file)
         pickler.dump(batch)

@@ -30,7 +30,7 @@ from umiak.core.generator import seed_all
 
 @dataclass(frozen=True)
 class Job:
-    """What all workers of a loader do. ``collate`` None: as ``default_collate_fn``."""
+    """Job of all workers of a loader. ``collate`` None: as ``default_collate_fn``."""
 
     source: Source
     collate: Callable[[Any], Any] | None
@@ -103,7 +103,7 @@ class _Worker:
                 self.answer(message)
 
     def next_message(self) -> Message | None:
-        """What to do next; tasks of a pass that is over are left out."""
+        """Return the next message; tasks of a pass that is over are skipped."""
         while not self.inbox:
             message = self.channel.receive()
             if message is None:

@@ -1,4 +1,4 @@
-"""Which worker process this is."""
+"""Identity of a worker process."""
 
 from __future__ import annotations
 

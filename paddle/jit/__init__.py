@@ -1,6 +1,6 @@
 """Functions and layers captured as programs."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.jit import api
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -46,7 +46,7 @@ class _Programs:
 
 @dataclass
 class _Call:
-    """A call and the programs for calls like it. ``leaves`` have a :class:`_Again` for a tensor that came before."""
+    """A call and the programs for calls like it. ``leaves`` have a :class:`_Repeated` for a tensor that came before."""
 
     programs: _Programs
     sizes: tuple
@@ -189,7 +189,7 @@ class StaticFunction(StaticCall):
         return captured.out.unflatten(found)
 
     def _entry(self, call: _Call, captured: Captured, axes: Sequence[Iterable[int]]) -> Entry | None:
-        """What later calls are compared with; None where C could not."""
+        """Return the entry that later calls are compared with; None where C cannot compare."""
         state = self._state
         assert state is not None
         if len(call.tensors) > MOST_TENSORS or any(isinstance(x, np.ndarray) for x in call.leaves):
@@ -199,7 +199,7 @@ class StaticFunction(StaticCall):
             return None
         free = [frozenset(a) for a in axes] or [frozenset()] * len(call.tensors)
         return Entry(
-            captured, call.structure, call.leaves, _Again, snapshot, free, call.programs.first, captured.out
+            captured, call.structure, call.leaves, _Repeated, snapshot, free, call.programs.first, captured.out
         )  # fmt: skip
 
     def _other(self, call: _Call) -> Any:
@@ -245,8 +245,8 @@ class StaticFunction(StaticCall):
         if self._specs is not None:
             fresh = iter(range(len(sizes)))
             at = [
-                x.at if type(x) is _Again else next(fresh)
-                for x in leaves if isinstance(x, (Tensor, np.ndarray, _Again))
+                x.at if type(x) is _Repeated else next(fresh)
+                for x in leaves if isinstance(x, (Tensor, np.ndarray, _Repeated))
             ]  # fmt: skip
             if len(self._specs) > len(at):
                 raise op_error(
@@ -272,7 +272,7 @@ class StaticFunction(StaticCall):
         def run(stand_ins: list[Any]) -> list[Any]:
             given = iter(stand_ins)
             filled = [
-                stand_ins[x.at] if type(x) is _Again else next(given) if isinstance(x, (Tensor, np.ndarray)) else x
+                stand_ins[x.at] if type(x) is _Repeated else next(given) if isinstance(x, (Tensor, np.ndarray)) else x
                 for x in leaves
             ]
             args, kwargs = call.structure.unflatten(filled)
@@ -313,14 +313,14 @@ def _constant(x: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class _Again:
-    """In the place of a tensor argument that came before: as number ``at``."""
+class _Repeated:
+    """Placeholder of a tensor argument that occurred before, as number ``at``."""
 
     at: int
 
 
 def _once(leaves: list[Any], constants: list[Any], tensors: list[Tensor]) -> list[Tensor]:
-    """The tensors without repetitions, for which there is an :class:`_Again` from here on."""
+    """The tensors without repetitions, for which there is an :class:`_Repeated` from here on."""
     given = iter(tensors)
     places: dict[int, int] = {}
     kept: list[Tensor] = []
@@ -328,7 +328,7 @@ def _once(leaves: list[Any], constants: list[Any], tensors: list[Tensor]) -> lis
         if c is _TENSOR:
             x = next(given)
             if id(x) in places:
-                leaves[i] = constants[i] = _Again(places[id(x)])
+                leaves[i] = constants[i] = _Repeated(places[id(x)])
             else:
                 places[id(x)] = len(kept)
                 kept.append(x)

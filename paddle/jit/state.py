@@ -1,4 +1,4 @@
-"""What a function reads from Python besides its arguments: numbers, texts and flags in closures, globals and layers.
+"""Python state that a function reads besides its arguments: scalars, strings and flags in closures, globals and layers.
 
 A captured program holds them as constants. They are looked at again before a run, so that a change captures anew, and
 after a capture, so that a function which changes them is refused.
@@ -37,7 +37,7 @@ def exactly(x: Any) -> tuple:
 
 
 def _seen(x: Any) -> Any:
-    """What is compared of a value: itself where it is simple, a container's simple items, otherwise its identity."""
+    """Return what is compared of a value: a simple one itself, a container's simple items, otherwise its identity."""
     if _is_simple(x):
         return exactly(x)
     if isinstance(x, HookTable):
@@ -153,7 +153,7 @@ class State:
             self._objects.append((name, x))
 
     def _attributes(self) -> None:
-        """What the functions name of the objects; each may lead to more functions and objects."""
+        """Visit the attributes that the functions name of the objects; each may lead to more functions and objects."""
         done: set[tuple[int, str]] = set()
         while True:
             todo = [(p, x, n) for p, x in self._objects for n in self._names if (id(x), n) not in done]
@@ -201,12 +201,12 @@ class State:
         self._changes = changes()
 
     def fresh(self) -> tuple:
-        """As :meth:`now`, with all of the layers and what their containers hold."""
+        """Return the same as :meth:`now`, with all of the layers and the items of their containers."""
         self._look()
         return tuple([_seen(r.value()) for r in self.reads]), self._layer_state
 
     def difference(self, before: tuple, after: tuple) -> str:
-        """What is different between two states, in words."""
+        """Describe the difference between two states in words."""
         for read, a, b in zip(self.reads, before[0], after[0]):
             if a != b:
                 return read.name
@@ -258,5 +258,5 @@ class Draws:
         return random.getstate(), state[1].tobytes(), state[2], state[3]
 
     def made(self) -> bool:
-        """Whether there were any since."""
+        """Return whether there were any since."""
         return self._read() != self.before

@@ -1,6 +1,6 @@
 """Measures of how good predictions are, counted over batches."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.metric import metrics
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

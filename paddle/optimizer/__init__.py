@@ -1,6 +1,6 @@
 """Optimizers, and schedules of their learning rate in ``lr``."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.optimizer import adam, gradient, optimizer
 
-__getattr__, __dir__, __all__ = _late.contents(__name__, "lr")
+__getattr__, __dir__, __all__ = _lazy.contents(__name__, "lr")

@@ -12,9 +12,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from paddle import _late
+from paddle import _lazy
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
+__getattr__, __dir__ = _lazy.attributes_of(__name__)
 
 
 def _require(ok: bool, kind: type[Exception], who: object, required: str, got: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from paddle._public import public
-from umiak.observe.recording import Recording, load
+from umiak.observe.profile import Profile, load
 from umiak.util.errors import op_error
 
 
@@ -76,14 +76,14 @@ def export_protobuf(dir_name: str, worker_name: str | None = None) -> NoReturn:
 
 
 @public("paddle.profiler")
-def load_profiler_result(filename: str) -> Recording:
+def load_profiler_result(filename: str) -> Profile:
     """Read a trace that ``Profiler.export`` or :func:`export_chrome_tracing` has written.
 
     Args:
         filename: name of the file.
 
     Returns:
-        A recording: ``events`` (name, kind, start and end in nanoseconds, thread, parent), ``counters`` of memory,
+        A profile: ``events`` (name, kind, start and end in nanoseconds, thread, parent), ``counters`` of memory,
         ``threads`` by number, ``save(path)``.
 
     Raises:

@@ -27,7 +27,7 @@ class ProfilerState(Enum):
     CLOSED = 0  # nothing
     READY = 1  # the profiler is on, but what it sees is dropped: what happens once is over when recording begins
     RECORD = 2
-    RECORD_AND_RETURN = 3  # the last step of a recording: it is handed over at its end
+    RECORD_AND_RETURN = 3  # the last step of a profile: it is handed over at its end
 
 
 @public("paddle.profiler")

@@ -13,9 +13,9 @@ from paddle.profiler.names import ProfilerState, ProfilerTarget, SortedKeys, Sum
 from paddle.profiler.ranges import Instruments
 from paddle.profiler.timer import StepTimer
 from umiak.observe import tables
+from umiak.observe.collector import EventCollector, Range
 from umiak.observe.event import STEP
-from umiak.observe.recorder import Range, Recorder
-from umiak.observe.recording import Recording
+from umiak.observe.profile import Profile
 from umiak.util.errors import op_error
 
 CLOSED, READY, RECORD, LAST = ProfilerState
@@ -23,7 +23,7 @@ CLOSED, READY, RECORD, LAST = ProfilerState
 
 @public("paddle.profiler")
 class Profiler:
-    """Recorder of ops with their gradients, kernels, layers, optimizers, loaders and ranges of the user, of all
+    """EventCollector of ops with their gradients, kernels, layers, optimizers, loaders and ranges of the user, of all
     threads.
 
     While one records, every op of the program passes through Python: a small op takes several times as long, kernels
@@ -35,7 +35,7 @@ class Profiler:
             host.
         scheduler: a function from the number of a step to its ``ProfilerState`` (see ``make_scheduler``), a pair
             ``(first, last)`` of steps, or None to record everything.
-        on_trace_ready: called with the profiler when a recording is complete; None: nothing is.
+        on_trace_ready: called with the profiler when a profile is complete; None: nothing is.
         record_shapes: note operands and results of ops.
         profile_memory: note what tensors hold, after each op.
         timer_only: record nothing, only time the steps for ``step_info``.
@@ -89,9 +89,9 @@ class Profiler:
         self.timer_only = timer_only
         self.step_num = 0
         self.current_state = CLOSED
-        self.profiler_result: Recording | None = None
-        self._make = lambda: Recorder(shapes=record_shapes, memory=profile_memory)
-        self._recorder: Recorder | None = None
+        self.profiler_result: Profile | None = None
+        self._make = lambda: EventCollector(shapes=record_shapes, memory=profile_memory)
+        self._recorder: EventCollector | None = None
         self._range: Range | None = None
         self._timer = StepTimer()
         self._instruments = Instruments(self._timer.read)
@@ -159,10 +159,10 @@ class Profiler:
                 if self.on_trace_ready is not None:
                     self.on_trace_ready(self)
 
-    def _end(self) -> Recording | None:
-        recorder, self._recorder = self._recorder, None
+    def _end(self) -> Profile | None:
+        collector, self._recorder = self._recorder, None
         self._instruments.off()
-        return recorder.stop() if recorder is not None else None
+        return collector.stop() if collector is not None else None
 
     # --- what was found
 
@@ -186,7 +186,7 @@ class Profiler:
         """
         return self._timer.info(unit)
 
-    def _found(self) -> Recording:
+    def _found(self) -> Profile:
         if self.profiler_result is None:
             raise op_error(RuntimeError, "Profiler", "a recording that is complete", "none yet", "Call stop() first.")
         return self.profiler_result
@@ -212,7 +212,7 @@ class Profiler:
         time_unit: str = "ms",
         views: SummaryView | Iterable[SummaryView] | None = None,
     ) -> None:
-        """Print tables of the last recording.
+        """Print tables of the last profile.
 
         Args:
             sorted_by: what rows are sorted by.

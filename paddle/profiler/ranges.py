@@ -13,8 +13,8 @@ from paddle.io.loader import DataLoader
 from paddle.jit.api import StaticFunction
 from paddle.nn.layer.layers import Layer
 from paddle.optimizer.optimizer import Optimizer
+from umiak.observe.collector import EventCollector, Range
 from umiak.observe.event import FORWARD, LOADER, OPTIMIZER, PROGRAM, USER
-from umiak.observe.recorder import Range, Recorder
 
 
 @public("paddle.profiler")
@@ -42,7 +42,7 @@ class RecordEvent(ContextDecorator):
 
     def begin(self) -> None:
         """Begin the range."""
-        if Recorder.active is not None:
+        if EventCollector.active is not None:
             self._open.append(Range(self.name, getattr(self.event_type, "name", str(self.event_type))).__enter__())
 
     def end(self) -> None:

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from paddle import _late, signal
+from paddle import _lazy, signal
 from paddle.framework import parameter
 from paddle.tensor import (
     arithmetic,
@@ -51,4 +51,4 @@ from paddle.tensor import (
 if TYPE_CHECKING:
     from paddle.tensor import linalg, manipulation, math
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

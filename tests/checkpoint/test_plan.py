@@ -155,13 +155,13 @@ def test_any_layout_arrives(case, exchange):
 def test_files_that_only_some_ranks_see(case):
     wants, files, values, r = case
     names = sorted({s.file for s in files})
-    sees = [frozenset(r.sample(names, r.randint(0, len(names)))) for _ in wants]
-    lost = set(names) - frozenset().union(*sees)
-    sees[0] |= lost
-    plan = plan_load(wants, files, sees=sees)
+    readable = [frozenset(r.sample(names, r.randint(0, len(names)))) for _ in wants]
+    lost = set(names) - frozenset().union(*readable)
+    readable[0] |= lost
+    plan = plan_load(wants, files, readable=readable)
     Executed(plan, wants, values).check()
     for rank in range(len(wants)):
-        assert all(s.stored.file in sees[rank] for s in plan.rank(rank).steps if isinstance(s, Read))
+        assert all(s.stored.file in readable[rank] for s in plan.rank(rank).steps if isinstance(s, Read))
 
 
 def test_the_same_plan_every_time():
@@ -288,9 +288,11 @@ def test_elements_that_nothing_holds_are_named():
 def test_a_file_that_no_rank_sees():
     files = stored("w", (4,), [((0,), (4,))])
     with pytest.raises(FileNotFoundError, match="requires 'f0', which holds 'w', on some rank"):
-        plan_load([[want("w", (4,), (0,), (4,))]], files, sees=[frozenset()])
+        plan_load([[want("w", (4,), (0,), (4,))]], files, readable=[frozenset()])
     with pytest.raises(FileNotFoundError, match="on rank 1"):
-        plan_load([[want("w", (4,), (0,), (4,))]] * 2, files, sees=[frozenset({"f0"}), frozenset()], exchange="none")
+        plan_load(
+            [[want("w", (4,), (0,), (4,))]] * 2, files, readable=[frozenset({"f0"}), frozenset()], exchange="none"
+        )
 
 
 def test_stored_blocks_must_agree():

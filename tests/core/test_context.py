@@ -326,7 +326,7 @@ for _reason, _names in {
         "umiak.core.dispatch:BINARY_OPS umiak.core.dispatch:UNARY_OPS "
         "umiak.core.tape:ADD umiak.core.tape:COPY umiak.core.tape:FULL umiak.core.tape:VJP_PLAN "
         "umiak.core.stream:_opener umiak.backends.cpu.launcher:parallel_for umiak.backends.cpu.launcher:thread_count "
-        "umiak.util.late:_actions umiak.core.tensor:Tensor"
+        "umiak.util.lazy:_actions umiak.core.tensor:Tensor"
     ),
     "threads that the ranks of a process share, as they share its CPUs": (
         "umiak.runtime.parallel:umiak_driver umiak.runtime.parallel:umiak_threads umiak.backends.cpu.launcher:_forks"
@@ -383,7 +383,7 @@ for _reason, _names in {
     ),
     "the pointer to the context, per thread": "umiak.core.context:UMIAK_CONTEXT",
     "records and times of the profiler, kept for each thread and joined at its end": (
-        "umiak.compiler.statistics:_Spent umiak.observe.recorder:Recorder umiak.observe.recorder:_Thread"
+        "umiak.compiler.statistics:_Spent umiak.observe.collector:EventCollector umiak.observe.collector:_Thread"
     ),
     "op records that were made once, or texts that were parsed: what they hold follows from their key": (
         "paddle.tensor.indexing:_SLICES paddle._public:_shown paddle.tensor.casting:_CAST "

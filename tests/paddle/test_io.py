@@ -18,7 +18,7 @@ from safetensors.numpy import load_file
 import paddle
 from paddle.framework import trailer
 from paddle.framework.io import NAME_TABLE
-from umiak.util import parts
+from umiak.util import partial_files
 
 # Written by the reference framework: {"a": float32 [1, 2], "b": [1, bfloat16 [1, 1]]}, and a state dict.
 REFERENCE = base64.b64decode(
@@ -411,7 +411,7 @@ def test_what_a_killed_save_left_goes(name, tmp_path):
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == -9
     assert len(os.listdir(tmp_path)) == 1
-    fd, at_work = parts.create(str(tmp_path), name)  # one of a save that is not over
+    fd, at_work = partial_files.create(str(tmp_path), name)  # one of a save that is not over
     other = tmp_path / f".other{name}.0123456789ab.part"
     other.touch()
     paddle.save({"w": paddle.ones([3])}, tmp_path / name)

@@ -24,6 +24,7 @@ from paddle.profiler import (
     make_scheduler,
 )
 from umiak.core import context
+from umiak.observe.collector import EventCollector
 from umiak.observe.event import (
     BACKWARD,
     FORWARD,
@@ -37,8 +38,7 @@ from umiak.observe.event import (
     USER,
     Event,
 )
-from umiak.observe.recorder import Recorder
-from umiak.observe.recording import Recording, load, merged, outermost
+from umiak.observe.profile import Profile, load, merged, outermost
 from umiak.runtime import observe
 
 PROFILE = observe.PROFILE
@@ -48,7 +48,7 @@ PROFILE = observe.PROFILE
 def nothing_is_left():
     call = Layer.__call__
     yield
-    assert Recorder.active is None
+    assert EventCollector.active is None
     assert Layer.__call__ is call
     assert not context.current().observers & PROFILE
     assert observe.PROBE is None
@@ -76,14 +76,14 @@ def train(steps=1, p=None):
             p.step(num_samples=1)
 
 
-def recorded(function=train, **settings) -> Recording:
+def recorded(function=train, **settings) -> Profile:
     with Profiler(**settings) as p:
         function()
     return p.profiler_result
 
 
-def names(recording, *kinds):
-    return Counter(e.name for e in recording.of(*kinds))
+def names(profile, *kinds):
+    return Counter(e.name for e in profile.of(*kinds))
 
 
 # --- events ----------------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ def test_one_at_a_time():
 
 
 def test_nothing_is_asked_while_it_is_off(monkeypatch):
-    monkeypatch.setattr(Recorder, "begin", lambda *_: pytest.fail("asked"))
+    monkeypatch.setattr(EventCollector, "begin", lambda *_: pytest.fail("asked"))
     train()
     event = RecordEvent("x")
     event.begin()
@@ -463,7 +463,7 @@ def test_export_handlers(tmp_path):
 
 def known():
     """A recording whose numbers are known: two steps on one thread, an op of two kernels in each, an op on another."""
-    r = Recording(start=0, end=3_000_000, busy=(0.0015, 0.003), threads={1: "Main", 2: "side"})
+    r = Profile(start=0, end=3_000_000, busy=(0.0015, 0.003), threads={1: "Main", 2: "side"})
     for i in range(2):
         begin = i * 1_000_000
         step = Event(f"ProfileStep#{i}", STEP, begin, 1)

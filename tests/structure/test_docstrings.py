@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import EnumMeta
 from typing import Any
 
-import late_names
+import lazy_names
 import pytest
 
 SECTIONS = ("Args", "Returns", "Yields", "Shape", "Attributes", "Raises", "Note", "References", "Example")
@@ -111,7 +111,7 @@ def mistakes(value: Any) -> Iterator[str]:
 def documented() -> dict[str, Any]:
     """The public functions and classes with documents of their own, by where they stand."""
     found = {}
-    for row in late_names.rows():
+    for row in lazy_names.rows():
         own = row.base is None and (isinstance(row.value, type) or callable(row.value))
         if own and row.home.startswith("paddle"):
             found[f"{row.home}.{row.name}"] = (row.home, row.value)

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import late_names
+import lazy_names
 import public_stubs
 import pytest
 
@@ -17,8 +17,8 @@ import paddle
 from umiak.core.direct import Direct
 
 ROOT = Path(__file__).parents[2]
-ROWS = late_names.rows()
-ASKING = dict(late_names.asking())
+ROWS = lazy_names.rows()
+ASKING = dict(lazy_names.asking())
 FUNCTIONS = {row.name: row.value for row in ROWS if isinstance(row.value, Direct)}
 
 
@@ -44,7 +44,7 @@ def test_a_name_is_where_its_row_says():
 
 
 def test_a_row_stands_where_its_value_is():
-    """What is loaded late, or imported by a stub, is asked for at home."""
+    """What is loaded lazily, or imported by a stub, is asked for at home."""
     for row in ROWS:
         if row.places != ("Tensor",) and (isinstance(row.value, Direct) or inspect.isfunction(row.value)):
             assert vars(importlib.import_module(row.home))[row.name] is row.value, row
@@ -68,7 +68,7 @@ def importable(module: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    "module", [m for m, p in ASKING.items() if "_late.contents(" in p.read_text() and p.stem[0] == "_"]
+    "module", [m for m, p in ASKING.items() if "_lazy.contents(" in p.read_text() and p.stem[0] == "_"]
 )
 def test_no_name_is_listed_by_hand(module):
     assert not by_hand(ASKING[module])

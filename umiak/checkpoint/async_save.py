@@ -55,7 +55,7 @@ def bare_python(code: str) -> list[str]:
 
 @dataclass
 class Job:
-    """What one rank saves. Ranks of one save give the same ``folder``, ``uid``, ``world`` and ``claim``.
+    """Description of one rank's save. Ranks of one save give the same ``folder``, ``uid``, ``world`` and ``claim``.
 
     The coordinator leaves ``claim`` empty; it may take the claim before (``saving``), to tell the others.
     """
@@ -86,7 +86,7 @@ class Handle:
         self._asked = False
 
     def done(self) -> bool:
-        """Whether the save has ended, with success or without."""
+        """Return whether the save has ended, with success or without."""
         return self._future.done()
 
     def wait(self, timeout: float | None = None) -> int:
@@ -102,7 +102,7 @@ class Handle:
         return self.uid
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """What went wrong, once the save has ended; None where nothing did."""
+        """Return the error of the save once it has ended; None where there is none."""
         try:
             error = self._future.exception(timeout)
         except NotYet:
@@ -222,7 +222,7 @@ class AsyncSaver:
             raise
         handle = self.last = Handle(saving.uid)
         self.number += 1
-        order = writer.Order(
+        request = writer.WriteRequest(
             self.number,
             slot.number,
             [block for block, _ in job.items],
@@ -235,7 +235,7 @@ class AsyncSaver:
             job.keep_last,
             job.timeout,
         )
-        work = (handle, slot, order, saving, [array for _, array in job.items])
+        work = (handle, slot, request, saving, [array for _, array in job.items])
         if overlap:
             threading.Thread(target=self._copy_and_send, args=work, name="umiak-snapshot", daemon=True).start()
         else:
@@ -243,19 +243,19 @@ class AsyncSaver:
         return handle
 
     def _copy_and_send(
-        self, handle: Handle, slot: _Slot, order: writer.Order, saving: Saving, arrays: list[np.ndarray]
+        self, handle: Handle, slot: _Slot, request: writer.WriteRequest, saving: Saving, arrays: list[np.ndarray]
     ) -> None:
         try:
-            self._copy(slot, order.places, arrays)
+            self._copy(slot, request.places, arrays)
             handle._copied.set_result(None)
             with self.lock:
-                self.handles[order.number] = (handle, slot)
+                self.handles[request.number] = (handle, slot)
                 self._start()
                 assert self.socket is not None
                 if slot.sent is not self.process:
                     writer.send(self.socket, slot.number, [slot.fd])
                     slot.sent = self.process
-                writer.send(self.socket, order, [] if saving.lock is None else [saving.lock])
+                writer.send(self.socket, request, [] if saving.lock is None else [saving.lock])
             if saving.lock is not None:  # the writer has it now: it holds the claim even when this process dies
                 os.close(saving.lock)
                 saving.lock = None
@@ -263,8 +263,8 @@ class AsyncSaver:
             with contextlib.suppress(OSError):
                 saving.abort()
             with self.lock:
-                self.handles[order.number] = (handle, slot)
-            self._done(order.number, error)
+                self.handles[request.number] = (handle, slot)
+            self._done(request.number, error)
 
     def _copy(self, slot: _Slot, places: Iterable[int], arrays: list[np.ndarray]) -> None:
         assert slot.segment is not None

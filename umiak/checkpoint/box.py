@@ -42,7 +42,7 @@ class Box:
         return Box(offset, shape) if all(n > 0 for n in shape) else None
 
     def contains(self, other: Box) -> bool:
-        """Whether every element of ``other`` lies in this box."""
+        """Return whether every element of ``other`` lies in this box."""
         return all(a <= b for a, b in zip(self.offset, other.offset)) and all(
             b <= a for a, b in zip(self.end, other.end)
         )
@@ -113,7 +113,7 @@ def flat_runs(shape: tuple[int, ...], start: int, stop: int) -> Iterator[tuple[B
 
 
 def difference(box: Box, hole: Box) -> list[Box]:
-    """What is left of ``box`` without ``hole``, which lies in it, as disjoint boxes: at most two for each axis."""
+    """Return ``box`` minus ``hole``, which lies in it, as disjoint boxes: at most two for each axis."""
     out = []
     offset, shape = list(box.offset), list(box.shape)
     for axis, (start, size) in enumerate(zip(hole.offset, hole.shape)):

@@ -1,4 +1,4 @@
-"""Which checkpoints of a folder there are, and how one comes to be: data first, then the manifest, in one rename.
+"""Commit protocol of checkpoints in a folder: data first, then the manifest, which appears by one rename.
 
 A folder holds any number of checkpoints, told apart by their ``uid``:
 
@@ -30,8 +30,8 @@ from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.formats import hf
 from umiak.checkpoint.formats.safetensors import PARTS
-from umiak.checkpoint.hold import take
 from umiak.checkpoint.manifest import Manifest, encode, manifest_name, read_held_manifest, read_manifest
+from umiak.checkpoint.read_lock import lock_for_removal
 from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.storage import Source, sync_folder, write_file
 from umiak.util.errors import op_error
@@ -208,7 +208,7 @@ def is_committed(folder: str, uid: int) -> bool:
 
 
 def _holds(folder: str, uid: int, lock: int) -> bool:
-    """Whether the claim that lies there is the locked one."""
+    """Return whether the claim that lies there is the locked one."""
     try:
         there, ours = os.stat(claim_path(folder, uid)), os.fstat(lock)
     except FileNotFoundError:
@@ -330,7 +330,7 @@ def next_uid(folder: str | os.PathLike[str]) -> int:
 
 
 def problem(folder: str, manifest: Manifest) -> str | None:
-    """What is wrong with the files of a checkpoint by their sizes; None where nothing is."""
+    """Return what is wrong with the sizes of a checkpoint's files; None where nothing is."""
     for name, size in manifest.files.items():
         path = os.path.join(folder, name)
         try:
@@ -408,7 +408,7 @@ def keep_last(folder: str | os.PathLike[str], n: int) -> list[int]:
             continue
         path = os.path.join(folder, manifest_name(uid))
         try:
-            taken = take(path)
+            taken = lock_for_removal(path)
             if taken is not None:
                 os.pwrite(lock, b"removing", 0)
                 os.unlink(path)

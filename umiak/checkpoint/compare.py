@@ -1,4 +1,4 @@
-"""How two checkpoints differ, whatever their formats and cuts."""
+"""Comparison of two checkpoints of any formats and layouts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From one checkpoint to another: another format, and other names and layouts by AOA statements, a part at a time."""
+"""Conversion of a checkpoint to another format, and by AOA statements to other names and layouts, a part at a time."""
 
 from __future__ import annotations
 

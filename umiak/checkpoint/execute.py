@@ -34,7 +34,7 @@ READ, RELAYED = 0, 1  # tags of messages
 
 
 class Source(Protocol):
-    """Where stored blocks are read from."""
+    """Source of stored blocks."""
 
     def read(self, stored: Stored, box: Box, out: np.ndarray) -> Any:
         """``box`` of a stored block, in coordinates of the whole tensor, into ``out`` (of any strides)."""
@@ -218,7 +218,7 @@ def fetch(
     root: int = 0,
     layout: Callable[[Mapping[str, TensorInfo], Mapping[str, TensorInfo]], Layout] | None = None,
     aliases: Callable[[str], str | None] | None = None,
-    sees: frozenset[str] | None = None,
+    readable: frozenset[str] | None = None,
     exchange: str = "auto",
     budget: int = BUDGET,
     finish: Callable[[], object] | None = None,
@@ -230,7 +230,7 @@ def fetch(
         sources: what is stored, on rank ``root``, which makes the plan for all.
         layout: makes the layout out of the tensors that there are and those that are wanted.
         aliases: another name for a wanted tensor that is not there.
-        sees: the files that this rank can open; all of them by default.
+        readable: the files that this rank can open; all of them by default.
         finish: called once everything is read, and may raise an error then: on every rank, as one of reading.
 
     Raises:
@@ -243,15 +243,15 @@ def fetch(
         made = layout(found.infos, targets_of(wants)) if layout is not None else None
         if aliases is not None and made is None:
             wants = [[_named(b, found, aliases) for b in own] for own in wants]
-        plan = plan_load(wants, found, layout=made, sees=seen, hosts=hosts, exchange=exchange, budget=budget)
+        plan = plan_load(wants, found, layout=made, readable=seen, hosts=hosts, exchange=exchange, budget=budget)
         return plan.ranks()
 
     if group is None or group.size == 1:
-        execute(planned([blocks], None if sees is None else [sees], None)[0], blocks, into, source)
+        execute(planned([blocks], None if readable is None else [readable], None)[0], blocks, into, source)
         if finish is not None:
             finish()
         return
-    told = group.gather_objects((blocks, sees, socket.gethostname()))
+    told = group.gather_objects((blocks, readable, socket.gethostname()))
     parts: list[Any] | None = None
     if group.rank == root:
         seen = None if any(s is None for _, s, _ in told) else [s for _, s, _ in told]

@@ -14,7 +14,7 @@ from typing import Any
 
 from umiak.checkpoint.formats import hf
 from umiak.checkpoint.storage import sync_folder
-from umiak.util import parts
+from umiak.util import partial_files
 
 
 class Export:
@@ -28,8 +28,8 @@ class Export:
         self.target = target
         self.index = f"{prefix}{hf.INDEX}"
         os.makedirs(target, exist_ok=True)
-        parts.sweep(target, self.index)
-        self.lock, self.folder = parts.create_folder(target, self.index)
+        partial_files.sweep(target, self.index)
+        self.lock, self.folder = partial_files.create_folder(target, self.index)
 
     @property
     def metadata(self) -> dict[str, str]:
@@ -59,5 +59,5 @@ class Export:
 
 
 def metadata_of(folder: str) -> dict[str, str]:
-    """What files in the folder of an export say of themselves."""
+    """Return the metadata of the files in the folder of an export."""
     return {"format": "pt", hf.EXPORT: os.path.basename(folder).split(".")[-2]}

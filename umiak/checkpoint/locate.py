@@ -1,4 +1,4 @@
-"""Which checkpoint ranks mean, and which of its files each of them can open."""
+"""Locating a checkpoint: which one the ranks mean, and which of its files each of them can open."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from umiak.util.errors import op_error
 class Located:
     """A checkpoint. On rank ``root`` the manifest is whole; elsewhere it has the sizes of the files alone.
 
-    ``sees``: the files that this rank can open; None where every rank can open all.
+    ``readable``: the files that this rank can open; None where every rank can open all.
     """
 
     manifest: Manifest
     root: int
-    sees: frozenset[str] | None
+    readable: frozenset[str] | None
 
 
 def files_of(folder: str) -> dict[str, int]:
@@ -59,8 +59,8 @@ def locate(folder: str, uid: int | None, group: Group) -> Located:
         root = 0
     else:
         manifest = _shared(group, root, lambda: _checked(folder, number, files))
-    sees = frozenset(name for name, size in manifest.files.items() if mine.get(name) == size)
-    return Located(manifest, root, sees)
+    readable = frozenset(name for name, size in manifest.files.items() if mine.get(name) == size)
+    return Located(manifest, root, readable)
 
 
 def _shared(group: Group, root: int, make: Any) -> Manifest:

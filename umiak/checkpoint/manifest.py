@@ -1,4 +1,4 @@
-"""What a checkpoint holds: its tensors and where their blocks lie. One JSON file per checkpoint,
+"""Manifest of a checkpoint: its tensors and where their blocks lie. One JSON file per checkpoint,
 ``<uid>.metadata.json``.
 
 The file is ``{"checksum":"…","body":{…}}``; the checksum is of the bytes of the body, so no manifest that was cut,
@@ -21,7 +21,7 @@ from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.dtypes import NAMES, numpy_dtype
 from umiak.checkpoint.files import read_from, read_whole
-from umiak.checkpoint.hold import Hold, hold
+from umiak.checkpoint.read_lock import ReadLock, lock_for_reading
 from umiak.checkpoint.records import Block, Stored, TensorInfo
 
 VERSION = 1
@@ -43,7 +43,7 @@ class Manifest:
     flat_mapping: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     extra: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, int] = field(default_factory=dict)
-    hold: Hold | None = field(default=None, compare=False, repr=False)  # while it is read, nobody removes it
+    hold: ReadLock | None = field(default=None, compare=False, repr=False)  # while it is read, nobody removes it
 
     @cached_property
     def _by_key(self) -> dict[str, tuple[Stored, ...]]:
@@ -58,7 +58,7 @@ class Manifest:
 
     @cached_property
     def extents(self) -> dict[str, int]:
-        """By file, the byte after the last one that a block of it needs."""
+        """Return, by file, the end of the last block in it."""
         found: dict[str, int] = dict.fromkeys(self.files, 0)
         for s in self.stored:
             found[s.file] = max(found.get(s.file, 0), s.begin + nbytes(s.block))
@@ -270,5 +270,5 @@ def read_manifest(path: str) -> Manifest:
 
 def read_held_manifest(path: str) -> Manifest:
     """:func:`read_manifest` of a checkpoint that nobody removes as long as the result lives."""
-    held = hold(path)
+    held = lock_for_reading(path)
     return replace(decode(read_from(held.fd, path, LONGEST, "a manifest"), path), hold=held)

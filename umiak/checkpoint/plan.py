@@ -1,4 +1,4 @@
-"""Who reads which bytes and who sends what to whom, as plain data.
+"""Plan of a load as plain data: which rank reads which bytes, and which it sends to whom.
 
 A plan is made of what all ranks want and of what is stored, without a file being opened. Ranks that want the same block
 are one class, planned once; parts of classes that come from the same box of a stored block are one ``Item``, which is
@@ -36,7 +36,7 @@ LISTED = 10  # how many names an error shows
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """Where a box of a source goes: to ``target`` (in the wanted tensor) of the rank's wanted block ``want``.
+    """Destination of a box of a source: ``target`` (in the wanted tensor) of the rank's wanted block ``want``.
 
     ``run`` is the place of the run of the wanted block that holds it (0 unless it is flattened). ``axes`` and ``casts``
     are as in :class:`Piece`; a last cast into the dtype of the wanted block is among them.
@@ -78,7 +78,7 @@ class Receive:
 
 @dataclass(frozen=True, slots=True)
 class RankPlan:
-    """What one rank does, in this order."""
+    """Steps of one rank, in this order."""
 
     rank: int
     steps: tuple[Read | Receive, ...]
@@ -127,15 +127,15 @@ class Plan:
     items: tuple[Item, ...]
     by_rank: tuple[array[int], ...]
     exchange: str
-    sees: tuple[frozenset[str], ...] | None = None
+    readable: tuple[frozenset[str], ...] | None = None
 
     def rank(self, rank: int) -> RankPlan:
-        """What ``rank`` does."""
+        """Return the plan of ``rank``."""
         items = [self.items[i] for i in self.by_rank[rank]]
         return RankPlan(rank, tuple(self._step(rank, i, i.order.index(rank) if i.order else 0) for i in items))
 
     def ranks(self) -> list[RankPlan]:
-        """What all ranks do: faster than one after the other."""
+        """Return the plans of all ranks: faster than one after the other."""
         steps: list[list[Read | Receive]] = [[] for _ in self.by_rank]
         for item in self.items:
             for at, rank in enumerate(item.order or item.ranks):
@@ -143,7 +143,7 @@ class Plan:
         return [RankPlan(rank, tuple(found)) for rank, found in enumerate(steps)]
 
     def _step(self, rank: int, item: Item, at: int) -> Read | Receive:
-        """What a rank does for an item; ``at`` is its place in the tree."""
+        """Return the step of a rank for an item; ``at`` is its place in the tree."""
         puts = []
         for put in item.puts:
             c = self.classes[put.want]
@@ -158,9 +158,9 @@ class Plan:
         return Receive(item.dtype, item.box, item.order[above], above > 0, tuple(puts), to, item.wave)
 
     def _copy(self, rank: int, item: Item) -> int:
-        if self.sees is None:
+        if self.readable is None:
             return item.copies[0]
-        return next(i for i in item.copies if self.stored[i].file in self.sees[rank])
+        return next(i for i in item.copies if self.stored[i].file in self.readable[rank])
 
 
 def children(i: int, n: int) -> Iterator[int]:
@@ -183,7 +183,7 @@ def plan_load(
     stored: Sources | Iterable[Stored],
     *,
     layout: Layout | None = None,
-    sees: Sequence[frozenset[str]] | None = None,
+    readable: Sequence[frozenset[str]] | None = None,
     hosts: Sequence[object] | None = None,
     exchange: str = "auto",
     budget: int = BUDGET,
@@ -194,7 +194,7 @@ def plan_load(
         wants: the wanted blocks of every rank.
         stored: the blocks that there are.
         layout: how wanted tensors come out of stored ones; without it, each out of that of its name.
-        sees: the files that each rank can open; all of them by default.
+        readable: the files that each rank can open; all of them by default.
         hosts: the host of each rank (anything hashable); one of its own for each by default.
         exchange: "none": every rank reads what it needs. "sends": every byte is read once and sent to the others that
             need it. "auto": sends where a rank cannot open a file it needs, or where hosts would read more than twice
@@ -214,21 +214,23 @@ def plan_load(
     classes = _classes(wants)
     _check(classes, sources, layout)
     items = _items(classes, sources, layout)
-    seers = _Seers(sources.stored, sees, ranks)
+    access = _FileAccess(sources.stored, readable, ranks)
     if exchange == "auto":
-        exchange = "sends" if _worth_sending(items, hosts, seers) else "none"
+        exchange = "sends" if _worth_sending(items, hosts, access) else "none"
     if exchange == "none":
         for item in items:
             for rank in item.ranks:
-                if not seers.can(rank, item.copies):
-                    raise seers.error(item, f"rank {rank}")
+                if not access.can(rank, item.copies):
+                    raise access.error(item, f"rank {rank}")
     else:
-        items = _placed(_cut(_disjoint(items, classes), budget // 16), seers, classes, ranks, budget)
+        items = _placed(_cut(_disjoint(items, classes), budget // 16), access, classes, ranks, budget)
     by_rank: tuple[array[int], ...] = tuple(array("l") for _ in range(ranks))
     for i, item in enumerate(items):
         for rank in item.order or item.ranks:
             by_rank[rank].append(i)
-    return Plan(sources.stored, tuple(classes), tuple(items), by_rank, exchange, None if sees is None else tuple(sees))
+    return Plan(
+        sources.stored, tuple(classes), tuple(items), by_rank, exchange, None if readable is None else tuple(readable)
+    )
 
 
 # --- what is wanted --------------------------------------------------------------------------------------------------
@@ -289,8 +291,8 @@ def _missing(missing: list[str], known: Iterable[str]) -> str:
 
 
 def castable(source: str, target: str) -> bool:
-    """Whether values may be cast without being asked: floats (and complex numbers) to any width, as low-precision
-    checkpoints go into wider models and back; others only where no value can change.
+    """Return whether values may be cast implicitly: floats (and complex numbers) to any width, as low-precision
+    checkpoints are loaded into wider models and back; others only where no value can change.
     """
     if source == target:
         return True
@@ -329,7 +331,7 @@ def sub_target(box: Box, source: Box, target: Box, axes: tuple[int, ...] | None)
 
 
 def _items(classes: list[Class], sources: Sources, layout: Layout | None) -> list[Item]:
-    """What every class needs, with all that comes from the same box of a run together. In the order of the files."""
+    """Return what every class needs, grouped by source box, in the order of the files."""
     found: dict[int, tuple[Run, dict[Box, list[Put]]]] = {}
     casts: dict[tuple[str, str], bool] = {}
     for number, c in enumerate(classes):
@@ -394,28 +396,28 @@ def _uncovered(c: Class, piece: Piece, left: list[Box], sources: Sources) -> str
 # --- who reads -------------------------------------------------------------------------------------------------------
 
 
-class _Seers:
-    """Which ranks can open which files."""
+class _FileAccess:
+    """Access of ranks to files."""
 
-    def __init__(self, stored: Sequence[Stored], sees: Sequence[frozenset[str]] | None, ranks: int) -> None:
-        self.stored, self.sees = stored, sees
+    def __init__(self, stored: Sequence[Stored], readable: Sequence[frozenset[str]] | None, ranks: int) -> None:
+        self.stored, self.readable = stored, readable
         self.everyone = tuple(range(ranks))
         self._of: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._by_file: dict[str, frozenset[int]] = {}
         self._able: dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]] = {}
-        if sees is not None:
+        if readable is not None:
             by_file: dict[str, list[int]] = {}
-            for rank, files in enumerate(sees):
+            for rank, files in enumerate(readable):
                 for file in files:
                     by_file.setdefault(file, []).append(rank)
             self._by_file = {file: frozenset(who) for file, who in by_file.items()}
 
     def can(self, rank: int, copies: tuple[int, ...]) -> bool:
-        return self.sees is None or any(self.stored[i].file in self.sees[rank] for i in copies)
+        return self.readable is None or any(self.stored[i].file in self.readable[rank] for i in copies)
 
     def among(self, ranks: tuple[int, ...], copies: tuple[int, ...]) -> tuple[int, ...]:
-        """Those of some ranks that can open a copy."""
-        if self.sees is None:
+        """Return those of ``ranks`` that can open a copy."""
+        if self.readable is None:
             return ranks
         files = tuple(sorted({self.stored[i].file for i in copies}))
         known = self._able.get((ranks, files))  # type: ignore[arg-type]
@@ -431,12 +433,12 @@ class _Seers:
         )
 
 
-def _worth_sending(items: list[Item], hosts: Sequence[object] | None, seers: _Seers) -> bool:
+def _worth_sending(items: list[Item], hosts: Sequence[object] | None, access: _FileAccess) -> bool:
     once = each = 0
     spread: dict[tuple[int, ...], int] = {}
     for item in items:
         ranks = item.ranks
-        if seers.sees is not None and len(seers.among(ranks, item.copies)) < len(ranks):
+        if access.readable is not None and len(access.among(ranks, item.copies)) < len(ranks):
             return True
         count = spread.get(ranks)
         if count is None:
@@ -571,14 +573,14 @@ class Loads:
         return rank
 
 
-def _placed(items: Iterable[Item], seers: _Seers, classes: list[Class], ranks: int, budget: int) -> list[Item]:
+def _placed(items: Iterable[Item], access: _FileAccess, classes: list[Class], ranks: int, budget: int) -> list[Item]:
     """Items with a reader, the tree they are sent along, and a wave."""
     items = list(items)
     groups = []
     for item in items:
-        group = seers.among(item.ranks, item.copies) or seers.among(seers.everyone, item.copies)
+        group = access.among(item.ranks, item.copies) or access.among(access.everyone, item.copies)
         if not group:
-            raise seers.error(item, "some rank")
+            raise access.error(item, "some rank")
         groups.append(group)
     loads = Loads(ranks)
     readers = [0] * len(items)
@@ -612,7 +614,7 @@ def _direct(item: Item, classes: list[Class], whole: list[tuple[tuple[Box, int],
 
 
 def dense(part: Box, whole: Box) -> bool:
-    """Whether a part of a box lies in one piece in it."""
+    """Return whether a part of a box lies in one piece in it."""
     cut = False
     for n, of in zip(reversed(part.shape), reversed(whole.shape)):
         if cut and n != 1:

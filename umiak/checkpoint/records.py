@@ -1,4 +1,4 @@
-"""What checkpoints are made of, as plain frozen records: no tensors, no files, no ranks at work."""
+"""Data model of checkpoints as plain frozen dataclasses: no tensors, no open files, no communication."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """How one box of a wanted tensor comes out of one box of a tensor that there is.
+    """Copy of one box of a source tensor into one box of a wanted tensor.
 
     ``target`` counts in the wanted tensor, ``source`` in the tensor named ``key``. The source box, with its axes
     permuted (``axes[i]`` is the source's axis that becomes axis i; None leaves them) and cast to each of ``casts`` in

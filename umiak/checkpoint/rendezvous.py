@@ -40,7 +40,7 @@ def announce(saving: Saving, error: str | None = None) -> None:
 
 
 def _read(saving: Saving, rank: int) -> list[Stored] | None:
-    """What a rank announced in this save; None while it has not."""
+    """Read the announcement of a rank in this save; None while there is none."""
     path = os.path.join(saving.folder, _name(rank, saving.uid))
     try:
         with open(path, "rb") as f:

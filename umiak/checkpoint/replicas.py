@@ -1,4 +1,4 @@
-"""Which rank saves what, where several hold the same block."""
+"""Assignment of replicated blocks to the ranks that save them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Save:
 def plan_save(
     blocks: Sequence[Sequence[Block]], *, replicas: bool = False, split: int | None = SPLIT
 ) -> tuple[tuple[Save, ...], ...]:
-    """What each rank writes, so that every block is written once and ranks write about equally many bytes.
+    """Plan the writes of each rank, so that every block is written once and ranks write about equally many bytes.
 
     The result depends on the arguments alone, so that all ranks may make it for themselves.
 

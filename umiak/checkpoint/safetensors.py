@@ -26,7 +26,7 @@ from umiak.core.array import from_numpy, host_values
 from umiak.core.dtype import DType
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
-from umiak.util import parts
+from umiak.util import partial_files
 from umiak.util.errors import op_error
 
 # How the format calls our dtypes.
@@ -49,7 +49,7 @@ def save_safetensors(
         items.append((Block(name, t.dtype.name, shape, Box.whole(shape)), host_values(t.detach())))
     path = os.fspath(path)
     folder, file = os.path.split(path)
-    parts.sweep(folder, file)
+    partial_files.sweep(folder, file)
     write_path(path, items, format="safetensors", metadata=dict(metadata or {}))
     sync_folder(folder)
 

@@ -1,4 +1,4 @@
-"""What there is of every tensor: stored blocks by key, ready to be asked for any box."""
+"""Stored blocks by tensor, with an index that finds those of any box."""
 
 from __future__ import annotations
 

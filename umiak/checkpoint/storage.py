@@ -30,7 +30,7 @@ from umiak.checkpoint.files import open_file
 from umiak.checkpoint.formats import native, safetensors
 from umiak.checkpoint.manifest import Manifest, file_name, nbytes
 from umiak.checkpoint.records import Block, Stored
-from umiak.util import parts
+from umiak.util import partial_files
 from umiak.util.errors import op_error
 
 Source = np.ndarray | Callable[[], Iterable[np.ndarray]]
@@ -116,9 +116,9 @@ class _Stream:
 
     def __init__(self, folder: str, name: str, budget: int) -> None:
         while True:
-            self.path = os.path.join(folder, parts.part_name(name))
+            self.path = os.path.join(folder, partial_files.part_name(name))
             self._open()
-            if parts.lock(self.fd, self.path):  # so that it is not taken for a dead writer's
+            if partial_files.lock(self.fd, self.path):  # so that it is not taken for a dead writer's
                 break
             os.close(self.fd)
         self.room = max(min(budget // 4, _LARGEST) // native.PAGE, 1) * native.PAGE
@@ -329,7 +329,7 @@ _WRITERS: dict[str, Callable[[_Stream, str, Iterable[tuple[Block, Source]], Any]
 
 
 class _Check:
-    """How far a block has been compared with its checksum: its bytes before ``at`` are in ``sum``.
+    """Progress of comparing a block with its checksum: its bytes before ``at`` are in ``sum``.
 
     ``at`` is None while a reader is at work on the next ones.
     """
@@ -401,7 +401,7 @@ class Reader:
             raise damaged(file.path, check.stored.block, check.stored.checksum, found)
 
     def _check(self, stored: Stored) -> _Check | None:
-        """How far the block has been compared; None where it is not to be."""
+        """Return the progress of comparing the block; None where it is not compared."""
         if not self.verify or not stored.checksum:
             return None
         key = stored.file, stored.begin, stored.checksum
@@ -412,7 +412,7 @@ class Reader:
         return found
 
     def _take(self, check: _Check | None, begin: int) -> bool:
-        """Whether the bytes that are now read from ``begin`` on are the next to be compared."""
+        """Return whether the bytes that are now read from ``begin`` on are the next to be compared."""
         if check is None or check.at == check.total:
             return False
         with self.lock:

@@ -1,4 +1,4 @@
-"""Is a checkpoint whole? Every file, every block, every byte."""
+"""Verification of a checkpoint: every file, every block, every byte."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What :func:`verify` found: ``findings`` of all blocks, ``bad`` those that are neither ok nor unchecked."""
+    """Result of :func:`verify`: ``findings`` of all blocks, ``bad`` those that are neither ok nor unchecked."""
 
     folder: str
     uid: int | None

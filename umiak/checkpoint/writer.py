@@ -34,8 +34,8 @@ _FRAME = struct.Struct("<QI")  # bytes of the message, descriptors that come wit
 
 
 @dataclass
-class Order:
-    """What the writer is to do: the blocks lie in segment ``slot`` at ``places``."""
+class WriteRequest:
+    """Request to the writer process: the blocks lie in segment ``slot`` at ``places``."""
 
     number: int
     slot: int
@@ -73,22 +73,22 @@ def receive(sock: socket.socket) -> tuple[Any, list[int]] | None:
     return pickle.loads(data), list(fds)
 
 
-def _carry_out(order: Order, segment: mmap.mmap, lock: int | None) -> None:
-    with Saving(*order.saving, lock) as saving:
+def _execute(request: WriteRequest, segment: mmap.mmap, lock: int | None) -> None:
+    with Saving(*request.saving, lock) as saving:
         try:
             items = []
-            for block, place in zip(order.blocks, order.places):
+            for block, place in zip(request.blocks, request.places):
                 raw = np.frombuffer(segment, np.uint8, nbytes(block), HEADER + place)
                 items.append((block, raw.view(numpy_dtype(block.dtype)).reshape(local_shape(block))))
-            saving.write(items, **order.options)
+            saving.write(items, **request.options)
             saving.prepare()
         except BaseException as error:
             if lock is None:
                 rendezvous.announce(saving, f"{type(error).__name__}: {error}")
             raise
-        rendezvous.finish(saving, order.infos, order.flat_mapping, order.extra, order.timeout)
-        if order.keep is not None and lock is not None:
-            keep_last(saving.folder, order.keep)
+        rendezvous.finish(saving, request.infos, request.flat_mapping, request.extra, request.timeout)
+        if request.keep is not None and lock is not None:
+            keep_last(saving.folder, request.keep)
 
 
 def _take(sock: socket.socket, orders: queue.SimpleQueue[tuple[Any, list[int]] | None]) -> None:
@@ -106,25 +106,25 @@ def main(fd: int) -> None:
     segments: dict[int, mmap.mmap] = {}
     orders: queue.SimpleQueue[tuple[Any, list[int]] | None] = queue.SimpleQueue()
     with socket.socket(fileno=fd) as sock:
-        # What is sent is taken at once: a trainer with a second order does not wait for the first to be carried out.
+        # What is sent is taken at once: a trainer with a second request does not wait for the first to be carried out.
         threading.Thread(target=_take, args=(sock, orders), daemon=True).start()
         while (message := orders.get()) is not None:
-            order, fds = message
-            if isinstance(order, int):  # a segment of that number, instead of a former one
-                segments[order] = mmap.mmap(fds[0], 0, access=mmap.ACCESS_READ)
+            request, fds = message
+            if isinstance(request, int):  # a segment of that number, instead of a former one
+                segments[request] = mmap.mmap(fds[0], 0, access=mmap.ACCESS_READ)
                 os.close(fds[0])
                 continue
-            answer: tuple[int, BaseException | None, str] = (order.number, None, "")
+            answer: tuple[int, BaseException | None, str] = (request.number, None, "")
             try:
-                _carry_out(order, segments[order.slot], fds[0] if fds else None)
+                _execute(request, segments[request.slot], fds[0] if fds else None)
             except BaseException as error:  # raised in the trainer, which waits for an answer
-                answer = (order.number, error, traceback.format_exc())
+                answer = (request.number, error, traceback.format_exc())
             try:
                 send(sock, answer)
             except OSError:  # the trainer is gone; what is left to do is still to be done
                 pass
             except Exception:  # an error that cannot be pickled
-                send(sock, (order.number, RuntimeError(f"{type(answer[1]).__name__}: {answer[1]}"), answer[2]))
+                send(sock, (request.number, RuntimeError(f"{type(answer[1]).__name__}: {answer[1]}"), answer[2]))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Collectives out of messages.
+"""Algorithms of collectives over messages.
 
 Each is a generator: it starts messages and yields those that it must have before it goes on. So one thread can have
 many under way, and an engine needs to know nothing but messages. Arrays are flat. All messages of a collective have
@@ -29,7 +29,7 @@ def bytes_of(x: np.ndarray) -> np.ndarray:
 
 
 def bounds(n: int, parts: int) -> list[int]:
-    """Where to cut ``n`` elements into ``parts`` parts that differ by at most 64 elements."""
+    """Return the bounds that split ``n`` elements into ``parts`` parts whose sizes differ by at most 64 elements."""
     step = -(-n // parts)
     step = -(-step // 64) * 64 if n >= 64 * parts else step
     return [min(i * step, n) for i in range(parts + 1)]

@@ -34,8 +34,8 @@ from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor, empty
+from umiak.observe.collector import EventCollector, now
 from umiak.observe.event import COMMUNICATION
-from umiak.observe.recorder import Recorder, now
 from umiak.ops.base import packed_error
 from umiak.runtime.selected_rows import SelectedRows, add_to
 from umiak.util.errors import op_error
@@ -50,7 +50,7 @@ _COPY, _ADD = F.Copy(), F.Add()
 
 
 class LeafGradient:
-    """A leaf and its gradient."""
+    """Leaf with its gradient and its view of a bucket."""
 
     __slots__ = ("bucket", "came", "expected", "leaf", "name", "ready", "size", "view")
 
@@ -70,7 +70,7 @@ class LeafGradient:
 
 
 class PendingReduction:
-    """Something of the group that is under way, for the reducer and for the profiler."""
+    """Operation in flight on the group, as the reducer and the profiler see it."""
 
     task: Task | None = None
     began = 0
@@ -80,7 +80,7 @@ class PendingReduction:
         raise NotImplementedError
 
     def finish(self) -> None:
-        """What is done with the result."""
+        """Process the result."""
 
 
 class Bucket(PendingReduction):
@@ -100,7 +100,7 @@ class Bucket(PendingReduction):
         self.allocate()
 
     def allocate(self) -> None:
-        """Take memory, of which the slots get views."""
+        """Allocate the flat buffer, of which the slots get views."""
         self.flat = empty((self.starts[-1] + len(self.default_flags),), self.dtype, self.place)
         self.nbytes = nbytes(self.flat)
         clear(self.flat)  # the gaps take part
@@ -118,7 +118,7 @@ class Bucket(PendingReduction):
         self.users = sys.getrefcount(self.flat.storage)
 
     def check_views(self) -> None:
-        """Before the first gradient of a step: leave the memory to those who have kept tensors or arrays over it."""
+        """Allocate new memory before the first gradient of a step if tensors or arrays over the old one were kept."""
         self.views_checked = True
         if any(_held(slot.leaf) is not None for slot in self.slots):
             return
@@ -153,7 +153,7 @@ class Bucket(PendingReduction):
                     slot.leaf.grad = slot.view
 
     def unused_and_failed(self) -> tuple[np.ndarray, bool]:
-        """By slot, the part of the ranks whose run gave it nothing; whether some rank's run failed."""
+        """Return for each slot the share of ranks whose run gave it no gradient, and whether some rank's run failed."""
         n = len(self.slots)
         return self.said[n : 2 * n], bool(self.said[2 * n])
 
@@ -188,7 +188,7 @@ class SparseBucket(PendingReduction):
         self.rest: list[Task] = []
 
     def more(self) -> bool:
-        """After the numbers of rows, the rows; False when these are there, too."""
+        """Start the next message: the rows after their numbers; False when all have arrived."""
         if self.rest:
             self.task = self.rest.pop()
             return True
@@ -240,12 +240,12 @@ def clear(x: Tensor) -> None:
 
 
 def _held(leaf: Tensor) -> Any:
-    """The gradient of a leaf; None also where it is zeros that nobody has looked at."""
+    """Return the gradient of a leaf; None also where it was cleared and not read since."""
     return None if tape.is_cleared(leaf) else leaf.grad
 
 
 def accumulate(slot: LeafGradient, g: Any) -> None:
-    """Add a gradient to that of a leaf, in the bucket's memory if it has one."""
+    """Accumulate a gradient into that of a leaf, in the bucket's memory if it has one."""
     leaf, view = slot.leaf, slot.view
     if view is None:
         tape.add_gradient(leaf, g)
@@ -301,7 +301,7 @@ class Reducer:
         self.started_early = 0  # buckets of the latest run that were under way before its end
 
     def close(self) -> None:
-        """Leave the gradients alone from now on."""
+        """Stop reducing gradients."""
         for sink, slot in zip(self._sinks, self.slots):
             sink.drop(slot.leaf)
         self._forget()
@@ -309,7 +309,7 @@ class Reducer:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Backward runs in here only add up what this rank has."""
+        """Accumulate gradients of this rank alone in backward runs inside the context."""
         former, self.sync = self.sync, False
         try:
             yield
@@ -319,7 +319,7 @@ class Reducer:
     # --- during a run
 
     def take(self, key: int, leaf: Tensor, g: Any, create_graph: bool) -> None:
-        """A gradient for a leaf. Called by the tape."""
+        """Take a gradient for a leaf. Called by the tape."""
         if create_graph:
             raise op_error(
                 RuntimeError,
@@ -391,7 +391,7 @@ class Reducer:
         self._pending.append(bucket)
 
     def _progress(self) -> bool:
-        """Move on what is under way; whether something has arrived."""
+        """Progress the reductions in flight; return whether one has completed."""
         arrived = [b for b in self._pending if b.task.done()]
         for bucket in arrived:
             self._arrived(bucket)
@@ -401,12 +401,12 @@ class Reducer:
         if isinstance(bucket, SparseBucket) and bucket.more():
             return
         self._pending.remove(bucket)
-        recorder = Recorder.active
-        if recorder is not None:
+        collector = EventCollector.active
+        if collector is not None:
             number = self.buckets.index(bucket) if self.buckets else 0
             args = {"bucket": number, "bytes": bucket.nbytes, "group": self.group.name}
             what = "all_gather" if isinstance(bucket, SparseBucket) else "all_reduce"
-            recorder.span(f"{what} of gradients {number}", COMMUNICATION, bucket.began, args)
+            collector.span(f"{what} of gradients {number}", COMMUNICATION, bucket.began, args)
 
     # --- its end
 
@@ -486,7 +486,7 @@ class Reducer:
         self.buckets = None
 
     def _make(self) -> None:
-        """Cut the gradients into buckets, on all ranks as rank 0 does."""
+        """Assign the gradients to buckets, on all ranks in the order of rank 0."""
         order = list(dict.fromkeys(reversed(self._order)))[::-1]  # by the last gradient of each
         rest = [i for i, slot in enumerate(self.slots) if i not in set(order) and not slot.frozen]
         rows = [i for i, slot in enumerate(self.slots) if isinstance(_held(slot.leaf), SelectedRows)]

@@ -1,4 +1,4 @@
-"""What goes wrong among ranks."""
+"""Errors of communication."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ COLLECTIVE = 1 << 16  # those of collectives
 
 
 class Group:
-    """Ranks that talk together, as one of them sees it."""
+    """Group of ranks that communicate, as one of them sees it."""
 
     def __init__(
         self,
@@ -89,13 +89,13 @@ class Group:
         return task
 
     def forget(self, task: Task, error: BaseException | None) -> None:
-        """A task that has ended."""
+        """Drop a task that has ended."""
         if error is not None and task.call is not None:
             self.given_up.append(task.call)
         self._open.pop(id(task), None)
 
     def progress(self, but: Task | None = None) -> None:
-        """Move on what this rank has under way, on any group.
+        """Progress all operations in flight of this rank, on any group.
 
         Raises:
             CommError: one of the operations failed: now, since the other ranks may never answer whoever goes on.
@@ -105,7 +105,7 @@ class Group:
                 task.done()
 
     def wait(self) -> None:
-        """Wait for what is under way on this group."""
+        """Wait for all operations in flight on this group."""
         for task in self.under_way():
             task.wait()
 
@@ -119,11 +119,11 @@ class Group:
         return [r for i, r in enumerate(self.ranks) if i != self.rank]
 
     def waits(self) -> list[str]:
-        """What is under way."""
+        """Iterate over the operations in flight."""
         return [t.what for t in self.under_way()]
 
     def signature(self, call: int | None) -> str:
-        """What the ranks must agree on in a call of this rank: operation, dtype, sizes; empty for one long ago."""
+        """Return what the ranks must agree on in a call: operation, dtype, sizes; empty for a call long ago."""
         for number, (what, *said) in list(self._recent):
             if number == call:
                 return f"{what}({', '.join(map(str, said))})"
@@ -153,7 +153,7 @@ class Group:
         return made
 
     def doubt(self, task: Task, waited: float, late: bool) -> CommError | None:
-        """The error of an operation that is ``late``, or will never complete; None where it may."""
+        """Return the error of an operation that is ``late`` or can never complete; None where it still may."""
         mine = self.signature(task.call)
         seen = self._seen(task.call, self.others)
         if not late and not any(s.lost(task.call, mine) for s in seen):
@@ -162,7 +162,7 @@ class Group:
         return CommError(f"{text}: {sentence(seen, task.call, mine)}" if seen else text)
 
     def _checked(self, call: int, tag: int, steps: Callable[[int], algorithms.Steps]) -> algorithms.Steps:
-        """What ``steps`` makes, after all ranks have compared what they are about to do."""
+        """Run ``steps`` after all ranks have compared their calls."""
         text = self.signature(call)
         mine = np.zeros(WORDS, np.uint8)
         raw = text.encode()
@@ -193,7 +193,7 @@ class Group:
         args: Sequence[Any],
         messages: Callable[[int], algorithms.Steps],
     ) -> Callable[[int], algorithms.Steps]:
-        """The steps of a collective: the engine's own way ``name`` where it has one for the operands, else by messages.
+        """Steps of a collective: the transport's native one ``name`` where it serves the operands, else messages.
 
         What lies on a device that the channel does not reach goes by way of the host, which waits for what is read.
         """
@@ -223,7 +223,7 @@ class Group:
         return steps
 
     def all_reduce(self, out: Data, x: Data, op: str = "sum") -> Task:
-        """``x`` of all ranks combined; ``out`` may be ``x``."""
+        """All-reduce: ``x`` of all ranks combined by ``op``, on every rank; ``out`` may be ``x``."""
         a, b = StagedArray(out), StagedArray(x)
 
         def messages(tag: int) -> algorithms.Steps:
@@ -232,7 +232,7 @@ class Group:
         return self._start("all_reduce", self._by("all_reduce", [b], [a], [a, b], [op], messages), *described(x), op)
 
     def reduce(self, out: Data, x: Data, root: int, op: str = "sum") -> Task:
-        """The same, on rank ``root`` of the group; elsewhere ``out`` is left as it is."""
+        """Reduce: ``x`` of all ranks combined by ``op``, on rank ``root``; elsewhere ``out`` is not written."""
         a, b = StagedArray(out), StagedArray(x)
         writes = [a] if self.rank == root else []
 
@@ -243,7 +243,7 @@ class Group:
         return self._start("reduce", steps, *described(x), op, f"to {root}")
 
     def reduce_scatter(self, out: Data, x: Data, op: str = "sum") -> Task:
-        """``x`` of all ranks combined, cut into equal parts of which rank r gets part r."""
+        """Reduce-scatter: ``x`` of all ranks combined by ``op``, of which rank r gets the r-th of equal parts."""
         a = StagedArray(out)
         b = StagedArray(x).without_overlap(a)
         self._parts("reduce_scatter", a, b)
@@ -255,7 +255,7 @@ class Group:
         return self._start("reduce_scatter", steps, *described(x), op)
 
     def all_gather(self, out: Data, x: Data) -> Task:
-        """``x`` of all ranks, one after the other."""
+        """All-gather: ``x`` of all ranks, one after the other."""
         a = StagedArray(out)
         b = StagedArray(x).without_overlap(a)
         self._parts("all_gather", b, a)
@@ -266,7 +266,7 @@ class Group:
         return self._start("all_gather", self._by("all_gather", [b], [a], [a, b], [], messages), *described(x))
 
     def gather(self, out: Data | None, x: Data, root: int) -> Task:
-        """The same, on rank ``root`` of the group only; elsewhere ``out`` may be None."""
+        """Gather: ``x`` of all ranks, one after the other, on rank ``root`` alone; elsewhere ``out`` may be None."""
         a, b = None if out is None else StagedArray(out), StagedArray(x)
         if self.rank == root:
             self._parts("gather", b, a)
@@ -278,7 +278,7 @@ class Group:
         return self._start("gather", self._by("", [b], writes, [], [], messages), *described(x), f"to {root}")
 
     def scatter(self, out: Data, x: Data | None, root: int) -> Task:
-        """Part r of what rank ``root`` has, on rank r; elsewhere ``x`` may be None."""
+        """Scatter: part r of ``x`` of rank ``root``, on rank r; ``x`` may be None on other ranks."""
         a, b = StagedArray(out), None if x is None else StagedArray(x)
         if self.rank == root:
             self._parts("scatter", a, b)
@@ -291,7 +291,7 @@ class Group:
         return self._start("scatter", steps, *described(out), f"from {root}")
 
     def broadcast(self, x: Data, root: int) -> Task:
-        """``x`` of rank ``root``, on every rank, in place."""
+        """Broadcast: ``x`` of rank ``root``, on every rank, in place."""
         a = StagedArray(x)
         reads, writes = ([a], []) if self.rank == root else ([], [a])
 
@@ -302,7 +302,7 @@ class Group:
         return self._start("broadcast", steps, *described(x), f"from {root}")
 
     def all_to_all(self, out: Data, x: Data) -> Task:
-        """``x`` cut into equal parts, of which part r goes to rank r; ``out`` joins what comes."""
+        """All-to-all: part r of the equal parts of ``x`` goes to rank r; ``out`` joins the parts received."""
         a = StagedArray(out)
         b = StagedArray(x).without_overlap(a)
         if a.size != b.size or a.size % self.size:
@@ -316,7 +316,7 @@ class Group:
         return self._start("all_to_all", self._by("all_to_all", [b], [a], [a, b], [], messages), *described(x))
 
     def all_to_all_sized(self, out: Data, x: Data, sent: Sequence[int], received: Sequence[int]) -> Task:
-        """``sent[r]`` rows of ``x`` go to rank r, ``received[r]`` come from it."""
+        """All-to-all of uneven parts: ``sent[r]`` rows of ``x`` go to rank r, ``received[r]`` come from it."""
         rows = x.shape[0], out.shape[0]
         if (sum(sent), sum(received), len(sent), len(received)) != (*rows, self.size, self.size):
             need = f"rows for and from {self.size} ranks that add up to {rows[0]} and {rows[1]}"
@@ -335,7 +335,7 @@ class Group:
         )
 
     def permute(self, out: Data, x: Data, pairs: Sequence[tuple[int, int]]) -> Task:
-        """``x`` from rank a to rank b for each pair of places."""
+        """Permute: send ``x`` from rank a to rank b for each pair of indices."""
         a = StagedArray(out)
         b = StagedArray(x).without_overlap(a)
 
@@ -345,7 +345,7 @@ class Group:
         return self._start("permute", self._by("permute", [b], [a], [a, b], [pairs], messages), *described(x), pairs)
 
     def barrier(self) -> Task:
-        """Complete once every rank has started it."""
+        """Barrier: complete once every rank has started it."""
         return self._start(
             "barrier", self._by("barrier", [], [], [], [], lambda tag: algorithms.barrier(self.channel, tag))
         )
@@ -385,17 +385,17 @@ class Group:
         return task
 
     def send(self, x: Data, peer: int, tag: int = 0) -> Task:
-        """``x`` to the rank at place ``peer``. ``x`` must stay as it is until the task is complete."""
+        """Send ``x`` to the rank at index ``peer``. ``x`` must not change until the task is complete."""
         return self._message("send to rank", self.channel.send, [StagedArray(x)], [], peer, tag)
 
     def recv(self, x: Data, peer: int, tag: int = 0) -> Task:
-        """Into ``x``, from the rank at place ``peer``."""
+        """Receive into ``x`` from the rank at index ``peer``."""
         return self._message("recv from rank", self.channel.recv, [], [StagedArray(x)], peer, tag)
 
     # Objects
 
     def send_object(self, obj: Any, peer: int) -> None:
-        """A Python object to the rank at place ``peer``; returns once it has left."""
+        """Send a Python object to the rank at index ``peer``; returns once it has left."""
         self._peer("send_object", peer)
         raw = np.frombuffer(pickle.dumps(obj, protocol=5), np.uint8)
         size = np.array([raw.size], np.int64)
@@ -406,7 +406,7 @@ class Group:
         Task(self, f"send_object to rank {self.ranks[peer]}", steps()).wait()
 
     def recv_object(self, peer: int) -> Any:
-        """The next Python object from the rank at place ``peer``."""
+        """Receive the next Python object from the rank at index ``peer``."""
         self._peer("recv_object", peer)
         got: list[np.ndarray] = []
 
@@ -461,9 +461,9 @@ class Group:
         return objs[root]
 
     def close(self) -> None:
-        """Give back what the engine holds for the group."""
+        """Release what the transport holds for the group."""
         self.channel.close()
 
 
 def _no_way(name: str, *args: Any) -> None:
-    """The engine's own way where none may be taken."""
+    """Stand-in for native collectives where none may be used."""

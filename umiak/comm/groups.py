@@ -1,4 +1,4 @@
-"""The groups of a rank, by name. They live in the rank's state, so that virtual ranks have theirs."""
+"""Groups of a rank, by name. They live in the rank's state, so that each virtual rank has its own."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def table() -> dict[str, Group]:
 
 
 def started() -> bool:
-    """Whether this rank has its groups."""
+    """Return whether this rank has its groups."""
     return WORLD in table()
 
 

@@ -1,7 +1,7 @@
-"""How ops of communication run: on tensors of any place, by the group of that name. In a group of one nothing moves,
-and none is needed.
+"""Kernels of collective ops on tensors of any place, over the group of that name. A group of one need not exist.
 
-What is sent lies part after part in memory, so other axes than the first are turned there and back, by ops.
+The parts that are sent lie one after the other in memory, so other axes than the first are transposed there and back,
+by ops.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RUN: dict[type, Run] = {}
 
 
 def kernel(call: Any) -> Kernel:
-    """How a class of calls runs."""
+    """Return the kernel of a class of calls."""
     run, op = RUN[type(call.op)], call.op
     return Kernel(call=lambda operands, params: (run(op, *operands, *params),))
 

@@ -64,7 +64,7 @@ class VirtualRank:
         self.ended = False
 
     def stuck(self) -> bool:
-        """Whether all its threads wait, with nothing new to look at."""
+        """Return whether all its threads wait, with nothing new to look at."""
         self.seen = {t: v for t, v in self.seen.items() if t.is_alive()}
         return bool(self.seen) and all(t in self.waits and v == self.version for t, v in self.seen.items())
 
@@ -74,7 +74,7 @@ class VirtualRank:
         self.changed.notify_all()
 
     def describe(self) -> str:
-        """What it does, in words."""
+        """Describe its activity in words."""
         if self.error is not None:
             return f"rank {self.rank} failed: {type(self.error).__name__}: {self.error}"
         if self.ended:
@@ -86,7 +86,7 @@ class VirtualRank:
         return f"rank {self.rank} is in {where(self.thread)}"
 
     def look(self, name: str, call: int | None) -> PeerStatus:
-        """What it does on the group ``name``."""
+        """Return its status on the group ``name``."""
         seen = look(self.groups, self.rank, name, call, self.thread)
         if self.error is not None:
             return replace(seen, state=FAILED, error=f"{type(self.error).__name__}: {self.error}")
@@ -142,7 +142,7 @@ class Job:
             member.touch()
 
     def look(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
-        """What some ranks do on a group."""
+        """Return the status of some ranks on a group."""
         with self.lock:
             return [self.members[r].look(group.name, call) for r in ranks]
 

@@ -1,4 +1,4 @@
-"""Ranks that are processes tell each other what they do, beside the messages that may hang.
+"""Monitor of ranks that are processes: they tell each other their status, beside messages that may hang.
 
 Every rank has a thread that answers on a socket, also while its program computes, sleeps or ends. One that waits for
 others for long asks them; one that fails tells them. Both sides of a connection prove that they know the job's key.
@@ -32,7 +32,7 @@ Address = tuple[str, int]
 
 
 class Monitor:
-    """What this process tells the others of a job, and what it knows of them."""
+    """Service that tells the other processes of a job the status of this one, and asks for theirs."""
 
     def __init__(self, rank: int, groups: Mapping[str, Group], key: bytes, here: bool) -> None:
         """``here``: all ranks run on this host."""
@@ -87,7 +87,7 @@ class Monitor:
         return asdict(self.look(said["group"], said["call"]))
 
     def look(self, name: str, call: int | None) -> PeerStatus:
-        """What this rank does on a group."""
+        """Return the status of this rank on a group."""
         seen = look(self.groups, self.rank, name, call, self.program)
         if self.rank in self.failed:
             return replace(seen, state=FAILED, error=self.failed[self.rank])
@@ -96,7 +96,7 @@ class Monitor:
     # Asking
 
     def ask(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
-        """What some ranks do on a group, at a call of it."""
+        """Ask some ranks for their status on a group, at a call of it."""
         question = {"group": group.name, "call": call}
         found = self._tell(ranks, question)
         return [found.get(r, PeerStatus(r, SILENT)) for r in ranks]
@@ -159,7 +159,7 @@ class Monitor:
         return found
 
     def trouble(self) -> str:
-        """What ranks have told of their failure."""
+        """Describe the failures that ranks have announced."""
         return "; ".join(f"rank {r} failed: {text}" for r, text in dict(self.failed).items())
 
 

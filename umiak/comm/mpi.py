@@ -30,7 +30,7 @@ YIELD_FOR = 1.0  # seconds of waiting in which the processor is only offered to 
 
 
 def launched() -> bool:
-    """Whether an MPI launcher started this process among others."""
+    """Return whether an MPI launcher started this process among others."""
     if os.environ.get("UMIAK_COMM", "mpi") != "mpi":
         return False
     return any(int(os.environ.get(name, "1")) > 1 for name in SIZES)

@@ -1,4 +1,4 @@
-"""What another rank does, as data and in words: for the errors of operations that wait for it."""
+"""Status of another rank, as data and in words, for the errors of operations that wait for it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PeerStatus:
     error: str = ""
 
     def lost(self, call: int | None, mine: str) -> bool:
-        """Whether it will never do what the one who calls ``mine`` waits for."""
+        """Return whether it will never do what the one who calls ``mine`` waits for."""
         if self.state in (FAILED, GONE):
             return True
         if call is None:
@@ -36,7 +36,7 @@ class PeerStatus:
         return bool(self.called and self.called != mine) or (self.state == ENDED and self.calls <= call)
 
     def words(self, call: int | None, mine: str) -> str:
-        """What follows ``rank 3`` in a sentence."""
+        """Return the predicate that follows ``rank 3`` in a sentence."""
         if self.state == FAILED:
             return f"failed: {self.error}"
         if self.state == GONE:
@@ -65,7 +65,7 @@ class PeerStatus:
 def look(
     groups: Mapping[str, Group], rank: int, name: str, call: int | None, thread: threading.Thread | None
 ) -> PeerStatus:
-    """What a rank of this process, whose groups are ``groups``, does on one of them; ``thread`` runs its program."""
+    """Return the status of a rank of this process on the group ``name`` of ``groups``; ``thread`` runs its program."""
     group = groups.get(name)
     place = where(thread)
     if group is None:
@@ -84,7 +84,7 @@ def where(thread: threading.Thread | None) -> str:
 
 
 def sentence(statuses: Iterable[PeerStatus], call: int | None, mine: str) -> str:
-    """What some ranks do; those that do the same together."""
+    """Describe the statuses of some ranks, grouping those that do the same."""
     said: dict[str, list[int]] = {}
     for s in statuses:
         said.setdefault(s.words(call, mine), []).append(s.rank)

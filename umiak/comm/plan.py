@@ -1,4 +1,4 @@
-"""What thousands of ranks would say to each other, without data and without the ranks.
+"""Dry run of thousands of ranks: the messages they would exchange, without data and without the ranks.
 
 Ranks of one class do the same, so one of each runs, on tensors of the `null` place, and what it asks of its groups is
 noted. Groups of two classes are the same group to both, or play the same part: the classes of their ranks tell which.
@@ -56,7 +56,7 @@ class Role:
 
 @dataclass
 class ClassPlan:
-    """What each rank of a class does."""
+    """Communication of each rank of a class."""
 
     key: Hashable
     rank: int  # the one that ran
@@ -80,7 +80,7 @@ class ClassPlan:
 
 @dataclass
 class Plan:
-    """What all ranks do. ``str`` makes a table of it."""
+    """Communication of all ranks. ``str`` formats it as a table."""
 
     ranks: int
     classes: list[ClassPlan]
@@ -335,7 +335,7 @@ def _compare(a: ClassPlan, mine: Role, b: ClassPlan, theirs: Role | None) -> Non
 
 
 def _match(plan: Plan, kind: list[Hashable]) -> None:
-    """What all ranks of one class send to those of another is what those receive from them."""
+    """Check that the ranks of one class send to those of another what these receive from them."""
     flow: dict[tuple[Hashable, Hashable], dict[str, Counter[tuple]]] = defaultdict(
         lambda: {n: Counter() for n in MESSAGES}
     )

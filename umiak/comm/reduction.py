@@ -25,7 +25,7 @@ _OPS = {"sum": "add", "avg": "add", "max": "maximum", "min": "minimum", "prod": 
 
 
 def native(dtype: np.dtype) -> bool:
-    """Whether NumPy computes in ``dtype`` at the processor's speed."""
+    """Return whether NumPy computes in ``dtype`` at the processor's speed."""
     return dtype.kind in "biufc" and dtype != np.float16
 
 
@@ -50,7 +50,7 @@ def combiner(op: str, dtype: np.dtype) -> Combine:
 
 
 def finish(op: str, out: np.ndarray, size: int) -> None:
-    """What is left to do with the combination of ``size`` arrays: a mean divides."""
+    """Finish the reduction of ``size`` arrays in place: a mean divides."""
     if op == "avg":
         if native(out.dtype):
             np.divide(out, size, out=out)

@@ -45,7 +45,7 @@ class RemoteTraceback(Exception):
 
 
 class Registry:
-    """At rank 0: gathers the workers at the beginning and at the end.
+    """Registry at rank 0: gathers the workers at the beginning and at the end.
 
     How the beginning ended is decided once, when the last worker has come or something is wrong: one that is gone soon
     after is the business of those who call it, whether the others have heard by then that it came or not.

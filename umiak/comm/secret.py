@@ -1,4 +1,4 @@
-"""What processes of one job know and others do not: who connects must prove it, since what is received is unpickled."""
+"""Secret shared by the processes of one job: every connection must prove it, since received data are unpickled."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def job_secret(op: str, host: str) -> bytes:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach ``host``."""
+    """Return whether only this machine can reach ``host``."""
     try:
         found = socket.getaddrinfo(host, None)
     except OSError:

@@ -1,4 +1,4 @@
-"""How a process of an MPI job ends.
+"""Shutdown of a process of an MPI job.
 
 MPI waits at a process's end for all the others, for ever, whatever has become of them. So at its end a rank first waits
 for the others here, where it still answers their questions and sees when one has failed or died; and a rank that fails
@@ -24,7 +24,7 @@ PASS_ON = 0.2  # seconds for the launcher to pass on what was printed, which it 
 
 
 class Shutdown:
-    """The end of this process, from when it is made on. ``comm`` is for this alone."""
+    """Handler of this process's end, active once it is constructed. ``comm`` is for it alone."""
 
     def __init__(self, comm: Any, monitor: Monitor) -> None:
         self.comm, self.monitor = comm, monitor
@@ -64,7 +64,7 @@ class Shutdown:
         MPI.COMM_WORLD.Abort(1)
 
     def _wait_for_all(self) -> str:
-        """Until all others have come to their end too; else what has happened to them."""
+        """Wait until all other ranks have ended too; return what has happened to them otherwise."""
         self.monitor.ended = True
         request = self.comm.Ibarrier()
         start = time.monotonic()

@@ -89,7 +89,7 @@ def simulate(fn: Callable[..., T], ranks: int, *args: Any, timeout: float = 600.
 
 
 def _wait(job: Job, seconds: float) -> str:
-    """Until all ranks have ended; what those do that have not in time."""
+    """Wait until all ranks have ended; describe those that have not in time."""
     end = time.monotonic() + seconds
     with job.lock:
         while not all(s.ended for s in job.members):

@@ -1,4 +1,4 @@
-"""A slower network than there is, for tests and benchmarks: a channel whose messages arrive when a link brings them.
+"""Simulated slow network for tests and benchmarks: a channel whose messages arrive after latency and transfer time.
 
 A rank's link takes one message after the other, each for its bytes over the bandwidth; it arrives the latency later.
 A word with the time of arrival goes before each message: ranks of one host share the clock.
@@ -29,7 +29,7 @@ ASLEEP = 2.0  # so long an engine need not expect anything at once: it sleeps be
 
 
 class LinkModel:
-    """The link of a rank into the network."""
+    """Model of a rank's link: latency, bandwidth and the messages queued on it."""
 
     def __init__(self, latency_s: float, bytes_per_s: float) -> None:
         self.latency, self.bandwidth = latency_s, bytes_per_s
@@ -37,7 +37,7 @@ class LinkModel:
         self.dues: list[float] = []  # a heap of times at which something arrives or has left
 
     def take(self, nbytes: int) -> float:
-        """When a message that is sent now has left."""
+        """Queue a message of ``nbytes`` and return when it will have left."""
         self.free = max(self.free, now()) + nbytes / self.bandwidth
         heapq.heappush(self.dues, self.free)
         return self.free
@@ -83,7 +83,7 @@ class _Received:
 
 
 class SlowChannel:
-    """A channel over links."""
+    """Channel that delays the messages of another channel by a link model."""
 
     def __init__(self, channel: Channel, line: LinkModel) -> None:
         self.channel, self.line = channel, line

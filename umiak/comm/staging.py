@@ -1,4 +1,4 @@
-"""What an operation on a group reads or writes: memory of the host, or of a device that it is staged for."""
+"""Staging of operands: memory of the host as it is, memory of a device through a buffer of the host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Data: TypeAlias = Tensor | np.ndarray
 
 
 def described(x: Data) -> tuple[str, tuple[int, ...]]:
-    """What ranks must agree on: dtype and shape."""
+    """Return what ranks must agree on: dtype and shape."""
     return x.dtype.name, tuple(x.shape)
 
 
@@ -28,10 +28,10 @@ def nbytes(x: Data) -> int:
 
 
 class StagedArray:
-    """Contiguous elements as a flat ``array`` of the host: over their memory, or beside it where that is a device's.
+    """Contiguous elements as a flat ``array`` of the host: over their memory, or a copy where that is a device's.
 
-    Then ``fetch`` fills the array, when the work is done that the elements come from, and ``land`` takes it over; work
-    that is handed to the device later sees that.
+    ``copy_to_host`` fills the copy once pending work on the elements is done, ``write_back`` writes it to the device;
+    work that is submitted to the device later sees that.
     """
 
     __slots__ = ("_array", "device", "dtype", "host", "size", "stream")

@@ -1,4 +1,4 @@
-"""A started operation: its messages, and what it does between them."""
+"""Operation in flight: its messages, and the steps between them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ look_flag = flags.define(
 
 
 class Task:
-    """The handle of an operation on a group. It goes on whenever one asks; its maker must wait for it in the end."""
+    """Handle of an operation on a group. It progresses when polled; its creator must wait for it in the end."""
 
     __slots__ = ("_after", "_error", "_lock", "_messages", "_moving", "_steps", "call", "group", "what")
 
@@ -44,7 +44,7 @@ class Task:
         self.done()  # the first messages leave now
 
     def done(self) -> bool:
-        """Move on as far as possible without blocking. True once the operation is complete.
+        """Progress the operation as far as possible without blocking. True once it is complete.
 
         Raises:
             CommError: it failed; every later call raises the same.
@@ -59,7 +59,7 @@ class Task:
         return True
 
     def _move(self) -> bool:
-        """Whether it has ended, well or not."""
+        """Return whether it has ended, well or not."""
         messages = self._messages
         self._moving = True
         try:
@@ -95,7 +95,7 @@ class Task:
         self.group.forget(self, error)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Until it is complete.
+        """Wait until the operation is complete.
 
         Args:
             timeout: seconds, instead of the group's; 0 for no limit.

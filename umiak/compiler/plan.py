@@ -39,7 +39,7 @@ from umiak.ir.tracer import SymTensor, Traced, Tracer
 from umiak.ops import scalars
 from umiak.ops.base import Op
 from umiak.util.garbage import Paused
-from umiak.util.late import loaded
+from umiak.util.lazy import loaded
 
 LAUNCH, VIEW, RESHAPE, CALLS, PYTHON = range(5)
 AXIS_STRIDE, AXIS_OFFSET = 64, 128

@@ -16,7 +16,7 @@ def _allocator(place: Place | int) -> storage.Allocator:
 
 
 def stats(place: Place | int) -> dict[str, int]:
-    """What the allocator of ``place`` holds and has done.
+    """Return the statistics of the allocator of ``place``.
 
     Bytes: ``allocated`` (in blocks handed out), ``requested`` (of them asked for), ``reserved`` (held from the system),
     ``pending`` (freed, but still used by other streams) and ``cached``; and the peaks ``allocated_peak``,

@@ -297,7 +297,7 @@ cdef class CachingAllocator(Allocator):
         self.keep(self.bins[s.stream] + c, c, s.data)
 
     cdef bint settled(self, Storage s) noexcept:
-        """Whether a freed block may be reused at once. If not, it is queued, or lost when its streams cannot be asked."""
+        """Return whether a freed block may be reused at once. If not, it is queued, or lost when its streams cannot be asked."""
         self.pending += SIZES[s.handle]
         if self.defer(s):
             return False

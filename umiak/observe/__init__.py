@@ -1,1 +1,1 @@
-"""What a run does, made visible: recordings of ops, kernels and ranges, tables and traces of them, counts of work."""
+"""Observation of a run: profiles of ops, kernels and ranges, tables and traces of them, counts of work."""

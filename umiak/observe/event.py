@@ -1,4 +1,4 @@
-"""What the profiler finds: events of several kinds, and what memory holds at a time."""
+"""Data of the profiler: events of several kinds, and memory in use over time."""
 
 from __future__ import annotations
 

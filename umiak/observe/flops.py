@@ -1,4 +1,4 @@
-"""How much arithmetic ops are, by what people compare models with: the multiply-adds that their records declare.
+"""Arithmetic of ops as models are compared by it: the multiply-adds that op classes declare.
 
 What moves, casts, compares or applies a function counts nothing.
 """

@@ -19,7 +19,7 @@ from umiak.observe.event import (
     USER,
     Event,
 )
-from umiak.observe.recording import Recording, merged, outermost
+from umiak.observe.profile import Profile, merged, outermost
 
 UNITS = {"s": 1e9, "ms": 1e6, "us": 1e3, "ns": 1.0}
 MODEL = (LOADER, FORWARD, BACKWARD, OPTIMIZER)
@@ -59,17 +59,17 @@ KEYS: dict[str, Callable[[Row], float]] = {
 
 
 class Tables:
-    """The tables of one recording. ``unit`` of times; ``key`` of ``KEYS``; ``detail``: kernels below their ops;
+    """The tables of one profile. ``unit`` of times; ``key`` of ``KEYS``; ``detail``: kernels below their ops;
     ``apart``: one table per thread."""
 
     def __init__(
-        self, recording: Recording, unit: str = "ms", key: str = "CPUTotal", detail: bool = True, apart: bool = False
+        self, profile: Profile, unit: str = "ms", key: str = "CPUTotal", detail: bool = True, apart: bool = False
     ) -> None:
-        self.recording, self.unit, self.key, self.detail, self.apart = recording, unit, KEYS[key], detail, apart
+        self.profile, self.unit, self.key, self.detail, self.apart = profile, unit, KEYS[key], detail, apart
         self.scale = UNITS[unit]
-        self.kernels = recording.kernels_of()
-        steps = list(recording.of(STEP))
-        self.whole = merged(steps) if steps else recording.end - recording.start
+        self.kernels = profile.kernels_of()
+        steps = list(profile.of(STEP))
+        self.whole = merged(steps) if steps else profile.end - profile.start
 
     # --- pieces of text
 
@@ -93,7 +93,7 @@ class Tables:
         events = list(events)
         if not self.apart:
             return [("", events)]
-        names = self.recording.threads
+        names = self.profile.threads
         return [
             (f" on thread {names.get(t, '?')} ({t})", [e for e in events if e.thread == t])
             for t in sorted({e.thread for e in events})
@@ -102,18 +102,18 @@ class Tables:
     # --- the views
 
     def device(self) -> str:
-        seconds = (self.recording.end - self.recording.start) / 1e9
+        seconds = (self.profile.end - self.profile.start) / 1e9
         cores = os.cpu_count() or 1
-        process, everything = (100 * b / seconds / cores if seconds > 0 else 0.0 for b in self.recording.busy)
+        process, everything = (100 * b / seconds / cores if seconds > 0 else 0.0 for b in self.profile.busy)
         rows = [["this process", f"{process:.2f}"], ["everything", f"{everything:.2f}"]]
         return self.table("Device Summary", ["processors in use by", f"% of {cores} cores"], rows)
 
     def overview(self) -> str:
         kinds = dict.fromkeys([STEP, LOADER, FORWARD, BACKWARD, OPTIMIZER, PROGRAM, USER, OPERATOR, INNER, KERNEL])
-        kinds.update(dict.fromkeys(e.kind for e in self.recording.events))
+        kinds.update(dict.fromkeys(e.kind for e in self.profile.events))
         rows = []
         for kind in kinds:
-            events = list(self.recording.of(kind))
+            events = list(self.profile.of(kind))
             if events:
                 calls = len(outermost(events))
                 busy = merged(events)
@@ -124,12 +124,12 @@ class Tables:
 
     def model(self) -> str:
         rows, rest = [], self.whole
-        steps = [e.duration for e in self.recording.of(STEP)]
+        steps = [e.duration for e in self.profile.of(STEP)]
         head = ["part", "calls", self.heading("time"), self.heading("kernels")]
         if steps:
             rows.append([STEP, str(len(steps)), self.times(steps, self.whole), ""])
         for kind in MODEL:
-            events = outermost(self.recording.of(kind))
+            events = outermost(self.profile.of(kind))
             if events:
                 spent = [e.duration for e in events]
                 inside = [sum(k.duration for k in self.kernels.get(id(e), ())) for e in events]
@@ -146,7 +146,7 @@ class Tables:
 
     def operators(self) -> str:
         found = []
-        for thread, events in self.threads(self.recording.of(OPERATOR)):
+        for thread, events in self.threads(self.profile.of(OPERATOR)):
             rows: dict[str, Row] = {}
             for e in events:
                 inside = self.kernels.get(id(e), [])
@@ -176,7 +176,7 @@ class Tables:
 
     def kernel(self) -> str:
         rows: dict[str, Row] = {}
-        for k in self.recording.of(KERNEL):
+        for k in self.profile.of(KERNEL):
             rows.setdefault(k.name, Row(k.name)).add(k.duration, [k])
         whole = sum(sum(r.times) for r in rows.values())
         lines = []
@@ -188,7 +188,7 @@ class Tables:
 
     def copies(self) -> str:
         rows: dict[str, Row] = {}
-        for e in self.recording.of(OPERATOR, INNER):
+        for e in self.profile.of(OPERATOR, INNER):
             if e.name in COPIES:
                 rows.setdefault(e.name, Row(e.name)).add(e.duration, self.kernels.get(id(e), []))
         lines = [
@@ -199,7 +199,7 @@ class Tables:
 
     def user(self) -> str:
         found = []
-        for thread, events in self.threads(self.recording.of(USER)):
+        for thread, events in self.threads(self.profile.of(USER)):
             rows: dict[str, Row] = {}
             for e in events:
                 rows.setdefault(e.name, Row(e.name)).add(e.duration, self.kernels.get(id(e), []))
@@ -213,15 +213,15 @@ class Tables:
 
     def memory(self) -> str:
         tables = []
-        for place, stats in self.recording.peaks.items():
-            own = [c for c in self.recording.counters if c.place == place]
+        for place, stats in self.profile.peaks.items():
+            own = [c for c in self.profile.counters if c.place == place]
             lines = []
             if own:
                 lines.append(["while recording", str(max(c.allocated for c in own)), str(max(c.reserved for c in own))])
             lines.append(["since the start of the process", str(stats["allocated_peak"]), str(stats["reserved_peak"])])
             tables.append(self.table(f"Memory Summary of {place}", ["most bytes", "in tensors", "held"], lines))
         changes: dict[str, list[int]] = {}
-        for e in self.recording.of(OPERATOR):
+        for e in self.profile.of(OPERATOR):
             if e.memory:
                 changes.setdefault(e.name, []).append(e.memory)
         if changes:
@@ -250,7 +250,7 @@ VIEWS: dict[str, Callable[[Tables], str]] = {
     "MemoryView": Tables.memory,
 }
 # What a view needs to be there for the table to be shown among all.
-NEEDS: dict[str, Callable[[Recording], bool]] = {
+NEEDS: dict[str, Callable[[Profile], bool]] = {
     "MemoryManipulationView": lambda r: any(e.name in COPIES for e in r.of(OPERATOR, INNER)),
     "UDFView": lambda r: any(r.of(USER)),
     "MemoryView": lambda r: bool(r.counters),
@@ -259,5 +259,5 @@ NEEDS: dict[str, Callable[[Recording], bool]] = {
 
 def summary(tables: Tables, views: Iterable[str] | None = None) -> str:
     """The tables of ``views``, or of all that have rows."""
-    chosen = [v for v in VIEWS if (v in views if views is not None else NEEDS.get(v, lambda r: True)(tables.recording))]
+    chosen = [v for v in VIEWS if (v in views if views is not None else NEEDS.get(v, lambda r: True)(tables.profile))]
     return "\n\n".join(VIEWS[v](tables) for v in chosen)

@@ -16,36 +16,36 @@ from umiak.observe.event import COMMUNICATION, INNER, KERNEL, OPERATOR, PROGRAM,
 from umiak.util.errors import op_error
 
 if TYPE_CHECKING:
-    from umiak.observe.recording import Recording
+    from umiak.observe.profile import Profile
 
 FORMAT = "umiak.recording/1"
 BESIDE = 1 << 16  # rows of communication: numbers from here on
 
 
-def events_of(recording: Recording) -> list[dict[str, Any]]:
-    """The trace events, times in microseconds from the recording's start."""
+def events_of(profile: Profile) -> list[dict[str, Any]]:
+    """The trace events, times in microseconds from the start of the profile."""
     pid = os.getpid()
 
     def micro(t: int) -> float:
-        return max(0, t - recording.start) / 1e3
+        return max(0, t - profile.start) / 1e3
 
     out: list[dict[str, Any]] = [_named(pid, 0, "process_name", name=f"process {pid}")]
     # Small numbers of our own, odd for threads and the next even one for their kernels: readers take 32 bits at most.
-    rows = {thread: 2 * i + 1 for i, thread in enumerate(sorted(recording.threads))}
-    with_kernels = {e.thread for e in recording.of(KERNEL)}
+    rows = {thread: 2 * i + 1 for i, thread in enumerate(sorted(profile.threads))}
+    with_kernels = {e.thread for e in profile.of(KERNEL)}
     for thread, row in rows.items():
-        name = f"{recording.threads[thread]} ({thread})"
+        name = f"{profile.threads[thread]} ({thread})"
         out.append(_named(pid, row, "thread_name", name=name, number=thread))
         out.append(_named(pid, row, "thread_sort_index", sort_index=row))
         if thread in with_kernels:
             out.append(_named(pid, row + 1, "thread_name", name=f"{name}: kernels"))
             out.append(_named(pid, row + 1, "thread_sort_index", sort_index=row + 1))
-    lanes = _lanes(recording.of(COMMUNICATION))
+    lanes = _lanes(profile.of(COMMUNICATION))
     for lane in sorted(set(lanes.values())):
         out.append(_named(pid, lane, "thread_name", name="communication"))
         out.append(_named(pid, lane, "thread_sort_index", sort_index=lane))
     # Outer events first where two begin together: readers take the order for the nesting.
-    order = sorted(recording.events, key=lambda e: (e.start, -e.end))
+    order = sorted(profile.events, key=lambda e: (e.start, -e.end))
     numbers = {id(e): i for i, e in enumerate(order)}
     for e in order:
         args: dict[str, Any] = {"id": numbers[id(e)], **e.args}
@@ -65,7 +65,7 @@ def events_of(recording: Recording) -> list[dict[str, Any]]:
             arrow = {"name": "launch", "cat": "launch", "id": numbers[id(e)], "pid": pid, "ts": begin}
             out.append({**arrow, "ph": "s", "tid": rows[e.thread]})
             out.append({**arrow, "ph": "f", "bp": "e", "tid": row})
-    for c in recording.counters:
+    for c in profile.counters:
         held = {"allocated": c.allocated, "reserved": c.reserved}
         out.append({"ph": "C", "name": f"memory of {c.place}", "ts": micro(c.time), "pid": pid, "tid": 0, "args": held})
     return out
@@ -86,8 +86,8 @@ def _named(pid: int, tid: int, what: str, **args: Any) -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "ts": 0, "args": args}
 
 
-def save(recording: Recording, path: str | os.PathLike, format: str = "json") -> None:
-    """Write a recording; ValueError for another format than ``"json"``."""
+def save(profile: Profile, path: str | os.PathLike, format: str = "json") -> None:
+    """Write a profile; ValueError for another format than ``"json"``."""
     if format != "json":
         raise op_error(
             ValueError,
@@ -98,13 +98,13 @@ def save(recording: Recording, path: str | os.PathLike, format: str = "json") ->
         )
     about = {
         "format": FORMAT,
-        "wall": recording.wall,
-        "seconds": (recording.end - recording.start) / 1e9,
-        "busy": list(recording.busy),
-        "peaks": recording.peaks,
+        "wall": profile.wall,
+        "seconds": (profile.end - profile.start) / 1e9,
+        "busy": list(profile.busy),
+        "peaks": profile.peaks,
     }
     folder = os.path.dirname(os.fspath(path))
     if folder:
         os.makedirs(folder, exist_ok=True)
     with open(path, "w") as f:
-        json.dump({"traceEvents": events_of(recording), "displayTimeUnit": "ms", "otherData": about}, f)
+        json.dump({"traceEvents": events_of(profile), "displayTimeUnit": "ms", "otherData": about}, f)

@@ -1,4 +1,4 @@
-"""What op families share: checks, shapes, gradients under broadcasting, compute types, shard strings."""
+"""Helpers of op families: checks, shapes, gradients under broadcasting, compute types, shard strings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def kind_of(dtype: DType) -> str:
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether an operand is a tensor (eager, traced or Meta), rather than a number or absent."""
+    """Return whether an operand is a tensor (eager, traced or Meta), rather than a number or absent."""
     return hasattr(x, "shape") and getattr(x, "weak", None) is None
 
 
@@ -47,7 +47,7 @@ def sizes(x: Any) -> tuple:
 
 
 def elements(x: Any) -> int:
-    """How many elements there are in a shape that is known."""
+    """Return the number of elements of a known shape."""
     return math.prod(x.shape)
 
 
@@ -156,7 +156,7 @@ def moments(x: Any, axes: tuple, spread: Any = None) -> tuple[Any, Any]:
 
 
 def count(x: Any, axes: Iterable[int]) -> Any:
-    """How many elements of ``x`` are reduced over ``axes``: an int or a Sym."""
+    """Return the number of elements that are reduced over ``axes`` of ``x``: an int or a Sym."""
     return dim.product(x.shape[a] for a in axes)
 
 
@@ -272,7 +272,7 @@ def aligned(names: Sequence[str], m: Meta | None) -> list[str]:
 
 
 def shard_pointwise(*metas: Meta | None, results: int = 1) -> str:
-    """Operands broadcast against each other; each result has the full shape."""
+    """Shard string of an op whose operands broadcast against each other; each result has the full shape."""
     names = factor_names(max((len(m.shape) for m in metas if m is not None), default=0))
     operands = [aligned(names, m) for m in metas]
     used = {f for o in operands for f in o}
@@ -288,7 +288,7 @@ def shard_reduce(x: Meta, axes: Iterable[int], keepdim: bool, how: str, results:
 
 
 def shard_along(x: Meta, axes: Iterable[int], results: int = 1) -> str:
-    """One operand, results of its shape; ``axes`` must be whole on each shard."""
+    """Shard string of an op with one operand and results of its shape; ``axes`` must be replicated."""
     names = factor_names(len(x.shape))
     return shard_string([names], [names] * results, **{names[a]: "replicated" for a in axes})
 
@@ -301,7 +301,7 @@ def with_local_shape(self: Op, shard: LocalShard, *args: Any) -> Any:
 
 
 def once(shard: LocalShard, x: Any, *factors: str) -> Any:
-    """``x`` on the first part of each of ``factors``, zeros on the others: what is added to a sum over the parts."""
+    """Return ``x`` on the first shard along each of ``factors``, zeros on the others: their sum has it once."""
     if shard.is_first(*factors):
         return x
     return zeros(x) if is_tensor(x) else 0

@@ -2,7 +2,7 @@
 
 A subclass of :class:`Op` declares operands (``inputs``), static attributes (annotated fields) and params
 (fields set to :func:`param`). Static attributes select code and are part of the identity of the op; params are
-numbers that travel beside it and never cause a new record, cache entry or compile.
+scalars that travel beside it and never cause a new record, cache entry or compile.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MISSING: Any = _Missing()
 
 @dataclass(frozen=True)
 class Param:
-    """Declaration of a run-time number of an op.
+    """Declaration of a run-time scalar of an op.
 
     ``kind`` is ``"float"``, ``"int"`` or ``"ints"`` (a tuple of ints; its length belongs to the class of the call).
     """
@@ -44,7 +44,7 @@ def param(kind: str = "float", default: Any = MISSING) -> Any:
 
 @dataclass(frozen=True)
 class Sample:
-    """One call that the generated tests make. ``inputs`` are arrays, Python numbers or None."""
+    """One call that the generated tests make. ``inputs`` are arrays, Python scalars or None."""
 
     inputs: tuple
     attrs: dict = field(default_factory=dict)
@@ -64,20 +64,20 @@ class Box:
 
 @dataclass(frozen=True)
 class LocalShard:
-    """Which part of a sharded call is computed: the boxes of its operands (None for numbers and absent ones) and of its
-    results, and for each factor that is cut its place among the parts."""
+    """Shard of a call that one rank computes: the boxes of its operands (None for scalars and absent ones) and of its
+    results, and for each sharded factor the index of the shard."""
 
     operands: tuple[Box | None, ...]
     results: tuple[Box, ...]
     indices: Mapping[str, int]
 
     def is_first(self, *factors: str) -> bool:
-        """Whether this is the first part of each of the factors: the one that adds what must be added once."""
+        """Return whether this is the first shard along all of the factors: it adds what must be added once."""
         return not any(self.indices.get(f) for f in factors)
 
 
 class Saved:
-    """What ``vjp`` sees of the forward call."""
+    """Values of the forward call that ``vjp`` may read."""
 
     __slots__ = ("inputs", "needs", "outputs", "params", "residuals")
 
@@ -93,7 +93,7 @@ FUNCTIONS: dict[str, Callable] = {}  # those made so far, see `function`
 
 
 def packed_error(op: str, dtype: Any, got: str) -> Exception:
-    """The error of an op that computes, for a packed dtype."""
+    """Return the error of a computing op for a packed dtype."""
     hint = f"Packed dtypes are for storage: cast to {dtype.carrier.name} first, x.astype('{dtype.carrier.name}')."
     return op_error(TypeError, op, "dtypes of whole bytes", got, hint)
 
@@ -105,7 +105,7 @@ def snake(name: str) -> str:
 
 
 class OpMeta(type(dispatch.OpBase)):  # type: ignore[misc]
-    """Collects fields and interns instances: equal static attributes are the same object."""
+    """Metaclass that collects fields and interns instances: equal static attributes give the same object."""
 
     def __new__(mcs, name: str, bases: tuple, ns: dict) -> type:
         statics: dict[str, Any] = {}
@@ -208,12 +208,12 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
         self._bind(len(self.inputs), tuple(p.kind for p in self.param_fields.values()))
 
     def multiple(self, n_outputs: int) -> bool:
-        """Whether a call gives a tuple. Ops with a variable number of outputs give one always."""
+        """Return whether a call gives a tuple. Ops with a variable number of outputs give one always."""
         return n_outputs != 1 or self.variadic_outputs
 
     def shares(self, dtype: Any) -> bool:
-        """Whether the result of a call on a tensor of ``dtype`` shares its memory. A part of a packed tensor may begin
-        within a byte, so that there only views of the whole do."""
+        """Return whether the result of a call on a tensor of ``dtype`` shares its memory. A part of a packed tensor may
+        begin within a byte, so there only views of all elements do."""
         return self.view and (self.entire or not dtype.is_packed)
 
     def refuse_packed(self, metas: Iterable[Any]) -> None:

@@ -39,7 +39,7 @@ class Control(Op):
 
 
 def alike(a: Meta | None, b: Meta | None) -> bool:
-    """Whether both are of one type and shape, as far as is known before the program runs."""
+    """Return whether both are of one type and shape, as far as is known before the program runs."""
     if a is None or b is None:
         return a is b
     if a.dtype is not b.dtype or a.weak != b.weak or len(a.shape) != len(b.shape):
@@ -48,7 +48,7 @@ def alike(a: Meta | None, b: Meta | None) -> bool:
 
 
 def is_flag(x: Meta | None) -> bool:
-    """Whether a value is one truth value."""
+    """Return whether a value is one truth value."""
     return x is not None and x.dtype is dt.bool and x.weak is None and all(dim.eq(n, 1) for n in x.shape)
 
 
@@ -96,7 +96,7 @@ class Loop(Control):
 
 @register
 class While(Loop):
-    """As long as the first region says so, the second makes the next carried values; both get all operands.
+    """Loop while the first region yields true: the second makes the next carried values; both get all operands.
 
     Results: the carried values at the end, the number of iterations (an int64), and the stacks. ``trips`` is that
     number too.

@@ -20,7 +20,10 @@ from umiak.ops.movement import require
 
 
 class Convolution(Op):
-    """What the three readings share: x ``[n, c, *spatial]``, w ``[o, c/groups, *kernel]``, g ``[n, o, *positions]``."""
+    """Base of the forward op and its two transposes.
+
+    Shapes: x ``[n, c, *spatial]``, w ``[o, c/groups, *kernel]``, g ``[n, o, *positions]``.
+    """
 
     amp = "allow"
     nd: int
@@ -50,7 +53,7 @@ class Convolution(Op):
         return dtype
 
     def positions(self, spatial, kernel, geometry):
-        """How often the kernel fits each spatial dim."""
+        """Return the number of kernel positions along each spatial dim."""
         out = []
         for n, k, stride, lo, hi, dilation in zip(spatial, kernel, *geometry, strict=True):
             reach = dilation * (k - 1) + 1

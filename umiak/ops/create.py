@@ -152,7 +152,7 @@ class SumTo(Op):
 
 
 def _stretches(m: Any, n: Any) -> bool:
-    """Whether a dim of size ``m`` broadcasts to exactly ``n``."""
+    """Return whether a dim of size ``m`` broadcasts to exactly ``n``."""
     try:
         return dim.eq(dim.broadcast(m, n), n)
     except ValueError:

@@ -14,7 +14,7 @@ from umiak.ops.base import Op, Sample, register
 
 @dataclass(frozen=True)
 class Target:
-    """What a custom op does.
+    """Functions of a custom op.
 
     ``infer(*metas, **config)`` gives the Meta, or a tuple of Metas, of the results. ``forward(*arrays, **config)``
     computes them on NumPy arrays. ``gradient`` is None, or a function ``(saved, *grads)`` of tensors written with ops,

@@ -1,4 +1,4 @@
-"""What decoders do with the steps that they have made."""
+"""Ops of decoders: following beams back."""
 
 from __future__ import annotations
 

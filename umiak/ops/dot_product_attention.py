@@ -101,7 +101,7 @@ class AttentionBase(Op):
         return (b, sq, h, v.shape[3]), dtype
 
     def pairs(self, q, k):
-        """How many scores there are: of causal attention the pairs that are seen."""
+        """Return the number of scores: of causal attention, those of visible pairs."""
         (batch, queries, heads, _), keys = q.shape, k.shape[1]
         seen = queries * keys
         if self.causal:

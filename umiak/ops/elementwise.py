@@ -1,6 +1,6 @@
 """Primitives that work element by element: arithmetic, logic, bits, transcendentals, casts.
 
-Operands of one dtype broadcast against each other; Python numbers take the dtype of the tensor. Two constructors make
+Operands of one dtype broadcast against each other; Python scalars take the dtype of the tensor. Two constructors make
 the families: ``unary`` and ``binary``. Derivatives follow the conjugate convention: for holomorphic f, grad = g *
 conj(f').
 """
@@ -37,7 +37,7 @@ SPECIAL = np.array([0.0, -0.0, 1.0, np.inf, -np.inf, np.nan], np.float32)
 
 
 class Elementwise(Op):
-    """What one and two operands share. ``kinds``: accepted dtypes; ``result``: dtype of the result, None for the
+    """Base of elementwise ops. ``kinds``: accepted dtypes; ``result``: dtype of the result, None for the
     operand's.
 
     ``lo``, ``hi``, ``avoid`` and their ``_y`` forms bound the samples to where derivatives are smooth.

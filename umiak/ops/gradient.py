@@ -1,4 +1,4 @@
-"""What programs say about gradients beyond those of their calls: see umiak/autodiff/custom.py."""
+"""Ops by which programs define gradients beyond those of their calls: see umiak/autodiff/custom.py."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class GridSample(Op):
         return Meta((x.shape[0], x.shape[1], *grid.shape[1:-1]), dtype)
 
     def _places(self, grid, axis, size):
-        """Where along a dim of ``size`` elements a grid looks, counted in elements; shape ``[N, P]``."""
+        """Return the coordinates of a grid along a dim of ``size`` elements, in elements; shape ``[N, P]``."""
         n = len(grid.shape) - 2
         c = F.slice(grid, axes=(n + 1,), starts=(n - 1 - axis,), sizes=(1,), steps=(1,))
         c = F.reshape(c, shape=(grid.shape[0], dim.product(grid.shape[1:-1])))

@@ -287,7 +287,7 @@ def _full_like(updates: Any, gather: Callable, out: Any) -> Any:
 
 
 def _within(box: Box, axis: int, index: Any) -> tuple:
-    """Which elements of an index into the whole lie in a box of it, and where they lie there; the others get 0."""
+    """Return which elements of a global index lie in a box, and their index within it; the others get 0."""
     first, own, whole = box.starts[axis], box.sizes[axis], box.whole[axis]
     place = F.sub(F.where(F.lt(index, 0), F.add(index, whole), index), first)
     here = F.logical_and(F.ge(place, 0), F.lt(place, own))
@@ -361,7 +361,7 @@ class Put(Scatter):
         return shard_string([names, inner, own], [names], **dict.fromkeys(inner, "sum"))
 
     def on_shard(self, shard, x, index, updates):
-        """In mode "add" each part adds its updates, to the x of the first one, and where they lie in its part of x."""
+        """Apply the updates that lie in the shard's box; in mode "add", to x of the first shard alone."""
         if self.mode != "add" or not is_tensor(updates):
             return F.put(x, index, updates, axis=self.axis, mode=self.mode)
         inner, box = factor_names(index.ndim, "i"), shard.operands[0]
@@ -624,7 +624,7 @@ class OneHot(Op):
 
 @register
 class CountTrue(Op):
-    """How many elements are not zero, as a 0-d int64: what the host reads to size the next op."""
+    """Number of elements that are not zero, as a 0-d int64: the host reads it to size the next op."""
 
     vjp = None
 
@@ -755,7 +755,7 @@ class MaskedScatter(Op):
 
 @register
 class UniqueCount(Op):
-    """How many distinct elements, or slices along ``axis``, ``x`` has; with ``consecutive``, how many runs.
+    """Number of distinct elements, or slices along ``axis``, of ``x``; with ``consecutive``, of runs.
 
     A 0-d int64.
     """
@@ -819,7 +819,7 @@ class UniqueSized(Op):
 
 @register
 class BincountSized(Op):
-    """How often each number below ``count`` occurs in the 1-d ``x``; with ``weights``, the sum of theirs."""
+    """Number of occurrences of each number below ``count`` in the 1-d ``x``; with ``weights``, the sum of theirs."""
 
     inputs = ("x", "weights?")
     count: int = param("int")
@@ -850,7 +850,7 @@ class BincountSized(Op):
 
 @register
 class SearchSorted(Op):
-    """Where ``values`` would go in rows that rise, before equal elements, or after them with ``right``.
+    """Insertion points of ``values`` in ascending rows: before equal elements, or after them with ``right``.
 
     ``rows`` is 1-d, or has the leading dims of ``values``.
     """

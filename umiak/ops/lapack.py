@@ -837,7 +837,7 @@ class Lstsq(Factor):
 
 
 class _Saved:
-    """What :meth:`Pinv.vjp` reads."""
+    """Values that :meth:`Pinv.vjp` reads."""
 
     def __init__(self, x: Any, p: Any) -> None:
         self.inputs, self.outputs = (x,), (p,)

@@ -59,7 +59,7 @@ class Matmul(Op):
         return elements(outs[0]) * x.shape[-2 if self.transpose_x and len(x.shape) > 1 else -1]
 
     def flags(self, x, y):
-        """Which operands are transposed: matrices only."""
+        """Return which operands are transposed: matrices only."""
         return self.transpose_x and len(x.shape) > 1, self.transpose_y and len(y.shape) > 1
 
     def infer(self, x, y):

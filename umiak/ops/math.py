@@ -457,7 +457,7 @@ class Polar(Nary):
 
 @register
 class Isclose(Nary):
-    """Whether |x - y| <= atol + rtol*|y|; infinities are close to equals; NaN is close to NaN with ``equal_nan``."""
+    """True where |x - y| <= atol + rtol*|y|; infinities are close to equals; NaN is close to NaN with ``equal_nan``."""
 
     inputs = ("x", "y")
     kinds = "bifc"
@@ -779,7 +779,7 @@ class Spaced(Op):
         raise TypeError(f"[{self.name}] defines no numbers")
 
     def spaced(self, first: Any, count: Any, start: Any, stop: Any, size: Any) -> Any:
-        """In float64 for integers and float64, otherwise float32.
+        """Compute the values, in float64 for integers and float64, otherwise in float32.
 
         Counted from both ends, so that the last is ``stop``.
         """

@@ -671,7 +671,7 @@ class WriteThrough(Op):
     args: tuple = param("ints", ())
 
     def through(self, x, args):
-        """What the views make of ``x``."""
+        """Apply the views to ``x``."""
         for view, start, end in zip(self.views, (0, *self.ends), self.ends, strict=False):
             x = region_of(x, view, args[start:end])
         return x
@@ -735,7 +735,7 @@ PAD_MODES = ("constant", "reflect", "replicate", "circular")
 
 
 class Padding(Op):
-    """What pad and its transpose share. ``axes``: the dims that ``lo`` and ``hi`` speak of; None for all."""
+    """Base of pad and its transpose. ``axes``: the dims that ``lo`` and ``hi`` speak of; None for all."""
 
     mode: str = "constant"
     axes: tuple | None = None
@@ -786,7 +786,7 @@ class Pad(Padding):
 
     def infer(self, x, value, lo, hi):
         if value.weak is None:
-            self.fail(TypeError, "a Python number as the fill value", "a tensor")
+            self.fail(TypeError, "a Python scalar as the fill value", "a tensor")
         if self.mode == "constant":
             same_dtype(self, x, value)
         self.check(x.shape, lo, hi)

@@ -37,7 +37,7 @@ class Transfer(Op):
 
     @property
     def target_place(self) -> Place:
-        """Where the result is."""
+        """Return the place of the result."""
         return parse_place(self, self.target)
 
     def infer(self, x):

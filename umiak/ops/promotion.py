@@ -6,7 +6,7 @@ dtype, or when an operand is neither a tensor nor a number. The rules:
 * floating with floating: the wider one; float16 with bfloat16 gives float32;
 * real with complex: complex of the wider precision;
 * integers, bool and floats do not mix, unless one side is a 0-d tensor;
-* a Python number is weak: it takes the tensor's dtype, or int64, float32 or complex64 where the tensor's kind is
+* a Python scalar is weak: it takes the tensor's dtype, or int64, float32 or complex64 where the tensor's kind is
   lower (complex128 for float64).
 
 How much of this an operation follows is its row in :data:`RULES`.
@@ -111,7 +111,7 @@ def of_tensors(op: str, a: DType, a_ndim: int, b: DType, b_ndim: int) -> DType:
 
 
 def with_number(op: str, d: DType, number: Any) -> DType:
-    """The dtype in which ``op`` runs on a tensor of dtype ``d`` and a Python number."""
+    """The dtype in which ``op`` runs on a tensor of dtype ``d`` and a Python scalar."""
     level = _KINDS[type(number).__name__]
     if d.is_packed and op not in scalars.COMPARISONS:
         raise packed_error(op, d, d.name)
@@ -127,7 +127,7 @@ def with_number(op: str, d: DType, number: Any) -> DType:
 
 
 def operand(x: Any) -> Any:
-    """``x`` as a tensor or a Python number, or None where it is neither (NumPy's scalars count as Python's)."""
+    """``x`` as a tensor or a Python scalar, or None where it is neither (NumPy's scalars count as Python's)."""
     if isinstance(x, (Tensor, bool, int, float, complex)) or hasattr(x, "is_symbolic"):
         if type(x) in (bool, int, float, complex) or not isinstance(x, (int, float, complex)):
             return x

@@ -46,7 +46,7 @@ class Random(Op):
 
     @property
     def draws(self) -> int:
-        """How many 32-bit words of the stream an element uses."""
+        """Return the number of 32-bit words of the stream that an element uses."""
         wide = getattr(self, "dtype", dt.float32).compute is dt.float64
         return self.words * (2 if wide else 1)
 
@@ -290,7 +290,7 @@ class Cauchy(RandomStream):
 
 @register
 class Geometric(RandomStream):
-    """How many trials, each successful with probability ``p``, until the first success."""
+    """Number of trials, each successful with probability ``p``, until the first success."""
 
     p: float = param()
     sample_params = {"p": 0.3}
@@ -556,7 +556,7 @@ class RandomMask(Random):
         return Meta(x.shape, x.dtype)
 
     def kept(self, shape: Any, p: Any, seed: Any, offset: Any) -> Any:
-        """Which elements of a tensor of ``shape``, or of a box of one, stay."""
+        """Return the mask of the elements of a tensor of ``shape``, or of a box of one, that are kept."""
 
         def own(sizes: Any, other: int) -> tuple:
             return tuple(n if self.axes is None or i in self.axes else other for i, n in enumerate(sizes))

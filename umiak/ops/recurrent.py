@@ -142,12 +142,12 @@ def _with(y: Any, first: Any, reverse: bool) -> Any:
 
 
 def before(y: Any, first: Any, reverse: bool) -> Any:
-    """What was there before each step that left ``y``; ``first`` before the first of them."""
+    """Return the state before each of the steps that gave ``y``; ``first`` is the one before the first step."""
     return _some(_with(y, first, reverse), 1 if reverse else 0, y.shape[0])
 
 
 def after(y: Any, first: Any, reverse: bool) -> Any:
-    """What the last step left."""
+    """Return the state after the last step."""
     return F.squeeze(_some(_with(y, first, reverse), 0 if reverse else y.shape[0], 1), axes=(0,))
 
 
@@ -180,7 +180,7 @@ def scan_cells(f: Any, added: Any, c0: Any, reverse: bool) -> tuple[Any, Any]:
 
 
 class _Steps:
-    """What can be computed for all steps at once when their states are known."""
+    """Quantities of all steps at once, computed from their states."""
 
     def __init__(self, op: Recurrent, out: Any, x, h0, w_ih, w_hh, b_ih, b_hh, c0, w_ho, lengths) -> None:
         gates, hidden = GATES[op.mode], (h0.shape[1] if w_ho is None else w_ho.shape[0])
@@ -266,7 +266,7 @@ class Recurrent(Op):
 
 
 def metas_of(op: Recurrent, *operands: Meta | None) -> tuple[Meta, ...]:
-    """Of the results: all states, the last one, and the last cell of an LSTM."""
+    """Return the metas of the results: all states, the last one, and the last cell of an LSTM."""
     steps, batch, hidden, proj, dtype = op.check(*operands)
     found = (Meta((steps, batch, proj), dtype), Meta((batch, proj), dtype))
     return (*found, Meta((batch, hidden), dtype)) if op.mode == "lstm" else found

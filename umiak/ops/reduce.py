@@ -395,7 +395,7 @@ class VectorNorm(Reduction):
 
 @register
 class CountNonzero(Reduction):
-    """How many elements are not zero."""
+    """Number of elements that are not zero."""
 
     kinds = "bifc"
     shard_reduction = "sum"

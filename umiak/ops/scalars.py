@@ -1,4 +1,4 @@
-"""Python numbers beside integers: which of them an integer dtype holds, and what a comparison with another one means.
+"""Python scalars beside integers: which of them an integer dtype holds, and what a comparison with another one means.
 
 A number never wraps. It is refused where its place is an integer too narrow for it, but in a comparison, which has an
 answer whatever the number is.
@@ -32,7 +32,7 @@ def bounds(d: DType) -> tuple[int, int] | None:
 
 
 def bounds_of(op: Any, operands: Sequence[Any]) -> tuple[int, int] | None:
-    """What the number operands of a call must lie within. ``operands``: tensors, metas of them, numbers.
+    """Return the bounds for the scalar operands of a call. ``operands``: tensors, metas of them, scalars.
 
     Numbers join the first operand that is no condition; where no operand is a tensor, the dtype of the result.
     """
@@ -50,7 +50,7 @@ def bounds_of(op: Any, operands: Sequence[Any]) -> tuple[int, int] | None:
 
 
 def fits(x: Any, low: int, high: int) -> bool:
-    """Whether a number has a place within the bounds, its fraction dropped."""
+    """Return whether a number has a place within the bounds, its fraction dropped."""
     return low <= x <= high or (isinstance(x, float) and math.isfinite(x) and low <= math.trunc(x) <= high)
 
 
@@ -87,7 +87,7 @@ def _infinity(x: Any) -> float:
 
 
 def check_traced(op: Any, operands: tuple, params: tuple) -> Any:
-    """What a traced call with numbers is instead, or None: the same checks as at a call that runs."""
+    """Check the scalars of a traced call as those of a call that runs; return a replacement for the call, or None."""
     if any(type(x) is int or type(x) is float for x in operands):
         found = bounds_of(op, operands)
         if found is not None and not all(fits(x, *found) for x in operands if type(x) in (int, float)):

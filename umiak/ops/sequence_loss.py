@@ -1,4 +1,4 @@
-"""Losses over all alignments of a sequence with its labels: sums over the paths of a lattice."""
+"""Losses over all alignments of a sequence with its labels (CTC, RNN transducers), by banded scans."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ class Ctc(AlignmentLoss):
         return F.pad(F.reshape(pairs, shape=(n, 2 * many)), blank, lo=(0, 0), hi=(0, 1))
 
     def ends(self, input_lengths: Any, label_lengths: Any, many: Any) -> tuple:
-        """Where in ``[time + 1, states]`` the paths of a row end: in the last blank or the label before; and whether
-        there is such a state ``[n, 2]``.
+        """Return where in ``[time + 1, states]`` the paths of a row end (the last blank, or the label before it), and
+        whether there is such a state ``[n, 2]``.
         """
         last = F.sub(F.mul(_each_row(label_lengths, 2), 2), counter(2))
         there = F.ge(last, 0)

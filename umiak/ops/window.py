@@ -28,7 +28,7 @@ from umiak.ops.base import Op, Sample, param, register
 
 
 def window_sizes(op: Any, spatial: Any, kernel: Any, strides: Any, lo: Any, hi: Any, dilations: Any) -> tuple:
-    """How many windows fit along each dim."""
+    """Return the number of windows along each dim."""
     out = []
     for s, k, t, a, b, d in zip(spatial, kernel, strides, lo, hi, dilations, strict=True):
         reach = d * (k - 1) + 1

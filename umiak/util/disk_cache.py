@@ -170,7 +170,7 @@ def default_folder(name: str) -> Path:
 
 
 def _can_be_made(folder: str) -> bool:
-    """Whether the user has a folder or may make it."""
+    """Return whether the user has a folder or may make it."""
     if os.path.isdir(folder):
         return True
     while not os.path.lexists(folder):

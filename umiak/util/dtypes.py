@@ -48,7 +48,7 @@ class Row:
 
     @property
     def packed(self) -> bool:
-        """Whether several elements share a byte."""
+        """Return whether several elements share a byte."""
         return self.bits < 8
 
     @property

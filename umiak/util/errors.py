@@ -22,7 +22,7 @@ def op_error(kind: type[Exception], op: str, required: str, got: Any, hint: str 
 
 
 def inside(frame: FrameType) -> bool:
-    """Whether a frame is the framework's."""
+    """Return whether a frame is the framework's."""
     return frame.f_globals.get("__name__", "").partition(".")[0] in _PACKAGES
 
 

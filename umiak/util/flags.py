@@ -82,7 +82,7 @@ def define(
     return flag
 
 
-def declare_late(homes: Mapping[str, str]) -> None:
+def declare_lazy(homes: Mapping[str, str]) -> None:
     """Know switches (by name, without the prefix) of modules that are loaded when they are used."""
     LATE.update({PREFIX + name: module for name, module in homes.items()})
 
@@ -145,5 +145,5 @@ def get_flags(flags: str | Iterable[str]) -> dict[str, Any]:
 
 
 def compile_key() -> tuple[tuple[str, Any], ...]:
-    """What compiled code depends on, beside its source."""
+    """Return what compiled code depends on, beside its source."""
     return tuple((flag.name, flag.value) for _, flag in sorted(REGISTRY.items()) if flag.compile_key)

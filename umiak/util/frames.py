@@ -33,7 +33,7 @@ def folded(error: BaseException) -> BaseException:
 
 
 def _passes_on(frame: FrameType) -> bool:
-    """Whether a frame only brings a call to the function in whose place it stands."""
+    """Return whether a frame only brings a call to the function in whose place it stands."""
     module = frame.f_globals["__name__"]
     return module == "umiak.core.direct" or module.startswith("paddle._")
 

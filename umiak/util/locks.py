@@ -43,7 +43,7 @@ def _wait_for_imports() -> None:
 
 
 def _forget_imports() -> None:
-    """In a child: what nobody will finish importing shall be imported anew."""
+    """Drop half-finished imports in a child, so that they are imported anew."""
     for name in _foreign_imports():
         del _MODULE_LOCKS[name]
         if getattr(getattr(sys.modules.get(name), "__spec__", None), "_initializing", False):

@@ -38,7 +38,7 @@ _PENDING = "distributed_pending"  # in the values of a thread's context: recorde
 
 
 def takes_fast_path(outs: Sequence[Tensor], ins: Sequence[Tensor] = (), cut: Sequence[Tensor] = ()) -> bool:
-    """Whether nothing but the data of these tensors is concerned: no trace, no gradient, memory of the host.
+    """Return whether nothing but the data of these tensors is concerned: no trace, no gradient, memory of the host.
 
     A leaf that wants a gradient is written to as under ``no_grad``: nothing flows into what it held before.
 
@@ -131,13 +131,13 @@ class OpTask:
             current().values.setdefault(_PENDING, []).append(self)
 
     def is_completed(self) -> bool:
-        """Whether the result is there, without waiting."""
+        """Return whether the result is there, without waiting."""
         if all(task.done() for task, _ in self._started):
             self._end()
         return self._finish is None
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Until the result is there."""
+        """Wait until the result is there."""
         for task, _ in self._started:
             task.wait(timeout)
         self._end()
@@ -147,7 +147,7 @@ class OpTask:
     done = is_completed
 
     def concerns(self, pg: comm.Group) -> bool:
-        """Whether it is on that group."""
+        """Return whether it is on that group."""
         return any(task.group is pg for task, _ in self._started)
 
     def _end(self) -> None:
@@ -291,7 +291,7 @@ def need_list(xs: Any, what: str, name: str, length: int) -> list[Tensor]:
 
 
 def equal(shape: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Whether two shapes are equal."""
+    """Return whether two shapes are equal."""
     return len(shape) == len(other) and all(map(dim.eq, shape, other))
 
 
@@ -330,7 +330,7 @@ def filled(xs: Any, like: Tensor, what: str, name: str, size: int) -> list[Tenso
 
 
 def parts(given: Any, like: Tensor, what: str, size: int) -> list[Tensor]:
-    """What is cut into a part like ``like`` for each rank: a list of the parts, or a list of the one whole tensor."""
+    """Return the input of a scatter: a list with a part like ``like`` for each rank, or of the one tensor to split."""
     if isinstance(given, Tensor):
         whole(what, given, like, size, "the input")
         return [given]

@@ -1,6 +1,6 @@
 """Training at large."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.distributed.fleet import recompute, utils
 from paddle.distributed.fleet.facade import Fleet, fleet
 from paddle.distributed.fleet.role_maker import PaddleCloudRoleMaker, Role, UserDefinedRoleMaker
@@ -26,7 +26,7 @@ worker_endpoints = fleet.worker_endpoints
 worker_index = fleet.worker_index
 worker_num = fleet.worker_num
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
+__getattr__, __dir__ = _lazy.attributes_of(__name__)
 
 __all__ = [
     "CommunicateTopology",

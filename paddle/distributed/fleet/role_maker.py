@@ -1,4 +1,4 @@
-"""Who a process is. Every process trains here: there are no parameter servers."""
+"""Role of a process. Every process trains here: there are no parameter servers."""
 
 from __future__ import annotations
 

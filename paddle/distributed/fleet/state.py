@@ -1,4 +1,4 @@
-"""What ``fleet.init`` has set up for a rank."""
+"""State that ``fleet.init`` sets up for a rank."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class FleetState:
 
 
 def fleet_state() -> FleetState | None:
-    """That of this rank; None before ``init``."""
+    """Return the state of this rank; None before ``init``."""
     return current().state.values.get(_KEY)
 
 

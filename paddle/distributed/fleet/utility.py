@@ -1,4 +1,4 @@
-"""What programs ask of all workers at once."""
+"""Utilities over all workers."""
 
 from __future__ import annotations
 

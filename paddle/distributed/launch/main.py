@@ -87,7 +87,7 @@ def shown(text: str) -> frozenset[int] | None:
 
 
 def program(o: argparse.Namespace) -> tuple[str, ...]:
-    """What ranks run."""
+    """Return the program that ranks run."""
     if o.module:
         return ("module", *o.module)
     if not o.script:

@@ -1,7 +1,7 @@
 """Derivatives of functions: Jacobians and Hessians of several variables at once, products with them."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.autograd import products
 from paddle.incubate.autograd import functional
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

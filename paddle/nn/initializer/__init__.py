@@ -1,6 +1,6 @@
 """What new parameters are filled with."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.nn.initializer import initializers
 
-__getattr__, __dir__, __all__ = _late.contents(__name__)
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from paddle import _late
+from paddle import _lazy
 
 if TYPE_CHECKING:
     from paddle.nn.layer import rnn, transformer, vision
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
+__getattr__, __dir__ = _lazy.attributes_of(__name__)

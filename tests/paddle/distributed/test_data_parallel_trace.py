@@ -10,26 +10,26 @@ import pytest
 import paddle
 from paddle import nn
 from umiak import comm
+from umiak.observe.collector import EventCollector
 from umiak.observe.event import BACKWARD, COMMUNICATION, INNER, OPERATOR
-from umiak.observe.recorder import Recorder
-from umiak.observe.recording import load
+from umiak.observe.profile import load
 
 
 def train(steps):
     paddle.seed(0)
     net = nn.Sequential(*(layer for _ in range(6) for layer in (nn.Linear(16, 16), nn.Tanh())))
     parallel = paddle.DataParallel(net, comm_buffer_size=0.0015, last_comm_buffer_size=0.0005)
-    recorder = None
+    collector = None
     for i in range(steps):
         comm.world().barrier().wait()
         if i == steps - 1 and comm.world().rank == 0:
-            recorder = Recorder()
-            recorder.start()
+            collector = EventCollector()
+            collector.start()
         comm.world().barrier().wait()
         parallel(paddle.to_tensor(np.ones((4, 16), "float32"))).mean().backward()
         net.clear_gradients(False)
     comm.world().barrier().wait()
-    return len(parallel._reducer.buckets), recorder.stop() if recorder else None
+    return len(parallel._reducer.buckets), collector.stop() if collector else None
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from umiak.backends.cpu.choice cimport INLINE_DIMS, LONG, STREAMS, choose, in_pl
 from umiak.core.rows cimport Rows
 
 from umiak.compiler.statistics import apart
-from umiak.util.late import loaded
+from umiak.util.lazy import loaded
 
 cdef extern from "Python.h":
     void PyErr_SetObject(object type, object value)      # `void`, so that no error is taken for our own

@@ -1,7 +1,7 @@
 """Tensors as boxes of other tensors.
 
-``Blocks`` says how a tensor is made of boxes of numbered parts; which tensors the parts are is said elsewhere, so that
-all layers and experts of a model share what they have in common. ``Algebra`` makes new blocks out of others, each once.
+``Blocks`` describe a tensor as boxes of numbered parts; the names of the parts are kept elsewhere, so that all layers
+and experts of a model share their blocks. ``BlockFactory`` makes new blocks from others, each once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Slice(NamedTuple):
     casts: tuple[str, ...] = ()
 
     def within(self, box: Box) -> Slice | None:
-        """What of it lies in ``box``."""
+        """Return the part of it that lies in ``box``."""
         if box.contains(self.target):
             return self
         target = self.target.intersect(box)
@@ -173,7 +173,7 @@ class Var(NamedTuple):
     keys: tuple[str, ...]
 
 
-class Algebra:
+class BlockFactory:
     """Makes blocks, and remembers what it has made: the same step on the same blocks costs a look-up."""
 
     def __init__(self) -> None:

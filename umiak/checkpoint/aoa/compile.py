@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from umiak.checkpoint.aoa.blocks import Algebra
+from umiak.checkpoint.aoa.blocks import BlockFactory
 from umiak.checkpoint.aoa.errors import AOAError
 from umiak.checkpoint.aoa.expand import Expander
 from umiak.checkpoint.aoa.layout import Layout
 from umiak.checkpoint.aoa.program import Program
 from umiak.checkpoint.aoa.results import Results
 from umiak.checkpoint.aoa.run import Run
-from umiak.checkpoint.aoa.stock import Stock
+from umiak.checkpoint.aoa.source_tensors import SourceTensors
 from umiak.checkpoint.aoa.syntax import parse
 from umiak.checkpoint.records import TensorInfo
 
@@ -24,7 +24,7 @@ def compile_aoa(
     reverse: bool = False,
     traceback: bool = True,
 ) -> Layout:
-    """How tensors come out of others, by statements of the AOA language.
+    """Compile statements of the AOA language into a layout: how tensors are made of other tensors.
 
     Args:
         statements: one text of several lines, or a list of them.
@@ -47,10 +47,10 @@ def compile_aoa(
         [('a', (0, 0)), ('b', (4, 0))]
     """
     try:
-        algebra = Algebra()
-        stock = Stock(sources, algebra)
-        steps = Expander(sources, targets, stock.spare, reverse).expand(parse(statements))
-        results = Results(Run(Program(steps, reverse), stock, targets, algebra))
+        factory = BlockFactory()
+        available = SourceTensors(sources, factory)
+        steps = Expander(sources, targets, available.spare, reverse).expand(parse(statements))
+        results = Results(Run(Program(steps, reverse), available, targets, factory))
         return results.everything() if targets is None else results.wanted(targets)
     except RecursionError:
         raise AOAError(

@@ -61,7 +61,7 @@ def _filled(s: Statement, side: int, values: Sequence[str]) -> list[str]:
 
 
 def _value(slot: str, table: Mapping[str, str], side: int) -> str:
-    """What stands in a place. Layers are counted as on the left."""
+    """Return the value of a placeholder. Layers are counted as on the left."""
     if slot == OFFSET and side == 1:
         n = int(table[slot]) - 1
         if n < 0:

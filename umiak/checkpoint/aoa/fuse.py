@@ -1,4 +1,4 @@
-"""What lies where along one axis: concatenations, splits and the fuse macros as one kind of thing.
+"""Arrangements of tensors along one axis: concatenations, splits and the fuse macros as one kind of thing.
 
 An *arrangement* of a tensor says, from its first place along the axis to its last, which run of which logical tensor
 lies there: q, k and v, gate and up, or the tensors of a concatenation. A statement then takes tensors in some
@@ -116,7 +116,7 @@ class Fusion:
             )
 
     def arranged(self, sizes: Sequence[int], degree: int) -> Arrangement:
-        """How the fused tensor lies; ``degree`` is by how many ranks it is split."""
+        """Return the arrangement of the fused tensor, which ``degree`` ranks split."""
         if self.macro == "fused_qkv":
             return interleaved(sizes, self.shares[1])
         for name, share, size in zip(self.names, self.shares, sizes):

@@ -11,7 +11,7 @@ from umiak.checkpoint.records import Piece, TensorInfo
 
 
 class Layout:
-    """How each tensor that statements give comes out of those that there are.
+    """Composition of every tensor that statements give out of the source tensors.
 
     Attributes:
         targets: every tensor of the layout, with its global shape and its dtype after casts.

@@ -53,7 +53,7 @@ class NameIndex:
             group.add(row)
 
     def match(self, pattern: Pattern) -> list[tuple[str, ...]]:
-        """What the names that match have in the pattern's places."""
+        """Return the values that matching names have in the pattern's placeholders."""
         text = "\0".join(pattern.parts)
         group = self._groups.get(NUMBER.sub("\0", text))
         if group is None:

@@ -1,4 +1,4 @@
-"""What a program leaves, as a layout."""
+"""Results of a program, as a layout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Results:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.program = run.program
-        self.stock = run.stock
+        self.sources = run.sources
         self.named = {**self.program.initial, **self.program.final}
         self._parameters: dict[str, Var | None] = {}
 
@@ -35,27 +35,27 @@ class Results:
         return Layout(targets, made, frozenset(kept))
 
     def everything(self) -> Layout:
-        """What is made or there, and not used up; parameters with their states."""
+        """Return all tensors that were made or given and not consumed; parameters with their states."""
         run, program = self.run, self.program
         left: list[str] = []
         for name, v in program.exit.items():
             if v in run.consumed or v in run.dropped or v in run.kept:
                 continue
-            if v in run.makers or (program.entry.get(name) == v and name in self.stock):
+            if v in run.makers or (program.entry.get(name) == v and name in self.sources):
                 left.append(name)
-        for name in self.stock:
+        for name in self.sources:
             state = split_state(name)
-            if name not in self.named and not (state and state[0] in self.stock):
+            if name not in self.named and not (state and state[0] in self.sources):
                 left.append(name)
         made: dict[str, Var] = {}
         for name in left:
             var = self._plain(name)
             if var is None:
                 continue
-            if any(k in self.stock.infos for k in var.keys):
+            if any(k in self.sources.infos for k in var.keys):
                 self._readable(name, var)
                 made[name] = var
-            states = self.stock.states
+            states = self.sources.states
             for kind in dict.fromkeys(
                 kind for k in var.keys for kind, key in states.get(k, {}).items() if key not in self.named
             ):
@@ -65,12 +65,12 @@ class Results:
         return Layout({k: TensorInfo(k, v.blocks.shape, v.blocks.dtype) for k, v in made.items()}, made, frozenset())
 
     def _target(self, key: str, info: TensorInfo, targets: Mapping[str, TensorInfo]) -> Var | None:
-        """What a target is made of; None if it keeps its value."""
+        """Return the composition of a target; None if it keeps its value."""
         state = split_state(key)
         if (
             state
             and key not in self.program.exit
-            and (state[0] in self.program.exit or state[0] in self.stock.infos or state[0] in targets)
+            and (state[0] in self.program.exit or state[0] in self.sources.infos or state[0] in targets)
         ):
             parameter, kind = state
             if parameter not in self._parameters:
@@ -97,7 +97,7 @@ class Results:
         return var
 
     def _plain(self, key: str) -> Var | None:
-        """What a name stands for in the end; None if it keeps its value."""
+        """Return the final composition of a name; None if it keeps its value."""
         v = self.program.exit.get(key)
         if v is not None and v in self.run.kept:  # reversed, 'a -> _' wins over 'a -> b'
             return None
@@ -108,10 +108,10 @@ class Results:
                 raise AOAError(
                     f"{key} cannot be had back: this statement assigns it, and none used it before", step.chain
                 )
-            if key not in self.stock:
-                known = [*self.stock, *(self.run.names[u] for u in self.run.makers)]
+            if key not in self.sources:
+                known = [*self.sources, *(self.run.names[u] for u in self.run.makers)]
                 raise AOAKeyError(f"nothing gives {key!r}: no source and no statement.{near(key, known)}")
-            var = self.stock.var(key)
+            var = self.sources.var(key)
         gone = [k for k in var.keys if k in self.run.removed] if self.run.removed else []
         if gone and len(gone) < len(var.keys):
             raise AOAError(f"{key} would be given in part only: '{gone[0]} -> _' removes some of it", self._chain(key))
@@ -119,16 +119,16 @@ class Results:
 
     def _readable(self, key: str, var: Var) -> None:
         for k in var.keys:
-            if k not in self.stock.infos:
+            if k not in self.sources.infos:
                 raise AOAKeyError(
                     f"nothing gives {key!r}: it is made of {k}, of which there are only the states "
-                    f"{', '.join(self.stock.spare[k])}",
+                    f"{', '.join(self.sources.spare[k])}",
                     self._chain(key),
                 )
 
     def _state(self, key: str, var: Var, kind: str, wanted: str | None) -> Var:
         try:
-            return self.stock.state(var, kind, self.named, wanted)
+            return self.sources.state(var, kind, self.named, wanted)
         except AOAError as error:
             problem = f"{key} follows its parameter: {error.problem}"
             raise type(error)(problem, self._chain(key.rpartition(".")[0])) from None

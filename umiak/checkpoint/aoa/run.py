@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from umiak.checkpoint.aoa import fuse
-from umiak.checkpoint.aoa.ahead import Ahead, Degrees
-from umiak.checkpoint.aoa.blocks import Algebra, Var
+from umiak.checkpoint.aoa.blocks import BlockFactory, Var
 from umiak.checkpoint.aoa.errors import AOAAssertionError, AOAError, AOAIndexError, near
 from umiak.checkpoint.aoa.expand import Step
 from umiak.checkpoint.aoa.program import Program
-from umiak.checkpoint.aoa.stock import Stock
+from umiak.checkpoint.aoa.shape_inference import ShapeInference, ShardDegrees
+from umiak.checkpoint.aoa.source_tensors import SourceTensors
 from umiak.checkpoint.aoa.syntax import permutation
 from umiak.checkpoint.records import TensorInfo
 
@@ -28,15 +28,15 @@ class Run:
     """
 
     def __init__(
-        self, program: Program, stock: Stock, targets: Mapping[str, TensorInfo] | None, algebra: Algebra
+        self, program: Program, sources: SourceTensors, targets: Mapping[str, TensorInfo] | None, factory: BlockFactory
     ) -> None:
         self.program = program
         self.reverse = program.reverse
         self.steps, self.takes, self.gives, self.names = program.steps, program.takes, program.gives, program.names
-        self.stock = stock
-        self.algebra = algebra
-        self.ahead = Ahead(program, targets)
-        self.degrees = Degrees()
+        self.sources = sources
+        self.factory = factory
+        self.inference = ShapeInference(program, targets)
+        self.degrees = ShardDegrees()
         self.values: dict[int, Var] = {}
         self.makers: dict[int, Step] = {}
         self.consumed: set[int] = set()
@@ -50,7 +50,7 @@ class Run:
                 raise type(error)(error.problem, error.chain or self.steps[i].chain) from None
 
     def _value(self, v: int) -> Var:
-        """What a variable holds when a step takes it."""
+        """Return the value of a variable when a step consumes it."""
         self.consumed.add(v)
         found = self.values.get(v)
         if found is not None:
@@ -58,12 +58,12 @@ class Run:
         name = self.names[v]
         if v in self.kept:
             raise AOAError(f"{name} has no value here: a statement says that it comes from nowhere ('_')")
-        if self.program.entry.get(name) == v and name in self.stock:
-            found = self.values[v] = self.stock.var(name)
+        if self.program.entry.get(name) == v and name in self.sources:
+            found = self.values[v] = self.sources.var(name)
             return found
         if self.reverse and name in self.program.entry and self.program.entry[name] != v:
             raise AOAError(f"{name} cannot be had back: it is assigned again further down, and nothing used it before")
-        known = [*self.stock, *(self.names[u] for u in self.values)]
+        known = [*self.sources, *(self.names[u] for u in self.values)]
         raise AOAError(
             f"{name} should be assigned before: it is neither a source nor made by a step.{near(name, known)}"
         )
@@ -94,12 +94,12 @@ class Run:
         name = self.names[v]
         if v in self.makers:
             self.dropped.add(v)  # made on the way: it is no result, what was made of it stays
-        elif name in self.stock:  # what is not there need not be removed
+        elif name in self.sources:  # what is not there need not be removed
             self._value(v)
             self.removed.add(name)
 
     def _flipped(self, x: Var) -> Var:
-        return self.algebra.permuted(x, tuple(reversed(range(len(x.blocks.shape)))))
+        return self.factory.permuted(x, tuple(reversed(range(len(x.blocks.shape)))))
 
     def _made(self, i: int, values: list[Var]) -> list[Var]:
         step = self.steps[i]
@@ -136,20 +136,20 @@ class Run:
             self._axis(attrs["axis"], x)
         if "permute" in attrs:
             axes = self._axes(str(attrs["permute"]), x)
-            return self.algebra.permuted(x, tuple(map(axes.index, range(len(axes)))) if self.reverse else axes)
+            return self.factory.permuted(x, tuple(map(axes.index, range(len(axes)))) if self.reverse else axes)
         if "dtype" in attrs:
             if self.reverse:
                 raise AOAAssertionError(
                     "a cast that is said by dtype= cannot be reversed, it does not say what was cast; "
                     f"write src_dtype=…, dst_dtype={attrs['dtype']!r}"
                 )
-            return self.algebra.cast(x, str(attrs["dtype"]))
+            return self.factory.cast(x, str(attrs["dtype"]))
         if "src_dtype" in attrs:
             pair = str(attrs["src_dtype"]), str(attrs["dst_dtype"])
             before, after = reversed(pair) if self.reverse else pair
             if x.blocks.dtype not in (before, ""):
                 raise AOAAssertionError(f"the statement casts from {before}, {self._called(i)} has {x.blocks.dtype}")
-            return self.algebra.cast(x, after)
+            return self.factory.cast(x, after)
         return x
 
     def _called(self, i: int) -> str:
@@ -189,7 +189,7 @@ class Run:
         if (self.reverse or "equal" in attrs) and len(set(sizes)) > 1:
             why = "a split gives equal parts" if self.reverse else "the statement says equal"
             raise AOAAssertionError(f"{why}, got sizes {sizes} along axis {axis} of {self._called(i)}")
-        return self.algebra.regrouped(values, axis, fuse.rearranged(fuse.separate(sizes), [fuse.concatenated(sizes)]))
+        return self.factory.regrouped(values, axis, fuse.rearranged(fuse.separate(sizes), [fuse.concatenated(sizes)]))
 
     def _split(self, i: int, x: Var, axis: int) -> list[Var]:
         total, count = x.blocks.shape[axis], len(self.gives[i])
@@ -201,7 +201,7 @@ class Run:
                     f"for {count} names"
                 )
             sizes = (total // count,) * count
-        return self.algebra.regrouped([x], axis, fuse.rearranged([fuse.concatenated(sizes)], fuse.separate(sizes)))
+        return self.factory.regrouped([x], axis, fuse.rearranged([fuse.concatenated(sizes)], fuse.separate(sizes)))
 
     def _asked(self, i: int, axis: int, x: Var) -> tuple[int, ...]:
         """Reversed, the sizes that were concatenated. The targets know them; the concatenation does not."""
@@ -212,7 +212,7 @@ class Run:
             assert v is not None
             # The statement's ^T comes after this step.
             flipped = step.flips is not None and step.flips[k]
-            sizes.append(self.ahead.size(v, rank - 1 - axis if flipped else axis, rank))
+            sizes.append(self.inference.size(v, rank - 1 - axis if flipped else axis, rank))
         open_ = [k for k, n in enumerate(sizes) if n is None]
         if len(open_) == 1:
             sizes[open_[0]] = total - sum(n for n in sizes if n is not None)
@@ -256,15 +256,15 @@ class Run:
                 # Reversed, what is given is transposed afterwards.
                 flipped = self.reverse and step.flips is not None and step.flips[0]
                 rank = len(values[0].blocks.shape)
-                degree = self.ahead.degree(v, rank - 1 - axis if flipped else axis, rank) or 1
+                degree = self.inference.degree(v, rank - 1 - axis if flipped else axis, rank) or 1
             given = (fusion.arranged(sizes, degree),)
-        return self.algebra.regrouped(values, axis, fuse.rearranged(taken, given))
+        return self.factory.regrouped(values, axis, fuse.rearranged(taken, given))
 
     def _degree_before(self, x: Var, axis: int) -> int:
         """The degree of a taken tensor: that of the sources it is made of."""
         found: dict[int, str] = {}
         for s in x.blocks.slices:
-            info = self.stock.info(x.keys[s.part])
+            info = self.sources.info(x.keys[s.part])
             along = axis if s.axes is None else s.axes[axis]
             degree = self.degrees.of(info, along)
             if degree > 1 and s.source.shape[along] != info.shape[along]:

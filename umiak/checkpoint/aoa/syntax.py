@@ -73,7 +73,7 @@ class Name:
 
     @property
     def void(self) -> bool:
-        """Whether this is ``_``."""
+        """Return whether this is ``_``."""
         return self.text == "_"
 
     def __str__(self) -> str:
@@ -98,7 +98,7 @@ class Statement:
 
     @cached_property
     def plain(self) -> bool:
-        """Whether there is nothing to expand."""
+        """Return whether there is nothing to expand."""
         return not any("$" in n.text or "*" in n.text or n.span for n in self.left + self.right)
 
     @cached_property
@@ -118,7 +118,7 @@ class Statement:
 
     @property
     def chain(self) -> list[tuple[str, str]]:
-        """Where an error's trace begins."""
+        """Return the first lines of an error's trace."""
         chain = [(f"statement {self.number}", self.text)]
         return chain if self.parsed == self.text else [*chain, ("parsed", self.parsed)]
 
@@ -268,7 +268,7 @@ def _integer(word: str) -> int:
 
 
 def _check(s: Statement) -> None:
-    """What can be said before the tensors are known."""
+    """Check all that can be checked before the tensors are known."""
     names = s.left + s.right
     for n in s.right:
         if n.transposed:

@@ -33,7 +33,7 @@ def index_text(total_size: int, weight_map: dict[str, str]) -> bytes:
 
 
 def read_index(path: str) -> dict[str, str]:
-    """From a tensor's name to its file's, out of an index file."""
+    """Read an index file: the name of each tensor's file."""
     body = sj.parse(read_whole(path, LONGEST_INDEX, "an index"), path)
     table = body.get("weight_map") if isinstance(body, dict) else None
     if not isinstance(table, dict):

@@ -115,7 +115,7 @@ def _check_header(text: bytes, metadata: dict[str, str], count: int, path: str) 
 
 
 def order(dtypes: Sequence[str]) -> list[int]:
-    """In which order to store tensors: the widest first, so that every tensor is aligned to its own elements."""
+    """Return the order in which to store tensors: widest dtypes first, so that each is aligned to its elements."""
     return sorted(range(len(dtypes)), key=lambda i: -numpy_dtype(dtypes[i]).itemsize)
 
 
@@ -179,7 +179,7 @@ def local_shape(block: Block) -> tuple[int, ...]:
 def plan(
     blocks: Sequence[Block], metadata: Mapping[str, str] | None = None, sums: Sequence[str] | None = None
 ) -> tuple[bytes, list[int], list[int]]:
-    """Where blocks go in a file: its beginning, the blocks' order, and the first byte of each (in the order given).
+    """Lay out blocks in a file: return its header, the blocks' order, and the first byte of each (in the order given).
 
     The length of the beginning does not depend on the values of ``sums``, the blocks' checksums.
     """

@@ -1,4 +1,4 @@
-"""What ranks write, on one screen."""
+"""Output of the ranks on one terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be run, and what a rank finds in its environment."""
+"""Description of a job, and the environment variables of its ranks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Job:
 
     @property
     def local(self) -> bool:
-        """Whether all ranks run on this machine."""
+        """Return whether all ranks run on this machine."""
         here = {"", "localhost", "127.0.0.1", os.uname().nodename}
         return not self.slurm and all(host.name in here for host in self.hosts)
 
@@ -58,7 +58,7 @@ class Job:
 
 @dataclass(frozen=True)
 class RankSlot:
-    """Where the MPI launcher has put a rank."""
+    """Node, address and CPUs that the MPI launcher gave a rank."""
 
     node: str
     address: str

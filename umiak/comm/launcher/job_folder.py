@@ -1,4 +1,4 @@
-"""What a job leaves in shared memory, and its removal: also by others, when nothing of the job lives any more.
+"""Files of a job in shared memory and their removal, also by later jobs once all processes of the job are dead.
 
 Ranks of one machine talk through files in ``/dev/shm`` that their MPI library removes at its end, and not when it is
 killed. Every job has a folder there, named by its token, with a file that the launcher and all supervisors keep locked:
@@ -27,7 +27,7 @@ HALF_MADE = 60.0  # seconds after which a folder without a lock is nobody's
 
 
 def world_name(token: str) -> str:
-    """What the MPI library is told that its ranks together are called."""
+    """Return the name that the MPI library gets for all ranks together."""
     return f"umiak_{token}"
 
 
@@ -56,7 +56,7 @@ class JobFolder:
             os.close(self.lock)  # another launcher took it for a dead job's before the lock
 
     def remove(self) -> None:
-        """After the end of all ranks."""
+        """Remove the folder after the end of all ranks."""
         os.close(self.lock)
         remove(self.path)
 

@@ -45,7 +45,7 @@ PATIENCE = 3.0  # seconds for what should take none
 
 @dataclass
 class Report:
-    """How a rank ended: ``code`` is its exit status, or minus the number of the signal that ended it."""
+    """End of a rank: ``code`` is its exit status, or minus the number of the signal that ended it."""
 
     rank: int
     code: int
@@ -78,7 +78,7 @@ class Report:
 
 @dataclass
 class Outcome:
-    """How a job ended. ``code`` is the exit status that stands for it."""
+    """End of a job: ``code`` is the exit status that stands for it."""
 
     code: int
     text: str = ""
@@ -201,14 +201,14 @@ class JobMonitor:
         self._after(self.job.start_timeout, self._on_start_timeout)
 
     def _brings(self, handler: Callable[[int, int], None]) -> Callable[[int, int], None]:
-        """What may be called in another thread to have ``handler`` called in this one."""
+        """Return a function that other threads call to have ``handler`` called in this one."""
         return lambda rank, code: self._events.put((handler, rank, code))
 
     def _unended(self) -> bool:
         return self._mpi is None
 
     def _address(self) -> str:
-        """Where supervisors find the launcher."""
+        """Return the address at which supervisors find the launcher."""
         if self.job.address:
             return self.job.address
         if self.job.local:
@@ -339,7 +339,7 @@ class JobMonitor:
         self._dismiss()
 
     def _of_itself(self, moment: float) -> bool:
-        """Whether a rank that failed then was not asked to end. Reports overtake one another on a busy machine."""
+        """Return whether a rank that failed then had not been asked to end. Reports may overtake one another."""
         return not self._stopping or (self.job.local and moment < self._stopped)
 
     def _on_lost(self, number: int) -> None:
@@ -513,7 +513,7 @@ class JobMonitor:
         return Outcome(code, why + by, why, seconds)
 
     def _blame(self, report: Report, by: str = "") -> tuple[str, str]:
-        """What is said of the rank that failed first, and in one line."""
+        """Describe the rank that failed first, at length and in one line."""
         how = f"ended with {report.how}{by} after {report.seconds:.1f} s"
         lines = [f"rank {report.rank} ({report.where}) {how}; the job was ended"]
         log = self.job.log(report.rank)

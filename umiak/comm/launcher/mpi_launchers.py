@@ -31,7 +31,7 @@ class MPILauncher(ABC):
     def options(self, job: Job, exported: tuple[str, ...]) -> list[str]: ...
 
     def direct(self, job: Job) -> bool:
-        """Whether ranks are started without it, as they are all on this machine and speak PMI-1."""
+        """Return whether ranks are started without it, as they are all on this machine and speak PMI-1."""
         return False
 
 
@@ -87,7 +87,7 @@ KINDS: tuple[type[MPILauncher], ...] = (OpenMPI, Hydra, Intel)
 
 
 def candidates(job: Job) -> list[str]:
-    """Where the launcher may be, best first."""
+    """Return candidate paths of the launcher, best first."""
     if job.starter or os.environ.get(CHOICE):
         return [job.starter or os.environ[CHOICE]]
     if job.slurm:

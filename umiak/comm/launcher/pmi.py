@@ -1,4 +1,4 @@
-"""What MPICH's library asks of the process that started it: PMI-1, lines of text over an inherited socket.
+"""Server for what MPICH's library asks of the process that started it: PMI-1, lines of text over an inherited socket.
 
 Ranks of one machine need no more of an MPI launcher than this. Nobody else can reach the sockets: they have no address.
 The protocol is that of MPICH's own process managers: "PMI: A Scalable Parallel Process-Management Interface for
@@ -62,7 +62,7 @@ class Server:
                     self._selector.unregister(key.fileobj)
 
     def _hear(self, rank: int) -> bool:
-        """What a rank asks; False when it has gone, or says what no MPI library would."""
+        """Handle a request of a rank; False when it has gone, or sends what no MPI library would."""
         try:
             data = self._sockets[rank].recv(1 << 16)
             *lines, rest = (self._pending[rank] + data).split(b"\n")

@@ -1,4 +1,4 @@
-"""The processes of a job that has been started: those of an MPI launcher, or supervisors that are our own children."""
+"""Processes of a started job: those of an MPI launcher, or supervisors that are our own children."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class JobProcesses(ABC):
 
     @abstractmethod
     def wait(self) -> int:
-        """Until all have ended: the exit status, minus the number of a signal."""
+        """Wait until all have ended; return the exit status, or minus the number of a signal."""
 
     @abstractmethod
     def signal(self, number: int) -> None:

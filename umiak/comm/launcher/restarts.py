@@ -1,4 +1,4 @@
-"""A job that is started again when it fails."""
+"""Restarts of a job that fails."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def run(job: Job, max_restart: int = 0) -> int:
 
 
 def summary(failures: list[Outcome]) -> str:
-    """Why a job is given up."""
+    """Return the reasons for giving up a job, as text."""
     reasons = {outcome.reason for outcome in failures}
     same = " the same way" if len(reasons) == 1 else ""
     lines = [f"given up: failed{same} {len(failures)} times"]

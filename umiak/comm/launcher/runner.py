@@ -25,7 +25,7 @@ from typing import NoReturn
 
 
 def run_script(path: str) -> None:
-    """As ``python path`` does it. runpy would take the main module away while threads and exit handlers still run."""
+    """Run a script as ``python path`` does. runpy would remove the main module while threads and exit handlers run."""
     path = os.path.abspath(path)
     with io.open_code(path) as file:
         code = compile(file.read(), path, "exec", dont_inherit=True)
@@ -36,7 +36,7 @@ def run_script(path: str) -> None:
 
 
 def run_module(name: str) -> None:
-    """As ``python -m name`` does it."""
+    """Run a module as ``python -m name`` does."""
     runpy.run_module(name, run_name="__main__", alter_sys=True)
 
 
@@ -55,7 +55,7 @@ def run_call(file: int) -> None:
 
 
 def own(frame: types.FrameType) -> bool:
-    """Whether a frame is of the machinery that starts programs."""
+    """Return whether a frame is of the machinery that starts programs."""
     name = frame.f_code.co_filename
     return name in (__file__, multiprocessing.spawn.__file__) or "runpy" in name
 

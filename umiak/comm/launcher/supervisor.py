@@ -138,7 +138,7 @@ class LauncherConnection:
             self.flush()
 
     def messages(self) -> Iterator[bytes]:
-        """Those that have come in whole."""
+        """Return the messages that have arrived completely."""
         with contextlib.suppress(BlockingIOError):
             data = os.read(self.fd, 1 << 16)
             if not data:
@@ -224,7 +224,7 @@ class Supervisor:
         self.unwanted = True
 
     def choose(self) -> None:
-        """What to wait for. Output that the launcher does not take stays in its pipe, where the rank waits for it."""
+        """Choose what to wait for. Output that the launcher does not take stays in its pipe, and blocks the rank."""
         full = len(self.link.outgoing) > HELD_BYTES
         wanted: dict[int, Any] = {fd: reader for fd, reader in self.pipes.items() if not (full and fd == self.output)}
         for fd in self.pipes:
@@ -308,7 +308,7 @@ class Supervisor:
         return True
 
     def note(self, pipe: int) -> bool:
-        """What the rank says its program came to: an exit status, and an exception; False at the end."""
+        """Note the report of the rank: an exit status, and an exception; False at the end."""
         data = os.read(pipe, 1 << 16)
         if not data:
             self.at_end(pipe)
@@ -348,7 +348,7 @@ class Supervisor:
             self.code = self.child.returncode = os.waitstatus_to_exitcode(status)
 
     def look(self) -> None:
-        """Whether the rank has ended, or must."""
+        """Return whether the rank has ended, or must."""
         self.reap()
         if self.code is not None or (self.deadline is not None and time.monotonic() >= self.deadline):
             self.conclude()
@@ -402,7 +402,7 @@ class Supervisor:
 
 
 def said(words: bytes) -> tuple[int, float, str]:
-    """What runner.py tells: the exit status, when the program came to it, and the text of an exception."""
+    """Parse the report of runner.py: the exit status, when the program ended, and the text of an exception."""
     first, _, error = words.decode("utf-8", "replace").partition("\n")
     code, moment = first.split()
     return int(code), float(moment), error
@@ -419,7 +419,7 @@ def passed() -> list[int]:
 
 
 def begin() -> None:
-    """In the rank, before its program: die with the supervisor."""
+    """Prepare the rank, before its program, to die with the supervisor."""
     _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)

@@ -60,7 +60,7 @@ def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _offloading(args: tuple, indices: Iterable[int]) -> dict[int, engine.Hooks]:
-    """By identity, the hooks for the arguments at these places."""
+    """Return the hooks, by identity, for the arguments at these places."""
     found: dict[int, engine.Hooks] = {}
     to = current().values.setdefault("recompute.offload", Offload())  # one file for all calls
     for i in indices:

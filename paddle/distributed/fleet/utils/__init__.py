@@ -1,8 +1,8 @@
-"""What training at large uses."""
+"""Utilities of distributed training."""
 
-from paddle import _late
+from paddle import _lazy
 from paddle.distributed.fleet.recompute import recompute
 
-__getattr__, __dir__ = _late.attributes_of(__name__)
+__getattr__, __dir__ = _lazy.attributes_of(__name__)
 
 __all__ = ["recompute"]

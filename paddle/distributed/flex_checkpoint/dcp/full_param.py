@@ -50,10 +50,10 @@ def full_param(
     arrays = [on_host(w.local_tensor) for w in weights]
     blocks = tuple(w.block for w in weights)
     told = group.gather_objects(blocks)
-    # The memory of a rank is a file that it alone sees.
+    # The memory of a rank is a file that this rank alone can read.
     stored = [Stored(b, f"rank {r}", i) for r, own in enumerate(told) for i, b in enumerate(own)]
     sources = Sources(stored)
-    sees = [frozenset({f"rank {r}"}) for r in range(group.size)]
+    readable = [frozenset({f"rank {r}"}) for r in range(group.size)]
     make = layout_of(aoa_config)
     layout = None if make is None else make(sources.infos, None)
     infos: Mapping[str, TensorInfo] = sources.infos if layout is None else layout.targets
@@ -65,7 +65,7 @@ def full_param(
     for batch in _batches([infos[n] for n in names], min(memory_growth_threshold, BUDGET)):
         wanted = [Block(i.key, i.dtype, i.shape, Box.whole(i.shape)) for i in batch]
         # Every rank makes the same plan, as it has the same facts.
-        plan = plan_load([wanted] * group.size, sources, layout=layout, sees=sees)
+        plan = plan_load([wanted] * group.size, sources, layout=layout, readable=readable)
         made = [np.empty(i.shape, numpy_dtype(i.dtype)) for i in batch]
         execute(plan.rank(group.rank), wanted, made, memory, group)
         for info, array in zip(batch, made):

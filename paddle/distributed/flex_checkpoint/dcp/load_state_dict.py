@@ -115,14 +115,14 @@ def load_state_dict(
             root=located.root,
             layout=layout,
             aliases=_master_weight if mw_name_compatibility else None,
-            sees=located.sees,
+            readable=located.readable,
             exchange=COMM_METHODS[comm_method],
             finish=reader.finish,
         )
 
 
 def layout_of(aoa_config: Mapping[str, Any] | None) -> MakeLayout | None:
-    """What makes the layout that a dict of statements describes."""
+    """Return a function that compiles a dict of statements into a layout."""
     if aoa_config is None:
         return None
     from umiak.checkpoint.aoa import compile_aoa
@@ -187,7 +187,7 @@ def load_merged_state_dict(
     """A checkpoint as whole tensors by name, in this process alone.
 
     Args:
-        path: a folder with checkpoints or safetensors files, all of which this process sees.
+        path: a folder with checkpoints or safetensors files, all of which this process can open.
         prefix: only tensors whose names begin with it; it and the dot after it are taken off.
         unique_id: the number of the checkpoint; by default the newest complete one.
         offload: put the tensors into the host's memory.
@@ -241,7 +241,7 @@ def merge_sharded_state_dict(
     whatever a writer that dies leaves, no reader takes it for a model.
 
     Args:
-        load_path: a folder with checkpoints or safetensors files, all of which every rank sees.
+        load_path: a folder with checkpoints or safetensors files, all of which every rank can open.
         save_path: a folder that all ranks share.
         prefix: only tensors whose names begin with it.
         safetensor_prefix: the files are ``<it>-00001-of-0000N.safetensors`` and ``<it>.safetensors.index.json``.

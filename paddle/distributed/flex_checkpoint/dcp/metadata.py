@@ -1,4 +1,4 @@
-"""What a checkpoint holds, as records."""
+"""Metadata of a checkpoint."""
 
 from __future__ import annotations
 

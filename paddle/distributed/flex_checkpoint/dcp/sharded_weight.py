@@ -92,7 +92,7 @@ class ShardedWeight:
 
     @property
     def block(self) -> Block:
-        """What this rank holds, as checkpoints name it."""
+        """Return this rank's block, as checkpoints name it."""
         given = self.flattened_range
         return Block(
             self.key,

@@ -18,7 +18,7 @@ from umiak.backends.cpu.providers.launch import Dim, Launch, sizes, strides
 from umiak.ops import convolution as conv_ops
 from umiak.ops import linalg
 from umiak.util import flags, log
-from umiak.util.late import loaded
+from umiak.util.lazy import loaded
 
 if TYPE_CHECKING:
     from umiak.ops.base import Op

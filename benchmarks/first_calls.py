@@ -1,4 +1,4 @@
-"""Sixty different ops, each called once, in a process of its own: ``python sixty.py FOLDER [cpu]``.
+"""Sixty different ops, each called once, in a process of its own: ``python first_calls.py FOLDER [cpu]``.
 
 FOLDER is for machine code. Prints what it took as JSON: seconds of the import, of making data, of the calls, and of
 each compilation by stage; with ``cpu`` in CPU time, for a busy machine.

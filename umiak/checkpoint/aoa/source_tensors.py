@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from umiak.checkpoint.aoa.blocks import Algebra, Var
+from umiak.checkpoint.aoa.blocks import BlockFactory, Var
 from umiak.checkpoint.aoa.errors import AOAError, AOAKeyError
 from umiak.checkpoint.aoa.states import SINGLE, by_parameter
 from umiak.checkpoint.records import TensorInfo
 
 
-class Stock:
+class SourceTensors:
     """Sources by name. A parameter of which only states are there can be spoken of, but not read.
 
     Attributes:
@@ -19,11 +19,11 @@ class Stock:
         spare: the part of ``states`` whose parameters are not sources.
     """
 
-    def __init__(self, infos: Mapping[str, TensorInfo], algebra: Algebra) -> None:
+    def __init__(self, infos: Mapping[str, TensorInfo], factory: BlockFactory) -> None:
         self.infos = infos
         self.states = by_parameter(infos)
         self.spare = {p: kinds for p, kinds in self.states.items() if p not in infos}
-        self._algebra = algebra
+        self._factory = factory
 
     def __contains__(self, name: str) -> bool:
         return name in self.infos or name in self.spare
@@ -44,7 +44,7 @@ class Stock:
     def var(self, name: str) -> Var:
         """A source, whole."""
         info = self.info(name)
-        return Var(self._algebra.whole(tuple(info.shape), info.dtype), (name,))
+        return Var(self._factory.whole(tuple(info.shape), info.dtype), (name,))
 
     def state(self, var: Var, kind: str, named: Mapping[str, object], wanted: str | None) -> Var:
         """The state of a parameter that is ``var``: made in the same way of the states of what that is made of.
@@ -60,8 +60,8 @@ class Stock:
                 raise AOAKeyError(f"{name} has no state {kind}")
             infos.append(self.infos[key])
         if kind in SINGLE:  # one optimizer counts the same steps for all of its parameters
-            out = Var(self._algebra.whole(tuple(infos[0].shape), infos[0].dtype), (infos[0].key,))
-            return out if wanted is None else self._algebra.cast(out, wanted)
+            out = Var(self._factory.whole(tuple(infos[0].shape), infos[0].dtype), (infos[0].key,))
+            return out if wanted is None else self._factory.cast(out, wanted)
         for name, info in zip(var.keys, infos):
             if tuple(info.shape) != tuple(self.info(name).shape):
                 raise AOAError(f"{info.key} has shape {info.shape}, its parameter has {self.info(name).shape}")
@@ -69,6 +69,6 @@ class Stock:
         if wanted is None and len(dtypes) > 1:
             raise AOAError(f"the states {kind} of {', '.join(var.keys[:3])} have several dtypes: {', '.join(dtypes)}")
         # Casts are said of parameters. A state has the dtype that its optimizer gave it.
-        blocks = self._algebra.uncast(var, dtypes[0] if len(dtypes) == 1 else "").blocks
+        blocks = self._factory.uncast(var, dtypes[0] if len(dtypes) == 1 else "").blocks
         out = Var(blocks, tuple(info.key for info in infos))
-        return out if wanted is None else self._algebra.cast(out, wanted)
+        return out if wanted is None else self._factory.cast(out, wanted)

@@ -1,7 +1,7 @@
 """Collects events while it is on: ops and gradients from dispatch and the tape, kernels from the timer of launches,
 ranges from whoever names them.
 
-Nothing is looked at while no recorder is on: ops are seen through an observer bit, launches through dispatch's timer.
+Nothing is looked at while no collector is on: ops are seen through an observer bit, launches through dispatch's timer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from umiak.core.context import current
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.observe.event import BACKWARD, INNER, KERNEL, OPERATOR, Counter, Event
-from umiak.observe.recording import Recording, processor_seconds
+from umiak.observe.profile import Profile, processor_seconds
 from umiak.runtime import observe
 from umiak.util.errors import op_error
 
@@ -30,51 +30,51 @@ class _Thread(threading.local):
     def __init__(self) -> None:
         self.stack: list[Event] = []
         self.number = threading.get_native_id()
-        self.seen: Recording | None = None
+        self.seen: Profile | None = None
 
 
-class Recorder:
+class EventCollector:
     """One at a time is on: ``start`` ... ``take`` (what there is so far) ... ``stop``.
 
     ``shapes`` notes operands, ``memory`` counts what tensors hold of the current place.
     """
 
-    active: Recorder | None = None
+    active: EventCollector | None = None
 
     def __init__(self, shapes: bool = False, memory: bool = False) -> None:
         self.shapes, self.memory = shapes, memory
-        self.recording = Recording()
+        self.profile = Profile()
         self.local = _Thread()
         self.held = 0
         self.stack: ExitStack | None = None
 
     def start(self) -> None:
-        if Recorder.active is not None:
+        if EventCollector.active is not None:
             raise op_error(RuntimeError, "profiler", "that no other one is recording", "one that is", "Stop it first.")
-        Recorder.active = self
+        EventCollector.active = self
         self.stack = ExitStack()
         self.stack.enter_context(statistics.timed_launches())
         statistics.LISTENERS.append(self.kernel)
         observe.watch(self)
         self.clear()
 
-    def stop(self) -> Recording:
+    def stop(self) -> Profile:
         assert self.stack is not None, "stop() without start()"
         observe.watch(None)
         statistics.LISTENERS.remove(self.kernel)
         self.stack.close()
-        Recorder.active = self.stack = None
+        EventCollector.active = self.stack = None
         return self.take()
 
     def clear(self) -> None:
-        """Begin a new recording; what is open now is not part of it."""
-        self.recording = Recording(start=now(), wall=time.time(), busy=processor_seconds())
+        """Begin a new profile; what is open now is not part of it."""
+        self.profile = Profile(start=now(), wall=time.time(), busy=processor_seconds())
         self.sample(force=True)
 
-    def take(self) -> Recording:
-        """What was recorded since the last time, with what is still open cut off here; a new recording begins."""
+    def take(self) -> Profile:
+        """Return the profile since the last call, in which ranges that are still open end here, and begin a new one."""
         self.sample(force=True)
-        done = self.recording
+        done = self.profile
         done.end = now()
         process, everything = processor_seconds()
         done.busy = process - done.busy[0], everything - done.busy[1]
@@ -108,13 +108,13 @@ class Recorder:
         self.add(e, local)
 
     def add(self, e: Event, local: _Thread) -> None:
-        recording = self.recording
-        if e.start < recording.start:
+        profile = self.profile
+        if e.start < profile.start:
             return
-        if local.seen is not recording:
-            local.seen = recording
-            recording.threads[local.number] = threading.current_thread().name
-        recording.events.append(e)
+        if local.seen is not profile:
+            local.seen = profile
+            profile.threads[local.number] = threading.current_thread().name
+        profile.events.append(e)
 
     # --- ops
 
@@ -166,7 +166,7 @@ class Recorder:
         held = stats["allocated"]
         if force or held != self.held:
             self.held = held
-            self.recording.counters.append(Counter(now(), str(place), held, stats["reserved"]))
+            self.profile.counters.append(Counter(now(), str(place), held, stats["reserved"]))
         return held
 
 
@@ -179,21 +179,21 @@ def _shown(x: Any) -> Any:
 
 
 class Range:
-    """A named range, recorded where a recorder is on. Nothing is done where none is."""
+    """A named range, recorded where a collector is on. Nothing is done where none is."""
 
-    __slots__ = ("event", "kind", "name", "recorder")
+    __slots__ = ("collector", "event", "kind", "name")
 
     def __init__(self, name: str, kind: str) -> None:
         self.name, self.kind = name, kind
-        self.recorder: Recorder | None = None
+        self.collector: EventCollector | None = None
 
     def __enter__(self) -> Range:
-        recorder = self.recorder = Recorder.active
-        if recorder is not None:
-            self.event = recorder.begin(self.name, self.kind)
+        collector = self.collector = EventCollector.active
+        if collector is not None:
+            self.event = collector.begin(self.name, self.kind)
         return self
 
     def __exit__(self, *exc: object) -> None:
-        recorder, self.recorder = self.recorder, None
-        if recorder is not None and recorder is Recorder.active:
-            recorder.end(self.event)
+        collector, self.collector = self.collector, None
+        if collector is not None and collector is EventCollector.active:
+            collector.end(self.event)

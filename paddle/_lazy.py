@@ -14,7 +14,7 @@ from typing import Any
 
 from paddle._absent import refuse
 from paddle._absent_names import NAMES as ABSENT
-from paddle._late_names import NAMES as LATE
+from paddle._lazy_names import NAMES as LAZY
 from paddle._public import EXPORTS
 from umiak.core.direct import Module
 
@@ -22,10 +22,10 @@ from umiak.core.direct import Module
 def attributes_of(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__getattr__`` and ``__dir__`` of a module, whose class becomes ``Module``."""
     sys.modules[module].__class__ = Module
-    late = LATE.get(module, {})
-    homes = {name: home for home, names in late.items() for name in names.split()}
+    lazy = LAZY.get(module, {})
+    homes = {name: home for home, names in lazy.items() for name in names.split()}
     # A module below this one that names come from is an attribute, too.
-    homes.update((below, module) for above, _, below in (home.rpartition(".") for home in late) if above == module)
+    homes.update((below, module) for above, _, below in (home.rpartition(".") for home in lazy) if above == module)
     absent = frozenset(ABSENT.get(module, "").split())
 
     def __getattr__(name: str) -> Any:
@@ -53,5 +53,5 @@ def contents(module: str, submodules: str = "") -> tuple[Callable[[str], Any], C
         import_module(f"{module}.{name}")
     declared = EXPORTS.get(module, {})
     vars(sys.modules[module]).update(declared)
-    late = " ".join(LATE.get(module, {}).values())
-    return (*attributes_of(module), sorted({*declared, *submodules.split(), *late.split()}))
+    lazy = " ".join(LAZY.get(module, {}).values())
+    return (*attributes_of(module), sorted({*declared, *submodules.split(), *lazy.split()}))

@@ -11,8 +11,8 @@ from umiak.checkpoint.aoa.syntax import permutation
 from umiak.checkpoint.records import TensorInfo
 
 
-class Degrees:
-    """By how many ranks tensors are split along an axis, as their parts tell."""
+class ShardDegrees:
+    """Degrees of tensors: the number of ranks that split them along an axis, by their parts."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], int] = {}
@@ -33,13 +33,13 @@ class Degrees:
         return found
 
 
-class Ahead:
+class ShapeInference:
     """Follows variables through the steps to come, to the targets. All steps leave the number of axes as it is."""
 
     def __init__(self, program: Program, targets: Mapping[str, TensorInfo] | None) -> None:
         self.program = program
         self.targets = targets
-        self._degrees = Degrees()
+        self._degrees = ShardDegrees()
         self._known: dict[tuple[str, int, int], int | None] = {}
 
     def degree(self, v: int, axis: int, rank: int) -> int | None:

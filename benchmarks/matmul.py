@@ -1,4 +1,4 @@
-"""Products, convolutions and attention as users call them, forward and with their gradients."""
+"""Matmuls, convolutions and attention as users call them, forward and with their gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import partial
 from cases import Arrays, Case, normal
 from rows import add_section
 
-PRODUCTS = add_section("products", "Products and convolutions", mean=1.0)
+MATMULS = add_section("matmul", "Matmuls and convolutions", mean=1.0)
 ATTENTION = add_section("attention", "Attention")
 LEAST = 0.97
 TOKENS = 8192  # heads times queries
@@ -64,20 +64,20 @@ def both_ways(name: str, what: str, ours: str, theirs: str, operands: str, input
     ).add(section)
 
 
-for name, m, n, k, turned, batch in GEMMS:
+for name, m, n, k, transposed, batch in GEMMS:
     lead = (batch,) if batch else ()
-    text = f"{f'{batch} × ' if batch else ''}{m} × {n} × {k}{', `y` transposed' if turned else ''}"
-    sizes = {"x": (*lead, m, k), "y": (*lead, n, k) if turned else (*lead, k, n), "g": (*lead, m, n)}
-    ours = "paddle.matmul(x, y, transpose_y=True)" if turned else "paddle.matmul(x, y)"
-    both_ways(f"gemm-{name}", f"product {text}", ours, "torch.matmul(x, y.mT)" if turned else "torch.matmul(x, y)",
-              "x, y", sizes, LEAST, PRODUCTS)  # fmt: skip
+    text = f"{f'{batch} × ' if batch else ''}{m} × {n} × {k}{', `y` transposed' if transposed else ''}"
+    sizes = {"x": (*lead, m, k), "y": (*lead, n, k) if transposed else (*lead, k, n), "g": (*lead, m, n)}
+    ours = "paddle.matmul(x, y, transpose_y=True)" if transposed else "paddle.matmul(x, y)"
+    both_ways(f"gemm-{name}", f"matmul {text}", ours, "torch.matmul(x, y.mT)" if transposed else "torch.matmul(x, y)",
+              "x, y", sizes, LEAST, MATMULS)  # fmt: skip
 
 for name, images, c, o, size, kernel, stride, pad in CONVOLUTIONS:
     made = (size + 2 * pad - kernel) // stride + 1
     text = f"`conv2d` {images} × {c} → {o}, {size} × {size}, kernel {kernel}, stride {stride}"
     sizes = {"x": (images, c, size, size), "w": (o, c, kernel, kernel), "g": (images, o, made, made)}
     call = f"F.conv2d(x, w, None, {stride}, {pad})"
-    both_ways(f"conv-{name}", text, call, call, "x, w", sizes, LEAST, PRODUCTS)
+    both_ways(f"conv-{name}", text, call, call, "x, w", sizes, LEAST, MATMULS)
 
 
 def attention(name: str, batch: int, length: int, heads: int, dim: int, causal: bool) -> None:

@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import late_names
+import lazy_names
 import pytest
 
-from paddle._late_names import NAMES
+from paddle._lazy_names import NAMES
 from umiak.core.direct import Module
 
 ROOT = Path(__file__).parents[2]
@@ -35,9 +35,9 @@ def run(code: str) -> str:
 
 
 def test_the_table_is_what_is_imported_for_type_checkers():
-    """Run ``tools/late_names.py`` after a change."""
+    """Run ``tools/lazy_names.py`` after a change."""
     assert {m: {h: sorted(n.split()) for h, n in homes.items()} for m, homes in NAMES.items()} == {
-        m: {h: sorted(n) for h, n in homes.items()} for m, homes in late_names.late().items()
+        m: {h: sorted(n) for h, n in homes.items()} for m, homes in lazy_names.lazy().items()
     }
     assert len(ALL) > 10
 

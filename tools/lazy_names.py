@@ -1,9 +1,9 @@
-"""Writes ``paddle/_late_names.py``: the names that modules of ``paddle`` load when they are used.
+"""Writes ``paddle/_lazy_names.py``: the names that modules of ``paddle`` load when they are used.
 
 These are declared names (``paddle/_public.py``) of homes that neither ``import paddle`` nor the module itself loads,
 and modules that are imported under ``TYPE_CHECKING``.
 
-``python tools/late_names.py`` after a change; a test fails while the file is not what this makes.
+``python tools/lazy_names.py`` after a change; a test fails while the file is not what this makes.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pathlib import Path
 import absent_names
 
 ROOT = Path(__file__).parents[1]
-TARGET = ROOT / "paddle" / "_late_names.py"
-HEAD = '''"""Names that are loaded when they are used, by module and by their home. Made by ``tools/late_names.py``."""
+TARGET = ROOT / "paddle" / "_lazy_names.py"
+HEAD = '''"""Names that are loaded when they are used, by module and by their home. Made by ``tools/lazy_names.py``."""
 
 NAMES = {
 '''
@@ -42,7 +42,7 @@ def asking() -> Iterator[tuple[str, Path]]:
     """The modules that ask for their attributes, and their files."""
     for path in sorted((ROOT / "paddle").rglob("*.py")):
         text = path.read_text()
-        if "_late.attributes_of(__name__)" in text or "_late.contents(__name__" in text:
+        if "_lazy.attributes_of(__name__)" in text or "_lazy.contents(__name__" in text:
             parts = path.relative_to(ROOT).with_suffix("").parts
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
@@ -50,7 +50,7 @@ def asking() -> Iterator[tuple[str, Path]]:
 def imports(path: Path) -> tuple[set[str], dict[str, list[str]]]:
     """The modules that a file imports with it, and what it imports under ``TYPE_CHECKING``, by home."""
     now: set[str] = set()
-    late: dict[str, list[str]] = {}
+    lazy: dict[str, list[str]] = {}
     for node in ast.parse(path.read_text()).body:
         if isinstance(node, ast.ImportFrom):
             now.update(f"{node.module}.{a.name}" for a in node.names)
@@ -58,8 +58,8 @@ def imports(path: Path) -> tuple[set[str], dict[str, list[str]]]:
             for line in node.body:
                 if not isinstance(line, ast.ImportFrom) or line.module is None or any(a.asname for a in line.names):
                     raise ValueError(f"requires `from module import name` under TYPE_CHECKING, got {ast.unparse(line)}")
-                late.setdefault(line.module, []).extend(a.name for a in line.names)
-    return now, late
+                lazy.setdefault(line.module, []).extend(a.name for a in line.names)
+    return now, lazy
 
 
 def loaded_at_once() -> set[str]:
@@ -68,7 +68,7 @@ def loaded_at_once() -> set[str]:
     return set(json.loads(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout))
 
 
-def late() -> dict[str, dict[str, list[str]]]:
+def lazy() -> dict[str, dict[str, list[str]]]:
     """The names, by module and home."""
     loaded, declared = loaded_at_once(), rows()
     found = {}
@@ -85,7 +85,7 @@ def late() -> dict[str, dict[str, list[str]]]:
 def text() -> str:
     """The file."""
     lines = []
-    for module, homes in late().items():
+    for module, homes in lazy().items():
         lines.append(f'    "{module}": {{\n')
         for home, names in sorted(homes.items()):
             lines += [f"    {row}" for row in absent_names.entry(home, sorted(names))]

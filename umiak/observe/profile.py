@@ -1,4 +1,4 @@
-"""What the profiler found: events, with the threads and the memory they belong to."""
+"""Profile of a run: events, with the threads and the memory they belong to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from umiak.util.errors import op_error
 
 
 @dataclass
-class Recording:
+class Profile:
     """Events in the order of their ends. ``threads`` has their names by number; the numbers are those of the system."""
 
     events: list[Event] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Recording:
         return (e for e in self.events if e.kind in kinds)
 
     def kernels_of(self) -> dict[int, list[Event]]:
-        """By identity of an event, the kernels that it launched, also through others."""
+        """Return, by identity of an event, the kernels that it launched, also through others."""
         found: dict[int, list[Event]] = {}
         for kernel in self.of(KERNEL):
             outer = kernel.parent
@@ -45,33 +45,33 @@ class Recording:
         trace.save(self, path, format)
 
 
-def load(path: str | os.PathLike) -> Recording:
-    """Read what ``Recording.save`` wrote. ValueError for anything else."""
+def load(path: str | os.PathLike) -> Profile:
+    """Read what ``Profile.save`` wrote. ValueError for anything else."""
     try:
         with open(path) as f:
             found = json.load(f)
-        return _recording(found)
+        return _profile(found)
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError) as error:
         got = f"{os.fspath(path)}: {error}"
         raise op_error(ValueError, "profiler", "a trace that the profiler has exported", got) from None
 
 
-def _recording(found: dict[str, Any]) -> Recording:
+def _profile(found: dict[str, Any]) -> Profile:
     about = found["otherData"]
     if about["format"] != trace.FORMAT:
         raise ValueError(f"format {about['format']!r}")
-    recording = Recording(end=int(about["seconds"] * 1e9), wall=float(about["wall"]), peaks=dict(about["peaks"]))
-    recording.busy = (float(about["busy"][0]), float(about["busy"][1]))
+    profile = Profile(end=int(about["seconds"] * 1e9), wall=float(about["wall"]), peaks=dict(about["peaks"]))
+    profile.busy = (float(about["busy"][0]), float(about["busy"][1]))
     numbered: dict[int, Event] = {}
     rows: dict[int, int] = {}
     for x in found["traceEvents"]:
         args = x.get("args", {})
         if x["ph"] == "M" and x["name"] == "thread_name" and "number" in args:
             rows[x["tid"]] = rows[x["tid"] + 1] = args["number"]
-            recording.threads[args["number"]] = str(args["name"]).removesuffix(f" ({args['number']})")
+            profile.threads[args["number"]] = str(args["name"]).removesuffix(f" ({args['number']})")
         elif x["ph"] == "C":
             place = x["name"].removeprefix("memory of ")
-            recording.counters.append(Counter(round(x["ts"] * 1e3), place, args["allocated"], args["reserved"]))
+            profile.counters.append(Counter(round(x["ts"] * 1e3), place, args["allocated"], args["reserved"]))
         elif x["ph"] == "X":
             e = Event(str(x["name"]), str(x["cat"]), round(x["ts"] * 1e3), rows.get(x["tid"]) or args["thread"])
             e.end = e.start + round(x["dur"] * 1e3)
@@ -83,9 +83,9 @@ def _recording(found: dict[str, Any]) -> Recording:
                 if k not in ("id", "parent", "memory", *(["thread"] if x["tid"] >= trace.BESIDE else []))
             }
             numbered[args["id"]] = e
-            recording.events.append(e)
-    recording.events.sort(key=lambda e: e.end)
-    return recording
+            profile.events.append(e)
+    profile.events.sort(key=lambda e: e.end)
+    return profile
 
 
 def merged(events: Iterable[Event]) -> int:
@@ -103,7 +103,7 @@ def merged(events: Iterable[Event]) -> int:
 
 
 def outermost(events: Iterable[Event]) -> list[Event]:
-    """Those that lie in no other of their kind."""
+    """Return the events that lie in no other of their kind."""
     found = []
     for e in events:
         outer = e.parent

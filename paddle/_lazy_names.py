@@ -1,4 +1,4 @@
-"""Names that are loaded when they are used, by module and by their home. Made by ``tools/late_names.py``."""
+"""Names that are loaded when they are used, by module and by their home. Made by ``tools/lazy_names.py``."""
 
 NAMES = {
     "paddle": {

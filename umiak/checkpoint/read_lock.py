@@ -10,7 +10,7 @@ from typing import Any
 from umiak.checkpoint.files import open_file
 
 
-class Hold:
+class ReadLock:
     """A lock that lasts as long as this object, in this process alone."""
 
     def __init__(self, fd: int) -> None:
@@ -23,13 +23,13 @@ class Hold:
         return type(None), ()
 
 
-def hold(path: str) -> Hold:
-    """Hold the checkpoint of this manifest.
+def lock_for_reading(path: str) -> ReadLock:
+    """ReadLock the checkpoint of this manifest.
 
     Raises:
         FileNotFoundError: there is none, or it is being removed.
     """
-    held = Hold(open_file(path))
+    held = ReadLock(open_file(path))
     try:
         fcntl.flock(held.fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -40,13 +40,13 @@ def hold(path: str) -> Hold:
     return held
 
 
-def take(path: str) -> Hold | None:
+def lock_for_removal(path: str) -> ReadLock | None:
     """The manifest's lock for removing the checkpoint; None where somebody reads it.
 
     Raises:
         FileNotFoundError: there is no manifest.
     """
-    held = Hold(open_file(path))
+    held = ReadLock(open_file(path))
     with contextlib.suppress(OSError):
         try:
             fcntl.flock(held.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
