@@ -20,6 +20,8 @@ ENTRY = re.compile(r"^    (\*{0,2}\w+(?:, \*{0,2}\w+)*): \S", re.MULTILINE)
 IGNORED = re.compile(r"^    (\w+): accepted\b", re.MULTILINE)
 # A summary is a noun or a verb ("Softmax along …", "Return …"), not a clause that answers a question.
 QUESTION = re.compile(r"(What|Who|Whose|Which|Whether|How|Where|When|Why)\b")
+# An error in a sentence.
+RAISED = re.compile(r"\bRaises \w*Error\b")
 # Parameters that every function has and none uses.
 UNUSED = {"self", "cls", "name"}
 # Modules whose public names are those that they define, without declarations.
@@ -91,6 +93,8 @@ def mistakes(value: Any) -> Iterator[str]:
         return
     found = sections(document)
     yield from summary_mistakes(found)
+    if RAISED.search(found[""]):
+        yield "errors stand in the section Raises"
     order = [SECTIONS.index(name) for name in found if name]
     if order != sorted(order):
         yield f"sections stand in this order: {', '.join(SECTIONS)}"
