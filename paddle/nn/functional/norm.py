@@ -23,12 +23,18 @@ _LERP = F.Lerp()
 _NORMALIZE = Records(F.Normalize)
 _RMS = Records(F.RmsNorm)
 
+_FIRST = frozenset(("NC", "NCL", "NCHW", "NCDHW", None))
 _LAST = frozenset(("NLC", "NHWC", "NDHWC"))
 
 
-def _channels(x: Tensor, data_format: str) -> int:
+def _channels(who: str, x: Tensor, data_format: str) -> int:
     """The axis of the channels."""
-    return x.ndim - 1 if data_format in _LAST else 1
+    if data_format in _FIRST:
+        return 1
+    if data_format not in _LAST:
+        formats = sorted(f for f in _FIRST | _LAST if f is not None)
+        raise op_error(ValueError, who, f"a data_format of {', '.join(formats)}", repr(data_format))
+    return x.ndim - 1
 
 
 def tail_axis(who: str, x: Tensor, normalized_shape: int | Sequence[int]) -> int:
@@ -128,7 +134,7 @@ def batch_norm(
     Raises:
         ValueError: sizes that do not fit the channels.
     """
-    axis = _channels(x, data_format)
+    axis = _channels("batch_norm", x, data_format)
     if not training or use_global_stats:
         return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (epsilon,))
     y, mean, var = apply(_BATCH[axis], (x, weight, bias), (epsilon,))
@@ -161,7 +167,7 @@ def batch_norm_over(
     Returns:
         the result, and the mean and the (biased) variance of all batches.
     """
-    axis = _channels(x, data_format)
+    axis = _channels("batch_norm", x, data_format)
     axes = tuple(i for i in range(x.ndim) if i != axis)
     wide = x.dtype.compute
     v = x if wide is x.dtype else F.cast(x, dtype=wide)
@@ -196,7 +202,7 @@ def instance_norm(
         running_mean, running_var: used when ``use_input_stats`` is False.
         weight, bias: ``[C]``.
     """
-    axis = _channels(x, data_format)
+    axis = _channels("instance_norm", x, data_format)
     if not use_input_stats and running_mean is not None:
         return apply(_BATCH_INFER[axis], (x, running_mean, running_var, weight, bias), (eps,))
     return apply(_INSTANCE[axis], (x, weight, bias), (eps,))
@@ -223,7 +229,7 @@ def group_norm(
         ValueError: groups that do not divide the channels.
     """
     params = (num_groups, epsilon)
-    return apply(_GROUP[_channels(x, data_format)], (x, weight, bias), params)
+    return apply(_GROUP[_channels("group_norm", x, data_format)], (x, weight, bias), params)
 
 
 @public("paddle.nn.functional", usual=False)
@@ -241,7 +247,7 @@ def local_response_norm(
         raise op_error(ValueError, "local_response_norm", "rank 3 or more", x.ndim)
     if size < 1:
         raise op_error(ValueError, "local_response_norm", "a size of 1 or more", size)
-    axis = _channels(x, data_format)
+    axis = _channels("local_response_norm", x, data_format)
     return F.local_response_norm(x, axis=axis, size=size, alpha=float(alpha), beta=float(beta), k=float(k))
 
 

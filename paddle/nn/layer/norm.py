@@ -171,7 +171,8 @@ class GroupNorm(Layer):
 
     Raises:
         TypeError: in a call, an input that is not floating.
-        ValueError: in a call, groups that do not divide the channels, or another number of channels.
+        ValueError: in a call, groups that do not divide the channels, another number of channels, or an unknown
+            data_format.
 
     References:
         Wu and He, 2018: Group Normalization.
@@ -485,7 +486,8 @@ class BatchNorm1D(_BatchNorm):
 
     Raises:
         TypeError: in a call, an input that is not floating.
-        ValueError: in a call, an input that is not of rank 2 or 3, or of another number of channels.
+        ValueError: in a call, an input that is not of rank 2 or 3 or has another number of channels, or an unknown
+            data_format.
 
     References:
         Ioffe and Szegedy, 2015: Batch Normalization.
@@ -543,7 +545,8 @@ class BatchNorm2D(_BatchNorm):
 
     Raises:
         TypeError: in a call, an input that is not floating.
-        ValueError: in a call, an input that is not of rank 4, or of another number of channels.
+        ValueError: in a call, an input that is not of rank 4 or has another number of channels, or an unknown
+            data_format.
 
     References:
         Ioffe and Szegedy, 2015: Batch Normalization.
@@ -601,7 +604,8 @@ class BatchNorm3D(_BatchNorm):
 
     Raises:
         TypeError: in a call, an input that is not floating.
-        ValueError: in a call, an input that is not of rank 5, or of another number of channels.
+        ValueError: in a call, an input that is not of rank 5 or has another number of channels, or an unknown
+            data_format.
 
     References:
         Ioffe and Szegedy, 2015: Batch Normalization.
@@ -665,7 +669,7 @@ class SyncBatchNorm(_BatchNorm):
 
     Raises:
         TypeError: in a call, an input that is not floating.
-        ValueError: in a call, an input of another rank, or of another number of channels.
+        ValueError: in a call, an input of another rank or number of channels, or an unknown data_format.
 
     Example:
         >>> import paddle
@@ -907,7 +911,7 @@ class LocalResponseNorm(Layer):
 
     Raises:
         TypeError: in a call, an input that is not floating.
-        ValueError: in a call, an input of a lower rank, or a size below 1.
+        ValueError: in a call, an input of a lower rank, a size below 1, or an unknown data_format.
 
     References:
         Krizhevsky, Sutskever and Hinton, 2012: ImageNet Classification with Deep Convolutional Neural Networks.

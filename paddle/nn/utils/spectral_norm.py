@@ -64,8 +64,8 @@ def spectral_norm(
         The layer.
 
     Raises:
-        ValueError: fewer than one step, a layer without such a parameter, a parameter of rank 0 or 1, or a dim that it
-            does not have (from 0).
+        KeyError: the layer has no such parameter.
+        ValueError: fewer than one step, a parameter of rank 0 or 1, or a dim that it does not have (from 0).
         RuntimeError: the parameter has spectral norm already.
 
     References:
@@ -84,8 +84,10 @@ def spectral_norm(
     weight = layer._parameters.get(name)
     if dim is None:
         dim = 1 if isinstance(layer, _OUTPUT_SECOND) else 0
-    if weight is None or weight.ndim < 2 or not 0 <= dim < weight.ndim:
-        got = f"{name!r} of shape {list(weight.shape)} and dim {dim}" if weight is not None else f"no {name!r}"
+    if weight is None:
+        raise KeyError(f"[spectral_norm] requires the name of a parameter of the layer, got {name!r}")
+    if weight.ndim < 2 or not 0 <= dim < weight.ndim:
+        got = f"{name!r} of shape {list(weight.shape)} and dim {dim}"
         raise ValueError(f"[spectral_norm] requires a parameter of rank 2 or more and one of its dims, got {got}")
     hook = _SpectralNorm(name, n_power_iterations, eps, dim)
     del layer._parameters[name]

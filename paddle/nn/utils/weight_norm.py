@@ -55,7 +55,8 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
 
     Raises:
         RuntimeError: the parameter has weight norm already.
-        ValueError: a layer without such a parameter, or a parameter without such a dim.
+        KeyError: the layer has no such parameter.
+        ValueError: the parameter has no such dim.
 
     References:
         Salimans and Kingma, 2016: Weight Normalization.
@@ -71,9 +72,11 @@ def weight_norm(layer: Layer, name: str = "weight", dim: int | None = 0) -> Laye
     if any(isinstance(h, _WeightNorm) and h.name == name for h in layer._forward_pre_hooks.values()):
         raise RuntimeError(f"[weight_norm] requires a parameter without weight norm, got {name!r} twice")
     weight = layer._parameters.get(name)
-    if weight is None or not -weight.ndim <= (dim or 0) < weight.ndim:
-        got = f"{name!r} of shape {list(weight.shape)} and dim {dim}" if weight is not None else f"no {name!r}"
-        raise ValueError(f"[weight_norm] requires a parameter and one of its dims, got {got}")
+    if weight is None:
+        raise KeyError(f"[weight_norm] requires the name of a parameter of the layer, got {name!r}")
+    if not -weight.ndim <= (dim or 0) < weight.ndim:
+        got = f"{name!r} of shape {list(weight.shape)} and dim {dim}"
+        raise ValueError(f"[weight_norm] requires one of the parameter's dims, got {got}")
     dim = -1 if dim is None else dim + weight.ndim if dim < -1 else dim
     hook = _WeightNorm(name, dim)
     del layer._parameters[name]
