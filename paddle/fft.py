@@ -54,6 +54,9 @@ def _complex(x: Tensor, op: str) -> Tensor:
 
 def _axes(x: Tensor, s: Any, axes: Any, op: str) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """Axes counted from the front, and the points on them."""
+    for what, given in (("s", s), ("axes", axes)):
+        if given is not None and not hasattr(given, "__iter__"):
+            raise op_error(TypeError, op, f"a sequence of integers for {what}", type(given).__name__)
     sizes = None if s is None else tuple(_count(n, op, "s") for n in s)
     if axes is None:
         rank = x.ndim if sizes is None else len(sizes)
@@ -161,7 +164,8 @@ def fft(
             shape.
 
     Returns:
-        Complex tensor of x's shape, with n points along the axis: complex128 for x of 64-bit floats, else complex64.
+        Complex tensor of x's shape, with n points along the axis: complex128 if x is float64 or complex128, else
+        complex64.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -198,7 +202,8 @@ def ifft(
             shape.
 
     Returns:
-        Complex tensor of x's shape, with n points along the axis: complex128 for x of 64-bit floats, else complex64.
+        Complex tensor of x's shape, with n points along the axis: complex128 if x is float64 or complex128, else
+        complex64.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -273,7 +278,7 @@ def irfft(
             shape.
 
     Returns:
-        Real tensor of x's shape, with n points along the axis: float64 for x of 64-bit floats, else float32.
+        Real tensor of x's shape, with n points along the axis: float64 if x is float64 or complex128, else float32.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -311,7 +316,7 @@ def hfft(
             shape.
 
     Returns:
-        Real tensor of x's shape, with n points along the axis: float64 for x of 64-bit floats, else float32.
+        Real tensor of x's shape, with n points along the axis: float64 if x is float64 or complex128, else float32.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -389,7 +394,8 @@ def fft2(
             shape.
 
     Returns:
-        Complex tensor of x's shape, with s points along the axes: complex128 for x of 64-bit floats, else complex64.
+        Complex tensor of x's shape, with s points along the axes: complex128 if x is float64 or complex128, else
+        complex64.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -428,7 +434,8 @@ def ifft2(
             shape.
 
     Returns:
-        Complex tensor of x's shape, with s points along the axes: complex128 for x of 64-bit floats, else complex64.
+        Complex tensor of x's shape, with s points along the axes: complex128 if x is float64 or complex128, else
+        complex64.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -507,7 +514,7 @@ def irfft2(
             shape.
 
     Returns:
-        Real tensor of x's shape, with s points along the axes: float64 for x of 64-bit floats, else float32.
+        Real tensor of x's shape, with s points along the axes: float64 if x is float64 or complex128, else float32.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -546,7 +553,7 @@ def hfft2(
             shape.
 
     Returns:
-        Real tensor of x's shape, with s points along the axes: float64 for x of 64-bit floats, else float32.
+        Real tensor of x's shape, with s points along the axes: float64 if x is float64 or complex128, else float32.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -628,7 +635,8 @@ def fftn(
             shape.
 
     Returns:
-        Complex tensor of x's shape, with s points along the axes: complex128 for x of 64-bit floats, else complex64.
+        Complex tensor of x's shape, with s points along the axes: complex128 if x is float64 or complex128, else
+        complex64.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -667,7 +675,8 @@ def ifftn(
             shape.
 
     Returns:
-        Complex tensor of x's shape, with s points along the axes: complex128 for x of 64-bit floats, else complex64.
+        Complex tensor of x's shape, with s points along the axes: complex128 if x is float64 or complex128, else
+        complex64.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -746,7 +755,7 @@ def irfftn(
             shape.
 
     Returns:
-        Real tensor of x's shape, with s points along the axes: float64 for x of 64-bit floats, else float32.
+        Real tensor of x's shape, with s points along the axes: float64 if x is float64 or complex128, else float32.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.
@@ -785,7 +794,7 @@ def hfftn(
             shape.
 
     Returns:
-        Real tensor of x's shape, with s points along the axes: float64 for x of 64-bit floats, else float32.
+        Real tensor of x's shape, with s points along the axes: float64 if x is float64 or complex128, else float32.
 
     Raises:
         TypeError: x is no tensor, or is bool, float16 or bfloat16.

@@ -6,7 +6,7 @@ from typing import Any
 
 from paddle import _lazy
 from paddle._public import public
-from paddle.tensor._args import cast, floating, made_on, need_tensor, op_error
+from paddle.tensor._args import cast, floating, integer, made_on, need_tensor, op_error
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import place_guard
@@ -26,8 +26,8 @@ def _window(window: Any, win_length: int, n_fft: int, like: Tensor, op: str) -> 
 
 
 def _lengths(n_fft: int, hop_length: int | None, win_length: int | None, op: str) -> tuple[int, int]:
-    hop = n_fft // 4 if hop_length is None else hop_length
-    win = n_fft if win_length is None else win_length
+    hop = n_fft // 4 if hop_length is None else integer(hop_length, op, "hop_length")
+    win = n_fft if win_length is None else integer(win_length, op, "win_length")
     if hop <= 0:
         raise op_error(ValueError, op, "a hop_length above 0", hop)
     if not 0 < win <= n_fft:
@@ -64,7 +64,7 @@ def stft(
 
     Returns:
         Complex tensor ``[points, frames]`` or ``[batch, points, frames]``, where points is ``n_fft // 2 + 1`` or n_fft;
-        complex128 for x of 64-bit floats, else complex64.
+        complex128 if x is float64 or complex128, else complex64.
 
     Raises:
         TypeError: x or the window is no tensor, or x is float16 or bfloat16.
@@ -78,6 +78,7 @@ def stft(
         ([5, 17], 8.0)
     """
     op = "stft"
+    n_fft = integer(n_fft, op, "n_fft")
     x = floating(need_tensor(x, op))
     if x.ndim not in (1, 2):
         raise op_error(ValueError, op, "a tensor of rank 1 or 2", x.shape)
@@ -153,6 +154,7 @@ def istft(
         ([32], True)
     """
     op = "istft"
+    n_fft = integer(n_fft, op, "n_fft")
     need_tensor(x, op)
     if x.ndim not in (2, 3) or not x.dtype.is_complex:
         raise op_error(ValueError, op, "a complex tensor of rank 2 or 3", f"{x.dtype.name} {x.shape}")

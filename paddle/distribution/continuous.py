@@ -31,8 +31,8 @@ class Normal(Distribution):
     """Normal distribution.
 
     Args:
-        loc: mean, a number, list, array or tensor; floating, or integers, which become the default dtype.
-        scale: standard deviation, positive, likewise; the two broadcast.
+        loc: mean; number, list, array or tensor (integers become the default dtype).
+        scale: standard deviation, positive, given likewise; the two broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -105,8 +105,8 @@ class Laplace(Distribution):
     """Laplace distribution, whose density falls by a factor of e over the distance of one scale from the centre.
 
     Args:
-        loc: mean, a number, list, array or tensor; floating, or integers, which become the default dtype.
-        scale: positive, likewise; the two broadcast.
+        loc: mean; number, list, array or tensor (integers become the default dtype).
+        scale: positive, given likewise; the two broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -171,8 +171,8 @@ class Cauchy(Distribution):
     """Cauchy distribution, which has neither mean nor variance.
 
     Args:
-        loc: median, a number, list, array or tensor; floating, or integers, which become the default dtype.
-        scale: half the width at half the height, positive, likewise; the two broadcast.
+        loc: median; number, list, array or tensor (integers become the default dtype).
+        scale: half the width at half the height, positive, given likewise; the two broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -230,9 +230,8 @@ class Gumbel(Distribution):
     """Gumbel distribution, the limit of the distribution of the largest of many numbers.
 
     Args:
-        loc: the most likely outcome, a number, list, array or tensor; floating, or integers, which become the default
-            dtype.
-        scale: positive, likewise; the two broadcast.
+        loc: the most likely outcome; number, list, array or tensor (integers become the default dtype).
+        scale: positive, given likewise; the two broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -291,10 +290,9 @@ class StudentT(Distribution):
     The mean is NaN for up to 1 degree of freedom; the variance is infinite for up to 2, and NaN for up to 1.
 
     Args:
-        df: degrees of freedom, positive, a number, list, array or tensor; floating, or integers, which become the
-            default dtype.
-        loc: centre, likewise.
-        scale: positive, likewise; the three broadcast.
+        df: degrees of freedom, positive; number, list, array or tensor (integers become the default dtype).
+        loc: centre, given likewise.
+        scale: positive, given likewise; the three broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -357,8 +355,8 @@ class Uniform(Distribution):
     """Uniform distribution between two numbers; at these and outside, the density is 0.
 
     Args:
-        low: lower end, a number, list, array or tensor; floating, or integers, which become the default dtype.
-        high: upper end, above low, likewise; the two broadcast.
+        low: lower end; number, list, array or tensor (integers become the default dtype).
+        high: upper end, above low, given likewise; the two broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -428,7 +426,7 @@ class ContinuousBernoulli(Distribution):
     """Continuous Bernoulli distribution, of density proportional to ``probs**x * (1 - probs)**(1 - x)`` from 0 to 1.
 
     Args:
-        probs: from 0 to 1, a number, list, array or tensor; floating, or integers, which become the default dtype.
+        probs: from 0 to 1; number, list, array or tensor (integers become the default dtype).
         lims: two numbers about 1/2: for probs between them, formulas that lose precision there are replaced by their
             series.
 
@@ -533,8 +531,8 @@ class Exponential(ExponentialFamily):
     """Exponential distribution, of the time until the next of events that occur at a constant rate.
 
     Args:
-        rate: expected number of events in one unit of time, positive, a number, list, array or tensor; floating, or
-            integers, which become the default dtype.
+        rate: expected number of events in one unit of time, positive; number, list, array or tensor (integers become
+            the default dtype).
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -589,9 +587,8 @@ class Gamma(ExponentialFamily):
     Gradients of ``rsample`` reach rate alone.
 
     Args:
-        concentration: shape parameter, positive, a number, list, array or tensor; floating, or integers, which become
-            the default dtype.
-        rate: inverse scale, positive, likewise; the two broadcast.
+        concentration: shape parameter, positive; number, list, array or tensor (integers become the default dtype).
+        rate: inverse scale, positive, given likewise; the two broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -644,8 +641,7 @@ class Chi2(Gamma):
     """Chi-squared distribution, of the sum of ``df`` squared standard normal numbers.
 
     Args:
-        df: degrees of freedom, positive, a number, list, array or tensor; floating, or integers, which become the
-            default dtype.
+        df: degrees of freedom, positive; number, list, array or tensor (integers become the default dtype).
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -731,8 +727,8 @@ class Beta(ExponentialFamily):
     """Beta distribution: numbers from 0 to 1 with a density proportional to ``x**(alpha - 1) * (1 - x)**(beta - 1)``.
 
     Args:
-        alpha: positive, a number, list, array or tensor; floating, or integers, which become the default dtype.
-        beta: positive, likewise; the two broadcast.
+        alpha: positive; number, list, array or tensor (integers become the default dtype).
+        beta: positive, given likewise; the two broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.

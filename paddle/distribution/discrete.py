@@ -53,7 +53,7 @@ class Bernoulli(ExponentialFamily):
     """Bernoulli distribution: 1 with probability ``probs``, else 0.
 
     Args:
-        probs: from 0 to 1, a number, list, array or tensor; floating, or integers, which become the default dtype.
+        probs: from 0 to 1; number, list, array or tensor (integers become the default dtype).
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -124,8 +124,8 @@ class Geometric(Distribution):
     """Geometric distribution: the number of failures, 0, 1, 2, …, before a trial first succeeds.
 
     Args:
-        probs: probability that a trial succeeds, above 0 and up to 1, a number, list, array or tensor; floating, or
-            integers, which become the default dtype.
+        probs: probability that a trial succeeds, above 0 and up to 1; number, list, array or tensor (integers become
+            the default dtype).
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -197,9 +197,9 @@ class Binomial(Distribution):
     """Binomial distribution: how many of ``total_count`` trials succeed.
 
     Args:
-        total_count: number of trials, whole and not negative, a number, list, array or tensor; floating, or integers,
-            which become the default dtype.
-        probs: probability that a trial succeeds, from 0 to 1, likewise; the two broadcast.
+        total_count: number of trials, whole and not negative; number, list, array or tensor (integers become the
+            default dtype).
+        probs: probability that a trial succeeds, from 0 to 1, given likewise; the two broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.
@@ -263,7 +263,7 @@ class Poisson(Distribution):
     """Poisson distribution: how many events occur that occur ``rate`` times on average.
 
     Args:
-        rate: not negative, a number, list, array or tensor; floating, or integers, which become the default dtype.
+        rate: not negative; number, list, array or tensor (integers become the default dtype).
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.

@@ -147,9 +147,8 @@ class LogNormal(TransformedDistribution):
     """Log-normal distribution, of numbers whose logarithms are normal.
 
     Args:
-        loc: mean of the logarithm, a number, list, array or tensor; floating, or integers, which become the default
-            dtype.
-        scale: standard deviation of the logarithm, positive, likewise; the two broadcast.
+        loc: mean of the logarithm; number, list, array or tensor (integers become the default dtype).
+        scale: standard deviation of the logarithm, positive, given likewise; the two broadcast.
 
     Raises:
         TypeError: a parameter is neither a number, list, array nor tensor.

@@ -69,6 +69,18 @@ def number(x: Any) -> Any:
     return x.item() if isinstance(x, (np.generic, np.ndarray)) else x
 
 
+def real_number(x: Any, op: str, what: str) -> float:
+    """A Python float from a real number, a NumPy scalar or a tensor of one element."""
+    if type(x) is float:
+        return x
+    if isinstance(x, Tensor) and x.size != 1:
+        raise op_error(ValueError, op, f"{what} as one number", f"a tensor of shape {x.shape}")
+    found = number(x)
+    if not isinstance(found, (int, float)):
+        raise op_error(TypeError, op, f"a number for {what}", type(x).__name__)
+    return float(found)
+
+
 def integers(x: Any, op: str, what: str) -> tuple[int, ...]:
     """A tuple of ints from an int, a sequence of ints and tensors, or an integer tensor."""
     if type(x) in (list, tuple):

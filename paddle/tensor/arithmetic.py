@@ -6,15 +6,7 @@ import builtins
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import (
-    cast,
-    need_tensor,
-    number,
-    op_error,
-    promoted,
-    same_dtype,
-    tensor,
-)
+from paddle.tensor._args import cast, need_tensor, number, op_error, promoted, real_number, same_dtype, tensor
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -60,14 +52,16 @@ def scale(
         [3.0, 0.0]
     """
     need_tensor(x, "scale")
-    scale, bias = number(scale), number(bias)
     if x.dtype.is_complex or x.dtype.is_bool:
+        scale, bias = number(scale), number(bias)
         out = x * scale + bias if bias_after_scale else (x + bias) * scale
     elif x.dtype.is_integer:
         # In integers, as the reference does: a fraction of the factor is lost.
-        out = x * int(scale) + int(bias) if bias_after_scale else (x + int(bias)) * int(scale)
+        whole, step = int(real_number(scale, "scale", "scale")), int(real_number(bias, "scale", "bias"))
+        out = x * whole + step if bias_after_scale else (x + step) * whole
     else:
-        out = F.scale(x, builtins.bool(bias_after_scale), float(scale), float(bias))
+        factor, shift = real_number(scale, "scale", "scale"), real_number(bias, "scale", "bias")
+        out = F.scale(x, builtins.bool(bias_after_scale), factor, shift)
     if act is None:
         return out
     if act not in _ACTS:
@@ -153,7 +147,7 @@ def true_divide(input: Any, other: Any, *, out: Any = None) -> Tensor:
         Tensor of the broadcast shape and the common dtype; float32 for integers and bools.
 
     Raises:
-        TypeError: the input is no tensor, or the dtypes have no common one.
+        TypeError: the input is no tensor, or the dtypes cannot be promoted.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -178,7 +172,7 @@ def floor_divide(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | No
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is bool or complex.
         ValueError: the shapes do not broadcast.
         ZeroDivisionError: an integer is divided by 0.
 
@@ -207,7 +201,7 @@ def multiply(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None =
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, or the dtypes have no common one.
+        TypeError: no operand is a tensor, or the dtypes cannot be promoted.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -241,7 +235,7 @@ def pow(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = None
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is bool.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -269,7 +263,7 @@ def remainder(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None 
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is bool or complex.
         ValueError: the shapes do not broadcast.
         ZeroDivisionError: an integer is divided by 0.
 
@@ -307,7 +301,7 @@ def add(x: Tensor, y: Any, name: str | None = None, *, alpha: Any = 1, out: Tens
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, or the dtypes have no common one.
+        TypeError: no operand is a tensor, or the dtypes cannot be promoted.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -340,7 +334,7 @@ def subtract(x: Tensor, y: Any, name: str | None = None, *, alpha: Any = 1, out:
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or it is bool.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or are bool.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -377,7 +371,7 @@ def divide(
         Tensor of the broadcast shape and the common dtype; float32 for integers and bools that are not rounded.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or what is to be rounded is bool or complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or what is to be rounded is bool or complex.
         ValueError: the shapes do not broadcast, or the rounding mode is none of these.
         ZeroDivisionError: integers are divided by 0 and rounded.
 

@@ -16,6 +16,7 @@ from paddle.tensor._args import (
     need_tensor,
     numeric,
     promoted,
+    real_number,
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -245,7 +246,7 @@ def logaddexp(x: Tensor, y: Any, name: str | None = None) -> Tensor:
         Tensor of the broadcast shape and the common dtype; float32 for integers and bools.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is complex.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -277,7 +278,7 @@ def logit(x: Tensor, eps: float | None = None, name: str | None = None) -> Tenso
         >>> [round(v, 4) for v in paddle.logit(paddle.to_tensor([0.5, 0.9])).tolist()]
         [0.0, 2.1972]
     """
-    return F.logit(floating(need_tensor(x, "logit")), 0.0 if eps is None else float(eps))
+    return F.logit(floating(need_tensor(x, "logit")), 0.0 if eps is None else real_number(eps, "logit", "eps"))
 
 
 logit_ = inplace(logit)

@@ -33,7 +33,7 @@ def clip(x: Tensor, min: Any = None, max: Any = None, name: str | None = None, *
         promoted dtype if a bound is a tensor of more than one element.
 
     Raises:
-        TypeError: x is no tensor, or is bool or complex, or its dtype has no common one with a bound's.
+        TypeError: x is no tensor, or is bool or complex, or its dtype cannot be promoted with a bound's.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -100,7 +100,7 @@ def fmax(x: Tensor, y: Any, name: str | None = None) -> Tensor:
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is bool or complex.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -123,7 +123,7 @@ def fmin(x: Tensor, y: Any, name: str | None = None) -> Tensor:
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is bool or complex.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -148,7 +148,7 @@ def maximum(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = 
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is complex.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -173,7 +173,7 @@ def minimum(x: Tensor, y: Any, name: str | None = None, *, out: Tensor | None = 
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is complex.
         ValueError: the shapes do not broadcast.
 
     Example:

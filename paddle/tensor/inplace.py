@@ -30,7 +30,7 @@ def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = N
         The tensor x.
 
     Raises:
-        TypeError: x is no tensor, or the dtypes have no common one.
+        TypeError: x is no tensor, or the dtypes cannot be promoted.
         ValueError: the condition is not bool, y is missing, or the broadcast shape is not x's.
         RuntimeError: x is a leaf with ``stop_gradient=False``, outside ``no_grad``.
 

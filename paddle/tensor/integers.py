@@ -94,6 +94,7 @@ def gcd(x: Tensor, y: Any, name: str | None = None) -> Tensor:
     Raises:
         TypeError: no operand is a tensor, the dtypes differ, or are not integer.
         ValueError: the shapes do not broadcast.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
@@ -119,6 +120,7 @@ def lcm(x: Tensor, y: Any, name: str | None = None) -> Tensor:
 
     Raises:
         TypeError: no operand is a tensor, the dtypes differ, or are not integer.
+        ValueError: the shapes do not broadcast.
         ValueError: the shapes do not broadcast.
 
     Example:

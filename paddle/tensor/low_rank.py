@@ -5,10 +5,7 @@ from __future__ import annotations
 import builtins
 
 from paddle._public import public
-from paddle.tensor._args import (
-    cast,
-    op_error,
-)
+from paddle.tensor._args import cast, integer, op_error
 from paddle.tensor._matrices import adjoint, matrix
 from umiak import ops as F
 from umiak.core.tensor import Tensor
@@ -66,7 +63,8 @@ def svd_lowrank(
     """
     x = matrix(x, "svd_lowrank")
     m, n = x.shape[-2:]
-    q = builtins.min(6, m, n) if q is None else q
+    q = builtins.min(6, m, n) if q is None else integer(q, "svd_lowrank", "q")
+    niter = integer(niter, "svd_lowrank", "niter")
     if not 0 < q <= builtins.min(m, n):
         raise op_error(ValueError, "svd_lowrank", f"a q from 1 to {builtins.min(m, n)}", q)
     if niter < 0:
@@ -110,7 +108,7 @@ def pca_lowrank(
     """
     x = matrix(x, "pca_lowrank")
     m, n = x.shape[-2:]
-    q = builtins.min(6, m, n) if q is None else q
+    q = builtins.min(6, m, n) if q is None else integer(q, "pca_lowrank", "q")
     if not 0 < q <= builtins.min(m, n):
         raise op_error(ValueError, "pca_lowrank", f"a q from 1 to {builtins.min(m, n)}", q)
     return svd_lowrank(F.sub(x, F.mean(x, (x.ndim - 2,), True)) if center else x, q, niter)

@@ -16,6 +16,7 @@ from paddle.tensor._args import (
     need_tensor,
     number,
     op_error,
+    real_number,
     reduced_axes,
 )
 from paddle.tensor._matrices import matrix
@@ -245,8 +246,9 @@ def renorm(x: Tensor, p: float, axis: int, max_norm: float) -> Tensor:
         >>> [[round(v, 4) for v in row] for row in paddle.renorm(x, 2.0, 0, 5.0).tolist()]
         [[3.0, 4.0], [0.3, 0.4]]
     """
-    kind, power = norm_kind(p)
-    return F.renorm(need_tensor(x, "renorm"), axis_of(axis, x.ndim, "renorm"), kind, power, float(max_norm))
+    kind, power = norm_kind(real_number(p, "renorm", "p"))
+    limit = real_number(max_norm, "renorm", "max_norm")
+    return F.renorm(need_tensor(x, "renorm"), axis_of(axis, x.ndim, "renorm"), kind, power, limit)
 
 
 renorm_ = inplace(renorm)

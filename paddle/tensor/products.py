@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import (
-    axis_of,
-    cast,
-    integers,
-    need_tensor,
-    op_error,
-    same_dtype,
-)
+from paddle.tensor._args import axis_of, cast, integer, integers, need_tensor, op_error, real_number, same_dtype
 from paddle.tensor._matrices import pair
 from umiak import ops as F
 from umiak.core.dispatch import apply2
@@ -218,7 +211,7 @@ def outer(x: Tensor, y: Tensor, name: str | None = None, *, out: Any = None) -> 
         Tensor ``[x.size, y.size]`` of their common dtype.
 
     Raises:
-        TypeError: x or y is no tensor, or the dtypes have no common one.
+        TypeError: x or y is no tensor, or the dtypes cannot be promoted.
 
     Example:
         >>> import paddle
@@ -349,7 +342,8 @@ def tensordot(x: Tensor, y: Tensor, axes: Any = 2, name: str | None = None) -> T
     x, y = pair(op, x, y)
     if isinstance(axes, Tensor):
         axes = axes.tolist()
-    if isinstance(axes, int):
+    if not hasattr(axes, "__iter__"):
+        axes = integer(axes, op, "axes")
         if axes < 0:
             raise op_error(ValueError, op, "axes of 0 or more", axes)
         a, b = list(builtins.range(x.ndim - axes, x.ndim)), list(builtins.range(axes))
@@ -408,7 +402,7 @@ def addmm(
     x, y = pair("addmm", x, y)
     if x.ndim != 2 or y.ndim != 2:
         raise op_error(ValueError, "addmm", "matrices", f"{x.shape} and {y.shape}")
-    return F.addmm(cast(need_tensor(input, "addmm", "input"), x.dtype), x, y, float(beta), float(alpha))
+    return _added("addmm", input, x, y, beta, alpha)
 
 
 addmm_ = inplace(addmm)
@@ -443,10 +437,15 @@ def baddbmm(
     x, y = pair("baddbmm", x, y)
     if x.ndim != 3 or y.ndim != 3:
         raise op_error(ValueError, "baddbmm", "tensors of rank 3", f"{x.shape} and {y.shape}")
-    return F.addmm(cast(need_tensor(input, "baddbmm", "input"), x.dtype), x, y, float(beta), float(alpha))
+    return _added("baddbmm", input, x, y, beta, alpha)
 
 
 baddbmm_ = inplace(baddbmm)
+
+
+def _added(op: str, input: Any, x: Tensor, y: Tensor, beta: Any, alpha: Any) -> Tensor:
+    first = cast(need_tensor(input, op, "input"), x.dtype)
+    return F.addmm(first, x, y, real_number(beta, op, "beta"), real_number(alpha, op, "alpha"))
 
 
 @public("paddle.tensor paddle.linalg Tensor", aliases={"tensors": "x"}, usual=False)
@@ -515,7 +514,7 @@ def vecdot(x: Tensor, y: Tensor, axis: int = -1, name: str | None = None) -> Ten
         Tensor of their common dtype and the broadcast shape without the axis.
 
     Raises:
-        TypeError: x or y is no tensor or is bool, or the dtypes have no common one.
+        TypeError: x or y is no tensor or is bool, or the dtypes cannot be promoted.
         ValueError: the shapes do not broadcast.
         IndexError: there is no such axis.
 

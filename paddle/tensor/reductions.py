@@ -483,7 +483,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
         Tensor of their shape and common dtype.
 
     Raises:
-        TypeError: an element of the list is no tensor, or the dtypes have no common one.
+        TypeError: an element of the list is no tensor, or the dtypes cannot be promoted.
         ValueError: the list is empty, or the shapes differ.
 
     Example:
@@ -493,6 +493,8 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """
     if isinstance(inputs, Tensor):
         return F.copy(inputs)
+    if not hasattr(inputs, "__iter__"):
+        raise op_error(TypeError, "add_n", "a Tensor or a list of Tensors", type(inputs).__name__)
     inputs = list(inputs)
     if not inputs:
         raise op_error(ValueError, "add_n", "at least one tensor", "none")

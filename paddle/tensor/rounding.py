@@ -6,13 +6,7 @@ import builtins
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.tensor._args import (
-    floats,
-    need_tensor,
-    numeric,
-    op_error,
-    promoted,
-)
+from paddle.tensor._args import floats, integer, need_tensor, numeric, op_error, promoted, real_number
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -161,7 +155,7 @@ def heaviside(x: Tensor, y: Any, name: str | None = None) -> Tensor:
         Tensor of the broadcast shape and the common dtype.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is bool or complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is bool or complex.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -202,9 +196,10 @@ def nan_to_num(
     from paddle.framework.dtype import finfo
 
     limits = finfo(x.dtype)
-    return F.nan_to_num(
-        x, float(nan), limits.max if posinf is None else float(posinf), limits.min if neginf is None else float(neginf)
-    )
+    op = "nan_to_num"
+    high = limits.max if posinf is None else real_number(posinf, op, "posinf")
+    low = limits.min if neginf is None else real_number(neginf, op, "neginf")
+    return F.nan_to_num(x, real_number(nan, op, "nan"), high, low)
 
 
 nan_to_num_ = inplace(nan_to_num)
@@ -308,6 +303,7 @@ def round(x: Tensor, decimals: int = 0, name: str | None = None, *, out: Tensor 
     need_tensor(x, "round")
     if decimals == 0 or x.dtype.is_integer:
         return F.round(x)
+    decimals = integer(decimals, "round", "decimals")
     factor = 10.0 ** builtins.abs(decimals)
     return F.div(F.round(F.mul(x, factor)), factor) if decimals > 0 else F.mul(F.round(F.div(x, factor)), factor)
 

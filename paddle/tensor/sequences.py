@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
-from paddle.tensor._args import (
-    axis_of,
-    cast,
-    floating,
-    need_tensor,
-    number,
-    op_error,
-)
+from paddle.tensor._args import axis_of, cast, floating, integer, integers, need_tensor, op_error, real_number
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -57,6 +50,7 @@ def diff(
         [2, 2]
     """
     k = axis_of(axis, need_tensor(x, "diff").ndim, "diff")
+    n = integer(n, "diff", "n")
     if n < 0:
         raise op_error(ValueError, "diff", "an n of 0 or more", n)
     parts = [p for p in (prepend, x, append) if p is not None]
@@ -74,7 +68,7 @@ def _trapezoids(op: str, y: Tensor, x: Any, dx: Any, axis: int, cumulative: bool
         raise op_error(ValueError, op, "one of x and dx", "both")
     k = axis_of(axis, y.ndim, op)
     if x is None:
-        return F.trapezoid(y, None, k, cumulative, 1.0 if dx is None else float(number(dx)))
+        return F.trapezoid(y, None, k, cumulative, 1.0 if dx is None else real_number(dx, op, "dx"))
     x = cast(need_tensor(x, op), y.dtype)
     if x.ndim == 1 and y.ndim > 1:
         x = F.broadcast_to(_at_axis(x, k, y.ndim), tuple(y.shape))
@@ -187,13 +181,11 @@ def broadcast_shapes(*shapes: Sequence[int]) -> list[int]:
         [2, 3]
     """
     out: list[int] = []
-    for shape in shapes:
-        sizes = [int(n) for n in shape]
+    found = [list(integers(shape, "broadcast_shapes", "shapes")) for shape in shapes]
+    for sizes in found:
         length = builtins.max(len(out), len(sizes))
         a, b = [1] * (length - len(out)) + out, [1] * (length - len(sizes)) + sizes
         if builtins.any(m != n and 1 not in (m, n) for m, n in zip(a, b, strict=True)):
-            raise op_error(
-                ValueError, "broadcast_shapes", "shapes that broadcast", " and ".join(str(list(s)) for s in shapes)
-            )
+            raise op_error(ValueError, "broadcast_shapes", "shapes that broadcast", " and ".join(map(str, found)))
         out = [n if m == 1 else m for m, n in zip(a, b, strict=True)]
     return out

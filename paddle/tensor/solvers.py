@@ -6,14 +6,7 @@ import builtins
 from typing import Any
 
 from paddle._public import also, public
-from paddle.tensor._args import (
-    cast,
-    floating,
-    made_on,
-    need_tensor,
-    number,
-    op_error,
-)
+from paddle.tensor._args import cast, floating, made_on, need_tensor, op_error, real_number
 from paddle.tensor._matrices import eps, matrix, pair, swap_last
 from umiak import ops as F
 from umiak.core import dtype as dt
@@ -138,7 +131,7 @@ def pinv(x: Tensor, rcond: Any = 1e-15, hermitian: bool = False, name: str | Non
         [0.5, 0.0]
     """
     x = matrix(x, "pinv", hermitian)
-    least = builtins.max(float(number(rcond)), float(eps(x)))
+    least = builtins.max(real_number(rcond, "pinv", "rcond"), float(eps(x)))
     return F.pinv(x, builtins.bool(hermitian), least)
 
 
@@ -267,7 +260,9 @@ def matrix_rank(
     last = (s.ndim - 1,)
 
     def at(v: Any) -> Any:
-        return F.unsqueeze(cast(v, s.dtype), (v.ndim,)) if isinstance(v, Tensor) else float(v)
+        if isinstance(v, Tensor):
+            return F.unsqueeze(cast(v, s.dtype), (v.ndim,))
+        return real_number(v, "matrix_rank", "a threshold")
 
     if tol is not None:
         if atol is not None or rtol is not None:
@@ -315,7 +310,7 @@ def lstsq(
         raise op_error(ValueError, "lstsq", "a driver of 'gels', 'gelsy', 'gelsd' or 'gelss'", repr(driver))
     x, y = pair("lstsq", matrix(x, "lstsq"), matrix(y, "lstsq"))
     m, n = x.shape[-2:]
-    least = builtins.max(m, n) * eps(x) if rcond is None else float(rcond)
+    least = builtins.max(m, n) * eps(x) if rcond is None else real_number(rcond, "lstsq", "rcond")
     solution, residuals, rank, values = F.lstsq(x, y, least)
     full = m > n and driver in ("gels", "gelsd", "gelss") and bool((rank == n).all())
     nothing = made_on(x.place, F.full, 0, x.dtype.real, (0,))

@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import inplace, public
-from paddle.tensor._args import (
-    floating,
-    floats,
-    need_tensor,
-    op_error,
-    promoted,
-)
+from paddle.tensor._args import floating, floats, integer, need_tensor, op_error, promoted
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
@@ -300,6 +294,7 @@ def multigammaln(x: Tensor, p: int, name: str | None = None) -> Tensor:
         >>> [round(v, 4) for v in paddle.multigammaln(paddle.to_tensor([3.0, 4.0]), 2).tolist()]
         [1.5502, 3.5651]
     """
+    p = integer(p, "multigammaln", "p")
     if p < 1:
         raise op_error(ValueError, "multigammaln", "a p of 1 or more", p)
     return F.multigammaln(floating(need_tensor(x, "multigammaln")), p)

@@ -155,7 +155,7 @@ def atan2(x: Tensor, y: Any, name: str | None = None) -> Tensor:
         Tensor of the broadcast shape and the common dtype; float64 for integers and bools.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is complex.
         ValueError: the shapes do not broadcast.
 
     Example:
@@ -278,7 +278,7 @@ def hypot(x: Tensor, y: Any, name: str | None = None) -> Tensor:
         Tensor of the broadcast shape and the common dtype; float32 for integers and bools.
 
     Raises:
-        TypeError: no operand is a tensor, the dtypes have no common one, or one is complex.
+        TypeError: no operand is a tensor, the dtypes cannot be promoted, or one is complex.
         ValueError: the shapes do not broadcast.
 
     Example:

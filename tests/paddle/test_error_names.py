@@ -54,6 +54,35 @@ CASES = {
 }
 
 
+# Parameters that are numbers, or sequences of them, given as something else.
+NUMBERS = {
+    "addmm": lambda x: paddle.addmm(x, x, x, "a"),
+    "add_n": lambda x: paddle.add_n(3),
+    "diff": lambda x: paddle.diff(x, "a"),
+    "fftn": lambda x: paddle.fft.fftn(x, s=3),
+    "istft": lambda x: paddle.signal.istft(paddle.signal.stft(x.flatten(), 4), 4, "a"),
+    "logit": lambda x: paddle.logit(x, "a"),
+    "lstsq": lambda x: paddle.linalg.lstsq(x, x, "a"),
+    "matrix_rank": lambda x: paddle.linalg.matrix_rank(x, "a"),
+    "multigammaln": lambda x: paddle.multigammaln(x, "a"),
+    "nan_to_num": lambda x: paddle.nan_to_num(x, "a"),
+    "pinv": lambda x: paddle.linalg.pinv(x, "a"),
+    "renorm": lambda x: paddle.renorm(x, 2.0, 0, "a"),
+    "round": lambda x: paddle.round(x, "a"),
+    "scale": lambda x: paddle.scale(x, "a"),
+    "stft": lambda x: paddle.signal.stft(x, "a"),
+    "svd_lowrank": lambda x: paddle.linalg.svd_lowrank(x, "a"),
+    "tensordot": lambda x: paddle.tensordot(x, x, 1.5),
+    "trapezoid": lambda x: paddle.trapezoid(x, dx="a"),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_what_is_no_number(name):
+    error = error_of(NUMBERS[name], paddle.ones([2, 2]))
+    assert type(error) is TypeError and bracketed(error) == name and " requires a" in str(error), error
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_known_mistakes(name):
     error = error_of(CASES[name])
