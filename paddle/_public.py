@@ -7,7 +7,7 @@
     arccos = also(acos, "arccos")
 
 The signature is the one that callers see. ``places`` says where the name is found. The lists in ``__init__`` files,
-methods of tensors, stubs and checks are made of these rows (docs/design/face.md).
+methods of tensors, stubs and checks are made of these rows (docs/design/public_api.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which version of the reference framework's API this is; ``umiak.__version__`` is that of the implementation."""
+"""Version of the reference framework's API; ``umiak.__version__`` is that of the implementation."""
 
 from paddle import _lazy
 
@@ -41,7 +41,7 @@ def nccl() -> str:
 
 
 def cinn() -> str:
-    """Whether it was built with CINN."""
+    """Return whether it was built with CINN."""
     return cinn_version
 
 
@@ -76,7 +76,7 @@ def xpu_xhpc() -> str:
 
 
 def mkl() -> str:
-    """Whether it was built with MKL."""
+    """Return whether it was built with MKL."""
     return with_mkl
 
 

@@ -19,7 +19,7 @@ _MUL, _PROBE = F.Mul(), F.FiniteProbe()
 
 
 def all_finite(tensors: Sequence[Tensor]) -> bool:
-    """Whether no element of any is infinite or NaN: one launch of many rows, and one wait for its answer."""
+    """Return whether all elements of all tensors are finite: one launch of many rows, and one wait for its answer."""
     if not tensors:
         return True
     places: dict[Any, list[Tensor]] = {}

@@ -1,4 +1,4 @@
-"""Which devices there are, and the current one."""
+"""Available devices, and the current one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many threads work on one operation."""
+"""Number of threads that work on one operation."""
 
 from __future__ import annotations
 

@@ -449,7 +449,7 @@ class ContinuousBernoulli(Distribution):
         super().__init__(self.probs.shape)
 
     def _parts(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Where the formulas hold, probs there (0.25 elsewhere), and the distance from 1/2."""
+        """Return where the formulas hold, probs there (0.25 elsewhere), and the distance from 1/2."""
         p = self.probs
         exact = F.logical_not(F.logical_and(F.le(self._full(self._low), p), F.le(p, self._high)))
         return exact, F.where(exact, p, self._full(0.25)), F.sub(p, 0.5)

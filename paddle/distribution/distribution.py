@@ -1,4 +1,4 @@
-"""What all distributions share: shapes, parameters, draws, and the divergence of one from another."""
+"""Base of all distributions: shapes, parameters, draws, and the divergence of one from another."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from umiak.util.errors import op_error
 
 
 class Type(enum.Enum):
-    """What a transform does to its domain."""
+    """Kinds of transforms by what they do to their domain."""
 
     BIJECTION = "bijection"  # one to one, and onto all of the codomain
     INJECTION = "injection"  # one to one
@@ -26,7 +26,7 @@ class Type(enum.Enum):
 
     @classmethod
     def is_injective(cls, kind: Type) -> bool:
-        """Whether an outcome has one origin."""
+        """Return whether an outcome has one origin."""
         return kind in (cls.BIJECTION, cls.INJECTION)
 
 

@@ -420,7 +420,7 @@ def _finish(found: Any, return_numpy: bool, keep_name_table: bool) -> Any:
 
 
 def save_to_memory(obj: Any, protocol: int = 4) -> bytes:
-    """What ``save`` would write, as bytes."""
+    """Return what ``save`` would write, as bytes."""
     f = io.BytesIO()
     save(obj, f, protocol)
     return f.getvalue()

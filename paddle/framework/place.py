@@ -113,7 +113,7 @@ def available_types() -> tuple[str, ...]:
 
 
 def device_count(device_type: str) -> int:
-    """How many devices of a type there are; 0 where no backend runs it."""
+    """Return the number of devices of a type; 0 where no backend runs it."""
     from umiak import backends
 
     return backends.chain(device_type)[0].device_count() if device_type in backends.device_types() else 0

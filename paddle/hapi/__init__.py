@@ -1,4 +1,4 @@
-"""What models are made of, as tables."""
+"""Summaries of models as tables."""
 
 from paddle import _lazy
 from paddle.hapi import flops, summary

@@ -1,4 +1,4 @@
-"""What the tables of models share: inputs made up from sizes, shapes of results, layers in order."""
+"""Helpers of the tables of models: inputs made up from sizes, shapes of results, layers in order."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _count(p: Tensor) -> int:
 
 
 def parameter_counts(net: Layer) -> tuple[int, int]:
-    """How many numbers all parameters have, and those of them that are trained."""
+    """Return the number of elements of all parameters, and of the trained ones."""
     found = {id(p): p for p in net.parameters()}.values()
     return sum(map(_count, found)), sum(_count(p) for p in found if not p.stop_gradient)
 

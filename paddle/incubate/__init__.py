@@ -1,4 +1,4 @@
-"""What may still change."""
+"""APIs that may still change."""
 
 from paddle import _lazy
 from paddle.incubate import offload

@@ -56,5 +56,5 @@ class offload_saved_tensors(saved_tensors_hooks):
 
     @property
     def bytes(self) -> int:
-        """How many bytes were put away so far."""
+        """Number of bytes that were offloaded so far."""
         return self._offload.put

@@ -1,4 +1,4 @@
-"""What the functions here share: interned records by their attributes, and draws from the generator."""
+"""Helpers of the functions here: interned ops by their attributes, and draws from the generator."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class ClipGradBase:
         return out
 
     def _clip_rows(self, grads: list[Any]) -> list[Any]:
-        """Where some are selected rows: what counts is the sum of each row's values."""
+        """Clip gradients of which some are selected rows: the values of equal rows are summed first."""
         merged = [g.merged() if isinstance(g, SelectedRows) else g for g in grads]
         clipped = self._clip([m.value() if isinstance(m, SelectedRows) else m for m in merged])
         return [m.with_values(g) if isinstance(m, SelectedRows) else g for m, g in zip(merged, clipped, strict=True)]
@@ -212,7 +212,7 @@ def by_norm_type(grads: Sequence[Tensor]) -> dict[DType, list[Tensor]]:
 
 
 def norm_type(g: Tensor) -> DType:
-    """What the norm of a gradient is computed in."""
+    """Return the dtype that the norm of a gradient is computed in."""
     return g.dtype.compute.real
 
 

@@ -61,7 +61,7 @@ class Decoder:
 
     @property
     def tracks_own_finished(self) -> bool:
-        """Whether ``step`` itself remembers what had finished before (beams change places)."""
+        """Return whether ``step`` itself tracks which sequences have finished (beams change places)."""
         return False
 
 

@@ -55,7 +55,7 @@ in_dygraph_mode = in_dynamic_mode
 
 
 def in_pir_mode() -> bool:
-    """Whether operations are recorded into a program."""
+    """Return whether operations are recorded into a program."""
     return not in_dynamic_mode()
 
 

@@ -148,7 +148,7 @@ class _Formulas:
             return None
 
     def numbers(self) -> StepNumbers:
-        """What evaluates them."""
+        """Return the function that evaluates the formulas."""
         slots = [state for state, _, _ in self.rows]
         first: dict[int, int] = {}
         leaders = [first.setdefault(state.steps, i) for i, state in enumerate(slots)]
@@ -216,7 +216,7 @@ def _traced(optimizer: Any, rows: list) -> list[list[Any]]:
 
 
 def _formulas_of(row: Any, traced: Any) -> list[Any]:
-    """What stands in the places of a row's numbers; the rest has to be the same."""
+    """Return the formulas of a row's scalars; everything else must be the same."""
     flat = [*row[1], *row[2]]
     other = [*traced[1], *traced[2]]
     found: list[Any] = []
@@ -257,7 +257,7 @@ def _confirm(optimizer: Optimizer, rows: list, found: list[list[Any]]) -> None:
 
 
 def _exactly(x: Any, y: Any) -> bool:
-    """Whether formulas are the same."""
+    """Return whether formulas are the same."""
     if type(x) is Sym or type(y) is Sym:
         return x is y
     return type(x) is type(y) and double_bits(float(x)) == double_bits(float(y)) and x == y

@@ -26,7 +26,7 @@ class Point:
 
 
 def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
-    """Where the cubic with the losses and slopes of two points is smallest, within bounds.
+    """Return the minimizer, within bounds, of the cubic with the losses and derivatives of two points.
 
     The middle of the bounds where there is no such place.
     """

@@ -57,7 +57,7 @@ _PENALTIES: dict[type, Any] = {L2Decay: F.RegularizedGrad(False), L1Decay: F.Reg
 
 
 class State(Slot):
-    """What an optimizer keeps for one parameter.
+    """Declaration of a state that an optimizer keeps for each parameter.
 
     ``target`` is what the step is applied to: the parameter, or the float32 copy ``master`` of a low-precision one.
     ``values`` are the tensors named by ``Optimizer.accumulators``, and ``outs`` both; ``steps`` counts the steps
@@ -249,7 +249,7 @@ class Optimizer:
         return step_slots(self._op, group["params"], group["_states"], self.get_lr(), self._layout, self._params)  # type: ignore[arg-type]
 
     def _steps_together(self) -> bool:
-        """Whether C makes the rows of a step."""
+        """Return whether C makes the rows of a step."""
         return not (self._layout is None or self._one_by_one or self._singly or "_row" in self.__dict__)
 
     def _step(self, groups: list[dict[str, Any]], given: Iterable[Any] = _ALL) -> None:
@@ -386,7 +386,7 @@ class Optimizer:
         apply_into(op, *row)
 
     def _initial(self, accumulator: str) -> float:
-        """What a state tensor is filled with at first."""
+        """Return the initial value of a state tensor."""
         return 0.0
 
     # --- states ----------------------------------------------------------------------------------------------------

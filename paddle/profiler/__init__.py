@@ -1,4 +1,4 @@
-"""What a run does: ops, kernels, layers and ranges of your own, as tables and traces."""
+"""Profiler of a run: ops, kernels, layers and ranges of your own, as tables and traces."""
 
 from paddle import _lazy
 from paddle.profiler import export, names, profiler, ranges, scheduler

@@ -1,4 +1,4 @@
-"""Which steps are recorded."""
+"""Schedules: which steps are recorded."""
 
 from __future__ import annotations
 

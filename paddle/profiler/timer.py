@@ -1,4 +1,4 @@
-"""How long steps take, and how much of that is waiting for data."""
+"""Times of steps, and their share of waiting for data."""
 
 from __future__ import annotations
 

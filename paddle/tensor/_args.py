@@ -170,7 +170,7 @@ def tensor(x: Any, like: Tensor | None = None) -> Tensor:
 
 
 def made_on(place: Place, make: Callable[..., Tensor], *args: Any, **kw: Any) -> Tensor:
-    """What a function makes of no tensor, on ``place``."""
+    """Call a creation function on ``place``."""
     with place_guard(place):
         return make(*args, **kw)
 

@@ -1,4 +1,4 @@
-"""What functions of matrices share: how they take operands, and the adjoint."""
+"""Helpers of functions of matrices: their operands, and the adjoint."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _number_or_tensor(x: Any) -> Any:
 
 
 def _is_finite(x: Any) -> bool:
-    """Whether a number is finite."""
+    """Return whether a number is finite."""
     return x - x == 0
 
 

@@ -1,4 +1,4 @@
-"""What only makes sense as a method or property of a tensor. Functions that are methods as well say so themselves."""
+"""Methods and properties that only make sense on a tensor. Functions that are methods as well say so themselves."""
 
 from __future__ import annotations
 
@@ -380,7 +380,7 @@ ndimension = also(dim, "ndimension", "Tensor")
 
 @public("Tensor")
 def is_same_shape(self: Tensor, y: Tensor) -> bool:
-    """Whether another tensor has the same shape."""
+    """Return whether another tensor has the same shape."""
     return self.shape == y.shape
 
 
@@ -488,37 +488,37 @@ def new_full(
 
 @public("Tensor")
 def is_dense(self: Tensor) -> bool:
-    """Whether every element is stored."""
+    """Return whether every element is stored."""
     return True
 
 
 @public("Tensor")
 def is_dist(self: Tensor) -> bool:
-    """Whether it is spread over several processes."""
+    """Return whether it is spread over several processes."""
     return False
 
 
 @public("Tensor")
 def is_selected_rows(self: Tensor) -> bool:
-    """Whether only some rows are stored."""
+    """Return whether only some rows are stored."""
     return False
 
 
 @public("Tensor")
 def is_sparse(self: Tensor) -> bool:
-    """Whether only elements other than zero are stored."""
+    """Return whether only elements other than zero are stored."""
     return False
 
 
 @public("Tensor")
 def is_sparse_coo(self: Tensor) -> bool:
-    """Whether it is sparse with coordinates."""
+    """Return whether it is sparse with coordinates."""
     return False
 
 
 @public("Tensor")
 def is_sparse_csr(self: Tensor) -> bool:
-    """Whether it is sparse with compressed rows."""
+    """Return whether it is sparse with compressed rows."""
     return False
 
 

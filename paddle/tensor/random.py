@@ -337,7 +337,7 @@ def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Ten
 
 @public("paddle paddle.tensor")
 def binomial(count: Tensor, prob: Tensor, name: str | None = None) -> Tensor:
-    """How many of ``count`` trials succeed with probability ``prob`` each, in int64; the two broadcast.
+    """Number of successes among ``count`` trials of probability ``prob`` each, in int64; the two broadcast.
 
     Example:
         >>> import paddle

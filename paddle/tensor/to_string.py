@@ -1,4 +1,4 @@
-"""How tensors print: NumPy's layout, every element padded to one width, the middle of large tensors left out."""
+"""Printing of tensors: NumPy's layout, every element padded to one width, the middle of large tensors left out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ACCESS_NOTHING = 2  # an allocator without memory behind its addresses
 
 @dataclass(frozen=True)
 class PrintOptions:
-    """What ``paddle.set_printoptions`` sets."""
+    """Options that ``paddle.set_printoptions`` sets."""
 
     precision: int = 8
     threshold: int = 1000
@@ -147,7 +147,7 @@ def describe(x: Tensor) -> str:
 
 
 def to_string(x: Tensor) -> str:
-    """What ``print(x)`` shows."""
+    """Return the text that ``print(x)`` shows."""
     if x.storage is not None and storage.allocator(x.place.index).access == _ACCESS_NOTHING:
         return f"{describe(x)},\n{' ' * INDENT}no data on this device)"
     return f"{describe(x)},\n{' ' * INDENT}{array_text(np.asarray(x.detach().numpy()))})"

@@ -1,4 +1,4 @@
-"""What is installed, and whether it works."""
+"""Check of the installation."""
 
 from __future__ import annotations
 

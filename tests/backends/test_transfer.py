@@ -141,7 +141,7 @@ def test_writing_across_places(fake):
     np.testing.assert_array_equal(values(y.grad), 18 * X)
 
 
-# --- the face
+# --- the public API
 
 
 def test_to_and_its_kin(fake):

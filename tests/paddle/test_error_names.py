@@ -154,7 +154,7 @@ def test_brackets_hold_what_was_called(found):
 
 
 def test_few_frames_stand_below_the_users(found):
-    """The public function and helpers of the face; of the engine only the entries of dispatch."""
+    """The public function and helpers of `paddle`; of the engine only the entries of dispatch."""
     deep = set()
     for fn, _, error in found:
         frames = [x for x, _ in traceback.walk_tb(error.__traceback__) if inside(x)]

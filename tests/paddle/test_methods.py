@@ -317,7 +317,7 @@ def test_subclasses_survive():
 
 
 def test_hot_functions_dispatch_once():
-    """One call of the face, one call of an op: nothing is cast, copied or looked at on the way."""
+    """One public call, one call of an op: nothing is cast, copied or looked at on the way."""
     x = paddle.ones([2, 2])
     calls = [
         lambda: paddle.add(x, x),

@@ -1,4 +1,4 @@
-"""The document of a public function or class says what its signature says, in one form (docs/design/face.md)."""
+"""The document of a public function or class says what its signature says, in one form (docs/design/public_api.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of optimizers described as data, made by nothing but the public face: the reference framework runs this file
+"""Runs of optimizers described as data, made by nothing but the public API: the reference framework runs this file
 too, and what it gives stands in ``tests/data/optimizers.json`` (``python tests/support/optimizers.py FILE`` with its
 Python).
 """

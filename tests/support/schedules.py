@@ -1,4 +1,4 @@
-"""Schedules made by nothing but the public face: the reference framework runs this file too, and what it gives stands
+"""Schedules made by nothing but the public API: the reference framework runs this file too, and what it gives stands
 in ``tests/data/schedules.json`` (``python tests/support/schedules.py FILE`` with its Python).
 """
 

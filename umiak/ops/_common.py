@@ -112,7 +112,7 @@ def same_shape(op: Op, a: Sequence, b: Sequence, what: str = "equal shapes") -> 
 
 
 def check_axes(op: Op, axes: Iterable[int], ndim: int) -> None:
-    """Refuse axes that are negative, beyond the rank or repeated (the public face normalises them)."""
+    """Refuse axes that are negative, beyond the rank or repeated (the public API normalises them)."""
     axes = tuple(axes)
     if not all(0 <= a < ndim for a in axes):
         op.fail(IndexError, f"axes from 0 to {ndim - 1}", axes if len(axes) != 1 else axes[0])
@@ -311,7 +311,7 @@ def once(shard: LocalShard, x: Any, *factors: str) -> Any:
 
 
 def computed(function: Callable, *arrays: Any, **given: Any) -> tuple[np.ndarray, ...]:
-    """What the function of an op gives for arrays (or None): samples of a gradient need results of the forward call."""
+    """Call the function of an op on arrays (or None): samples of a gradient need results of the forward call."""
     with no_grad_guard():
         made = function(*(None if x is None else from_numpy(x) for x in arrays), **given)
     return tuple(np.array(to_numpy(y)) for y in made)

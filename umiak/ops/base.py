@@ -223,7 +223,7 @@ class Op(dispatch.OpBase, metaclass=OpMeta):
                 raise packed_error(self.name, m.dtype, m.dtype.name)
 
     def fail(self, kind: type[Exception], required: str, got: Any, hint: str = "") -> Any:
-        """Raise ``kind`` in the house form: op, what was required, what came, what to do."""
+        """Raise ``kind`` in the project's form: op, what was required, what came, what to do."""
         raise op_error(kind, self.name, required, got, hint)
 
     def __repr__(self) -> str:

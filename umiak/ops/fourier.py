@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms over any axes. Sizes are those of the operand: the public face has cropped or padded."""
+"""Discrete Fourier transforms over any axes. Sizes are those of the operand: the public API has cropped or padded."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Ops that move elements without computing: views, and copies where no view can serve.
 
 Sizes, starts, steps and pads are params; axes and modes are static. Axes are non-negative and starts lie inside the
-tensor: the public face has normalised both. A view's rule for memory is ``strides``; its derivative writes through the
+tensor: the public API has normalised both. A view's rule for memory is ``strides``; its derivative writes through the
 same rule.
 """
 

@@ -1,4 +1,4 @@
-"""What may still change about training on many devices."""
+"""APIs of training on many devices that may still change."""
 
 from paddle.incubate.distributed import fleet
 

@@ -348,5 +348,5 @@ def gumbel_softmax(
 
 
 def _written(function: Any, x: Tensor, *args: Any) -> Tensor:
-    """What the function makes of x, written into it; its gradient may need what x was."""
+    """Write the result of the function into x; its gradient may need the old values of x."""
     return assign(x, call_apart(function, x, args, {}))

@@ -149,7 +149,7 @@ def _counter(n: Any, like: Tensor) -> Tensor:
 
 
 def _starts(who: str, cu_seqlens: Tensor) -> tuple[Tensor, Tensor]:
-    """Where sequences begin and how long they are, ``[batch]`` each."""
+    """Return the starts and lengths of the sequences, ``[batch]`` each."""
     if cu_seqlens.ndim != 1 or not cu_seqlens.dtype.is_integer:
         raise ValueError(
             f"[{who}] requires cumulative lengths as integers [batch + 1], "

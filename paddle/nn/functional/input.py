@@ -75,7 +75,7 @@ def embedding(
 
 
 def records(x: Tensor) -> bool:
-    """Whether calls on ``x`` are recorded for gradients, outside of any program."""
+    """Return whether calls on ``x`` are recorded for gradients, outside of any program."""
     context: Any = current()
     return context.grad_enabled and not x.stop_gradient and not context.trace
 

@@ -76,7 +76,7 @@ def _counts(lengths: Tensor, like: Tensor) -> Tensor:
 
 
 def _shortest(labels: Tensor, lengths: Tensor) -> Tensor:
-    """How many times a label needs: one for each part, and one for a blank between equal neighbours."""
+    """Return the time steps that a label needs: one per element, one for a blank between equal neighbours."""
     pairs = labels.shape[1] - 1
     if pairs < 1:
         return lengths

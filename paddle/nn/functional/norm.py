@@ -38,7 +38,7 @@ def _channels(who: str, x: Tensor, data_format: str) -> int:
 
 
 def tail_axis(who: str, x: Tensor, normalized_shape: int | Sequence[int]) -> int:
-    """Where the normalised dims begin; they must be the last dims of x."""
+    """Return the first normalised axis; the normalised dims must be the last ones of x."""
     wanted = [normalized_shape] if isinstance(normalized_shape, int) else list(normalized_shape)
     axis = x.ndim - len(wanted)
     if axis < 0 or list(x.shape[axis:]) != wanted:

@@ -1,4 +1,4 @@
-"""What new parameters are filled with."""
+"""Initializers of new parameters."""
 
 from paddle import _lazy
 from paddle.nn.initializer import initializers

@@ -471,7 +471,7 @@ class Bilinear(Initializer):
 
 
 class _Defaults:
-    """What ``set_global_initializer`` has set; kept with the rank's other state."""
+    """Defaults that ``set_global_initializer`` has set; kept with the rank's other state."""
 
     @property
     def _values(self) -> dict[Any, Any]:

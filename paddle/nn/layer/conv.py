@@ -15,7 +15,7 @@ from umiak.core.tensor import Tensor
 
 
 class _Conv(Layer):
-    """What convolutions and their transposes share: sizes, weight, bias."""
+    """Base of convolutions and their transposes: sizes, weight, bias."""
 
     n: ClassVar[int]
     transposed: ClassVar[bool] = False

@@ -346,7 +346,7 @@ class LSTMCell(_Cell):
 
 
 def _whole(cell: Any, kwargs: dict) -> bool:
-    """Whether all steps of a cell are one op: nobody watches, or changed, the single step."""
+    """Return whether all steps of a cell run as one op: nothing hooks or overrides a single step."""
     plain = type(cell) in (SimpleRNNCell, GRUCell, LSTMCell)
     return plain and not kwargs and not cell._forward_pre_hooks and not cell._forward_post_hooks
 

@@ -230,7 +230,7 @@ class MultiHeadAttention(Layer):
         return (out, weights, cache) if self.need_weights else (out, cache)
 
     def _extended(self, cache: Any, key: Tensor, value: Tensor) -> Any:
-        """What the queries of this call see: a static cache as it is, another with the new keys and values behind."""
+        """Return the keys and values of this call: a static cache as it is, another with the new ones appended."""
         if isinstance(cache, self.StaticCache):
             return cache
         new = self.compute_kv(key, value)
@@ -245,7 +245,7 @@ def _activation(who: str, name: str) -> Callable:
 
 
 class _TransformerLayer(Layer):
-    """What encoder and decoder layers share: the feed-forward part, and residual connections around each part."""
+    """Base of encoder and decoder layers: the feed-forward part, and residual connections around each part."""
 
     parts = 2  # attentions and the feed-forward part; each has an attribute for its parameters and a norm
 

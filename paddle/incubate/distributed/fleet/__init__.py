@@ -1,4 +1,4 @@
-"""What may still change about training at large."""
+"""APIs of fleet that may still change."""
 
 from paddle.distributed.fleet.recompute import recompute_sequential
 
