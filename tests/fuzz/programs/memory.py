@@ -111,10 +111,11 @@ class Unclear(Exception):
 
 
 class Noise:
-    """What rounding does to results, larger: shows how far a program magnifies it."""
+    """What rounding does to results and to their gradients, larger: shows how far a program magnifies it."""
 
     def __init__(self, seed: int, size: float) -> None:
         self.rng = np.random.default_rng(seed)
+        self.backward = np.random.default_rng([seed, 1])
         self.size = size
 
     def __call__(self, x: torch.Tensor) -> torch.Tensor:
@@ -123,7 +124,12 @@ class Noise:
         if not self.size or not x.dtype.is_floating_point or not x.numel():
             return x
         a, b = torch.from_numpy(self.rng.uniform(-1, 1, (2, *x.shape)))
-        return x * (1 + self.size * a) + 0.1 * self.size * b
+        y = x * (1 + self.size * a) + 0.1 * self.size * b
+        if y.requires_grad:
+            # A gradient that comes of saved results, such as y * (1 - y), has their rounding even where it is near 0.
+            c = torch.from_numpy(self.backward.uniform(-1, 1, tuple(y.shape)))
+            y.register_hook(lambda g: g + 0.1 * self.size * c)
+        return y
 
 
 def make(tensor: torch.Tensor, frozen: bool = False) -> Variable:
