@@ -19,9 +19,9 @@ from typing import Any, NamedTuple, TypeVar, overload
 
 import numpy as np
 
-from umiak.core import dispatch
 from umiak.core.direct import Direct, by_axis, by_op, by_operator, by_reduction
-from umiak.core.dispatch import assign, call_apart
+from umiak.core.inplace import assign, call_before_overwrite
+from umiak.core.inplace import become as become_tensor
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast
 from umiak.util.errors import op_error
@@ -229,7 +229,7 @@ def become(x: Tensor, value: Tensor) -> Tensor:
     """Write ``value`` into ``x``; where shape or dtype differ, ``x`` takes its memory and history. Returns ``x``."""
     if x.dtype is value.dtype and x.shape == value.shape:
         return assign(x, value)
-    return dispatch.become(x, value)
+    return become_tensor(x, value)
 
 
 def need_tensor(x: Any, op: str, what: str = "x") -> Tensor:
@@ -269,9 +269,9 @@ def inplace(
     # errors find them by name.
     need, apart, write, take, refuse, value_error = (
         need_tensor,
-        call_apart,
+        call_before_overwrite,
         become,
-        dispatch.become,
+        become_tensor,
         op_error,
         ValueError,
     )

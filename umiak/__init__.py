@@ -36,7 +36,7 @@ def _assemble() -> None:
 
     from umiak import backends, ops
     from umiak.backends import transfer
-    from umiak.core import array, context, dispatch, dlpack, tape
+    from umiak.core import array, context, dispatch, dlpack, eager, inplace, tape
     from umiak.core.dtype import all_dtypes
     from umiak.core.place import Place
     from umiak.core.tensor import Tensor
@@ -90,18 +90,23 @@ def _assemble() -> None:
     backends.provide(Collective, lambda call: import_module("umiak.comm.kernels").kernel(call))
     records: dict[str, Any] = dict(ops.REGISTRY)
     dispatch.install(
-        binary={
-            name: records[name]() if name != "matmul" else records[name](False, False) for name in dispatch.BINARY_NAMES
-        },
-        unary={name: records[name]() for name in dispatch.UNARY_NAMES},
         copy=records["copy"](),
-        transfer=lambda x, place: ops.transfer(x, source=str(x.place), target=str(place)),
-        scatter_view=scatter_view,
-        write_through=write_through,
         on_miss=lazy("on_miss", "umiak.compiler.plan"),
         explain=lazy("explain", "umiak.compiler.plan"),
         out_of_range=scalars.out_of_range,
         slow_path=lazy("slow_path", "umiak.runtime.observe"),
+    )
+    eager.install(
+        binary={
+            name: records[name]() if name != "matmul" else records[name](False, False) for name in eager.BINARY_NAMES
+        },
+        unary={name: records[name]() for name in eager.UNARY_NAMES},
+    )
+    inplace.install(
+        copy=records["copy"](),
+        transfer=lambda x, place: ops.transfer(x, source=str(x.place), target=str(place)),
+        scatter_view=scatter_view,
+        write_through=write_through,
         slow_assign=tracer.slow_assign,
         slow_become=tracer.slow_become,
     )

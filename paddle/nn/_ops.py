@@ -9,8 +9,8 @@ from typing import Any
 from paddle.framework.place import current_place
 from paddle.tensor.random import draw
 from umiak import ops as F
-from umiak.core.dispatch import apply, apply1
 from umiak.core.dtype import DType
+from umiak.core.eager import apply, apply1
 from umiak.core.generator import default_generator
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor

@@ -19,7 +19,7 @@ from paddle.nn.initializer import (
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
-from umiak.core.dispatch import assign
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
 __all__ = [

@@ -23,7 +23,6 @@ from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import capture_of, no_grad_guard, place_guard
-from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
 from umiak.core.each import (
     SlotRows,
@@ -37,6 +36,7 @@ from umiak.core.each import (
     write_rows,
     zero_gradients,
 )
+from umiak.core.inplace import apply_into
 from umiak.core.slot import Slot
 from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows

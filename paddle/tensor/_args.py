@@ -13,8 +13,8 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
 from umiak.core.context import place_guard
-from umiak.core.dispatch import assign
 from umiak.core.dtype import DType
+from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import cast, default_float, promote

@@ -126,7 +126,7 @@ def increment(x: Tensor, value: float = 1.0, name: str | None = None) -> Tensor:
         >>> paddle.increment(step, 2).tolist(), step.tolist()
         ([5], [5])
     """
-    from umiak.core.dispatch import assign
+    from umiak.core.inplace import assign
 
     if need_tensor(x, "increment").size != 1:
         raise op_error(ValueError, "increment", "a tensor of one element", x.shape)

@@ -11,7 +11,7 @@ from paddle.tensor._args import (
     op_error,
 )
 from umiak import ops as F
-from umiak.core.dispatch import apply1
+from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 
 _CAST: dict[Any, Any] = {}

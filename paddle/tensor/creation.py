@@ -29,8 +29,8 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy as _from_numpy
 from umiak.core.context import current
-from umiak.core.dispatch import apply1
 from umiak.core.dtype import DType
+from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 from umiak.core.tensor import empty as _empty
 from umiak.ir import sym as dim

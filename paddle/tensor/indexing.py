@@ -15,7 +15,8 @@ from paddle.tensor._args import cast, made_on, op_error, write_part
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.dispatch import apply, apply1, apply_rows, assign
+from umiak.core.eager import apply, apply1, apply_rows
+from umiak.core.inplace import assign
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim

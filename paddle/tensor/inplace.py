@@ -12,7 +12,7 @@ from paddle.tensor._args import cast, made_on, need_tensor, op_error, shape_of, 
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.dispatch import assign, call_apart
+from umiak.core.inplace import assign, call_before_overwrite
 from umiak.core.tensor import Tensor
 
 
@@ -44,7 +44,7 @@ def where_(condition: Tensor, x: Any = None, y: Any = None, name: str | None = N
     def where(x: Tensor) -> Tensor:
         return search.where(condition, x, y)
 
-    value = call_apart(where, need_tensor(x, "where_"), (), {})
+    value = call_before_overwrite(where, need_tensor(x, "where_"), (), {})
     if value.shape != x.shape:
         raise op_error(ValueError, "where_", f"a result of the tensor's shape {x.shape}", value.shape)
     return become(x, value)

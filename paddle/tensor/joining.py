@@ -15,7 +15,7 @@ from paddle.tensor.shapes import atleast_1d, atleast_2d, atleast_3d
 from paddle.tensor.splitting import unbind
 from umiak import ops as F
 from umiak.core.context import current
-from umiak.core.dispatch import apply
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
 

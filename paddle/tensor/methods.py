@@ -15,8 +15,8 @@ from paddle.tensor._args import axis_of, cast, dtype_of, need_tensor, op_error, 
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy, host_values
-from umiak.core.dispatch import apply1, install
 from umiak.core.dtype import DType
+from umiak.core.eager import apply1, install
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
 from umiak.ops.promotion import promote

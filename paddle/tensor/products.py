@@ -10,7 +10,7 @@ from paddle._public import also, inplace, public
 from paddle.tensor._args import axis_of, cast, integer, integers, need_tensor, op_error, real_number, same_dtype
 from paddle.tensor._matrices import pair
 from umiak import ops as F
-from umiak.core.dispatch import apply2
+from umiak.core.eager import apply2
 from umiak.core.tensor import Tensor
 
 _MATMUL = {(a, b): F.Matmul(a, b) for a in (False, True) for b in (False, True)}

@@ -17,7 +17,7 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.dispatch import apply1, apply_reduce, reduction_key
+from umiak.core.eager import apply1, apply_reduce, reduction_key
 from umiak.core.tensor import Tensor
 
 _SUMS: dict[Any, Any] = {}

@@ -15,7 +15,7 @@ from paddle.tensor._args import (
 )
 from paddle.tensor.axes import swap_op
 from umiak import ops as F
-from umiak.core.dispatch import apply1
+from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 
 

@@ -19,7 +19,7 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core.array import from_numpy as _from_numpy
-from umiak.core.dispatch import apply
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
 _RESHAPE = F.Reshape()

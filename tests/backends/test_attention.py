@@ -14,7 +14,7 @@ from umiak.compiler import jit
 from umiak.compiler.jit import codegen
 from umiak.compiler.loop.types import BF16, BOOL, F32, F64
 from umiak.compiler.render.target import AVX2, AVX512, NEON, Target
-from umiak.core import array, dispatch
+from umiak.core import array, eager
 from umiak.core.tensor import Tensor
 from umiak.ops import dot_product_attention as ops
 from umiak.ops import permute
@@ -53,7 +53,7 @@ def close(got, want, dtype="float32", note=""):
 
 
 def run(op, *inputs):
-    return dispatch.apply(op, tuple(map(tensor, inputs)), (SCALE,))
+    return eager.apply(op, tuple(map(tensor, inputs)), (SCALE,))
 
 
 def compare(q, k, v, g, mask=None, causal=False, dtype="float32"):
@@ -115,7 +115,7 @@ def test_bfloat16_scores_are_those_of_float32(first, dim, scale):
     full = [x.astype("float32") for x in low]
 
     def apply(op, *inputs):
-        return dispatch.apply(op, inputs, (scale,))
+        return eager.apply(op, inputs, (scale,))
 
     out, lse = apply(ops.AttentionTrain(causal=True), *full[:3], None)
     made, made_lse = apply(ops.AttentionTrain(causal=True), *low[:3], None)

@@ -9,7 +9,7 @@ import paddle
 import umiak
 from umiak import ops as F
 from umiak.backends.ref.evaluate import evaluate
-from umiak.core import array, dispatch
+from umiak.core import array, eager
 from umiak.ops.base import REGISTRY
 from umiak.runtime import parallel
 
@@ -29,7 +29,7 @@ def numbers(rng, shape, dtype):
 def both(name, attrs, operands, params=()):
     """The result on the CPU and ref's."""
     op = REGISTRY[name](**attrs)
-    got = dispatch.apply(op, tuple(T(x) if isinstance(x, np.ndarray) else x for x in operands), params)
+    got = eager.apply(op, tuple(T(x) if isinstance(x, np.ndarray) else x for x in operands), params)
     return N(got), evaluate(op, operands, params)[0]
 
 
@@ -92,7 +92,7 @@ def test_places_outside_are_refused_in_refs_words(rng, bad, columns):
     for name, attrs, operands in calls:
         op = REGISTRY[name](**attrs)
         with pytest.raises(IndexError) as ours:
-            dispatch.apply(op, tuple(map(T, operands)), ())
+            eager.apply(op, tuple(map(T, operands)), ())
         with pytest.raises(IndexError) as refs:
             evaluate(op, operands, ())
         assert str(ours.value) == str(refs.value)
@@ -190,7 +190,7 @@ def test_extremes_so_far(rng, axis, reverse, n):
     x[(np.arange(x.size).reshape(x.shape) % 97) == 90] = np.nan
     for name in ("cummax", "cummin"):
         op = REGISTRY[name](axis=axis, reverse=reverse)
-        for got, want in zip(dispatch.apply(op, (T(x),), ()), evaluate(op, [x], ()), strict=True):
+        for got, want in zip(eager.apply(op, (T(x),), ()), evaluate(op, [x], ()), strict=True):
             np.testing.assert_array_equal(N(got), want)
 
 
@@ -199,7 +199,7 @@ def test_adaptive_regions(rng, sizes, out):
     x = np.round(rng.standard_normal((2, 3, *sizes)) * 4).astype(np.float32)
     for name in ("adaptive_sum", "adaptive_spread", "adaptive_max_pool"):
         op = REGISTRY[name](n=2)
-        got = dispatch.apply(op, (T(x),), (out,))
+        got = eager.apply(op, (T(x),), (out,))
         got = got if isinstance(got, tuple) else (got,)
         for a, b in zip(got, evaluate(op, [x], (out,)), strict=True):
             np.testing.assert_allclose(N(a), b, rtol=1e-6)

@@ -8,7 +8,7 @@ import pytest
 
 from umiak import ops as F
 from umiak.backends.cpu import nests
-from umiak.core import array, dispatch
+from umiak.core import array, eager
 from umiak.util import flags
 
 
@@ -70,7 +70,7 @@ def test_what_decides_about_code_is_not_shared(built, rng):
 
 def test_code_goes_with_the_last_that_uses_it(built, rng):
     x = array.from_numpy(rng.standard_normal((1, 1, 1, 1, 2, 1, 2, 40)).astype(np.float32))
-    dispatch.apply(F.Erf(), (x,), ())
+    eager.apply(F.Erf(), (x,), ())
     (nest, variant) = built[0]
     other = nests.Nest("of_this_test", *[getattr(nest, f) for f in ("sizes", "n_parallel", "buffers", "accesses")],
                        nest.stages, nest.extras)  # fmt: skip

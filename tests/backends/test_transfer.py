@@ -11,7 +11,7 @@ from harness import CPU, NULL, count_plans, leaf, tensor, values
 
 import paddle
 from umiak import ops as F
-from umiak.core import array, context, dispatch, stream, tape
+from umiak.core import array, context, inplace, stream, tape
 from umiak.core.dtype import all_dtypes
 from umiak.core.place import Place
 from umiak.core.tensor import empty
@@ -134,9 +134,9 @@ def test_an_operand_elsewhere_is_refused(fake):
 
 def test_writing_across_places(fake):
     x, y = to(tensor(X), FAKE), leaf(X, np.float32)
-    dispatch.assign(F.slice(x, axes=(0,), starts=(0,), sizes=(1,), steps=(1,)), tensor(-X[:1]))
+    inplace.assign(F.slice(x, axes=(0,), starts=(0,), sizes=(1,), steps=(1,)), tensor(-X[:1]))
     np.testing.assert_array_equal(back(x), [-X[0], X[1]])
-    dispatch.assign(x, F.mul(y, 3.0))
+    inplace.assign(x, F.mul(y, 3.0))
     tape.backward([F.sum(F.mul(x, x), axes=(0, 1))])
     np.testing.assert_array_equal(values(y.grad), 18 * X)
 

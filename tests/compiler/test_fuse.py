@@ -7,7 +7,7 @@ from umiak import ops as F
 from umiak.compiler import fuse as module
 from umiak.compiler.fuse import MAX_OPERATIONS, fuse
 from umiak.compiler.fused import Fused
-from umiak.core import array, dispatch, dtype
+from umiak.core import array, dtype, eager
 from umiak.ir.meta import Meta
 from umiak.ir.program import Value
 from umiak.ir.tracer import Tracer
@@ -32,7 +32,7 @@ def run(operations, inputs, results, arrays):
     values = {id(v): array.from_numpy(x) for v, x in zip(inputs, arrays, strict=True)}
     for o in operations:
         xs = tuple(values[id(x)] if type(x) is Value else x for x in o.operands)
-        made = dispatch.apply(o.op, xs, o.params)
+        made = eager.apply(o.op, xs, o.params)
         made = made if isinstance(made, (tuple, list)) else (made,)
         values.update({id(r): y for r, y in zip(o.results, made, strict=True)})
     return [array.to_numpy(values[id(v)]) for v in results]

@@ -9,7 +9,7 @@ from tests.support.programs import tensors
 from umiak import ops as F
 from umiak.autodiff import graph
 from umiak.compiler.order import early_writes
-from umiak.core import array, dispatch, dtype
+from umiak.core import array, dtype, inplace
 from umiak.ir.meta import Meta
 from umiak.ir.program import Operation
 from umiak.ir.tracer import Tracer, symbolic
@@ -62,7 +62,7 @@ def test_updates_are_made_in_the_memory_of_what_they_replace(rng, monkeypatch):
     x, *weights = tensors(rng, (4, 8), *[(8, 8)] * 3)
     executor = Executor(step(x, weights))
     copies = []
-    monkeypatch.setattr(dispatch, "assign", lambda target, value: copies.append(target))
+    monkeypatch.setattr(inplace, "assign", lambda target, value: copies.append(target))
     executor(x)
     assert not copies
 

@@ -10,10 +10,11 @@ import pytest
 from harness import NULL, backward, grad_of, leaf, tensor, values
 
 from umiak import ops as F
-from umiak.core import array, dispatch, tape
+from umiak.core import array, inplace, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.each import drop_gradients, gradients, zero_gradients
+from umiak.core.launches import time_launches
 
 WAYS = {
     "clear_grad": lambda x: x.clear_grad(),
@@ -34,11 +35,11 @@ def launches():
         def stop(self, token, seconds, plan, operands, outputs, dims):
             counts[plan.op.name] += 1
 
-    dispatch.time_launches(Timer())
+    time_launches(Timer())
     try:
         yield counts
     finally:
-        dispatch.time_launches(None)
+        time_launches(None)
 
 
 def run(x, weight):
@@ -117,7 +118,7 @@ def test_holders_of_the_tensor_see_zeros():
 def test_what_is_written_through_a_holder_counts():
     x = with_gradient()
     x.clear_grad()
-    dispatch.apply_into(F.Add(), (x.grad,), (x.grad, 1.0))
+    inplace.apply_into(F.Add(), (x.grad,), (x.grad, 1.0))
     np.testing.assert_array_equal(grad_of(x), [1, 1])
     run(x, np.array([5.0, 6.0]))
     np.testing.assert_array_equal(grad_of(x), [6, 7])
@@ -244,7 +245,7 @@ def test_random_programs(seed):
             held.append((leaves[i].grad, now[i]))
         elif kind == "write" and now[i] is not None:
             with no_grad_guard():
-                dispatch.apply_into(F.Add(), (leaves[i].grad,), (leaves[i].grad, 2.0))
+                inplace.apply_into(F.Add(), (leaves[i].grad,), (leaves[i].grad, 2.0))
             now[i] += 2
         elif kind == "drop":
             leaves[i].clear_gradient(False)

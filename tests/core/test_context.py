@@ -15,7 +15,7 @@ import pytest
 from harness import CPU, NULL, backward, grad_of, leaf, tensor
 
 from umiak import ops as F
-from umiak.core import context, dispatch, stream, tape
+from umiak.core import context, inplace, stream, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.generator import default_generator, seed_all
@@ -292,7 +292,7 @@ def test_modes_are_restored_by_failed_calls():
     for call in (
         lambda: F.softmax(x, axis=7),
         lambda: F.linear(x, tensor(np.ones((5, 5)))),
-        lambda: dispatch.assign(x, x.detach()),
+        lambda: inplace.assign(x, x.detach()),
     ):
         with pytest.raises((ValueError, IndexError, RuntimeError)):
             call()
@@ -318,12 +318,12 @@ for _reason, _names in {
     ),
     "a slot that the assembler fills once": (
         "umiak.compiler.plan:BACKEND_OF umiak.compiler.plan:FIND_KERNEL umiak.ir.scope:_getter umiak.ir.scope:_setter "
-        "umiak.core.dispatch:ON_MISS umiak.core.dispatch:VJP_PLAN umiak.core.dispatch:SLOW_PATH "
-        "umiak.core.dispatch:SLOW_ASSIGN umiak.core.dispatch:PROMOTE umiak.core.dispatch:EXPLAIN "
-        "umiak.core.dispatch:OUT_OF_RANGE umiak.core.dispatch:TRANSFER umiak.core.array:MOVED "
-        "umiak.core.dispatch:SLOW_BECOME umiak.core.dispatch:WRITE_THROUGH "
-        "umiak.core.dispatch:COPY umiak.core.dispatch:SCATTER_VIEW umiak.core.dispatch:_slot_refs "
-        "umiak.core.dispatch:BINARY_OPS umiak.core.dispatch:UNARY_OPS "
+        "umiak.core.dispatch:ON_MISS umiak.core.dispatch:SLOW_PATH umiak.core.dispatch:EXPLAIN "
+        "umiak.core.dispatch:OUT_OF_RANGE umiak.core.dispatch:COPY umiak.core.array:MOVED "
+        "umiak.core.inplace:COPY umiak.core.inplace:TRANSFER umiak.core.inplace:SCATTER_VIEW "
+        "umiak.core.inplace:WRITE_THROUGH umiak.core.inplace:SLOW_ASSIGN umiak.core.inplace:SLOW_BECOME "
+        "umiak.core.eager:BINARY_OPS umiak.core.eager:UNARY_OPS umiak.core.eager:PROMOTE umiak.core.eager:_operators "
+        "umiak.core.plan:APPLY "
         "umiak.core.tape:ADD umiak.core.tape:COPY umiak.core.tape:FULL umiak.core.tape:VJP_PLAN "
         "umiak.core.stream:_opener umiak.backends.cpu.launcher:parallel_for umiak.backends.cpu.launcher:thread_count "
         "umiak.util.lazy:_actions umiak.core.tensor:Tensor"
@@ -378,7 +378,7 @@ for _reason, _names in {
         "umiak.compiler.statistics:_launches umiak.compiler.statistics:_spent umiak.runtime.roofline:_measured"
     ),
     "who times launches, which is asked for the whole process": (
-        "umiak.core.dispatch:QUICK umiak.core.dispatch:TIMER umiak.compiler.statistics:_timers "
+        "umiak.core.launches:LONG_LAUNCH umiak.core.launches:TIMER umiak.compiler.statistics:_timers "
         "umiak.compiler.statistics:_flagged"
     ),
     "the pointer to the context, per thread": "umiak.core.context:UMIAK_CONTEXT",

@@ -10,7 +10,7 @@ from harness import CPU, NULL, backward, count_plans, leaf, leaves_nothing, pyth
 from numpys import MOST_AXES
 
 from umiak import ops as F
-from umiak.core import context, dispatch, storage, stream, tape
+from umiak.core import context, eager, inplace, storage, stream, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.place import Place
@@ -166,7 +166,7 @@ def test_second_call_runs_no_python():
     x, w = leaf(np.ones((4, 3)), place=NULL), leaf(np.ones((3, 5)), place=NULL)
     add, matmul, softmax = F.REGISTRY["add"](), F.REGISTRY["matmul"](False, False), F.REGISTRY["softmax"](1)
     total, permute = F.REGISTRY["sum"]((0, 1), False), F.REGISTRY["permute"]((1, 0))
-    apply, run = dispatch.apply, tape.backward
+    apply, run = eager.apply, tape.backward
 
     def step():
         y = apply(softmax, (apply(add, (apply(matmul, (x, w)), 0.5)),))
@@ -369,14 +369,14 @@ def test_params_of_other_types_are_refused(call, pattern):
 
 def test_wrong_number_of_params():
     with pytest.raises(TypeError, match=r"^\[leaky_relu\] requires 1 params"):
-        dispatch.apply(F.REGISTRY["leaky_relu"](), (tensor([1.0]),), ())
+        eager.apply(F.REGISTRY["leaky_relu"](), (tensor([1.0]),), ())
 
 
 def test_wrong_number_of_operands():
     add = F.REGISTRY["add"]()
     for operands in ((tensor([1.0]),), (tensor([1.0]),) * 3):
         with pytest.raises(TypeError, match=r"^\[add\] (requires|takes)"):
-            dispatch.apply(add, operands)
+            eager.apply(add, operands)
 
 
 def test_mixed_places():
@@ -410,14 +410,14 @@ def test_calls_without_tensors_run_on_the_default_place():
 def test_apply_into_writes_and_bumps():
     x, out = tensor(np.arange(6.0).reshape(2, 3)), tensor(np.zeros((2, 3)))
     before = out.inplace_version
-    assert dispatch.apply_into(F.REGISTRY["mul"](), (out,), (x, 2.0)) is None
+    assert inplace.apply_into(F.REGISTRY["mul"](), (out,), (x, 2.0)) is None
     np.testing.assert_array_equal(values(out), 2 * np.arange(6.0).reshape(2, 3))
     assert out.inplace_version == before + 1
 
 
 def test_apply_into_records_nothing():
     x, out = leaf([1.0, 2.0]), leaf([0.0, 0.0])
-    dispatch.apply_into(F.REGISTRY["add"](), (out,), (out, x))
+    inplace.apply_into(F.REGISTRY["add"](), (out,), (out, x))
     assert out.is_leaf and not out.stop_gradient
     np.testing.assert_array_equal(values(out), [1, 2])
 
@@ -433,12 +433,12 @@ def test_apply_into_of_every_kind_of_plan(op, rng):
     }[op]
     params = ((3, 3),) if op == "reshape" else ()
     x = tensor(array)
-    expected = values(dispatch.apply(made, (x,), params))
+    expected = values(eager.apply(made, (x,), params))
     out = tensor(np.zeros((3, 3)))
-    dispatch.apply_into(made, (out,), (x,), params)
+    inplace.apply_into(made, (out,), (x,), params)
     np.testing.assert_array_equal(values(out), expected)
     # In place, where reading and writing overlap.
-    dispatch.apply_into(made, (x,), (x,), params)
+    inplace.apply_into(made, (x,), (x,), params)
     np.testing.assert_array_equal(values(x), expected)
 
 
@@ -450,7 +450,7 @@ def test_apply_into_shifted_target(target, source):
     def part(start):
         return F.slice(x, axes=(0,), starts=(start,), sizes=(99,), steps=(1,))
 
-    dispatch.apply_into(F.REGISTRY["mul"](), (part(target),), (part(source), 2.0))
+    inplace.apply_into(F.REGISTRY["mul"](), (part(target),), (part(source), 2.0))
     np.testing.assert_array_equal(values(part(target)), 2 * np.arange(100.0)[source : source + 99])
 
 
@@ -458,7 +458,7 @@ def test_apply_into_strided_output(rng):
     whole = tensor(np.zeros((4, 6)))
     part = F.permute(F.slice(whole, axes=(0, 1), starts=(1, 0), sizes=(2, 3), steps=(2, 2)), perm=(1, 0))
     array = rng.standard_normal((3, 2))
-    dispatch.apply_into(F.REGISTRY["exp"](), (part,), (tensor(array),))
+    inplace.apply_into(F.REGISTRY["exp"](), (part,), (tensor(array),))
     expected = np.zeros((4, 6))
     expected[1::2, ::2] = np.exp(array).T
     np.testing.assert_array_equal(values(whole), expected)
@@ -480,7 +480,7 @@ def test_apply_into_checks(op, out):
     ]
     target = out()
     with pytest.raises(ValueError, match=r"requires an output of shape|requires"):
-        dispatch.apply_into(made, (target,), (x, x) if op == "add" else (x,))
+        inplace.apply_into(made, (target,), (x, x) if op == "add" else (x,))
     assert target.inplace_version == 0
 
 
@@ -488,16 +488,16 @@ def test_apply_into_wrong_number_of_outputs():
     x = tensor(np.ones((2, 2)))
     for outs in ((), (tensor(np.zeros((2, 2))), tensor(np.zeros((2, 2))))):
         with pytest.raises((TypeError, ValueError), match=r"^\[add\] requires"):
-            dispatch.apply_into(F.REGISTRY["add"](), outs, (x, x))
+            inplace.apply_into(F.REGISTRY["add"](), outs, (x, x))
 
 
 def test_apply_into_several_outputs(rng):
     array = rng.standard_normal((2, 5))
     x = tensor(array)
     op = F.REGISTRY["max_of_both"]() if "max_of_both" in F.REGISTRY else F.REGISTRY["sort"](axis=1)
-    expected = [values(t) for t in dispatch.apply(op, (x,))]
+    expected = [values(t) for t in eager.apply(op, (x,))]
     outs = tuple(tensor(np.zeros_like(e)) for e in expected)
-    dispatch.apply_into(op, outs, (x,))
+    inplace.apply_into(op, outs, (x,))
     for out, want in zip(outs, expected):
         np.testing.assert_array_equal(values(out), want)
 
@@ -533,7 +533,7 @@ def with_views():
     x = leaf(np.ones((4, 5)))
     y = F.mul(x, 2.0)
     v = F.slice(y, axes=(0,), starts=(1,), sizes=(2,), steps=(1,))
-    dispatch.assign(v, F.mul(v, 3.0))
+    inplace.assign(v, F.mul(v, 3.0))
     backward(F.sum(F.mul(y, y), axes=(0, 1)))
 
 

@@ -7,9 +7,10 @@ import pytest
 from harness import CPU, NULL, backward, count_plans, leaf, run_traced, tensor, values
 
 from umiak import ops as F
-from umiak.core import context, dispatch
+from umiak.core import context, eager, inplace
 from umiak.core import dtype as dt
 from umiak.core.each import apply_each, apply_each_into, drop_gradients, elements, gradients
+from umiak.core.launches import time_launches
 from umiak.core.tensor import Tensor, empty
 from umiak.ops.optimizer import Update
 
@@ -44,7 +45,7 @@ def check(op, rows):
     """All at once is one after the other, bit by bit; every output has one more version."""
     single = copied(rows)
     for row in single:
-        dispatch.apply_into(op, *row)
+        inplace.apply_into(op, *row)
     before = [o.inplace_version for outs, _, _ in rows for o in outs]
     apply_each_into(op, rows)
     for got, want in zip(written(rows), written(single), strict=True):
@@ -85,7 +86,7 @@ def test_every_update(name, rng):
         rows = []
         for _ in range(3):
             operands = tuple(tensor(x) if isinstance(x, np.ndarray) else x for x in sample.inputs)
-            results = dispatch.apply(op, operands, params)
+            results = eager.apply(op, operands, params)
             outs = tuple(F.copy(r) for r in (results if isinstance(results, tuple) else (results,)))
             rows.append((outs, operands, params))
         check(op, rows)
@@ -117,7 +118,7 @@ def test_not_contiguous(threads, rng):
     assert not rows[1][1][1].is_contiguous() and not rows[3][0][0].is_contiguous()
     wanted = []
     for _, operands, params in rows:
-        wanted += [values(r) for r in dispatch.apply(ADAMW, operands, params)]
+        wanted += [values(r) for r in eager.apply(ADAMW, operands, params)]
     apply_each_into(ADAMW, rows)
     for got, want in zip((values(o) for outs, _, _ in rows for o in outs), wanted, strict=True):
         np.testing.assert_array_equal(got, want)
@@ -181,7 +182,7 @@ def test_other_kinds_of_plans(rng):
         (F.REGISTRY["sort"](axis=1), (), None),
     ):  # fmt: skip
         x = [tensor(a) for a in arrays]
-        results = [dispatch.apply(op, (t,), params) for t in x]
+        results = [eager.apply(op, (t,), params) for t in x]
         results = [r if isinstance(r, tuple) else (r,) for r in results]
         rows = [(tuple(F.copy(F.mul(r, 0)) for r in rs), (t,), params) for rs, t in zip(results, x, strict=True)]
         apply_each_into(op, rows)
@@ -280,7 +281,7 @@ def test_views_of_what_was_written():
     base = leaf(np.ones(4))
     x = F.mul(base, 2.0)
     view = F.slice(x, axes=(0,), starts=(1,), sizes=(2,), steps=(1,))
-    dispatch.assign(x, F.mul(base, 3.0))
+    inplace.assign(x, F.mul(base, 3.0))
     apply_each_into(MUL, [((view,), (view, 2.0), ())])  # refreshed first
     np.testing.assert_array_equal(values(x), [3, 6, 6, 3])
 
@@ -309,11 +310,11 @@ def test_a_timer_hears_of_every_row(rng):
 
     x = [tensor(rng.standard_normal(s)) for s in ((3,), (4, 5))]
     wanted = [3 * values(t) for t in x]
-    dispatch.time_launches(Timer())
+    time_launches(Timer())
     try:
         apply_each_into(MUL, [((t,), (t, 3.0), ()) for t in x])
     finally:
-        dispatch.time_launches(None)
+        time_launches(None)
     assert Timer.told == [[3], [4, 5]]
     for t, w in zip(x, wanted, strict=True):
         np.testing.assert_array_equal(values(t), w)
@@ -326,7 +327,7 @@ def test_results_in_new_memory(threads, rng):
     x = [tensor(rng.standard_normal(s)) for s in ((3,), (4, 5), (0, 2), (), (70, 900))]
     x += [F.permute(tensor(rng.standard_normal((6, 4))), perm=(1, 0)), leaf(np.ones((2, 2)))]
     with context.no_grad_guard():
-        wanted = [dispatch.apply(MUL, (t, 1.0 + i)) for i, t in enumerate(x)]
+        wanted = [eager.apply(MUL, (t, 1.0 + i)) for i, t in enumerate(x)]
     got = apply_each(MUL, [((t, 1.0 + i), ()) for i, t in enumerate(x)])
     for a, b in zip(got, wanted, strict=True):
         np.testing.assert_array_equal(values(a), values(b))

@@ -13,7 +13,7 @@ import pytest
 from harness import NULL, backward, leaf, tensor, values
 
 from umiak import ops as F
-from umiak.core import array, context, dispatch, storage, tape
+from umiak.core import array, context, inplace, storage, tape
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor, empty
 from umiak.ops import base
@@ -183,7 +183,7 @@ def test_errors_in_backward_name_the_op():
     a = leaf(np.ones((2, 2)))
     b = F.mul(a, 2.0)
     y = F.mul(b, b)
-    dispatch.apply_into(F.REGISTRY["mul"](), (b,), (b, 2.0))
+    inplace.apply_into(F.REGISTRY["mul"](), (b,), (b, 2.0))
     with pytest.raises(RuntimeError, match=r"^\[mul\] requires operand"):
         backward(y)
 

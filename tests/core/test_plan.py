@@ -10,7 +10,7 @@ from harness import CPU, NULL, backward, count_plans, grad_of, leaf, python_call
 
 from umiak import ops as F
 from umiak.compiler import amp, plan
-from umiak.core import array, context, dispatch, storage, tape
+from umiak.core import array, call_program, context, eager, inplace, storage, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import empty
@@ -27,7 +27,7 @@ def kinds(name: str, *operands, params=(), **attributes) -> str:
     """The kind of the one plan that a call makes."""
     op = F.REGISTRY[name](**attributes)
     op.clear()
-    dispatch.apply(op, operands, params)
+    eager.apply(op, operands, params)
     (made,) = op.plans()
     return repr(made).split()[-3]
 
@@ -45,7 +45,7 @@ def test_plans_say_what_they_save():
     def saves(name, *operands, **attributes):
         op = F.REGISTRY[name](**attributes)
         op.clear()
-        dispatch.apply(op, operands)
+        eager.apply(op, operands)
         (made,) = op.plans()
         return made.saves
 
@@ -121,7 +121,7 @@ def test_composite_that_ends_in_a_view_is_no_view():
     x = tensor(np.arange(4.0).reshape(2, 2))
     y = Reshaped()(x)
     assert y.storage is not x.storage and y._base is None
-    dispatch.assign(y, tensor(np.zeros(4)))
+    inplace.assign(y, tensor(np.zeros(4)))
     np.testing.assert_array_equal(values(x), [[0, 1], [2, 3]])
 
 
@@ -408,7 +408,7 @@ def test_amp_makes_no_plan_and_no_python_the_second_time(mixed):
     w.stop_gradient = False
     matmul, exp, summed, apply, run = (
         F.REGISTRY["matmul"](False, False), F.REGISTRY["exp"](), F.REGISTRY["sum"]((0, 1)),
-        dispatch.apply, tape.backward,
+        eager.apply, tape.backward,
     )  # fmt: skip
 
     def step():
@@ -475,10 +475,10 @@ def test_amp_casts_a_parameter_once_per_version(layer):
     assert again == first - 1
     assert allocations(call) == again
     with no_grad_guard():
-        dispatch.apply_into(F.REGISTRY["mul"](), (w,), (w, 2.0))
+        inplace.apply_into(F.REGISTRY["mul"](), (w,), (w, 2.0))
     assert allocations(call) == first
     np.testing.assert_array_equal(call(), np.ones((2, 3)) @ (2 * np.arange(12.0).reshape(3, 4)))
-    dispatch.drop_cast_weights()
+    call_program.drop_cast_weights()
     assert allocations(call) == first
 
 
@@ -489,13 +489,13 @@ def test_amp_sees_every_change_of_a_parameter(layer, how):
     new = np.full((3, 4), 5.0, "f4")
     with no_grad_guard():
         if how == "into":
-            dispatch.apply_into(F.REGISTRY["copy"](), (w,), (tensor(new),))
+            inplace.apply_into(F.REGISTRY["copy"](), (w,), (tensor(new),))
         elif how == "assign":
-            dispatch.assign(w, tensor(new))
+            inplace.assign(w, tensor(new))
         elif how == "view":
-            dispatch.assign(F.reshape(w, shape=(12,)), tensor(new.reshape(12)))
+            inplace.assign(F.reshape(w, shape=(12,)), tensor(new.reshape(12)))
         elif how == "detached":
-            dispatch.assign(w.detach(), tensor(new))
+            inplace.assign(w.detach(), tensor(new))
         elif how == "shared":
             w._share(tensor(new))
         else:

@@ -36,7 +36,7 @@ from umiak.compiler.loop.types import F32
 from umiak.compiler.loop.verifier import verify as verify_kernel
 from umiak.compiler.render import llvm, opencl, ptx
 from umiak.compiler.render.target import AVX2, AVX512, NEON
-from umiak.core import array, context, dispatch, storage, stream, tape
+from umiak.core import array, context, eager, inplace, storage, stream, tape
 from umiak.core import dtype as dt
 from umiak.core.generator import Generator, default_generator, seed_all
 from umiak.core.place import Place
@@ -87,7 +87,7 @@ def test_seam_1_tensors_move_under_plans_views_and_numbers(rng):
     np.testing.assert_allclose(values(F.exp(x)), np.exp(a), rtol=1e-15)
     np.testing.assert_array_equal(values(view), a[3:10].T)
     np.testing.assert_allclose(values(y), np.exp(a), rtol=1e-15)
-    dispatch.assign(view, F.mul(view, 2.0))
+    inplace.assign(view, F.mul(view, 2.0))
     np.testing.assert_array_equal(values(x)[3:10], 2 * a[3:10])
 
 
@@ -139,7 +139,7 @@ def test_seam_1_native_kernels_find_offloaded_memory():
         t.storage.offload()
     F.exp(x)
     assert x.storage.state == RESIDENT
-    dispatch.apply_into(F.REGISTRY["exp"](), (out,), (x,))
+    inplace.apply_into(F.REGISTRY["exp"](), (out,), (x,))
     assert out.storage.state == RESIDENT
     stream.synchronize(NULL.index)
 
@@ -154,7 +154,7 @@ def test_seam_1_freed_memory_is_not_used(place):
     with pytest.raises(RuntimeError, match="freed"):
         F.exp(x)
     with pytest.raises(RuntimeError, match="freed"):
-        dispatch.apply_into(F.REGISTRY["exp"](), (x,), (empty((16, 16), dt.float32, place),))
+        inplace.apply_into(F.REGISTRY["exp"](), (x,), (empty((16, 16), dt.float32, place),))
 
 
 def test_seam_1_exported_memory_stays():
@@ -245,7 +245,7 @@ def test_seam_2_writes_through_aliases_reach_base_and_other_views():
     x = leaf(np.ones((2, 3)))
     y = F.mul(x, 2.0)
     row, column = rows(y, 0, 1), F.slice(y, axes=(1,), starts=(0,), sizes=(1,), steps=(1,))
-    dispatch.assign(row, F.mul(row, 10.0))
+    inplace.assign(row, F.mul(row, 10.0))
     assert y.grad_fn.name == "scatter_view" and row.inplace_version == column.inplace_version == 1
     backward(total(column))
     np.testing.assert_array_equal(grad_of(x), [[20, 0, 0], [2, 0, 0]])
@@ -326,7 +326,7 @@ def test_seam_4_a_step_runs_in_c():
     x, target = empty((4, 5), dt.float32, NULL), empty((4, 6), dt.float32, NULL)
     linear, gelu, sub, mul, summed, apply = (
         F.REGISTRY["linear"](), F.REGISTRY["gelu"](), F.REGISTRY["sub"](), F.REGISTRY["mul"](),
-        F.REGISTRY["sum"]((0, 1)), dispatch.apply,
+        F.REGISTRY["sum"]((0, 1)), eager.apply,
     )  # fmt: skip
 
     def step():
@@ -352,9 +352,9 @@ def test_seam_5_kinds_without_a_path_are_refused(kind):
     with pytest.raises(TypeError, match="requires dense tensors"):
         x + x
     with pytest.raises(TypeError, match="requires dense tensors"):
-        dispatch.apply_into(F.REGISTRY["exp"](), (x,), (tensor([1.0]),))
+        inplace.apply_into(F.REGISTRY["exp"](), (x,), (tensor([1.0]),))
     with pytest.raises(TypeError, match="requires dense tensors"):
-        dispatch.assign(x, tensor([1.0]))
+        inplace.assign(x, tensor([1.0]))
 
 
 def test_seam_5_symbolic_operands_are_recorded():
@@ -567,8 +567,8 @@ def test_seam_9_threads_of_a_rank_share_one_stream():
 def write_through_views(x, y):
     """Two writes into parts of ``x``, the second of which reads what the first wrote."""
     first, both = rows(x, 0, 1), rows(x, 0, 2)
-    dispatch.assign(first, F.mul(first, 10.0))
-    dispatch.assign(both, F.add(both, rows(y, 0, 2)))
+    inplace.assign(first, F.mul(first, 10.0))
+    inplace.assign(both, F.add(both, rows(y, 0, 2)))
     return total(first)
 
 
@@ -595,7 +595,7 @@ def test_seam_10_overlapping_memory_keeps_its_order():
     """The other input is a view of the written one: it is read as it was, as in eager mode it would be."""
     with Tracer() as tracer:
         a, b = (tracer.input(Meta((3, 2), dt.float64), stop_gradient=True) for _ in range(2))
-        dispatch.assign(a, F.mul(a, 2.0))
+        inplace.assign(a, F.mul(a, 2.0))
         program = tracer.finish((F.add(b, 1.0),))
     x = tensor(np.arange(6.0).reshape(3, 2))
     (found,) = Executor(program)(x, rows(x, 0, 3))

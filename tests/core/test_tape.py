@@ -12,7 +12,7 @@ import pytest
 from harness import NULL, backward, count_plans, grad_of, leaf, leaves_nothing, run_threads, tensor, values
 
 from umiak import ops as F
-from umiak.core import context, dispatch, tape
+from umiak.core import context, inplace, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 
@@ -71,7 +71,7 @@ def test_gradient_is_not_shared_between_leaves():
     """add passes its gradient to both operands; writing to one .grad must not show in the other or in the seed."""
     x, y, seed = leaf([1.0, 1.0]), leaf([1.0, 1.0]), tensor([5.0, 6.0])
     tape.backward([F.add(x, y)], [seed])
-    dispatch.apply_into(F.REGISTRY["mul"](), (x.grad,), (x.grad, 0.0))
+    inplace.apply_into(F.REGISTRY["mul"](), (x.grad,), (x.grad, 0.0))
     np.testing.assert_array_equal(grad_of(y), [5, 6])
     np.testing.assert_array_equal(values(seed), [5, 6])
     tape.backward([F.add(x, y)], [seed])
@@ -745,7 +745,7 @@ import numpy as np, sys, threading
 sys.path.insert(0, {support!r})
 from harness import backward, leaf, tensor, values
 from umiak import ops as F
-from umiak.core import dispatch, tape
+from umiak.core import tape
 def run():
     {body}
 threading.stack_size(1 << 20)
@@ -794,12 +794,12 @@ def test_deep_chain_of_views_is_used():
 def test_deep_chain_of_views_is_written():
     deep(
         "x = leaf([[1.0, 2.0]])\nbase = y = F.mul(x, 1.0)\nfor _ in range(2_000): y = F.permute(y, perm=(1, 0))\n"
-        "dispatch.assign(y, F.mul(y, 3.0))\nbackward(F.mul(base, 1.0))\nassert values(x.grad).tolist() == [[3.0, 3.0]]"
+        "inplace.assign(y, F.mul(y, 3.0))\nbackward(F.mul(base, 1.0))\nassert values(x.grad).tolist() == [[3.0, 3.0]]"
     )
 
 
 def test_deep_chain_of_writes_is_dropped():
-    deep("x = leaf([1.0])\ny = F.mul(x, 1.0)\nfor _ in range(50_000): dispatch.assign(y, F.add(y, 1.0))\ndel y")
+    deep("x = leaf([1.0])\ny = F.mul(x, 1.0)\nfor _ in range(50_000): inplace.assign(y, F.add(y, 1.0))\ndel y")
 
 
 def test_deep_higher_derivative_graph():

@@ -11,12 +11,12 @@ import torch
 from harness import NULL, backward, count_plans, grad_of, leaf, leaves_nothing, python_calls, tensor, values
 
 from umiak import ops as F
-from umiak.core import array, dispatch, storage, tape
+from umiak.core import array, eager, inplace, storage, tape
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import empty
 
-assign = dispatch.assign
+assign = inplace.assign
 
 
 def rows(x, start, size, step=1):
@@ -396,7 +396,7 @@ def test_every_alias_counts_every_write():
     assert [t.inplace_version for t in (x, view, detached)] == [0, 0, 0]
     assign(view, tensor([1.0, 1.0]))
     assert [t.inplace_version for t in (x, view, detached)] == [1, 1, 1]
-    dispatch.apply_into(F.REGISTRY["mul"](), (detached,), (detached, 2.0))
+    inplace.apply_into(F.REGISTRY["mul"](), (detached,), (detached, 2.0))
     assert [t.inplace_version for t in (x, view, detached)] == [2, 2, 2]
     x._bump_version()
     assert view.inplace_version == 3
@@ -438,7 +438,7 @@ def overwritten_input(x):
         lambda y: assign(y, tensor([5.0, 5.0])),
         lambda y: assign(rows(y, 0, 1), tensor([5.0])),
         lambda y: assign(y.detach(), tensor([5.0, 5.0])),
-        lambda y: dispatch.apply_into(F.REGISTRY["mul"](), (y,), (y, 2.0)),
+        lambda y: inplace.apply_into(F.REGISTRY["mul"](), (y,), (y, 2.0)),
         lambda y: y._bump_version(),
     ],
     ids=["tensor", "view", "detached", "into", "outside"],
@@ -499,7 +499,7 @@ def test_gradient_is_no_alias_of_the_version_of_data():
     x = leaf([1.0, 2.0])
     backward(total(F.mul(x, x)))
     y = F.mul(x, x)
-    dispatch.apply_into(F.REGISTRY["mul"](), (x.grad,), (x.grad, 0.0))
+    inplace.apply_into(F.REGISTRY["mul"](), (x.grad,), (x.grad, 0.0))
     backward(total(y))
     np.testing.assert_array_equal(grad_of(x), [2, 4])
 
@@ -579,7 +579,7 @@ def test_foreign_memory_is_shared_both_ways():
 def test_view_ops_cost_no_python_on_the_second_call():
     x = empty((4, 6), dt.float32, NULL)
     x.stop_gradient = False
-    slice_, permute, apply = F.REGISTRY["slice"]((0,)), F.REGISTRY["permute"]((1, 0)), dispatch.apply
+    slice_, permute, apply = F.REGISTRY["slice"]((0,)), F.REGISTRY["permute"]((1, 0)), eager.apply
 
     def run():
         apply(permute, (apply(slice_, (x,), ((1,), (2,), (1,))),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from umiak.core import dispatch
+from umiak.core import eager, inplace
 from umiak.core.tensor import Tensor
 from umiak.ir import sym as dim
 from umiak.ir.expr import Sym
@@ -34,7 +34,7 @@ def run(program: Program, arguments: Sequence[Tensor], env: dict[Sym, Any] | Non
         return values[id(x)] if type(x) is Value else dim.evaluate(x, env)
 
     for operation in program.ops:
-        found = dispatch.apply(operation.op, tuple(map(value, operation.operands)), dim.evaluate(operation.params, env))
+        found = eager.apply(operation.op, tuple(map(value, operation.operands)), dim.evaluate(operation.params, env))
         found = found if isinstance(found, tuple) else (found,)
         for result, tensor in zip(operation.results, found):
             assert tensor.dtype is result.meta.dtype
@@ -42,5 +42,5 @@ def run(program: Program, arguments: Sequence[Tensor], env: dict[Sym, Any] | Non
             values[id(result)] = tensor
     outputs = [value(x) for x in program.outputs]
     for write in program.effects:
-        dispatch.assign(values[id(write.target)], value(write.value))
+        inplace.assign(values[id(write.target)], value(write.value))
     return outputs

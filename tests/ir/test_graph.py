@@ -12,7 +12,7 @@ from interpret import environment, run
 
 from umiak import ops as F
 from umiak.autodiff import graph
-from umiak.core import context, dispatch, tape
+from umiak.core import context, inplace, tape
 from umiak.core.array import from_numpy, to_numpy
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -53,7 +53,7 @@ def mlp(x: Any, w: Any, b: Any) -> Any:
 def views(x: Any) -> Any:
     y = F.mul(x, 1.5)
     top = F.slice(y, axes=(0,), starts=(0,), sizes=(1,), steps=(1,))
-    dispatch.assign(top, F.mul(top, 3.0))
+    inplace.assign(top, F.mul(top, 3.0))
     return F.mul(F.permute(y, perm=(1, 0)), F.permute(x, perm=(1, 0)))
 
 
@@ -190,7 +190,7 @@ def test_a_gradient_inside_of_a_region_finds_its_values_there() -> None:
 def test_what_a_run_overwrites_is_kept_as_a_copy() -> None:
     def function(x: Any, state: Any) -> Any:
         y = F.mul(x, state)
-        dispatch.assign(state, F.add(state, 1.0))
+        inplace.assign(state, F.add(state, 1.0))
         return y
 
     with Tracer() as tracer:

@@ -11,7 +11,7 @@ import pytest
 from interpret import run
 
 from umiak import ops as F
-from umiak.core import context, dispatch
+from umiak.core import context, inplace
 from umiak.core.array import from_numpy, to_numpy
 from umiak.core.dtype import convert
 from umiak.core.tensor import Tensor
@@ -102,7 +102,7 @@ def test_captured_tensors_are_read_anew() -> None:
     program = capture(lambda x: F.add(x, w), tensor(3, 4))
     x = tensor(3, 4)
     (a,) = run(program, [x])
-    dispatch.assign(w, F.add(w, 1.0))
+    inplace.assign(w, F.add(w, 1.0))
     (b,) = run(program, [x])
     np.testing.assert_allclose(to_numpy(b), to_numpy(a) + 1, rtol=1e-6)
 
@@ -112,8 +112,8 @@ def test_captured_tensors_are_read_anew() -> None:
 
 def test_a_write_to_an_input_is_one_effect() -> None:
     def function(x: Any) -> Any:
-        dispatch.assign(x, F.add(x, 1.0))
-        dispatch.assign(x, F.mul(x, 2.0))
+        inplace.assign(x, F.add(x, 1.0))
+        inplace.assign(x, F.mul(x, 2.0))
         return F.neg(x)
 
     program = check(function, tensor(3))
@@ -124,9 +124,9 @@ def test_a_write_through_a_view_reaches_its_base_and_the_other_views() -> None:
     def function(x: Any) -> Any:
         y = F.mul(x, 1.0)
         first, turned, nested = row(y, 0), F.permute(y, perm=(1, 0)), row(F.permute(y, perm=(1, 0)), 1)
-        dispatch.assign(first, F.full(5.0, shape=(4,), dtype=F32))
+        inplace.assign(first, F.full(5.0, shape=(4,), dtype=F32))
         before = F.add(nested, 0.0)
-        dispatch.assign(nested, F.full(7.0, shape=(3,), dtype=F32))
+        inplace.assign(nested, F.full(7.0, shape=(3,), dtype=F32))
         return y, first, turned, nested, before
 
     program = check(function, tensor(3, 4))
@@ -135,7 +135,7 @@ def test_a_write_through_a_view_reaches_its_base_and_the_other_views() -> None:
 
 def test_a_write_through_a_view_of_an_input() -> None:
     def function(x: Any) -> Any:
-        dispatch.assign(row(x, 1), F.full(0.0, shape=(4,), dtype=F32))
+        inplace.assign(row(x, 1), F.full(0.0, shape=(4,), dtype=F32))
         return F.mul(x, 3.0)
 
     program = check(lambda x, y: F.add(function(x), y), tensor(3, 4), tensor(3, 4))
@@ -148,9 +148,9 @@ def test_a_reshape_that_copies_is_no_alias() -> None:
         y = F.mul(x, 1.0)
         copied = F.reshape(F.permute(y, perm=(1, 0)), shape=(12,))
         shared = F.reshape(y, shape=(12,))
-        dispatch.assign(copied, F.full(1.0, shape=(12,), dtype=F32))
+        inplace.assign(copied, F.full(1.0, shape=(12,), dtype=F32))
         first = F.add(y, 0.0)
-        dispatch.assign(shared, F.full(2.0, shape=(12,), dtype=F32))
+        inplace.assign(shared, F.full(2.0, shape=(12,), dtype=F32))
         return first, y, copied
 
     program = capture(lambda x: function(x), tensor(3, 4))
@@ -165,7 +165,7 @@ def test_writes_to_captured_tensors() -> None:
     start = to_numpy(held).copy()
 
     def function(x: Any) -> Any:
-        dispatch.assign(held, F.add(held, x))
+        inplace.assign(held, F.add(held, x))
         return F.mul(held, 2.0)
 
     program = capture(function, tensor(3))
@@ -200,7 +200,7 @@ def test_random_views_and_writes(seed: int) -> None:
             elif kind == 2 and base.ndim < 3:
                 known.append(F.unsqueeze(base, axes=(rng.randrange(base.ndim + 1),)))
             else:
-                dispatch.assign(base, F.add(F.mul(base, 0.5), float(rng.randrange(9))))
+                inplace.assign(base, F.add(F.mul(base, 0.5), float(rng.randrange(9))))
             read.append(F.mul(rng.choice(known), 1.0))
         return (*read, *known)
 
@@ -211,7 +211,7 @@ def test_detached_tensors_remain_aliases() -> None:
     def function(x: Any) -> Any:
         y = F.mul(x, 2.0)
         d = y.detach()
-        dispatch.assign(d, F.full(1.0, shape=(3,), dtype=F32))
+        inplace.assign(d, F.full(1.0, shape=(3,), dtype=F32))
         return y, d
 
     program = check(function, tensor(3))
@@ -242,15 +242,15 @@ def test_a_leaf_that_needs_a_gradient_is_not_written() -> None:
     with Tracer() as tracer:
         x = tracer.input(Meta((3,), F32))
         with pytest.raises(RuntimeError, match="no leaf"):
-            dispatch.assign(x, F.neg(x))
+            inplace.assign(x, F.neg(x))
         with pytest.raises(RuntimeError, match="through a view"):
-            dispatch.assign(F.reshape(x, shape=(3, 1)), F.full(0.0, shape=(3, 1), dtype=F32))
+            inplace.assign(F.reshape(x, shape=(3, 1)), F.full(0.0, shape=(3, 1), dtype=F32))
         with context.no_grad_guard():
-            dispatch.assign(x, F.neg(x))
+            inplace.assign(x, F.neg(x))
         with pytest.raises(ValueError, match="requires a value"):
-            dispatch.assign(F.neg(x), F.full(0.0, shape=(2, 2), dtype=F32))
+            inplace.assign(F.neg(x), F.full(0.0, shape=(2, 2), dtype=F32))
         with pytest.raises(DimError, match="requires a value"):
-            dispatch.assign(F.neg(x), F.full(0.0, shape=(2,), dtype=F32))
+            inplace.assign(F.neg(x), F.full(0.0, shape=(2,), dtype=F32))
 
 
 def test_overlapping_captured_tensors_are_refused_when_written() -> None:
@@ -258,7 +258,7 @@ def test_overlapping_captured_tensors_are_refused_when_written() -> None:
     part = F.slice(base, axes=(0,), starts=(0,), sizes=(2,), steps=(1,))
 
     def function(x: Any) -> Any:
-        dispatch.assign(base, F.add(base, x))
+        inplace.assign(base, F.add(base, x))
         return F.add(part, 1.0)
 
     with pytest.raises(RuntimeError, match="over one storage"):

@@ -11,7 +11,7 @@ import paddle
 import paddle.nn.functional as F
 from paddle import nn
 from paddle.jit import to_static
-from umiak.core import dispatch
+from umiak.core.launches import time_launches
 from umiak.ops import REGISTRY
 from umiak.util import pytree
 
@@ -120,11 +120,11 @@ def test_what_is_not_as_it_was_recorded():
             def stop(self, token, seconds, plan, operands, outputs, dims):
                 seen.append(plan)
 
-        dispatch.time_launches(Timer())
+        time_launches(Timer())
         try:
             static(x)
         finally:
-            dispatch.time_launches(None)
+            time_launches(None)
         assert seen
 
 

@@ -25,7 +25,7 @@ from samples import (
 from umiak import backends
 from umiak import ops as F
 from umiak.autodiff import graph, rules
-from umiak.core import array, context, dispatch, tape
+from umiak.core import array, context, eager, inplace, tape
 from umiak.core import dtype as dt
 from umiak.core.tensor import Tensor
 
@@ -251,7 +251,7 @@ def test_writing_over_an_operand(case: Case) -> None:
         operands = case.operands()
         x = operands[i]
         others = tuple(tensor(np.zeros(y.shape, y.dtype.numpy)) for y in expected[1:])
-        dispatch.apply_into(case.op, (x, *others), operands, case.params)
+        inplace.apply_into(case.op, (x, *others), operands, case.params)
         for k, (a, b) in enumerate(zip((x, *others), expected)):
             assert_close(values(a), values(b), f"over operand {i}: result {k}")
 
@@ -444,7 +444,7 @@ def test_params_are_no_identity(case: Case) -> None:
     for changed, by in changes:
         params = tuple(nudged(p, k, by) if i == changed else p for i, (p, k) in enumerate(zip(case.params, kinds)))
         try:
-            dispatch.apply(op, case.operands(), params)
+            eager.apply(op, case.operands(), params)
         except (ValueError, IndexError, RuntimeError):
             continue  # refused, which makes no plan either
         taken += params != case.params

@@ -13,7 +13,7 @@ from umiak.backends.cpu import libraries, providers
 from umiak.compiler import whole
 from umiak.compiler.epilogue import Followed
 from umiak.compiler.fused import Fused
-from umiak.core import array, context, dispatch, dtype, storage, tape
+from umiak.core import array, context, dtype, inplace, storage, tape
 from umiak.core.place import Place
 from umiak.core.tensor import empty
 from umiak.ir.meta import Meta
@@ -170,8 +170,8 @@ def test_a_backend_without_kernels_for_groups():
 
 def update(p, m, g):
     m_new = F.add(F.mul(m, 0.9), g)
-    dispatch.assign(p, F.sub(p, F.mul(m_new, 0.1)))
-    dispatch.assign(m, m_new)
+    inplace.assign(p, F.sub(p, F.mul(m_new, 0.1)))
+    inplace.assign(m, m_new)
     return F.sum(m_new, axes=(0, 1))
 
 
@@ -197,8 +197,8 @@ def test_writes_that_exchange_values(rng):
 
     def swap(x, y):
         old = F.mul(x, 1.0)
-        dispatch.assign(x, F.mul(y, 2.0))
-        dispatch.assign(y, F.add(old, 1.0))
+        inplace.assign(x, F.mul(y, 2.0))
+        inplace.assign(y, F.add(old, 1.0))
         return F.neg(x)
 
     x, y = tensors(rng, (100,), (100,))
@@ -213,7 +213,7 @@ def test_a_written_input_that_is_returned_or_viewed(rng):
     def function(x):
         before = F.slice(x, axes=(0,), starts=(0,), sizes=(2,), steps=(1,))
         kept = F.matmul(before, F.permute(before, perm=(1, 0)))
-        dispatch.assign(x, F.exp(x))
+        inplace.assign(x, F.exp(x))
         return x, kept, F.sum(x, axes=(0, 1))
 
     (x,) = tensors(rng, (3, 4))
@@ -223,7 +223,7 @@ def test_a_written_input_that_is_returned_or_viewed(rng):
     np.testing.assert_array_equal(array.to_numpy(y), array.to_numpy(x))
     np.testing.assert_allclose(array.to_numpy(kept), old[:2] @ old[:2].T, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(array.to_numpy(total), np.exp(old).sum(), rtol=1e-5)
-    dispatch.assign(x, F.mul(x, 0.0))
+    inplace.assign(x, F.mul(x, 0.0))
     assert np.any(array.to_numpy(y)), "the result is in the memory of the input"
 
 
@@ -235,7 +235,7 @@ def test_a_written_input_in_the_memory_of_another(rng):
 
     def function(a, b):
         new = F.exp(a)
-        dispatch.assign(a, new)
+        inplace.assign(a, new)
         return F.matmul(new, b)
 
     with Tracer() as tracer:

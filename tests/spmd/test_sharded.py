@@ -20,7 +20,7 @@ from umiak import ops as F
 from umiak import spmd
 from umiak.autodiff import graph, rules
 from umiak.backends.ref.evaluate import evaluate, meta_of
-from umiak.core import dispatch
+from umiak.core import eager
 from umiak.ir.tracer import SymTensor, Tracer
 from umiak.spmd.propagate import applied
 
@@ -47,7 +47,7 @@ def gradients_of(case: Case) -> tuple[Tracer, list, list, list]:
     operands = arrays(case)
     with Tracer() as tracer:
         inputs = [tracer.input(meta_of(x)) if isinstance(x, np.ndarray) else x for x in operands]
-        made = dispatch.apply(case.op, tuple(inputs), case.params)
+        made = eager.apply(case.op, tuple(inputs), case.params)
         outputs = made if isinstance(made, tuple) else (made,)
         grads = [tracer.input(meta_of_value(y)) if is_continuous(y) else None for y in outputs]
         needs = tuple(i in case.differentiable for i in range(len(inputs)))

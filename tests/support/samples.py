@@ -14,7 +14,7 @@ import pytest
 from harness import tensor, values
 
 from umiak import ops as F
-from umiak.core import context, dispatch
+from umiak.core import context, eager
 from umiak.core.dtype import DType, convert
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
@@ -74,7 +74,7 @@ class Case:
 
     def call(self, *operands: Any) -> tuple:
         """The results as a tuple."""
-        found = dispatch.apply(self.op, operands, self.params)
+        found = eager.apply(self.op, operands, self.params)
         return found if isinstance(found, tuple) else (found,)
 
     def run(self, inputs: tuple | None = None) -> tuple[np.ndarray, ...]:

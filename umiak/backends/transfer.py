@@ -8,7 +8,7 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.backends.base import Kernel, get
-from umiak.core import dispatch
+from umiak.core import eager
 from umiak.core.buffer import ACCESS_HOST, ACCESS_NOTHING, Buffer, access
 from umiak.core.context import current, no_grad_guard
 from umiak.core.place import Place
@@ -80,7 +80,7 @@ def moved(x: Tensor, place: Place) -> Tensor:
     """The elements on ``place``, contiguous and without history."""
     with no_grad_guard():
         if not x.is_contiguous():
-            x = dispatch.apply_plain(_COPY, (x.detach(),))
+            x = eager.apply_plain(_COPY, (x.detach(),))
         out = empty(tuple(x.shape), x.dtype, place)
         copy(out, x)
     return out

@@ -23,7 +23,7 @@ from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.sources import Sources, runs
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy
-from umiak.core.dispatch import apply_into
+from umiak.core.inplace import apply_into
 
 if TYPE_CHECKING:
     from umiak.checkpoint.aoa import Layout

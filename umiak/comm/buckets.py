@@ -30,8 +30,8 @@ from umiak.core import tape
 from umiak.core.array import from_numpy, host_values, to_numpy
 from umiak.core.captured import Stale
 from umiak.core.context import current, no_grad_guard
-from umiak.core.dispatch import apply_into
 from umiak.core.dtype import DType
+from umiak.core.inplace import apply_into
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor, empty
 from umiak.observe.collector import EventCollector, now

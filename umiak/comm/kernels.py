@@ -12,7 +12,7 @@ from typing import Any
 from umiak import ops as F
 from umiak.backends.base import Kernel
 from umiak.comm.keys import DEFERRED, GROUPS
-from umiak.core import dispatch
+from umiak.core import eager
 from umiak.core.context import current
 from umiak.core.tensor import Tensor, empty
 from umiak.ops import collective as ops
@@ -80,11 +80,11 @@ def together(*classes: type[ops.Collective]) -> Callable[[Run], Run]:
 
 def plain(name: str, x: Tensor, *params: Any, **attributes: Any) -> Tensor:
     """An op on one tensor."""
-    return dispatch.apply_plain(F.REGISTRY[name](**attributes), (x,), params)
+    return eager.apply_plain(F.REGISTRY[name](**attributes), (x,), params)
 
 
 def copied(x: Tensor) -> Tensor:
-    return dispatch.apply_plain(_COPY, (x,))
+    return eager.apply_plain(_COPY, (x,))
 
 
 def contiguous(x: Tensor) -> Tensor:
@@ -98,7 +98,7 @@ def like(x: Tensor, shape: Sequence[int]) -> Tensor:
 
 def zeros(x: Tensor) -> Tensor:
     """Zeros like ``x``."""
-    return dispatch.apply_plain(F.REGISTRY["full"](dtype=x.dtype), (0,), (tuple(x.shape),))
+    return eager.apply_plain(F.REGISTRY["full"](dtype=x.dtype), (0,), (tuple(x.shape),))
 
 
 def cut(x: Tensor, axis: int, parts: int) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from umiak import ops as F
-from umiak.core import dispatch
+from umiak.core import inplace
 from umiak.core.array import from_numpy
 from umiak.core.context import no_grad_guard
 
@@ -32,7 +32,7 @@ def native(dtype: np.dtype) -> bool:
 def _run(name: str, out: np.ndarray, *operands: Any) -> None:
     tensors = [from_numpy(a, copy=False) if isinstance(a, np.ndarray) else a for a in operands]
     with no_grad_guard():
-        dispatch.apply_into(F.REGISTRY[name](), (from_numpy(out, copy=False),), tuple(tensors))
+        inplace.apply_into(F.REGISTRY[name](), (from_numpy(out, copy=False),), tuple(tensors))
 
 
 def combiner(op: str, dtype: np.dtype) -> Combine:

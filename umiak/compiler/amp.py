@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from umiak import ops as F
 from umiak.autodiff import graph
-from umiak.core import dispatch
+from umiak.core import eager
 from umiak.core.dtype import DType, float32, from_id
 from umiak.ir.meta import Meta
 from umiak.ops.base import Op, register
@@ -99,7 +99,7 @@ class WithCasts(Op):
         return (
             self.inner(*cast)
             if not self.inner.inputs[-1].startswith("*")
-            else dispatch.apply(self.inner, cast[: self.n], cast[self.n :])
+            else eager.apply(self.inner, cast[: self.n], cast[self.n :])
         )
 
     def forward_train(self, needs: Any, *args: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from umiak.compiler.fused import Fused
-from umiak.core.dispatch import CallProgram
+from umiak.core.call_program import CallProgram
 from umiak.core.dtype import DType
 from umiak.core.scalar import ScalarProgram
 from umiak.ir.expr import Sym

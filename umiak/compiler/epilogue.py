@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from umiak import ops as F
 from umiak.compiler.calls import live
-from umiak.core import dispatch
+from umiak.core import eager
 from umiak.ir.meta import identical
 from umiak.ir.program import Operation, Value
 from umiak.ir.rewrite import Sweep
@@ -59,7 +59,7 @@ class Followed(Op):
         return self.inner.infer(*args[:2], *args[self.n :])
 
     def decompose(self, *args: Any) -> Any:
-        y = dispatch.apply(self.inner, args[:2], args[self.n :])
+        y = eager.apply(self.inner, args[:2], args[self.n :])
         extras = iter(args[2 : self.n])
         for step in self.steps:
             if step == "bias" and type(self.inner) is convolution.Conv:

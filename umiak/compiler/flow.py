@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from umiak.compiler.calls import call_program, scalars_in
-from umiak.core.dispatch import CallProgram
+from umiak.core.call_program import CallProgram
 from umiak.ir.expr import Sym
 from umiak.ir.program import Block, Operation, Value
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from umiak.core import dispatch
+from umiak.core import eager
 from umiak.ir import expr
 from umiak.ir.expr import Sym
 from umiak.ir.expression_text import show_expression
@@ -166,7 +166,7 @@ class Fused(Op):
         values: dict[int, Any] = {id(v): x for v, x in zip(g.arguments, operands[:count], strict=True)}
         for o in g.operations:
             xs = tuple(values[id(x)] if type(x) is Value else substitute(x, env) for x in o.operands)
-            made = dispatch.apply(o.op, xs, substitute(tuple(o.params), env))
+            made = eager.apply(o.op, xs, substitute(tuple(o.params), env))
             for r, y in zip(o.results, made if isinstance(made, (tuple, list)) else (made,), strict=True):
                 values[id(r)] = y
         results = tuple(values[id(v)] for v in g.results)

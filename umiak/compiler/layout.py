@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from umiak import ops as F
 from umiak.compiler.epilogue import Followed
-from umiak.core import dispatch
+from umiak.core import eager
 from umiak.ir.meta import Meta, identical
 from umiak.ir.program import Operation, Value
 from umiak.ir.tracer import SymTensor, Traced, Tracer
@@ -71,7 +71,7 @@ class ChannelsLast(Op):
         xs = tuple(
             F.permute(x, perm=to_first(x.ndim)) if image else x for x, image in zip(args[:n], self.images, strict=True)
         )
-        y = dispatch.apply(self.inner, xs, args[n:])
+        y = eager.apply(self.inner, xs, args[n:])
         return F.permute(y, perm=to_last(y.ndim)) if self.image else y
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from umiak import ops as F
 from umiak.compiler.fused import Fused
-from umiak.core import dispatch
+from umiak.core import eager
 from umiak.core.dtype import DType
 from umiak.ir.meta import Meta
 from umiak.ops._common import is_tensor
@@ -59,7 +59,7 @@ class Carried(Op):
 
     def decompose(self, *args: Any) -> Any:
         operands = tuple(unpacked(x) if is_tensor(x) else x for x in args[: self.n])
-        made = dispatch.apply(self.wide, operands, args[self.n :])
+        made = eager.apply(self.wide, operands, args[self.n :])
         results = made if isinstance(made, tuple) else (made,)
         packed = tuple(F.pack(y, dtype=d) if d.is_packed else y for y, d in zip(results, self.dtypes, strict=True))
         return packed if isinstance(made, tuple) else packed[0]

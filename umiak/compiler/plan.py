@@ -26,8 +26,9 @@ from umiak.compiler.lower.group import has_rule, lowerable, nest_of
 from umiak.compiler.nest import Chain, Nest
 from umiak.core import context
 from umiak.core import dtype as dt
-from umiak.core.dispatch import CallProgram, Plan
+from umiak.core.call_program import CallProgram
 from umiak.core.dtype import DType
+from umiak.core.plan import Plan
 from umiak.core.scalar import ScalarProgram
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
@@ -343,7 +344,7 @@ def build(op: Op, operands: tuple, params: tuple, modes: int) -> Plan:
             "Register a kernel with the backend."
         )
     if bounds is not None:
-        plan.bound_numbers(*bounds)
+        plan.bound_scalars(*bounds)
     if wanted:
         set_gradient(plan, op, classes, visible, needs, traced if train else None, continuous, expander(backend))
     return plan

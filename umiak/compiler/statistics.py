@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from umiak.core import dispatch
+from umiak.core.launches import time_launches
 from umiak.core.tensor import Tensor
 from umiak.util import flags
 from umiak.util.locks import fork_safe
@@ -113,7 +113,7 @@ LISTENERS: list[Callable[[str, float, int, int], None]] = []  # told of each lau
 
 
 class Timer:
-    """What dispatch tells of launches (``dispatch.time_launches``)."""
+    """What dispatch tells of launches (``time_launches``)."""
 
     def start(self) -> float:
         return sum(seconds() for seconds in MAKING)
@@ -141,7 +141,7 @@ def _time(more: int) -> None:
     global _timers
     with _lock:
         _timers += more
-        dispatch.time_launches(Timer() if _timers else None)
+        time_launches(Timer() if _timers else None)
 
 
 @contextmanager

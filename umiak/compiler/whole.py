@@ -15,7 +15,7 @@ from umiak.compiler.layout import Layouts, worth_it
 from umiak.compiler.order import early_writes
 from umiak.compiler.plan import expander, plain_modes, show_operations
 from umiak.compiler.simplify import apart, simplify
-from umiak.core.dispatch import CallProgram
+from umiak.core.call_program import CallProgram
 from umiak.ir.expr import Sym
 from umiak.ir.program import Block, Operation, Program, Value, bound
 from umiak.ir.scope import symbols_of

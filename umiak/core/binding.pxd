@@ -2,8 +2,8 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
+from umiak.core.call_program cimport CallProgram
 from umiak.core.context cimport EngineContext
-from umiak.core.dispatch cimport CallProgram
 from umiak.core.place cimport PLACE_COUNT
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.tensor cimport Tensor

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from umiak.core.dispatch import CallProgram
+from umiak.core.call_program import CallProgram
 from umiak.core.scalar import ScalarProgram
 
 class Lowering:

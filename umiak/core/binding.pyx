@@ -14,11 +14,15 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 cimport cython
-from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
-from umiak.core.dispatch cimport AMP_MASK, FLAG_INNER, CallProgram, extent, int_array, quiet_copy, timed
+from umiak.core.call_program cimport CallProgram
+from umiak.core.context cimport AMP_MASK, EngineContext, MODE_GRAD, context_pointer
+from umiak.core.dispatch cimport detached_copy
 from umiak.core.dtype cimport ITEMSIZE
 from umiak.core.frozen cimport Frozen, freeze
+from umiak.core.launches cimport timed
+from umiak.core.layout cimport byte_range
 from umiak.core.place cimport PLACE_COUNT, Place
+from umiak.core.plan cimport FLAG_INNER, int_array
 from umiak.core.scalar cimport ScalarProgram
 from umiak.core.storage cimport exchange
 from umiak.core.tensor cimport *
@@ -28,7 +32,7 @@ cdef extern from "Python.h":
 
 from itertools import accumulate
 
-from umiak.core.dispatch import assign
+from umiak.core.inplace import assign
 
 cdef enum:
     MOST_FROZEN = 4            # sizes that a program is recorded for
@@ -443,7 +447,7 @@ cdef class Binding:
                     l.frozen = None
                 return 0
             l.ran = True
-        l.calls.execute(f.inputs, f.words, f.outs, FLAG_INNER, given)
+        l.calls.replay(f.inputs, f.words, f.outs, FLAG_INNER, given, None)
         return 0
 
     # ---- memory ------------------------------------------------------------------------------------------------------
@@ -503,11 +507,11 @@ cdef class Binding:
         cdef Tensor x = <Tensor>f.inputs[at], t
         cdef int64_t low, high, a, b
         cdef int i
-        extent(x, &low, &high)
+        byte_range(x, &low, &high)
         for i in range(self.n_inputs):
             t = <Tensor>f.inputs[i]
             if i != at and t.storage is x.storage and t.numel and x.numel:
-                extent(t, &a, &b)
+                byte_range(t, &a, &b)
                 if a < high and low < b:
                     return True
         return False
@@ -533,7 +537,7 @@ cdef class Binding:
                 continue
             t = <Tensor>f.outs[i]
             if self.in_target(f, t):
-                self.put(f, i, self.owner.copied(t) if t.key & K_NEEDS_GRAD else quiet_copy(t))
+                self.put(f, i, self.owner.copied(t) if t.key & K_NEEDS_GRAD else detached_copy(t))
         for i in range(self.n_targets):
             if f.outs[n + i] != f.inputs[self.targets[i]] and not take_memory(<Tensor>f.inputs[self.targets[i]], f.outs[n + i]):
                 assign(<Tensor>f.inputs[self.targets[i]], <Tensor>f.outs[n + i])

@@ -12,9 +12,9 @@ from libc.string cimport memcpy
 
 cimport cython
 from umiak.core.binding cimport FITS, GENERAL, MISFIT, Binding, Frame
-from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
-from umiak.core.dispatch cimport AMP_MASK, int_array
+from umiak.core.context cimport AMP_MASK, EngineContext, MODE_GRAD, context_pointer
 from umiak.core.generator cimport Generator, place_generator, reserve_words
+from umiak.core.plan cimport int_array
 from umiak.core.tensor cimport *
 
 cdef extern from "Python.h":
@@ -22,7 +22,7 @@ cdef extern from "Python.h":
 
 import operator
 
-from umiak.core.dispatch import assign
+from umiak.core.inplace import assign
 from umiak.core.tape import backward
 
 

@@ -7,7 +7,10 @@ from umiak.core.place cimport PLACE_COUNT
 cdef enum:
     # plan modes: part of the L1 key
     MODE_GRAD = 1
-    AMP_SHIFT = 1            # bits 1-2: level; 3-7: dtype id; 16-31: custom list id
+    AMP_LEVEL_SHIFT = 1      # two bits
+    AMP_DTYPE_SHIFT = 3      # id of a dtype: five bits
+    AMP_LISTS_SHIFT = 16     # id of custom op lists: sixteen bits
+    AMP_MASK = 3 << AMP_LEVEL_SHIFT | 31 << AMP_DTYPE_SHIFT | 0xFFFFU << AMP_LISTS_SHIFT
     # observer modes: any of them takes the Python path
     OBSERVE_TRACE = 1
     OBSERVE_PROFILE = 2

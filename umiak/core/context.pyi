@@ -4,6 +4,9 @@ from typing import Any
 
 from umiak.core.place import Place
 
+MODE_GRAD: int  # bits of EngineContext.plan_mode
+AMP_MASK: int
+
 class RankState:
     rank: int
     default_dtype: int

@@ -79,14 +79,13 @@ cdef class EngineContext:
         """Set the mixed-precision mode: ``level`` 0 (off), 1 or 2; ``custom`` names a registered pair of op lists."""
         if not (0 <= level <= 2 and 0 <= dtype_id < 32 and 0 <= custom < 65536):
             raise ValueError(f"[set_amp] requires level 0..2, dtype id < 32, list id < 65536, got {(level, dtype_id, custom)}")
-        cdef uint64_t clear = (<uint64_t>3 << AMP_SHIFT) | (<uint64_t>31 << 3) | (<uint64_t>65535 << 16)
-        self.plan_mode &= ~clear
+        self.plan_mode &= ~<uint64_t>AMP_MASK
         if level:
-            self.plan_mode |= (<uint64_t>level << AMP_SHIFT) | (<uint64_t>dtype_id << 3) | (<uint64_t>custom << 16)
+            self.plan_mode |= (<uint64_t>level << AMP_LEVEL_SHIFT) | (<uint64_t>dtype_id << AMP_DTYPE_SHIFT) | (<uint64_t>custom << AMP_LISTS_SHIFT)
 
     def amp(self):
         """(level, dtype id, custom list id)"""
-        return ((self.plan_mode >> AMP_SHIFT) & 3, (self.plan_mode >> 3) & 31, (self.plan_mode >> 16) & 65535)
+        return ((self.plan_mode >> AMP_LEVEL_SHIFT) & 3, (self.plan_mode >> AMP_DTYPE_SHIFT) & 31, (self.plan_mode >> AMP_LISTS_SHIFT) & 65535)
 
     @property
     def place(self):
@@ -192,3 +191,6 @@ cdef class no_grad_guard:
         cdef EngineContext c = <EngineContext>context_pointer()
         c.plan_mode |= self.saved
         return False
+
+
+globals().update(MODE_GRAD=MODE_GRAD, AMP_MASK=AMP_MASK)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, TypeVar
 
-from umiak.core.dispatch import OpBase
+from umiak.core.plan import OpBase
 
 _F = TypeVar("_F", bound=Callable)
 

@@ -10,8 +10,11 @@ from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF
 from libc.stdint cimport int64_t, uint8_t
 
+from umiak.core.eager cimport reduction
 from umiak.core.context cimport EngineContext, context_pointer
-from umiak.core.dispatch cimport OpBase, Operand, call1, dispatch, parse_operand, reduction
+from umiak.core.dispatch cimport call1, dispatch
+from umiak.core.operand cimport Operand, parse_operand
+from umiak.core.plan cimport OpBase
 from umiak.core.tensor cimport B_LT, B_SHL, KIND_VIEW, Tensor, tensor_slots
 
 MAXIMUM = 1 << 30

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from umiak.core.dispatch import OpBase
+from umiak.core.plan import OpBase
 from umiak.core.tensor import Tensor
 
 class SlotRows:

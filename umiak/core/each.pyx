@@ -14,15 +14,20 @@ from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from umiak.core.context cimport EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
-from umiak.core.dispatch cimport *
+from umiak.core.context cimport AMP_MASK, EngineContext, MODE_GRAD, OBSERVE_TRACE, context_pointer
+from umiak.core.dispatch cimport dispatch, miss, shape_failed
 from umiak.core.dtype cimport ITEMSIZE
+from umiak.core.launches cimport *
+from umiak.core.layout cimport byte_range
+from umiak.core.operand cimport *
+from umiak.core.plan cimport *
 from umiak.core.slot cimport Slot
 from umiak.core.storage cimport ACCESS_HOST, place_access, resident, use_on_stream
 from umiak.core.stream cimport RUNNING
 from umiak.core.tensor cimport *
 
-from umiak.core.dispatch import apply, apply_into, apply_plain
+from umiak.core.eager import apply, apply_plain
+from umiak.core.inplace import apply_into
 from umiak.core.dtype import int64
 
 cdef enum:
@@ -246,7 +251,7 @@ cdef bint joins_many(Work w, Row* r) except -1:
         if (o.key & K_DTYPE_MASK) != <uint32_t>plan.out_dtype[i] or not same_dims(o, first) or \
                 ((o.key >> K_PLACE_SHIFT) & K_PLACE_MASK) != <uint32_t>plan.place:
             refuse_into(plan, i, o, first.shape)
-    if not in_place(plan, r.xs, w.n, r.into):
+    if not writes_directly(plan, r.xs, w.n, r.into):
         return False
     r.plan = <PyObject*>plan
     r.way = MANY
@@ -285,7 +290,7 @@ cdef bint launches(Work w, Row* r) except -1:
     for i in range(r.count):
         check_into(plan, i, <Tensor>r.into[i], NULL, regs, k)
         k += plan.out_rank[i]
-    if not in_place(plan, r.xs, w.n, r.into):
+    if not writes_directly(plan, r.xs, w.n, r.into):
         return False
     r.plan = <PyObject*>plan
     r.way = LAUNCH
@@ -404,7 +409,7 @@ cdef bint through_other_memory(Work w, Row* r) noexcept:
     """Whether writing an output may destroy an operand before it is read."""
     cdef int i = 0
     while r.into[i] != NULL:
-        if clashes(w.op, <Tensor>r.into[i], r.xs, w.n):
+        if write_hazard(w.op, <Tensor>r.into[i], r.xs, w.n):
             return True
         i += 1
     return False
@@ -584,7 +589,7 @@ cdef int run_batch(Work w, const int* at, int count, bint apart) except -1:
     cdef int i, k, failed = 0
     ctx.running = <PyObject*>plan.op
     for i in range(count):
-        bring_back(w.row[at[i]].xs, n)
+        ensure_resident(w.row[at[i]].xs, n)
     for i in range(count):
         r = &w.row[at[i]]
         for k in range(n):
@@ -657,7 +662,7 @@ cdef int run_single(Work w, int at) except -1:
             if through_other_memory(w, r):
                 apply_into(w.op, *row_of(w, at))
             else:
-                dispatch(w.op, r.xs, w.n, r.words + (r.n_words - r.np), r.np, r.sig, FLAG_INTO | FLAG_QUIET, r.into)
+                dispatch(w.op, r.xs, w.n, r.words + (r.n_words - r.np), r.np, r.sig, FLAG_INTO | FLAG_UNOBSERVED, r.into)
         else:
             ctx.plan_mode = plan_modes()
             try:

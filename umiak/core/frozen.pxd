@@ -2,7 +2,8 @@
 from cpython.object cimport PyObject
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from umiak.core.dispatch cimport CallProgram, flat_t, launch_t
+from umiak.core.call_program cimport CallProgram
+from umiak.core.plan cimport flat_t, launch_t
 
 cdef struct Launch:
     launch_t launch

@@ -16,7 +16,10 @@ from libc.string cimport memcmp, memcpy
 
 cimport cython
 from umiak.core.context cimport EngineContext, MODE_GRAD, context_pointer
-from umiak.core.dispatch cimport *
+from umiak.core.call_program cimport CallProgram, Step, StepObserver
+from umiak.core.launches cimport *
+from umiak.core.operand cimport *
+from umiak.core.plan cimport *
 from umiak.core.dtype cimport ITEMSIZE
 from umiak.core.place cimport Place
 from umiak.core.scalar cimport ScalarProgram
@@ -315,7 +318,7 @@ cdef bint of_one_shape(list tensors):
 
 
 @cython.final
-cdef class Recording(Witness):
+cdef class Recording(StepObserver):
     """What is known of a run so far; ``whole`` is False once something came that is not a launch or a view."""
     cdef CallProgram program
     cdef bint whole
@@ -370,7 +373,7 @@ cdef class Recording(Witness):
             given[k] = <PyObject*>results[k]
         given[len(results)] = NULL
         if plan.kind != PLAN_LAUNCH or plan.launch == NULL or plan.n_out != plan.n_visible or plan.n_out != <int>len(results) or \
-                plan.shape is None or (plan.bounded and numbers) or (into and plan.n_dims >= 0 and not in_place(plan, xs, s.n_x, given)):
+                plan.shape is None or (plan.bounded and numbers) or (into and plan.n_dims >= 0 and not writes_directly(plan, xs, s.n_x, given)):
             self.whole = False
             return 0
         # As `run_native` and `run` choose.
@@ -410,9 +413,9 @@ cdef class Recording(Witness):
             pointers.append((-1, 0))
             described.append(<int>xs[k].desc)
             if xs[k].n_bits:
-                registers.append(p.number_reg[-2 - code])
+                registers.append(p.scalar_reg[-2 - code])
                 if xs[k].n_bits == 2:
-                    registers.append(p.number_reg2[-2 - code])
+                    registers.append(p.scalar_reg2[-2 - code])
         for k in range(s.n_params):
             registers.append(s.params[k])
         if dims is not None:
@@ -454,7 +457,7 @@ cdef Frozen freeze(CallProgram p, PyObject** inputs, const int64_t* words, const
         r.roots.setdefault(<size_t><void*>t.storage, i)
         r.kinds.append((R_INPUT, i, t.offset, None))
         r.last.append(-1)
-    p.execute(inputs, words, outs, FLAG_INNER, given, r)
+    p.replay(inputs, words, outs, FLAG_INNER, given, r)
     return frozen_of(r, inputs, words, sizes, n_sizes, given, targets, n_targets, arguments, outs) if r.whole else None
 
 

@@ -12,15 +12,18 @@ from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
-from umiak.core.dispatch import apply, drop_cast_weights
+from umiak.core.eager import apply
+from umiak.core.call_program import drop_cast_weights
 from umiak.util.errors import op_error
 
-from umiak.core.context cimport AMP_SHIFT, EngineContext, MODE_GRAD, OBSERVE_PROFILE, OBSERVE_TRACE, context_pointer
-from umiak.core.dispatch cimport (
-    CallProgram, FLAG_INNER, FLAG_INTO, FLAG_QUIET, OpBase, Operand, Plan, call2, dispatch, quiet_copy, view_params)
+from umiak.core.context cimport AMP_MASK, AMP_LEVEL_SHIFT, EngineContext, MODE_GRAD, OBSERVE_PROFILE, OBSERVE_TRACE, context_pointer
+from umiak.core.dispatch cimport call2, detached_copy, dispatch
 from umiak.core.dtype cimport FLOAT32
+from umiak.core.operand cimport Operand
+from umiak.core.plan cimport FLAG_INNER, FLAG_INTO, FLAG_UNOBSERVED, OpBase, Plan, TensorProgram
 from umiak.core.storage cimport ACCESS_HOST, place_access
 from umiak.core.tensor cimport *
+from umiak.core.views cimport view_params
 
 
 cdef extern from "Python.h":
@@ -398,7 +401,7 @@ cdef class Run:
         cdef int i, k = 0, n_edges = node.n_edges, n_saved = node.n_saved
         cdef uint64_t mask = 0
         cdef Plan plan
-        cdef CallProgram vjp
+        cdef TensorProgram vjp
         cdef list returned = None
         cdef list keep = None
         cdef object saved0 = None, saved1 = None, more_saved = None
@@ -487,7 +490,7 @@ cdef int check_released(Node node) except -1:
     return 0
 
 
-cdef inline CallProgram vjp_of(Plan plan, uint64_t mask, bint create):
+cdef inline TensorProgram vjp_of(Plan plan, uint64_t mask, bint create):
     if create and plan.fused:
         found = plan.recorded.get(mask)
         return VJP_PLAN(plan, mask, True) if found is None else found
@@ -579,7 +582,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
     cdef uint32_t version
     cdef PyObject* inputs[64]
     cdef PyObject* residuals[64]
-    cdef CallProgram program
+    cdef TensorProgram program
     cdef list saved = [<object>saved_at(node, i) for i in range(node.n_saved)]      # an unpack hook may run a backward that drops them
     for i in range(len(saved)):
         e = saved[i]
@@ -622,7 +625,7 @@ cdef list saved_tensors(Node node, Plan plan, bint create):
                     t = relink(t, node, plan.save_in[i])          # its history was cut or moved since
         out.append(t)
     if create and plan.residuals is not None:
-        program = <CallProgram>plan.residuals
+        program = <TensorProgram>plan.residuals
         for i in range(plan.n_save_in):
             inputs[i] = <PyObject*>out[i] if out[i] is not None else NULL
         program.execute(inputs, node.ints, residuals, FLAG_INNER)
@@ -652,7 +655,7 @@ cdef list python_step(Run run, Node node, int first, int n_out, uint64_t mask):
     cdef list values
     cdef PyObject** inputs
     cdef PyObject** outs
-    cdef CallProgram vjp
+    cdef TensorProgram vjp
     cdef Plan plan
     cdef int i
     if node.pre_hooks is not None:
@@ -732,7 +735,7 @@ cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
                 continue
             if not create:
                 if not mine:
-                    g = <Tensor>apply(COPY, (g,), ()) if g.kind & KIND_SELECTED_ROWS else quiet_copy(g)
+                    g = <Tensor>apply(COPY, (g,), ()) if g.kind & KIND_SELECTED_ROWS else detached_copy(g)
                     mine = True
                     continue
                 g.key &= ~<uint32_t>K_NEEDS_GRAD
@@ -748,7 +751,7 @@ cdef int accumulate(Tensor leaf, PyObject* grad, bint create) except -1:
             into[0] = <PyObject*>old
             into[1] = NULL
             try:
-                dispatch(ADD, xs, 2, NULL, 0, 0, FLAG_INTO | FLAG_QUIET, into)
+                dispatch(ADD, xs, 2, NULL, 0, 0, FLAG_INTO | FLAG_UNOBSERVED, into)
             except BaseException:
                 leaf.held_grad = old
                 raise
@@ -793,7 +796,7 @@ cdef object full_like(Tensor t, double value, PyObject** into=NULL):
     ctx.plan_mode = 0
     try:
         return dispatch(<OpBase>FULL[t.key & K_DTYPE_MASK], xs, 1, shape, t.ndim, <uint64_t>(t.ndim + 1),
-                        FLAG_QUIET if into == NULL else FLAG_QUIET | FLAG_INTO, into)
+                        FLAG_UNOBSERVED if into == NULL else FLAG_UNOBSERVED | FLAG_INTO, into)
     finally:
         ctx.inner_place = outer_place
         ctx.plan_mode = modes
@@ -886,7 +889,7 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
         refresh_if_view(t)
         check_start(t, <object>grads[i])
     # Gradients are neither cast nor recorded, except that create_graph records them.
-    ctx.plan_mode = (modes & ~<uint64_t>(0xFFFF00FE | MODE_GRAD)) | (MODE_GRAD if run.create else 0)
+    ctx.plan_mode = (modes & ~<uint64_t>(AMP_MASK | MODE_GRAD)) | (MODE_GRAD if run.create else 0)
     ctx.backward_depth += 1
     if ctx.backward_depth == 1:
         ctx.run = run
@@ -931,7 +934,7 @@ cdef int drive(Run run, PyObject** roots, PyObject** grads, int n) except -1:
             ctx.run = None
         ctx.wanted = outer_wanted
         ctx.inner_place = outer_place
-        if ctx.holds_low and ctx.backward_depth == 0 and not modes >> AMP_SHIFT & 3:
+        if ctx.holds_low and ctx.backward_depth == 0 and not modes >> AMP_LEVEL_SHIFT & 3:
             # Casts of parameters that the gradients made: nobody else would end them.
             drop_cast_weights()
         if probe is not None:

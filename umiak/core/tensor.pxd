@@ -217,7 +217,7 @@ cdef enum:
     U_NOT
     U_COUNT
 
-# What dispatch.pyx and tape.pyx fill in: the operators, the renewal of views whose parent was written to, gradients.
+# What eager.pyx, views.pyx and tape.pyx fill in: the operators, the renewal of views whose parent was written to, gradients.
 ctypedef struct tensor_slots_t:
     object (*binary)(int which, object a, object b)
     object (*unary)(int which, object a)

@@ -13,8 +13,8 @@ from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy, to_numpy
 from umiak.core.context import no_grad_guard
-from umiak.core.dispatch import apply
 from umiak.core.dtype import DType
+from umiak.core.eager import apply
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta
 from umiak.ops.base import LocalShard, Op, Saved

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from umiak.core import dispatch
+from umiak.core import eager, plan
 from umiak.ir.registry import REGISTRY, enter
 from umiak.util.errors import op_error
 
@@ -104,7 +104,7 @@ def snake(name: str) -> str:
     return out + "_" if keyword.iskeyword(out) else out
 
 
-class OpMeta(type(dispatch.OpBase)):  # type: ignore[misc]
+class OpMeta(type(plan.OpBase)):  # type: ignore[misc]
     """Metaclass that collects fields and interns instances: equal static attributes give the same object."""
 
     def __new__(mcs, name: str, bases: tuple, ns: dict) -> type:
@@ -158,7 +158,7 @@ class OpMeta(type(dispatch.OpBase)):  # type: ignore[misc]
         return found
 
 
-class Op(dispatch.OpBase, metaclass=OpMeta):
+class Op(plan.OpBase, metaclass=OpMeta):
     """Base of every op record. See docs/design/ops.md for how to write one."""
 
     inputs: ClassVar[tuple[str, ...]] = ("x",)
@@ -260,7 +260,7 @@ def function(name: str) -> Callable:
 def _make_function(cls: type[Op]) -> Callable:
     """Write the strict function of an op as source, so that a call costs one dict lookup and one dispatch."""
     operands = [n.rstrip("?").lstrip("*") for n in cls.inputs]
-    head, env = [], {"cls": cls, "MISSING": MISSING, "table": {}, "apply": dispatch.apply}
+    head, env = [], {"cls": cls, "MISSING": MISSING, "table": {}, "apply": eager.apply}
     defaulted = False
     for raw, n in zip(cls.inputs, operands, strict=True):
         # After an optional operand the others need a default too; dispatch refuses None for them.

@@ -16,9 +16,10 @@ from umiak import ops as F
 from umiak.compiler import plan, whole
 from umiak.compiler.calls import SYM_TAGS, dtype_of
 from umiak.compiler.flow import Flow
-from umiak.core import context, dispatch, place
+from umiak.core import context, inplace, place
 from umiak.core.binding import Binding, Lowering
-from umiak.core.dispatch import CallProgram
+from umiak.core.call_program import CallProgram
+from umiak.core.context import AMP_MASK
 from umiak.core.scalar import double_bits
 from umiak.core.tensor import Tensor
 from umiak.ir.expr import Sym
@@ -27,8 +28,6 @@ from umiak.ir.program import Program, Value, bound, numbers_of
 from umiak.ir.scope import Check, symbols_of
 from umiak.ir.sym import evaluate
 from umiak.runtime import control
-
-AMP_MODES = 0xFFFF00FE
 
 
 def word(x: Any) -> int:
@@ -165,7 +164,7 @@ class Executor:
             ]
             for target, value in zip(targets, values, strict=True):
                 if value is not target:
-                    dispatch.assign(target, value)
+                    inplace.assign(target, value)
             made = outputs
         return [self._output(x, y, env) for x, y in zip(program.outputs, made[:n], strict=True)]
 
@@ -286,7 +285,7 @@ class Executor:
         """The calls that serve these inputs, in the ambient modes."""
         ambient = context.current()
         backend = plan.BACKEND_OF(inputs[0].place if inputs else ambient.place)
-        seen = ambient.trace or ambient.plan_mode & AMP_MODES
+        seen = ambient.trace or ambient.plan_mode & AMP_MASK
         if not backend.fuses or seen or (ambient.grad_enabled and not all(x.stop_gradient for x in inputs)):
             return self._one_by_one()
         found = self._fused(backend)

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from umiak import ops as F
-from umiak.core import array, context, dispatch, tape
+from umiak.core import array, context, eager, tape
 from umiak.core.tensor import KIND_OVERRIDE, KIND_SELECTED_ROWS, KIND_VIEW, Tensor
 from umiak.ir import tracer
 from umiak.ops import scalars
@@ -62,7 +62,7 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
     if bits & PROFILE and PROBE is not None:
         result = _probed(PROBE, op, operands, params)
     else:
-        result = dispatch.apply_plain(op, operands, params)
+        result = eager.apply_plain(op, operands, params)
     if not bits & ~PROFILE:
         if PROBE is None:  # a bit that came back after the profiler's end
             ambient.observers &= ~PROFILE
@@ -84,7 +84,7 @@ def slow_path(op: Any, operands: tuple, params: tuple) -> Any:
 def _probed(probe: Any, op: Any, operands: tuple, params: tuple) -> Any:
     token, results = probe.begin_op(op, operands, params), ()
     try:
-        result = dispatch.apply_plain(op, operands, params)
+        result = eager.apply_plain(op, operands, params)
         results = result if isinstance(result, tuple) else (result,)
     finally:
         probe.end_op(token, results)

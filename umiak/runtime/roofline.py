@@ -22,8 +22,8 @@ from typing import NamedTuple
 from umiak import ops as F
 from umiak.compiler import jit, statistics
 from umiak.compiler.render.llvm import Target
-from umiak.core import dispatch
 from umiak.core import dtype as dt
+from umiak.core import inplace
 from umiak.runtime import parallel
 from umiak.util import flags
 from umiak.util.errors import op_error
@@ -82,7 +82,7 @@ def _best(run: Callable[[], object]) -> float:
 def _bandwidth() -> float:
     x, y, out = (F.full(1.0, shape=(STREAMED,), dtype=dt.float32) for _ in range(3))
     add = F.REGISTRY["add"]()  # into memory that has been touched
-    return 3 * 4 * STREAMED / _best(lambda: dispatch.apply_into(add, (out,), (x, y)))
+    return 3 * 4 * STREAMED / _best(lambda: inplace.apply_into(add, (out,), (x, y)))
 
 
 def _flops(threads: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from umiak.core import dispatch
+from umiak.core import eager
 from umiak.ops import LocalShard
 from umiak.spmd.placement import box
 from umiak.spmd.propagate import Propagation
@@ -29,7 +29,7 @@ def local_shard(call: Call, found: Propagation, mesh: Sequence[int], at: Sequenc
 def run_local(call: Call, shard: LocalShard, operands: Sequence[Any]) -> tuple:
     """Compute the local results of a sharded call from the local operands."""
     if call.op.on_shard is None:
-        made = dispatch.apply(call.op, tuple(operands), call.params)
+        made = eager.apply(call.op, tuple(operands), call.params)
     else:
         made = call.op.on_shard(shard, *operands, *call.params)
     return made if isinstance(made, tuple) else (made,)

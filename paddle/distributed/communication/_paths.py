@@ -21,8 +21,8 @@ from umiak.comm.keys import DEFERRED
 from umiak.core.array import from_numpy, to_numpy
 from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import current, no_grad_guard
-from umiak.core.dispatch import assign
 from umiak.core.dtype import DType
+from umiak.core.inplace import assign
 from umiak.core.tensor import KIND_VIEW, Tensor
 from umiak.ir import sym as dim
 from umiak.ir.meta import Meta

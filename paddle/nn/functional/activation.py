@@ -8,8 +8,9 @@ from paddle._public import also, inplace, public
 from paddle.nn._ops import Records, random_apply, random_tensor
 from paddle.tensor._args import made_on
 from umiak import ops as F
-from umiak.core.dispatch import apply, apply1, apply2, apply_axis, assign, call_apart
 from umiak.core.dtype import convert
+from umiak.core.eager import apply, apply1, apply2, apply_axis
+from umiak.core.inplace import assign, call_before_overwrite
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
@@ -349,4 +350,4 @@ def gumbel_softmax(
 
 def _written(function: Any, x: Tensor, *args: Any) -> Tensor:
     """Write the result of the function into x; its gradient may need the old values of x."""
-    return assign(x, call_apart(function, x, args, {}))
+    return assign(x, call_before_overwrite(function, x, args, {}))

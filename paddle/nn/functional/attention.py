@@ -12,7 +12,7 @@ from paddle.nn._ops import Records
 from paddle.nn.functional.common import dropout
 from umiak import ops as F
 from umiak.core.array import from_numpy
-from umiak.core.dispatch import apply
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
 _ATTENTION = Records(F.Attention)

@@ -13,8 +13,9 @@ from paddle.nn._ops import Records, random_apply
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
-from umiak.core.dispatch import apply, assign
 from umiak.core.dtype import convert
+from umiak.core.eager import apply
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 

@@ -7,7 +7,7 @@ from typing import Any
 from paddle._public import public
 from paddle.nn.functional._windows import ints, pads, same_pads, to_first, to_last
 from umiak import ops as F
-from umiak.core.dispatch import apply
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 

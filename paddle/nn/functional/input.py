@@ -10,8 +10,9 @@ from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import current, no_grad_guard
-from umiak.core.dispatch import apply, assign
 from umiak.core.dtype import from_id
+from umiak.core.eager import apply
+from umiak.core.inplace import assign
 from umiak.core.tape import python_node
 from umiak.core.tensor import Tensor
 from umiak.runtime.selected_rows import SelectedRows

@@ -9,7 +9,7 @@ from paddle.nn._ops import Records, check_reduction, mean_all, reduce_loss, sum_
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.dispatch import apply, apply2
+from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 

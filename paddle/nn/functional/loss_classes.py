@@ -10,7 +10,7 @@ from paddle.nn._ops import Records, check_reduction, mean_all, random_tensor, su
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.dispatch import apply
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.ir.tracer import SymTensor
 from umiak.util.errors import op_error

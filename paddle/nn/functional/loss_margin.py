@@ -8,7 +8,7 @@ from paddle._public import public
 from paddle.nn._ops import reduce_loss
 from paddle.tensor._args import made_on
 from umiak import ops as F
-from umiak.core.dispatch import apply, apply2
+from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 

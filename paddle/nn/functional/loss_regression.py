@@ -5,7 +5,7 @@ from __future__ import annotations
 from paddle._public import public
 from paddle.nn._ops import Records, check_reduction, reduce_loss, sum_all
 from umiak import ops as F
-from umiak.core.dispatch import apply, apply2
+from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 

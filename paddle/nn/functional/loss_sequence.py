@@ -7,7 +7,7 @@ from paddle.nn._ops import check_reduction, mean_all, reduce_loss
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.dispatch import apply
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
 _CTC = F.Ctc()

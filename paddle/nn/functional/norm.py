@@ -10,7 +10,8 @@ from paddle._public import public
 from paddle.nn._ops import Records
 from paddle.tensor._args import made_on
 from umiak import ops as F
-from umiak.core.dispatch import apply, apply_into
+from umiak.core.eager import apply
+from umiak.core.inplace import apply_into
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 

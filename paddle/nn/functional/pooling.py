@@ -10,7 +10,7 @@ from paddle.nn._ops import Records
 from paddle.nn.functional._windows import Ints, ints, pads, same_pads, to_first, to_last
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.dispatch import apply
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 

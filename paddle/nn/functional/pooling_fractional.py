@@ -10,7 +10,7 @@ from paddle.nn.functional._windows import ints
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.dispatch import apply
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 

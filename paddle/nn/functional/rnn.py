@@ -9,7 +9,7 @@ from paddle.nn._ops import Records
 from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
-from umiak.core.dispatch import apply
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
 _RNN = Records(F.Rnn)

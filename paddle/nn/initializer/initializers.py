@@ -17,7 +17,7 @@ from paddle.tensor._args import made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.context import current, no_grad_guard
-from umiak.core.dispatch import assign
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import paddle
 from paddle.nn.layer._hooks import HookRemoveHelper
-from umiak.core import dispatch
+from umiak.core import inplace
 from umiak.core.context import no_grad_guard
 from umiak.core.tensor import Tensor
 
@@ -234,4 +234,4 @@ def _copy_into(own: Tensor, value: Any, name: str) -> None:
     if value.dtype is not own.dtype:
         raise TypeError(f"[set_state_dict] requires {name} of dtype {own.dtype.name}, got {value.dtype.name}")
     with no_grad_guard():
-        dispatch.assign(own, value.detach() if value.place is own.place else value.to(own.place).detach())
+        inplace.assign(own, value.detach() if value.place is own.place else value.to(own.place).detach())

@@ -10,7 +10,7 @@ from paddle._public import also, public
 from paddle.nn.initializer import Constant
 from paddle.nn.layer.layers import Layer
 from umiak import ops
-from umiak.core.dispatch import apply1
+from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 
 

@@ -17,8 +17,8 @@ from paddle.nn.functional.norm import batch_norm_over, follow, tail_axis
 from paddle.nn.initializer import Constant, Normal
 from paddle.nn.layer.layers import Layer
 from umiak import ops
-from umiak.core.dispatch import apply
 from umiak.core.dtype import convert
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
 if TYPE_CHECKING:

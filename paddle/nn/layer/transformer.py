@@ -19,8 +19,8 @@ from paddle.tensor._args import made_on
 from umiak import ops
 from umiak.core import dtype as dt
 from umiak.core.context import current
-from umiak.core.dispatch import apply
 from umiak.core.dtype import DType, from_id
+from umiak.core.eager import apply
 from umiak.core.tensor import Tensor
 
 _ATTENTION = ops.Attention(False)

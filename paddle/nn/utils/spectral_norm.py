@@ -12,7 +12,7 @@ from paddle.nn.layer.conv import Conv1DTranspose, Conv2DTranspose, Conv3DTranspo
 from paddle.nn.layer.layers import Layer
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
-from umiak.core.dispatch import assign
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
 # Their weights have the input's features in front.

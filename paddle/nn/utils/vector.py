@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from paddle._public import public
 from umiak import ops as F
 from umiak.core.context import no_grad_guard
-from umiak.core.dispatch import assign
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
 

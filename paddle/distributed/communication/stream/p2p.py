@@ -7,7 +7,7 @@ from typing import Any
 from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member, place
 from umiak import ops as F
-from umiak.core.dispatch import assign
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
 

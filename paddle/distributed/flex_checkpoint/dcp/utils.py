@@ -12,7 +12,7 @@ from umiak import comm
 from umiak.core.array import from_numpy, host_values, to_numpy
 from umiak.core.buffer import ACCESS_HOST, access
 from umiak.core.context import no_grad_guard
-from umiak.core.dispatch import assign
+from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
