@@ -47,11 +47,10 @@ def attributes_of(module: str) -> tuple[Callable[[str], Any], Callable[[], list[
 def contents(module: str, submodules: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """The ``__getattr__``, ``__dir__`` and ``__all__`` of a module of names that are declared elsewhere, which it gets.
 
-    ``submodules``: those that are among its names, and loaded with it.
+    ``submodules``: those that are among its names, and loaded with it; of ``a.b`` the name is ``b``.
     """
-    for name in submodules.split():
-        import_module(f"{module}.{name}")
+    modules = {name.rpartition(".")[2]: import_module(f"{module}.{name}") for name in submodules.split()}
     declared = EXPORTS.get(module, {})
-    vars(sys.modules[module]).update(declared)
+    vars(sys.modules[module]).update(modules, **declared)
     lazy = " ".join(LAZY.get(module, {}).values())
-    return (*attributes_of(module), sorted({*declared, *submodules.split(), *lazy.split()}))
+    return (*attributes_of(module), sorted({*declared, *modules, *lazy.split()}))

@@ -47,6 +47,13 @@ def asking() -> Iterator[tuple[str, Path]]:
             yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
 
 
+def with_parts(modules: set[str]) -> set[str]:
+    """Modules, and those that the packages among them import in their tables of contents."""
+    files = {name: path for name, path in asking() if name in modules and path.name == "__init__.py"}
+    more = set().union(*(imports(path)[0] for path in files.values())) - modules
+    return with_parts(modules | more) if more else modules
+
+
 def imports(path: Path) -> tuple[set[str], dict[str, list[str]]]:
     """The modules that a file imports with it, and what it imports under ``TYPE_CHECKING``, by home."""
     now: set[str] = set()
@@ -74,6 +81,7 @@ def lazy() -> dict[str, dict[str, list[str]]]:
     found = {}
     for module, path in asking():
         now, names = imports(path)
+        now = with_parts(now)
         for row in declared:
             if module in row.places and row.home not in loaded and row.home not in now and row.home != module:
                 names.setdefault(row.home, []).append(row.name)

@@ -21,6 +21,8 @@ from typing import Any
 
 import lazy_names
 
+from umiak.core.dtype import DType
+
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "umiak" / "core" / "tensor_methods.pyi"
 BASE = ROOT / "umiak" / "core" / "tensor.pyi"
@@ -119,10 +121,10 @@ def stub(module: str, rows: list) -> str:
         row = mine.get(name)
         value = getattr(space, name)
         if inspect.ismodule(value):
-            imports.append(f"from {module if row is None else row.home} import {name} as {name}")
+            imports.append(f"from {value.__name__.rpartition('.')[0]} import {name} as {name}")
         elif isinstance(value, type) and value.__module__.startswith("umiak.core."):
             imports.append(f"from {value.__module__} import {value.__name__} as {name}")
-        elif not callable(value):
+        elif not callable(value) and isinstance(value, (int, float, str, DType, type(None))):
             defined.append(f"{name}: {_constant(value)}")
         elif getattr(value, "_aliases", None) or getattr(value, "_ints", -1) >= 0:
             first = row.places[0] if row.places[0] != "paddle" or len(row.places) == 1 else row.places[1]

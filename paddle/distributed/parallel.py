@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, fields
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import group as groups
 from paddle.distributed.communication.group import Group
 from umiak import comm
@@ -23,6 +24,7 @@ def _told(names: tuple[str, ...], default: int) -> int:
     return next((int(os.environ[name]) for name in names if os.environ.get(name)), default)
 
 
+@public("paddle.distributed")
 def init_parallel_env(nccl_config: Any = None) -> Group:
     """Join the other ranks that the launcher started; a process that was started by itself is a world of one.
 
@@ -46,6 +48,7 @@ def init_parallel_env(nccl_config: Any = None) -> Group:
     return groups.world()
 
 
+@public("paddle.distributed")
 def get_rank(group: Group | None = None) -> int:
     """The caller's rank among all, or its place in ``group`` (-1 outside of it).
 
@@ -61,6 +64,7 @@ def get_rank(group: Group | None = None) -> int:
     return comm.world().rank if comm.started() else _told(RANK, current().state.rank)
 
 
+@public("paddle.distributed")
 def get_world_size(group: Group | None = None) -> int:
     """How many ranks there are, or how many in ``group`` (-1 outside of it).
 
@@ -76,6 +80,7 @@ def get_world_size(group: Group | None = None) -> int:
     return comm.world().size if comm.started() else _told(SIZE, 1)
 
 
+@public("paddle.distributed")
 class ParallelEnv:
     """What this process is among the others.
 
@@ -135,6 +140,7 @@ class ParallelEnv:
     dev_id = device_id
 
 
+@public("paddle.distributed")
 class ParallelMode:
     """What is divided among ranks.
 
@@ -165,6 +171,7 @@ class NCCLConfig:
     protoStr: str = ""
 
 
+@public("paddle.distributed")
 def create_nccl_config(nccl_config: dict[str, int | str] | None = None) -> NCCLConfig | None:
     """A record of options for ``new_group``: ``commName``, ``ll_buffsize``, ``ll128_buffsize``, ``simple_buffsize``,
     ``buffsize_align``, ``nchannels``, ``algoStr`` and ``protoStr``; None for None.
@@ -185,6 +192,7 @@ def create_nccl_config(nccl_config: dict[str, int | str] | None = None) -> NCCLC
     return NCCLConfig(**nccl_config)  # type: ignore[arg-type]
 
 
+@public("paddle.distributed")
 def gloo_init_parallel_env(rank_id: int, rank_num: int, server_endpoint: str) -> None:
     """Join the other ranks, which the launcher has numbered: ``rank_id`` of ``rank_num`` must be this process.
 
@@ -206,6 +214,7 @@ def gloo_init_parallel_env(rank_id: int, rank_num: int, server_endpoint: str) ->
         )
 
 
+@public("paddle.distributed")
 def gloo_barrier() -> None:
     """Return once every rank has come here.
 
@@ -216,6 +225,7 @@ def gloo_barrier() -> None:
     groups.barrier()
 
 
+@public("paddle.distributed")
 def gloo_release() -> None:
     """Give back what ``gloo_init_parallel_env`` took: nothing, as it took the world that all groups are of.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from multiprocessing.spawn import get_preparation_data
 from typing import Any
 
+from paddle._public import public
 from umiak.comm.launcher import Host, Job, JobMonitor, Outcome
 from umiak.runtime import parallel
 from umiak.util.errors import op_error
@@ -124,6 +125,7 @@ def failed(outcome: Outcome) -> RankError:
     return RankError(text, report.rank, report.code, report.error)
 
 
+@public("paddle.distributed")
 def spawn(
     func: Callable[..., object], args: Iterable[Any] = (), nprocs: int = -1, join: bool = True, daemon: bool = False,
     **options: Any,

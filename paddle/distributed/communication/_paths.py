@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.tensor._args import made_on
 from umiak import comm
 from umiak import ops as F
@@ -239,6 +240,7 @@ def wait_all(pg: comm.Group) -> None:
 # --- arguments -----------------------------------------------------------------------------------------------------
 
 
+@public("paddle.distributed paddle.distributed.communication")
 class ReduceOp:
     """How the elements of the ranks are combined.
 

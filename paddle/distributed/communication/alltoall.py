@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import stream
 from paddle.distributed.communication.group import Group
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def alltoall(
     out_tensor_list: list[Tensor],
     in_tensor_list: Sequence[Tensor],
@@ -40,6 +42,7 @@ def alltoall(
     return stream.alltoall(out_tensor_list, in_tensor_list, group, sync_op)
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def alltoall_single(
     out_tensor: Tensor,
     in_tensor: Tensor,

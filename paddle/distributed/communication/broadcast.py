@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import stream
 from paddle.distributed.communication.group import Group
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def broadcast(tensor: Tensor, src: int, group: Group | None = None, sync_op: bool = True) -> Any:
     """The tensor of rank ``src``, written into that of every rank of the group.
 

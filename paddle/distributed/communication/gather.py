@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import stream
 from paddle.distributed.communication.group import Group
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Group | None = None, sync_op: bool = True) -> Any:
     """The tensors of all ranks of the group, on every rank.
 
@@ -36,6 +38,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Group | None = 
     return stream.all_gather(tensor_list, tensor, group, sync_op)
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def gather(
     tensor: Tensor,
     gather_list: Sequence[Tensor] | None = None,

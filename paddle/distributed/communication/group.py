@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from umiak import comm
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
@@ -140,6 +141,7 @@ def place(pg: comm.Group, rank: Any, what: str, role: str) -> int:
     return pg.ranks.index(rank)
 
 
+@public("paddle.distributed")
 def new_group(
     ranks: Sequence[int] | None = None,
     backend: str | None = None,
@@ -178,6 +180,7 @@ def new_group(
     return made
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def get_group(id: int = 0) -> Group | None:
     """The group of a number; None, with a warning, where there is none.
 
@@ -192,6 +195,7 @@ def get_group(id: int = 0) -> Group | None:
     return found
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def is_initialized() -> bool:
     """Whether this rank has joined the others (``init_parallel_env``).
 
@@ -204,6 +208,7 @@ def is_initialized() -> bool:
     return comm.started()
 
 
+@public("paddle.distributed")
 def is_available() -> bool:
     """Whether there is a distributed package: always.
 
@@ -215,6 +220,7 @@ def is_available() -> bool:
     return True
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def get_backend(group: Group | None = None) -> str:
     """The name of the engine under a group: ``"MPI"``, or ``"SINGLE"`` for a rank that is alone.
 
@@ -226,6 +232,7 @@ def get_backend(group: Group | None = None) -> str:
     return (world() if group is None else group).backend
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def destroy_process_group(group: Group | None = None) -> None:
     """Give up a group, or with None all of them. Every rank of the group calls it.
 
@@ -246,6 +253,7 @@ def destroy_process_group(group: Group | None = None) -> None:
         comm.destroy()
 
 
+@public("paddle.distributed")
 def shutdown_process_group(group: Group | None = None) -> None:
     """Close a group, or with None all of them, until :func:`restart_process_group`. Every rank of the group calls it.
 
@@ -266,6 +274,7 @@ def shutdown_process_group(group: Group | None = None) -> None:
             face._pg = None
 
 
+@public("paddle.distributed")
 def restart_process_group(group: Group | None = None) -> None:
     """Open groups again that were shut down. Every rank of the group calls it."""
     for face in [group] if group is not None else list(_faces().values()):
@@ -274,6 +283,7 @@ def restart_process_group(group: Group | None = None) -> None:
             face._pg = comm.groups.reopen(name, face.id, face.ranks) if face.id else comm.world()
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def barrier(group: Group | None = None) -> None:
     """Return once every rank of the group has come here.
 
@@ -286,6 +296,7 @@ def barrier(group: Group | None = None) -> None:
         pg.barrier().wait()
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def wait(tensor: Tensor, group: Group | None = None, use_calc_stream: bool = True) -> None:
     """Return once ``tensor`` holds the results of what was started on the group (``sync_op=False``).
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication.group import Group, member, place
 from umiak import comm
 from umiak.util.errors import op_error
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def all_gather_object(object_list: list, obj: Any, group: Group | None = None) -> None:
     """Append the objects of all ranks of the group, in the order of ranks, to ``object_list``.
 
@@ -25,6 +27,7 @@ def all_gather_object(object_list: list, obj: Any, group: Group | None = None) -
         object_list.extend(pg.gather_objects(obj))
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def broadcast_object_list(object_list: list, src: int, group: Group | None = None) -> None:
     """Replace the items of ``object_list`` by those of the global rank ``src``; lists are of one length.
 
@@ -43,6 +46,7 @@ def broadcast_object_list(object_list: list, src: int, group: Group | None = Non
     _replace(what, object_list, pg.broadcast_object(object_list, root))
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def scatter_object_list(
     out_object_list: list, in_object_list: Sequence[Any] | None = None, src: int = 0, group: Group | None = None
 ) -> None:
@@ -61,6 +65,7 @@ def scatter_object_list(
         out_object_list[:] = [pg.scatter_objects(in_object_list, place(pg, src, what, "src"))]
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def send_object_list(
     object_list: Sequence[Any], dst: int | None = None, group: Group | None = None, dst_in_group: int | None = None
 ) -> None:
@@ -71,6 +76,7 @@ def send_object_list(
         pg.send_object(list(object_list), _peer(pg, dst, dst_in_group, what, "dst"))
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def recv_object_list(
     object_list: list, src: int | None = None, group: Group | None = None, src_in_group: int | None = None
 ) -> None:

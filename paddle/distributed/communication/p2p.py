@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import stream
 from paddle.distributed.communication._paths import need
 from paddle.distributed.communication.group import Group, member
@@ -12,6 +13,7 @@ from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def send(tensor: Tensor, dst: int = 0, group: Group | None = None, sync_op: bool = True) -> Any:
     """Send ``tensor`` to the global rank ``dst``, which receives tensors in the order in which they are sent.
 
@@ -41,6 +43,7 @@ def send(tensor: Tensor, dst: int = 0, group: Group | None = None, sync_op: bool
     return stream.send(tensor, dst, group, sync_op)
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def recv(tensor: Tensor, src: int = 0, group: Group | None = None, sync_op: bool = True) -> Any:
     """Receive into ``tensor`` what the global rank ``src`` sends; arguments and results are those of :func:`send`.
 
@@ -55,11 +58,13 @@ def recv(tensor: Tensor, src: int = 0, group: Group | None = None, sync_op: bool
     return stream.recv(tensor, src, group, sync_op)
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def isend(tensor: Tensor, dst: int, group: Group | None = None) -> Any:
     """``send`` with ``sync_op=False``."""
     return send(tensor, dst, group, sync_op=False)
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def irecv(tensor: Tensor, src: int | None = None, group: Group | None = None) -> Any:
     """``recv`` with ``sync_op=False``. ``src`` must be given: there is no receiving from anybody."""
     if src is None:
@@ -67,6 +72,7 @@ def irecv(tensor: Tensor, src: int | None = None, group: Group | None = None) ->
     return recv(tensor, src, group, sync_op=False)
 
 
+@public("paddle.distributed paddle.distributed.communication")
 class P2POp:
     """A message that :func:`batch_isend_irecv` will start.
 
@@ -99,6 +105,7 @@ class P2POp:
         self.group = group
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list:
     """Start messages together; none waits for another, so rings and exchanges cannot lock.
 

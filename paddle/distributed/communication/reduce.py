@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import stream
 from paddle.distributed.communication._paths import ReduceOp
 from paddle.distributed.communication.group import Group
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def all_reduce(tensor: Tensor, op: int = ReduceOp.SUM, group: Group | None = None, sync_op: bool = True) -> Any:
     """Combine the tensors of all ranks of the group; every rank gets the result, in place.
 
@@ -38,6 +40,7 @@ def all_reduce(tensor: Tensor, op: int = ReduceOp.SUM, group: Group | None = Non
     return stream.all_reduce(tensor, op, group, sync_op)
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def reduce(tensor: Tensor, dst: int, op: int = ReduceOp.SUM, group: Group | None = None, sync_op: bool = True) -> Any:
     """Combine the tensors of all ranks of the group into that of rank ``dst``; the others keep theirs.
 
@@ -60,6 +63,7 @@ def reduce(tensor: Tensor, dst: int, op: int = ReduceOp.SUM, group: Group | None
     return stream.reduce(tensor, dst, op, group, sync_op)
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def reduce_scatter(
     tensor: Tensor,
     tensor_list: Sequence[Tensor],

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import stream
 from paddle.distributed.communication.group import Group
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.distributed paddle.distributed.communication")
 def scatter(
     tensor: Tensor,
     tensor_list: Sequence[Tensor] | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from paddle._public import constants, public
 from paddle.distributed.data_parallel import DataParallel
 from paddle.distributed.fleet.role_maker import PaddleCloudRoleMaker
 from paddle.distributed.fleet.state import FleetState, fleet_state, set_fleet_state
@@ -22,6 +23,7 @@ from umiak.util.errors import op_error
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
+@public("paddle.distributed.fleet")
 class Fleet:
     """All workers. Its methods are functions of ``paddle.distributed.fleet``, too.
 
@@ -207,3 +209,30 @@ class Fleet:
 
 
 fleet = Fleet()
+# The methods of the one object are functions of the module.
+all_reduce = fleet.all_reduce
+barrier_worker = fleet.barrier_worker
+distributed_model = fleet.distributed_model
+distributed_optimizer = fleet.distributed_optimizer
+get_hybrid_communicate_group = fleet.get_hybrid_communicate_group
+init = fleet.init
+is_coordinator = fleet.is_coordinator
+is_first_worker = fleet.is_first_worker
+is_server = fleet.is_server
+is_worker = fleet.is_worker
+local_rank = fleet.local_rank
+node_num = fleet.node_num
+util = fleet.util
+worker_endpoints = fleet.worker_endpoints
+worker_index = fleet.worker_index
+worker_num = fleet.worker_num
+
+constants(
+    "paddle.distributed.fleet",
+    __name__,
+    {
+        "fleet": fleet,
+        "util": util,
+        **{name: f for name, f in globals().items() if getattr(f, "__self__", None) is fleet},
+    },
+)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.parallel import get_rank, get_world_size
 from umiak.util.errors import op_error
 
 
+@public("paddle.distributed.fleet")
 class Role:
     """What a process does.
 
@@ -24,6 +26,7 @@ class Role:
     COORDINATOR = 5
 
 
+@public("paddle.distributed.fleet")
 class PaddleCloudRoleMaker:
     """The role that the launcher gave this process.
 
@@ -50,6 +53,7 @@ class PaddleCloudRoleMaker:
         self._is_collective = is_collective
 
 
+@public("paddle.distributed.fleet")
 class UserDefinedRoleMaker(PaddleCloudRoleMaker):
     """A role that the program names: it must be the one that the launcher gave.
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from paddle._public import public
 from umiak.util.errors import op_error
 
 # What is read now. Values of other options than the default are for parts that are not there, and refused.
@@ -164,6 +165,7 @@ def _merged(name: str, held: dict[str, Any], given: Any, defaults: Mapping[str, 
     return out
 
 
+@public("paddle.distributed.fleet")
 class DistributedStrategy:
     """Options of :func:`fleet.init`, all attributes; those that are dicts are added to when they are assigned.
 

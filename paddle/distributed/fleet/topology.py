@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.distributed.communication.group import Group, new_group
 from paddle.distributed.parallel import ParallelMode, get_rank
 from umiak import comm
@@ -22,6 +23,7 @@ FUSED = {
 }
 
 
+@public("paddle.distributed.fleet")
 class CommunicateTopology:
     """A grid of ranks with named axes; the last axis is the one along which ranks are neighbours.
 
@@ -106,6 +108,7 @@ class CommunicateTopology:
         return self.get_rank(**{**self.get_coord(global_rank)._asdict(), **kwargs})
 
 
+@public("paddle.distributed.fleet")
 class HybridCommunicateGroup:
     """The groups of every axis of a topology, as the caller's rank sees them. All ranks of the world make one alike.
 

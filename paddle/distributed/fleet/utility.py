@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from umiak import comm
 from umiak.util.errors import op_error
 
 _MODES = ("sum", "max", "min")
 
 
+@public("paddle.distributed.fleet")
 class UtilBase:
     """Small operations among all workers, on NumPy arrays and objects.
 

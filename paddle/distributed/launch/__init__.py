@@ -1,5 +1,6 @@
 """Starts the ranks of a job: ``python -m paddle.distributed.launch``, or ``fleetrun``."""
 
-from paddle.distributed.launch.main import launch
+from paddle import _lazy
+from paddle.distributed.launch import main
 
-__all__ = ["launch"]
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 
+from paddle._public import public
 from umiak.comm.launcher import restarts
 from umiak.comm.launcher.job import Host, Job
 from umiak.util.errors import op_error
@@ -113,6 +114,7 @@ def job(arguments: Sequence[str]) -> tuple[Job, int]:
     return made, o.max_restart
 
 
+@public("paddle.distributed paddle.distributed.launch")
 def launch(arguments: Sequence[str] | None = None) -> int:
     """Run a command line (that of the process, unless given): start ranks, wait for them, return the exit status.
 

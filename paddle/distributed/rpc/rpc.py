@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent import futures
 from typing import Any
 
+from paddle._public import constants, public
 from umiak.comm.rpc import Agent, WorkerInfo
 from umiak.comm.secret import job_secret
 from umiak.core.context import current
@@ -62,6 +63,7 @@ def _given(value: Any, what: str, *variables: str) -> Any:
     return found
 
 
+@public("paddle.distributed.rpc")
 def init_rpc(
     name: str, rank: int | None = None, world_size: int | None = None, master_endpoint: str | None = None
 ) -> None:
@@ -97,6 +99,7 @@ def init_rpc(
     agent.start()
 
 
+@public("paddle.distributed.rpc")
 def rpc_async(
     to: str, fn: Callable[..., Any], args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None,
     timeout: float = -1,
@@ -116,6 +119,7 @@ def rpc_async(
     return _start("rpc_async", to, fn, args, kwargs, timeout)
 
 
+@public("paddle.distributed.rpc")
 def rpc_sync(
     to: str, fn: Callable[..., Any], args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None,
     timeout: float = -1,
@@ -130,21 +134,25 @@ def _start(op: str, to: str, fn: Callable[..., Any], args: Any, kwargs: Any, tim
     return FutureWrapper(future, what, timeout)
 
 
+@public("paddle.distributed.rpc")
 def get_worker_info(name: str) -> WorkerInfo:
     """The worker called ``name``: its ``name``, ``rank``, ``ip`` and ``port``. ValueError if there is none."""
     return _agent("get_worker_info").lookup("get_worker_info", name)
 
 
+@public("paddle.distributed.rpc")
 def get_all_worker_infos() -> list[WorkerInfo]:
     """All workers, by rank."""
     return list(_agent("get_all_worker_infos").workers.values())
 
 
+@public("paddle.distributed.rpc")
 def get_current_worker_info() -> WorkerInfo:
     """This process as a worker."""
     return _agent("get_current_worker_info").info
 
 
+@public("paddle.distributed.rpc")
 def shutdown() -> None:
     """Wait for what this worker has called, then for all workers to come here, and be one no more.
 
@@ -155,3 +163,6 @@ def shutdown() -> None:
         agent.shutdown()
     finally:
         del current().state.values[Agent]
+
+
+constants("paddle.distributed.rpc", __name__, {"WorkerInfo": WorkerInfo})

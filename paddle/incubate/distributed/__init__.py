@@ -1,5 +1,5 @@
 """APIs of training on many devices that may still change."""
 
-from paddle.incubate.distributed import fleet
+from paddle import _lazy
 
-__all__ = ["fleet"]
+__getattr__, __dir__, __all__ = _lazy.contents(__name__, "fleet")

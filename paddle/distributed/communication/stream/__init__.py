@@ -1,8 +1,6 @@
 """The operations among ranks, with a choice of the stream that they run on."""
 
-from paddle.distributed.communication.stream.alltoall import alltoall, alltoall_single
-from paddle.distributed.communication.stream.broadcast import broadcast
-from paddle.distributed.communication.stream.gather import all_gather, gather
-from paddle.distributed.communication.stream.p2p import recv, send
-from paddle.distributed.communication.stream.reduce import all_reduce, reduce, reduce_scatter
-from paddle.distributed.communication.stream.scatter import scatter
+from paddle import _lazy
+from paddle.distributed.communication.stream import alltoall, broadcast, gather, p2p, reduce, scatter
+
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member
 from paddle.tensor._args import made_on
@@ -13,6 +14,7 @@ from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
 
+@public("paddle.distributed.communication.stream")
 def alltoall(
     out_tensor_or_tensor_list: Tensor | list[Tensor],
     in_tensor_or_tensor_list: Tensor | Sequence[Tensor],
@@ -50,6 +52,7 @@ def alltoall(
     )
 
 
+@public("paddle.distributed.communication.stream")
 def alltoall_single(
     out_tensor: Tensor,
     in_tensor: Tensor,

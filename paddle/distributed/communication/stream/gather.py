@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member, place
 from umiak import ops as F
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.distributed.communication.stream")
 def all_gather(
     tensor_or_tensor_list: Tensor | list[Tensor],
     tensor: Tensor,
@@ -44,6 +46,7 @@ def all_gather(
     )
 
 
+@public("paddle.distributed.communication.stream")
 def gather(
     tensor: Tensor,
     gather_list: Sequence[Tensor] | None = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member, place
 from umiak import ops as F
@@ -11,6 +12,7 @@ from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.distributed.communication.stream")
 def send(
     tensor: Tensor, dst: int = 0, group: Group | None = None, sync_op: bool = True, use_calc_stream: bool = False
 ) -> Any:
@@ -33,6 +35,7 @@ def send(
     )
 
 
+@public("paddle.distributed.communication.stream")
 def recv(
     tensor: Tensor, src: int = 0, group: Group | None = None, sync_op: bool = True, use_calc_stream: bool = False
 ) -> Any:

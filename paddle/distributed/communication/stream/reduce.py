@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member, place
 from umiak import ops as F
@@ -12,6 +13,7 @@ from umiak.core.inplace import assign
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.distributed.communication.stream")
 def all_reduce(
     tensor: Tensor,
     op: int = paths.ReduceOp.SUM,
@@ -38,6 +40,7 @@ def all_reduce(
     )
 
 
+@public("paddle.distributed.communication.stream")
 def reduce(
     tensor: Tensor,
     dst: int = 0,
@@ -73,6 +76,7 @@ def reduce(
     )
 
 
+@public("paddle.distributed.communication.stream")
 def reduce_scatter(
     tensor: Tensor,
     tensor_or_tensor_list: Tensor | Sequence[Tensor],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from paddle._public import public
 from paddle.distributed.communication import _paths as paths
 from paddle.distributed.communication.group import Group, member, place
 from paddle.tensor._args import made_on
@@ -12,6 +13,7 @@ from umiak import ops as F
 from umiak.core.tensor import Tensor
 
 
+@public("paddle.distributed.communication.stream")
 def scatter(
     tensor: Tensor,
     tensor_or_tensor_list: Tensor | Sequence[Tensor] | None = None,

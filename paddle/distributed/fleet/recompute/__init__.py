@@ -1,5 +1,6 @@
 """Computing activations again instead of keeping them."""
 
-from paddle.distributed.fleet.recompute.recompute import recompute, recompute_sequential
+from paddle import _lazy
+from paddle.distributed.fleet.recompute import recompute
 
-__all__ = ["recompute", "recompute_sequential"]
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

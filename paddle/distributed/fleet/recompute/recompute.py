@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from paddle._public import public
 from umiak.autodiff import recompute as engine
 from umiak.core.context import current
 from umiak.core.tensor import Tensor
@@ -13,6 +14,7 @@ from umiak.runtime.offload import Offload
 from umiak.util.errors import op_error
 
 
+@public("paddle.distributed.fleet.recompute paddle.distributed.fleet.utils")
 def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``, of which only the arguments are kept: the backward pass runs it again.
 
@@ -71,6 +73,7 @@ def _offloading(args: tuple, indices: Iterable[int]) -> dict[int, engine.Hooks]:
     return found
 
 
+@public("paddle.distributed.fleet.recompute paddle.incubate.distributed.fleet")
 def recompute_sequential(ctx: dict[str, Any], functions: Any, *args: Any, **kwargs: Any) -> Any:
     """Run functions one after the other, in segments of which all but the last are recomputed.
 

@@ -1,8 +1,6 @@
 """Utilities of distributed training."""
 
 from paddle import _lazy
-from paddle.distributed.fleet.recompute import recompute
+from paddle.distributed.fleet import recompute
 
-__getattr__, __dir__ = _lazy.attributes_of(__name__)
-
-__all__ = ["recompute"]
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import paddle
+from paddle._public import public
 from paddle.distributed.flex_checkpoint.dcp.utils import Destinations, comm_group, weights_of
 from umiak import comm
 from umiak.checkpoint.box import Box
@@ -47,6 +48,7 @@ SLAB = 128 << 20  # bytes of a tensor that an export holds at once
 _AOA_KEYS = {"aoa_statements", "aoa_config_reverse", "enable_traceback"}
 
 
+@public("paddle.distributed")
 def load_state_dict(
     state_dict: Mapping[str, Any],
     path: str,
@@ -176,6 +178,7 @@ class _Merged:
             yield out
 
 
+@public("paddle.distributed")
 def load_merged_state_dict(
     path: str,
     prefix: str | None = None,

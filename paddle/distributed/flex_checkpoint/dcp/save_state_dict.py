@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from paddle._public import public
 from paddle.distributed.flex_checkpoint.dcp.sharded_weight import ShardedWeight
 from paddle.distributed.flex_checkpoint.dcp.utils import comm_group, on_host, weights_of
 from umiak.checkpoint.async_save import AsyncSaver, Handle, Job
@@ -21,6 +22,7 @@ from umiak.core import context
 from umiak.util.errors import op_error
 
 
+@public("paddle.distributed")
 def save_state_dict(
     state_dict: Mapping[str, Any],
     path: str,

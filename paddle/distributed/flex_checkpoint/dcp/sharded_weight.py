@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from paddle._public import constants, public
 from paddle.distributed.fleet.state import fleet_state
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.records import Block
@@ -25,6 +26,7 @@ class ShardedWeightDesc:
     dtype: str | None = None
 
 
+@public("paddle.distributed")
 class ShardedWeight:
     """This rank's block of a logical tensor.
 
@@ -111,6 +113,7 @@ class ShardedWeight:
 
 
 ShardedStateDict = dict[str, ShardedWeight]
+constants("paddle.distributed", __name__, {"ShardedStateDict": ShardedStateDict})
 
 
 def make_replicated_sharded_weight(key: str, tensor: Tensor) -> ShardedWeight:
@@ -126,6 +129,7 @@ def make_replicated_sharded_weight(key: str, tensor: Tensor) -> ShardedWeight:
     return ShardedWeight(key, tensor, shape, shape, (0,) * len(shape))
 
 
+@public("paddle.distributed")
 def shard_weight(key: str, weight: Tensor, axis: int, group: Any) -> ShardedWeight:
     """A tensor that is cut into equal parts along ``axis``, one for each rank of ``group``; ``weight`` is this rank's.
 
@@ -162,6 +166,7 @@ def _model_parallel_group() -> Any:
     return None if state is None else state.groups.get_model_parallel_group()
 
 
+@public("paddle.distributed")
 def build_sharded_state_dict(
     state_dict: Mapping[str, Tensor], shard_rules: Mapping[str, int] | None = None, prefix: str = ""
 ) -> ShardedStateDict:

@@ -1,5 +1,6 @@
 """APIs of fleet that may still change."""
 
-from paddle.distributed.fleet.recompute import recompute_sequential
+from paddle import _lazy
+from paddle.distributed.fleet.recompute import recompute
 
-__all__ = ["recompute_sequential"]
+__getattr__, __dir__, __all__ = _lazy.contents(__name__)

@@ -1,0 +1,7 @@
+"""Made by ``tools/public_stubs.py``."""
+
+from paddle.distributed.fleet.recompute.recompute import recompute_sequential as recompute_sequential
+
+__all__ = [
+    "recompute_sequential",
+]
