@@ -56,7 +56,7 @@ def _plain(a: np.ndarray) -> DType:
     return dt.int64 if a.dtype.kind in "iu" else dt.convert(a.dtype)
 
 
-def _check_integers(a: np.ndarray, d: DType, op: str) -> None:
+def check_integers(a: np.ndarray, d: DType, op: str) -> None:
     """Refuse numbers that an integer dtype has no place for."""
     low, high = scalars.bounds(d) or scalars.INT64
     if a.dtype.kind == "f" and a.size:
@@ -105,7 +105,7 @@ def _from_numbers(data: Any, d: DType | None, place: Any, op: str) -> Tensor:
             raise op_error(ValueError, op, "real numbers", f"an array of {a.dtype}")
     to = _plain(a) if d is None else d
     if to.is_integer:
-        _check_integers(a, to, op)
+        check_integers(a, to, op)
         if a.dtype.kind in "fO":  # ints beside floats: beyond 2**53 a float64 has not all of them
             a = np.asarray(data, dtype=to.numpy)
         elif a.dtype.kind == "u":
@@ -878,7 +878,7 @@ def _count(
         span = (end - start) / step
         size = max(0, int(np.floor(span)) + 1 if closed else int(np.ceil(span)))
     if d.is_integer and type(size) is int and size:
-        _check_integers(np.array([start, start + (size - 1) * step], object), d, op)
+        check_integers(np.array([start, start + (size - 1) * step], object), d, op)
     with _on(device):
         return _finish(F.iota(start, step, d, size), requires_grad)
 
@@ -967,7 +967,7 @@ def _ends(op: str, start: Any, stop: Any, num: Any, d: DType) -> tuple[Any, Any,
         raise op_error(ValueError, op, "a num of 0 or more", n)
     ends = number(start), number(stop)
     if d.is_integer:
-        _check_integers(np.array(ends, object), d, op)
+        check_integers(np.array(ends, object), d, op)
     return *ends, n
 
 
@@ -1392,7 +1392,7 @@ def assign(x: Any, output: Tensor | None = None) -> Tensor:
     elif isinstance(x, (*NUMBERS, list, tuple, np.ndarray, np.generic)):
         a = _array(x, "assign")
         if not isinstance(x, (np.ndarray, np.generic)) and a.dtype.kind in "uO":
-            _check_integers(a if a.dtype.kind == "u" else np.asarray(_large(a, "assign")), dt.int64, "assign")
+            check_integers(a if a.dtype.kind == "u" else np.asarray(_large(a, "assign")), dt.int64, "assign")
         if a.dtype.kind in "OSU":
             raise op_error(TypeError, "assign", "numbers", f"an array of {a.dtype}")
         value = _from_numpy(a if isinstance(x, np.ndarray) or a.ndim else a.reshape(1))

@@ -215,7 +215,24 @@ _DROP_FIRST = F.Squeeze((0,))
 
 
 def getitem(x: Tensor, item: Any) -> Tensor:
-    """``x[item]``: a view for basic indices, a copy for advanced ones."""
+    """Elements at an index, ``x[item]``.
+
+    Args:
+        x: tensor of any shape and dtype.
+        item: an int, a slice, ``None``, ``...``, a tensor, array or list of integers or bools, or a tuple of these.
+
+    Returns:
+        Tensor of x's dtype: a view for ints, slices, ``None`` and ``...``, otherwise a copy.
+
+    Raises:
+        IndexError: an index lies outside x or is of another kind, or there are more than dims.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([[1, 2, 3], [4, 5, 6]])
+        >>> x[0, 1:].tolist(), x[:, [2, 0]].tolist(), x[x > 4].tolist()
+        ([2, 3], [[3, 1], [6, 4]], [5, 6])
+    """
     kind = type(item)
     if kind is slice and (found := apply_rows(_FIRST, x, item)) is not None:
         return found
@@ -274,7 +291,25 @@ def _together(axes: tuple[int, ...]) -> bool:
 
 
 def setitem(x: Tensor, item: Any, value: Any) -> None:
-    """``x[item] = value``, through autograd; ``value`` is cast to the dtype of x and broadcast."""
+    """Write elements at an index, ``x[item] = value``; gradients reach both x and the value.
+
+    Args:
+        x: tensor of any shape and dtype.
+        item: an index, as for reading.
+        value: number, array, list or tensor, which is cast to x's dtype and broadcasts to the elements.
+
+    Raises:
+        IndexError: an index lies outside x or is of another kind, or there are more than dims.
+        ValueError: the value does not broadcast.
+        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([2, 2])
+        >>> x[:, 0] = paddle.to_tensor([1.0, 2.0])
+        >>> x.tolist()
+        [[1.0, 0.0], [2.0, 0.0]]
+    """
     basic, advanced = parse(x, item)
     region = basic(x)
     if not advanced:

@@ -32,26 +32,42 @@ _SIZE = Tensor.__dict__["numel"]
 
 @public("Tensor")
 def numpy(self: Tensor) -> np.ndarray:
-    """The elements as an array over the same memory (of the host; otherwise a copy, when all work on them is done).
+    """Elements as an array over the same memory; of a device other than the host, a copy.
+
+    The call waits until all work on the tensor is done.
+
+    Returns:
+        Array of the tensor's shape and dtype; bfloat16 and float8 elements have a type of ``ml_dtypes``.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([2]).numpy()
-        array([1., 1.], dtype=float32)
+        >>> x = paddle.zeros([2])
+        >>> a = x.numpy()
+        >>> a[0] = 5.0
+        >>> x.tolist()
+        [5.0, 0.0]
     """
     return host_values(self)
 
 
 @public("Tensor")
 def item(self: Tensor, *args: int) -> Any:
-    """One element as a Python number: of a tensor of one element, or at a flat index, or at coordinates.
+    """One element as a Python number.
 
-    Raises ValueError where there is more than one element and no index.
+    Args:
+        *args: nothing for the only element; an int, which counts in row-major order; or an int for each dim.
+
+    Returns:
+        A bool, int, float or complex number.
+
+    Raises:
+        ValueError: there is more than one element and no index, or no such element.
 
     Example:
         >>> import paddle
-        >>> paddle.to_tensor([[1, 2]]).item(1)
-        2
+        >>> x = paddle.to_tensor([[1, 2], [3, 4]])
+        >>> x.item(2), x.item(0, 1), x[0, 0].item()
+        (3, 2, 1)
     """
     a = numpy(self)
     if not args:
@@ -66,12 +82,21 @@ def item(self: Tensor, *args: int) -> Any:
 
 @public(usual=False)
 def tolist(x: Tensor) -> Any:
-    """The elements as nested lists of Python numbers.
+    """Elements as nested lists of Python numbers.
+
+    Args:
+        x: tensor of any shape and dtype.
+
+    Returns:
+        Lists as deep as x has dims; of a 0-d tensor a number.
+
+    Raises:
+        TypeError: x is not a tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([1, 2]).tolist()
-        [[1.0, 1.0]]
+        >>> paddle.tolist(paddle.to_tensor([[1, 2], [3, 4]]))
+        [[1, 2], [3, 4]]
     """
     return numpy(need_tensor(x, "tolist")).tolist()
 
@@ -83,40 +108,150 @@ def _single(self: Tensor, what: str) -> Any:
 
 
 def _bool(self: Tensor) -> bool:
+    """Truth of the only element.
+
+    Returns:
+        A bool.
+
+    Raises:
+        ValueError: there is not just one element.
+
+    Example:
+        >>> import paddle
+        >>> bool(paddle.to_tensor([3.0]))
+        True
+    """
     if self.size != 1:
         raise op_error(ValueError, "bool", "a tensor of one element", f"shape {self.shape}", "Use any() or all().")
     return bool(item(self))
 
 
 def _float(self: Tensor) -> float:
+    """Only element as a float.
+
+    Returns:
+        A float.
+
+    Raises:
+        TypeError: there is not just one element, or it is complex.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.to_tensor([3]))
+        3.0
+    """
     return float(_single(self, "float"))
 
 
 def _int(self: Tensor) -> int:
+    """Only element as an int; fractions are dropped.
+
+    Returns:
+        An int.
+
+    Raises:
+        TypeError: there is not just one element, or it is complex.
+
+    Example:
+        >>> import paddle
+        >>> int(paddle.to_tensor([3.7]))
+        3
+    """
     return int(_single(self, "int"))
 
 
 def _complex(self: Tensor) -> complex:
+    """Only element as a complex number.
+
+    Returns:
+        A complex number.
+
+    Raises:
+        TypeError: there is not just one element.
+
+    Example:
+        >>> import paddle
+        >>> complex(paddle.to_tensor([3]))
+        (3+0j)
+    """
     return complex(_single(self, "complex"))
 
 
 def _index(self: Tensor) -> int:
+    """Only element of an integer tensor, as Python asks for an index.
+
+    Returns:
+        An int.
+
+    Raises:
+        TypeError: there is not just one element, or the dtype is neither an integer one nor bool.
+
+    Example:
+        >>> import paddle
+        >>> [10, 20, 30][paddle.to_tensor(1)]
+        20
+    """
     if not (self.dtype.is_integer or self.dtype.is_bool):
         raise op_error(TypeError, "index", "an integer tensor", self.dtype.name)
     return int(_single(self, "index"))
 
 
 def _iter(self: Tensor) -> Any:
+    """Iterator over the slices along the first dim, which are views.
+
+    Returns:
+        An iterator of tensors.
+
+    Raises:
+        TypeError: the tensor is 0-d.
+
+    Example:
+        >>> import paddle
+        >>> [row.tolist() for row in paddle.to_tensor([[1, 2], [3, 4]])]
+        [[1, 2], [3, 4]]
+    """
     if self.ndim == 0:
         raise op_error(TypeError, "iter", "a tensor of rank 1 or more", "a 0-d one")
     return (self[i] for i in range(self.shape[0]))
 
 
 def _contains(self: Tensor, x: Any) -> bool:
+    """Test for an element that equals ``x``.
+
+    Args:
+        x: number, or tensor that broadcasts with this one.
+
+    Returns:
+        A bool.
+
+    Raises:
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> 3 in paddle.to_tensor([1, 3]), 2 in paddle.to_tensor([1, 3])
+        (True, False)
+    """
     return bool((self == x).any())
 
 
 def _format(self: Tensor, spec: str) -> str:
+    """Text of a 0-d tensor in a given format; without a format, of any tensor as it prints.
+
+    Args:
+        spec: a format specification for a number.
+
+    Returns:
+        A str.
+
+    Raises:
+        TypeError: there is a format, and the tensor is not 0-d.
+
+    Example:
+        >>> import paddle
+        >>> f"{paddle.to_tensor(2.0):.2f}"
+        '2.00'
+    """
     if not spec:
         return str(self)
     if self.ndim == 0:
@@ -125,6 +260,24 @@ def _format(self: Tensor, spec: str) -> str:
 
 
 def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """Array of the elements, as NumPy asks for it.
+
+    Args:
+        dtype: a NumPy dtype; by default that of the tensor.
+        copy: True copies, False refuses to, None copies for another dtype.
+
+    Returns:
+        Array over the memory of the tensor, or a copy.
+
+    Raises:
+        ValueError: ``copy`` is False and the dtype is another one.
+
+    Example:
+        >>> import paddle
+        >>> import numpy as np
+        >>> np.asarray(paddle.ones([2])).tolist()
+        [1.0, 1.0]
+    """
     a = numpy(self.detach())
     if dtype is not None and a.dtype != dtype:
         if copy is False:
@@ -134,6 +287,16 @@ def _array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndar
 
 
 def _repr(self: Tensor) -> str:
+    """Text that shows shape, dtype, place and elements; see :func:`paddle.set_printoptions`.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> str(paddle.ones([2])).startswith("Tensor(shape=[2], dtype=float32, ")
+        True
+    """
     return to_string.to_string(self)
 
 
@@ -143,6 +306,26 @@ def _own(self: Tensor) -> dict[str, Any]:
 
 
 def _deepcopy(self: Tensor, memo: dict) -> Tensor:
+    """Copy of the tensor, of its gradient and of its attributes, without history.
+
+    Args:
+        memo: the copies that :func:`copy.deepcopy` has made so far.
+
+    Returns:
+        Tensor of the same shape and dtype.
+
+    Raises:
+        RuntimeError: the tensor is the result of an operation that gradients pass through.
+
+    Example:
+        >>> import paddle
+        >>> import copy
+        >>> x = paddle.ones([2])
+        >>> y = copy.deepcopy(x)
+        >>> y[0] = 5.0
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
     if not self.is_leaf:
         raise RuntimeError(
             "[deepcopy] requires a tensor without history, got one with a grad_fn. Use detach() or clone()."
@@ -176,14 +359,99 @@ _CARRIER = {2: np.uint16, 1: np.uint8}
 
 
 def _reduce(self: Tensor) -> tuple:
+    """Parts of which :mod:`pickle` makes the tensor again: elements, dtype and attributes.
+
+    Returns:
+        Pair of a function and its arguments.
+
+    Example:
+        >>> import paddle
+        >>> import pickle
+        >>> pickle.loads(pickle.dumps(paddle.to_tensor([1, 2]))).tolist()
+        [1, 2]
+    """
     a = numpy(self.detach())
     if a.dtype.kind not in "biufc":
         a = np.ascontiguousarray(a).reshape(a.shape).view(_CARRIER[a.dtype.itemsize])
     return _rebuild, (type(self), a, self.dtype.name, self.stop_gradient, _own(self))
 
 
+def _reduce_ex(self: Tensor, protocol: int) -> tuple:
+    """Parts of which :mod:`pickle` makes the tensor again, the same for each version of its protocol.
+
+    Args:
+        protocol: the version.
+
+    Returns:
+        Pair of a function and its arguments.
+
+    Raises:
+        TypeError: no version is given.
+
+    Example:
+        >>> import paddle
+        >>> import pickle
+        >>> pickle.loads(pickle.dumps(paddle.to_tensor([1, 2]), 2)).tolist()
+        [1, 2]
+    """
+    return _reduce(self)
+
+
 def _hash(self: Tensor) -> int:
+    """Hash of the tensor, which is that of its identity: equal elements do not matter.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([2])
+        >>> x in {x: 1}, paddle.ones([2]) in {x: 1}
+        (True, False)
+    """
     return id(self)
+
+
+def _div(self: Tensor, y: Any) -> Tensor:
+    """Quotient ``self / y``, by the name that Python 2 gave it.
+
+    Args:
+        y: number, or tensor that broadcasts with this one.
+
+    Returns:
+        Tensor of the promoted dtype; of integers float32.
+
+    Raises:
+        TypeError: y is neither a tensor nor a number.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.to_tensor([1.0, 2.0]).__div__(2).tolist()
+        [0.5, 1.0]
+    """
+    return self / y
+
+
+def _rdiv(self: Tensor, y: Any) -> Tensor:
+    """Quotient ``y / self``, by the name that Python 2 gave it.
+
+    Args:
+        y: number, or tensor that broadcasts with this one.
+
+    Returns:
+        Tensor of the promoted dtype; of integers float32.
+
+    Raises:
+        TypeError: y is neither a tensor nor a number.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.to_tensor([1.0, 2.0]).__rdiv__(2).tolist()
+        [2.0, 1.0]
+    """
+    return y / self
 
 
 # --- dtypes and places ---------------------------------------------------------------------------------------------
@@ -191,12 +459,21 @@ def _hash(self: Tensor) -> int:
 
 @public("Tensor")
 def astype(self: Tensor, dtype: Any) -> Tensor:
-    """The tensor in another dtype; itself when it has it already.
+    """Convert the tensor to another dtype, as :func:`paddle.cast` does.
+
+    Args:
+        dtype: the dtype: a dtype of this package, its name, or a NumPy or Python type.
+
+    Returns:
+        Tensor of the same shape; the tensor itself if it has the dtype already.
+
+    Raises:
+        TypeError: ``dtype`` is not a dtype.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([1]).astype("int32").dtype
-        paddle.int32
+        >>> paddle.to_tensor([1.7]).astype("int32").tolist()
+        [1]
     """
     op = casting.cast_op(dtype)
     return self if self.dtype is op.dtype else apply1(op, self)
@@ -204,7 +481,22 @@ def astype(self: Tensor, dtype: Any) -> Tensor:
 
 @public("Tensor")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """The tensor in the dtype of another."""
+    """Convert the tensor to the dtype of another one.
+
+    Args:
+        other: tensor whose dtype is taken.
+
+    Returns:
+        Tensor of the same shape; the tensor itself if it has the dtype already.
+
+    Raises:
+        TypeError: ``other`` is not a tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).type_as(paddle.arange(3)).dtype
+        paddle.int64
+    """
     return cast(self, need_tensor(other, "type_as", "other").dtype)
 
 
@@ -219,17 +511,29 @@ def _to_place(x: Tensor, place: Place) -> Tensor:
 
 @public("Tensor")
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """The tensor on another place, in another dtype, or both.
+    """Move the tensor to another place, convert it to another dtype, or both.
 
-    ``to(device)``, ``to(dtype)``, ``to(device, dtype)``, ``to(other)``.
+    ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` and ``to(other)`` are all allowed.
 
-    ``blocking`` and ``copy`` may follow. What is already so is not copied, unless ``copy`` is True or the dtype is
-    given by name (as in the reference framework).
+    Args:
+        *args: a place or the name of a device, an int, which is the number of a GPU, a dtype or its name, or a tensor
+            whose place and dtype are taken.
+        **kwargs: ``device``, ``dtype`` and ``other``, the same by keyword; ``copy``, whether to copy what is there
+            already. ``blocking`` and ``non_blocking`` are without effect.
+
+    Returns:
+        Tensor of the same shape. Without ``copy`` the tensor itself where nothing changes, unless the dtype is given by
+        name.
+
+    Raises:
+        TypeError: there is no such keyword, or a dtype is not one.
+        ValueError: there is no such device.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([1]).to("float64").dtype
-        paddle.float64
+        >>> x = paddle.ones([1])
+        >>> x.to("float64").dtype, x.to(paddle.arange(2)).dtype
+        (paddle.float64, paddle.int64)
     """
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
     named = isinstance(dtype, str)
@@ -252,6 +556,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
                 device = a
         elif isinstance(a, int) and not isinstance(a, bool):
             device = f"gpu:{a}"
+        elif a is not None and not isinstance(a, bool):
+            raise op_error(TypeError, "to", "a device, a dtype or a Tensor", type(a).__name__)
     if other is not None:
         dtype, device = dtype or other.dtype, device or other.place
     out = self if device is None else _to_place(self, place_of(device, "to"))
@@ -262,32 +568,111 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 @public("Tensor")
 def cpu(self: Tensor) -> Tensor:
-    """The tensor in the memory of the host."""
+    """Move the tensor to the memory of the host.
+
+    Returns:
+        The tensor itself if it is there already, otherwise a copy.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([2])
+        >>> x.cpu().place
+        Place(cpu)
+    """
     return _to_place(self, Place("cpu"))
 
 
 @public("Tensor")
 def cuda(self: Tensor, device_id: int | None = None, blocking: bool = True) -> Tensor:
-    """The tensor on a CUDA device; ValueError where there is none."""
+    """Move the tensor to a CUDA device.
+
+    Args:
+        device_id: the number of the device, by default 0.
+        blocking: without effect.
+
+    Returns:
+        The tensor itself if it is there already, otherwise a copy.
+
+    Raises:
+        ValueError: there is no such device.
+
+    Example:
+        >>> import paddle
+        >>> try:
+        ...     paddle.ones([2]).cuda(99)
+        ... except ValueError:
+        ...     print("There is no such device.")
+        There is no such device.
+    """
     return _to_place(self, place_of(f"gpu:{device_id or 0}", "cuda"))
 
 
 @public("Tensor")
 def pin_memory(self: Tensor, blocking: bool = True) -> Tensor:
-    """The tensor in host memory that devices read directly; where there is none, the tensor itself."""
+    """Tensor in memory of the host that devices read directly.
+
+    Args:
+        blocking: without effect.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        TypeError: there are further arguments.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([2])
+        >>> x.pin_memory() is x
+        True
+    """
     return self
 
 
 @public("Tensor")
 def contiguous(self: Tensor) -> Tensor:
-    """The tensor itself where its elements lie in row-major order, otherwise a copy for which this holds."""
+    """Tensor whose elements lie in memory in row-major order.
+
+    Returns:
+        The tensor itself if this holds already, otherwise a copy.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([2, 3]).T
+        >>> x.is_contiguous(), x.contiguous().is_contiguous()
+        (False, True)
+    """
     return self if self.is_contiguous() else apply1(_COPY, self)
 
 
 @public("Tensor")
 def element_size(self: Tensor) -> int:
-    """Bytes per element; a TypeError where elements share bytes."""
+    """Number of bytes of an element.
+
+    Returns:
+        An int.
+
+    Raises:
+        TypeError: elements of the dtype share bytes.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).element_size()
+        4
+    """
     return self.dtype.itemsize
+
+
+_DTYPE_METHOD = """Convert the tensor to {dtype}.
+
+    Returns:
+        Tensor of the same shape; the tensor itself if it has the dtype already.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([1]).{name}().dtype
+        paddle.{dtype}
+    """
 
 
 def _dtype_method(name: str, d: DType) -> Any:
@@ -296,7 +681,7 @@ def _dtype_method(name: str, d: DType) -> Any:
 
     fn.__name__ = name
     fn.__qualname__ = f"Tensor.{name}"
-    fn.__doc__ = f"The tensor as {d.name}."
+    fn.__doc__ = _DTYPE_METHOD.format(name=name, dtype=d.name)
     return fn
 
 
@@ -331,20 +716,61 @@ DTYPE_METHODS = {
 
 @public("Tensor")
 def gradient(self: Tensor) -> np.ndarray | None:
-    """``.grad`` as an array, or None."""
+    """Gradient of the tensor as an array.
+
+    Returns:
+        Array over the memory of ``grad``; None if there is none.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([2.0], stop_gradient=False)
+        >>> (x * x).sum().backward()
+        >>> x.gradient().tolist()
+        [4.0]
+    """
     return None if self.grad is None else numpy(self.grad)
 
 
 @public("Tensor")
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
-    """Set whether gradients reach this tensor; returns it."""
+    """Set whether gradients reach the tensor.
+
+    Args:
+        requires_grad: the opposite of ``stop_gradient``.
+
+    Returns:
+        The tensor itself.
+
+    Raises:
+        TypeError: there are further arguments.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).requires_grad_().stop_gradient
+        False
+    """
     self.stop_gradient = not requires_grad
     return self
 
 
 @public("Tensor")
 def apply(self: Tensor, func: Any) -> Tensor:
-    """``func(x)`` for a tensor outside gradients."""
+    """Apply a function to a tensor that gradients do not reach.
+
+    Args:
+        func: a function of a tensor.
+
+    Returns:
+        The result of ``func(self)``.
+
+    Raises:
+        RuntimeError: gradients reach the tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.to_tensor([1.0, 2.0]).apply(lambda x: x * 3).tolist()
+        [3.0, 6.0]
+    """
     if not self.stop_gradient:
         raise RuntimeError("[apply] requires a tensor with stop_gradient=True, got one with stop_gradient=False")
     return func(self)
@@ -371,7 +797,16 @@ def _matrix_transposed(self: Tensor) -> Tensor:
 
 @public("Tensor")
 def dim(self: Tensor) -> int:
-    """The number of dims."""
+    """Number of dims.
+
+    Returns:
+        An int.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2, 3]).dim()
+        2
+    """
     return self.ndim
 
 
@@ -380,37 +815,105 @@ ndimension = also(dim, "ndimension", "Tensor")
 
 @public("Tensor")
 def is_same_shape(self: Tensor, y: Tensor) -> bool:
-    """Return whether another tensor has the same shape."""
-    return self.shape == y.shape
+    """Comparison of the shapes of two tensors.
+
+    Args:
+        y: tensor whose shape is compared.
+
+    Returns:
+        A bool.
+
+    Raises:
+        TypeError: y is not a tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).is_same_shape(paddle.zeros([2])), paddle.ones([2]).is_same_shape(paddle.zeros([3]))
+        (True, False)
+    """
+    return self.shape == need_tensor(y, "is_same_shape", "y").shape
 
 
 @public("Tensor")
 def stride(self: Tensor, dim: int | None = None) -> Any:
-    """Strides in elements: all, or that of one dim."""
+    """Steps in memory from an element to its neighbour along each dim.
+
+    Args:
+        dim: the dim whose step is asked for; negative counts from the end. By default all.
+
+    Returns:
+        List of ints, in elements; an int for one dim.
+
+    Raises:
+        IndexError: there is no such dim.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([2, 3])
+        >>> x.stride(), x.stride(0)
+        ([3, 1], 3)
+    """
     return self.strides if dim is None else self.strides[axis_of(dim, self.ndim, "stride")]
 
 
 @public("Tensor")
 def get_strides(self: Tensor) -> list[int]:
-    """Strides in elements."""
+    """Steps in memory from an element to its neighbour along each dim.
+
+    Returns:
+        List of ints, in elements.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2, 3]).get_strides()
+        [3, 1]
+    """
     return self.strides
 
 
 @public("paddle.tensor Tensor", ints_from=1)
 def repeat(input: Tensor, repeats: Any) -> Tensor:
-    """The tensor repeated as a whole along each dim, as by ``tile``.
+    """Repeat ``input`` as a whole along each dim, as :func:`tile` does.
+
+    Args:
+        input: tensor of any shape and dtype.
+        repeats: how often along each dim, as a list, a tuple or separate ints; more numbers than dims add leading dims.
+
+    Returns:
+        Tensor of input's dtype, in memory of its own.
+
+    Raises:
+        TypeError: input is not a tensor.
+        ValueError: a number is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.ones([2]).repeat(2, 2).shape
-        [2, 4]
+        >>> paddle.to_tensor([1, 2]).repeat(2, 2).tolist()
+        [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
     return repeating.tile(input, repeats)
 
 
 @public("paddle.tensor Tensor")
 def split_with_sizes(self: Tensor, split_sizes: Any, dim: int = 0) -> list[Tensor]:
-    """Consecutive parts of the given sizes."""
+    """Divide the tensor into consecutive parts of given sizes.
+
+    Args:
+        split_sizes: sizes along the dim, a sequence of ints that add up to its size.
+        dim: the dim to divide; negative counts from the end.
+
+    Returns:
+        List of tensors, in memory of their own.
+
+    Raises:
+        IndexError: there is no such dim.
+        ValueError: the sizes do not add up.
+
+    Example:
+        >>> import paddle
+        >>> [p.tolist() for p in paddle.arange(5).split_with_sizes([2, 3])]
+        [[0, 1], [2, 3, 4]]
+    """
     return splitting.split(self, list(split_sizes), dim)
 
 
@@ -423,7 +926,27 @@ def new_empty(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of elements that are not set, of this dtype and place."""
+    """Tensor of the same dtype and place whose elements are not set.
+
+    Args:
+        size: sizes, as a list, a tuple, separate ints or an integer tensor.
+        dtype: the dtype; by default that of this tensor.
+        device: where to put the tensor; by default the place of this one.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the given sizes.
+
+    Raises:
+        TypeError: a size is not an integer, or ``dtype`` is not a dtype.
+        ValueError: a size is negative.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([1], "int32").new_empty(2, 3).shape
+        [2, 3]
+    """
     return _new("new_empty", None, self, size, dtype, device, requires_grad)
 
 
@@ -436,7 +959,27 @@ def new_ones(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of ones, of this dtype and place."""
+    """Tensor of ones, of the same dtype and place.
+
+    Args:
+        size: sizes, as a list, a tuple, separate ints or an integer tensor.
+        dtype: the dtype; by default that of this tensor.
+        device: where to put the tensor; by default the place of this one.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the given sizes.
+
+    Raises:
+        TypeError: a size is not an integer, or ``dtype`` is not a dtype.
+        ValueError: a size is negative.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([1], "int32").new_ones([2]).tolist()
+        [1, 1]
+    """
     return _new("new_ones", 1, self, size, dtype, device, requires_grad)
 
 
@@ -449,7 +992,27 @@ def new_zeros(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor of zeros, of this dtype and place."""
+    """Tensor of zeros, of the same dtype and place.
+
+    Args:
+        size: sizes, as a list, a tuple, separate ints or an integer tensor.
+        dtype: the dtype; by default that of this tensor.
+        device: where to put the tensor; by default the place of this one.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the given sizes.
+
+    Raises:
+        TypeError: a size is not an integer, or ``dtype`` is not a dtype.
+        ValueError: a size is negative.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([1], "int32").new_zeros([2]).tolist()
+        [0, 0]
+    """
     return _new("new_zeros", 0, self, size, dtype, device, requires_grad)
 
 
@@ -472,7 +1035,29 @@ def new_full(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor filled with a number, of this dtype and place."""
+    """Tensor of the same dtype and place in which every element is ``fill_value``.
+
+    Args:
+        size: sizes, as a list, a tuple or an integer tensor.
+        fill_value: a number, or a tensor of one element.
+        dtype: the dtype; by default that of this tensor.
+        device: where to put the tensor; by default the place of this one.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the given sizes.
+
+    Raises:
+        TypeError: a size is not an integer, or ``dtype`` is not a dtype.
+        ValueError: a size is negative.
+        OverflowError: an integer dtype cannot hold the number.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([1], "int32").new_full([2], 7).tolist()
+        [7, 7]
+    """
     d = self.dtype if dtype is None else dtype_of(dtype)
     return creation.full(
         shape_of(size, "new_full"),
@@ -488,55 +1073,138 @@ def new_full(
 
 @public("Tensor")
 def is_dense(self: Tensor) -> bool:
-    """Return whether every element is stored."""
+    """Test for a tensor that stores every element.
+
+    Returns:
+        True, for every tensor of this class.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).is_dense()
+        True
+    """
     return True
 
 
 @public("Tensor")
 def is_dist(self: Tensor) -> bool:
-    """Return whether it is spread over several processes."""
+    """Test for a tensor that is spread over several processes.
+
+    Returns:
+        False, for every tensor of this class.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).is_dist()
+        False
+    """
     return False
 
 
 @public("Tensor")
 def is_selected_rows(self: Tensor) -> bool:
-    """Return whether only some rows are stored."""
+    """Test for a tensor that stores only some rows.
+
+    Returns:
+        False, for every tensor of this class.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).is_selected_rows()
+        False
+    """
     return False
 
 
 @public("Tensor")
 def is_sparse(self: Tensor) -> bool:
-    """Return whether only elements other than zero are stored."""
+    """Test for a tensor that stores only elements other than zero.
+
+    Returns:
+        False, for every tensor of this class.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).is_sparse()
+        False
+    """
     return False
 
 
 @public("Tensor")
 def is_sparse_coo(self: Tensor) -> bool:
-    """Return whether it is sparse with coordinates."""
+    """Test for a sparse tensor that stores the coordinates of its elements.
+
+    Returns:
+        False, for every tensor of this class.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).is_sparse_coo()
+        False
+    """
     return False
 
 
 @public("Tensor")
 def is_sparse_csr(self: Tensor) -> bool:
-    """Return whether it is sparse with compressed rows."""
+    """Test for a sparse tensor that stores its rows one after another.
+
+    Returns:
+        False, for every tensor of this class.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).is_sparse_csr()
+        False
+    """
     return False
 
 
 @public("Tensor")
 def to_dense(self: Tensor) -> Tensor:
-    """The tensor itself."""
+    """Tensor that stores every element.
+
+    Returns:
+        The tensor itself.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([2])
+        >>> x.to_dense() is x
+        True
+    """
     return self
 
 
 @public("Tensor")
 def value(self: Tensor) -> Tensor:
-    """The tensor itself."""
+    """Tensor behind this one, which is itself: for programs that expect a variable.
+
+    Returns:
+        The tensor itself.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.ones([2])
+        >>> x.value() is x
+        True
+    """
     return self
 
 
 @public("Tensor")
 def get_device(self: Tensor) -> int:
-    """The number of the device; -1 on the host."""
+    """Number of the device on which the tensor lies.
+
+    Returns:
+        An int; -1 on the host.
+
+    Example:
+        >>> import paddle
+        >>> paddle.ones([2]).get_device()
+        -1
+    """
     return -1 if self.place.device_type == "cpu" else self.place.device_id
 
 
@@ -593,7 +1261,27 @@ def _cuda_array(self: Tensor) -> dict:
 def __dlpack__(
     self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
 ) -> Any:
-    """A DLPack capsule over this memory."""
+    """DLPack capsule over the memory of the tensor, for other frameworks.
+
+    Args:
+        stream: the stream on which the consumer works, as the protocol defines it.
+        max_version: the latest version of the protocol that the consumer knows.
+        dl_device: the device on which the consumer wants the memory.
+        copy: whether to copy; None copies only where memory cannot be shared.
+
+    Returns:
+        A capsule.
+
+    Raises:
+        RuntimeError: gradients reach the tensor.
+        BufferError: the memory cannot be shared in the way that is asked for.
+
+    Example:
+        >>> import paddle
+        >>> import numpy as np
+        >>> np.from_dlpack(paddle.ones([2])).tolist()
+        [1.0, 1.0]
+    """
     from umiak.core.dlpack import dlpack
 
     if not self.stop_gradient:
@@ -604,7 +1292,16 @@ def __dlpack__(
 
 
 def __dlpack_device__(self: Tensor) -> tuple[int, int]:
-    """The DLPack device type and number."""
+    """Device of the tensor in the numbers of DLPack.
+
+    Returns:
+        Pair of the type of device, 1 for the host, and its number.
+
+    Example:
+        >>> import paddle
+        >>> [int(n) for n in paddle.ones([2]).__dlpack_device__()]
+        [1, 0]
+    """
     from umiak.core.dlpack import dlpack_device
 
     return dlpack_device(self)
@@ -637,8 +1334,8 @@ SPECIAL: dict[str, Any] = {
     "__array_ufunc__": None,  # NumPy leaves operators to us
     "__bool__": _bool,
     "__complex__": _complex,
-    "__div__": Tensor.__truediv__,
-    "__rdiv__": Tensor.__rtruediv__,
+    "__div__": _div,
+    "__rdiv__": _rdiv,
     "__invert__": logic.bitwise_not,
     "__pos__": rounding.positive,
     "__contains__": _contains,
@@ -655,7 +1352,7 @@ SPECIAL: dict[str, Any] = {
     "__long__": _int,
     "__nonzero__": _bool,
     "__reduce__": _reduce,
-    "__reduce_ex__": lambda self, protocol: _reduce(self),
+    "__reduce_ex__": _reduce_ex,
     "__repr__": _repr,
     "__setitem__": indexing.setitem,
     "__str__": _repr,

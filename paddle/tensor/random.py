@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from paddle._public import become, public
 from paddle.framework.place import current_place
 from paddle.tensor._args import (
@@ -20,7 +22,7 @@ from paddle.tensor._args import (
     op_error,
     shape_of,
 )
-from paddle.tensor.creation import _on
+from paddle.tensor.creation import _on, check_integers
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.dtype import DType
@@ -39,6 +41,14 @@ def draw(record: Any, size: int, run: Callable[[int, int], Tensor], generator: G
     except BaseException:
         g.give_back(offset, size * record.draws)
         raise
+
+
+def _sizes(shape: Any, op: str) -> tuple[int, ...]:
+    sizes = shape_of(shape, op)
+    for n in sizes:
+        if n < 0:
+            raise op_error(ValueError, op, "sizes of 0 or more", list(sizes))
+    return sizes
 
 
 def _draw(name: str, d: DType, shape: tuple[int, ...], *params: Any, seed: int = 0) -> Tensor:
@@ -66,10 +76,10 @@ def _normal(shape: Any, dtype: Any, op: str, mean: float = 0.0, std: float = 1.0
     with _on(device):
         if dtype is not None and dtype_of(dtype).is_complex:
             d = dtype_of(dtype)
-            sizes, part = shape_of(shape, op), d.real
+            sizes, part = _sizes(shape, op), d.real
             scale = math.sqrt(0.5)
             return F.complex(*(_draw("normal_random", part, sizes, mean, std * scale) for _ in range(2)))
-        return _draw("normal_random", _float_dtype(dtype, op), shape_of(shape, op), float(mean), float(std))
+        return _draw("normal_random", _float_dtype(dtype, op), _sizes(shape, op), float(mean), float(std))
 
 
 # --- uniform -------------------------------------------------------------------------------------------------------
@@ -88,23 +98,34 @@ def uniform(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Uniform numbers in [min, max).
+    """Random numbers, uniformly distributed from ``min`` up to, not including, ``max``.
 
     Args:
-        shape: sizes.
-        dtype: a floating dtype, by default the default one.
+        shape: sizes, as a list, a tuple or an integer tensor.
+        dtype: a floating dtype; by default the default floating dtype.
         min: the lower end.
         max: the upper end.
-        seed: not 0: a stream that begins with this seed, for this call only.
+        seed: a number other than 0 starts a sequence of its own for this call; 0 continues that of the generator.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: a size is not an integer, or the dtype is not floating.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
-        >>> bool((paddle.uniform([4], min=2, max=3) >= 2).all())
-        True
+        >>> x = paddle.uniform([100], min=2, max=3)
+        >>> bool((x >= 2).all()), bool((x < 3).all())
+        (True, True)
     """
     with _on(device):
         d = _float_dtype(dtype, "uniform")
-        x = _draw("uniform_random", d, shape_of(shape, "uniform"), float(number(min)), float(number(max)), seed=seed)
+        x = _draw("uniform_random", d, _sizes(shape, "uniform"), float(number(min)), float(number(max)), seed=seed)
     return _made(x, requires_grad)
 
 
@@ -119,12 +140,28 @@ def rand(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Uniform numbers in [0, 1).
+    """Random numbers, uniformly distributed from 0 up to, not including, 1.
+
+    Args:
+        shape: sizes, as a list, a tuple, separate ints or an integer tensor.
+        dtype: a floating dtype; by default the default floating dtype.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: a size is not an integer, or the dtype is not floating.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.rand([2, 3]).shape
-        [2, 3]
+        >>> x = paddle.rand(2, 3)
+        >>> x.shape, bool((x < 1).all())
+        ([2, 3], True)
     """
     return uniform(shape, dtype, device=device, requires_grad=requires_grad)
 
@@ -133,12 +170,24 @@ def rand(
 def rand_like(
     input: Tensor, name: str | None = None, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Uniform numbers in [0, 1), in the shape and dtype of ``input``.
+    """Random numbers in the shape of ``input``, uniformly distributed from 0 up to, not including, 1.
+
+    Args:
+        input: tensor of any shape, whose elements are not read.
+        dtype: a floating dtype; by default that of input.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+
+    Returns:
+        Tensor of input's shape.
+
+    Raises:
+        TypeError: input is not a tensor, or the dtype is not floating.
 
     Example:
         >>> import paddle
-        >>> paddle.rand_like(paddle.ones([2])).shape
-        [2]
+        >>> paddle.rand_like(paddle.ones([2, 3])).shape
+        [2, 3]
     """
     need_tensor(input, "rand_like", "input")
     return uniform(input.shape, input.dtype if dtype is None else dtype, device=device, requires_grad=requires_grad)
@@ -158,11 +207,27 @@ def randn(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Numbers of the standard normal distribution.
+    """Random numbers of the standard normal distribution.
+
+    Args:
+        shape: sizes, as a list, a tuple, separate ints or an integer tensor.
+        dtype: a floating or complex dtype; by default the default floating dtype. Of complex numbers the parts have
+            half the variance each.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: a size is not an integer, or the dtype is neither floating nor complex.
+        ValueError: a size is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.randn([2, 3]).shape
+        >>> paddle.randn(2, 3).shape
         [2, 3]
     """
     return _made(_normal(shape, dtype, "randn", device=device), requires_grad)
@@ -178,7 +243,28 @@ def standard_normal(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """The same as :func:`randn`."""
+    """Random numbers of the standard normal distribution, as :func:`randn` draws them.
+
+    Args:
+        shape: sizes, as a list, a tuple or an integer tensor.
+        dtype: a floating or complex dtype; by default the default floating dtype. Of complex numbers the parts have
+            half the variance each.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: a size is not an integer, or the dtype is neither floating nor complex.
+        ValueError: a size is negative.
+
+    Example:
+        >>> import paddle
+        >>> paddle.standard_normal([2, 3]).shape
+        [2, 3]
+    """
     return _made(_normal(shape, dtype, "standard_normal", device=device), requires_grad)
 
 
@@ -186,12 +272,24 @@ def standard_normal(
 def randn_like(
     x: Tensor, dtype: Any = None, name: str | None = None, *, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """Numbers of the standard normal distribution, in the shape and dtype of ``x``.
+    """Random numbers of the standard normal distribution in the shape of ``x``.
+
+    Args:
+        x: tensor of any shape, whose elements are not read.
+        dtype: a floating or complex dtype; by default that of x.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+
+    Returns:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: x is not a tensor, or the dtype is neither floating nor complex.
 
     Example:
         >>> import paddle
-        >>> paddle.randn_like(paddle.ones([2])).shape
-        [2]
+        >>> paddle.randn_like(paddle.ones([2, 3])).shape
+        [2, 3]
     """
     need_tensor(x, "randn_like")
     return _made(_normal(x.shape, x.dtype if dtype is None else dtype, "randn_like", device=device), requires_grad)
@@ -199,17 +297,28 @@ def randn_like(
 
 @public("paddle paddle.tensor", aliases={"size": "shape"})
 def normal(mean: Any = 0.0, std: Any = 1.0, shape: Any = None, name: str | None = None, *, out: Any = None) -> Tensor:
-    """Numbers of a normal distribution.
+    """Random numbers of a normal distribution.
 
     Args:
-        mean: a number, or a tensor with a mean for each element.
-        std: a number, or a tensor with a standard deviation for each element.
-        shape: sizes, where both are numbers.
+        mean: the mean: a number, or a tensor with one for each element.
+        std: the standard deviation, in the same form; tensors broadcast.
+        shape: sizes, if both are numbers; by default a 0-d tensor is made.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        Tensor of the given shape, or of that to which tensors broadcast. Its dtype is that of the tensor, of integers
+        float32; of numbers the default floating dtype, or complex if the mean is.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: ``std`` or a size is negative, or shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.normal(0.0, 2.0, [3]).shape
+        >>> paddle.normal(1.0, 2.0, [3]).shape
         [3]
+        >>> paddle.normal(paddle.zeros([2, 1]), paddle.ones([3])).shape
+        [2, 3]
     """
     return _normal_of(mean, std, shape, "normal")
 
@@ -230,19 +339,32 @@ def _normal_of(mean: Any, std: Any, shape: Any, op: str) -> Tensor:
 
     sizes = broadcast_shapes(*(v.shape for v in (mean, std) if isinstance(v, Tensor)))
     like = floating(like)
-    z = _normal(sizes, like.dtype, op)
+    z = _normal(sizes, like.dtype, op, device=like.place)
     std, mean = (cast(v, like.dtype) if isinstance(v, Tensor) else v for v in (std, mean))
     return F.add(F.mul(z, std), mean)
 
 
 @public("paddle paddle.tensor")
 def log_normal(mean: Any = 1.0, std: Any = 2.0, shape: Any = None, name: str | None = None) -> Tensor:
-    """Numbers whose logarithm is normal with ``mean`` and ``std``; arguments as for :func:`normal`.
+    """Random numbers whose logarithm is normally distributed.
+
+    Args:
+        mean: the mean of the logarithm: a number, or a tensor with one for each element.
+        std: the standard deviation of the logarithm, in the same form; tensors broadcast.
+        shape: sizes, if both are numbers; by default a 0-d tensor is made.
+
+    Returns:
+        Tensor of the given shape, or of that to which tensors broadcast. Its dtype is that of the tensor, of integers
+        float32; of numbers the default floating dtype.
+
+    Raises:
+        TypeError: a size is not an integer.
+        ValueError: ``std`` or a size is negative, or shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.log_normal(shape=[3]).shape
-        [3]
+        >>> bool((paddle.log_normal(0.0, 1.0, [100]) > 0).all())
+        True
     """
     return F.exp(_normal_of(mean, std, shape, "log_normal"))
 
@@ -258,24 +380,54 @@ def _integers(low: Any, high: Any, shape: Any, dtype: Any, op: str) -> Tensor:
         raise op_error(ValueError, op, "a low below high", f"{a} and {b}")
     d = dtype_of(dtype, dt.int64)
     work = d if d.is_integer else dt.int64
-    return cast(_draw("rand_int", work, shape_of(shape, op), a, b), d)
+    check_integers(np.array([a, b - 1], object), work, op)
+    return cast(_draw("rand_int", work, _sizes(shape, op), a, b), d)
 
 
 @public("paddle paddle.tensor", aliases={"size": "shape"})
 def randint(low: Any = 0, high: Any = None, shape: Any = (1,), dtype: Any = None, name: str | None = None) -> Tensor:
-    """Integers from ``low`` up to, not including, ``high``; one bound alone is the upper one.
+    """Random integers from ``low`` up to, not including, ``high``.
+
+    Args:
+        low: the lower end. Alone it is the upper one, and 0 the lower.
+        high: the upper end, which is not reached.
+        shape: sizes, as a list, a tuple or an integer tensor.
+        dtype: an integer or floating dtype; by default int64.
+
+    Returns:
+        Tensor of the given shape and dtype.
+
+    Raises:
+        TypeError: an end or a size is not an integer.
+        ValueError: ``low`` is not below ``high``, or a size is negative.
+        OverflowError: an integer dtype cannot hold an end.
 
     Example:
         >>> import paddle
-        >>> paddle.randint(0, 5, [3]).dtype
-        paddle.int64
+        >>> x = paddle.randint(2, 5, [100])
+        >>> int(x.min()), int(x.max())
+        (2, 4)
     """
     return _integers(low, high, shape, dtype, "randint")
 
 
 @public("paddle paddle.tensor")
 def randint_like(x: Tensor, low: Any = 0, high: Any = None, dtype: Any = None, name: str | None = None) -> Tensor:
-    """:func:`randint` in the shape and dtype of ``x``.
+    """Random integers in the shape of ``x``, from ``low`` up to, not including, ``high``.
+
+    Args:
+        x: tensor of any shape, whose elements are not read.
+        low: the lower end. Alone it is the upper one, and 0 the lower.
+        high: the upper end, which is not reached.
+        dtype: the dtype of the result; by default that of x.
+
+    Returns:
+        Tensor of x's shape.
+
+    Raises:
+        TypeError: x is not a tensor, or an end is not an integer.
+        ValueError: ``low`` is not below ``high``.
+        OverflowError: an integer dtype cannot hold an end.
 
     Example:
         >>> import paddle
@@ -297,7 +449,22 @@ def randperm(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """The integers from 0 to ``n - 1`` in random order.
+    """Integers from 0 to ``n - 1`` in random order.
+
+    Args:
+        n: how many.
+        dtype: the dtype of the result.
+        out: tensor that is written with the result and returned.
+        device: where to put the tensor; by default the current place.
+        requires_grad: whether gradients reach it.
+        pin_memory: without effect.
+
+    Returns:
+        1-d tensor of ``n`` elements.
+
+    Raises:
+        TypeError: ``n`` is not an integer.
+        ValueError: ``n`` is negative.
 
     Example:
         >>> import paddle
@@ -324,7 +491,17 @@ def _elementwise(name: str, *operands: Tensor, size: int | None = None) -> Tenso
 
 @public("paddle paddle.tensor")
 def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Tensor:
-    """1 with the probability that each element of ``x`` gives (or ``p``), else 0.
+    """Random zeros and ones.
+
+    Args:
+        x: floating tensor of any shape: the probability of a 1 for each element.
+        p: one probability for all, instead of the elements of x.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not a floating tensor.
 
     Example:
         >>> import paddle
@@ -337,12 +514,23 @@ def bernoulli(x: Tensor, p: float | None = None, name: str | None = None) -> Ten
 
 @public("paddle paddle.tensor")
 def binomial(count: Tensor, prob: Tensor, name: str | None = None) -> Tensor:
-    """Number of successes among ``count`` trials of probability ``prob`` each, in int64; the two broadcast.
+    """Random numbers of successes in several trials.
+
+    Args:
+        count: tensor with the number of trials for each element, a real number without fraction.
+        prob: real tensor with the probability of a success; the two broadcast.
+
+    Returns:
+        int64 tensor of the shape to which the operands broadcast.
+
+    Raises:
+        TypeError: an operand is not a tensor.
+        ValueError: the shapes do not broadcast.
 
     Example:
         >>> import paddle
-        >>> paddle.binomial(paddle.to_tensor([10.0]), paddle.to_tensor([1.0])).tolist()
-        [10]
+        >>> paddle.binomial(paddle.to_tensor([10, 10]), paddle.to_tensor([0.0, 1.0])).tolist()
+        [0, 10]
     """
     from paddle.tensor.sequences import broadcast_shapes
 
@@ -357,7 +545,16 @@ def binomial(count: Tensor, prob: Tensor, name: str | None = None) -> Tensor:
 
 @public("paddle paddle.tensor")
 def poisson(x: Tensor, name: str | None = None) -> Tensor:
-    """Numbers of Poisson distributions with the rates in ``x``.
+    """Random numbers of Poisson distributions.
+
+    Args:
+        x: real tensor of any shape: the mean for each element, 0 or more.
+
+    Returns:
+        Tensor of x's shape and dtype, of integers float32.
+
+    Raises:
+        TypeError: x is not a real tensor.
 
     Example:
         >>> import paddle
@@ -369,12 +566,21 @@ def poisson(x: Tensor, name: str | None = None) -> Tensor:
 
 @public("paddle paddle.tensor")
 def standard_gamma(x: Tensor, name: str | None = None) -> Tensor:
-    """Numbers of gamma distributions with the shapes in ``x`` and scale 1.
+    """Random numbers of gamma distributions of scale 1.
+
+    Args:
+        x: real tensor of any shape: the shape parameter for each element, above 0.
+
+    Returns:
+        Tensor of x's shape and dtype, of integers float32.
+
+    Raises:
+        TypeError: x is not a real tensor.
 
     Example:
         >>> import paddle
-        >>> paddle.standard_gamma(paddle.ones([2])).shape
-        [2]
+        >>> bool((paddle.standard_gamma(paddle.ones([100])) >= 0).all())
+        True
     """
     return _elementwise("standard_gamma", floating(need_tensor(x, "standard_gamma")))
 
@@ -383,17 +589,25 @@ def standard_gamma(x: Tensor, name: str | None = None) -> Tensor:
 def multinomial(
     x: Tensor, num_samples: Any = 1, replacement: bool = False, name: str | None = None, *, out: Any = None
 ) -> Tensor:
-    """Indices along the last dim, drawn with probabilities in proportion to ``x``.
+    """Random indices along the last dim, with probabilities in proportion to the elements.
 
     Args:
-        x: 1-d or 2-d, of 0 or more.
-        num_samples: how many in each row.
-        replacement: whether an index may come again.
+        x: real tensor of rank 1 or 2, without negative elements.
+        num_samples: how many indices to draw from each row.
+        replacement: whether an index may be drawn more than once.
+        out: tensor that is written with the result and returned.
+
+    Returns:
+        int64 tensor of shape ``[num_samples]``, or ``[rows, num_samples]``.
+
+    Raises:
+        TypeError: x is not a real tensor, or ``num_samples`` not an integer.
+        ValueError: x has another rank, or ``num_samples`` is below 1 or, without replacement, above the size of a row.
 
     Example:
         >>> import paddle
-        >>> paddle.multinomial(paddle.to_tensor([0.0, 1.0, 0.0])).tolist()
-        [1]
+        >>> paddle.multinomial(paddle.to_tensor([0.0, 1.0, 0.0]), 3, replacement=True).tolist()
+        [1, 1, 1]
     """
     k = integer(num_samples, "multinomial", "num_samples")
     need_tensor(x, "multinomial")
@@ -427,7 +641,27 @@ def _fill(x: Tensor, op: str, make: Any) -> Tensor:
 
 @public("paddle.tensor Tensor", usual=False)
 def uniform_(x: Tensor, min: Any = 0, max: Any = 1.0, seed: int = 0, name: str | None = None) -> Tensor:
-    """Fill ``x`` with uniform numbers in [min, max)."""
+    """Fill ``x`` with random numbers, uniformly distributed from ``min`` up to, not including, ``max``.
+
+    Args:
+        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        min: the lower end.
+        max: the upper end.
+        seed: a number other than 0 starts a sequence of its own for this call; 0 continues that of the generator.
+
+    Returns:
+        The tensor ``x``.
+
+    Raises:
+        TypeError: x is not a tensor.
+        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([100]).uniform_(2, 3)
+        >>> bool((x >= 2).all())
+        True
+    """
     return _fill(
         x, "uniform_", lambda s, d: _draw("uniform_random", d, s, float(number(min)), float(number(max)), seed=seed)
     )
@@ -435,13 +669,29 @@ def uniform_(x: Tensor, min: Any = 0, max: Any = 1.0, seed: int = 0, name: str |
 
 @public(usual=False)
 def normal_(x: Tensor, mean: Any = 0.0, std: Any = 1.0, name: str | None = None) -> Tensor:
-    """Fill ``x`` with numbers of a normal distribution.
+    """Fill ``x`` with random numbers of a normal distribution.
+
+    Args:
+        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        mean: the mean, a number.
+        std: the standard deviation, a number.
+
+    Returns:
+        The tensor ``x``.
+
+    Raises:
+        TypeError: x is not a tensor.
+        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        ValueError: ``std`` is negative.
 
     Example:
         >>> import paddle
-        >>> paddle.zeros([2]).normal_().shape
-        [2]
+        >>> x = paddle.zeros([2, 3])
+        >>> x.normal_(0.0, 2.0) is x
+        True
     """
+    if number(std) < 0:
+        raise op_error(ValueError, "normal_", "a std of 0 or more", number(std))
     if need_tensor(x, "normal_").dtype.is_complex:
         return become(x, F.add(_normal(x.shape, x.dtype, "normal_", 0.0, float(number(std))), number(mean)))
     return _fill(x, "normal_", lambda s, d: _draw("normal_random", d, s, float(number(mean)), float(number(std))))
@@ -449,7 +699,25 @@ def normal_(x: Tensor, mean: Any = 0.0, std: Any = 1.0, name: str | None = None)
 
 @public(usual=False)
 def log_normal_(x: Tensor, mean: Any = 1.0, std: Any = 2.0, name: str | None = None) -> Tensor:
-    """Fill ``x`` with numbers whose logarithm is normal."""
+    """Fill ``x`` with random numbers whose logarithm is normally distributed.
+
+    Args:
+        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        mean: the mean of the logarithm, a number.
+        std: the standard deviation of the logarithm, a number.
+
+    Returns:
+        The tensor ``x``.
+
+    Raises:
+        TypeError: x is not a tensor.
+        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+
+    Example:
+        >>> import paddle
+        >>> bool((paddle.zeros([100]).log_normal_() > 0).all())
+        True
+    """
     return _fill(
         x, "log_normal_", lambda s, d: F.exp(_draw("normal_random", d, s, float(number(mean)), float(number(std))))
     )
@@ -457,7 +725,25 @@ def log_normal_(x: Tensor, mean: Any = 1.0, std: Any = 2.0, name: str | None = N
 
 @public("paddle.tensor Tensor", aliases={"lambd": "lam"}, usual=False)
 def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor:
-    """Fill ``x`` with numbers of an exponential distribution of rate ``lam``."""
+    """Fill ``x`` with random numbers of an exponential distribution.
+
+    Args:
+        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        lam: the rate, above 0: 1 divided by the mean.
+
+    Returns:
+        The tensor ``x``.
+
+    Raises:
+        TypeError: x is not a tensor.
+        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        ValueError: the rate is not above 0.
+
+    Example:
+        >>> import paddle
+        >>> bool((paddle.zeros([100]).exponential_(2.0) >= 0).all())
+        True
+    """
     if lam <= 0:
         raise op_error(ValueError, "exponential_", "a lam above 0", lam)
     return _fill(x, "exponential_", lambda s, d: _draw("exponential", d, s, float(lam)))
@@ -465,13 +751,50 @@ def exponential_(x: Tensor, lam: float = 1.0, name: str | None = None) -> Tensor
 
 @public(usual=False)
 def cauchy_(x: Tensor, loc: Any = 0, scale: Any = 1, name: str | None = None) -> Tensor:
-    """Fill ``x`` with numbers of a Cauchy distribution."""
+    """Fill ``x`` with random numbers of a Cauchy distribution.
+
+    Args:
+        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        loc: the middle of the distribution, its median.
+        scale: half the distance between its quartiles.
+
+    Returns:
+        The tensor ``x``.
+
+    Raises:
+        TypeError: x is not a tensor.
+        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([2, 3])
+        >>> x.cauchy_() is x
+        True
+    """
     return _fill(x, "cauchy_", lambda s, d: _draw("cauchy", d, s, float(number(loc)), float(number(scale))))
 
 
 @public(usual=False)
 def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
-    """Fill ``x`` with how many trials of probability ``probs`` it takes to succeed."""
+    """Fill ``x`` with random numbers of trials until the first success.
+
+    Args:
+        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        probs: the probability of a success, above 0 and at most 1.
+
+    Returns:
+        The tensor ``x``.
+
+    Raises:
+        TypeError: x is not a tensor.
+        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        ValueError: the probability lies outside.
+
+    Example:
+        >>> import paddle
+        >>> paddle.zeros([2]).geometric_(1.0).tolist()
+        [1.0, 1.0]
+    """
     p = float(number(probs))
     if not 0 < p <= 1:
         raise op_error(ValueError, "geometric_", "a probability above 0 and at most 1", p)
@@ -480,7 +803,25 @@ def geometric_(x: Tensor, probs: Any, name: str | None = None) -> Tensor:
 
 @public(usual=False)
 def bernoulli_(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
-    """Fill ``x`` with ones of probability ``p``, a number or a tensor that broadcasts, and zeros."""
+    """Fill ``x`` with random zeros and ones.
+
+    Args:
+        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        p: the probability of a 1: a number, or a tensor that broadcasts to the shape of x.
+
+    Returns:
+        The tensor ``x``.
+
+    Raises:
+        TypeError: x is not a tensor.
+        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        ValueError: ``p`` does not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.zeros([2]).bernoulli_(1.0).tolist()
+        [1.0, 1.0]
+    """
 
     def make(s: tuple, d: DType) -> Tensor:
         chance = F.broadcast_to(cast(p, d), s) if isinstance(p, Tensor) else made_on(x.place, F.full, float(p), d, s)
@@ -491,8 +832,31 @@ def bernoulli_(x: Tensor, p: Any = 0.5, name: str | None = None) -> Tensor:
 
 @public("paddle.tensor Tensor", usual=False)
 def random_(x: Tensor, from_: int = 0, to: int | None = None, *, generator: Any = None) -> Tensor:
-    """Fill ``x`` with integers from ``from_`` up to, not including, ``to``, by default as far as the dtype is exact."""
-    need_tensor(x, "random_")
+    """Fill ``x`` with random integers.
+
+    Args:
+        x: tensor of any shape, which is written; elements of an integer one lose their fractions.
+        from_: the lower end. Alone it is the upper one, and 0 the lower.
+        to: the upper end, which is not reached. By default numbers are those of 0 or more that the dtype of x holds
+            exactly.
+        generator: without effect: numbers come from the generator of the device.
+
+    Returns:
+        The tensor ``x``.
+
+    Raises:
+        TypeError: x is not a tensor, or is complex.
+        RuntimeError: x is a leaf that gradients reach, outside ``no_grad``.
+        ValueError: ``from_`` is not below ``to``.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([100]).random_(2, 5)
+        >>> float(x.min()), float(x.max())
+        (2.0, 4.0)
+    """
+    if need_tensor(x, "random_").dtype.is_complex:
+        raise op_error(TypeError, "random_", "a real tensor", x.dtype.name)
     if to is None and from_ != 0:
         from_, to = 0, from_
     if to is None:

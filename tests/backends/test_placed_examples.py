@@ -37,6 +37,10 @@ LEFT_OUT = {
     "paddle.tensor.creation.from_numpy": "shares memory of the host",
     "paddle.tensor.creation.to_dlpack": "names the host's device",
     "paddle.tensor.creation.to_tensor": "shows the place",
+    "paddle.tensor.methods.__dlpack__": "shares memory of the host",
+    "paddle.tensor.methods.__dlpack_device__": "names the host's device",
+    "paddle.tensor.methods.get_device": "names the host's device",
+    "paddle.tensor.methods.numpy": "shares memory of the host",
     "paddle.tensor.to_string.set_printoptions": "shows the place",
     "paddle.tensor.views.view": "bits of another dtype are those of memory of the host",
 }

@@ -143,6 +143,17 @@ REFUSED = {
     ),
     "pdist, negative": (lambda: P.pdist(x(), -1), ValueError, "requires a p of 0 or more"),
     "cov, a list": (lambda: P.linalg.cov(x(), fweights=[1, 2]), TypeError, r"\[cov\] requires a Tensor for fweights"),
+    "uniform, a negative size": (lambda: P.uniform([-1]), ValueError, r"\[uniform\] requires sizes of 0 or more"),
+    "randn, a negative size": (lambda: P.randn([2, -1]), ValueError, r"\[randn\] requires sizes of 0 or more"),
+    "randint, too large": (
+        lambda: P.randint(0, 1000, [2], "uint8"),
+        OverflowError,
+        r"\[randint\] requires numbers that uint8",
+    ),
+    "random_, complex": (lambda: P.to_tensor([1j]).random_(), TypeError, r"\[random_\] requires a real tensor"),
+    "normal_, negative": (lambda: x().normal_(0.0, -1.0), ValueError, r"\[normal_\] requires a std of 0 or more"),
+    "to, a list": (lambda: x().to([1]), TypeError, r"\[to\] requires a device, a dtype or a Tensor, got list"),
+    "is_same_shape, a number": (lambda: x().is_same_shape(3), TypeError, r"\[is_same_shape\] requires a Tensor for y"),
     "repeat_interleave, negative": (
         lambda: P.repeat_interleave(x(), P.to_tensor([2, -1]), 0),
         ValueError,
@@ -207,3 +218,7 @@ def test_numbers_beside_tensors_keep_their_digits():
     assert P.isin(i(), 0.5).tolist() == [False, False] and P.isin(i(), 1.0).tolist() == [False, True]
     assert P.isin(0.5, i()).tolist() is False
     assert P.isclose(i(), 0.5, atol=0.5).tolist() == [True, True] and P.isclose(i(), 1).tolist() == [False, True]
+
+
+def test_certain_success_takes_one_trial():
+    assert P.zeros([3]).geometric_(1.0).tolist() == [1.0, 1.0, 1.0]

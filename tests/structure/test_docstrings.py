@@ -69,8 +69,6 @@ paddle.nn.functional.vision
 paddle.nn.layer.activation
 paddle.nn.layer.loss
 paddle.nn.layer.pooling
-paddle.tensor.methods
-paddle.tensor.random
 """.split()
 )
 

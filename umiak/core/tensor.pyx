@@ -390,7 +390,13 @@ cdef inline object binary(int which, object a, object b):
 
 
 cdef class Tensor:
-    """A dense, strided array with a place, a dtype and a gradient."""
+    """Dense, strided array with a place, a dtype and a gradient.
+
+    Example:
+        >>> import paddle
+        >>> paddle.Tensor([1.0, 2.0]).shape
+        [2]
+    """
 
     def __cinit__(self):
         self.dims = self.inline_dims

@@ -297,7 +297,7 @@ class Geometric(RandomStream):
 
     def value(self, u, p):
         failure = F.log1p(F.neg(F.full(p, dtype=u[0].dtype, shape=())))
-        return F.ceil(F.div(F.log(u[0]), failure))
+        return F.maximum(F.ceil(F.div(F.log(u[0]), failure)), 1)  # of a p of 1 the quotient is 0
 
 
 def word63(shape: Any, seed: Any, offset: Any) -> Any:
