@@ -102,7 +102,7 @@ def test_a_channel_that_reaches_devices_gets_their_buffers(fake, monkeypatch):
         fake.device(out.place).memory.write(out.pointer, (arrays[0] + arrays[1]).tobytes())
         return ARRIVED
 
-    monkeypatch.setattr(MailChannel, "reaches", lambda self, place: place.device_type == "fake")
+    monkeypatch.setattr(MailChannel, "can_access", lambda self, place: place.device_type == "fake")
     monkeypatch.setattr(MailChannel, "native", native)
 
     def work():

@@ -142,7 +142,7 @@ def test_the_first_failure_is_that_of_the_clock_not_of_the_report(silent):
     made._on_failing(1, {"moment": now - 2})
     made._on_ended(1, {"code": 6, "moment": now - 2, "tail": []})
     made._on_ended(0, {"code": -15, "moment": now + 60, "tail": []})
-    outcome = made._judge()
+    outcome = made._outcome()
     assert (outcome.code, outcome.failure.rank) == (6, 1)
 
 
@@ -153,9 +153,9 @@ def test_nothing_but_reports_of_success_is_success(unreported):
         made.ranks[number] = monitor.Rank(None, monitor.RankSlot("n", "", 0, 0, 1), 0)  # type: ignore[arg-type]
         made.ranks[number].report = None if number == unreported else Report(number, 0, "n", 1.0)
     made._mpi = 0
-    assert made._judge().code == 137
+    assert made._outcome().code == 137
     made.ranks[unreported].report = Report(unreported, 0, "n", 1.0)
-    assert made._judge().code == 0
+    assert made._outcome().code == 0
 
 
 def test_a_signal_between_starts_ends_the_job(script, monkeypatch):
@@ -172,10 +172,10 @@ def test_a_failure_before_the_interruption_is_what_the_job_ends_with(silent):
     made = JobMonitor(jobs.job(Path("x"), 1))
     made.ranks[0] = monitor.Rank(None, monitor.RankSlot("n", "", 0, 0, 1), 0)  # type: ignore[arg-type]
     made._on_interrupt(signal.SIGINT)
-    assert (made._judge().code, made._judge().text) == (130, "ended by SIGINT")
+    assert (made._outcome().code, made._outcome().text) == (130, "ended by SIGINT")
     made._on_failing(0, {"moment": made._stopped - 1})
     made._on_ended(0, {"code": 7, "moment": made._stopped - 1, "tail": []})
-    outcome = made._judge()
+    outcome = made._outcome()
     assert (outcome.code, outcome.interrupted) == (7, True)
     assert "rank 0" in outcome.text and outcome.text.endswith("ended by SIGINT")
 

@@ -595,7 +595,7 @@ def duplicate(group: Group) -> Group:
     number = counts[group.name] = counts.get(group.name, 0) + 1
     name = f"{group.name}.{number}"
     made = Group(group.channel.split(range(group.size), name), name, group.id, group.ranks)
-    made._timeout, made.bystander = group._timeout, group.bystander
+    made._timeout, made.ask_status = group._timeout, group.ask_status
     groups.table()[name] = made
     return made
 

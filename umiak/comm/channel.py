@@ -33,7 +33,7 @@ class Channel(Protocol):
         """Start a native collective of the transport; None where it has none for these arguments. Operands are
         flat arrays, or Buffers on places that it reaches."""
 
-    def reaches(self, place: Place) -> bool:
+    def can_access(self, place: Place) -> bool:
         """Return whether :meth:`native` takes operands that lie on a device, which the host cannot read."""
 
     def pause(self, waited: float, what: str) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from umiak.comm import algorithms
 from umiak.comm.channel import Channel
 from umiak.comm.errors import CommError, SizeMismatch
-from umiak.comm.peer_status import PeerStatus, sentence
+from umiak.comm.peer_status import PeerStatus, summarize
 from umiak.comm.staging import Data, StagedArray, described
 from umiak.comm.task import Task, timeout_flag
 from umiak.util import flags
@@ -62,7 +62,7 @@ class Group:
         )  # what the rank has under way, on any group
         self.given_up: deque[int] = deque(maxlen=RECENT)  # calls that have ended with an error
         # Tells what some global ranks do on a group, at a call of it
-        self.bystander: Callable[[Group, int | None, Sequence[int]], list[PeerStatus]] | None = None
+        self.ask_status: Callable[[Group, int | None, Sequence[int]], list[PeerStatus]] | None = None
 
     def __repr__(self) -> str:
         return f"Group({self.name!r}, rank {self.rank} of {self.size}, ranks {list(self.ranks)})"
@@ -129,8 +129,8 @@ class Group:
                 return f"{what}({', '.join(map(str, said))})"
         return ""
 
-    def _seen(self, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
-        return [] if self.bystander is None else self.bystander(self, call, ranks)
+    def _statuses(self, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
+        return [] if self.ask_status is None else self.ask_status(self, call, ranks)
 
     def explain(self, task: Task, error: BaseException) -> CommError:
         """An error of the engine, with what it happened to."""
@@ -142,9 +142,9 @@ class Group:
             size = "more" if error.sent is None else f"{error.sent} bytes"
             text = f"[{task.what}] rank {me} expects {error.expected} bytes from rank {peers[0]}, which sent {size}"
         mine = self.signature(task.call)
-        wrong = [s for s in self._seen(task.call, peers) if s.called not in ("", mine)]
+        wrong = [s for s in self._statuses(task.call, peers) if s.called not in ("", mine)]
         if wrong:
-            text += f": {sentence(wrong, task.call, mine)}"
+            text += f": {summarize(wrong, task.call, mine)}"
         elif isinstance(error, SizeMismatch):
             text += ": sizes, dtypes or the order of calls differ"
             text += "" if check_flag.value else ". FLAGS_check_collectives=1 tells which"
@@ -152,14 +152,14 @@ class Group:
         made.__cause__ = error
         return made
 
-    def doubt(self, task: Task, waited: float, late: bool) -> CommError | None:
+    def stall_error(self, task: Task, waited: float, late: bool) -> CommError | None:
         """Return the error of an operation that is ``late`` or can never complete; None where it still may."""
         mine = self.signature(task.call)
-        seen = self._seen(task.call, self.others)
-        if not late and not any(s.lost(task.call, mine) for s in seen):
+        seen = self._statuses(task.call, self.others)
+        if not late and not any(s.is_lost(task.call, mine) for s in seen):
             return None
         text = f"[{task.what}] rank {self.ranks[self.rank]} has waited {waited:.1f} s for the other ranks"
-        return CommError(f"{text}: {sentence(seen, task.call, mine)}" if seen else text)
+        return CommError(f"{text}: {summarize(seen, task.call, mine)}" if seen else text)
 
     def _checked(self, call: int, tag: int, steps: Callable[[int], algorithms.Steps]) -> algorithms.Steps:
         """Run ``steps`` after all ranks have compared their calls."""
@@ -184,7 +184,7 @@ class Group:
             )
         yield from steps(tag)
 
-    def _by(
+    def _collective_steps(
         self,
         name: str,
         reads: Sequence[StagedArray | None],
@@ -201,9 +201,9 @@ class Group:
         def steps(tag: int) -> algorithms.Steps:
             # With the check, engines would match collectives by the order of their starts, which is now that of the
             # answers.
-            native = _no_way if check_flag.value or not name else self.channel.native
+            native = _no_native if check_flag.value or not name else self.channel.native
             places = {s.device.place for s in (*reads, *writes) if s is not None and s.device is not None}
-            if places and all(map(self.channel.reaches, places)):
+            if places and all(map(self.channel.can_access, places)):
                 request = native(name, *(s.buffer for s in operands), *args)
                 if request is not None:
                     yield [request]
@@ -229,7 +229,9 @@ class Group:
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.all_reduce(self.channel, a.array, b.array, op, tag)
 
-        return self._start("all_reduce", self._by("all_reduce", [b], [a], [a, b], [op], messages), *described(x), op)
+        return self._start(
+            "all_reduce", self._collective_steps("all_reduce", [b], [a], [a, b], [op], messages), *described(x), op
+        )
 
     def reduce(self, out: Data, x: Data, root: int, op: str = "sum") -> Task:
         """Reduce: ``x`` of all ranks combined by ``op``, on rank ``root``; elsewhere ``out`` is not written."""
@@ -239,7 +241,7 @@ class Group:
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.all_reduce(self.channel, a.array, b.array, op, tag, root)
 
-        steps = self._by("reduce", [b], writes, [a, b], [root, op], messages)
+        steps = self._collective_steps("reduce", [b], writes, [a, b], [root, op], messages)
         return self._start("reduce", steps, *described(x), op, f"to {root}")
 
     def reduce_scatter(self, out: Data, x: Data, op: str = "sum") -> Task:
@@ -251,7 +253,7 @@ class Group:
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.reduce_scatter(self.channel, a.array, b.array, op, tag)
 
-        steps = self._by("reduce_scatter", [b], [a], [a, b], [op], messages)
+        steps = self._collective_steps("reduce_scatter", [b], [a], [a, b], [op], messages)
         return self._start("reduce_scatter", steps, *described(x), op)
 
     def all_gather(self, out: Data, x: Data) -> Task:
@@ -263,7 +265,9 @@ class Group:
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.gather(self.channel, a.array, b.array, None, tag)
 
-        return self._start("all_gather", self._by("all_gather", [b], [a], [a, b], [], messages), *described(x))
+        return self._start(
+            "all_gather", self._collective_steps("all_gather", [b], [a], [a, b], [], messages), *described(x)
+        )
 
     def gather(self, out: Data | None, x: Data, root: int) -> Task:
         """Gather: ``x`` of all ranks, one after the other, on rank ``root`` alone; elsewhere ``out`` may be None."""
@@ -275,7 +279,9 @@ class Group:
             return algorithms.gather(self.channel, None if a is None else a.array, b.array, root, tag)
 
         writes = [a] if self.rank == root else []
-        return self._start("gather", self._by("", [b], writes, [], [], messages), *described(x), f"to {root}")
+        return self._start(
+            "gather", self._collective_steps("", [b], writes, [], [], messages), *described(x), f"to {root}"
+        )
 
     def scatter(self, out: Data, x: Data | None, root: int) -> Task:
         """Scatter: part r of ``x`` of rank ``root``, on rank r; ``x`` may be None on other ranks."""
@@ -287,7 +293,7 @@ class Group:
             return algorithms.scatter(self.channel, a.array, None if b is None else b.array, root, tag)
 
         reads = [b] if self.rank == root else []
-        steps = self._by("", reads, [a], [], [], messages)
+        steps = self._collective_steps("", reads, [a], [], [], messages)
         return self._start("scatter", steps, *described(out), f"from {root}")
 
     def broadcast(self, x: Data, root: int) -> Task:
@@ -298,7 +304,7 @@ class Group:
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.broadcast(self.channel, a.array, root, tag)
 
-        steps = self._by("broadcast", reads, writes, [a], [root], messages)
+        steps = self._collective_steps("broadcast", reads, writes, [a], [root], messages)
         return self._start("broadcast", steps, *described(x), f"from {root}")
 
     def all_to_all(self, out: Data, x: Data) -> Task:
@@ -313,7 +319,9 @@ class Group:
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.all_to_all(self.channel, a.array, b.array, each, each, tag)
 
-        return self._start("all_to_all", self._by("all_to_all", [b], [a], [a, b], [], messages), *described(x))
+        return self._start(
+            "all_to_all", self._collective_steps("all_to_all", [b], [a], [a, b], [], messages), *described(x)
+        )
 
     def all_to_all_sized(self, out: Data, x: Data, sent: Sequence[int], received: Sequence[int]) -> Task:
         """All-to-all of uneven parts: ``sent[r]`` rows of ``x`` go to rank r, ``received[r]`` come from it."""
@@ -331,7 +339,10 @@ class Group:
 
         dtype, shape = described(x)
         return self._start(
-            "all_to_all_sized", self._by("all_to_all_sized", [b], [a], [a, b], counts, messages), dtype, shape[1:]
+            "all_to_all_sized",
+            self._collective_steps("all_to_all_sized", [b], [a], [a, b], counts, messages),
+            dtype,
+            shape[1:],
         )
 
     def permute(self, out: Data, x: Data, pairs: Sequence[tuple[int, int]]) -> Task:
@@ -342,12 +353,15 @@ class Group:
         def messages(tag: int) -> algorithms.Steps:
             return algorithms.permute(self.channel, a.array, b.array, pairs, tag)
 
-        return self._start("permute", self._by("permute", [b], [a], [a, b], [pairs], messages), *described(x), pairs)
+        return self._start(
+            "permute", self._collective_steps("permute", [b], [a], [a, b], [pairs], messages), *described(x), pairs
+        )
 
     def barrier(self) -> Task:
         """Barrier: complete once every rank has started it."""
         return self._start(
-            "barrier", self._by("barrier", [], [], [], [], lambda tag: algorithms.barrier(self.channel, tag))
+            "barrier",
+            self._collective_steps("barrier", [], [], [], [], lambda tag: algorithms.barrier(self.channel, tag)),
         )
 
     def _parts(self, what: str, part: StagedArray, whole: StagedArray | None) -> None:
@@ -378,7 +392,7 @@ class Group:
         def message(_: int) -> algorithms.Steps:
             yield [start(algorithms.bytes_of(staged.array), peer, tag)]
 
-        steps = self._by("", reads, writes, [], [], message)(tag)
+        steps = self._collective_steps("", reads, writes, [], [], message)(tag)
         task = Task(self, f"{what} {self.ranks[peer]} (group {self.name!r})", steps)
         if task._steps is not None:
             self._open[id(task)] = task
@@ -465,5 +479,5 @@ class Group:
         self.channel.close()
 
 
-def _no_way(name: str, *args: Any) -> None:
+def _no_native(name: str, *args: Any) -> None:
     """Stand-in for native collectives where none may be used."""

@@ -48,7 +48,7 @@ def start(channel: Channel | None = None, timeout: float | None = None) -> Group
             channel = SingleChannel() if alone else connect() if connect else mpi.connect(state, groups)
             channel = linked(channel)
         groups[WORLD] = made = _group(channel, WORLD, 0, range(channel.size), timeout=timeout)
-        made.bystander = getattr(channel, "bystander", None)
+        made.ask_status = getattr(channel, "ask_status", None)
         state[_NEXT] = 1
     return groups[WORLD]
 
@@ -103,7 +103,7 @@ def reopen(name: str, number: int, ranks: Sequence[int], *, timeout: float | Non
     """A group under a name that is free, called by its ranks."""
     whole = world()
     made = _group(whole.channel.split(ranks, name), name, number, ranks, timeout=timeout, beside=whole)
-    made.bystander = whole.bystander
+    made.ask_status = whole.ask_status
     table()[name] = made
     return made
 

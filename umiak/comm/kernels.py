@@ -52,7 +52,7 @@ def _finish(task: Any, *tensors: Tensor) -> None:
         deferred.append((task, tensors))
 
 
-def enter(*classes: type[ops.Collective]) -> Callable[[Run], Run]:
+def register(*classes: type[ops.Collective]) -> Callable[[Run], Run]:
     """The decorated ``fn(op, x, size, *params)`` runs ops of these classes."""
 
     def decorate(fn: Run) -> Run:
@@ -62,11 +62,11 @@ def enter(*classes: type[ops.Collective]) -> Callable[[Run], Run]:
     return decorate
 
 
-def together(*classes: type[ops.Collective]) -> Callable[[Run], Run]:
+def register_collective(*classes: type[ops.Collective]) -> Callable[[Run], Run]:
     """One of several ranks, ``fn(op, group, x, *params)`` with ``x`` contiguous; alone, nothing moves."""
 
     def decorate(fn: Run) -> Run:
-        @enter(*classes)
+        @register(*classes)
         def run(op: ops.Collective, x: Tensor, size: int, *params: Any) -> Tensor:
             return copied(x) if size == 1 else fn(op, _group(op, size), contiguous(x), *params)
 
@@ -91,7 +91,7 @@ def contiguous(x: Tensor) -> Tensor:
     return x if x.is_contiguous() else copied(x)
 
 
-def like(x: Tensor, shape: Sequence[int]) -> Tensor:
+def empty_like(x: Tensor, shape: Sequence[int]) -> Tensor:
     """New memory beside ``x``."""
     return empty(tuple(shape), x.dtype, x.place)
 
@@ -101,7 +101,7 @@ def zeros(x: Tensor) -> Tensor:
     return eager.apply_plain(F.REGISTRY["full"](dtype=x.dtype), (0,), (tuple(x.shape),))
 
 
-def cut(x: Tensor, axis: int, parts: int) -> Tensor:
+def split(x: Tensor, axis: int, parts: int) -> Tensor:
     """``x`` cut into equal parts along an axis, stacked on a new first one."""
     shape = tuple(x.shape)
     whole = plain("reshape", x, (*shape[:axis], parts, shape[axis] // parts, *shape[axis + 1 :]))
@@ -109,102 +109,102 @@ def cut(x: Tensor, axis: int, parts: int) -> Tensor:
     return contiguous(plain("permute", whole, perm=(axis, *rest)))
 
 
-def joined(parts: Tensor, axis: int) -> Tensor:
+def concatenated(parts: Tensor, axis: int) -> Tensor:
     """The parts along the first axis, one after the other along ``axis`` of them."""
     n, *shape = parts.shape
     order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)]
-    turned = contiguous(plain("permute", parts, perm=tuple(order)))
-    return plain("reshape", turned, (*shape[:axis], n * shape[axis], *shape[axis + 1 :]))
+    transposed = contiguous(plain("permute", parts, perm=tuple(order)))
+    return plain("reshape", transposed, (*shape[:axis], n * shape[axis], *shape[axis + 1 :]))
 
 
 # --- the ops
 
 
-@together(ops.AllReduce)
+@register_collective(ops.AllReduce)
 def all_reduce(op: Any, group: Any, x: Tensor) -> Tensor:
-    out = like(x, x.shape)
+    out = empty_like(x, x.shape)
     _finish(group.all_reduce(out, x, op.op), out, x)
     return out
 
 
-@together(ops.ReduceTo)
+@register_collective(ops.ReduceTo)
 def reduce_to(op: Any, group: Any, x: Tensor, root: int, rank: int) -> Tensor:
-    out = like(x, x.shape) if rank == root else zeros(x)
+    out = empty_like(x, x.shape) if rank == root else zeros(x)
     _finish(group.reduce(out, x, root, op.op), out, x)
     return out
 
 
-@together(ops.Broadcast)
+@register_collective(ops.Broadcast)
 def broadcast(op: Any, group: Any, x: Tensor, root: int, rank: int) -> Tensor:
-    out = copied(x) if rank == root else like(x, x.shape)
+    out = copied(x) if rank == root else empty_like(x, x.shape)
     _finish(group.broadcast(out, root), out)
     return out
 
 
-@together(ops.AllGather)
+@register_collective(ops.AllGather)
 def all_gather(op: Any, group: Any, x: Tensor) -> Tensor:
     shape = tuple(x.shape)
     if op.axis == 0:
-        out = like(x, (group.size * shape[0], *shape[1:]))
+        out = empty_like(x, (group.size * shape[0], *shape[1:]))
         _finish(group.all_gather(out, x), out, x)
         return out
-    parts = like(x, (group.size, *shape))
+    parts = empty_like(x, (group.size, *shape))
     group.all_gather(parts, x).wait()
-    return joined(parts, op.axis)
+    return concatenated(parts, op.axis)
 
 
-@together(ops.ReduceScatter)
+@register_collective(ops.ReduceScatter)
 def reduce_scatter(op: Any, group: Any, x: Tensor) -> Tensor:
     shape = list(x.shape)
     shape[op.axis] //= group.size
-    x = x if op.axis == 0 else cut(x, op.axis, group.size)
-    out = like(x, shape)
+    x = x if op.axis == 0 else split(x, op.axis, group.size)
+    out = empty_like(x, shape)
     _finish(group.reduce_scatter(out, x, op.op), out, x)
     return out
 
 
-@together(ops.AllToAll)
+@register_collective(ops.AllToAll)
 def all_to_all(op: Any, group: Any, x: Tensor) -> Tensor:
     if op.split_axis == op.concat_axis == 0:
-        out = like(x, x.shape)
+        out = empty_like(x, x.shape)
         _finish(group.all_to_all(out, x), out, x)
         return out
-    parts = cut(x, op.split_axis, group.size)
-    come = like(x, parts.shape)
+    parts = split(x, op.split_axis, group.size)
+    come = empty_like(x, parts.shape)
     group.all_to_all(come, parts).wait()
-    return joined(come, op.concat_axis)
+    return concatenated(come, op.concat_axis)
 
 
-@together(ops.AllToAllSized)
+@register_collective(ops.AllToAllSized)
 def all_to_all_sized(op: Any, group: Any, x: Tensor, sent: tuple, received: tuple) -> Tensor:
-    out = like(x, (sum(received), *x.shape[1:]))
+    out = empty_like(x, (sum(received), *x.shape[1:]))
     _finish(group.all_to_all_sized(out, x, sent, received), out, x)
     return out
 
 
-@enter(ops.CopyToGroup)
+@register(ops.CopyToGroup)
 def copy_to_group(op: Any, x: Tensor, size: int) -> Tensor:
     return copied(x)
 
 
-@enter(ops.CollectivePermute)
+@register(ops.CollectivePermute)
 def collective_permute(op: Any, x: Tensor, size: int) -> Tensor:
     if size == 1:
         return copied(x) if op.pairs else zeros(x)
     x = contiguous(x)
-    out = like(x, x.shape)
+    out = empty_like(x, x.shape)
     _finish(_group(op, size).permute(out, x, op.pairs), out, x)
     return out
 
 
-@enter(ops.Send)
+@register(ops.Send)
 def send(op: Any, x: Tensor, size: int, peer: int) -> Tensor:
     x = contiguous(x)
     _finish(_group(op, size).send(x, peer), x)
-    return like(x, (0,))
+    return empty_like(x, (0,))
 
 
-@enter(ops.Recv)
+@register(ops.Recv)
 def recv(op: Any, token: Tensor | None, size: int, peer: int, shape: tuple) -> Tensor:
     out = empty(shape, op.dtype, current().place)
     _finish(_group(op, size).recv(out, peer), out)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from umiak.comm.errors import CommError, SizeMismatch
-from umiak.comm.peer_status import ENDED, FAILED, PeerStatus, look, where
+from umiak.comm.peer_status import ENDED, FAILED, PeerStatus, location_of, status_of
 from umiak.comm.single import ARRIVED, Arrived
 from umiak.core.place import Place
 
@@ -83,11 +83,11 @@ class VirtualRank:
             wanted = sorted({q[0].source for q in self.boxes.values() if type(q[0]) is Expected})
             peers = f" for {'ranks' if len(wanted) > 1 else 'rank'} {', '.join(map(str, wanted))}" if wanted else ""
             return f"rank {self.rank} waits in {'; '.join(sorted(self.waits.values()))}{peers}"
-        return f"rank {self.rank} is in {where(self.thread)}"
+        return f"rank {self.rank} is in {location_of(self.thread)}"
 
-    def look(self, name: str, call: int | None) -> PeerStatus:
+    def status(self, name: str, call: int | None) -> PeerStatus:
         """Return its status on the group ``name``."""
-        seen = look(self.groups, self.rank, name, call, self.thread)
+        seen = status_of(self.groups, self.rank, name, call, self.thread)
         if self.error is not None:
             return replace(seen, state=FAILED, error=f"{type(self.error).__name__}: {self.error}")
         return replace(seen, state=ENDED) if self.ended else seen
@@ -141,10 +141,10 @@ class Job:
         for member in self.members:
             member.touch()
 
-    def look(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
+    def statuses(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
         """Return the status of some ranks on a group."""
         with self.lock:
-            return [self.members[r].look(group.name, call) for r in ranks]
+            return [self.members[r].status(group.name, call) for r in ranks]
 
     def _look_for_deadlock(self) -> None:
         living = [s for s in self.members if not s.ended]
@@ -159,28 +159,28 @@ class Job:
             if not queue or type(queue[0]) is not Expected:
                 queue.append(x.copy())
                 return
-            wish = queue.popleft()
+            expected = queue.popleft()
             if not queue:
                 del member.boxes[address]
-        wish.fill(x)
+        expected.fill(x)
         with self.lock:
-            wish.done = True
+            expected.done = True
             member.touch()
 
-    def expect(self, wish: Expected, key: Hashable, member: VirtualRank, tag: int) -> Expected:
-        """The next message from ``wish.source``."""
-        address = key, wish.source, tag
+    def expect(self, expected: Expected, key: Hashable, member: VirtualRank, tag: int) -> Expected:
+        """The next message from ``expected.source``."""
+        address = key, expected.source, tag
         with self.lock:
             queue = member.boxes.setdefault(address, deque())
             if not queue or type(queue[0]) is Expected:
-                queue.append(wish)
-                return wish
+                queue.append(expected)
+                return expected
             message = queue.popleft()
             if not queue:
                 del member.boxes[address]
-        wish.fill(message)
-        wish.done = True
-        return wish
+        expected.fill(message)
+        expected.done = True
+        return expected
 
     def wait(self, member: VirtualRank, waited: float, what: str) -> None:
         """Wait until something has changed for ``member`` since this thread last looked, or some time has passed."""
@@ -204,7 +204,7 @@ class MailChannel:
         self.job, self.member, self.ranks, self.key = job, member, tuple(ranks), key
         self.rank = self.ranks.index(member.rank)
         self.size = len(self.ranks)
-        self.bystander = job.look
+        self.ask_status = job.statuses
 
     def send(self, x: np.ndarray, peer: int, tag: int) -> Arrived:
         self.job.deliver(x, self.key, self.member.rank, self.ranks[peer], tag)
@@ -216,7 +216,7 @@ class MailChannel:
     def native(self, name: str, *args: Any) -> None:
         return None
 
-    def reaches(self, place: Place) -> bool:
+    def can_access(self, place: Place) -> bool:
         return False
 
     def pause(self, waited: float, what: str) -> None:

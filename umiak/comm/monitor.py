@@ -18,7 +18,7 @@ from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Connection, Listener, answer_challenge, deliver_challenge
 from typing import TYPE_CHECKING, Any
 
-from umiak.comm.peer_status import ENDED, FAILED, GONE, SILENT, PeerStatus, look
+from umiak.comm.peer_status import ENDED, FAILED, GONE, SILENT, PeerStatus, status_of
 
 if TYPE_CHECKING:
     from umiak.comm.group import Group
@@ -84,11 +84,11 @@ class Monitor:
         if "failed" in said:
             self.failed[said["rank"]] = said["failed"]
             return {}
-        return asdict(self.look(said["group"], said["call"]))
+        return asdict(self.status(said["group"], said["call"]))
 
-    def look(self, name: str, call: int | None) -> PeerStatus:
+    def status(self, name: str, call: int | None) -> PeerStatus:
         """Return the status of this rank on a group."""
-        seen = look(self.groups, self.rank, name, call, self.program)
+        seen = status_of(self.groups, self.rank, name, call, self.program)
         if self.rank in self.failed:
             return replace(seen, state=FAILED, error=self.failed[self.rank])
         return replace(seen, state=ENDED if self.ended else seen.state, error=self.note)
@@ -98,26 +98,26 @@ class Monitor:
     def ask(self, group: Group, call: int | None, ranks: Sequence[int]) -> list[PeerStatus]:
         """Ask some ranks for their status on a group, at a call of it."""
         question = {"group": group.name, "call": call}
-        found = self._tell(ranks, question)
+        found = self._ask_all(ranks, question)
         return [found.get(r, PeerStatus(r, SILENT)) for r in ranks]
 
     def announce(self, error: str) -> None:
         """Tell all others that this rank has failed."""
         self.failed[self.rank] = error
-        self._tell(self.others, {"rank": self.rank, "failed": error}, HEAR)
+        self._ask_all(self.others, {"rank": self.rank, "failed": error}, HEAR)
 
     @property
     def others(self) -> list[int]:
         """All ranks but this one."""
         return [r for r in range(len(self.addresses)) if r != self.rank]
 
-    def gone(self) -> list[int]:
+    def dead_ranks(self) -> list[int]:
         """The ranks whose processes do not listen any more."""
         name = next(iter(self.groups), "")
-        seen = self._tell(self.others, {"group": name, "call": None}, HEAR)
+        seen = self._ask_all(self.others, {"group": name, "call": None}, HEAR)
         return [r for r, s in seen.items() if s.state == GONE]
 
-    def _say(self, rank: int, words: dict[str, Any]) -> PeerStatus | None:
+    def _ask_one(self, rank: int, words: dict[str, Any]) -> PeerStatus | None:
         try:
             with Client(self.addresses[rank], authkey=self.key) as connection:
                 connection.send_bytes(json.dumps(words).encode())
@@ -128,7 +128,7 @@ class Monitor:
             return None
         return PeerStatus(**{**answer, "waits": tuple(answer["waits"])}) if answer else PeerStatus(rank)
 
-    def _tell(self, ranks: Iterable[int], words: dict[str, Any], seconds: float = ASK) -> dict[int, PeerStatus]:
+    def _ask_all(self, ranks: Iterable[int], words: dict[str, Any], seconds: float = ASK) -> dict[int, PeerStatus]:
         """The answers that come in time; threads wait for them, as connections have no time limit."""
         todo: queue.SimpleQueue[int] = queue.SimpleQueue()
         asked = 0
@@ -143,7 +143,7 @@ class Monitor:
                     rank = todo.get_nowait()
                 except queue.Empty:
                     return
-                answers.put((rank, self._say(rank, words)))
+                answers.put((rank, self._ask_one(rank, words)))
 
         for _ in range(min(asked, AT_ONCE)):
             threading.Thread(target=work, name="umiak question", daemon=True).start()
@@ -158,7 +158,7 @@ class Monitor:
                 found[rank] = seen
         return found
 
-    def trouble(self) -> str:
+    def failures(self) -> str:
         """Describe the failures that ranks have announced."""
         return "; ".join(f"rank {r} failed: {text}" for r, text in dict(self.failed).items())
 

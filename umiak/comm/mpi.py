@@ -72,7 +72,7 @@ class MPIChannel:
         MPI = _import()
         self.comm = comm
         self.monitor = monitor
-        self.bystander = monitor.ask
+        self.ask_status = monitor.ask
         self._status = MPI.Status
         self.rank = comm.Get_rank()
         self.size = comm.Get_size()
@@ -88,7 +88,7 @@ class MPIChannel:
     def recv(self, x: np.ndarray, peer: int, tag: int) -> Any:
         return _Received(self.comm.Irecv([x, self._byte], peer, tag), self._status(), peer, x.size)
 
-    def reaches(self, place: Place) -> bool:
+    def can_access(self, place: Place) -> bool:
         return False
 
     def native(self, name: str, *args: Any) -> Any | None:
@@ -125,7 +125,7 @@ class MPIChannel:
 
     def pause(self, waited: float, what: str) -> None:
         if self.monitor.failed:
-            raise CommError(f"[{what}] rank {self.monitor.rank} cannot go on: {self.monitor.trouble()}")
+            raise CommError(f"[{what}] rank {self.monitor.rank} cannot go on: {self.monitor.failures()}")
         # MPI moves messages on only while somebody looks: sleep only where nothing is likely to move.
         if waited < YIELD_FOR:
             os.sched_yield()

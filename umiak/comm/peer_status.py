@@ -27,7 +27,7 @@ class PeerStatus:
     place: str = ""  # the line of its program
     error: str = ""
 
-    def lost(self, call: int | None, mine: str) -> bool:
+    def is_lost(self, call: int | None, mine: str) -> bool:
         """Return whether it will never do what the one who calls ``mine`` waits for."""
         if self.state in (FAILED, GONE):
             return True
@@ -35,7 +35,7 @@ class PeerStatus:
             return False  # what it has sent may be under way
         return bool(self.called and self.called != mine) or (self.state == ENDED and self.calls <= call)
 
-    def words(self, call: int | None, mine: str) -> str:
+    def describe(self, call: int | None, mine: str) -> str:
         """Return the predicate that follows ``rank 3`` in a sentence."""
         if self.state == FAILED:
             return f"failed: {self.error}"
@@ -62,19 +62,19 @@ class PeerStatus:
         return doing
 
 
-def look(
+def status_of(
     groups: Mapping[str, Group], rank: int, name: str, call: int | None, thread: threading.Thread | None
 ) -> PeerStatus:
     """Return the status of a rank of this process on the group ``name`` of ``groups``; ``thread`` runs its program."""
     group = groups.get(name)
-    place = where(thread)
+    place = location_of(thread)
     if group is None:
         return PeerStatus(rank, place=place)
     called = "" if call is None else group.signature(call)
     return PeerStatus(rank, RUNNING, group.calls, called, call in group.given_up, tuple(sorted(group.waits())), place)
 
 
-def where(thread: threading.Thread | None) -> str:
+def location_of(thread: threading.Thread | None) -> str:
     """The innermost line of a thread outside of this package."""
     frame = None if thread is None else sys._current_frames().get(thread.ident or 0)
     own = __name__.rpartition(".")[0]
@@ -83,9 +83,9 @@ def where(thread: threading.Thread | None) -> str:
     return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} ({frame.f_code.co_name})"
 
 
-def sentence(statuses: Iterable[PeerStatus], call: int | None, mine: str) -> str:
+def summarize(statuses: Iterable[PeerStatus], call: int | None, mine: str) -> str:
     """Describe the statuses of some ranks, grouping those that do the same."""
     said: dict[str, list[int]] = {}
     for s in statuses:
-        said.setdefault(s.words(call, mine), []).append(s.rank)
-    return "; ".join(f"rank {', '.join(map(str, ranks))} {words}" for words, ranks in said.items())
+        said.setdefault(s.describe(call, mine), []).append(s.rank)
+    return "; ".join(f"rank {', '.join(map(str, ranks))} {status}" for status, ranks in said.items())

@@ -116,7 +116,7 @@ class PlannedChannel:
     def native(self, name: str, *args: Any) -> None:
         return None
 
-    def reaches(self, place: Place) -> bool:
+    def can_access(self, place: Place) -> bool:
         return False
 
     def send(self, x: np.ndarray, peer: int, tag: int) -> Any:

@@ -59,7 +59,7 @@ class Shutdown:
         self.monitor.close()
         sys.stdout.flush()
         sys.stderr.flush()
-        wait_until(lambda: len(self.monitor.gone()) == len(self.monitor.others), GRACE)
+        wait_until(lambda: len(self.monitor.dead_ranks()) == len(self.monitor.others), GRACE)
         time.sleep(PASS_ON)
         MPI.COMM_WORLD.Abort(1)
 
@@ -71,11 +71,11 @@ class Shutdown:
         look = look_flag.value or float("inf")
         while not wait_until(request.Test, min(look, 0.5)):
             if self.monitor.failed:
-                return self.monitor.trouble()
+                return self.monitor.failures()
             waited = time.monotonic() - start
             if waited > look:
                 look = 2 * waited
-                gone = self.monitor.gone()
+                gone = self.monitor.dead_ranks()
                 if gone and not request.Test():
                     text = f"[comm] rank {self.monitor.rank} has ended, and the processes of ranks {gone} have died"
                     print(text, file=sys.stderr)

@@ -72,7 +72,7 @@ class SingleChannel:
     def native(self, name: str, *args: Any) -> None:
         return None
 
-    def reaches(self, place: Place) -> bool:
+    def can_access(self, place: Place) -> bool:
         return False
 
     def pause(self, waited: float, what: str) -> None:

@@ -88,7 +88,7 @@ class SlowChannel:
     def __init__(self, channel: Channel, line: LinkModel) -> None:
         self.channel, self.line = channel, line
         self.rank, self.size = channel.rank, channel.size
-        self.bystander = getattr(channel, "bystander", None)
+        self.ask_status = getattr(channel, "ask_status", None)
 
     def send(self, x: np.ndarray, peer: int, tag: int) -> Request:
         left = self.line.take(x.size)
@@ -103,7 +103,7 @@ class SlowChannel:
     def native(self, name: str, *args: Any) -> None:
         return None
 
-    def reaches(self, place: Place) -> bool:
+    def can_access(self, place: Place) -> bool:
         return False
 
     def pause(self, waited: float, what: str) -> None:

@@ -51,14 +51,14 @@ class Task:
         """
         if self._steps is not None:
             with self._lock:
-                if self._moving or not self._move():
+                if self._moving or not self._advance():
                     return False
         if self._error is not None:
             raise self._error from self._error.__cause__
         self._act()
         return True
 
-    def _move(self) -> bool:
+    def _advance(self) -> bool:
         """Return whether it has ended, well or not."""
         messages = self._messages
         self._moving = True
@@ -117,7 +117,7 @@ class Task:
             try:
                 late = 0 < limit < waited
                 if late or waited > look:
-                    error = self.group.doubt(self, waited, late)
+                    error = self.group.stall_error(self, waited, late)
                     if error is not None:
                         raise error
                     look = 2 * waited

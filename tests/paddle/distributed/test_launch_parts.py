@@ -9,8 +9,8 @@ import pytest
 from paddle.distributed.launch.main import job, launch
 from umiak.comm.launcher import mpi_launchers
 from umiak.comm.launcher.console import Console
-from umiak.comm.launcher.job import Host, Job, RankSlot, crowded, environments
-from umiak.comm.launcher.monitor import Outcome, Report, last_words
+from umiak.comm.launcher.job import Host, Job, RankSlot, environments, oversubscribed
+from umiak.comm.launcher.monitor import Outcome, Report, last_traceback
 from umiak.comm.launcher.restarts import summary
 from umiak.comm.launcher.supervisor import TAIL_LINES, Tail
 
@@ -110,7 +110,7 @@ def test_environment_of_two_nodes(monkeypatch):
     }
     assert [d["OMP_NUM_THREADS"] for _, d in both] == ["4", "1", "4", "1"]
     assert ["MPIR_CVAR_POLLS_BEFORE_YIELD" in d for _, d in both] == [False, True, False, True]
-    assert crowded(slots) == ["2 ranks on the 1 CPUs of b"]
+    assert oversubscribed(slots) == ["2 ranks on the 1 CPUs of b"]
     monkeypatch.setenv("UMIAK_NUM_THREADS", "3")
     assert "OMP_NUM_THREADS" not in environments(slots, made, 0)[0][1]
 
@@ -136,8 +136,8 @@ def test_tail_of_a_log():
     assert tail.lines() == [f"line {i}" for i in range(5000 - TAIL_LINES, 5000)]
     assert tail.size < 40000
     report = Report(0, 1, "", 0.0, ["x", "Traceback (most recent call last):", "  a", "E: b"])
-    assert last_words(report) == report.tail[1:]
-    assert last_words(Report(0, 1, "", 0.0, tail.lines())) == tail.lines()[-10:]
+    assert last_traceback(report) == report.tail[1:]
+    assert last_traceback(Report(0, 1, "", 0.0, tail.lines())) == tail.lines()[-10:]
 
 
 def test_words_about_failures():

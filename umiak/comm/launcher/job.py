@@ -107,7 +107,7 @@ def environments(slots: Sequence[RankSlot], job: Job, restart: int) -> list[tupl
     return found
 
 
-def crowded(slots: Sequence[RankSlot]) -> list[str]:
+def oversubscribed(slots: Sequence[RankSlot]) -> list[str]:
     """Nodes with more ranks than CPUs, in words."""
     counts = {slot.node: (sum(s.node == slot.node for s in slots), slot.cpus) for slot in slots}
     return [f"{n} ranks on the {cpus} CPUs of {node}" for node, (n, cpus) in counts.items() if n > cpus]

@@ -4,7 +4,7 @@ One thread decides (:meth:`JobMonitor.run`); others bring it events: one per con
 launcher. A rank's end is told by its supervisor, which stays until the launcher dismisses it, so that the MPI launcher
 never ends the others by its own lights. Where it does (``MPI_Abort``), supervisors are lost, and its word counts.
 
-:class:`Rank` is the one place that knows how a rank ended, and ``_judge`` makes the job's exit status of all of them:
+:class:`Rank` is the one place that knows how a rank ended, and ``_outcome`` makes the job's exit status of all of them:
 0 where every rank has reported 0, and nowhere else.
 """
 
@@ -31,7 +31,7 @@ from typing import IO, Any
 from umiak.comm.connections import Server
 from umiak.comm.launcher import mpi_launchers
 from umiak.comm.launcher.console import Console, say
-from umiak.comm.launcher.job import Job, RankSlot, crowded, environments
+from umiak.comm.launcher.job import Job, RankSlot, environments, oversubscribed
 from umiak.comm.launcher.processes import Direct, JobProcesses, Launched
 from umiak.comm.launcher.supervisor import ADDRESS, SECRET
 
@@ -157,7 +157,7 @@ class JobMonitor:
         finally:
             self._finish(server)
             self.started.set()
-        self.outcome = self._judge()
+        self.outcome = self._outcome()
         if self.outcome.code:
             with contextlib.suppress(BrokenPipeError, ValueError):  # nobody reads any more
                 self._console.finish()
@@ -283,7 +283,7 @@ class JobMonitor:
     def _go(self) -> None:
         """All are there: tell each what to run."""
         slots = [self.ranks[number].slot for number in range(self.job.size)]
-        for node in crowded(slots):
+        for node in oversubscribed(slots):
             say(f"warning: {node}: they take turns")
         title = f"[launch] restart {self.restart}\n" if self.restart else ""
         for number, (environ, defaults) in enumerate(environments(slots, self.job, self.restart)):
@@ -474,7 +474,7 @@ class JobMonitor:
 
     # -- what it comes to
 
-    def _judge(self) -> Outcome:
+    def _outcome(self) -> Outcome:
         seconds = self._seconds()
         mpi = 0 if self._mpi is None else self._mpi if self._mpi >= 0 else 128 - self._mpi
         # The first by the clock: reports come as machines find the time.
@@ -483,7 +483,7 @@ class JobMonitor:
             by = f"ended by {signal.Signals(self._interrupted).name}"
             if first is None:
                 return Outcome(128 + self._interrupted, by, "", seconds, True)
-            text, reason = self._blame(first)
+            text, reason = self._describe_failure(first)
             return Outcome(first.status, f"{text}\n{by}", reason, seconds, True, first)
         if self._why:
             lines = [self._why, *b"".join(self._words).decode("utf-8", "replace").splitlines()]
@@ -495,14 +495,14 @@ class JobMonitor:
         if all(report is not None and not report.code and not report.swept for report in reports):
             return Outcome(0, seconds=seconds)
         if first is not None:
-            text, reason = self._blame(first)
+            text, reason = self._describe_failure(first)
             return Outcome(first.status, text, reason, seconds, failure=first)
         # The MPI launcher has ended all: a rank called MPI_Abort, which says so, or it was ended itself.
         code = mpi or 137
         by = f" (the MPI launcher with exit code {code})" if mpi else ""
         first = next((r for r in self._swept if any("Abort(" in line for line in r.tail)), None)
         if first is not None:
-            text, reason = self._blame(first, by)
+            text, reason = self._describe_failure(first, by)
             return Outcome(code, text, reason, seconds, failure=first)
         lost = [number for number, rank in sorted(self.ranks.items()) if rank.killed]
         why = "the MPI launcher ended the ranks"
@@ -512,18 +512,18 @@ class JobMonitor:
             why = f"the supervisor of rank {min(self._swept, key=lambda report: report.moment).rank} was ended"
         return Outcome(code, why + by, why, seconds)
 
-    def _blame(self, report: Report, by: str = "") -> tuple[str, str]:
+    def _describe_failure(self, report: Report, by: str = "") -> tuple[str, str]:
         """Describe the rank that failed first, at length and in one line."""
         how = f"ended with {report.how}{by} after {report.seconds:.1f} s"
         lines = [f"rank {report.rank} ({report.where}) {how}; the job was ended"]
         log = self.job.log(report.rank)
-        tail = last_words(report)
+        tail = last_traceback(report)
         if tail:
             lines += [f"last lines of {log or f'rank {report.rank}'}:", *("    " + line for line in tail)]
         return "\n".join(lines), f"rank {report.rank}: {report.reason}"
 
 
-def last_words(report: Report) -> list[str]:
+def last_traceback(report: Report) -> list[str]:
     """The last traceback among a rank's last lines, else the last ten."""
     lines = report.tail
     starts = [i for i, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]

@@ -279,7 +279,7 @@ class Supervisor:
                 self.child = subprocess.Popen(
                     [*python, RUNNER, str(status), str(call), *what],
                     env=rank_environ, stdin=None if stdin else subprocess.DEVNULL, stdout=output, stderr=output,
-                    pass_fds=[status, call, *passed()], preexec_fn=begin,
+                    pass_fds=[status, call, *inherited_descriptors()], preexec_fn=begin,
                 )  # fmt: skip
             except OSError as error:
                 self.report(1, [f"the rank could not be started: {error}"])
@@ -316,11 +316,11 @@ class Supervisor:
         first = not self.said
         self.said += data
         self.look_at_memory()
-        if first and said(self.said)[0] == 0:
+        if first and parse_report(self.said)[0] == 0:
             self.send("finished")
         elif first:
             self.deadline = time.monotonic() + LAST_WORDS
-            self.send("failing", moment=said(self.said)[1])
+            self.send("failing", moment=parse_report(self.said)[1])
         return True
 
     def look_at_memory(self) -> None:
@@ -359,7 +359,7 @@ class Supervisor:
         self.reap()
         swept = self.unwanted and self.code is None
         self.look_at_memory()
-        clear(self.ended)
+        kill_descendants(self.ended)
         for name in self.shared:  # a rank that maps a file has seen all ranks here do so: nobody opens it any more
             with contextlib.suppress(OSError):
                 os.unlink(name)
@@ -369,7 +369,7 @@ class Supervisor:
                     pass
         code = -signal.SIGKILL if self.code is None else self.code  # None: it was never started
         if self.said:
-            told, when, error = said(self.said)
+            told, when, error = parse_report(self.said)
             if told:
                 # It failed when it said so; whether its process got to its own end then does not matter.
                 code, moment = code if code > 0 else told, when
@@ -401,14 +401,14 @@ class Supervisor:
         self.dismissed = True
 
 
-def said(words: bytes) -> tuple[int, float, str]:
+def parse_report(words: bytes) -> tuple[int, float, str]:
     """Parse the report of runner.py: the exit status, when the program ended, and the text of an exception."""
     first, _, error = words.decode("utf-8", "replace").partition("\n")
     code, moment = first.split()
     return int(code), float(moment), error
 
 
-def passed() -> list[int]:
+def inherited_descriptors() -> list[int]:
     """Open files through which a rank's MPI library talks to the MPI launcher."""
     found = []
     for name in ("PMI_FD", "HYDI_CONTROL_FD"):
@@ -425,7 +425,7 @@ def begin() -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
-def clear(ended: Callable[[int, int], None]) -> None:
+def kill_descendants(ended: Callable[[int, int], None]) -> None:
     """Kill all descendants, also those that left the process group: the kernel makes orphans our children.
 
     ``ended`` is told how each came to its end.
@@ -463,7 +463,7 @@ def supervise(parent: int) -> int:
     except (EOFError, ConnectionError):
         return 1
     finally:
-        clear(lambda *_: None)
+        kill_descendants(lambda *_: None)
 
 
 def main() -> NoReturn:
@@ -496,7 +496,7 @@ def main() -> NoReturn:
         if signal.sigwait(SHIM_SIGNALS) == signal.SIGTERM:
             os.kill(supervisor, signal.SIGTERM)
         ended, status = os.waitpid(supervisor, os.WNOHANG)
-    clear(lambda *_: None)
+    kill_descendants(lambda *_: None)
     if status and FOLDER in os.environ:  # perhaps the launcher has gone, and this is the last of the job
         os.close(int(os.environ[LOCK]))
         with contextlib.suppress(OSError):

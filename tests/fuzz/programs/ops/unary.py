@@ -48,11 +48,11 @@ UNARY = {
     "logit": ("paddle.logit({0})", "torch.logit({0})"),
     "sinc": ("paddle.sinc({0})", "torch.sinc({0})"),
 }
-for _name, (_ours, _judge) in UNARY.items():
+for _name, (_ours, _outcome) in UNARY.items():
     # PyTorch's polygamma is exact to ten digits only.
     _tags = "loose" if _name in ("digamma", "lgamma") else "cancels" if _name == "sinc" else ""
-    op(_name, _ours, _judge, any_float, weight=0.25, tags=_tags)
-    op(_name + "_", f"{{0}}.{_name}_()", _judge, any_float, "write", results=0, weight=0.14, tags=_tags)
+    op(_name, _ours, _outcome, any_float, weight=0.25, tags=_tags)
+    op(_name + "_", f"{{0}}.{_name}_()", _outcome, any_float, "write", results=0, weight=0.14, tags=_tags)
 ACTIVATIONS = {
     "relu": ("F.relu({0})", "F.relu({0})"),
     "relu6": ("F.relu6({0})", "F.relu6({0})"),
@@ -81,7 +81,7 @@ ACTIVATIONS = {
     "zeros_like": ("paddle.zeros_like({0})", "torch.zeros_like({0})"),
     "full_like": ("paddle.full_like({0}, 1.5)", "torch.full_like({0}, 1.5)"),
 }
-for _name, (_ours, _judge) in ACTIVATIONS.items():
-    op(_name, _ours, _judge, any_float, weight=0.2)
+for _name, (_ours, _outcome) in ACTIVATIONS.items():
+    op(_name, _ours, _outcome, any_float, weight=0.2)
 for _name in ("relu", "elu"):
     op(_name + "_", f"F.{_name}_({{0}})", f"F.{_name}({{0}})", any_float, "write", results=0, weight=0.2)
