@@ -66,7 +66,7 @@ def get_rank(group: Group | None = None) -> int:
 
 @public("paddle.distributed")
 def get_world_size(group: Group | None = None) -> int:
-    """How many ranks there are, or how many in ``group`` (-1 outside of it).
+    """Return the number of ranks, or of those in ``group`` (-1 outside of it).
 
     Before ``init_parallel_env``: what the launcher has told, else 1.
 
@@ -82,7 +82,7 @@ def get_world_size(group: Group | None = None) -> int:
 
 @public("paddle.distributed")
 class ParallelEnv:
-    """What this process is among the others.
+    """Environment of this process: its rank, device and address among the others.
 
     Example:
         >>> import paddle
@@ -98,7 +98,7 @@ class ParallelEnv:
 
     @property
     def world_size(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return get_world_size()
 
     @property
@@ -128,7 +128,7 @@ class ParallelEnv:
 
     @property
     def nrings(self) -> int:
-        """How many channels a group has."""
+        """Number of channels of a group."""
         return 1
 
     @property
@@ -142,7 +142,7 @@ class ParallelEnv:
 
 @public("paddle.distributed")
 class ParallelMode:
-    """What is divided among ranks.
+    """Kinds of parallelism: what is divided among ranks.
 
     Example:
         >>> import paddle
@@ -159,7 +159,7 @@ class ParallelMode:
 
 @dataclass(frozen=True)
 class NCCLConfig:
-    """How NCCL is to carry a group; the engines of hosts do not read it."""
+    """Options of NCCL for a group; transports of hosts do not read them."""
 
     commName: str = ""
     ll_buffsize: int = -1

@@ -242,7 +242,7 @@ def wait_all(pg: comm.Group) -> None:
 
 @public("paddle.distributed paddle.distributed.communication")
 class ReduceOp:
-    """How the elements of the ranks are combined.
+    """Reductions by which the elements of the ranks are combined.
 
     Example:
         >>> import paddle

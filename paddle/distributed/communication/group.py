@@ -1,4 +1,4 @@
-"""Groups of ranks: the public face of ``umiak.comm``."""
+"""Groups of ranks: the public API of ``umiak.comm``."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ class Group:
 
     @property
     def nranks(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return len(self._ranks)
 
     @property
     def world_size(self) -> int:
-        """How many ranks there are; -1 for a caller outside of the group."""
+        """Number of ranks; -1 for a caller outside of the group."""
         return self.nranks if self._rank >= 0 else -1
 
     @property
     def name(self) -> str | None:
-        """What errors and captured programs call it."""
+        """Name of the group in errors and captured programs."""
         return self._name
 
     @property
@@ -86,7 +86,7 @@ class Group:
         return type(pg.channel).__name__.removesuffix("Channel").upper()
 
     def is_member(self) -> bool:
-        """Whether the caller is in the group."""
+        """Return whether the caller is in the group."""
         return self._rank >= 0
 
     def get_group_rank(self, rank: int) -> int:
@@ -197,7 +197,7 @@ def get_group(id: int = 0) -> Group | None:
 
 @public("paddle.distributed paddle.distributed.communication")
 def is_initialized() -> bool:
-    """Whether this rank has joined the others (``init_parallel_env``).
+    """Return whether this rank has joined the others (``init_parallel_env``).
 
     Example:
         >>> import paddle
@@ -210,7 +210,7 @@ def is_initialized() -> bool:
 
 @public("paddle.distributed")
 def is_available() -> bool:
-    """Whether there is a distributed package: always.
+    """Return whether there is a distributed package: always true.
 
     Example:
         >>> import paddle

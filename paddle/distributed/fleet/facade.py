@@ -78,7 +78,7 @@ class Fleet:
 
     @property
     def started(self) -> bool:
-        """Whether this rank has called ``init``."""
+        """Return whether this rank has called ``init``."""
         return fleet_state() is not None
 
     def _state(self, what: str) -> FleetState:
@@ -155,26 +155,26 @@ class Fleet:
         return comm.world().rank
 
     def worker_num(self) -> int:
-        """How many workers there are."""
+        """Return the number of workers."""
         self._state("worker_num")
         return comm.world().size
 
     def is_first_worker(self) -> bool:
-        """Whether this is worker 0."""
+        """Return whether this is worker 0."""
         return self.worker_index() == 0
 
     def is_worker(self) -> bool:
-        """Whether this process trains: always."""
+        """Return whether this process trains: always true."""
         self._state("is_worker")
         return True
 
     def is_server(self) -> bool:
-        """Whether this process serves parameters: never."""
+        """Return whether this process serves parameters: always false."""
         self._state("is_server")
         return False
 
     def is_coordinator(self) -> bool:
-        """Whether this process coordinates federated training: never."""
+        """Return whether this process coordinates federated training: always false."""
         self._state("is_coordinator")
         return False
 

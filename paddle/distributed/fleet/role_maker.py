@@ -11,7 +11,7 @@ from umiak.util.errors import op_error
 
 @public("paddle.distributed.fleet")
 class Role:
-    """What a process does.
+    """Role of a process.
 
     Example:
         >>> from paddle.distributed import fleet

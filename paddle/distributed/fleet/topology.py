@@ -69,7 +69,7 @@ class CommunicateTopology:
     get_dim_size = get_dim
 
     def world_size(self) -> int:
-        """How many ranks there are."""
+        """Number of ranks."""
         return self._grid.size
 
     def get_rank(self, **args: int) -> int:
@@ -209,7 +209,7 @@ class HybridCommunicateGroup:
         return self._topology
 
     def get_parallel_mode(self) -> int:
-        """What training needs beyond copies of the model: a member of ``ParallelMode``."""
+        """Return what is divided among ranks: a member of ``ParallelMode``."""
         for axis, mode in (
             ("pipe", ParallelMode.PIPELINE_PARALLEL),
             ("model", ParallelMode.TENSOR_PARALLEL),
@@ -226,12 +226,12 @@ class HybridCommunicateGroup:
 
     @property
     def is_first_stage(self) -> bool:
-        """Whether the caller's stage is the first one."""
+        """Return whether the caller's stage is the first one."""
         return self.get_stage_id() == 0
 
     @property
     def is_last_stage(self) -> bool:
-        """Whether the caller's stage is the last one."""
+        """Return whether the caller's stage is the last one."""
         return self.get_stage_id() == self._size("pipe") - 1
 
     def get_rank_from_stage(self, stage_id: int, **kwargs: int) -> int:

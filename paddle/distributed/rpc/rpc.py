@@ -27,11 +27,14 @@ class FutureWrapper:
         self._deadline = time.monotonic() + timeout if timeout > 0 else None
 
     def done(self) -> bool:
-        """Whether ``wait()`` would return or raise at once."""
+        """Return whether ``wait()`` would return or raise at once."""
         return self._future.done()
 
     def wait(self) -> Any:
-        """What the function returned. Raises what it raised, its traceback there as cause; TimeoutError when late."""
+        """Wait for the result of the function and return it.
+
+        Raises what the function raised, with its traceback as the cause; TimeoutError when late.
+        """
         left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
         try:
             return self._future.result(left)

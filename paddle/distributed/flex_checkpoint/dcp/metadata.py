@@ -43,7 +43,7 @@ class Metadata:
 
 
 def read_metadata(path: str, unique_id: int | None = None) -> Metadata:
-    """What checkpoint ``unique_id`` of a folder holds; by default the newest complete one.
+    """Read the metadata of checkpoint ``unique_id`` of a folder; by default the newest complete one.
 
     Raises:
         ValueError: a missing or damaged checkpoint.
