@@ -26,62 +26,167 @@ __all__ = ["cuda", "cudnn", "nccl", "show", "xpu", "xpu_xccl", "xpu_xhpc", "xpu_
 
 
 def cuda() -> str:
-    """The CUDA version it was built with: ``"False"``, as nothing here is."""
+    """CUDA version that this was built with: ``"False"``, as nothing here is.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.cuda()
+        'False'
+    """
     return cuda_version
 
 
 def cudnn() -> str:
-    """The cuDNN version it was built with."""
+    """cuDNN version that this was built with: ``"False"`` for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.cudnn()
+        'False'
+    """
     return cudnn_version
 
 
 def nccl() -> str:
-    """The NCCL version it was built with."""
+    """NCCL version that this was built with: ``"0"`` for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.nccl()
+        '0'
+    """
     return nccl_version
 
 
 def cinn() -> str:
-    """Return whether it was built with CINN."""
+    """CINN version that this was built with: ``"False"`` for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.cinn()
+        'False'
+    """
     return cinn_version
 
 
 def hip() -> str:
-    """The ROCm version it was built with."""
+    """ROCm version that this was built with: ``"None"`` for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.hip()
+        'None'
+    """
     return hip_version
 
 
 def tensorrt() -> str:
-    """The TensorRT version it was built with."""
+    """TensorRT version that this was built with: ``"None"`` for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.tensorrt()
+        'None'
+    """
     return tensorrt_version
 
 
 def xpu() -> str:
-    """The XPU version it was built with."""
+    """XPU version that this was built with: ``"False"`` for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.xpu()
+        'False'
+    """
     return "False"
 
 
 def xpu_xre() -> str:
-    """The XRE version it was built with."""
+    """XRE version that this was built with: ``"False"`` for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.xpu_xre()
+        'False'
+    """
     return xpu_xre_version
 
 
 def xpu_xccl() -> str:
-    """The XCCL version it was built with."""
+    """XCCL version that this was built with: ``"False"`` for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.xpu_xccl()
+        'False'
+    """
     return xpu_xccl_version
 
 
 def xpu_xhpc() -> str:
-    """The XHPC version it was built with."""
+    """XHPC version that this was built with: ``"False"`` for none.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.xpu_xhpc()
+        'False'
+    """
     return xpu_xhpc_version
 
 
 def mkl() -> str:
-    """Return whether it was built with MKL."""
+    """Switch that says whether this was built with MKL: ``"OFF"``.
+
+    Returns:
+        A str.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.mkl()
+        'OFF'
+    """
     return with_mkl
 
 
 def show() -> None:
-    """Print the version and what it was built with."""
+    """Print the version and what this was built with.
+
+    Example:
+        >>> import paddle
+        >>> paddle.version.show()  # doctest: +ELLIPSIS
+        full_version: ...
+    """
     print("full_version:", full_version)
     print("major:", major)
     print("minor:", minor)

@@ -14,7 +14,16 @@ constants("paddle.utils", "paddle.framework", {"unique_name": sys.modules[__name
 
 
 def generate(key: str) -> str:
-    """``key`` with the next number of its own: ``linear_0``, ``linear_1``, …
+    """Make a new name: ``key`` with the next number of its own, such as ``linear_0`` and then ``linear_1``.
+
+    Args:
+        key: the beginning of the name.
+
+    Returns:
+        A str.
+
+    Raises:
+        TypeError: key is no str.
 
     Example:
         >>> import paddle
@@ -32,7 +41,25 @@ def generate(key: str) -> str:
 def switch(
     new_generator: dict[str, int] | None = None, new_para_name_checker: Any = None
 ) -> tuple[dict[str, int], None]:
-    """Use other counters (fresh ones for None) from now on; returns those used so far, in a pair with None."""
+    """Use other counters from now on.
+
+    Args:
+        new_generator: a dict of next numbers by prefix, which is then advanced; None: fresh counters.
+        new_para_name_checker: accepted; there is none.
+
+    Returns:
+        The counters used so far, in a pair with None.
+
+    Raises:
+        TypeError: at the next name, counters that are no dict.
+
+    Example:
+        >>> import paddle
+        >>> before, _ = paddle.utils.unique_name.switch()
+        >>> paddle.utils.unique_name.generate("fc")
+        'fc_0'
+        >>> _ = paddle.utils.unique_name.switch(before)
+    """
     state = current().state
     old = state.names
     state.names = {} if new_generator is None else new_generator
@@ -41,7 +68,24 @@ def switch(
 
 @contextlib.contextmanager
 def guard(new_generator: dict[str, int] | str | bytes | None = None) -> Iterator[None]:
-    """Use other counters inside: fresh ones, or names with a prefix of their own where a string is given."""
+    """Use other counters inside a ``with`` block.
+
+    Args:
+        new_generator: a dict of next numbers by prefix; a str or bytes, which all names then begin with; None: fresh
+            counters.
+
+    Yields:
+        None: it is used in a ``with`` statement.
+
+    Raises:
+        UnicodeDecodeError: bytes that are no text.
+
+    Example:
+        >>> import paddle
+        >>> with paddle.utils.unique_name.guard("block_"):
+        ...     paddle.utils.unique_name.generate("fc")
+        'block_fc_0'
+    """
     state = current().state
     prefix = state.values.get("name_prefix", "")
     counters: dict[str, int] | None = None

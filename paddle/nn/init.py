@@ -55,48 +55,165 @@ in_dygraph_mode = in_dynamic_mode
 
 
 def in_pir_mode() -> bool:
-    """Return whether operations are recorded into a program."""
+    """Say whether operations are recorded into a program.
+
+    Returns:
+        A bool.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.init.in_pir_mode()
+        False
+    """
     return not in_dynamic_mode()
 
 
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0) -> Tensor:
-    """Fill with numbers uniform between ``a`` and ``b``; returns the tensor, as all functions here do.
+    """Fill a tensor with uniform random numbers.
+
+    Args:
+        tensor: a floating tensor, which is written.
+        a: lower bound.
+        b: upper bound, which is not reached.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        TypeError: a tensor that is not floating.
+        ValueError: a lies above b.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.init.uniform_(paddle.empty([3, 4])).shape
-        [3, 4]
+        >>> x = paddle.nn.init.uniform_(paddle.empty([3, 4]), 1.0, 2.0)
+        >>> 1.0 <= float(x.min()) and float(x.max()) <= 2.0
+        True
     """
     return Uniform(a, b)(tensor)
 
 
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0) -> Tensor:
-    """Fill with numbers normal with ``mean`` and ``std``."""
+    """Fill a tensor with normally distributed random numbers.
+
+    Args:
+        tensor: a floating tensor, which is written.
+        mean: mean of the distribution.
+        std: standard deviation, 0 or more.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        TypeError: a tensor that is not floating.
+        ValueError: a negative std.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.nn.init.normal_(paddle.empty([3, 4]), mean=5.0, std=0.0)
+        >>> float(x.min()), float(x.max())
+        (5.0, 5.0)
+    """
     return Normal(mean, std)(tensor)
 
 
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> Tensor:
-    """Fill with numbers normal with ``mean`` and ``std``, conditioned on lying between ``a`` and ``b``."""
+    """Fill a tensor with normally distributed random numbers, conditioned on lying between two bounds.
+
+    Args:
+        tensor: a floating tensor, which is written.
+        mean: mean of the distribution before it is cut.
+        std: its standard deviation, 0 or more.
+        a: lower bound.
+        b: upper bound, above a.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        TypeError: a tensor that is not floating.
+        ValueError: a negative std, or bounds in the wrong order.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.nn.init.trunc_normal_(paddle.empty([3, 4]), a=-1.0, b=1.0)
+        >>> float(x.abs().max()) <= 1.0
+        True
+    """
     return TruncatedNormal(mean, std, a, b)(tensor)
 
 
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """Fill with one value."""
+    """Fill a tensor with one value.
+
+    Args:
+        tensor: a tensor, which is written.
+        val: the value, a number that its dtype holds.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        OverflowError: a number beyond the tensor's dtype.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.init.constant_(paddle.empty([2]), 3.0).tolist()
+        [3.0, 3.0]
+    """
     return Constant(val)(tensor)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """Fill with ones."""
+    """Fill a tensor with ones.
+
+    Args:
+        tensor: a tensor, which is written.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        AttributeError: something that is no tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.init.ones_(paddle.empty([2])).tolist()
+        [1.0, 1.0]
+    """
     return Constant(1.0)(tensor)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """Fill with zeros."""
+    """Fill a tensor with zeros.
+
+    Args:
+        tensor: a tensor, which is written.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        AttributeError: something that is no tensor.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.init.zeros_(paddle.empty([2])).tolist()
+        [0.0, 0.0]
+    """
     return Constant(0.0)(tensor)
 
 
 def eye_(tensor: Tensor) -> Tensor:
-    """Fill a matrix with the identity. Raises ValueError for another rank.
+    """Fill a matrix with the identity.
+
+    Args:
+        tensor: a tensor of rank 2, which is written.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        ValueError: a tensor of another rank.
 
     Example:
         >>> import paddle
@@ -112,34 +229,145 @@ def eye_(tensor: Tensor) -> Tensor:
 
 
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """Fill convolution kernels so that they pass their input through."""
+    """Fill convolution kernels so that they pass their input through.
+
+    Args:
+        tensor: kernels ``[out, in, *sizes]`` of rank 3 to 5, which are written.
+        groups: how many groups of output channels each repeat the identity.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        ValueError: a tensor of another rank, or groups that do not divide the output channels.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.init.dirac_(paddle.empty([1, 1, 3])).tolist()
+        [[[0.0, 1.0, 0.0]]]
+    """
     return Dirac(groups)(tensor)
 
 
 def orthogonal_(tensor: Tensor, gain: float = 1) -> Tensor:
-    """Fill with ``gain`` times a matrix with orthonormal rows or columns, whichever are fewer."""
+    """Fill a tensor with ``gain`` times a matrix of orthonormal rows or columns, whichever are fewer.
+
+    Args:
+        tensor: a floating or complex tensor of rank 2 or more, which is written; dims after the first are columns.
+        gain: factor on the matrix.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        ValueError: a tensor of a lower rank.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.nn.init.orthogonal_(paddle.empty([2, 2]))
+        >>> bool(paddle.allclose(x @ x.T, paddle.eye(2), atol=1e-5))
+        True
+    """
     return Orthogonal(gain)(tensor)
 
 
 def xavier_uniform_(
     tensor: Tensor, gain: float = 1.0, fan_in: float | None = None, fan_out: float | None = None
 ) -> Tensor:
-    """Fill uniformly with variance ``gain² * 2/(fan_in + fan_out)``; a matrix is ``[in, out]``."""
+    """Fill a tensor with uniform random numbers of variance ``gain² * 2 / (fan_in + fan_out)``.
+
+    Args:
+        tensor: a floating tensor, which is written.
+        gain: factor on the standard deviation.
+        fan_in: inputs that each output is computed of; None: as the shape says. A matrix is ``[in, out]``.
+        fan_out: outputs that each input goes to; None: as the shape says.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        TypeError: a tensor that is not floating.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.nn.init.xavier_uniform_(paddle.empty([1, 2]))
+        >>> float(x.abs().max()) <= 2.0**0.5  # the root of 6 / (1 + 2)
+        True
+    """
     return XavierUniform(fan_in, fan_out, gain)(tensor)
 
 
 def xavier_normal_(
     tensor: Tensor, gain: float = 1.0, fan_in: float | None = None, fan_out: float | None = None
 ) -> Tensor:
-    """Fill normally with variance ``gain² * 2/(fan_in + fan_out)``; a matrix is ``[in, out]``."""
+    """Fill a tensor with normally distributed random numbers of variance ``gain² * 2 / (fan_in + fan_out)``.
+
+    Args:
+        tensor: a floating tensor, which is written.
+        gain: factor on the standard deviation.
+        fan_in: inputs that each output is computed of; None: as the shape says. A matrix is ``[in, out]``.
+        fan_out: outputs that each input goes to; None: as the shape says.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        TypeError: a tensor that is not floating.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.nn.init.xavier_normal_(paddle.empty([100, 100]))
+        >>> round(float(x.std()), 1)
+        0.1
+    """
     return XavierNormal(fan_in, fan_out, gain)(tensor)
 
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
-    """Fill uniformly with variance ``gain² / fan``, where ``a`` is the slope of leaky ReLU."""
+    """Fill a tensor with uniform random numbers of variance ``gain² / fan``.
+
+    Args:
+        tensor: a floating tensor, which is written.
+        a: the slope of leaky ReLU.
+        mode: ``"fan_in"`` or ``"fan_out"``: which one the variance is divided by.
+        nonlinearity: a name that :func:`calculate_gain` knows.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        TypeError: a tensor that is not floating.
+        ValueError: an unknown mode or nonlinearity.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.nn.init.kaiming_uniform_(paddle.empty([6, 2]))
+        >>> float(x.abs().max()) <= 1.0  # the root of 6 / fan_in
+        True
+    """
     return KaimingUniform(None, a, nonlinearity, mode)(tensor)
 
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
-    """Fill normally with variance ``gain² / fan``, where ``a`` is the slope of leaky ReLU."""
+    """Fill a tensor with normally distributed random numbers of variance ``gain² / fan``.
+
+    Args:
+        tensor: a floating tensor, which is written.
+        a: the slope of leaky ReLU.
+        mode: ``"fan_in"`` or ``"fan_out"``: which one the variance is divided by.
+        nonlinearity: a name that :func:`calculate_gain` knows.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        TypeError: a tensor that is not floating.
+        ValueError: an unknown mode or nonlinearity.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.nn.init.kaiming_normal_(paddle.empty([200, 50]))
+        >>> round(float(x.std()), 1)  # the root of 2 / fan_in
+        0.1
+    """
     return KaimingNormal(None, a, nonlinearity, mode)(tensor)

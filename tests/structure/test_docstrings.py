@@ -25,7 +25,16 @@ RAISED = re.compile(r"\bRaises \w*Error\b")
 # Parameters that every function has and none uses.
 UNUSED = {"self", "cls", "name"}
 # Modules whose public names are those that they define, without declarations.
-LISTED = ("paddle.amp.debugging", "paddle.device.cuda", "paddle.optimizer.lr", "paddle.regularizer")
+LISTED = (
+    "paddle.amp.debugging",
+    "paddle.device.cuda",
+    "paddle.framework.unique_name",
+    "paddle.incubate.optimizer.functional",
+    "paddle.nn.init",
+    "paddle.optimizer.lr",
+    "paddle.regularizer",
+    "paddle.version",
+)
 # Modules whose documents are still to be written in this form.
 PENDING = set(
     """

@@ -78,33 +78,37 @@ def minimize_bfgs(
     dtype: str = "float32",
     name: str | None = None,
 ) -> tuple[Tensor, ...]:
-    """Minimise a function with the BFGS method (Nocedal and Wright, Numerical Optimization, algorithm 6.1).
+    """Minimise a function with the BFGS method.
 
     Args:
-        objective_func: from a tensor of one dim to a 0-d tensor.
-        initial_position: where to begin.
+        objective_func: a function from a tensor ``[n]`` to a tensor without dims, which gradients pass through.
+        initial_position: where to begin, a tensor ``[n]``.
         max_iters: most iterations.
         tolerance_grad: done where no element of the gradient is larger.
-        tolerance_change: done where the position changes less.
-        initial_inverse_hessian_estimate: a symmetric positive definite matrix; the identity by default.
+        tolerance_change: done where no element of the position changes more.
+        initial_inverse_hessian_estimate: a symmetric positive definite matrix ``[n, n]``; None: the identity.
         line_search_fn: ``"strong_wolfe"``.
         max_line_search_iters: most probes of one line search.
         initial_step_length: what a line search tries first.
-        dtype: ``"float32"`` or ``"float64"``.
+        dtype: ``"float32"`` or ``"float64"``: what is computed in.
 
     Returns:
-        whether it is done (``[1]``), how often the function was called (``[1]``), position, value, gradient and the
-        estimate of the inverse Hessian there.
+        Whether it is done (bool ``[1]``), how often the function was called (int64 ``[1]``), position ``[n]``, value
+        and gradient ``[n]`` there, and the estimate of the inverse Hessian ``[n, n]``.
 
     Raises:
-        ValueError: a position or an estimate of another kind.
+        ValueError: a position or an estimate of another kind, or another dtype.
+        NotImplementedError: another line search.
+
+    References:
+        Nocedal and Wright, 2006: Numerical Optimization, algorithm 6.1.
 
     Example:
         >>> import paddle
         >>> from paddle.incubate.optimizer.functional import minimize_bfgs
-        >>> done, *_ = minimize_bfgs(lambda x: ((x - 1.0) ** 2).sum(), paddle.zeros([2]))
-        >>> done.item()
-        True
+        >>> done, calls, x, *_ = minimize_bfgs(lambda x: ((x - 1.0) ** 2).sum(), paddle.zeros([2]))
+        >>> done.item(), x.tolist()
+        (True, [1.0, 1.0])
     """
     f = _Function("minimize_bfgs", objective_func, initial_position, dtype, line_search_fn)
     with no_grad_guard():
@@ -114,7 +118,7 @@ def minimize_bfgs(
         identity = F.cast(F.eq(F.unsqueeze(counts, axes=(1,)), counts), dtype=f.dtype)
         inverse: Any = identity
         if initial_inverse_hessian_estimate is not None:
-            inverse = _checked(F.cast(initial_inverse_hessian_estimate.detach(), dtype=f.dtype), n)
+            inverse = _checked("minimize_bfgs", F.cast(initial_inverse_hessian_estimate.detach(), dtype=f.dtype), n)
         loss, grad = f(x)
         done = _size(grad) <= tolerance_grad
         for _ in range(0 if done else max_iters):
@@ -150,23 +154,39 @@ def minimize_lbfgs(
     dtype: str = "float32",
     name: str | None = None,
 ) -> tuple[Tensor, ...]:
-    """Minimise a function with the L-BFGS method (Nocedal and Wright, Numerical Optimization, algorithm 7.5).
+    """Minimise a function with the L-BFGS method.
 
     Args:
+        objective_func: a function from a tensor ``[n]`` to a tensor without dims, which gradients pass through.
+        initial_position: where to begin, a tensor ``[n]``.
         history_size: how many steps the estimate of the curvature is made of.
-        initial_inverse_hessian_estimate: a symmetric positive definite matrix that stands for the curvature before the
-        first step. objective_func, initial_position, max_iters, tolerance_grad, tolerance_change, line_search_fn,
-            max_line_search_iters, initial_step_length, dtype: as in :func:`minimize_bfgs`.
+        max_iters: most iterations.
+        tolerance_grad: done where no element of the gradient is larger.
+        tolerance_change: done where no element of the position changes more.
+        initial_inverse_hessian_estimate: a symmetric positive definite matrix ``[n, n]`` that stands for the
+            curvature before the steps that are known; None: a multiple of the identity.
+        line_search_fn: ``"strong_wolfe"``.
+        max_line_search_iters: most probes of one line search.
+        initial_step_length: what a line search tries first.
+        dtype: ``"float32"`` or ``"float64"``: what is computed in.
 
     Returns:
-        whether it is done (``[1]``), how often the function was called (``[1]``), position, value and gradient there.
+        Whether it is done (bool ``[1]``), how often the function was called (int64 ``[1]``), position ``[n]``, value
+        and gradient ``[n]`` there.
+
+    Raises:
+        ValueError: a position or an estimate of another kind, or another dtype.
+        NotImplementedError: another line search.
+
+    References:
+        Nocedal and Wright, 2006: Numerical Optimization, algorithm 7.5.
 
     Example:
         >>> import paddle
         >>> from paddle.incubate.optimizer.functional import minimize_lbfgs
-        >>> done, *_ = minimize_lbfgs(lambda x: ((x - 1.0) ** 2).sum(), paddle.zeros([2]))
-        >>> done.item()
-        True
+        >>> done, calls, x, *_ = minimize_lbfgs(lambda x: ((x - 1.0) ** 2).sum(), paddle.zeros([2]))
+        >>> done.item(), x.tolist()
+        (True, [1.0, 1.0])
     """
     f = _Function("minimize_lbfgs", objective_func, initial_position, dtype, line_search_fn)
     with no_grad_guard():
@@ -174,7 +194,7 @@ def minimize_lbfgs(
         n = x.shape[0]
         first: Any = None
         if initial_inverse_hessian_estimate is not None:
-            first = _checked(F.cast(initial_inverse_hessian_estimate.detach(), dtype=f.dtype), n)
+            first = _checked("minimize_lbfgs", F.cast(initial_inverse_hessian_estimate.detach(), dtype=f.dtype), n)
         steps: list[Any] = []
         turns: list[Any] = []
         inverse: list[float] = []
@@ -201,11 +221,11 @@ def minimize_lbfgs(
         return f.results(done, x, loss, grad)
 
 
-def _checked(matrix: Any, n: int) -> Any:
+def _checked(who: str, matrix: Any, n: int) -> Any:
     found = matrix.numpy()
     if found.shape != (n, n) or not np.allclose(found, found.T) or not (np.linalg.eigvalsh(found) > 0).all():
         raise ValueError(
-            f"[minimize] requires initial_inverse_hessian_estimate symmetric and positive definite, {[n, n]}, "
+            f"[{who}] requires initial_inverse_hessian_estimate symmetric and positive definite, {[n, n]}, "
             f"got {matrix!r}"
         )
     return matrix
