@@ -376,7 +376,7 @@ def _reduce(self: Tensor) -> tuple:
     return _rebuild, (type(self), a, self.dtype.name, self.stop_gradient, _own(self))
 
 
-def _reduce_ex(self: Tensor, protocol: int) -> tuple:
+def _reduce_ex(self: Tensor, protocol: Any) -> tuple:
     """Parts of which :mod:`pickle` makes the tensor again, the same for each version of its protocol.
 
     Args:
