@@ -161,7 +161,7 @@ def made() -> dict[Path, str]:
     rows = lazy_names.rows()
     found = {}
     for module, path in lazy_names.asking():
-        if "_lazy.contents(__name__" in path.read_text() and path.name != "fft.py" and path.name != "signal.py":
+        if "_lazy.contents(__name__" in path.read_text() and path.name != "signal.py":
             found[path.with_suffix(".pyi")] = stub(module, rows)
     return {**found, METHODS: methods(rows)}
 
