@@ -50,9 +50,18 @@ def init_parallel_env(nccl_config: Any = None) -> Group:
 
 @public("paddle.distributed")
 def get_rank(group: Group | None = None) -> int:
-    """The caller's rank among all, or its place in ``group`` (-1 outside of it).
+    """Rank of the caller among all, or its place in a group.
 
-    Before ``init_parallel_env``: what the launcher has told, else 0.
+    Before ``init_parallel_env`` it is what the launcher has told, else 0.
+
+    Args:
+        group: a ``Group``; None for all ranks.
+
+    Returns:
+        An int; -1 outside of the group.
+
+    Raises:
+        AttributeError: something that is no group.
 
     Example:
         >>> import paddle
@@ -66,9 +75,18 @@ def get_rank(group: Group | None = None) -> int:
 
 @public("paddle.distributed")
 def get_world_size(group: Group | None = None) -> int:
-    """Return the number of ranks, or of those in ``group`` (-1 outside of it).
+    """Number of ranks, of all or of a group.
 
-    Before ``init_parallel_env``: what the launcher has told, else 1.
+    Before ``init_parallel_env`` it is what the launcher has told, else 1.
+
+    Args:
+        group: a ``Group``; None for all ranks.
+
+    Returns:
+        An int; -1 outside of the group.
+
+    Raises:
+        AttributeError: something that is no group.
 
     Example:
         >>> import paddle
@@ -173,8 +191,14 @@ class NCCLConfig:
 
 @public("paddle.distributed")
 def create_nccl_config(nccl_config: dict[str, int | str] | None = None) -> NCCLConfig | None:
-    """A record of options for ``new_group``: ``commName``, ``ll_buffsize``, ``ll128_buffsize``, ``simple_buffsize``,
-    ``buffsize_align``, ``nchannels``, ``algoStr`` and ``protoStr``; None for None.
+    """Make a record of options for ``new_group``; the engines of hosts do not read it.
+
+    Args:
+        nccl_config: a dict with ``commName``, ``ll_buffsize``, ``ll128_buffsize``, ``simple_buffsize``,
+            ``buffsize_align``, ``nchannels``, ``algoStr`` or ``protoStr``; None gives None.
+
+    Returns:
+        A record with these attributes, or None.
 
     Raises:
         ValueError: another option.
@@ -194,10 +218,15 @@ def create_nccl_config(nccl_config: dict[str, int | str] | None = None) -> NCCLC
 
 @public("paddle.distributed")
 def gloo_init_parallel_env(rank_id: int, rank_num: int, server_endpoint: str) -> None:
-    """Join the other ranks, which the launcher has numbered: ``rank_id`` of ``rank_num`` must be this process.
+    """Join the other ranks, which the launcher has numbered.
+
+    Args:
+        rank_id: the rank that this process must be.
+        rank_num: how many ranks there must be.
+        server_endpoint: accepted; ranks find each other through their launcher.
 
     Raises:
-        RuntimeError: it is not.
+        RuntimeError: the launcher says otherwise.
 
     Example:
         >>> import paddle

@@ -38,12 +38,6 @@ LISTED = (
 # Modules whose documents are still to be written in this form.
 PENDING = set(
     """
-paddle.distributed.communication._paths
-paddle.distributed.communication.gather
-paddle.distributed.communication.group
-paddle.distributed.communication.objects
-paddle.distributed.communication.p2p
-paddle.distributed.communication.reduce
 paddle.distributed.communication.stream.alltoall
 paddle.distributed.communication.stream.broadcast
 paddle.distributed.communication.stream.gather
@@ -52,11 +46,9 @@ paddle.distributed.communication.stream.reduce
 paddle.distributed.communication.stream.scatter
 paddle.distributed.fleet.facade
 paddle.distributed.fleet.recompute.recompute
-paddle.distributed.fleet.role_maker
 paddle.distributed.flex_checkpoint.dcp.load_state_dict
 paddle.distributed.flex_checkpoint.dcp.sharded_weight
 paddle.distributed.launch.main
-paddle.distributed.parallel
 paddle.distributed.rpc.rpc
 paddle.distributed.spawn
 paddle.nn.functional.activation

@@ -46,18 +46,24 @@ def gather(
     group: Group | None = None,
     sync_op: bool = True,
 ) -> Any:
-    """The tensors of all ranks of the group, on rank ``dst``.
+    """Collect the tensors of all ranks of the group on rank ``dst``.
 
     No gradient passes: the other ranks have no result that one could begin at. :func:`all_gather` has one.
 
     Args:
         tensor: equal in shape and dtype on all ranks.
-        gather_list: on rank ``dst``, a list of one tensor for each rank, or an empty one, which gets new tensors.
+        gather_list: on rank ``dst``, a list of one tensor for each rank, or an empty one, which gets new tensors; None
+            on the other ranks.
         dst: a global rank.
-        group, sync_op: as for :func:`all_gather`.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the results are there.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
-        TypeError, ValueError: results of another dtype, shape or number; a ``dst`` outside of the group.
+        TypeError: results of another dtype.
+        ValueError: results of another shape or number, or a ``dst`` outside of the group.
 
     Example:
         >>> import paddle

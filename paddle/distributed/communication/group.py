@@ -86,15 +86,32 @@ class Group:
         return type(pg.channel).__name__.removesuffix("Channel").upper()
 
     def is_member(self) -> bool:
-        """Return whether the caller is in the group."""
+        """Say whether the caller is in the group."""
         return self._rank >= 0
 
     def get_group_rank(self, rank: int) -> int:
-        """The place of a global rank; -1 where either it or the caller is not in the group."""
+        """Place in the group of a global rank.
+
+        Args:
+            rank: the global rank.
+
+        Returns:
+            An int; -1 where either it or the caller is not in the group.
+        """
         return self._ranks.index(rank) if self.is_member() and rank in self._ranks else -1
 
     def get_global_rank(self, rank: int) -> int:
-        """The global rank at a place; -1 for a caller outside of the group."""
+        """Global rank at a place in the group.
+
+        Args:
+            rank: the place.
+
+        Returns:
+            An int; -1 for a caller outside of the group.
+
+        Raises:
+            IndexError: there is no such place.
+        """
         return self._ranks[rank] if self.is_member() else -1
 
     def __repr__(self) -> str:
@@ -149,13 +166,17 @@ def new_group(
     nccl_comm_init_option: int = 0,
     nccl_config: Any = None,
 ) -> Group:
-    """A group of some ranks, in the order given. All ranks of the world call this, in the same order of calls.
+    """Make a group of some ranks, in the order given. All ranks of the world call this, in the same order of calls.
 
     Args:
         ranks: global ranks; None for all.
         backend: accepted for existing programs: every group uses the engine of the world.
         timeout: how long an operation may take; the default is ``FLAGS_comm_timeout_s``.
-        nccl_comm_init_option, nccl_config: options of NCCL, which the engines of hosts do not read.
+        nccl_comm_init_option: an option of NCCL, which the engines of hosts do not read.
+        nccl_config: options of NCCL, which they do not read either.
+
+    Returns:
+        A :class:`Group`, also for a caller outside of it.
 
     Raises:
         ValueError: ranks that are repeated or do not exist, or an unknown backend.
@@ -182,7 +203,16 @@ def new_group(
 
 @public("paddle.distributed paddle.distributed.communication")
 def get_group(id: int = 0) -> Group | None:
-    """The group of a number; None, with a warning, where there is none.
+    """Group of a number.
+
+    Args:
+        id: the number; 0 is the group of all ranks.
+
+    Returns:
+        A :class:`Group`; None, with a warning, where there is none.
+
+    Raises:
+        TypeError: a number that is none.
 
     Example:
         >>> import paddle
@@ -197,7 +227,10 @@ def get_group(id: int = 0) -> Group | None:
 
 @public("paddle.distributed paddle.distributed.communication")
 def is_initialized() -> bool:
-    """Return whether this rank has joined the others (``init_parallel_env``).
+    """Say whether this rank has joined the others (``init_parallel_env``).
+
+    Returns:
+        A bool.
 
     Example:
         >>> import paddle
@@ -210,7 +243,10 @@ def is_initialized() -> bool:
 
 @public("paddle.distributed")
 def is_available() -> bool:
-    """Return whether there is a distributed package: always true.
+    """Say whether there is a distributed package: always.
+
+    Returns:
+        True.
 
     Example:
         >>> import paddle
@@ -222,7 +258,16 @@ def is_available() -> bool:
 
 @public("paddle.distributed paddle.distributed.communication")
 def get_backend(group: Group | None = None) -> str:
-    """The name of the engine under a group: ``"MPI"``, or ``"SINGLE"`` for a rank that is alone.
+    """Name of the engine under a group.
+
+    Args:
+        group: a :class:`Group`; None for all ranks.
+
+    Returns:
+        A str: ``"MPI"``, or ``"SINGLE"`` for a rank that is alone.
+
+    Raises:
+        AttributeError: something that is no group.
 
     Example:
         >>> import paddle
@@ -234,7 +279,13 @@ def get_backend(group: Group | None = None) -> str:
 
 @public("paddle.distributed paddle.distributed.communication")
 def destroy_process_group(group: Group | None = None) -> None:
-    """Give up a group, or with None all of them. Every rank of the group calls it.
+    """Give up a group, or all of them. Every rank of the group calls it.
+
+    Args:
+        group: a :class:`Group`; None, or that of all ranks, for all groups.
+
+    Raises:
+        AttributeError: something that is no group.
 
     Example:
         >>> import paddle
@@ -255,15 +306,21 @@ def destroy_process_group(group: Group | None = None) -> None:
 
 @public("paddle.distributed")
 def shutdown_process_group(group: Group | None = None) -> None:
-    """Close a group, or with None all of them, until :func:`restart_process_group`. Every rank of the group calls it.
+    """Close a group, or all of them, until :func:`restart_process_group`. Every rank of the group calls it.
+
+    Args:
+        group: a :class:`Group`; None for all groups.
+
+    Raises:
+        AttributeError: something that is no group.
 
     Example:
         >>> import paddle
         >>> g = paddle.distributed.new_group([0])
         >>> paddle.distributed.shutdown_process_group(g)
-        >>> paddle.distributed.restart_process_group(g)
         >>> g.process_group is None
-        False
+        True
+        >>> paddle.distributed.restart_process_group(g)
     """
     for face in [group] if group is not None else list(_faces().values()):
         if face._pg is not None:
@@ -276,7 +333,22 @@ def shutdown_process_group(group: Group | None = None) -> None:
 
 @public("paddle.distributed")
 def restart_process_group(group: Group | None = None) -> None:
-    """Open groups again that were shut down. Every rank of the group calls it."""
+    """Open groups again that were shut down. Every rank of the group calls it.
+
+    Args:
+        group: a :class:`Group`; None for all groups.
+
+    Raises:
+        AttributeError: something that is no group.
+
+    Example:
+        >>> import paddle
+        >>> g = paddle.distributed.new_group([0])
+        >>> paddle.distributed.shutdown_process_group(g)
+        >>> paddle.distributed.restart_process_group(g)
+        >>> g.process_group is None
+        False
+    """
     for face in [group] if group is not None else list(_faces().values()):
         if face._pg is None and face.is_member():
             name = comm.groups.name_of(face.id)
@@ -286,6 +358,13 @@ def restart_process_group(group: Group | None = None) -> None:
 @public("paddle.distributed paddle.distributed.communication")
 def barrier(group: Group | None = None) -> None:
     """Return once every rank of the group has come here.
+
+    Args:
+        group: a :class:`Group`; None for all ranks.
+
+    Raises:
+        TypeError: something that is no group.
+        RuntimeError: a group that was shut down.
 
     Example:
         >>> import paddle
@@ -299,6 +378,15 @@ def barrier(group: Group | None = None) -> None:
 @public("paddle.distributed paddle.distributed.communication")
 def wait(tensor: Tensor, group: Group | None = None, use_calc_stream: bool = True) -> None:
     """Return once ``tensor`` holds the results of what was started on the group (``sync_op=False``).
+
+    Args:
+        tensor: the tensor; all that was started on the group is waited for.
+        group: a :class:`Group`; None for all ranks.
+        use_calc_stream: accepted; hosts have one stream.
+
+    Raises:
+        TypeError: something that is no group.
+        RuntimeError: a group that was shut down.
 
     Example:
         >>> import paddle

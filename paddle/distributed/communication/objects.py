@@ -15,6 +15,15 @@ from umiak.util.errors import op_error
 def all_gather_object(object_list: list, obj: Any, group: Group | None = None) -> None:
     """Append the objects of all ranks of the group, in the order of ranks, to ``object_list``.
 
+    Args:
+        object_list: a list, which grows.
+        obj: an object that can be pickled.
+        group: a ``Group``; None for all ranks.
+
+    Raises:
+        TypeError: something that is no group.
+        RuntimeError: a group that was shut down.
+
     Example:
         >>> import paddle
         >>> found = []
@@ -29,7 +38,17 @@ def all_gather_object(object_list: list, obj: Any, group: Group | None = None) -
 
 @public("paddle.distributed paddle.distributed.communication")
 def broadcast_object_list(object_list: list, src: int, group: Group | None = None) -> None:
-    """Replace the items of ``object_list`` by those of the global rank ``src``; lists are of one length.
+    """Replace the items of ``object_list`` by those of the global rank ``src``.
+
+    Args:
+        object_list: objects that can be pickled; on all ranks a list of one length.
+        src: a global rank.
+        group: a ``Group``; None for all ranks.
+
+    Raises:
+        ValueError: lists of different lengths, or a ``src`` outside of the group.
+        TypeError: something that is no group.
+        RuntimeError: a group that was shut down.
 
     Example:
         >>> import paddle
@@ -52,6 +71,17 @@ def scatter_object_list(
 ) -> None:
     """Make ``out_object_list`` hold one object: item i of the global rank ``src``'s list on rank i of the group.
 
+    Args:
+        out_object_list: a list, whose items are replaced.
+        in_object_list: on rank ``src``, one object that can be pickled for each rank; None on the other ranks.
+        src: a global rank.
+        group: a ``Group``; None for all ranks.
+
+    Raises:
+        ValueError: another number of objects, or a ``src`` outside of the group.
+        TypeError: something that is no group.
+        RuntimeError: a group that was shut down.
+
     Example:
         >>> import paddle
         >>> found = []
@@ -69,7 +99,27 @@ def scatter_object_list(
 def send_object_list(
     object_list: Sequence[Any], dst: int | None = None, group: Group | None = None, dst_in_group: int | None = None
 ) -> None:
-    """Send a list to the global rank ``dst``, or to the rank at place ``dst_in_group``, which receives one as long."""
+    """Send a list of objects to another rank, which receives one as long.
+
+    Args:
+        object_list: objects that can be pickled.
+        dst: a global rank; None: ``dst_in_group`` says it.
+        group: a ``Group``; None for all ranks.
+        dst_in_group: the place of the rank in the group; None: ``dst`` says it.
+
+    Raises:
+        ValueError: not exactly one of dst and dst_in_group, or a ``dst`` outside of the group.
+        TypeError: something that is no group.
+        RuntimeError: a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.send_object_list(["a"], dst=0)
+        >>> x = [None]
+        >>> paddle.distributed.recv_object_list(x, src=0)
+        >>> x
+        ['a']
+    """
     what = "send_object_list"
     pg = member(group, what)
     if pg is not None:
@@ -80,7 +130,28 @@ def send_object_list(
 def recv_object_list(
     object_list: list, src: int | None = None, group: Group | None = None, src_in_group: int | None = None
 ) -> None:
-    """Replace the items of ``object_list`` by the list that the rank ``src`` (or at place ``src_in_group``) sends."""
+    """Replace the items of ``object_list`` by the list that another rank sends.
+
+    Args:
+        object_list: a list as long as that of the sender.
+        src: a global rank; None: ``src_in_group`` says it.
+        group: a ``Group``; None for all ranks.
+        src_in_group: the place of the rank in the group; None: ``src`` says it.
+
+    Raises:
+        ValueError: not exactly one of src and src_in_group, a ``src`` outside of the group, or a list of another
+            length.
+        TypeError: something that is no group.
+        RuntimeError: a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.send_object_list([1, 2], dst=0)
+        >>> x = [None, None]
+        >>> paddle.distributed.recv_object_list(x, src=0)
+        >>> x
+        [1, 2]
+    """
     what = "recv_object_list"
     pg = member(group, what)
     if pg is not None:

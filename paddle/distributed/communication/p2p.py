@@ -45,7 +45,19 @@ def send(tensor: Tensor, dst: int = 0, group: Group | None = None, sync_op: bool
 
 @public("paddle.distributed paddle.distributed.communication")
 def recv(tensor: Tensor, src: int = 0, group: Group | None = None, sync_op: bool = True) -> Any:
-    """Receive into ``tensor`` what the global rank ``src`` sends; arguments and results are those of :func:`send`.
+    """Receive into ``tensor`` what the global rank ``src`` sends.
+
+    Args:
+        tensor: takes what comes; of the sender's shape and dtype.
+        src: a global rank.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the tensor has come.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        ValueError: a ``src`` outside of the group, or a message of another size.
 
     Example:
         >>> import paddle
@@ -60,13 +72,53 @@ def recv(tensor: Tensor, src: int = 0, group: Group | None = None, sync_op: bool
 
 @public("paddle.distributed paddle.distributed.communication")
 def isend(tensor: Tensor, dst: int, group: Group | None = None) -> Any:
-    """``send`` with ``sync_op=False``."""
+    """Begin to send ``tensor`` to the global rank ``dst``: :func:`send` with ``sync_op=False``.
+
+    Args:
+        tensor: any shape and dtype, the same as the receiver's; it must stay as it is until the task is done.
+        dst: a global rank.
+        group: a ``Group``; None for all ranks.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        ValueError: a ``dst`` outside of the group.
+
+    Example:
+        >>> import paddle
+        >>> task = paddle.distributed.isend(paddle.ones([2]), dst=0)
+        >>> x = paddle.zeros([2])
+        >>> _ = paddle.distributed.recv(x, src=0)
+        >>> _ = task.wait()
+    """
     return send(tensor, dst, group, sync_op=False)
 
 
 @public("paddle.distributed paddle.distributed.communication")
 def irecv(tensor: Tensor, src: int | None = None, group: Group | None = None) -> Any:
-    """``recv`` with ``sync_op=False``. ``src`` must be given: there is no receiving from anybody."""
+    """Begin to receive from the global rank ``src``: :func:`recv` with ``sync_op=False``.
+
+    Args:
+        tensor: takes what comes; of the sender's shape and dtype.
+        src: a global rank. Needed: there is no receiving from anybody.
+        group: a ``Group``; None for all ranks.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        ValueError: no ``src``, or one outside of the group.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.zeros([2])
+        >>> task = paddle.distributed.irecv(x, src=0)
+        >>> _ = paddle.distributed.send(paddle.ones([2]), dst=0)
+        >>> _ = task.wait()
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
     if src is None:
         raise op_error(ValueError, "irecv", "a global rank as src", None)
     return recv(tensor, src, group, sync_op=False)
@@ -109,13 +161,24 @@ class P2POp:
 def batch_isend_irecv(p2p_op_list: Sequence[P2POp]) -> list:
     """Start messages together; none waits for another, so rings and exchanges cannot lock.
 
+    Args:
+        p2p_op_list: a list of :class:`P2POp`, at least one.
+
     Returns:
-        Their tasks; none for a rank outside of the group.
+        A list of their tasks; an empty one for a rank outside of the group.
 
     Raises:
         RuntimeError: no list of P2POp.
 
-    The example is that of :class:`P2POp`.
+    Example:
+        >>> import paddle
+        >>> d = paddle.distributed
+        >>> x = paddle.zeros([2])
+        >>> tasks = d.batch_isend_irecv([d.P2POp(d.isend, paddle.ones([2]), 0), d.P2POp(d.irecv, x, 0)])
+        >>> for task in tasks:
+        ...     _ = task.wait()
+        >>> x.tolist()
+        [1.0, 1.0]
     """
     ops = list(p2p_op_list)
     if not ops or not all(isinstance(one, P2POp) for one in ops):

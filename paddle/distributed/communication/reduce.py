@@ -47,7 +47,12 @@ def reduce(tensor: Tensor, dst: int, op: int = ReduceOp.SUM, group: Group | None
     Args:
         tensor: equal in shape and dtype on all ranks.
         dst: a global rank.
-        op, group, sync_op: as for :func:`all_reduce`.
+        op: SUM and PROD take numbers, MAX and MIN real numbers and bool, AVG floating and complex numbers.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
         TypeError: a dtype that ``op`` has no meaning for.
@@ -77,7 +82,12 @@ def reduce_scatter(
         tensor: takes the result.
         tensor_list: one tensor of that shape and dtype for each rank of the group, or one tensor that joins them
             along the first axis.
-        op, group, sync_op: as for :func:`all_reduce`.
+        op: SUM and PROD take numbers, MAX and MIN real numbers and bool, AVG floating and complex numbers.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
 
     Raises:
         TypeError: dtypes that differ, or that ``op`` has no meaning for.
