@@ -48,13 +48,13 @@ def save(folder: str, arrays: dict[str, np.ndarray]) -> Any:
 
 def items(arrays: dict[str, np.ndarray]) -> list[Any]:
     from umiak.checkpoint.box import Box
-    from umiak.checkpoint.records import Block
+    from umiak.checkpoint.data_model import Block
 
     return [(Block(k, a.dtype.name, a.shape, Box.whole(a.shape)), a) for k, a in arrays.items()]
 
 
 def infos(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    from umiak.checkpoint.records import TensorInfo
+    from umiak.checkpoint.data_model import TensorInfo
 
     return {k: TensorInfo(k, a.shape, a.dtype.name) for k, a in arrays.items()}
 

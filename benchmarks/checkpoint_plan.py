@@ -143,9 +143,9 @@ def run(part: float) -> dict[str, float]:
     """Seconds of CPU, the peak of memory and counts for a part of the layers."""
     from umiak.checkpoint.aoa import compile_aoa
     from umiak.checkpoint.box import Box
+    from umiak.checkpoint.data_model import Block, Stored
     from umiak.checkpoint.execute import targets_of
     from umiak.checkpoint.plan import plan_load
-    from umiak.checkpoint.records import Block, Stored
     from umiak.checkpoint.sources import Sources
 
     layers = max(DENSE + 1, round(LAYERS * part))

@@ -18,8 +18,8 @@ WARM = 200  # calls before the first count
 MORE = 1 << 20  # bytes that may be gained
 
 
-def records() -> tuple[int, int]:
-    """(interned op records, plans in their tables)"""
+def interned() -> tuple[int, int]:
+    """Return the number of interned ops, and of plans in their tables."""
     ops = [op for cls in REGISTRY.values() for op in list(cls._instances.values())]
     return len(ops), sum(op.table_size() for op in ops)
 
@@ -32,16 +32,16 @@ def growth(call: Callable[[Any], None], items: Iterable[Any]) -> Outcome:
         for count, item in enumerate(items):
             if count == WARM:
                 gc.collect()
-                before = (*records(), resident())
+                before = (*interned(), resident())
             call(item)
     assert before is not None, f"growth requires more than {WARM} items, got {count}"
     gc.collect()
-    ops, plans, memory = (now - then for now, then in zip((*records(), resident()), before, strict=True))
+    ops, plans, memory = (now - then for now, then in zip((*interned(), resident()), before, strict=True))
     passed = ops <= 0 and plans <= 0 and memory < MORE
     return Outcome(
         f"{before[1]} plans",
         "",
-        f"{plans:+d} plans, {ops:+d} op records, {memory / (1 << 20):+.1f} MiB",
+        f"{plans:+d} plans, {ops:+d} ops, {memory / (1 << 20):+.1f} MiB",
         passed,
     )
 

@@ -9,9 +9,9 @@ from checkpoints import cut, infos_of
 
 from umiak.checkpoint import manifest as mf
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.data_model import Stored, TensorInfo
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.manifest import Manifest, decode, encode
-from umiak.checkpoint.records import Stored, TensorInfo
 
 
 @pytest.fixture

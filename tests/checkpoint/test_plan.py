@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from umiak.checkpoint.box import Box, difference, enclosing
+from umiak.checkpoint.data_model import Block, Piece, Stored, TensorInfo
 from umiak.checkpoint.plan import Put, Read, children, parent, plan_load, slabs
-from umiak.checkpoint.records import Block, Piece, Stored, TensorInfo
 from umiak.checkpoint.replicas import plan_save
 from umiak.checkpoint.sources import Sources, runs
 

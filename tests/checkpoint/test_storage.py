@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from umiak.checkpoint import storage
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.checksum import Checksum, checksum
+from umiak.checkpoint.data_model import Block, TensorInfo
 from umiak.checkpoint.dtypes import CODES, NAMES, numpy_dtype
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.formats import native, safetensors
 from umiak.checkpoint.manifest import Manifest
-from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.storage import Reader, write_file
 
 FORMATS = ("native", "safetensors")

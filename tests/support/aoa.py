@@ -9,8 +9,8 @@ import numpy as np
 
 from umiak.checkpoint.aoa import Layout, apply_layout, compile_aoa
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.data_model import TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
-from umiak.checkpoint.records import TensorInfo
 
 A = (4, 6)
 

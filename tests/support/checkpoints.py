@@ -9,9 +9,9 @@ import numpy as np
 
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.commit import Saving
+from umiak.checkpoint.data_model import Block, TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.manifest import Manifest
-from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.sources import runs
 from umiak.checkpoint.storage import Reader
 

@@ -25,9 +25,9 @@ import numpy as np
 
 from umiak.checkpoint import rendezvous, writer
 from umiak.checkpoint.commit import Saving
+from umiak.checkpoint.data_model import Block, TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.formats.safetensors import local_shape
-from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.storage import pieces
 from umiak.util import shared_memory
 from umiak.util.errors import op_error

@@ -15,11 +15,11 @@ from umiak.checkpoint import commit
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.aoa.syntax import LONGEST_TEXT
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.data_model import TensorInfo
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.files import read_whole
 from umiak.checkpoint.formats import hf, native
 from umiak.checkpoint.manifest import Manifest, nbytes
-from umiak.checkpoint.records import TensorInfo
 from umiak.checkpoint.verify import check_files, verify
 from umiak.util.errors import op_error
 

@@ -27,12 +27,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from umiak.checkpoint import strict_json as sj
+from umiak.checkpoint.data_model import Block, Stored, TensorInfo
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.formats import hf
 from umiak.checkpoint.formats.safetensors import PARTS
 from umiak.checkpoint.manifest import Manifest, encode, manifest_name, read_held_manifest, read_manifest
 from umiak.checkpoint.read_lock import lock_for_removal
-from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.storage import Source, sync_folder, write_file
 from umiak.util.errors import op_error
 

@@ -13,12 +13,12 @@ import numpy as np
 from umiak.checkpoint.aoa import Layout, compile_aoa
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.commit import Saving
+from umiak.checkpoint.data_model import Block, TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.execute import fetch
 from umiak.checkpoint.export import Export
 from umiak.checkpoint.formats import hf
 from umiak.checkpoint.manifest import Manifest, nbytes
-from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.sources import Sources
 from umiak.checkpoint.storage import Reader, write_file
 from umiak.util.errors import op_error

@@ -17,9 +17,9 @@ import numpy as np
 
 from umiak import ops as F
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.data_model import Block, Stored, TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.plan import BUDGET, Put, RankPlan, Read, Receive, plan_load, slabs, sub_target
-from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.sources import Sources, runs
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy

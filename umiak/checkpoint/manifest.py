@@ -19,10 +19,10 @@ from typing import Any
 from umiak.checkpoint import checksum
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.data_model import Block, Stored, TensorInfo
 from umiak.checkpoint.dtypes import NAMES, numpy_dtype
 from umiak.checkpoint.files import read_from, read_whole
 from umiak.checkpoint.read_lock import ReadLock, lock_for_reading
-from umiak.checkpoint.records import Block, Stored, TensorInfo
 
 VERSION = 1
 LONGEST = 2 << 30  # bytes of a manifest
@@ -207,7 +207,7 @@ def decode(text: bytes, where: str) -> Manifest:
     body = sj.parse(text[head.end() : -2], where)
     if isinstance(body, dict) and body.get("version") != VERSION:
         raise sj.fail(where, f"version {VERSION} of manifests", body.get("version"))
-    kind, _, uid, world, file_rows, tensors, flat_mapping, extra = sj.record(body, fields, "a manifest", where)
+    kind, _, uid, world, file_rows, tensors, flat_mapping, extra = sj.object_fields(body, fields, "a manifest", where)
     if kind != "umiak.checkpoint" or not isinstance(file_rows, list):
         raise sj.fail(where, "the manifest of a checkpoint", kind)
     files: dict[str, int] = {}
@@ -220,7 +220,9 @@ def decode(text: bytes, where: str) -> Manifest:
     stored: list[Stored] = []
     infos: dict[str, TensorInfo] = {}
     for name, value in _items(tensors, "tensors", where):
-        dtype_, shape_, parts, blocks = sj.record(value, ("dtype", "shape", "parts", "blocks"), "a tensor", where)
+        dtype_, shape_, parts, blocks = sj.object_fields(
+            value, ("dtype", "shape", "parts", "blocks"), "a tensor", where
+        )
         key, dtype, shape = decode_tensor(name, dtype_, shape_, where)
         pairs = [sj.row(p, 2, "a part", where) for p in _list(parts, "parts", where)]
         boxes = tuple(decode_box(offset, size, shape, where) for offset, size in pairs)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from umiak.checkpoint.box import Box, difference
-from umiak.checkpoint.records import Block, Piece, Stored
+from umiak.checkpoint.data_model import Block, Piece, Stored
 from umiak.checkpoint.sources import Run, Sources, itemsize, runs
 from umiak.core import dtype as dt
 

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from umiak.checkpoint.commit import load_manifest, manifest_uids, newest
+from umiak.checkpoint.data_model import Block
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.formats.safetensors import local_shape
 from umiak.checkpoint.manifest import nbytes
-from umiak.checkpoint.records import Block
 from umiak.checkpoint.verify import check_files
 from umiak.util.errors import op_error
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.commit import Saving, claim_path, is_committed
+from umiak.checkpoint.data_model import Stored, TensorInfo
 from umiak.checkpoint.manifest import Manifest, decode_block, decode_tensor, encode_block, manifest_name
-from umiak.checkpoint.records import Stored, TensorInfo
 from umiak.util.errors import op_error
 
 SECONDS = 1800.0
@@ -47,7 +47,7 @@ def _read(saving: Saving, rank: int) -> list[Stored] | None:
             body = sj.parse(f.read(), path)
     except FileNotFoundError:
         return None
-    claim, error, rows = sj.record(body, ("claim", "error", "stored"), "what a rank prepared", path)
+    claim, error, rows = sj.object_fields(body, ("claim", "error", "stored"), "what a rank prepared", path)
     if claim != saving.claim:
         return None
     if error is not None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.data_model import Block
 from umiak.checkpoint.plan import Loads
-from umiak.checkpoint.records import Block
 from umiak.checkpoint.sources import itemsize
 
 SPLIT = 16 << 20  # bytes from which a block is shared out among those that hold it

@@ -14,12 +14,12 @@ import numpy as np
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.checksum import VERIFY, Checksum
+from umiak.checkpoint.data_model import Block
 from umiak.checkpoint.dtypes import CODES, numpy_dtype
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.files import open_file
 from umiak.checkpoint.formats.hf import EXPORT
 from umiak.checkpoint.formats.safetensors import Entry, read_open_header
-from umiak.checkpoint.records import Block
 from umiak.checkpoint.storage import sync_folder, write_path
 from umiak.core import dtype as dt
 from umiak.core.array import from_numpy, host_values

@@ -8,8 +8,8 @@ from functools import cache
 from itertools import accumulate
 
 from umiak.checkpoint.box import Box, difference, flat_runs
+from umiak.checkpoint.data_model import Block, Stored, TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
-from umiak.checkpoint.records import Block, Stored, TensorInfo
 
 
 @cache

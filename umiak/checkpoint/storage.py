@@ -25,11 +25,11 @@ import numpy as np
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box, flat_runs
 from umiak.checkpoint.checksum import VERIFY, Checksum
+from umiak.checkpoint.data_model import Block, Stored
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.files import open_file
 from umiak.checkpoint.formats import native, safetensors
 from umiak.checkpoint.manifest import Manifest, file_name, nbytes
-from umiak.checkpoint.records import Block, Stored
 from umiak.util import partial_files
 from umiak.util.errors import op_error
 

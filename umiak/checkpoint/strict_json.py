@@ -83,7 +83,7 @@ def shape(value: Any, what: str, where: str) -> tuple[int, ...]:
     return out
 
 
-def record(value: Any, fields: tuple[str, ...], what: str, where: str) -> list[Any]:
+def object_fields(value: Any, fields: tuple[str, ...], what: str, where: str) -> list[Any]:
     """The values of an object with exactly these fields."""
     if not isinstance(value, dict) or set(value) != set(fields):
         raise fail(where, f"{what} as an object with the fields {', '.join(fields)}", value)

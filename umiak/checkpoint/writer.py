@@ -23,10 +23,10 @@ import numpy as np
 
 from umiak.checkpoint import rendezvous
 from umiak.checkpoint.commit import Saving, keep_last
+from umiak.checkpoint.data_model import Block, TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.formats.safetensors import local_shape
 from umiak.checkpoint.manifest import nbytes
-from umiak.checkpoint.records import Block, TensorInfo
 
 # Bytes of a segment of umiak.util.shared_memory before its data.
 HEADER = 64

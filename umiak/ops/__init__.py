@@ -18,7 +18,7 @@ _CLASSES = {cls.__name__: cls for cls in REGISTRY.values()}
 
 
 def __getattr__(name: str) -> typing.Any:
-    """Resolve ``F.softmax`` to the strict function and ``F.Softmax`` to the record."""
+    """Resolve ``F.softmax`` to the strict function and ``F.Softmax`` to the class."""
     found: typing.Any
     if name in REGISTRY:
         found = function(name)

@@ -1,8 +1,8 @@
-"""The op record: one frozen class per op, which every consumer reads.
+"""Base of ops: one frozen class per op, which every consumer reads.
 
 A subclass of :class:`Op` declares operands (``inputs``), static attributes (annotated fields) and params
 (fields set to :func:`param`). Static attributes select code and are part of the identity of the op; params are
-scalars that travel beside it and never cause a new record, cache entry or compile.
+scalars that travel beside it and never cause a new instance, cache entry or compile.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class OpMeta(type(plan.OpBase)):  # type: ignore[misc]
 
 
 class Op(plan.OpBase, metaclass=OpMeta):
-    """Base of every op record. See docs/design/ops.md for how to write one."""
+    """Base of every op. See docs/design/ops.md for how to write one."""
 
     inputs: ClassVar[tuple[str, ...]] = ("x",)
     static_fields: ClassVar[dict[str, Any]]
@@ -180,7 +180,7 @@ class Op(plan.OpBase, metaclass=OpMeta):
     effect: ClassVar[str | None] = None
     amp: ClassVar[str] = "promote"  # "allow" low precision, "deny" it, "promote" mixed operands, "keep" what comes
 
-    # Optional parts of a record.
+    # Optional parts of an op.
     decompose: ClassVar[Any] = None
     vjp: ClassVar[Any] = None
     forward_train: ClassVar[Any] = None
@@ -204,7 +204,7 @@ class Op(plan.OpBase, metaclass=OpMeta):
         return iter(())
 
     def bind(self) -> None:
-        """Fill the C part of the record (called once per interned instance)."""
+        """Fill the C part of the op (called once per interned instance)."""
         self._bind(len(self.inputs), tuple(p.kind for p in self.param_fields.values()))
 
     def multiple(self, n_outputs: int) -> bool:

@@ -275,7 +275,7 @@ class OptimizationBarrier(View):
 
 @register
 class Overwritten(Op):
-    """``value``, written over ``x`` without a record: the gradient is that of ``x``, as if nothing had been written."""
+    """``value``, written over ``x`` without being recorded: the gradient is that of ``x``, as if it was not written."""
 
     packed = True
     inputs = ("x", "value")
@@ -592,7 +592,7 @@ class ScatterView(Op):
     """``base`` with the region that a view op selects replaced by ``value``; with ``accumulate``, ``value`` added
     there.
 
-    ``region`` is the record of the view op and ``args`` its params, flattened. This is how a write through a view reads
+    ``region`` is the view op and ``args`` its params, flattened. This is how a write through a view reads
     when nothing is mutable, and it is the derivative of every view.
     """
 

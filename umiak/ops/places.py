@@ -25,7 +25,7 @@ def parse_place(op: Op, text: str) -> Place:
 class Transfer(Op):
     """``x``, which is on the place ``source``, in new memory of the place ``target``.
 
-    Both are named in the record: a value of a program has no place of its own, and the gradient goes back.
+    Both are static attributes: a value of a program has no place of its own, and the gradient goes back.
     """
 
     linear = True

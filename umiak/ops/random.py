@@ -2,7 +2,7 @@
 
 A random op takes ``seed`` (64 bits, which stream) and ``offset`` (where in it). Its element number i, counted over
 the whole tensor in row-major order, uses the words ``offset + i*draws`` up to ``offset + (i+1)*draws - 1``, where
-``draws`` is an attribute of the record. Whoever calls reserves ``draws`` words for each element: offsets are given
+``draws`` is a property of the op. The caller reserves ``draws`` words for each element: offsets are given
 out in program order, and nothing that fuses, removes or repeats ops may change them. So eager, captured, fused and
 sharded runs draw the same bits.
 """

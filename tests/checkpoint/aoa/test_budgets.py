@@ -3,7 +3,7 @@
 import pytest
 
 from umiak.checkpoint.aoa import AOAError, compile_aoa
-from umiak.checkpoint.records import TensorInfo
+from umiak.checkpoint.data_model import TensorInfo
 
 X = {"x": TensorInfo("x", (4, 6), "float32")}
 E = {"x": TensorInfo("x", (4, 0), "float32")}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.aoa import counted, infos, layout, run, same
 from umiak.checkpoint.aoa import AOAError, AOAWarning, apply_layout, compile_aoa
 from umiak.checkpoint.box import Box
-from umiak.checkpoint.records import TensorInfo
+from umiak.checkpoint.data_model import TensorInfo
 
 NAMES = st.sampled_from(
     [

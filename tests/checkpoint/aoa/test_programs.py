@@ -8,8 +8,8 @@ import pytest
 from tests.support.aoa import counted, run, same
 from umiak.checkpoint.aoa import apply_layout, compile_aoa
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.data_model import TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
-from umiak.checkpoint.records import TensorInfo
 
 NAMES = {np.dtype(numpy_dtype(n)): n for n in ("float32", "float16", "bfloat16")}
 

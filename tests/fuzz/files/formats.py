@@ -26,8 +26,8 @@ from umiak.checkpoint.box import Box
 from umiak.checkpoint.commands import read_statements
 from umiak.checkpoint.commit import Saving, open_checkpoint
 from umiak.checkpoint.convert import convert
+from umiak.checkpoint.data_model import Block, TensorInfo
 from umiak.checkpoint.formats import native
-from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.safetensors import load_safetensors
 from umiak.core.array import to_numpy
 from umiak.util.disk_cache import DiskCache

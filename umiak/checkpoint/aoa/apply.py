@@ -9,9 +9,9 @@ import numpy as np
 from umiak.checkpoint.aoa.errors import AOAError, AOAKeyError
 from umiak.checkpoint.aoa.layout import Layout
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.data_model import Piece
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.execute import put
-from umiak.checkpoint.records import Piece
 from umiak.core import dtype as dt
 
 ENGINE_DTYPES = frozenset(d.numpy for d in dt.all_dtypes())

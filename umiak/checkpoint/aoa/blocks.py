@@ -16,7 +16,7 @@ from umiak.checkpoint.box import Box
 
 
 class Slice(NamedTuple):
-    """One box of the tensor, as ``umiak.checkpoint.records.Piece`` with a part's number for a name."""
+    """One box of the tensor, as ``umiak.checkpoint.data_model.Piece`` with a part's number for a name."""
 
     target: Box
     part: int

@@ -13,7 +13,7 @@ from umiak.checkpoint.aoa.results import Results
 from umiak.checkpoint.aoa.run import Run
 from umiak.checkpoint.aoa.source_tensors import SourceTensors
 from umiak.checkpoint.aoa.syntax import parse
-from umiak.checkpoint.records import TensorInfo
+from umiak.checkpoint.data_model import TensorInfo
 
 
 def compile_aoa(
@@ -39,7 +39,7 @@ def compile_aoa(
 
     Examples:
         >>> from umiak.checkpoint.aoa import compile_aoa
-        >>> from umiak.checkpoint.records import TensorInfo
+        >>> from umiak.checkpoint.data_model import TensorInfo
         >>> layout = compile_aoa("a, b -> c, axis=0", {k: TensorInfo(k, (4, 6), "float32") for k in "ab"})
         >>> layout.targets["c"].shape
         (8, 6)

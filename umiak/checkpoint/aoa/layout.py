@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from umiak.checkpoint.aoa.blocks import Var
 from umiak.checkpoint.aoa.errors import AOAError, AOAKeyError, near
 from umiak.checkpoint.box import Box
-from umiak.checkpoint.records import Piece, TensorInfo
+from umiak.checkpoint.data_model import Piece, TensorInfo
 
 
 class Layout:

@@ -9,7 +9,7 @@ from umiak.checkpoint.aoa.errors import AOAAssertionError, AOAError, AOAKeyError
 from umiak.checkpoint.aoa.layout import Layout
 from umiak.checkpoint.aoa.run import Run
 from umiak.checkpoint.aoa.states import split_state
-from umiak.checkpoint.records import TensorInfo
+from umiak.checkpoint.data_model import TensorInfo
 
 
 class Results:

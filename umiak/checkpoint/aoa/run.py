@@ -12,7 +12,7 @@ from umiak.checkpoint.aoa.program import Program
 from umiak.checkpoint.aoa.shape_inference import ShapeInference, ShardDegrees
 from umiak.checkpoint.aoa.source_tensors import SourceTensors
 from umiak.checkpoint.aoa.syntax import permutation
-from umiak.checkpoint.records import TensorInfo
+from umiak.checkpoint.data_model import TensorInfo
 
 
 class Run:

@@ -8,7 +8,7 @@ from umiak.checkpoint.aoa.errors import AOAAssertionError, AOAError
 from umiak.checkpoint.aoa.fuse import Fusion
 from umiak.checkpoint.aoa.program import Program
 from umiak.checkpoint.aoa.syntax import permutation
-from umiak.checkpoint.records import TensorInfo
+from umiak.checkpoint.data_model import TensorInfo
 
 
 class ShardDegrees:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from umiak.checkpoint.aoa.blocks import BlockFactory, Var
 from umiak.checkpoint.aoa.errors import AOAError, AOAKeyError
 from umiak.checkpoint.aoa.states import SINGLE, by_parameter
-from umiak.checkpoint.records import TensorInfo
+from umiak.checkpoint.data_model import TensorInfo
 
 
 class SourceTensors:

@@ -1,4 +1,4 @@
-"""Statements as they are written: words, then records. Nothing here knows which tensors there are."""
+"""Parser of statements: tokens, then frozen dataclasses. Nothing here knows which tensors there are."""
 
 from __future__ import annotations
 

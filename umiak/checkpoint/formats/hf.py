@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from umiak.checkpoint import strict_json as sj
+from umiak.checkpoint.data_model import Stored, TensorInfo
 from umiak.checkpoint.errors import CheckpointError
 from umiak.checkpoint.files import read_whole
 from umiak.checkpoint.formats import safetensors
 from umiak.checkpoint.manifest import Manifest, file_name
-from umiak.checkpoint.records import Stored, TensorInfo
 from umiak.util.errors import op_error
 
 INDEX = ".safetensors.index.json"

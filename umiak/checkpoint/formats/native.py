@@ -11,9 +11,9 @@ import os
 from collections.abc import Sequence
 
 from umiak.checkpoint import strict_json as sj
+from umiak.checkpoint.data_model import Stored
 from umiak.checkpoint.files import open_file, read_at
 from umiak.checkpoint.manifest import decode_block, decode_tensor, encode_block, nbytes
-from umiak.checkpoint.records import Stored
 
 MAGIC = b"UMIAKCP1"
 PAGE = 4096
@@ -50,7 +50,7 @@ def read_blocks(folder: str, file: str) -> list[Stored]:
         text = read_at(f.fileno(), begin, length, path)
     if hashlib.blake2b(text, digest_size=16).digest() != page[24:40]:
         raise sj.fail(path, "an index as it was written", "one with another checksum")
-    version, rows = sj.record(sj.parse(text, path), ("version", "blocks"), "an index", path)
+    version, rows = sj.object_fields(sj.parse(text, path), ("version", "blocks"), "an index", path)
     if version != 1 or not isinstance(rows, list):
         raise sj.fail(path, "an index of version 1 with a list of blocks", f"version {version}")
     out = []

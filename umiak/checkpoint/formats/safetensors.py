@@ -17,10 +17,10 @@ from typing import Any
 from umiak.checkpoint import strict_json as sj
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.checksum import FORM, VERIFY, Checksum, checksum
+from umiak.checkpoint.data_model import Block, Stored
 from umiak.checkpoint.dtypes import BY_CODE, CODES, numpy_dtype
 from umiak.checkpoint.files import open_file, read_at
 from umiak.checkpoint.manifest import decode_block, decode_tensor, nbytes
-from umiak.checkpoint.records import Block, Stored
 from umiak.util.errors import op_error
 
 _SUMS = re.compile(f"{FORM.pattern}(?: {FORM.pattern})*")
@@ -158,7 +158,7 @@ def read_open_header(fd: int, path: str) -> tuple[list[Entry], dict[str, str]]:
 
 
 def _entry(name: str, value: Any, start: int, path: str) -> Entry:
-    code, shape_, offsets = sj.record(value, ("dtype", "shape", "data_offsets"), f"tensor {name!r}", path)
+    code, shape_, offsets = sj.object_fields(value, ("dtype", "shape", "data_offsets"), f"tensor {name!r}", path)
     dtype = BY_CODE.get(code) if isinstance(code, str) else None
     if dtype is None:
         raise sj.fail(path, f"a dtype of {sorted(BY_CODE)} for {name!r}", code)

@@ -13,10 +13,10 @@ from paddle.distributed.flex_checkpoint.dcp.sharded_weight import ShardedStateDi
 from paddle.distributed.flex_checkpoint.dcp.utils import comm_group, on_host, weights_of
 from umiak import comm
 from umiak.checkpoint.box import Box
+from umiak.checkpoint.data_model import Block, Stored, TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.execute import Memory, execute
 from umiak.checkpoint.plan import BUDGET, plan_load
-from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.sources import Sources, itemsize
 from umiak.core.array import from_numpy
 from umiak.core.place import Place

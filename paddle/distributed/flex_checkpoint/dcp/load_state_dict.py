@@ -16,13 +16,13 @@ from paddle.distributed.flex_checkpoint.dcp.utils import Destinations, comm_grou
 from umiak import comm
 from umiak.checkpoint.box import Box
 from umiak.checkpoint.commit import open_checkpoint
+from umiak.checkpoint.data_model import Block, TensorInfo
 from umiak.checkpoint.dtypes import numpy_dtype
 from umiak.checkpoint.execute import execute, fetch, together
 from umiak.checkpoint.export import Export, metadata_of
 from umiak.checkpoint.formats import hf
 from umiak.checkpoint.locate import locate
 from umiak.checkpoint.plan import plan_load, slabs
-from umiak.checkpoint.records import Block, TensorInfo
 from umiak.checkpoint.sources import Sources, itemsize
 from umiak.checkpoint.storage import Reader, write_file
 from umiak.core.array import from_numpy

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from umiak.checkpoint.commit import open_checkpoint
-from umiak.checkpoint.records import Block
+from umiak.checkpoint.data_model import Block
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from paddle.distributed.flex_checkpoint.dcp.sharded_weight import ShardedWeight
 from paddle.distributed.flex_checkpoint.dcp.utils import comm_group, on_host, weights_of
 from umiak.checkpoint.async_save import AsyncSaver, Handle, Job
 from umiak.checkpoint.commit import Saving
+from umiak.checkpoint.data_model import Block, Stored, TensorInfo
 from umiak.checkpoint.execute import targets_of, together
-from umiak.checkpoint.records import Block, Stored, TensorInfo
 from umiak.checkpoint.replicas import SPLIT, Save, plan_save
 from umiak.comm import Group
 from umiak.core import context

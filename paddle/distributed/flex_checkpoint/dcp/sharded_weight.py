@@ -10,7 +10,7 @@ from typing import Any
 from paddle._public import constants, public
 from paddle.distributed.fleet.state import fleet_state
 from umiak.checkpoint.box import Box
-from umiak.checkpoint.records import Block
+from umiak.checkpoint.data_model import Block
 from umiak.core.tensor import Tensor
 from umiak.util.errors import op_error
 
