@@ -46,7 +46,7 @@ def draw(record: Any, size: int, run: Callable[[int, int], Tensor], generator: G
 def _sizes(shape: Any, op: str) -> tuple[int, ...]:
     sizes = shape_of(shape, op)
     for n in sizes:
-        if n < 0:
+        if type(n) is int and n < 0:
             raise op_error(ValueError, op, "sizes of 0 or more", list(sizes))
     return sizes
 
