@@ -51,7 +51,6 @@ paddle.distributed.flex_checkpoint.dcp.sharded_weight
 paddle.distributed.launch.main
 paddle.distributed.rpc.rpc
 paddle.distributed.spawn
-paddle.nn.functional.activation
 paddle.nn.functional.attention
 paddle.nn.functional.common
 paddle.nn.functional.conv
@@ -67,7 +66,6 @@ paddle.nn.functional.norm
 paddle.nn.functional.pooling
 paddle.nn.functional.pooling_fractional
 paddle.nn.functional.vision
-paddle.nn.layer.activation
 paddle.nn.layer.loss
 paddle.nn.layer.pooling
 """.split()

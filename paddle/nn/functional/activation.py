@@ -45,10 +45,16 @@ _THRESHOLDED_RELU = F.ThresholdedRelu()
 
 @public("paddle.nn.functional", usual=False, op=_RELU)
 def relu(x: Tensor, name: str | None = None) -> Tensor:
-    """``max(x, 0)``.
+    """Rectified linear unit: ``max(x, 0)``.
 
     Args:
         x: floating tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
 
     Example:
         >>> import paddle
@@ -63,13 +69,45 @@ relu_ = inplace(relu, "paddle.nn.functional")
 
 @public("paddle.nn.functional", usual=False, op=_RELU6)
 def relu6(x: Tensor, name: str | None = None) -> Tensor:
-    """``min(max(x, 0), 6)``."""
+    """Rectified linear unit capped at 6: ``min(max(x, 0), 6)``.
+
+    Args:
+        x: floating tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.relu6(paddle.to_tensor([-1.0, 2.0, 8.0])).tolist()
+        [0.0, 2.0, 6.0]
+    """
     return apply1(_RELU6, x)
 
 
 @public("paddle.nn.functional", usual=False)
 def elu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
-    """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere."""
+    """Exponential linear unit: x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Args:
+        x: floating tensor of any shape.
+        alpha: the limit for very negative x is ``-alpha``.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.elu(paddle.to_tensor([-1.0, 2.0]))
+        >>> [round(v, 4) for v in y.tolist()]
+        [-0.6321, 2.0]
+    """
     return apply(_ELU, (x,), (float(alpha),))
 
 
@@ -80,10 +118,30 @@ elu_ = inplace(elu, "paddle.nn.functional")
 def selu(
     x: Tensor, scale: float = 1.0507009873554805, alpha: float = 1.6732632423543772, name: str | None = None
 ) -> Tensor:
-    """``scale * elu(x, alpha)``, with constants that keep mean 0 and variance 1.
+    """Scaled exponential linear unit: ``scale * elu(x, alpha)``.
+
+    The default constants keep mean 0 and variance 1 from layer to layer.
+
+    Args:
+        x: floating tensor of any shape.
+        scale: factor of the result, above 1.
+        alpha: the limit for very negative x is ``-scale * alpha``; 0 or more.
+
+    Returns:
+        Tensor of x's shape and dtype.
 
     Raises:
+        TypeError: x is not floating.
         ValueError: ``scale <= 1`` or ``alpha < 0``.
+
+    References:
+        Klambauer et al., Self-Normalizing Neural Networks, 2017.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.selu(paddle.to_tensor([-1.0, 2.0]))
+        >>> [round(v, 4) for v in y.tolist()]
+        [-1.1113, 2.1014]
     """
     if scale <= 1.0 or alpha < 0:
         raise op_error(ValueError, "selu", "scale > 1 and alpha >= 0", f"{scale} and {alpha}")
@@ -92,7 +150,25 @@ def selu(
 
 @public("paddle.nn.functional", usual=False)
 def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
-    """x where it is positive, ``alpha * (exp(x/alpha) - 1)`` elsewhere. Raises ZeroDivisionError for ``alpha=0``."""
+    """Continuous exponential linear unit: x where it is positive, ``alpha * (exp(x/alpha) - 1)`` elsewhere.
+
+    Args:
+        x: floating tensor of any shape.
+        alpha: the limit for very negative x is ``-alpha``; not 0.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        ZeroDivisionError: alpha is 0.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.celu(paddle.to_tensor([-1.0, 2.0]), alpha=2.0)
+        >>> [round(v, 4) for v in y.tolist()]
+        [-0.7869, 2.0]
+    """
     if alpha == 0:
         raise ZeroDivisionError("[celu] requires alpha other than 0, got 0")
     return apply(_CELU, (x,), (float(alpha),))
@@ -100,16 +176,28 @@ def celu(x: Tensor, alpha: float = 1.0, name: str | None = None) -> Tensor:
 
 @public("paddle.nn.functional", op=_GELU[False])
 def gelu(x: Tensor, approximate: bool | str = False, name: str | None = None) -> Tensor:
-    """x times the normal distribution function of x.
+    """Gaussian error linear unit: x times the probability that a standard normal number is below x.
 
     Args:
-        x: floating tensor.
-        approximate: True or ``"tanh"`` for the approximation by tanh.
+        x: floating tensor of any shape.
+        approximate: True or ``"tanh"`` for ``x/2 * (1 + tanh(sqrt(2/pi) * (x + 0.044715 * x**3)))``; False or
+            ``"none"`` for the exact value.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: ``approximate`` is something else.
+
+    References:
+        Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
 
     Example:
         >>> import paddle
-        >>> paddle.nn.functional.gelu(paddle.zeros([2])).tolist()
-        [0.0, 0.0]
+        >>> y = paddle.nn.functional.gelu(paddle.to_tensor([-1.0, 0.0, 2.0]))
+        >>> [round(v, 4) for v in y.tolist()]
+        [-0.1587, 0.0, 1.9545]
     """
     if approximate is not True and approximate is not False:
         if approximate not in ("tanh", "none"):
@@ -120,25 +208,93 @@ def gelu(x: Tensor, approximate: bool | str = False, name: str | None = None) ->
 
 @public("paddle.nn.functional", op=_SILU)
 def silu(x: Tensor, inplace: bool = False, name: str | None = None) -> Tensor:
-    """``x * sigmoid(x)``, written into x with ``inplace``."""
+    """Sigmoid linear unit: ``x * sigmoid(x)``.
+
+    Args:
+        x: floating or complex tensor of any shape.
+        inplace: write the result into x, and return x.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is neither floating nor complex.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.silu(paddle.to_tensor([-1.0, 2.0]))
+        >>> [round(v, 4) for v in y.tolist()]
+        [-0.2689, 1.7616]
+    """
     return _written(silu, x) if inplace else apply1(_SILU, x)
 
 
 @public("paddle.nn.functional", usual=False, op=_SILU)
 def swish(x: Tensor, name: str | None = None) -> Tensor:
-    """``x * sigmoid(x)``."""
+    """Sigmoid linear unit under its other name: ``x * sigmoid(x)``.
+
+    Args:
+        x: floating or complex tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is neither floating nor complex.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.swish(paddle.to_tensor([-1.0, 2.0]))
+        >>> [round(v, 4) for v in y.tolist()]
+        [-0.2689, 1.7616]
+    """
     return apply1(_SILU, x)
 
 
 @public("paddle.nn.functional", usual=False, op=_MISH)
 def mish(x: Tensor, name: str | None = None) -> Tensor:
-    """``x * tanh(softplus(x))``."""
+    """Mish activation: ``x * tanh(softplus(x))``.
+
+    Args:
+        x: floating tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    References:
+        Misra, Mish: A Self Regularized Non-Monotonic Activation Function, 2019.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.mish(paddle.to_tensor([-1.0, 2.0]))
+        >>> [round(v, 4) for v in y.tolist()]
+        [-0.3034, 1.944]
+    """
     return apply1(_MISH, x)
 
 
 @public("paddle.nn.functional", usual=False)
 def leaky_relu(x: Tensor, negative_slope: float = 0.01, name: str | None = None) -> Tensor:
-    """x where it is positive, ``negative_slope * x`` elsewhere."""
+    """Leaky rectified linear unit: x where it is positive, ``negative_slope * x`` elsewhere.
+
+    Args:
+        x: floating tensor of any shape.
+        negative_slope: slope of the negative part.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.leaky_relu(paddle.to_tensor([-2.0, 3.0]), 0.5).tolist()
+        [-1.0, 3.0]
+    """
     return apply(_LEAKY_RELU, (x,), (float(negative_slope),))
 
 
@@ -147,15 +303,30 @@ leaky_relu_ = inplace(leaky_relu, "paddle.nn.functional")
 
 @public("paddle.nn.functional", usual=False)
 def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None = None) -> Tensor:
-    """x where it is positive, ``weight * x`` elsewhere.
+    """Parametric rectified linear unit: x where it is positive, ``weight * x`` elsewhere.
 
     Args:
-        x: floating tensor.
-        weight: of shape [1], or of one element per channel.
-        data_format: where the channels of x are: last for ``"NHWC"`` and the like, otherwise dim 1.
+        x: floating tensor of any shape.
+        weight: tensor of x's dtype: ``[1]`` or ``[]``, ``[channels]`` with a slope for each channel, or any other that
+            broadcasts to x.
+        data_format: place of the channels: the last dim for ``"NC"``, ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for
+            every other text.
+
+    Returns:
+        Tensor of x's shape and dtype.
 
     Raises:
-        ValueError: weight has another number of elements.
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: weight has another number of elements than 1 or the channels.
+
+    References:
+        He et al., Delving Deep into Rectifiers, 2015.
+
+    Example:
+        >>> import paddle
+        >>> x = paddle.to_tensor([[-2.0, -2.0]])
+        >>> paddle.nn.functional.prelu(x, paddle.to_tensor([0.25, 0.5])).tolist()
+        [[-0.5, -1.0]]
     """
     if weight.ndim == 1 and weight.shape[0] > 1:
         axis = x.ndim - 1 if data_format in ("NC", "NLC", "NHWC", "NDHWC") else 1
@@ -170,11 +341,28 @@ def prelu(x: Tensor, weight: Tensor, data_format: str = "NCHW", name: str | None
 def rrelu(
     x: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = True, name: str | None = None
 ) -> Tensor:
-    """x where it is positive; elsewhere x times a slope drawn from [lower, upper], or times their mean when not
-    training.
+    """Randomized leaky rectified linear unit: x where it is positive, x times a random slope elsewhere.
+
+    Args:
+        x: floating tensor of any shape.
+        lower: least slope, 0 or more.
+        upper: greatest slope, at most 1.
+        training: True draws a slope for each element evenly from ``lower`` to ``upper``; False takes their mean.
+
+    Returns:
+        Tensor of x's shape and dtype.
 
     Raises:
+        TypeError: x is not floating.
         ValueError: not ``0 <= lower <= upper <= 1``.
+
+    References:
+        Xu et al., Empirical Evaluation of Rectified Activations in Convolutional Network, 2015.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.rrelu(paddle.to_tensor([-4.0, 3.0]), 0.25, 0.75, training=False).tolist()
+        [-2.0, 3.0]
     """
     if not 0 <= lower <= upper <= 1:
         raise op_error(ValueError, "rrelu", "0 <= lower <= upper <= 1", f"{lower} and {upper}")
@@ -185,7 +373,24 @@ def rrelu(
 
 @public("paddle.nn.functional", usual=False)
 def hardtanh(x: Tensor, min: float = -1.0, max: float = 1.0, name: str | None = None) -> Tensor:
-    """x between ``min`` and ``max``, these beyond."""
+    """Piecewise linear hyperbolic tangent: x limited to the range from ``min`` to ``max``.
+
+    Args:
+        x: floating tensor of any shape.
+        min: least value of the result.
+        max: greatest value of the result.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.hardtanh(paddle.to_tensor([-2.0, 0.5, 3.0])).tolist()
+        [-1.0, 0.5, 1.0]
+    """
     return apply(_HARDTANH, (x,), (float(min), float(max)))
 
 
@@ -194,25 +399,93 @@ hardtanh_ = inplace(hardtanh, "paddle.nn.functional")
 
 @public("paddle.nn.functional", usual=False)
 def hardsigmoid(x: Tensor, slope: float = 0.1666667, offset: float = 0.5, name: str | None = None) -> Tensor:
-    """``slope * x + offset`` between 0 and 1, these beyond."""
+    """Piecewise linear sigmoid: ``slope * x + offset`` limited to the range from 0 to 1.
+
+    Args:
+        x: floating tensor of any shape.
+        slope: factor of x.
+        offset: result at 0.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.hardsigmoid(paddle.to_tensor([-4.0, 0.0, 4.0])).tolist()
+        [0.0, 0.5, 1.0]
+    """
     return apply(_HARDSIGMOID, (x,), (float(slope), float(offset)))
 
 
 @public("paddle.nn.functional", usual=False)
 def hardswish(x: Tensor, name: str | None = None) -> Tensor:
-    """``x * relu6(x + 3) / 6``."""
+    """Piecewise quadratic swish: ``x * relu6(x + 3) / 6``.
+
+    Args:
+        x: floating tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    References:
+        Howard et al., Searching for MobileNetV3, 2019.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.hardswish(paddle.to_tensor([-1.5, 4.0])).tolist()
+        [-0.375, 4.0]
+    """
     return apply(_HARDSWISH, (x,), (6.0, 6.0, 3.0))
 
 
 @public("paddle.nn.functional")
 def hardshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Tensor:
-    """x where it is beyond ``±threshold``, 0 between."""
+    """Hard shrinkage: 0 where ``-threshold <= x <= threshold``, x elsewhere.
+
+    Args:
+        x: floating tensor of any shape.
+        threshold: half the width of the range that becomes 0.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.hardshrink(paddle.to_tensor([-1.0, 0.25, 2.0])).tolist()
+        [-1.0, 0.0, 2.0]
+    """
     return apply(_HARDSHRINK, (x,), (float(threshold),))
 
 
 @public("paddle.nn.functional")
 def softshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Tensor:
-    """x moved towards 0 by ``threshold``, 0 where it would pass it. Raises ValueError for a negative threshold."""
+    """Soft shrinkage: x moved towards 0 by ``threshold``, and 0 where it would pass 0.
+
+    Args:
+        x: floating tensor of any shape.
+        threshold: how far x is moved, 0 or more.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: threshold is negative.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.softshrink(paddle.to_tensor([-1.0, 0.25, 2.0])).tolist()
+        [-0.5, 0.0, 1.5]
+    """
     if threshold < 0:
         raise op_error(ValueError, "softshrink", "threshold >= 0", threshold)
     return apply(_SOFTSHRINK, (x,), (float(threshold),))
@@ -220,7 +493,24 @@ def softshrink(x: Tensor, threshold: float = 0.5, name: str | None = None) -> Te
 
 @public("paddle.nn.functional", usual=False)
 def thresholded_relu(x: Tensor, threshold: float = 1.0, value: float = 0.0, name: str | None = None) -> Tensor:
-    """x where it exceeds ``threshold``, ``value`` elsewhere."""
+    """Thresholded rectified linear unit: x where it exceeds ``threshold``, ``value`` elsewhere.
+
+    Args:
+        x: floating tensor of any shape.
+        threshold: x has to be greater to be kept.
+        value: the number in place of all others.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.thresholded_relu(paddle.to_tensor([0.5, 2.0])).tolist()
+        [0.0, 2.0]
+    """
     return apply(_THRESHOLDED_RELU, (x,), (float(threshold), float(value)))
 
 
@@ -229,25 +519,90 @@ thresholded_relu_ = inplace(thresholded_relu, "paddle.nn.functional")
 
 @public("paddle.nn.functional", usual=False, op=_TANHSHRINK)
 def tanhshrink(x: Tensor, name: str | None = None) -> Tensor:
-    """``x - tanh(x)``."""
+    """Difference of x and its hyperbolic tangent: ``x - tanh(x)``.
+
+    Args:
+        x: floating tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.tanhshrink(paddle.to_tensor([0.0, 2.0]))
+        >>> [round(v, 4) for v in y.tolist()]
+        [0.0, 1.036]
+    """
     return apply1(_TANHSHRINK, x)
 
 
 @public("paddle.nn.functional", usual=False, op=_SOFTSIGN)
 def softsign(x: Tensor, name: str | None = None) -> Tensor:
-    """``x / (1 + |x|)``."""
+    """Rational approximation of the sign: ``x / (1 + |x|)``.
+
+    Args:
+        x: floating or complex tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is neither floating nor complex.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.softsign(paddle.to_tensor([-1.0, 3.0])).tolist()
+        [-0.5, 0.75]
+    """
     return apply1(_SOFTSIGN, x)
 
 
 @public("paddle.nn.functional")
 def softplus(x: Tensor, beta: float = 1, threshold: float = 20, name: str | None = None) -> Tensor:
-    """``log(1 + exp(beta*x)) / beta``, and x itself where ``beta*x`` exceeds ``threshold``."""
+    """Smooth rectified linear unit: ``log(1 + exp(beta * x)) / beta``.
+
+    Args:
+        x: floating or complex tensor of any shape.
+        beta: sharpness of the bend at 0; not 0.
+        threshold: where ``beta * x`` exceeds it, the result is x itself.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is neither floating nor complex.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.softplus(paddle.to_tensor([0.0, 30.0]))
+        >>> [round(v, 4) for v in y.tolist()]
+        [0.6931, 30.0]
+    """
     return apply(_SOFTPLUS, (x,), (float(beta), float(threshold)))
 
 
 @public("paddle.nn.functional", op=_LOG_SIGMOID)
 def log_sigmoid(x: Tensor, name: str | None = None) -> Tensor:
-    """``log(sigmoid(x))``."""
+    """Logarithm of the sigmoid, ``-log(1 + exp(-x))``, without overflow.
+
+    Args:
+        x: floating or complex tensor of any shape.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is neither floating nor complex.
+
+    Example:
+        >>> import paddle
+        >>> y = paddle.nn.functional.log_sigmoid(paddle.to_tensor([-100.0, 0.0]))
+        >>> [round(v, 4) for v in y.tolist()]
+        [-100.0, -0.6931]
+    """
     return apply1(_LOG_SIGMOID, x)
 
 
@@ -256,23 +611,76 @@ logsigmoid = also(log_sigmoid, "logsigmoid", "paddle.nn.functional")
 
 @public("paddle.nn.functional", usual=False)
 def maxout(x: Tensor, groups: int, axis: int = 1, name: str | None = None) -> Tensor:
-    """The largest of each ``groups`` neighbouring channels. Raises ValueError where they do not divide."""
+    """Maximum over each ``groups`` neighbouring channels.
+
+    Args:
+        x: floating tensor with ``C`` channels along ``axis``.
+        groups: how many channels become one; divides C.
+        axis: the axis of the channels; negative counts from the end.
+
+    Returns:
+        Tensor of x's shape with ``C / groups`` channels, and of its dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: groups does not divide the channels.
+        IndexError: x has no such axis.
+
+    References:
+        Goodfellow et al., Maxout Networks, 2013.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.maxout(paddle.to_tensor([[1.0, 5.0, 4.0, 2.0]]), 2).tolist()
+        [[5.0, 4.0]]
+    """
     return apply(_MAXOUT[axis if axis >= 0 else axis + x.ndim], (x,), (groups,))
 
 
 @public("paddle.nn.functional")
 def glu(x: Tensor, axis: int = -1, name: str | None = None) -> Tensor:
-    """The first half along ``axis`` times the sigmoid of the second.
+    """Gated linear unit: the first half of x along ``axis`` times the sigmoid of the second half.
+
+    Args:
+        x: floating tensor of even size along ``axis``.
+        axis: the axis to halve; negative counts from the end.
+
+    Returns:
+        Tensor of x's dtype, and of its shape with half the size along ``axis``.
 
     Raises:
-        ValueError: an odd size along ``axis``.
+        TypeError: x is not floating.
+        ValueError: the size along ``axis`` is odd.
+        IndexError: x has no such axis.
+
+    References:
+        Dauphin et al., Language Modeling with Gated Convolutional Networks, 2017.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.glu(paddle.to_tensor([[3.0, 4.0, 0.0, 0.0]])).tolist()
+        [[1.5, 2.0]]
     """
     return apply1(_GLU[axis if axis >= 0 else axis + x.ndim], x)
 
 
 @public("paddle.nn.functional", usual=False)
 def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tensor:
-    """``silu(x) * y``; without y, its two operands are the halves of x along the last dim.
+    """Gated linear unit with swish as its gate: ``silu(x) * y``.
+
+    Args:
+        x: floating tensor; without y, its last dim holds both operands, x first, and has an even size.
+        y: tensor of x's shape and dtype, or None.
+
+    Returns:
+        Tensor of x's dtype and shape; without y, with half the size along the last dim.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes of x and y do not fit; without y, the last dim has an odd size.
+
+    References:
+        Shazeer, GLU Variants Improve Transformer, 2020.
 
     Example:
         >>> import paddle
@@ -284,13 +692,16 @@ def swiglu(x: Tensor, y: Tensor | None = None, name: str | None = None) -> Tenso
 
 @public("paddle.nn.functional", along=(_SOFTMAX, -1))
 def softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None, out: Tensor | None = None) -> Tensor:
-    """``exp(x)`` over its sum along ``axis``.
+    """Softmax along ``axis``: ``exp(x)`` over its sum.
 
     Args:
-        x: floating tensor.
-        axis: the axis whose elements sum to 1.
-        dtype: cast x to this dtype first.
-        out: write the result into this tensor.
+        x: floating tensor of any shape.
+        axis: the axis whose elements sum to 1; negative counts from the end.
+        dtype: x is cast to this dtype first; integers need it.
+        out: tensor of the result's shape and dtype, written and returned.
+
+    Returns:
+        Tensor of x's shape, and of ``dtype`` or x's dtype.
 
     Raises:
         TypeError: x is not floating and no dtype is given.
@@ -312,7 +723,25 @@ softmax_ = inplace(softmax, "paddle.nn.functional")
 
 @public("paddle.nn.functional", along=(_LOG_SOFTMAX, -1))
 def log_softmax(x: Tensor, axis: int = -1, dtype: Any = None, name: str | None = None) -> Tensor:
-    """The logarithm of :func:`softmax`, computed without forming it."""
+    """Logarithm of :func:`softmax` along ``axis``, without underflow.
+
+    Args:
+        x: floating tensor of any shape.
+        axis: the axis whose exponentials sum to 1; negative counts from the end.
+        dtype: x is cast to this dtype first; integers need it.
+
+    Returns:
+        Tensor of x's shape, and of ``dtype`` or x's dtype.
+
+    Raises:
+        TypeError: x is not floating and no dtype is given.
+        IndexError: x has no such axis.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.log_softmax(paddle.to_tensor([1000.0, 0.0])).tolist()
+        [0.0, -1000.0]
+    """
     if dtype is not None:
         x = _cast(x, dtype)
     if axis < 0:
@@ -333,9 +762,29 @@ def _along_0d(records: Records, x: Tensor) -> Tensor:
 def gumbel_softmax(
     x: Tensor, temperature: float = 1.0, hard: bool = False, axis: int = -1, name: str | None = None
 ) -> Tensor:
-    """A sample near the corners of the simplex: ``softmax((x + gumbel noise) / temperature)``.
+    """Random sample near the corners of the simplex: ``softmax((x + noise) / temperature)`` with Gumbel noise.
 
-    With ``hard`` the value is one-hot while gradients are those of the soft sample.
+    Args:
+        x: floating tensor: logarithms of probabilities, up to a constant.
+        temperature: above 0; the smaller, the closer to one-hot.
+        hard: True makes the result one-hot, at the largest element, while gradients are those of the soft sample.
+        axis: the axis whose elements sum to 1; negative counts from the end.
+
+    Returns:
+        Tensor of x's shape and dtype.
+
+    Raises:
+        TypeError: x is not floating.
+        IndexError: x has no such axis.
+
+    References:
+        Jang et al., Categorical Reparameterization with Gumbel-Softmax, 2017.
+
+    Example:
+        >>> import paddle
+        >>> sample = paddle.nn.functional.gumbel_softmax(paddle.to_tensor([0.0, 100.0]), hard=True)
+        >>> sample.tolist()
+        [0.0, 1.0]
     """
     noise = random_tensor(F.Gumbel, x.shape, x.dtype, place=x.place)
     soft = softmax(F.div(F.add(x, noise), float(temperature)), axis)

@@ -14,10 +14,35 @@ from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
 
 
-def _layer(name: str, function: Callable, doc: str, op: Any = None, **fields: Any) -> type[Layer]:
+def _document(name: str, function: Callable, fields: dict[str, Any], output: str, example: str) -> str | None:
+    """The document of a layer, from that of its function: the summary, and the parameters that are fields."""
+    if function.__doc__ is None:
+        return None
+    lines = function.__doc__.split("\n")
+    explained: list[str] = []
+    wanted = False
+    for line in lines[1:]:
+        if line[8:9] != " ":
+            wanted = line.startswith("        ") and line.strip().partition(":")[0] in fields
+        explained += [line] if wanted and line.strip() else []
+    text = [lines[0], "", *(["    Args:", *explained, ""] if fields else [])]
+    text += ["    Shape:", "        input: any shape.", f"        output: {output}, of the input's dtype.", ""]
+    text += ["    Example:", "        >>> import paddle", f"        >>> layer = paddle.nn.{name}()"]
+    text += [
+        "        >>> [round(v, 4) for v in layer(paddle.to_tensor([-1.0, 2.0])).tolist()]",
+        f"        {example}",
+        "    ",
+    ]
+    return "\n".join(text)
+
+
+def _layer(
+    name: str, function: Callable, example: str, op: Any = None, output: str = "the input's shape", **fields: Any
+) -> type[Layer]:
     """A layer class that calls ``function(x, *fields)``; fields are its arguments with their defaults.
 
-    ``op`` is the record where the function does nothing but run it.
+    ``example`` shows the elements for an input of -1 and 2. ``op`` is the record where the function does nothing but
+    run it.
     """
     head = "".join(f"{k}=defaults[{k!r}], " for k in fields)
     store = "".join(f"    self._{k} = {k}\n" for k in fields)
@@ -38,49 +63,59 @@ def _layer(name: str, function: Callable, doc: str, op: Any = None, **fields: An
         method.__qualname__ = f"{name}.{method.__name__}"
         method.__module__ = __name__
     members["forward"].__doc__ = f"``{function.__name__}(x)``."
-    space["cls"] = made = type(name, (Layer,), {**members, "__doc__": doc, "__module__": __name__})
+    document = _document(name, function, fields, output, example)
+    space["cls"] = made = type(name, (Layer,), {**members, "__doc__": document, "__module__": __name__})
     return public("paddle.nn")(made)
 
 
-CELU = _layer("CELU", F.celu, "x where it is positive, ``alpha * (exp(x/alpha) - 1)`` elsewhere.", alpha=1.0)
-ELU = _layer("ELU", F.elu, "x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.", alpha=1.0)
-GELU = _layer("GELU", F.gelu, "x times the normal distribution function of x.", approximate=False)
-GLU = _layer("GLU", F.glu, "The first half along ``axis`` times the sigmoid of the second.", axis=-1)
-Hardshrink = _layer("Hardshrink", F.hardshrink, "x where it is beyond ``±threshold``, 0 between.", threshold=0.5)
-Hardsigmoid = _layer("Hardsigmoid", F.hardsigmoid, "``x/6 + 1/2`` between 0 and 1, these beyond.")
-Hardswish = _layer("Hardswish", F.hardswish, "``x * relu6(x + 3) / 6``.")
-Hardtanh = _layer("Hardtanh", F.hardtanh, "x between ``min`` and ``max``, these beyond.", min=-1.0, max=1.0)
-LeakyReLU = _layer(
-    "LeakyReLU", F.leaky_relu, "x where positive, ``negative_slope * x`` elsewhere.", negative_slope=0.01
-)
-LogSigmoid = _layer("LogSigmoid", F.log_sigmoid, "``log(sigmoid(x))``.", ops.LogSigmoid())
-LogSoftmax = _layer("LogSoftmax", F.log_softmax, "The logarithm of softmax along ``axis``.", axis=-1)
-Mish = _layer("Mish", F.mish, "``x * tanh(softplus(x))``.", ops.Mish())
-ReLU = _layer("ReLU", F.relu, "``max(x, 0)``.", ops.Relu())
-ReLU6 = _layer("ReLU6", F.relu6, "``min(max(x, 0), 6)``.", ops.Relu6())
-SELU = _layer("SELU", F.selu, "``scale * elu(x, alpha)``.", scale=1.0507009873554805, alpha=1.6732632423543772)
-Sigmoid = _layer("Sigmoid", F.sigmoid, "``1 / (1 + exp(-x))``.")
-Silu = _layer("Silu", F.silu, "``x * sigmoid(x)``.", inplace=False)
+CELU = _layer("CELU", F.celu, "[-0.6321, 2.0]", alpha=1.0)
+ELU = _layer("ELU", F.elu, "[-0.6321, 2.0]", alpha=1.0)
+GELU = _layer("GELU", F.gelu, "[-0.1587, 1.9545]", approximate=False)
+GLU = _layer("GLU", F.glu, "[-0.8808]", output="the input's shape, half as long along ``axis``", axis=-1)
+Hardshrink = _layer("Hardshrink", F.hardshrink, "[-1.0, 2.0]", threshold=0.5)
+Hardsigmoid = _layer("Hardsigmoid", F.hardsigmoid, "[0.3333, 0.8333]")
+Hardswish = _layer("Hardswish", F.hardswish, "[-0.3333, 1.6667]")
+Hardtanh = _layer("Hardtanh", F.hardtanh, "[-1.0, 1.0]", min=-1.0, max=1.0)
+LeakyReLU = _layer("LeakyReLU", F.leaky_relu, "[-0.01, 2.0]", negative_slope=0.01)
+LogSigmoid = _layer("LogSigmoid", F.log_sigmoid, "[-1.3133, -0.1269]", ops.LogSigmoid())
+LogSoftmax = _layer("LogSoftmax", F.log_softmax, "[-3.0486, -0.0486]", axis=-1)
+Mish = _layer("Mish", F.mish, "[-0.3034, 1.944]", ops.Mish())
+ReLU = _layer("ReLU", F.relu, "[0.0, 2.0]", ops.Relu())
+ReLU6 = _layer("ReLU6", F.relu6, "[0.0, 2.0]", ops.Relu6())
+SELU = _layer("SELU", F.selu, "[-1.1113, 2.1014]", scale=1.0507009873554805, alpha=1.6732632423543772)
+Sigmoid = _layer("Sigmoid", F.sigmoid, "[0.2689, 0.8808]")
+Silu = _layer("Silu", F.silu, "[-0.2689, 1.7616]", inplace=False)
 SiLU = also(Silu, "SiLU", "paddle.nn")
-Softmax = _layer("Softmax", F.softmax, "``exp(x)`` over its sum along ``axis``.", axis=-1)
-Softplus = _layer("Softplus", F.softplus, "``log(1 + exp(beta*x)) / beta``.", beta=1, threshold=20)
-Softshrink = _layer("Softshrink", F.softshrink, "x moved towards 0 by ``threshold``.", threshold=0.5)
-Softsign = _layer("Softsign", F.softsign, "``x / (1 + |x|)``.", ops.Softsign())
-Swish = _layer("Swish", F.swish, "``x * sigmoid(x)``.", ops.Silu())
-Tanh = _layer("Tanh", F.tanh, "The hyperbolic tangent.")
-Tanhshrink = _layer("Tanhshrink", F.tanhshrink, "``x - tanh(x)``.", ops.Tanhshrink())
-ThresholdedReLU = _layer(
-    "ThresholdedReLU",
-    F.thresholded_relu,
-    "x where it exceeds ``threshold``, ``value`` elsewhere.",
-    threshold=1.0,
-    value=0.0,
-)
+Softmax = _layer("Softmax", F.softmax, "[0.0474, 0.9526]", axis=-1)
+Softplus = _layer("Softplus", F.softplus, "[0.3133, 2.1269]", beta=1, threshold=20)
+Softshrink = _layer("Softshrink", F.softshrink, "[-0.5, 1.5]", threshold=0.5)
+Softsign = _layer("Softsign", F.softsign, "[-0.5, 0.6667]", ops.Softsign())
+Swish = _layer("Swish", F.swish, "[-0.2689, 1.7616]", ops.Silu())
+Tanh = _layer("Tanh", F.tanh, "[-0.7616, 0.964]")
+Tanhshrink = _layer("Tanhshrink", F.tanhshrink, "[-0.2384, 1.036]", ops.Tanhshrink())
+ThresholdedReLU = _layer("ThresholdedReLU", F.thresholded_relu, "[0.0, 2.0]", threshold=1.0, value=0.0)
 
 
 @public("paddle.nn")
 class Maxout(Layer):
-    """The largest of each ``groups`` neighbouring channels."""
+    """Maximum over each ``groups`` neighbouring channels.
+
+    Args:
+        groups: how many channels become one; divides the channels.
+        axis: the axis of the channels; negative counts from the end.
+
+    Shape:
+        input: any shape with channels along ``axis``.
+        output: the input's shape with ``channels / groups`` along ``axis``, of the input's dtype.
+
+    Raises:
+        ValueError: in a call, ``groups`` does not divide the channels.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.Maxout(2)(paddle.to_tensor([[1.0, 5.0, 4.0, 2.0]])).tolist()
+        [[5.0, 4.0]]
+    """
 
     def __init__(self, groups: int, axis: int = 1, name: str | None = None) -> None:
         super().__init__()
@@ -97,7 +132,20 @@ class Maxout(Layer):
 
 @public("paddle.nn")
 class Softmax2D(Layer):
-    """Softmax over the channels of ``[N, C, H, W]`` or ``[C, H, W]``."""
+    """Softmax over the channels of images.
+
+    Shape:
+        input: ``[N, C, H, W]`` or ``[C, H, W]``.
+        output: the input's shape, of the input's dtype.
+
+    Raises:
+        ValueError: in a call, an input of another rank.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.Softmax2D()(paddle.zeros([1, 4, 1, 2])).tolist()
+        [[[[0.25, 0.25]], [[0.25, 0.25]], [[0.25, 0.25]], [[0.25, 0.25]]]]
+    """
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__()
@@ -111,13 +159,26 @@ class Softmax2D(Layer):
 
 @public("paddle.nn")
 class PReLU(Layer):
-    """x where it is positive, ``weight * x`` elsewhere; the weight is learned.
+    """Parametric rectified linear unit: x where it is positive, ``weight * x`` elsewhere; the weight is learned.
 
     Args:
-        num_parameters: 1, or the number of channels.
-        init: the weight's first value.
-        weight_attr: attributes of the weight.
-        data_format: where the channels are.
+        num_parameters: 1, or the number of channels for a slope of each.
+        init: first value of the weight.
+        weight_attr: attributes of the weight ``[num_parameters]``; an initializer there replaces ``init``.
+        data_format: place of the channels: the last dim for ``"NC"``, ``"NLC"``, ``"NHWC"`` and ``"NDHWC"``, dim 1 for
+            every other text.
+
+    Shape:
+        input: any shape, of the weight's dtype.
+        output: the input's shape.
+
+    Raises:
+        ValueError: in a call, the input has another number of channels than ``num_parameters``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.PReLU()(paddle.to_tensor([-4.0, 2.0])).tolist()
+        [-1.0, 2.0]
     """
 
     def __init__(
@@ -145,7 +206,29 @@ class PReLU(Layer):
 
 @public("paddle.nn")
 class RReLU(Layer):
-    """x where it is positive; elsewhere x times a slope drawn from [lower, upper], in evaluation their mean."""
+    """Randomized leaky rectified linear unit: in training, x times a random slope where x is negative.
+
+    In evaluation the slope is the mean of ``lower`` and ``upper``.
+
+    Args:
+        lower: least slope, 0 or more.
+        upper: greatest slope, at most 1.
+
+    Shape:
+        input: any shape.
+        output: the input's shape, of the input's dtype.
+
+    Raises:
+        ValueError: in a call, not ``0 <= lower <= upper <= 1``.
+
+    Example:
+        >>> import paddle
+        >>> layer = paddle.nn.RReLU(0.25, 0.75)
+        >>> layer.eval()
+        RReLU(lower=0.25, upper=0.75, training=False, dtype=float32)
+        >>> layer(paddle.to_tensor([-4.0, 3.0])).tolist()
+        [-2.0, 3.0]
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, name: str | None = None) -> None:
         super().__init__()
