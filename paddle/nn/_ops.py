@@ -1,4 +1,4 @@
-"""Helpers of the functions here: interned ops by their attributes, and draws from the generator."""
+"""Helpers of the functions here: draws from the generator, and losses reduced."""
 
 from __future__ import annotations
 
@@ -14,19 +14,6 @@ from umiak.core.eager import apply, apply1
 from umiak.core.generator import default_generator
 from umiak.core.place import Place
 from umiak.core.tensor import Tensor
-from umiak.ops.base import Op
-
-
-class Records(dict):
-    """Records of one op class by attribute: a dict lookup instead of a constructor call."""
-
-    def __init__(self, cls: Any) -> None:
-        super().__init__()
-        self.cls = cls
-
-    def __missing__(self, key: Any) -> Op:
-        made = self[key] = self.cls(*key) if isinstance(key, tuple) else self.cls(key)
-        return made
 
 
 def random_apply(op: Any, x: Tensor, *params: Any) -> Tensor:

@@ -27,6 +27,18 @@ class AxisError(ValueError, IndexError):
     """An axis that the tensor does not have."""
 
 
+class Records(dict):
+    """Records of one op class by attribute: a dict lookup instead of a constructor call."""
+
+    def __init__(self, cls: Any) -> None:
+        super().__init__()
+        self.cls = cls
+
+    def __missing__(self, key: Any) -> Any:
+        made = self[key] = self.cls(*key) if isinstance(key, tuple) else self.cls(key)
+        return made
+
+
 # --- writing -------------------------------------------------------------------------------------------------------
 
 

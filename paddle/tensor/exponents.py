@@ -6,6 +6,7 @@ from typing import Any
 
 from paddle._public import inplace, public
 from paddle.tensor._args import (
+    Records,
     axis_of,
     cast,
     default_float,
@@ -20,7 +21,10 @@ from paddle.tensor._args import (
 )
 from umiak import ops as F
 from umiak.core import dtype as dt
+from umiak.core.eager import apply1
 from umiak.core.tensor import Tensor
+
+_SOFTMAX = Records(F.Softmax)
 
 
 @public(op=F.Exp())
@@ -394,7 +398,7 @@ def softmax(input: Tensor, dim: int | None = None, dtype: Any = None, *, out: An
     if x.ndim == 0:
         return made_on(x.place, F.full, 1, x.dtype, ())
     axis = axis_of((0 if x.ndim in (1, 3) else 1) if dim is None else dim, x.ndim, "softmax")
-    return F.softmax(x, axis)
+    return apply1(_SOFTMAX[axis], x)
 
 
 @public(op=F.Sqrt())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import also, inplace, public
-from paddle.nn._ops import Records, random_apply, random_tensor
-from paddle.tensor._args import made_on
+from paddle.nn._ops import random_apply, random_tensor
+from paddle.tensor._args import Records, made_on
 from umiak import ops as F
 from umiak.core.dtype import convert
 from umiak.core.eager import apply, apply1, apply2, apply_axis

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
-from paddle.nn._ops import Records
 from paddle.nn.functional.common import dropout
+from paddle.tensor._args import Records
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.eager import apply

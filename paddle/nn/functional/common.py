@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from paddle._public import public
-from paddle.nn._ops import Records, random_apply
-from paddle.tensor._args import made_on
+from paddle.nn._ops import random_apply
+from paddle.tensor._args import Records, made_on
 from umiak import ops as F
 from umiak.core.array import from_numpy
 from umiak.core.dtype import convert

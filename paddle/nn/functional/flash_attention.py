@@ -10,13 +10,12 @@ import math
 from typing import Any
 
 from paddle._public import public
-from paddle.nn._ops import Records
 from paddle.nn.functional.attention import (
     masked_scores,
     scaled_dot_product_attention,
     weighted_values,
 )
-from paddle.tensor._args import made_on
+from paddle.tensor._args import Records, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.context import no_grad_guard

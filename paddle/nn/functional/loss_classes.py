@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from paddle._public import public
-from paddle.nn._ops import Records, check_reduction, mean_all, random_tensor, sum_all
-from paddle.tensor._args import made_on
+from paddle.nn._ops import check_reduction, mean_all, random_tensor, sum_all
+from paddle.tensor._args import Records, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply

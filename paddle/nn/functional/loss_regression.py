@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from paddle._public import public
-from paddle.nn._ops import Records, check_reduction, reduce_loss, sum_all
+from paddle.nn._ops import check_reduction, reduce_loss, sum_all
+from paddle.tensor._args import Records
 from umiak import ops as F
 from umiak.core.eager import apply, apply2
 from umiak.core.tensor import Tensor

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from paddle._public import public
-from paddle.nn._ops import Records
-from paddle.tensor._args import made_on
+from paddle.tensor._args import Records, made_on
 from umiak import ops as F
 from umiak.core.eager import apply
 from umiak.core.inplace import apply_into

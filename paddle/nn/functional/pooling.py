@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from paddle._public import public
-from paddle.nn._ops import Records
 from paddle.nn.functional._windows import Ints, ints, pads, same_pads, to_first, to_last
+from paddle.tensor._args import Records
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from paddle._public import public
-from paddle.nn._ops import Records
-from paddle.tensor._args import made_on
+from paddle.tensor._args import Records, made_on
 from umiak import ops as F
 from umiak.core import dtype as dt
 from umiak.core.eager import apply

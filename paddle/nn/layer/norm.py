@@ -11,11 +11,11 @@ import paddle.nn.functional as F
 import paddle.tensor
 from paddle._public import public
 from paddle.framework.param_attr import ParamAttr
-from paddle.nn._ops import Records
 from paddle.nn._spectral import iterate, matrix_of, scaled
 from paddle.nn.functional.norm import batch_norm_over, follow, tail_axis
 from paddle.nn.initializer import Constant, Normal
 from paddle.nn.layer.layers import Layer
+from paddle.tensor._args import Records
 from umiak import ops
 from umiak.core.dtype import convert
 from umiak.core.eager import apply
