@@ -38,18 +38,11 @@ LISTED = (
 # Modules whose documents are still to be written in this form.
 PENDING = set(
     """
-paddle.distributed.communication.stream.alltoall
-paddle.distributed.communication.stream.broadcast
-paddle.distributed.communication.stream.gather
-paddle.distributed.communication.stream.p2p
-paddle.distributed.communication.stream.reduce
-paddle.distributed.communication.stream.scatter
 paddle.distributed.fleet.facade
 paddle.distributed.fleet.recompute.recompute
 paddle.distributed.flex_checkpoint.dcp.load_state_dict
 paddle.distributed.flex_checkpoint.dcp.sharded_weight
 paddle.distributed.launch.main
-paddle.distributed.rpc.rpc
 paddle.distributed.spawn
 paddle.nn.functional.attention
 paddle.nn.functional.common

@@ -26,7 +26,19 @@ WORKERS = 64  # calls that run at once; a call that waits for another worker's t
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """A worker and where it listens."""
+    """A worker and where it listens.
+
+    Args:
+        name: the name that it has given itself.
+        rank: its number.
+        ip: the address of its host.
+        port: the port that it listens at.
+
+    Example:
+        >>> from umiak.comm.rpc import WorkerInfo
+        >>> WorkerInfo("worker0", 0, "127.0.0.1", 8001)
+        {name: worker0, rank: 0, ip: 127.0.0.1, port: 8001}
+    """
 
     name: str
     rank: int

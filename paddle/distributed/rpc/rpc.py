@@ -18,7 +18,7 @@ JOIN_SECONDS = 300.0  # for all workers to call init_rpc
 
 
 class FutureWrapper:
-    """The result of a call that may still run."""
+    """Result of a call that may still run."""
 
     def __init__(self, future: futures.Future[Any], what: str, timeout: float) -> None:
         self._future = future
@@ -33,7 +33,9 @@ class FutureWrapper:
     def wait(self) -> Any:
         """Wait for the result of the function and return it.
 
-        Raises what the function raised, with its traceback as the cause; TimeoutError when late.
+        Raises:
+            TimeoutError: it is late.
+            Exception: what the function raised, with its traceback as the cause.
         """
         left = None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
         try:
@@ -72,20 +74,27 @@ def init_rpc(
 ) -> None:
     """Make this process the worker ``name``, and wait for the other ``world_size - 1``.
 
-    Rank 0 listens at ``master_endpoint``. What is not given comes from ``PADDLE_TRAINER_ID``, ``PADDLE_TRAINERS_NUM``
-    and ``PADDLE_MASTER_ENDPOINT`` or ``PADDLE_MASTER``, which the launcher sets; ``PADDLE_WORKER_ENDPOINT`` says where
-    this worker listens, otherwise at a free port. Functions of one worker can be called by all others, so each proves
-    that it knows the job's secret (``UMIAK_JOB_SECRET``, from the launcher); without one workers must be processes of
-    one user on one machine.
+    Rank 0 listens at ``master_endpoint``; ``PADDLE_WORKER_ENDPOINT`` says where this worker listens, otherwise at a
+    free port. Functions of one worker can be called by all others, so each proves that it knows the job's secret
+    (``UMIAK_JOB_SECRET``, from the launcher); without one workers must be processes of one user on one machine.
 
-    RuntimeError if the process is a worker already, or without a secret for other machines; ValueError for names or
-    ranks that are not distinct; ConnectionError if the others do not come within five minutes.
+    Args:
+        name: a name of its own.
+        rank: the number of this worker; None: ``PADDLE_TRAINER_ID``, which the launcher sets.
+        world_size: how many workers there are; None: ``PADDLE_TRAINERS_NUM``.
+        master_endpoint: host and port; None: ``PADDLE_MASTER_ENDPOINT`` or ``PADDLE_MASTER``.
 
-    >>> from paddle.distributed import rpc
-    >>> rpc.init_rpc("worker0", rank=0, world_size=1, master_endpoint="127.0.0.1:0")
-    >>> rpc.rpc_sync("worker0", max, args=(2, 3))
-    3
-    >>> rpc.shutdown()
+    Raises:
+        RuntimeError: the process is a worker already, or has no secret for other machines.
+        ValueError: names or ranks that are not distinct, or something that neither is given nor set.
+        ConnectionError: the others do not come within five minutes.
+
+    Example:
+        >>> from paddle.distributed import rpc
+        >>> rpc.init_rpc("worker0", rank=0, world_size=1, master_endpoint="127.0.0.1:0")
+        >>> rpc.rpc_sync("worker0", max, args=(2, 3))
+        3
+        >>> rpc.shutdown()
     """
     values = current().state.values
     if Agent in values:
@@ -107,17 +116,31 @@ def rpc_async(
     to: str, fn: Callable[..., Any], args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None,
     timeout: float = -1,
 ) -> FutureWrapper:  # fmt: skip
-    """Start ``fn(*args, **kwargs)`` at the worker ``to``; ``wait()`` of what is returned gives its result.
+    """Start ``fn(*args, **kwargs)`` at a worker.
 
     ``fn``, arguments and results are pickled: ``fn`` by its name, so the other worker must be able to import it.
-    ``timeout`` in seconds from now; 0 and less: none. ValueError for an unknown worker, TypeError for what cannot be
-    pickled.
 
-    >>> from paddle.distributed import rpc
-    >>> rpc.init_rpc("worker0", rank=0, world_size=1, master_endpoint="127.0.0.1:0")
-    >>> rpc.rpc_async("worker0", pow, args=(2, 5)).wait()
-    32
-    >>> rpc.shutdown()
+    Args:
+        to: the name of the worker.
+        fn: the function.
+        args: its positional arguments; None for none.
+        kwargs: its keywords; None for none.
+        timeout: seconds from now within which the result must come; 0 and less: no limit.
+
+    Returns:
+        A future: its ``wait()`` gives the result.
+
+    Raises:
+        ValueError: an unknown worker.
+        TypeError: something that cannot be pickled.
+        RuntimeError: this process is no worker.
+
+    Example:
+        >>> from paddle.distributed import rpc
+        >>> rpc.init_rpc("worker0", rank=0, world_size=1, master_endpoint="127.0.0.1:0")
+        >>> rpc.rpc_async("worker0", pow, args=(2, 5)).wait()
+        32
+        >>> rpc.shutdown()
     """
     return _start("rpc_async", to, fn, args, kwargs, timeout)
 
@@ -127,7 +150,31 @@ def rpc_sync(
     to: str, fn: Callable[..., Any], args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None,
     timeout: float = -1,
 ) -> Any:  # fmt: skip
-    """``rpc_async(...).wait()``."""
+    """Call ``fn(*args, **kwargs)`` at a worker and wait for the result: ``rpc_async(...).wait()``.
+
+    Args:
+        to: the name of the worker.
+        fn: the function.
+        args: its positional arguments; None for none.
+        kwargs: its keywords; None for none.
+        timeout: seconds within which the result must come; 0 and less: no limit.
+
+    Returns:
+        What the function returned.
+
+    Raises:
+        ValueError: an unknown worker.
+        TypeError: something that cannot be pickled.
+        RuntimeError: this process is no worker.
+        TimeoutError: the result is late.
+
+    Example:
+        >>> from paddle.distributed import rpc
+        >>> rpc.init_rpc("worker0", rank=0, world_size=1, master_endpoint="127.0.0.1:0")
+        >>> rpc.rpc_sync("worker0", max, args=(2, 3), timeout=10)
+        3
+        >>> rpc.shutdown()
+    """
     return _start("rpc_sync", to, fn, args, kwargs, timeout).wait()
 
 
@@ -139,19 +186,65 @@ def _start(op: str, to: str, fn: Callable[..., Any], args: Any, kwargs: Any, tim
 
 @public("paddle.distributed.rpc")
 def get_worker_info(name: str) -> WorkerInfo:
-    """The worker called ``name``: its ``name``, ``rank``, ``ip`` and ``port``. ValueError if there is none."""
+    """Describe a worker.
+
+    Args:
+        name: its name.
+
+    Returns:
+        A record of ``name``, ``rank``, ``ip`` and ``port``.
+
+    Raises:
+        ValueError: there is none of this name.
+        RuntimeError: this process is no worker.
+
+    Example:
+        >>> from paddle.distributed import rpc
+        >>> rpc.init_rpc("worker0", rank=0, world_size=1, master_endpoint="127.0.0.1:0")
+        >>> rpc.get_worker_info("worker0").rank
+        0
+        >>> rpc.shutdown()
+    """
     return _agent("get_worker_info").lookup("get_worker_info", name)
 
 
 @public("paddle.distributed.rpc")
 def get_all_worker_infos() -> list[WorkerInfo]:
-    """All workers, by rank."""
+    """Describe all workers, by rank.
+
+    Returns:
+        A list of records of ``name``, ``rank``, ``ip`` and ``port``.
+
+    Raises:
+        RuntimeError: this process is no worker.
+
+    Example:
+        >>> from paddle.distributed import rpc
+        >>> rpc.init_rpc("worker0", rank=0, world_size=1, master_endpoint="127.0.0.1:0")
+        >>> [worker.name for worker in rpc.get_all_worker_infos()]
+        ['worker0']
+        >>> rpc.shutdown()
+    """
     return list(_agent("get_all_worker_infos").workers.values())
 
 
 @public("paddle.distributed.rpc")
 def get_current_worker_info() -> WorkerInfo:
-    """This process as a worker."""
+    """Describe this process as a worker.
+
+    Returns:
+        A record of ``name``, ``rank``, ``ip`` and ``port``.
+
+    Raises:
+        RuntimeError: this process is no worker.
+
+    Example:
+        >>> from paddle.distributed import rpc
+        >>> rpc.init_rpc("worker0", rank=0, world_size=1, master_endpoint="127.0.0.1:0")
+        >>> rpc.get_current_worker_info().name
+        'worker0'
+        >>> rpc.shutdown()
+    """
     return _agent("get_current_worker_info").info
 
 
@@ -159,7 +252,14 @@ def get_current_worker_info() -> WorkerInfo:
 def shutdown() -> None:
     """Wait for what this worker has called, then for all workers to come here, and be one no more.
 
-    ConnectionError if a worker has gone without coming here; this one is shut down all the same.
+    Raises:
+        ConnectionError: a worker has gone without coming here; this one is shut down all the same.
+        RuntimeError: this process is no worker.
+
+    Example:
+        >>> from paddle.distributed import rpc
+        >>> rpc.init_rpc("worker0", rank=0, world_size=1, master_endpoint="127.0.0.1:0")
+        >>> rpc.shutdown()
     """
     agent = _agent("shutdown")
     try:

@@ -22,7 +22,32 @@ def alltoall(
     sync_op: bool = True,
     use_calc_stream: bool = False,
 ) -> Any:
-    """``paddle.distributed.alltoall`` of lists, or of tensors that are cut and joined along the first axis."""
+    """Exchange parts among all ranks, as ``paddle.distributed.alltoall`` does, with a choice of the stream.
+
+    Args:
+        out_tensor_or_tensor_list: one tensor for each rank, or an empty list, which gets new tensors; or one tensor
+            that joins them along the first axis.
+        in_tensor_or_tensor_list: one tensor for each rank, or one tensor that is cut along its first axis.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+        use_calc_stream: run on the stream of the calculation, which needs ``sync_op``.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        TypeError: dtypes that do not fit, or something that is no tensor.
+        ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
+        RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed.communication import stream
+        >>> x = paddle.zeros([2])
+        >>> _ = stream.alltoall(x, paddle.ones([2]))
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
     what = "alltoall"
     given, put = in_tensor_or_tensor_list, out_tensor_or_tensor_list
     if isinstance(given, Tensor) and isinstance(put, Tensor):
@@ -62,7 +87,34 @@ def alltoall_single(
     sync_op: bool = True,
     use_calc_stream: bool = False,
 ) -> Any:
-    """``paddle.distributed.alltoall_single``; note the order of the two lists of sizes."""
+    """Exchange rows among all ranks, as ``paddle.distributed.alltoall_single`` does, with a choice of the stream.
+
+    Args:
+        out_tensor: takes the result.
+        in_tensor: of the same dtype, and the same sizes after the first.
+        out_split_sizes: how many rows come from each rank; None for equal parts. Here it stands before
+            ``in_split_sizes``.
+        in_split_sizes: how many rows go to each rank; None for equal parts. Either all ranks give sizes or none does.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+        use_calc_stream: run on the stream of the calculation, which needs ``sync_op``.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        TypeError: dtypes that do not fit, or something that is no tensor.
+        ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
+        RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed.communication import stream
+        >>> x = paddle.zeros([2])
+        >>> _ = stream.alltoall_single(x, paddle.ones([2]))
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
     what = "alltoall_single"
     paths.streams(what, sync_op, use_calc_stream)
     x, out = paths.need(in_tensor, what, "in_tensor"), paths.need(out_tensor, what, "out_tensor")

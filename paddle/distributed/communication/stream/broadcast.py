@@ -16,7 +16,31 @@ from umiak.core.tensor import Tensor
 def broadcast(
     tensor: Tensor, src: int, group: Group | None = None, sync_op: bool = True, use_calc_stream: bool = False
 ) -> Any:
-    """``paddle.distributed.broadcast``, on the stream of the calculation with ``use_calc_stream``."""
+    """Copy one rank's tensor to all ranks, as ``paddle.distributed.broadcast`` does, with a choice of the stream.
+
+    Args:
+        tensor: equal in shape and dtype on all ranks; takes the result.
+        src: a global rank.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+        use_calc_stream: run on the stream of the calculation, which needs ``sync_op``.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        TypeError: dtypes that do not fit, or something that is no tensor.
+        ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
+        RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed.communication import stream
+        >>> x = paddle.ones([2])
+        >>> _ = stream.broadcast(x, src=0)
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
     paths.streams("broadcast", sync_op, use_calc_stream)
     paths.need(tensor, "broadcast")
     pg = member(group, "broadcast")

@@ -20,7 +20,32 @@ def all_gather(
     sync_op: bool = True,
     use_calc_stream: bool = False,
 ) -> Any:
-    """``paddle.distributed.all_gather`` into a list, or into a tensor that joins them along the first axis."""
+    """Collect the tensors of all ranks, as ``paddle.distributed.all_gather`` does, with a choice of the stream.
+
+    Args:
+        tensor_or_tensor_list: a list of one tensor for each rank, or an empty one, which gets new tensors; or a tensor
+            that joins them along the first axis.
+        tensor: equal in shape and dtype on all ranks.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+        use_calc_stream: run on the stream of the calculation, which needs ``sync_op``.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        TypeError: dtypes that do not fit, or something that is no tensor.
+        ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
+        RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed.communication import stream
+        >>> found = paddle.zeros([2])
+        >>> _ = stream.all_gather(found, paddle.ones([2]))
+        >>> found.tolist()
+        [1.0, 1.0]
+    """
     what = "all_gather"
     paths.streams(what, sync_op, use_calc_stream)
     paths.need(tensor, what)
@@ -55,7 +80,33 @@ def gather(
     sync_op: bool = True,
     use_calc_stream: bool = False,
 ) -> Any:
-    """``paddle.distributed.gather``, on the stream of the calculation with ``use_calc_stream``."""
+    """Collect the tensors of all ranks on one, as ``paddle.distributed.gather`` does, with a choice of the stream.
+
+    Args:
+        tensor: equal in shape and dtype on all ranks.
+        gather_list: on rank ``dst``, a list of one tensor for each rank, or an empty one, which gets new tensors; None
+            on the other ranks.
+        dst: a global rank.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+        use_calc_stream: run on the stream of the calculation, which needs ``sync_op``.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        TypeError: dtypes that do not fit, or something that is no tensor.
+        ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
+        RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed.communication import stream
+        >>> found = []
+        >>> _ = stream.gather(paddle.ones([2]), found)
+        >>> found[0].tolist()
+        [1.0, 1.0]
+    """
     what = "gather"
     paths.streams(what, sync_op, use_calc_stream)
     paths.need(tensor, what)

@@ -21,7 +21,31 @@ def all_reduce(
     sync_op: bool = True,
     use_calc_stream: bool = False,
 ) -> Any:
-    """``paddle.distributed.all_reduce``, on the stream of the calculation with ``use_calc_stream``."""
+    """Combine the tensors of all ranks, as ``paddle.distributed.all_reduce`` does, with a choice of the stream.
+
+    Args:
+        tensor: equal in shape and dtype on all ranks; takes the result.
+        op: a member of ``paddle.distributed.ReduceOp``.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+        use_calc_stream: run on the stream of the calculation, which needs ``sync_op``.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        TypeError: dtypes that do not fit, or something that is no tensor.
+        ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
+        RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed.communication import stream
+        >>> x = paddle.ones([2])
+        >>> _ = stream.all_reduce(x, use_calc_stream=True)
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
     paths.streams("all_reduce", sync_op, use_calc_stream)
     name = paths.reduction("all_reduce", op, paths.need(tensor, "all_reduce").dtype)
     pg = member(group, "all_reduce")
@@ -49,7 +73,33 @@ def reduce(
     sync_op: bool = True,
     use_calc_stream: bool = False,
 ) -> Any:
-    """``paddle.distributed.reduce``, on the stream of the calculation with ``use_calc_stream``."""
+    """Combine the tensors of all ranks into one rank's, as ``paddle.distributed.reduce`` does, with a choice of the
+    stream.
+
+    Args:
+        tensor: equal in shape and dtype on all ranks; takes the result on rank ``dst``.
+        dst: a global rank.
+        op: a member of ``paddle.distributed.ReduceOp``.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+        use_calc_stream: run on the stream of the calculation, which needs ``sync_op``.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        TypeError: dtypes that do not fit, or something that is no tensor.
+        ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
+        RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed.communication import stream
+        >>> x = paddle.ones([2])
+        >>> _ = stream.reduce(x, dst=0)
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
     paths.streams("reduce", sync_op, use_calc_stream)
     name = paths.reduction("reduce", op, paths.need(tensor, "reduce").dtype)
     pg = member(group, "reduce")
@@ -85,7 +135,32 @@ def reduce_scatter(
     sync_op: bool = True,
     use_calc_stream: bool = False,
 ) -> Any:
-    """``paddle.distributed.reduce_scatter`` of a list of parts, or of a tensor that is cut along its first axis."""
+    """Combine parts, one for each rank, as ``paddle.distributed.reduce_scatter`` does, with a choice of the stream.
+
+    Args:
+        tensor: takes the result.
+        tensor_or_tensor_list: one tensor for each rank, or one tensor that is cut along its first axis.
+        op: a member of ``paddle.distributed.ReduceOp``.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+        use_calc_stream: run on the stream of the calculation, which needs ``sync_op``.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        TypeError: dtypes that do not fit, or something that is no tensor.
+        ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
+        RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed.communication import stream
+        >>> x = paddle.zeros([2])
+        >>> _ = stream.reduce_scatter(x, paddle.ones([2]))
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
     what = "reduce_scatter"
     paths.streams(what, sync_op, use_calc_stream)
     name = paths.reduction(what, op, paths.need(tensor, what).dtype)

@@ -22,7 +22,33 @@ def scatter(
     sync_op: bool = True,
     use_calc_stream: bool = False,
 ) -> Any:
-    """``paddle.distributed.scatter`` of a list of parts, or of a tensor that is cut along its first axis."""
+    """Spread one rank's parts over the ranks, as ``paddle.distributed.scatter`` does, with a choice of the stream.
+
+    Args:
+        tensor: takes the result.
+        tensor_or_tensor_list: on rank ``src``, one tensor for each rank, or one tensor that is cut along its first
+            axis; None on the other ranks.
+        src: a global rank.
+        group: a ``Group``; None for all ranks.
+        sync_op: False returns before the result is there.
+        use_calc_stream: run on the stream of the calculation, which needs ``sync_op``.
+
+    Returns:
+        A task with ``wait()`` and ``is_completed()``; None for a rank outside of the group, which does nothing.
+
+    Raises:
+        TypeError: dtypes that do not fit, or something that is no tensor.
+        ValueError: shapes or numbers of tensors that do not fit, or a rank outside of the group.
+        RuntimeError: ``use_calc_stream`` without ``sync_op``, or a group that was shut down.
+
+    Example:
+        >>> import paddle
+        >>> from paddle.distributed.communication import stream
+        >>> x = paddle.zeros([2])
+        >>> _ = stream.scatter(x, [paddle.ones([2])])
+        >>> x.tolist()
+        [1.0, 1.0]
+    """
     what = "scatter"
     paths.streams(what, sync_op, use_calc_stream)
     paths.need(tensor, what)
