@@ -811,7 +811,7 @@ def hsigmoid_loss(x: Any, path: Any, turns: Any, weight: Any, bias: Any) -> Any:
 
 
 def paths(arcs: Any) -> Any:
-    """Every path through a lattice ``[layers, bands, states]``, as its states and the sum of its arcs."""
+    """Every path through banded transitions ``[layers, bands, states]``, as its states and the sum of its arcs."""
     found = [((0,), 0.0)]
     for layer in np.float64(arcs):
         longer = []

@@ -1,4 +1,4 @@
-"""NumPy kernels of sums over the paths of a lattice."""
+"""NumPy kernels of banded scans, which sum over the paths of an alignment."""
 
 from __future__ import annotations
 
