@@ -133,20 +133,31 @@ def spawn(
     """Run ``func(*args)`` in ``nprocs`` new processes, which are the ranks of one MPI job.
 
     ``func`` and ``args`` are pickled, so ``func`` is defined at the top level of a module; a script calls ``spawn``
-    below ``if __name__ == "__main__":``, since each rank imports it. ``nprocs=-1`` is one per device of ``gpus``, else
-    one per CPU. With ``join`` the call returns when all have ended, otherwise at once; ``join()`` of what is returned
-    raises :class:`RankError`, with the traceback of the rank that failed. ``daemon`` ranks end with this process,
-    others are waited for at its end. What ranks write comes out here. Options: ``gpus="0,1"`` (device ids),
-    ``start_method="spawn"`` (there is no other).
+    below ``if __name__ == "__main__":``, since each rank imports it. What ranks write comes out here.
 
-    ValueError for a number of processes below 1, an unknown option, or another start method; RuntimeError without an
-    MPI launcher, or in a script that has no such line.
+    Args:
+        func: the function.
+        args: its arguments.
+        nprocs: how many processes; -1: one per device of ``gpus``, else one per CPU.
+        join: return when all have ended; False: at once.
+        daemon: ranks end with this process; False: they are waited for at its end.
+        **options: ``gpus="0,1"`` (device ids), ``start_method="spawn"`` (there is no other).
 
-    >>> import math
-    >>> from paddle.distributed import spawn
-    >>> context = spawn(math.sqrt, args=(4.0,), nprocs=1)
-    >>> [process.exitcode for process in context.processes]
-    [0]
+    Returns:
+        A context whose ``processes`` are the ranks; its ``join()`` raises :class:`RankError`, with the traceback of the
+        rank that failed.
+
+    Raises:
+        ValueError: a number of processes below 1, an unknown option, or another start method.
+        RuntimeError: no MPI launcher, or a script without such a line.
+        RankError: with ``join``, a rank failed.
+
+    Example:
+        >>> import math
+        >>> from paddle.distributed import spawn
+        >>> context = spawn(math.sqrt, args=(4.0,), nprocs=1)
+        >>> [process.exitcode for process in context.processes]
+        [0]
     """
     unknown = [name for name in options if name not in OPTIONS]
     if unknown:

@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Iterator
 from enum import EnumMeta
+from types import GenericAlias
 from typing import Any
 
 import lazy_names
@@ -38,12 +39,6 @@ LISTED = (
 # Modules whose documents are still to be written in this form.
 PENDING = set(
     """
-paddle.distributed.fleet.facade
-paddle.distributed.fleet.recompute.recompute
-paddle.distributed.flex_checkpoint.dcp.load_state_dict
-paddle.distributed.flex_checkpoint.dcp.sharded_weight
-paddle.distributed.launch.main
-paddle.distributed.spawn
 paddle.nn.functional.attention
 paddle.nn.functional.common
 paddle.nn.functional.conv
@@ -127,7 +122,8 @@ def documented() -> dict[str, Any]:
     """The public functions and classes with documents of their own, by where they stand."""
     found = {}
     for row in lazy_names.rows():
-        own = row.base is None and (isinstance(row.value, type) or callable(row.value))
+        alias = isinstance(row.value, GenericAlias)
+        own = row.base is None and not alias and (isinstance(row.value, type) or callable(row.value))
         if own and row.home.startswith("paddle"):
             found[f"{row.home}.{row.name}"] = (row.home, row.value)
     for home in LISTED:

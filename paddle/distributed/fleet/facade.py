@@ -50,14 +50,23 @@ class Fleet:
         """Join the other workers, and make the groups of the degrees of ``strategy.hybrid_configs``. All call it alike.
 
         Args:
-            role_maker: who this process is; by default what the launcher has told.
+            role_maker: who this process is; None: what the launcher has told.
             is_collective: True, unless a role maker says so: there are no parameter servers.
-            strategy: what training is to do.
+            strategy: what training is to do, a ``DistributedStrategy``; None: its defaults.
             log_level: a level of Python's ``logging``, by name or number.
+
+        Returns:
+            The object itself.
 
         Raises:
             ValueError: no collective training, an unknown level, or degrees whose product is not the number of workers.
             TypeError: arguments of another type.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.worker_num()
+            1
         """
         if role_maker is None:
             role_maker = PaddleCloudRoleMaker(is_collective=is_collective)
@@ -90,10 +99,26 @@ class Fleet:
     # --- training
 
     def distributed_model(self, model: Layer) -> Layer:
-        """``model`` over all workers, a :class:`paddle.DataParallel` with the strategy's sizes; alone, the model.
+        """Spread a model over all workers.
+
+        Args:
+            model: a layer.
+
+        Returns:
+            A :class:`paddle.DataParallel` with the strategy's sizes; alone, the model.
 
         Raises:
             NotImplementedError: another degree than ``dp_degree`` is above 1.
+            TypeError: something that is no layer.
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> import paddle
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> layer = paddle.nn.Linear(4, 2)
+            >>> fleet.distributed_model(layer) is layer
+            True
         """
         if not isinstance(model, Layer):
             raise op_error(TypeError, "fleet.distributed_model", "a layer", type(model).__name__)
@@ -122,11 +147,28 @@ class Fleet:
         )
 
     def distributed_optimizer(self, optimizer: Optimizer, strategy: DistributedStrategy | None = None) -> Optimizer:
-        """The optimizer to step over all workers. With data parallelism it is the same one: gradients are means.
+        """Make an optimizer step over all workers. With data parallelism it is the same one: gradients are means.
 
         Args:
             optimizer: of ``paddle.optimizer``.
-            strategy: instead of that of ``init``; it may not ask for other groups.
+            strategy: instead of that of ``init``; it may not ask for other groups. None: that one.
+
+        Returns:
+            The optimizer.
+
+        Raises:
+            TypeError: something that is no optimizer.
+            ValueError: a strategy that asks for other groups.
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> import paddle
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> layer = paddle.nn.Linear(4, 2)
+            >>> opt = fleet.distributed_optimizer(paddle.optimizer.SGD(0.1, parameters=layer.parameters()))
+            >>> type(opt).__name__
+            'SGD'
         """
         if not isinstance(optimizer, Optimizer):
             raise op_error(TypeError, "fleet.distributed_optimizer", "an optimizer", type(optimizer).__name__)
@@ -140,7 +182,20 @@ class Fleet:
         return optimizer
 
     def get_hybrid_communicate_group(self) -> HybridCommunicateGroup:
-        """The groups that ``init`` has made."""
+        """Groups that ``init`` has made.
+
+        Returns:
+            A ``HybridCommunicateGroup``.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.get_hybrid_communicate_group().get_data_parallel_world_size()
+            1
+        """
         return self._state("get_hybrid_communicate_group").groups
 
     def get_hybrid_parallel_topology(self) -> CommunicateTopology:
@@ -150,41 +205,145 @@ class Fleet:
     # --- who is who
 
     def worker_index(self) -> int:
-        """The rank of this worker."""
+        """Rank of this worker.
+
+        Returns:
+            An int.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.worker_index()
+            0
+        """
         self._state("worker_index")
         return comm.world().rank
 
     def worker_num(self) -> int:
-        """Return the number of workers."""
+        """Number of workers.
+
+        Returns:
+            An int.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.worker_num()
+            1
+        """
         self._state("worker_num")
         return comm.world().size
 
     def is_first_worker(self) -> bool:
-        """Return whether this is worker 0."""
+        """Return whether this is worker 0.
+
+        Returns:
+            A bool.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.is_first_worker()
+            True
+        """
         return self.worker_index() == 0
 
     def is_worker(self) -> bool:
-        """Return whether this process trains: always true."""
+        """Return whether this process trains: always.
+
+        Returns:
+            True.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.is_worker()
+            True
+        """
         self._state("is_worker")
         return True
 
     def is_server(self) -> bool:
-        """Return whether this process serves parameters: always false."""
+        """Return whether this process serves parameters: never.
+
+        Returns:
+            False.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.is_server()
+            False
+        """
         self._state("is_server")
         return False
 
     def is_coordinator(self) -> bool:
-        """Return whether this process coordinates federated training: always false."""
+        """Return whether this process coordinates federated training: never.
+
+        Returns:
+            False.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.is_coordinator()
+            False
+        """
         self._state("is_coordinator")
         return False
 
     def local_rank(self) -> int:
-        """The rank of this worker among those of its host."""
+        """Rank of this worker among those of its host.
+
+        Returns:
+            An int.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.local_rank()
+            0
+        """
         self._state("local_rank")
         return ParallelEnv().local_rank
 
     def node_num(self) -> int:
-        """On how many hosts there are workers, by the addresses that the launcher told; 1 where it told none."""
+        """Number of hosts with workers, by the addresses that the launcher told; 1 where it told none.
+
+        Returns:
+            An int.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.node_num()
+            1
+        """
         return max(1, len({e.rsplit(":", 1)[0] for e in self._endpoints("node_num")}))
 
     def _endpoints(self, what: str) -> list[str]:
@@ -192,19 +351,61 @@ class Fleet:
         return [e for e in os.environ.get("PADDLE_TRAINER_ENDPOINTS", "").split(",") if e]
 
     def worker_endpoints(self, to_string: bool = False) -> list[str] | str:
-        """The addresses of all workers, as far as the launcher has told; joined by commas with ``to_string``."""
+        """Addresses of all workers, as far as the launcher has told.
+
+        Args:
+            to_string: join them by commas.
+
+        Returns:
+            A list of str, or a str.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.worker_endpoints()
+            []
+        """
         found = self._endpoints("worker_endpoints")
         return ",".join(found) if to_string else found
 
     # --- all workers at once
 
     def barrier_worker(self) -> None:
-        """Return once every worker has come here."""
+        """Return once every worker has come here.
+
+        Raises:
+            RuntimeError: :meth:`init` was not called.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.barrier_worker()
+        """
         self._state("barrier_worker")
         comm.world().barrier().wait()
 
     def all_reduce(self, input: Any, mode: str = "sum") -> Any:
-        """``fleet.util.all_reduce``."""
+        """Combine numbers of all workers, as ``fleet.util.all_reduce`` does.
+
+        Args:
+            input: a number, an array or a list of numbers.
+            mode: ``"sum"``, ``"min"`` or ``"max"``.
+
+        Returns:
+            An array; of a number, an array of one element.
+
+        Raises:
+            ValueError: another mode.
+
+        Example:
+            >>> from paddle.distributed import fleet
+            >>> _ = fleet.init(is_collective=True)
+            >>> fleet.all_reduce([3]).tolist()
+            [3]
+        """
         return self.util.all_reduce(input, mode)
 
 

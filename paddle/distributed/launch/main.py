@@ -116,9 +116,23 @@ def job(arguments: Sequence[str]) -> tuple[Job, int]:
 
 @public("paddle.distributed paddle.distributed.launch")
 def launch(arguments: Sequence[str] | None = None) -> int:
-    """Run a command line (that of the process, unless given): start ranks, wait for them, return the exit status.
+    """Run a command line: start ranks, wait for them, and return the exit status.
 
-    The status is that of the first rank that failed, 128 and the signal's number where a signal ended it.
+    Args:
+        arguments: the words behind ``python -m paddle.distributed.launch``; None: those of the process.
+
+    Returns:
+        The status of the first rank that failed, 128 and the signal's number where a signal ended it; 2 for a command
+        line that is refused, which is printed.
+
+    Raises:
+        SystemExit: a command line that cannot be read, or ``--help``.
+
+    Example:
+        >>> import paddle
+        >>> paddle.distributed.launch(["--help"])  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        SystemExit: 0
     """
     try:
         made, limit = job(sys.argv[1:] if arguments is None else arguments)

@@ -16,7 +16,7 @@ from umiak.util.errors import op_error
 
 @public("paddle.distributed.fleet.recompute paddle.distributed.fleet.utils")
 def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """``function(*args, **kwargs)``, of which only the arguments are kept: the backward pass runs it again.
+    """Call ``function(*args, **kwargs)`` and keep only its arguments: the backward pass runs it again.
 
     Values and gradients are those of the plain call, to the last bit. Under ``to_static`` the backward part of the
     program computes again what it needs of the function.
@@ -24,16 +24,21 @@ def recompute(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     Args:
         function: a layer or any callable that does the same when it is called again. What it does beside its result
             is done twice: running statistics of batch norms move two times (once under ``to_static``).
-        *args, **kwargs: its arguments; tensors may lie in lists, tuples and dicts.
-        use_reentrant (bool): True, the default, records the call as one operation, whose gradient is a backward pass
-            within. It has no second derivatives, and ``paddle.grad`` finds tensors only where they are arguments.
-            False records the operations of the function, which let go of what they saved; it has neither limit.
-        preserve_rng_state (bool): draw the same random numbers again, here and with Python's and NumPy's generators.
-        offload_indices (list[int]): positional arguments that are tensors to keep in a file of the host meanwhile, or
-            in the host's memory if they are on another device.
+        *args: its positional arguments; tensors may lie in lists, tuples and dicts.
+        **kwargs: its keywords, and three settings. ``use_reentrant``: True, the default, records the call as one
+            operation, whose gradient is a backward pass within; it has no second derivatives, and ``paddle.grad`` finds
+            tensors only where they are arguments. False records the operations of the function, which let go of what
+            they saved; it has neither limit. ``preserve_rng_state``: draw the same random numbers again, here and with
+            Python's and NumPy's generators; True by default. ``offload_indices``: positional arguments that are tensors
+            to keep in a file of the host meanwhile, or in the host's memory if they are on another device; none by
+            default.
+
+    Returns:
+        What the function returned.
 
     Raises:
-        RuntimeError: in the backward pass, if an argument was modified in place or the function did something else.
+        TypeError: something that cannot be called.
+        RuntimeError: in the backward pass, an argument was modified in place or the function did something else.
 
     Example:
         >>> import paddle
@@ -78,9 +83,14 @@ def recompute_sequential(ctx: dict[str, Any], functions: Any, *args: Any, **kwar
     """Run functions one after the other, in segments of which all but the last are recomputed.
 
     Args:
-        ctx: ``"segments"`` (default 1, so that nothing is recomputed) and ``"preserve_rng_state"`` (default True).
+        ctx: a dict with ``"segments"`` (default 1, so that nothing is recomputed) and ``"preserve_rng_state"`` (default
+            True).
         functions: a ``Sequential``, or a list of callables; each gets the result of the one before.
-        *args, **kwargs: what the first one gets.
+        *args: positional arguments of the first one.
+        **kwargs: keywords of the first one.
+
+    Returns:
+        What the last function returned.
 
     Raises:
         ValueError: fewer than one segment, or more of them than functions.

@@ -187,15 +187,18 @@ def load_merged_state_dict(
     aoa_config: Mapping[str, Any] | None = None,
     safetensors: bool = False,
 ) -> dict[str, Tensor]:
-    """A checkpoint as whole tensors by name, in this process alone.
+    """Load a checkpoint as whole tensors by name, in this process alone.
 
     Args:
         path: a folder with checkpoints or safetensors files, all of which this process can open.
-        prefix: only tensors whose names begin with it; it and the dot after it are taken off.
-        unique_id: the number of the checkpoint; by default the newest complete one.
+        prefix: only tensors whose names begin with it; it and the dot after it are taken off. None: all.
+        unique_id: the number of the checkpoint; None: the newest complete one.
         offload: put the tensors into the host's memory.
-        aoa_config: as for ``load_state_dict``; the result has what the statements leave.
+        aoa_config: as for ``load_state_dict``; the result has what the statements leave. None: all that is there.
         safetensors: accepted; files tell their format.
+
+    Returns:
+        A dict of tensors by name.
 
     Raises:
         ValueError: a missing or damaged checkpoint.

@@ -131,7 +131,16 @@ def make_replicated_sharded_weight(key: str, tensor: Tensor) -> ShardedWeight:
 
 @public("paddle.distributed")
 def shard_weight(key: str, weight: Tensor, axis: int, group: Any) -> ShardedWeight:
-    """A tensor that is cut into equal parts along ``axis``, one for each rank of ``group``; ``weight`` is this rank's.
+    """Describe a tensor that is cut into equal parts along ``axis``, one for each rank of ``group``.
+
+    Args:
+        key: the name of the tensor.
+        weight: this rank's part.
+        axis: the axis that is cut, from 0.
+        group: a ``Group``.
+
+    Returns:
+        A ``ShardedWeight``.
 
     Raises:
         ValueError: the tensor has no such axis.
@@ -170,12 +179,16 @@ def _model_parallel_group() -> Any:
 def build_sharded_state_dict(
     state_dict: Mapping[str, Tensor], shard_rules: Mapping[str, int] | None = None, prefix: str = ""
 ) -> ShardedStateDict:
-    """The tensors of a layer as blocks.
+    """Describe the tensors of a layer as blocks.
 
     Args:
-        shard_rules: the axis along which a tensor is cut among the ranks of the model-parallel group; a name that is
-            not among them is replicated.
+        state_dict: tensors by name.
+        shard_rules: by name, the axis along which a tensor is cut among the ranks of the model-parallel group; a name
+            that is not among them is replicated. None: all are.
         prefix: put before every name.
+
+    Returns:
+        A dict of ``ShardedWeight`` by name.
 
     Raises:
         TypeError: a value that is no tensor, or an axis that is no int.
