@@ -42,17 +42,13 @@ PENDING = set(
 paddle.nn.functional.attention
 paddle.nn.functional.common
 paddle.nn.functional.conv
-paddle.nn.functional.distance
 paddle.nn.functional.flash_attention
-paddle.nn.functional.input
 paddle.nn.functional.loss
 paddle.nn.functional.loss_classes
 paddle.nn.functional.loss_margin
-paddle.nn.functional.loss_regression
 paddle.nn.functional.loss_sequence
 paddle.nn.functional.norm
 paddle.nn.functional.pooling
-paddle.nn.functional.pooling_fractional
 paddle.nn.functional.vision
 paddle.nn.layer.loss
 paddle.nn.layer.pooling

@@ -19,7 +19,28 @@ _ORDERS = {0.0: "0", 1.0: "1", 2.0: "2", math.inf: "inf", -math.inf: "-inf"}
 def pairwise_distance(
     x: Tensor, y: Tensor, p: float = 2.0, epsilon: float = 1e-6, keepdim: bool = False, name: str | None = None
 ) -> Tensor:
-    """The ``p``-norm of ``x - y + epsilon`` along the last dim; x and y broadcast."""
+    """Norm of ``x - y + epsilon`` along the last dim.
+
+    Args:
+        x: floating tensor ``[*, D]``.
+        y: tensor of x's dtype; x and y broadcast.
+        p: order of the norm, any number, ``inf`` and ``-inf`` included; 0 counts elements that are not 0.
+        epsilon: added to each difference, so that equal rows have a gradient.
+        keepdim: keep the last dim, with size 1.
+
+    Returns:
+        Tensor of the broadcast shape without its last dim, and of x's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> x, y = paddle.to_tensor([[3.0, 4.0]]), paddle.zeros([1, 2])
+        >>> paddle.nn.functional.pairwise_distance(x, y, epsilon=0.0).tolist()
+        [5.0]
+    """
     p = float(p)
     power = 2.0 if math.isinf(p) else p
     return F.pairwise_distance(x, y, keepdim=bool(keepdim), ord=_ORDERS.get(p, "p"), p=power, eps=float(epsilon))
@@ -27,7 +48,24 @@ def pairwise_distance(
 
 @public("paddle.nn.functional", usual=False)
 def pdist(x: Tensor, p: float = 2.0, name: str | None = None) -> Tensor:
-    """The ``p``-norms between all pairs of rows of ``[N, M]``, as a vector of length N*(N-1)/2."""
+    """Distances between all pairs of rows.
+
+    Args:
+        x: floating tensor ``[N, M]``.
+        p: order of the norm, as for :func:`pairwise_distance`.
+
+    Returns:
+        Tensor ``[N*(N-1)/2]`` of x's dtype: rows 0 and 1, 0 and 2, and so on.
+
+    Raises:
+        TypeError: x is not floating.
+        ValueError: x is not of rank 2.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.pdist(paddle.to_tensor([[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]), 1.0).tolist()
+        [7.0, 1.0, 6.0]
+    """
     if x.ndim != 2:
         raise op_error(ValueError, "pdist", "rank 2", x.ndim)
     rows, cols = np.triu_indices(x.shape[0], 1)

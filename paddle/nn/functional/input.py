@@ -36,21 +36,22 @@ def embedding(
     """Rows of ``weight`` at the indices ``x``.
 
     Args:
-        x: integer tensor of any shape.
-        weight: ``[num_embeddings, embedding_dim]``.
+        x: integer tensor of any shape; negative indices count from the end.
+        weight: tensor ``[num_embeddings, embedding_dim]`` of any dtype.
         padding_idx: rows for this index are zero and leave no gradient; negative ones count from the end.
         max_norm: rows that are looked up and longer than this are shortened in place first.
-        norm_type: which norm ``max_norm`` limits.
+        norm_type: order of the norm that ``max_norm`` limits.
         sparse: the weight, if it is a leaf, gets a gradient of selected rows (``is_selected_rows()``): the rows that
             were looked up. In captured programs and under ``create_graph`` gradients are dense.
         scale_grad_by_freq: divide the gradient of a row by how often the row was looked up.
 
     Returns:
-        ``[*x.shape, embedding_dim]`` of weight's dtype.
+        Tensor ``[*x.shape, embedding_dim]`` of weight's dtype.
 
     Raises:
         TypeError: x is not an integer tensor.
-        ValueError: ``padding_idx`` is out of range.
+        IndexError: an index is out of range.
+        ValueError: ``padding_idx`` is out of range, or weight is not of rank 2.
 
     Example:
         >>> import paddle
@@ -103,8 +104,27 @@ def _sparse(y: Tensor, x: Tensor, weight: Tensor, padding_idx: int | None) -> Te
 
 @public("paddle.nn.functional", usual=False)
 def embedding_renorm_(x: Tensor, weight: Tensor, max_norm: float, norm_type: float = 2.0) -> Tensor:
-    """Shorten, in place, the rows of ``weight`` at the indices ``x`` whose norm exceeds ``max_norm``. Returns
-    weight.
+    """Shorten, in place, the rows of ``weight`` at the indices ``x`` whose norm exceeds ``max_norm``.
+
+    Args:
+        x: integer tensor of any shape.
+        weight: floating tensor ``[num_embeddings, embedding_dim]``, written without a gradient.
+        max_norm: longest norm that a row may have.
+        norm_type: order of the norm.
+
+    Returns:
+        The weight itself.
+
+    Raises:
+        TypeError: x is not an integer tensor.
+        IndexError: an index is out of range.
+
+    Example:
+        >>> import paddle
+        >>> table = paddle.to_tensor([[3.0, 4.0], [3.0, 4.0]])
+        >>> _ = paddle.nn.functional.embedding_renorm_(paddle.to_tensor([1]), table, 1.0)
+        >>> [[round(v, 4) for v in row] for row in table.tolist()]
+        [[3.0, 4.0], [0.6, 0.8]]
     """
     with no_grad_guard():
         index = F.reshape(x, shape=(math.prod(x.shape),))
@@ -129,14 +149,18 @@ def _scaled_by_frequency(x: Tensor, weight: Tensor) -> Tensor:
 
 @public("paddle.nn.functional")
 def one_hot(x: Tensor, num_classes: int = -1, name: str | None = None) -> Tensor:
-    """A new last dim with 1 at the class that ``x`` names and 0 elsewhere.
+    """One-hot code: a new last dim with 1 at the class that ``x`` names and 0 elsewhere.
 
     Args:
-        x: integer tensor.
+        x: integer tensor of any shape.
         num_classes: size of the new dim; by default one more than the largest class. In a captured function, which does
             not read the classes, it has to be given, and a class outside the range gets zeros.
 
+    Returns:
+        Tensor ``[*x.shape, num_classes]`` of the default dtype.
+
     Raises:
+        TypeError: x is not an integer tensor.
         ValueError: a class outside the range; in a captured function, no ``num_classes``.
 
     Example:

@@ -20,7 +20,19 @@ _SMOOTH_L1 = Records(F.SmoothL1)
 
 @public("paddle.nn.functional")
 def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """``(input - label)²``.
+    """Mean squared error: ``(input - label)²``.
+
+    Args:
+        input: floating tensor of any shape.
+        label: tensor of input's dtype; the two broadcast.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
 
     Example:
         >>> import paddle
@@ -32,13 +44,48 @@ def mse_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | 
 
 @public("paddle.nn.functional")
 def square_error_cost(input: Tensor, label: Tensor) -> Tensor:
-    """``(input - label)²`` of each element."""
+    """Squared error of each element: ``(input - label)²``.
+
+    Args:
+        input: floating tensor of any shape.
+        label: tensor of input's dtype; the two broadcast.
+
+    Returns:
+        Tensor of the broadcast shape and of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.square_error_cost(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([3.0, 2.0])).tolist()
+        [4.0, 0.0]
+    """
     return apply2(_MSE, input, label)
 
 
 @public("paddle.nn.functional")
 def l1_loss(input: Tensor, label: Tensor, reduction: str = "mean", name: str | None = None) -> Tensor:
-    """``|input - label|``."""
+    """Absolute error: ``|input - label|``.
+
+    Args:
+        input: floating tensor of any shape.
+        label: tensor of input's dtype; the two broadcast.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.nn.functional.l1_loss(paddle.to_tensor([1.0, 2.0]), paddle.to_tensor([4.0, 1.0])))
+        2.0
+    """
     return reduce_loss("l1_loss", apply2(_L1, input, label), reduction)
 
 
@@ -51,9 +98,27 @@ def smooth_l1_loss(
     is_huber: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """``z²/2`` where ``z = |input - label|`` is below ``delta``, ``delta*(z - delta/2)`` beyond.
+    """Huber loss: with ``z = |input - label|``, ``z²/2`` where z is below ``delta``, ``delta*(z - delta/2)`` beyond.
 
-    Without ``is_huber`` it is divided by delta.
+    Args:
+        input: floating tensor of any shape.
+        label: tensor of input's dtype; the two broadcast.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+        delta: the error at which the loss becomes linear.
+        is_huber: False divides the loss by ``delta``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
+
+    Example:
+        >>> import paddle
+        >>> x, y = paddle.to_tensor([1.0, 4.0]), paddle.zeros([2])
+        >>> paddle.nn.functional.smooth_l1_loss(x, y, "none", delta=2.0).tolist()
+        [0.5, 6.0]
     """
     return reduce_loss("smooth_l1_loss", apply(_SMOOTH_L1[bool(is_huber)], (input, label), (float(delta),)), reduction)
 
@@ -62,9 +127,27 @@ def smooth_l1_loss(
 def kl_div(
     input: Tensor, label: Tensor, reduction: str = "mean", log_target: bool = False, name: str | None = None
 ) -> Tensor:
-    """``label * (log(label) - input)``, input being log probabilities; label is a log too with ``log_target``.
+    """Kullback-Leibler divergence: ``label * (log(label) - input)``.
 
-    ``reduction`` may also be ``"batchmean"``: the sum over the first dim's size.
+    Args:
+        input: floating tensor of log-probabilities.
+        label: probabilities of input's dtype, or log-probabilities with ``log_target``; the two broadcast.
+        reduction: ``"mean"``, ``"sum"``, ``"none"``, or ``"batchmean"``: the sum over the size of the first dim.
+        log_target: whether label is a logarithm too.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: the shapes do not broadcast, or the reduction is unknown.
+
+    Example:
+        >>> import paddle
+        >>> p = paddle.to_tensor([[0.5, 0.5]])
+        >>> loss = paddle.nn.functional.kl_div(paddle.log(p), paddle.to_tensor([[1.0, 0.0]]), "batchmean")
+        >>> round(float(loss), 4)
+        0.6931
     """
     check_reduction("kl_div", reduction, "batchmean")
     loss = apply2(_KL[bool(log_target)], input, label)
@@ -83,9 +166,27 @@ def poisson_nll_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """Negative log likelihood of counts ``label`` under a Poisson law with rate ``exp(input)``, or input itself.
+    """Negative log-likelihood of counts ``label`` under a Poisson distribution.
 
-    ``full`` adds Stirling's approximation of ``log(label!)``.
+    Args:
+        input: floating tensor: the rate, or its logarithm with ``log_input``.
+        label: tensor of counts, of input's dtype; the two broadcast.
+        log_input: the rate is ``exp(input)``; with False it is input itself.
+        full: add Stirling's approximation of ``log(label!)``, which does not depend on input, where label exceeds 1.
+        epsilon: added to the rate before its logarithm is taken, above 0.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: ``epsilon`` is not above 0, the shapes do not broadcast, or the reduction is unknown.
+
+    Example:
+        >>> import paddle
+        >>> float(paddle.nn.functional.poisson_nll_loss(paddle.zeros([2]), paddle.to_tensor([1.0, 3.0])))
+        1.0
     """
     if epsilon <= 0:
         raise op_error(ValueError, "poisson_nll_loss", "epsilon > 0", epsilon)
@@ -103,7 +204,29 @@ def gaussian_nll_loss(
     reduction: str = "mean",
     name: str | None = None,
 ) -> Tensor:
-    """Negative log likelihood of ``label`` under a normal law with mean ``input`` and ``variance``."""
+    """Negative log-likelihood of ``label`` under a normal distribution with mean ``input``.
+
+    Args:
+        input: floating tensor: the mean.
+        label: tensor of input's dtype; the two broadcast.
+        variance: tensor of input's dtype: of input's shape, of that without the last dim, or with size 1 there.
+        full: add the constant ``log(2*pi) / 2``.
+        epsilon: smaller variances count as this.
+        reduction: ``"mean"``, ``"sum"`` or ``"none"``.
+
+    Returns:
+        Tensor without dims, or of the broadcast shape for ``"none"``, of input's dtype.
+
+    Raises:
+        TypeError: the operands are not floating, or of different dtypes.
+        ValueError: shapes that do not fit, or an unknown reduction.
+
+    Example:
+        >>> import paddle
+        >>> x, y, variance = paddle.zeros([2]), paddle.to_tensor([2.0, 0.0]), paddle.ones([2])
+        >>> float(paddle.nn.functional.gaussian_nll_loss(x, y, variance))
+        1.0
+    """
     if list(variance.shape) != list(input.shape):
         if list(variance.shape) == list(input.shape[:-1]):
             variance = F.unsqueeze(variance, axes=(variance.ndim,))

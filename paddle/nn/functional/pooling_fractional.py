@@ -48,10 +48,10 @@ def fractional_max_pool2d(
     return_mask: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The largest of each of ``output_size`` windows of images; a random number says where windows are.
+    """Maximum of each of ``output_size`` windows of images, which a random number places.
 
     Args:
-        x: ``[N, C, H, W]``.
+        x: tensor ``[N, C, H, W]``.
         output_size: how many windows, one int or one for each spatial dim; None keeps a dim.
         kernel_size: the size of windows, which then overlap; None: each ends where the next one starts.
         random_u: the random number, between 0 and 1; drawn at each call by default.
@@ -81,5 +81,24 @@ def fractional_max_pool3d(
     return_mask: bool = False,
     name: str | None = None,
 ) -> Any:
-    """The same for volumes ``[N, C, D, H, W]``; see :func:`fractional_max_pool2d`."""
+    """Maximum of each of ``output_size`` windows of volumes, which a random number places.
+
+    Args:
+        x: tensor ``[N, C, D, H, W]``.
+        output_size: how many windows, one int or one for each spatial dim; None keeps a dim.
+        kernel_size: size of windows, which then overlap; None: each ends where the next one starts.
+        random_u: the random number, between 0 and 1; drawn at each call by default.
+        return_mask: return also the flat index of each largest element within its channel, int32.
+
+    Returns:
+        Tensor ``[N, C, *output_size]`` of x's dtype, or a pair with the mask.
+
+    Raises:
+        ValueError: windows for which there is no room, or ``random_u`` out of its range.
+
+    Example:
+        >>> import paddle
+        >>> paddle.nn.functional.fractional_max_pool3d(paddle.ones([1, 2, 5, 5, 5]), 2).shape
+        [1, 2, 2, 2, 2]
+    """
     return _fractional(3, x, output_size, kernel_size, random_u, return_mask)
